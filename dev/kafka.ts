@@ -36,7 +36,9 @@ async function main(): Promise<number> {
     process.stderr.write(USAGE);
     return 2;
   }
-  const interrupted = Promise.race(['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)));
+  const interrupted = Promise.race(
+    ['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)),
+  );
   const starting = startKafka({
     ...options,
     onProgress: (message) => process.stderr.write(`${message}\n`),

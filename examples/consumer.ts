@@ -27,7 +27,9 @@ function onDecision(decision: Decision): void {
       return;
     case 'ERROR':
       // No decision will come for this event: let a person look, or send the event again. More codes may come.
-      console.log(`${decision.id}: no decision (${decision.error.code}: ${decision.error.message})`);
+      console.log(
+        `${decision.id}: no decision (${decision.error.code}: ${decision.error.message})`,
+      );
       return;
     default:
       // v1 has no other status: the compiler knows, and tells when a later version has one.
@@ -37,7 +39,9 @@ function onDecision(decision: Decision): void {
 
 /** The source record's own key and value come along, for whoever mends and replays them. */
 function onDeadLetter(headers: DeadLetterHeaders): void {
-  console.log(`${headers['event-id']}: dead letter, ${headers['dead-letter-reason']}: ${headers['dead-letter-message']}`);
+  console.log(
+    `${headers['event-id']}: dead letter, ${headers['dead-letter-reason']}: ${headers['dead-letter-message']}`,
+  );
 }
 
 const text = (headers: IHeaders | undefined, name: string): string => String(headers?.[name] ?? '');
@@ -65,10 +69,15 @@ await consumer.run({
       onDecision(JSON.parse(String(value)) as Decision);
     } else {
       const names = Object.keys(headers ?? {});
-      onDeadLetter(Object.fromEntries(names.map((name) => [name, text(headers, name)])) as unknown as DeadLetterHeaders);
+      onDeadLetter(
+        Object.fromEntries(
+          names.map((name) => [name, text(headers, name)]),
+        ) as unknown as DeadLetterHeaders,
+      );
     }
     seen.add(eventId);
   },
 });
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void consumer.disconnect());
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void consumer.disconnect());

@@ -62,7 +62,8 @@ async function main(outcomes: FileOutcome[], interrupt: AbortSignal): Promise<vo
   process.env.NODE_COMPILE_CACHE ??= path.join(temporary.path, 'compiled');
   // While it starts, what needs no broker runs.
   const ours = plans.filter(({ file }) => needsBroker(file));
-  const kafka = ours.length === 0 ? undefined : startSharedBroker(interrupt, ours.length > MANY_FILES);
+  const kafka =
+    ours.length === 0 ? undefined : startSharedBroker(interrupt, ours.length > MANY_FILES);
   kafka?.catch(() => undefined);
   const troubles: unknown[] = [];
   const runOne = async (plan: Plan) => {

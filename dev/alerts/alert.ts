@@ -48,5 +48,8 @@ export function expr(parts: TemplateStringsArray, ...values: readonly (string | 
  * On one instance somebody waited for a reason in more than `minutes` of the last `of`. A share of time: waits come and go, while all is
  * well and while nothing is. Not a number of those who wait, which says how many shards there are.
  */
-export const waited = (reasons: string, { minutes, of }: { readonly minutes: number; readonly of: number }): string =>
+export const waited = (
+  reasons: string,
+  { minutes, of }: { readonly minutes: number; readonly of: number },
+): string =>
   `max by (${PIPELINE}, reason) (${minutesAbove0(`content_review_shards_paused{reason=~"${reasons}"}`, of)}) > ${minutes}`;

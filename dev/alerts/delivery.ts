@@ -16,7 +16,8 @@ const ended = (window: string) =>
 
 const inFlight = `sum by (${PIPELINE}) (content_review_items_in_flight)`;
 
-const events = (window: string) => `sum by (${PIPELINE}) (increase(content_review_events_consumed_total[${window}]))`;
+const events = (window: string) =>
+  `sum by (${PIPELINE}) (increase(content_review_events_consumed_total[${window}]))`;
 
 export const delivery: Group = {
   name: 'content-review-delivery',
@@ -29,8 +30,10 @@ export const delivery: Group = {
         ${inFlight} > 0 and on (${PIPELINE}) ${minutesAbove0(inFlight, 60)} > 54
         unless on (${PIPELINE}) (${ended('1h')} > 0)`,
       for: '5m',
-      summary: 'Pipeline {{ $labels.pipeline }} has published nothing for an hour, with {{ $value }} events in flight',
-      description: 'Events have been in flight for the whole hour, and none has had a decision or become a dead letter.',
+      summary:
+        'Pipeline {{ $labels.pipeline }} has published nothing for an hour, with {{ $value }} events in flight',
+      description:
+        'Events have been in flight for the whole hour, and none has had a decision or become a dead letter.',
     },
     {
       name: 'ContentReviewBatchStuck',
@@ -42,7 +45,8 @@ export const delivery: Group = {
         )
         .join(' or '),
       for: '10m',
-      summary: 'Pipeline {{ $labels.pipeline }}: a batch {{ $value | humanizeDuration }} old is {{ $labels.state }}',
+      summary:
+        'Pipeline {{ $labels.pipeline }}: a batch {{ $value | humanizeDuration }} old is {{ $labels.state }}',
       description: 'The oldest batch in this state is older than batches of it should get.',
     },
     {
@@ -50,23 +54,28 @@ export const delivery: Group = {
       severity: 'critical',
       expr: `max by (${PIPELINE}, instance) (abs(content_review_balance_items)) > 0`,
       for: '5m',
-      summary: 'Pipeline {{ $labels.pipeline }} on {{ $labels.instance }}: {{ $value }} items are not accounted for',
-      description: 'What came in is not what ended, was given up or is in flight: a mistake in the connector.',
+      summary:
+        'Pipeline {{ $labels.pipeline }} on {{ $labels.instance }}: {{ $value }} items are not accounted for',
+      description:
+        'What came in is not what ended, was given up or is in flight: a mistake in the connector.',
     },
     {
       name: 'ContentReviewRecordsLost',
       severity: 'critical',
       expr: `sum by (${PIPELINE}) (increase(content_review_unread_records_lost_total[1h])) > 0`,
       for: '0m',
-      summary: 'Pipeline {{ $labels.pipeline }}: retention removed {{ $value | humanize }} events before they were read',
-      description: 'These events get no decision and no dead letter: the source topic has them no more.',
+      summary:
+        'Pipeline {{ $labels.pipeline }}: retention removed {{ $value | humanize }} events before they were read',
+      description:
+        'These events get no decision and no dead letter: the source topic has them no more.',
     },
     {
       name: 'ContentReviewInternalErrors',
       severity: 'warning',
       expr: `sum by (${PIPELINE}, stage) (increase(content_review_internal_errors_total[1h])) > 0`,
       for: '0m',
-      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanize }} internal errors of the connector ({{ $labels.stage }})',
+      summary:
+        'Pipeline {{ $labels.pipeline }}: {{ $value | humanize }} internal errors of the connector ({{ $labels.stage }})',
       description:
         'The connector failed on records, result rows or answers. Records among them are dead letters with reason internal_error; the others go on.',
     },
@@ -94,7 +103,8 @@ export const delivery: Group = {
         sum by (${PIPELINE}) (increase(content_review_dead_lettered_total[30m])) / (${events('30m')} > 0) > 0.05
         and on (${PIPELINE}) sum by (${PIPELINE}) (increase(content_review_dead_lettered_total[30m])) > 10`,
       for: '5m',
-      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of events become dead letters',
+      summary:
+        'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of events become dead letters',
       description: 'A producer sends what cannot be reviewed, or the service has given records up.',
     },
     {
@@ -102,7 +112,8 @@ export const delivery: Group = {
       severity: 'warning',
       expr: `sum by (${PIPELINE}, reason) (increase(content_review_dead_lettered_total{reason=~"unreadable_batch|too_many_headers"}[1h])) > 0`,
       for: '0m',
-      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanize }} records cannot be read ({{ $labels.reason }})',
+      summary:
+        'Pipeline {{ $labels.pipeline }}: {{ $value | humanize }} records cannot be read ({{ $labels.reason }})',
       description:
         'Record batches of the source are damaged, packed in a way that is not understood, or unpack to too much; or records have too many headers. Each record is a dead letter with its coordinates alone.',
     },
@@ -113,7 +124,8 @@ export const delivery: Group = {
         sum by (${PIPELINE}) (increase(content_review_decisions_total{status="ERROR"}[30m]))
         / (sum by (${PIPELINE}) (increase(content_review_decisions_total[30m])) > 10) > 0.1`,
       for: '10m',
-      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of decisions have status ERROR',
+      summary:
+        'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of decisions have status ERROR',
       description: 'These records got no review: consumers find status ERROR with a code.',
     },
   ],

@@ -36,7 +36,8 @@ export const instances: Group = {
       expr: 'max by (namespace, job, instance) (content_review_loops{state="stuck"}) > 0',
       for: '2m',
       summary: '{{ $labels.instance }}: {{ $value }} loops are stuck',
-      description: 'A worker neither makes progress nor says why it waits; /livez names it and answers 503.',
+      description:
+        'A worker neither makes progress nor says why it waits; /livez names it and answers 503.',
     },
     {
       name: 'ContentReviewNoShards',
@@ -63,8 +64,10 @@ export const instances: Group = {
         sum by (${PIPELINE}) (rate(content_review_transactions_total{outcome!="committed"}[15m]))
         / sum by (${PIPELINE}) (rate(content_review_transactions_total[15m])) > 0.1`,
       for: '15m',
-      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of Kafka transactions fail',
-      description: 'Each costs its shard a new claim. Nothing is published twice; decisions come late.',
+      summary:
+        'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of Kafka transactions fail',
+      description:
+        'Each costs its shard a new claim. Nothing is published twice; decisions come late.',
     },
     {
       name: 'ContentReviewKafkaCertificateExpires',
@@ -72,7 +75,8 @@ export const instances: Group = {
       expr: expr`min by (namespace, job, certificate)
         (content_review_kafka_tls_certificate_expiry_timestamp_seconds) - time() < 14 * 86400`,
       for: '1h',
-      summary: 'The {{ $labels.certificate }} certificate of Kafka expires in {{ $value | humanizeDuration }}',
+      summary:
+        'The {{ $labels.certificate }} certificate of Kafka expires in {{ $value | humanizeDuration }}',
       description: 'After that no connection to Kafka can be made.',
     },
     {

@@ -36,7 +36,8 @@ const alerts: readonly Alert[] = [
     severity: 'critical',
     expr: `${burning(14.4, '1h', '5m')} or ${burning(6, '6h', '30m')}`,
     for: '2m',
-    summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of decisions come too late',
+    summary:
+      'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of decisions come too late',
     description: `The objective (${OBJECTIVE}) will not hold: at this rate the budget of a month is used up within days.`,
   },
   {
@@ -44,7 +45,8 @@ const alerts: readonly Alert[] = [
     severity: 'warning',
     expr: burning(1, '3d', '6h'),
     for: '1h',
-    summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of decisions come too late, for days',
+    summary:
+      'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of decisions come too late, for days',
     description: `The objective (${OBJECTIVE}) does not hold at the rate of the last three days.`,
   },
   {
@@ -52,7 +54,8 @@ const alerts: readonly Alert[] = [
     severity: 'warning',
     expr: expr`time() - min by (${PIPELINE}) (content_review_oldest_unsettled_timestamp_seconds) > ${6 * OBJECTIVE_SECONDS}`,
     for: '10m',
-    summary: 'Pipeline {{ $labels.pipeline }}: the oldest event without a decision is {{ $value | humanizeDuration }} old',
+    summary:
+      'Pipeline {{ $labels.pipeline }}: the oldest event without a decision is {{ $value | humanizeDuration }} old',
     description:
       'Something does not get settled. What comes late shows in the objective; what does not come at all shows here only.',
   },

@@ -8,11 +8,18 @@ import { service } from './service.ts';
 
 export const GROUPS: readonly Group[] = [objective, delivery, service, instances];
 
-export const ALERTS: readonly Alert[] = GROUPS.flatMap(({ rules }) => rules.filter((rule) => 'name' in rule));
-export const RECORDINGS: readonly Recording[] = GROUPS.flatMap(({ rules }) => rules.filter((rule) => 'record' in rule));
+export const ALERTS: readonly Alert[] = GROUPS.flatMap(({ rules }) =>
+  rules.filter((rule) => 'name' in rule),
+);
+export const RECORDINGS: readonly Recording[] = GROUPS.flatMap(({ rules }) =>
+  rules.filter((rule) => 'record' in rule),
+);
 
 /** Where a Prometheus finds them: the chart's PrometheusRule and docker-compose.yaml take this file. */
-export const RULES_FILE = new URL('../../helm/content-review-connector/files/alerts.yaml', import.meta.url);
+export const RULES_FILE = new URL(
+  '../../helm/content-review-connector/files/alerts.yaml',
+  import.meta.url,
+);
 
 export const runbookOf = ({ name }: Pick<Alert, 'name'>): string => `docs/runbook/${name}.md`;
 
@@ -22,7 +29,8 @@ export function rulesFile(of: readonly Group[] = GROUPS): string {
     name,
     rules: rules.map((rule) => ('record' in rule ? rule : yamlOf(rule))),
   }));
-  const about = ' From dev/alerts by `node dev/alerts/generate.ts`; do not edit.\n docs/runbook has a page for each.\n';
+  const about =
+    ' From dev/alerts by `node dev/alerts/generate.ts`; do not edit.\n docs/runbook has a page for each.\n';
   return about.replace(/^/gm, '#').replace(/#$/, '') + stringify({ groups }, { lineWidth: 0 });
 }
 

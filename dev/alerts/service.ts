@@ -13,7 +13,8 @@ const failed = (window: string, of: string) => expr`
 /** Decisions within the window that the mix is taken of. */
 const MIX_MIN_DECISIONS = 500;
 const MIX = 'content_review:decision_results:share6h';
-const decided = (offset: string) => `sum by (${PIPELINE}) (increase(content_review_decision_results_total[6h]${offset}))`;
+const decided = (offset: string) =>
+  `sum by (${PIPELINE}) (increase(content_review_decision_results_total[6h]${offset}))`;
 
 export const service: Group = {
   name: 'content-review-service',
@@ -52,15 +53,18 @@ export const service: Group = {
       expr: waited('unauthorized', { minutes: 4, of: 6 }),
       for: '1m',
       summary: 'Pipeline {{ $labels.pipeline }}: the service refuses the API key',
-      description: 'The service has answered 401 or 403 for minutes. Nothing goes on until it takes the key.',
+      description:
+        'The service has answered 401 or 403 for minutes. Nothing goes on until it takes the key.',
     },
     {
       name: 'ContentReviewTypePaused',
       severity: 'warning',
       expr: waited('type_rejected|type_failing', { minutes: 11, of: 15 }),
       for: '4m',
-      summary: 'Pipeline {{ $labels.pipeline }}: a content type is held back ({{ $labels.reason }})',
-      description: 'The service refuses a type, or batches of it keep failing. Its events wait; other types go on until `span`.',
+      summary:
+        'Pipeline {{ $labels.pipeline }}: a content type is held back ({{ $labels.reason }})',
+      description:
+        'The service refuses a type, or batches of it keep failing. Its events wait; other types go on until `span`.',
     },
     {
       name: 'ContentReviewResultAnomalies',
@@ -69,8 +73,10 @@ export const service: Group = {
         sum by (${PIPELINE}, kind) (increase(content_review_result_anomalies_total[1h]))
         / on (${PIPELINE}) group_left () (sum by (${PIPELINE}) (increase(content_review_decisions_total[1h])) > 0) > 0.01`,
       for: '10m',
-      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} {{ $labels.kind }} result rows',
-      description: 'The service returns rows that do not fit what was submitted. They are counted, and never published.',
+      summary:
+        'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} {{ $labels.kind }} result rows',
+      description:
+        'The service returns rows that do not fit what was submitted. They are counted, and never published.',
     },
     {
       name: 'ContentReviewResubmissions',
@@ -79,8 +85,10 @@ export const service: Group = {
         sum by (${PIPELINE}) (increase(content_review_items_resubmitted_total[1h]))
         / (sum by (${PIPELINE}) (increase(content_review_events_consumed_total[1h])) > 100) > 0.1`,
       for: '15m',
-      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of events are submitted a second time',
-      description: 'Batches fail and are submitted again. Decisions are published once all the same; the service works twice.',
+      summary:
+        'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of events are submitted a second time',
+      description:
+        'Batches fail and are submitted again. Decisions are published once all the same; the service works twice.',
     },
     {
       name: 'ContentReviewOrphanedBatches',
@@ -88,7 +96,8 @@ export const service: Group = {
       expr: `sum by (${INSTANCES}) (increase(content_review_orphaned_jobs_total[1h])) > 10`,
       for: '5m',
       summary: '{{ $value | humanize }} creations were answered unclearly within an hour',
-      description: 'The service may hold batches that nobody knows the id of. Nothing was uploaded to them.',
+      description:
+        'The service may hold batches that nobody knows the id of. Nothing was uploaded to them.',
     },
     {
       name: 'ContentReviewDecisionMixShift',
@@ -101,7 +110,8 @@ export const service: Group = {
       for: '30m',
       summary:
         'Pipeline {{ $labels.pipeline }}: the share of {{ $labels.result }} differs by {{ $value | humanizePercentage }} from a week ago',
-      description: 'Content, policy or service have changed: compared are the last six hours with the same hours a week ago.',
+      description:
+        'Content, policy or service have changed: compared are the last six hours with the same hours a week ago.',
     },
     {
       name: 'ContentReviewSchemaRegistryUnavailable',
@@ -109,7 +119,8 @@ export const service: Group = {
       expr: waited('schema_registry', { minutes: 4, of: 6 }),
       for: '1m',
       summary: 'Pipeline {{ $labels.pipeline }} waits for the schema registry',
-      description: 'Events with schemas that are not known yet cannot be decoded. Nothing is lost; it goes on by itself.',
+      description:
+        'Events with schemas that are not known yet cannot be decoded. Nothing is lost; it goes on by itself.',
     },
   ],
 };

@@ -32,7 +32,9 @@ export class BuildContext {
 
   /** Whether it, or something in it, may be part of it. @param name of a file or folder */
   mayHave(name: string): boolean {
-    return this.has(name) || this.#rules.some(({ lets, text }) => lets && text.startsWith(`${name}/`));
+    return (
+      this.has(name) || this.#rules.some(({ lets, text }) => lets && text.startsWith(`${name}/`))
+    );
   }
 }
 

@@ -27,7 +27,8 @@ export function readDockerfile(text: string): Dockerfile {
   for (const instruction of instructionsOf(text)) {
     const stage = stages.at(-1);
     if (instruction.name === 'FROM') {
-      const [, image = '', name] = /^(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?$/i.exec(instruction.value) ?? [];
+      const [, image = '', name] =
+        /^(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?$/i.exec(instruction.value) ?? [];
       stages.push({ from: replaceArgs(image, args), name, instructions: [] });
     } else if (stage !== undefined) stage.instructions.push(instruction);
     else if (instruction.name === 'ARG') {

@@ -27,7 +27,12 @@ export interface Image {
  * @param directory an empty directory.
  * @throws Error when a step fails.
  */
-export function makeImage(repository: string, node: string, directory: string, report: (line: string) => void): Image {
+export function makeImage(
+  repository: string,
+  node: string,
+  directory: string,
+  report: (line: string) => void,
+): Image {
   const dockerfile = readDockerfile(readFileSync(path.join(repository, 'Dockerfile'), 'utf8'));
   const build = stageNamed(dockerfile, 'build');
   const buildRoot = path.join(directory, 'build');
@@ -49,7 +54,11 @@ export function makeImage(repository: string, node: string, directory: string, r
   unpackBase(root, path.join(directory, 'packages'));
   const runtime = path.join(directory, 'runtime');
   for (const { name, value } of stageNamed(dockerfile, 'node').instructions) {
-    if (name === 'RUN') execFileSync('sh', ['-ec', value.replaceAll('/runtime', runtime).replace('/usr/local/bin/node', node)]);
+    if (name === 'RUN')
+      execFileSync('sh', [
+        '-ec',
+        value.replaceAll('/runtime', runtime).replace('/usr/local/bin/node', node),
+      ]);
   }
   return { root, ...finalStage(dockerfile, repository, buildRoot, root, runtime) };
 }
@@ -101,12 +110,17 @@ function copy(value: string, from: string, workdir: string, context?: BuildConte
   const words = value.split(/\s+/);
   const target = words.pop() as string;
   for (const word of words) {
-    if (context?.mayHave(word) === false) throw new Error(`COPY ${word}: .dockerignore leaves it out`);
+    if (context?.mayHave(word) === false)
+      throw new Error(`COPY ${word}: .dockerignore leaves it out`);
     const into = path.join(workdir, target);
-    const to = target.endsWith('/') || words.length > 1 ? path.join(into, path.basename(word)) : into;
+    const to =
+      target.endsWith('/') || words.length > 1 ? path.join(into, path.basename(word)) : into;
     const filter = (file: string) => {
       const name = path.relative(from, file).split(path.sep).join('/');
-      return context === undefined || (statSync(file).isDirectory() ? context.mayHave(name) : context.has(name));
+      return (
+        context === undefined ||
+        (statSync(file).isDirectory() ? context.mayHave(name) : context.has(name))
+      );
     };
     cpSync(path.join(from, word), to, { recursive: true, filter });
   }
@@ -122,7 +136,10 @@ function unpackBase(root: string, packages: string): void {
   // As packages expect it: /lib is within /usr.
   execFileSync(
     'sh',
-    ['-ec', 'mkdir -p usr/lib usr/lib64 usr/bin etc tmp proc dev; ln -s usr/lib lib; ln -s usr/lib64 lib64; ln -s usr/bin bin'],
+    [
+      '-ec',
+      'mkdir -p usr/lib usr/lib64 usr/bin etc tmp proc dev; ln -s usr/lib lib; ln -s usr/lib64 lib64; ln -s usr/bin bin',
+    ],
     { cwd: root },
   );
   execFileSync('apt-get', ['download', '-qq', ...BASE_PACKAGES], {

@@ -14,9 +14,20 @@ interface Locked {
  * @returns the package's root.
  * @throws Error when npm packs nothing.
  */
-export function unpackPackage(repository: string, directory: string): { readonly root: string; readonly fileCount: number } {
-  const options = ['--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', directory];
-  const [packed] = JSON.parse(execFileSync('npm', ['pack', ...options], { cwd: repository, encoding: 'utf8' }));
+export function unpackPackage(
+  repository: string,
+  directory: string,
+): { readonly root: string; readonly fileCount: number } {
+  const options = [
+    '--json',
+    '--ignore-scripts',
+    '--loglevel=error',
+    '--pack-destination',
+    directory,
+  ];
+  const [packed] = JSON.parse(
+    execFileSync('npm', ['pack', ...options], { cwd: repository, encoding: 'utf8' }),
+  );
   execFileSync('tar', ['-xzf', path.join(directory, packed.filename), '-C', directory]);
   const root = path.join(directory, 'package');
   for (const name of productionPackages(repository)) {
@@ -30,6 +41,9 @@ export function unpackPackage(repository: string, directory: string): { readonly
 function productionPackages(repository: string): string[] {
   const lock = JSON.parse(readFileSync(path.join(repository, 'package-lock.json'), 'utf8'));
   return Object.entries(lock.packages as Record<string, Locked>)
-    .filter(([name, { dev, devOptional }]) => /^node_modules\/(@[^/]+\/)?[^/]+$/.test(name) && !dev && !devOptional)
+    .filter(
+      ([name, { dev, devOptional }]) =>
+        /^node_modules\/(@[^/]+\/)?[^/]+$/.test(name) && !dev && !devOptional,
+    )
     .map(([name]) => name);
 }

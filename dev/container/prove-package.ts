@@ -91,7 +91,11 @@ http: { port: 0 }
     const url = await addressOf(connector);
     connector.stdout.resume();
     const served = await loadPage(url);
-    assert.deepEqual(served, readdirSync(PAGE).sort(), 'what the page loads, and what there is of it');
+    assert.deepEqual(
+      served,
+      readdirSync(PAGE).sort(),
+      'what the page loads, and what there is of it',
+    );
     await get(`${url}/livez`);
     // A command that the console offers, from another directory than the connector's.
     const { program, configFile: named } = JSON.parse(await get(`${url}/api/state`));

@@ -32,7 +32,11 @@ function expect(what: string, holds: boolean): void {
 }
 
 /** As `docker run --read-only --tmpfs /tmp --network host`. */
-function contained(image: Image, words: readonly string[], env: Record<string, string> = {}): ChildProcess {
+function contained(
+  image: Image,
+  words: readonly string[],
+  env: Record<string, string> = {},
+): ChildProcess {
   const script = [
     'mount --bind "$0" "$0"',
     'mount -t proc proc "$0/proc"',
@@ -81,7 +85,9 @@ async function outcome(child: ChildProcess): Promise<{ code: number | null; outp
 
 /** The process 1 of the namespace that `unshare` made. */
 function processOne(child: ChildProcess): number {
-  return Number(execFileSync('pgrep', ['--parent', String(child.pid)], { encoding: 'utf8' }).trim());
+  return Number(
+    execFileSync('pgrep', ['--parent', String(child.pid)], { encoding: 'utf8' }).trim(),
+  );
 }
 
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
@@ -93,14 +99,23 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
 }
 
 async function rehearse(): Promise<void> {
-  const image = makeImage(REPOSITORY, path.join(REPOSITORY, 'node_modules/node/bin/node'), directory, say);
+  const image = makeImage(
+    REPOSITORY,
+    path.join(REPOSITORY, 'node_modules/node/bin/node'),
+    directory,
+    say,
+  );
   for (const part of ['app/node_modules', 'app/dist', 'usr/local/bin/node', '.'])
     say(`     ${execFileSync('du', ['-sh', part], { cwd: image.root, encoding: 'utf8' }).trim()}`);
 
   const [port = 0, sandboxPort = 0] = await freePorts(2);
   const kafka = await startKafka({ onProgress: say });
   try {
-    for (const topic of ['content-events', 'content-events.decisions', 'content-events.dead-letters'])
+    for (const topic of [
+      'content-events',
+      'content-events.decisions',
+      'content-events.dead-letters',
+    ])
       await kafka.tool('org.apache.kafka.tools.TopicCommand', [
         '--bootstrap-server',
         kafka.brokers.join(','),
@@ -135,7 +150,10 @@ http: { host: 0.0.0.0, port: ${port} }
     expect(`the health check of nothing ends with 1 (${dead.code})`, dead.code === 1);
 
     const sandbox = contained(image, [...entrypoint, 'sandbox', '--port', String(sandboxPort)]);
-    await until('the sandbox', async () => (await fetch(`http://127.0.0.1:${sandboxPort}/sandbox/health`)).ok);
+    await until(
+      'the sandbox',
+      async () => (await fetch(`http://127.0.0.1:${sandboxPort}/sandbox/health`)).ok,
+    );
     const connector = contained(image, [...entrypoint, ...command]);
     const ended = outcome(connector);
     const startedMs = Date.now();
@@ -145,7 +163,9 @@ http: { host: 0.0.0.0, port: ${port} }
     const script = await fetch(`http://127.0.0.1:${port}/console/main.js`);
     const title = (await page.text()).includes('<title>Content Review Connector</title>');
     expect(`the console is at / (${page.status}, ${script.status})`, page.ok && title && script.ok);
-    const { program, configFile } = (await (await fetch(`http://127.0.0.1:${port}/api/state`)).json()) as Called;
+    const { program, configFile } = (await (
+      await fetch(`http://127.0.0.1:${port}/api/state`)
+    ).json()) as Called;
     const offered = await outcome(contained(image, [...program, 'check', '--config', configFile]));
     expect(
       `a command that the console offers ends with 0 (${[...program, 'check', '--config', configFile].join(' ')})`,

@@ -31,7 +31,8 @@ const ANY: JsonSchema = { type: 'object' };
 export function asyncApiBreaks(published: AsyncApi, current: AsyncApi): Break[] {
   const [older, newer] = [new Document(published), new Document(current)];
   const breaks: Break[] = [];
-  if (older.id !== newer.id) breaks.push({ at: 'id', what: `was "${older.id}": consumers refer to it` });
+  if (older.id !== newer.id)
+    breaks.push({ at: 'id', what: `was "${older.id}": consumers refer to it` });
   const messages = newer.messages();
   for (const [name, message] of older.messages()) {
     const now = messages.get(name);
@@ -48,7 +49,8 @@ export function asyncApiBreaks(published: AsyncApi, current: AsyncApi): Break[] 
 function messageBreaks(name: string, older: Message, newer: Message): Break[] {
   const { direction } = older;
   const breaks: Break[] = [];
-  if (newer.direction !== direction) breaks.push({ at: name, what: `was ${direction}, and is ${newer.direction}` });
+  if (newer.direction !== direction)
+    breaks.push({ at: name, what: `was ${direction}, and is ${newer.direction}` });
   if (newer.contentType !== older.contentType)
     breaks.push({
       at: `${name}/contentType`,
@@ -57,7 +59,8 @@ function messageBreaks(name: string, older: Message, newer: Message): Break[] {
   for (const part of ['headers', 'payload'] as const) {
     const [was, is] = [older[part], newer[part]];
     if (was === undefined) continue;
-    for (const { at, what } of jsonSchemaBreaks(was, is ?? ANY, direction)) breaks.push({ at: `${name}/${part}${at}`, what });
+    for (const { at, what } of jsonSchemaBreaks(was, is ?? ANY, direction))
+      breaks.push({ at: `${name}/${part}${at}`, what });
   }
   return breaks;
 }
@@ -81,7 +84,8 @@ class Document {
     const channels = partOf(this.#root.channels);
     for (const operation of Object.values(partOf(this.#root.operations)).map(partOf)) {
       const channel = partOf(this.#resolved(operation.channel));
-      const name = Object.keys(channels).find((one) => this.#resolved(channels[one]) === channel) ?? 'unknown';
+      const name =
+        Object.keys(channels).find((one) => this.#resolved(channels[one]) === channel) ?? 'unknown';
       const direction = operation.action === 'send' ? 'output' : 'input';
       for (const [key, message] of Object.entries(partOf(channel.messages)))
         found.set(`${name}/${key}`, this.#message(partOf(this.#resolved(message)), direction));
@@ -91,10 +95,15 @@ class Document {
 
   /** Traits come first, the message's own over them, as AsyncAPI merges the two. */
   #message(message: Part, direction: Direction): Message {
-    const traits = ((message.traits ?? []) as readonly unknown[]).map((trait) => partOf(this.#resolved(trait)));
-    const own = [...traits, message].flatMap(({ headers }) => (headers === undefined ? [] : [this.#schema(headers)]));
+    const traits = ((message.traits ?? []) as readonly unknown[]).map((trait) =>
+      partOf(this.#resolved(trait)),
+    );
+    const own = [...traits, message].flatMap(({ headers }) =>
+      headers === undefined ? [] : [this.#schema(headers)],
+    );
     const { payload } = message;
-    const inFile = payload === undefined || isFile(payload) || partOf(payload).schemaFormat !== undefined;
+    const inFile =
+      payload === undefined || isFile(payload) || partOf(payload).schemaFormat !== undefined;
     return {
       direction,
       contentType: String(message.contentType ?? this.#root.defaultContentType),
@@ -138,7 +147,11 @@ function merged(base: JsonSchema, patch: JsonSchema): JsonSchema {
   const result: Record<string, unknown> = { ...base };
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete result[name];
-    else result[name] = isPart(value) && isPart(result[name]) ? merged(result[name] as JsonSchema, value as JsonSchema) : value;
+    else
+      result[name] =
+        isPart(value) && isPart(result[name])
+          ? merged(result[name] as JsonSchema, value as JsonSchema)
+          : value;
   }
   return result;
 }
@@ -148,5 +161,6 @@ const isFile = (value: unknown): boolean => {
   return typeof $ref === 'string' && !$ref.startsWith('#/');
 };
 
-const isPart = (value: unknown): value is Part => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isPart = (value: unknown): value is Part =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 const partOf = (value: unknown): Part => (isPart(value) ? value : {});

@@ -24,10 +24,21 @@ export type AvroSchema = string | AvroObject | readonly AvroSchema[];
 export function avroBreaks(published: AvroSchema, current: AvroSchema): Break[] {
   const breaks = missing(published, current, '');
   if (breaks.length > 0) return breaks;
-  const [older, newer] = [avro.Type.forSchema(published as avro.Schema), avro.Type.forSchema(current as avro.Schema)];
+  const [older, newer] = [
+    avro.Type.forSchema(published as avro.Schema),
+    avro.Type.forSchema(current as avro.Schema),
+  ];
   return [
-    ...unreadable(older, newer, 'readers with the published schema cannot read what is written under this one'),
-    ...unreadable(newer, older, 'readers with this schema cannot read what was written under the published one'),
+    ...unreadable(
+      older,
+      newer,
+      'readers with the published schema cannot read what is written under this one',
+    ),
+    ...unreadable(
+      newer,
+      older,
+      'readers with this schema cannot read what was written under the published one',
+    ),
   ];
 }
 
@@ -45,7 +56,11 @@ function missing(older: AvroSchema, newer: AvroSchema, at: string): Break[] {
   const where = at === '' ? '/' : at;
   if (typeof older === 'string') {
     const now = nameOf(newer);
-    if (typeof newer === 'object' && !Array.isArray(newer) && (newer as AvroObject).logicalType !== undefined)
+    if (
+      typeof newer === 'object' &&
+      !Array.isArray(newer) &&
+      (newer as AvroObject).logicalType !== undefined
+    )
       return [
         {
           at: where,
@@ -53,7 +68,9 @@ function missing(older: AvroSchema, newer: AvroSchema, at: string): Break[] {
         },
       ];
     // Other changes are the resolver's to judge: int may become long for new readers, and not for old ones.
-    return now === older || typeof newer !== 'string' ? [] : [{ at: where, what: `was ${older}, and is ${now}` }];
+    return now === older || typeof newer !== 'string'
+      ? []
+      : [{ at: where, what: `was ${older}, and is ${now}` }];
   }
   if (isUnion(older)) {
     const branches: readonly AvroSchema[] = isUnion(newer) ? newer : [newer];
@@ -63,7 +80,8 @@ function missing(older: AvroSchema, newer: AvroSchema, at: string): Break[] {
       return missing(branch, same, at);
     });
   }
-  if (typeof newer === 'string' || isUnion(newer)) return [{ at: where, what: `was ${nameOf(older)}, and is ${nameOf(newer)}` }];
+  if (typeof newer === 'string' || isUnion(newer))
+    return [{ at: where, what: `was ${nameOf(older)}, and is ${nameOf(newer)}` }];
   const breaks: Break[] = [];
   for (const part of ['name', 'namespace', 'logicalType'] as const) {
     if (older[part] !== newer[part])
@@ -74,7 +92,8 @@ function missing(older: AvroSchema, newer: AvroSchema, at: string): Break[] {
   }
   for (const { name, type } of older.fields ?? []) {
     const now = newer.fields?.find((field) => field.name === name);
-    if (now === undefined) breaks.push({ at: `${at}/${name}`, what: 'was removed: consumers would miss it' });
+    if (now === undefined)
+      breaks.push({ at: `${at}/${name}`, what: 'was removed: consumers would miss it' });
     else breaks.push(...missing(type, now.type, `${at}/${name}`));
   }
   const gone = (older.symbols ?? []).filter((symbol) => newer.symbols?.includes(symbol) !== true);
@@ -83,8 +102,10 @@ function missing(older: AvroSchema, newer: AvroSchema, at: string): Break[] {
       at: where,
       what: `no longer has ${gone.join(', ')}: old records would be read as the default`,
     });
-  if (older.items !== undefined) breaks.push(...missing(older.items, newer.items ?? 'nothing', `${at}[]`));
-  if (older.values !== undefined) breaks.push(...missing(older.values, newer.values ?? 'nothing', `${at}{}`));
+  if (older.items !== undefined)
+    breaks.push(...missing(older.items, newer.items ?? 'nothing', `${at}[]`));
+  if (older.values !== undefined)
+    breaks.push(...missing(older.values, newer.values ?? 'nothing', `${at}{}`));
   return breaks;
 }
 

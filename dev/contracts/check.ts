@@ -17,10 +17,17 @@ interface FileBreak extends Break {
 }
 
 /** What is wrong with a file below contracts/ that was published. */
-function breaksOf(contract: Contract | undefined, file: string, published: string, current: string): Break[] {
+function breaksOf(
+  contract: Contract | undefined,
+  file: string,
+  published: string,
+  current: string,
+): Break[] {
   if (file.endsWith('.proto')) return protobufBreaks(published, current);
   const [older, newer] = [JSON.parse(published), JSON.parse(current)];
-  return file.endsWith('.avsc') ? avroBreaks(older, newer) : jsonSchemaBreaks(older, newer, contract?.direction ?? 'output');
+  return file.endsWith('.avsc')
+    ? avroBreaks(older, newer)
+    : jsonSchemaBreaks(older, newer, contract?.direction ?? 'output');
 }
 
 /** @param directory of contracts/. @returns every break of every published version */
@@ -31,12 +38,19 @@ export function contractBreaks(directory: URL = CONTRACTS_DIRECTORY): FileBreak[
     return filesOf(baseline).flatMap((file): FileBreak[] => {
       const now = new URL(file, directoryOf(version, directory));
       const named = `contracts/${version === 'v1' ? '' : `${version}/`}${file}`;
-      if (!existsSync(now)) return [{ file: named, at: '/', what: 'the file was removed, and is published' }];
+      if (!existsSync(now))
+        return [{ file: named, at: '/', what: 'the file was removed, and is published' }];
       const contract = CONTRACTS.find(({ name }) => new RegExp(`(^|/)${name}\\.`).test(file));
-      const [older, newer] = [readFileSync(new URL(file, baseline), 'utf8'), readFileSync(now, 'utf8')];
+      const [older, newer] = [
+        readFileSync(new URL(file, baseline), 'utf8'),
+        readFileSync(now, 'utf8'),
+      ];
       const breaks =
         file === ASYNC_API
-          ? asyncApiBreaks({ text: older, directory: baseline }, { text: newer, directory: new URL('./', now) })
+          ? asyncApiBreaks(
+              { text: older, directory: baseline },
+              { text: newer, directory: new URL('./', now) },
+            )
           : breaksOf(contract, file, older, newer);
       return breaks.map((one) => ({ ...one, file: named }));
     });
@@ -44,11 +58,14 @@ export function contractBreaks(directory: URL = CONTRACTS_DIRECTORY): FileBreak[
 }
 
 /** v1 stands in contracts/ itself; later versions will have folders. */
-const directoryOf = (version: string, directory: URL): URL => (version === 'v1' ? directory : new URL(`${version}/`, directory));
+const directoryOf = (version: string, directory: URL): URL =>
+  version === 'v1' ? directory : new URL(`${version}/`, directory);
 
 /** The schemas of one version and the document of its topics, without its examples. */
 function filesOf(directory: URL): string[] {
-  const files = readdirSync(directory).filter((file) => file.endsWith('.schema.json') || file === ASYNC_API);
+  const files = readdirSync(directory).filter(
+    (file) => file.endsWith('.schema.json') || file === ASYNC_API,
+  );
   for (const [folder, ending] of [
     ['avro', '.avsc'],
     ['protobuf', '.proto'],
@@ -67,9 +84,13 @@ function filesOf(directory: URL): string[] {
 /** Takes what there is now as published. */
 function publish(): void {
   const published = new URL('published/', CONTRACTS_DIRECTORY);
-  for (const version of ['v1', ...readdirSync(CONTRACTS_DIRECTORY).filter((name) => /^v\d+$/.test(name))]) {
+  for (const version of [
+    'v1',
+    ...readdirSync(CONTRACTS_DIRECTORY).filter((name) => /^v\d+$/.test(name)),
+  ]) {
     const from = directoryOf(version, CONTRACTS_DIRECTORY);
-    for (const file of filesOf(from)) cpSync(new URL(file, from), new URL(`${version}/${file}`, published));
+    for (const file of filesOf(from))
+      cpSync(new URL(file, from), new URL(`${version}/${file}`, published));
   }
 }
 
@@ -90,7 +111,9 @@ function main(args: readonly string[]): number {
   }
   if (args.includes('--publish')) publish();
   process.stdout.write(
-    args.includes('--publish') ? 'contracts/ is published\n' : 'contracts/ breaks nothing that was published\n',
+    args.includes('--publish')
+      ? 'contracts/ is published\n'
+      : 'contracts/ breaks nothing that was published\n',
   );
   return 0;
 }

@@ -26,5 +26,7 @@ export const CONTRACTS = [
 export type ContractName = (typeof CONTRACTS)[number]['name'];
 
 export function readSchema(name: ContractName): JsonSchema {
-  return JSON.parse(readFileSync(new URL(`${name}.schema.json`, CONTRACTS_DIRECTORY), 'utf8')) as JsonSchema;
+  return JSON.parse(
+    readFileSync(new URL(`${name}.schema.json`, CONTRACTS_DIRECTORY), 'utf8'),
+  ) as JsonSchema;
 }

@@ -108,10 +108,12 @@ function wrapped(head: string, type: string, indent: string): string {
 
 const isObject = (schema: JsonSchema): boolean => schema.properties !== undefined;
 
-const literal = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
+const literal = (value: unknown): string =>
+  typeof value === 'string' ? `'${value}'` : JSON.stringify(value);
 
 /** `Looked-up decision` becomes `LookedUpDecision`. */
-const pascal = (title: string): string => title.replace(/(?:^|[^a-z])([a-z])/gi, (_all, letter: string) => letter.toUpperCase());
+const pascal = (title: string): string =>
+  title.replace(/(?:^|[^a-z])([a-z])/gi, (_all, letter: string) => letter.toUpperCase());
 
 function comment(text: string | undefined, indent: string): string {
   if (text === undefined) return '';

@@ -8,11 +8,43 @@ import type { Direction } from './contracts.ts';
 import { type JsonSchema, resolved } from './json-schema.ts';
 
 /** They change no record. */
-const ANNOTATIONS = new Set(['$schema', '$id', '$defs', '$comment', 'title', 'description', 'examples', 'default', 'deprecated']);
+const ANNOTATIONS = new Set([
+  '$schema',
+  '$id',
+  '$defs',
+  '$comment',
+  'title',
+  'description',
+  'examples',
+  'default',
+  'deprecated',
+]);
 /** Compared by functions of their own. */
-const COMPARED = new Set(['$ref', 'type', 'enum', 'const', 'properties', 'required', 'items', 'anyOf', 'oneOf']);
-const LOWER_BOUNDS = new Set(['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties']);
-const UPPER_BOUNDS = new Set(['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties']);
+const COMPARED = new Set([
+  '$ref',
+  'type',
+  'enum',
+  'const',
+  'properties',
+  'required',
+  'items',
+  'anyOf',
+  'oneOf',
+]);
+const LOWER_BOUNDS = new Set([
+  'minimum',
+  'exclusiveMinimum',
+  'minLength',
+  'minItems',
+  'minProperties',
+]);
+const UPPER_BOUNDS = new Set([
+  'maximum',
+  'exclusiveMaximum',
+  'maxLength',
+  'maxItems',
+  'maxProperties',
+]);
 
 interface Side {
   readonly root: JsonSchema;
@@ -32,10 +64,15 @@ interface Comparison {
  * @param direction of what the connector writes, old consumers must understand new records, and new consumers the old ones
  * that are still on the topic; of what it reads, it must understand what old producers write
  */
-export function jsonSchemaBreaks(published: JsonSchema, current: JsonSchema, direction: Direction): Break[] {
+export function jsonSchemaBreaks(
+  published: JsonSchema,
+  current: JsonSchema,
+  direction: Direction,
+): Break[] {
   const [older, newer] = [side(published), side(current)];
   const breaks: Break[] = [];
-  if (published.$id !== current.$id) breaks.push({ at: '$id', what: `was "${published.$id}": consumers refer to it` });
+  if (published.$id !== current.$id)
+    breaks.push({ at: '$id', what: `was "${published.$id}": consumers refer to it` });
   if (direction === 'input') {
     breaks.push(...removed(older, newer, ''));
     return [
@@ -77,7 +114,10 @@ const within = ({ root }: Side, schema: JsonSchema): Side => ({
 function removed(older: Side, newer: Side, at: string): Break[] {
   return Object.entries(older.schema.properties ?? {}).flatMap(([name, member]) => {
     const now = newer.schema.properties?.[name];
-    if (now === undefined) return [{ at: `${at}/${name}`, what: 'was removed: what producers send there would be ignored' }];
+    if (now === undefined)
+      return [
+        { at: `${at}/${name}`, what: 'was removed: what producers send there would be ignored' },
+      ];
     return removed(within(older, member), within(newer, now), `${at}/${name}`);
   });
 }
@@ -85,7 +125,9 @@ function removed(older: Side, newer: Side, at: string): Break[] {
 /** Each case of the writer must fit some case of the reader; what is wrong is said of the one that it fits best. */
 function unreadable(comparison: Comparison, at: string): Break[] {
   const breaks = casesOf(comparison.writer).flatMap((writer) => {
-    const attempts = casesOf(comparison.reader).map((reader) => misfits({ ...comparison, reader, writer }, at));
+    const attempts = casesOf(comparison.reader).map((reader) =>
+      misfits({ ...comparison, reader, writer }, at),
+    );
     return attempts.reduce((best, one) => (one.length < best.length ? one : best));
   });
   return [...new Map(breaks.map((one) => [JSON.stringify(one), one])).values()];
@@ -115,29 +157,41 @@ function casesOf({ root, schema }: Side): Side[] {
 function misfits(comparison: Comparison, at: string): Break[] {
   const { reader, writer, who } = comparison;
   const breaks: Break[] = [];
-  const broken = (what: string, where = at) => breaks.push({ at: where === '' ? '/' : where, what: `${what}: it breaks ${who}` });
+  const broken = (what: string, where = at) =>
+    breaks.push({ at: where === '' ? '/' : where, what: `${what}: it breaks ${who}` });
 
   const types = typesOf(writer.schema);
   const wanted = typesOf(reader.schema);
   if (wanted !== undefined) {
-    const more = types?.filter((type) => !wanted.includes(type) && !(type === 'integer' && wanted.includes('number')));
+    const more = types?.filter(
+      (type) => !wanted.includes(type) && !(type === 'integer' && wanted.includes('number')),
+    );
     if (more === undefined) broken(`may be of any type, and must be ${wanted.join(' or ')}`);
-    else if (more.length > 0) broken(`may be ${more.join(' or ')}, and must be ${wanted.join(' or ')}`);
+    else if (more.length > 0)
+      broken(`may be ${more.join(' or ')}, and must be ${wanted.join(' or ')}`);
   }
   const values = valuesOf(writer.schema);
   const known = valuesOf(reader.schema);
   if (known !== undefined) {
     const more = values?.filter((value) => !known.some((other) => isDeepStrictEqual(value, other)));
-    if (more === undefined) broken(`may have any value, and must be one of ${JSON.stringify(known)}`);
-    else if (more.length > 0) broken(`may be ${more.map((value) => JSON.stringify(value)).join(', ')}, which is not known there`);
+    if (more === undefined)
+      broken(`may have any value, and must be one of ${JSON.stringify(known)}`);
+    else if (more.length > 0)
+      broken(
+        `may be ${more.map((value) => JSON.stringify(value)).join(', ')}, which is not known there`,
+      );
   }
   for (const name of reader.schema.required ?? [])
-    if (writer.schema.required?.includes(name) !== true) broken('is required, and may be missing', `${at}/${name}`);
+    if (writer.schema.required?.includes(name) !== true)
+      broken('is required, and may be missing', `${at}/${name}`);
   for (const [name, member] of Object.entries(reader.schema.properties ?? {})) {
     const written = writer.schema.properties?.[name];
     if (written !== undefined) {
       breaks.push(
-        ...unreadable({ ...comparison, reader: within(reader, member), writer: within(writer, written) }, `${at}/${name}`),
+        ...unreadable(
+          { ...comparison, reader: within(reader, member), writer: within(writer, written) },
+          `${at}/${name}`,
+        ),
       );
     } else if (comparison.removal) broken('was removed', `${at}/${name}`);
   }
@@ -152,8 +206,14 @@ function misfits(comparison: Comparison, at: string): Break[] {
   for (const [keyword, bound] of Object.entries(reader.schema)) {
     if (ANNOTATIONS.has(keyword) || COMPARED.has(keyword)) continue;
     const written = writer.schema[keyword];
-    if (isWithin(keyword, written, bound) || (keyword === 'pattern' && allMatch(writer.schema, String(bound)))) continue;
-    broken(`${keyword} is ${JSON.stringify(written) ?? 'not set'}, and must fit ${JSON.stringify(bound)}`);
+    if (
+      isWithin(keyword, written, bound) ||
+      (keyword === 'pattern' && allMatch(writer.schema, String(bound)))
+    )
+      continue;
+    broken(
+      `${keyword} is ${JSON.stringify(written) ?? 'not set'}, and must fit ${JSON.stringify(bound)}`,
+    );
   }
   return breaks;
 }
@@ -182,5 +242,8 @@ function isWithin(keyword: string, written: unknown, bound: unknown): boolean {
 
 function allMatch(schema: JsonSchema, pattern: string): boolean {
   const values = valuesOf(schema);
-  return values?.every((value) => typeof value === 'string' && new RegExp(pattern, 'u').test(value)) ?? false;
+  return (
+    values?.every((value) => typeof value === 'string' && new RegExp(pattern, 'u').test(value)) ??
+    false
+  );
 }

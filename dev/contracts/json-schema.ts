@@ -22,6 +22,7 @@ export function resolved(schema: JsonSchema, root: JsonSchema): JsonSchema {
   if (schema.$ref === undefined) return schema;
   const name = /^#\/\$defs\/(\w+)$/.exec(schema.$ref)?.[1] ?? '';
   const found = root.$defs?.[name];
-  if (found === undefined) throw new Error(`"${schema.$ref}" leads nowhere: references are of the form #/$defs/name`);
+  if (found === undefined)
+    throw new Error(`"${schema.$ref}" leads nowhere: references are of the form #/$defs/name`);
   return found;
 }

@@ -21,13 +21,18 @@ function parsed(text: string): { scope: string; space: protobuf.NamespaceBase } 
   return { scope, space: scope === '' ? root : (root.lookup(scope) as protobuf.Namespace) };
 }
 
-function inNamespace(older: protobuf.NamespaceBase, newer: protobuf.NamespaceBase, at: string): Break[] {
+function inNamespace(
+  older: protobuf.NamespaceBase,
+  newer: protobuf.NamespaceBase,
+  at: string,
+): Break[] {
   const breaks: Break[] = [];
   for (const [index, one] of older.nestedArray.entries()) {
     const where = `${at}/${one.name}`;
     const now = newer.nested?.[one.name];
     if (one instanceof protobuf.Type) {
-      if (!(now instanceof protobuf.Type)) breaks.push({ at: where, what: 'the message was removed' });
+      if (!(now instanceof protobuf.Type))
+        breaks.push({ at: where, what: 'the message was removed' });
       else breaks.push(...inMessage(one, now, where), ...inNamespace(one, now, where));
       // A registry's framing names messages by their place.
       if (
@@ -57,7 +62,9 @@ function inMessage(older: protobuf.Type, newer: protobuf.Type, at: string): Brea
     const now = newer.fieldsById[field.id];
     if (now === undefined) {
       const reserved = reservesNumber(newer, field.id) && newer.isReservedName(field.name);
-      const advice = reserved ? '' : `, and ${field.id} and "${field.name}" are not reserved: another field could take them`;
+      const advice = reserved
+        ? ''
+        : `, and ${field.id} and "${field.name}" are not reserved: another field could take them`;
       breaks.push({
         at: where,
         what: `number ${field.id} was removed: consumers would miss it${advice}`,
@@ -77,7 +84,8 @@ function inMessage(older: protobuf.Type, newer: protobuf.Type, at: string): Brea
         at: `${at}.${field.name}`,
         what: `takes number ${field.id} or a name that was reserved: old records may hold it`,
       });
-    if (field.required) breaks.push({ at: `${at}.${field.name}`, what: 'is required: old records may not hold it' });
+    if (field.required)
+      breaks.push({ at: `${at}.${field.name}`, what: 'is required: old records may not hold it' });
   }
   for (const reserved of older.reserved ?? []) {
     const kept =
@@ -91,7 +99,10 @@ function inMessage(older: protobuf.Type, newer: protobuf.Type, at: string): Brea
 
 /** Ranges of a file have their ends in them; protobufjs's own isReservedId takes the end for the first that is free. */
 const reservesNumber = ({ reserved = [] }: protobuf.Type, id: number): boolean =>
-  reserved.some((range) => typeof range !== 'string' && (range[0] ?? 0) <= id && id <= (range[1] ?? range[0] ?? 0));
+  reserved.some(
+    (range) =>
+      typeof range !== 'string' && (range[0] ?? 0) <= id && id <= (range[1] ?? range[0] ?? 0),
+  );
 
 /** The ends are enough: nobody cuts a range in its middle without changing them. */
 const numbersOf = ([first = 0, last = first]: readonly number[]): number[] => [first, last];

@@ -27,10 +27,24 @@ export function dashboard(): Dashboard {
     .refresh('30s')
     .editable()
     .tooltip(DashboardCursorSync.Crosshair)
-    .withVariable(new DatasourceVariableBuilder('datasource').label('Prometheus').type('prometheus'))
+    .withVariable(
+      new DatasourceVariableBuilder('datasource').label('Prometheus').type('prometheus'),
+    )
     .withVariable(choice('job', 'Job', 'label_values(content_review_build_info, job)'))
-    .withVariable(choice('instance', 'Instance', 'label_values(content_review_build_info{job=~"$job"}, instance)'))
-    .withVariable(choice('pipeline', 'Pipeline', 'label_values(content_review_shards_owned{job=~"$job"}, pipeline)'));
+    .withVariable(
+      choice(
+        'instance',
+        'Instance',
+        'label_values(content_review_build_info{job=~"$job"}, instance)',
+      ),
+    )
+    .withVariable(
+      choice(
+        'pipeline',
+        'Pipeline',
+        'label_values(content_review_shards_owned{job=~"$job"}, pipeline)',
+      ),
+    );
   let id = 0;
   for (const { title, stats = [], charts } of ROWS) {
     builder.withRow(new RowBuilder(title).id(++id));

@@ -1,7 +1,11 @@
 /** How panels look. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import * as common from '@grafana/grafana-foundation-sdk/common';
-import { type Panel, ThresholdsConfigBuilder, ThresholdsMode } from '@grafana/grafana-foundation-sdk/dashboard';
+import {
+  type Panel,
+  ThresholdsConfigBuilder,
+  ThresholdsMode,
+} from '@grafana/grafana-foundation-sdk/dashboard';
 import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/stat';
 import { PanelBuilder as TimeseriesBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
@@ -44,9 +48,15 @@ export function chart(id: number, spec: PanelSpec): Builder<Panel> {
         .placement(common.LegendPlacement.Bottom)
         .showLegend(true),
     )
-    .tooltip(new common.VizTooltipOptionsBuilder().mode(common.TooltipDisplayMode.Multi).sort(common.SortOrder.Descending));
+    .tooltip(
+      new common.VizTooltipOptionsBuilder()
+        .mode(common.TooltipDisplayMode.Multi)
+        .sort(common.SortOrder.Descending),
+    );
   if (logarithmic)
-    panel.scaleDistribution(new common.ScaleDistributionConfigBuilder().type(common.ScaleDistribution.Log).log(10));
+    panel.scaleDistribution(
+      new common.ScaleDistributionConfigBuilder().type(common.ScaleDistribution.Log).log(10),
+    );
   else panel.min(0);
   if (stacked) panel.stacking(new common.StackingConfigBuilder().mode(common.StackingMode.Normal));
   for (const query of queries(lines)) panel.withTarget(query.range());
@@ -65,7 +75,9 @@ export function stat(id: number, spec: PanelSpec): Builder<Panel> {
     .span(width)
     .height(4)
     .graphMode(common.BigValueGraphMode.None)
-    .colorMode(limits === undefined ? common.BigValueColorMode.None : common.BigValueColorMode.Value)
+    .colorMode(
+      limits === undefined ? common.BigValueColorMode.None : common.BigValueColorMode.Value,
+    )
     .reduceOptions(new common.ReduceDataOptionsBuilder().calcs(['lastNotNull']));
   if (limits !== undefined) panel.thresholds(thresholds(limits));
   for (const query of queries(lines)) panel.withTarget(query.instant());
@@ -74,7 +86,8 @@ export function stat(id: number, spec: PanelSpec): Builder<Panel> {
 
 /** Rising or falling: what is bad lies beyond the second limit. */
 function thresholds([warn, bad]: readonly [number, number]): ThresholdsConfigBuilder {
-  const [low, high, lowest, highest] = warn <= bad ? [warn, bad, 'green', 'red'] : [bad, warn, 'red', 'green'];
+  const [low, high, lowest, highest] =
+    warn <= bad ? [warn, bad, 'green', 'red'] : [bad, warn, 'red', 'green'];
   return new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute).steps([
     { value: null, color: lowest },
     { value: low, color: 'orange' },

@@ -1,5 +1,9 @@
 /** Expressions of the dashboard, over the metrics of the list: a name that is not there does not compile. */
-import { METRICS, type MetricDefinition, type MetricName } from '../../src/telemetry/metrics/metric-list.ts';
+import {
+  METRICS,
+  type MetricDefinition,
+  type MetricName,
+} from '../../src/telemetry/metrics/metric-list.ts';
 import { METRIC_PREFIX } from '../../src/telemetry/metrics/metrics.ts';
 
 type NamesOf<K extends MetricDefinition['kind']> = {
@@ -10,9 +14,17 @@ export type Histogram = NamesOf<'histogram'>;
 const EVERYWHERE = 'job=~"$job",instance=~"$instance"';
 
 /** The series that the variables of the dashboard choose. @param extra more matchers */
-export function series(name: MetricName, extra = '', ending: '' | '_bucket' | '_sum' | '_count' = ''): string {
+export function series(
+  name: MetricName,
+  extra = '',
+  ending: '' | '_bucket' | '_sum' | '_count' = '',
+): string {
   const { labels }: MetricDefinition = METRICS[name];
-  const matchers = [EVERYWHERE, labels.includes('pipeline') ? 'pipeline=~"$pipeline"' : '', extra].filter((one) => one !== '');
+  const matchers = [
+    EVERYWHERE,
+    labels.includes('pipeline') ? 'pipeline=~"$pipeline"' : '',
+    extra,
+  ].filter((one) => one !== '');
   return `${METRIC_PREFIX}${name}${ending}{${matchers.join(',')}}`;
 }
 
@@ -21,7 +33,8 @@ export const FIRING =
   'ALERTS{alertname=~"ContentReview.+",alertstate="firing",job=~"$job|",instance=~"$instance|",pipeline=~"$pipeline|"}';
 
 /** Of Node itself. */
-export const nodeSeries = (name: `nodejs_${string}` | `process_${string}`): string => `${name}{${EVERYWHERE}}`;
+export const nodeSeries = (name: `nodejs_${string}` | `process_${string}`): string =>
+  `${name}{${EVERYWHERE}}`;
 
 export const sum = (by: string, expression: string): string =>
   by === '' ? `sum(${expression})` : `sum by (${by}) (${expression})`;
@@ -30,7 +43,8 @@ export const sum = (by: string, expression: string): string =>
 export const rate = (name: NamesOf<'counter'>, by: string, extra = ''): string =>
   sum(by, `rate(${series(name, extra)}[$__rate_interval])`);
 
-export const gauge = (name: NamesOf<'gauge'>, by: string, extra = ''): string => sum(by, series(name, extra));
+export const gauge = (name: NamesOf<'gauge'>, by: string, extra = ''): string =>
+  sum(by, series(name, extra));
 
 export const quantile = (q: number, name: Histogram, by: string): string =>
   `histogram_quantile(${q}, ${sum(by === '' ? 'le' : `${by}, le`, `rate(${series(name, '', '_bucket')}[$__rate_interval])`)})`;
@@ -39,10 +53,12 @@ export const mean = (name: Histogram, by: string): string =>
   `${sum(by, `rate(${series(name, '', '_sum')}[$__rate_interval])`)} / ${sum(by, `rate(${series(name, '', '_count')}[$__rate_interval])`)}`;
 
 /** Seconds since the oldest of these timestamps. */
-export const age = (name: NamesOf<'gauge'>, by: string): string => `time() - min by (${by}) (${series(name)})`;
+export const age = (name: NamesOf<'gauge'>, by: string): string =>
+  `time() - min by (${by}) (${series(name)})`;
 
 /** 0 where there may rightly be nothing: no failure, no wait. */
 export const orZero = (expression: string): string => `(${expression}) or on () vector(0)`;
 
 /** What is in an `orZero`, which says nothing about it by giving a number. */
-export const withoutZero = (expression: string): string | undefined => /^\((.+)\) or on \(\) vector\(0\)$/.exec(expression)?.[1];
+export const withoutZero = (expression: string): string | undefined =>
+  /^\((.+)\) or on \(\) vector\(0\)$/.exec(expression)?.[1];

@@ -1,7 +1,18 @@
 /** What the dashboard shows, from what matters to users down to Node. */
 import { OBJECTIVE_SECONDS, OBJECTIVE_SHARE } from '../alerts/objective.ts';
 import type { PanelSpec } from './panels.ts';
-import { age, FIRING, gauge, mean, nodeSeries, orZero, quantile, rate, series, sum } from './queries.ts';
+import {
+  age,
+  FIRING,
+  gauge,
+  mean,
+  nodeSeries,
+  orZero,
+  quantile,
+  rate,
+  series,
+  sum,
+} from './queries.ts';
 
 export interface Row {
   readonly title: string;
@@ -30,7 +41,8 @@ const objective: Row = {
     },
     {
       title: 'Oldest event without a decision',
-      about: 'Age of the oldest event that was taken in and has neither a decision nor a dead letter.',
+      about:
+        'Age of the oldest event that was taken in and has neither a decision nor a dead letter.',
       unit: 's',
       lines: [['{{pipeline}}', orZero(age('oldest_unsettled_timestamp_seconds', 'pipeline'))]],
       limits: [OBJECTIVE_SECONDS, 6 * OBJECTIVE_SECONDS],
@@ -44,7 +56,8 @@ const objective: Row = {
     },
     {
       title: 'Alerts',
-      about: 'Alerts that fire now, of the jobs, instances and pipelines chosen. docs/runbook has a page for each.',
+      about:
+        'Alerts that fire now, of the jobs, instances and pipelines chosen. docs/runbook has a page for each.',
       unit: 'short',
       lines: [['firing', orZero(`count(${FIRING})`)]],
       limits: [1, 1],
@@ -56,7 +69,10 @@ const objective: Row = {
       about: "From the timestamp of a batch's oldest event to the commit of its decisions.",
       unit: 's',
       logarithmic: true,
-      lines: [0.5, 0.9, 0.99].map((q) => [`{{pipeline}} ${q * 100} %`, quantile(q, 'event_to_decision_seconds', 'pipeline')]),
+      lines: [0.5, 0.9, 0.99].map((q) => [
+        `{{pipeline}} ${q * 100} %`,
+        quantile(q, 'event_to_decision_seconds', 'pipeline'),
+      ]),
     },
     {
       title: 'In and out',
@@ -71,7 +87,8 @@ const objective: Row = {
     },
     {
       title: 'In flight',
-      about: 'Items taken in or recovered, not yet settled; those in buffers wait for their batch to be sealed.',
+      about:
+        'Items taken in or recovered, not yet settled; those in buffers wait for their batch to be sealed.',
       unit: 'short',
       lines: [
         ['{{pipeline}} in flight', gauge('items_in_flight', 'pipeline')],
@@ -95,7 +112,12 @@ const intake: Row = {
       about:
         'Shards, partitions and content types that wait, by reason (docs/operations.md). The most within five minutes: waits come and go.',
       unit: 'short',
-      lines: [['{{reason}}', orZero(`sum by (reason) (max_over_time(${series('shards_paused')}[5m])) > 0`)]],
+      lines: [
+        [
+          '{{reason}}',
+          orZero(`sum by (reason) (max_over_time(${series('shards_paused')}[5m])) > 0`),
+        ],
+      ],
     },
     {
       title: 'Dead letters',
@@ -110,8 +132,14 @@ const intake: Row = {
         'Records that retention removed before they were read, and those passed over by a reset of the group. Both should be 0.',
       unit: 'short',
       lines: [
-        ['{{pipeline}} lost', sum('pipeline', `increase(${series('unread_records_lost_total')}[$__rate_interval])`)],
-        ['{{pipeline}} passed over', sum('pipeline', `increase(${series('reset_skipped_records_total')}[$__rate_interval])`)],
+        [
+          '{{pipeline}} lost',
+          sum('pipeline', `increase(${series('unread_records_lost_total')}[$__rate_interval])`),
+        ],
+        [
+          '{{pipeline}} passed over',
+          sum('pipeline', `increase(${series('reset_skipped_records_total')}[$__rate_interval])`),
+        ],
       ],
     },
     {
@@ -126,9 +154,15 @@ const intake: Row = {
     },
     {
       title: 'Schema registry',
-      about: 'Requests to the schema registry, by answer. None without one, and few with one: schemas are kept.',
+      about:
+        'Requests to the schema registry, by answer. None without one, and few with one: schemas are kept.',
       unit: 'ops',
-      lines: [['{{operation}} {{code}}', orZero(rate('schema_registry_requests_total', 'operation, code'))]],
+      lines: [
+        [
+          '{{operation}} {{code}}',
+          orZero(rate('schema_registry_requests_total', 'operation, code')),
+        ],
+      ],
     },
   ],
 };
@@ -151,7 +185,8 @@ const batches: Row = {
     },
     {
       title: 'Created and failed',
-      about: 'Batches created at the service, and attempts that ended without results, by reason (docs/failures.md).',
+      about:
+        'Batches created at the service, and attempts that ended without results, by reason (docs/failures.md).',
       unit: 'ops',
       lines: [
         ['created', rate('batches_created_total', '')],
@@ -178,7 +213,8 @@ const batches: Row = {
     },
     {
       title: 'Second submissions',
-      about: 'Items submitted again, and creations that were answered unclearly. Publication is once all the same.',
+      about:
+        'Items submitted again, and creations that were answered unclearly. Publication is once all the same.',
       unit: 'ops',
       lines: [
         ['resubmitted items', rate('items_resubmitted_total', '')],
@@ -196,7 +232,8 @@ const stages: Row = {
   ].map(
     ({ title, quantile: q }): PanelSpec => ({
       title,
-      about: 'Time of a batch in each stage (docs/metrics.md, Labels). review is the time of the service.',
+      about:
+        'Time of a batch in each stage (docs/metrics.md, Labels). review is the time of the service.',
       unit: 's',
       logarithmic: true,
       lines: [['{{stage}}', quantile(q, 'stage_duration_seconds', 'stage')]],
@@ -220,7 +257,9 @@ const service: Row = {
       lines: [
         [
           '{{operation}}',
-          orZero(`${rate('http_requests_total', 'operation', 'code!~"2..|3.."')} / ${rate('http_requests_total', 'operation')}`),
+          orZero(
+            `${rate('http_requests_total', 'operation', 'code!~"2..|3.."')} / ${rate('http_requests_total', 'operation')}`,
+          ),
         ],
       ],
     },
@@ -235,11 +274,14 @@ const service: Row = {
       title: 'Retries',
       about: 'Requests made again, by what made it necessary.',
       unit: 'ops',
-      lines: [['{{operation}} {{reason}}', orZero(rate('http_retries_total', 'operation, reason'))]],
+      lines: [
+        ['{{operation}} {{reason}}', orZero(rate('http_retries_total', 'operation, reason'))],
+      ],
     },
     {
       title: 'Concurrency allowed',
-      about: 'Requests that may be under way at once: halved by 429, 503 and timeouts, then growing back.',
+      about:
+        'Requests that may be under way at once: halved by 429, 503 and timeouts, then growing back.',
       unit: 'short',
       lines: [['{{target}}', gauge('http_concurrency_limit', 'target')]],
     },
@@ -278,7 +320,10 @@ const decisions: Row = {
       about: 'Share of decisions that carry an error in place of a review.',
       unit: 'percentunit',
       lines: [
-        ['{{pipeline}}', `${rate('decisions_total', 'pipeline', 'status="ERROR"')} / ${rate('decisions_total', 'pipeline')}`],
+        [
+          '{{pipeline}}',
+          `${rate('decisions_total', 'pipeline', 'status="ERROR"')} / ${rate('decisions_total', 'pipeline')}`,
+        ],
       ],
     },
     {
@@ -296,7 +341,8 @@ const kafka: Row = {
   charts: [
     {
       title: 'Shards',
-      about: 'Shards that each instance owns. The sum is the number of shards, but for moments after a rebalance.',
+      about:
+        'Shards that each instance owns. The sum is the number of shards, but for moments after a rebalance.',
       unit: 'short',
       stacked: true,
       lines: [['{{instance}} {{pipeline}}', gauge('shards_owned', 'instance, pipeline')]],
@@ -307,7 +353,10 @@ const kafka: Row = {
       unit: 'short',
       lines: [
         ['rebalances', sum('', `increase(${series('rebalances_total')}[$__rate_interval])`)],
-        ['claims {{outcome}}', sum('outcome', `increase(${series('claims_total')}[$__rate_interval])`)],
+        [
+          'claims {{outcome}}',
+          sum('outcome', `increase(${series('claims_total')}[$__rate_interval])`),
+        ],
       ],
     },
     {
@@ -327,12 +376,15 @@ const kafka: Row = {
     },
     {
       title: 'Certificates',
-      about: 'Time until the first certificate of the connections to Kafka expires; 0 where there is none.',
+      about:
+        'Time until the first certificate of the connections to Kafka expires; 0 where there is none.',
       unit: 's',
       lines: [
         [
           '{{certificate}}',
-          orZero(`min by (certificate) (${series('kafka_tls_certificate_expiry_timestamp_seconds')}) - time()`),
+          orZero(
+            `min by (certificate) (${series('kafka_tls_certificate_expiry_timestamp_seconds')}) - time()`,
+          ),
         ],
       ],
     },
@@ -357,7 +409,9 @@ const node: Row = {
       title: 'CPU',
       about: 'Processors in use.',
       unit: 'short',
-      lines: [['{{instance}}', `rate(${nodeSeries('process_cpu_seconds_total')}[$__rate_interval])`]],
+      lines: [
+        ['{{instance}}', `rate(${nodeSeries('process_cpu_seconds_total')}[$__rate_interval])`],
+      ],
     },
     {
       title: 'Event loop lag, 99 %',
@@ -369,11 +423,20 @@ const node: Row = {
       title: 'Garbage collection',
       about: 'Share of time.',
       unit: 'percentunit',
-      lines: [['{{instance}}', sum('instance', `rate(${nodeSeries('nodejs_gc_duration_seconds_sum')}[$__rate_interval])`)]],
+      lines: [
+        [
+          '{{instance}}',
+          sum(
+            'instance',
+            `rate(${nodeSeries('nodejs_gc_duration_seconds_sum')}[$__rate_interval])`,
+          ),
+        ],
+      ],
     },
     {
       title: 'Loops and conditions',
-      about: 'Loops of the engine by state (stuck ones are named by /livez), and conditions of /readyz that do not hold.',
+      about:
+        'Loops of the engine by state (stuck ones are named by /livez), and conditions of /readyz that do not hold.',
       unit: 'short',
       lines: [
         ['{{state}}', gauge('loops', 'state')],
@@ -386,10 +449,22 @@ const node: Row = {
       unit: 'short',
       lines: [
         ['{{version}} on Node {{node}}', `count by (version, node) (${series('build_info')})`],
-        ['dropped log lines', sum('', `increase(${series('log_lines_dropped_total')}[$__rate_interval])`)],
+        [
+          'dropped log lines',
+          sum('', `increase(${series('log_lines_dropped_total')}[$__rate_interval])`),
+        ],
       ],
     },
   ],
 };
 
-export const ROWS: readonly Row[] = [objective, intake, batches, stages, service, decisions, kafka, node];
+export const ROWS: readonly Row[] = [
+  objective,
+  intake,
+  batches,
+  stages,
+  service,
+  decisions,
+  kafka,
+  node,
+];

@@ -7,7 +7,11 @@ import type { Outcome } from './terminal.ts';
 
 const NAME_COLUMNS = 9;
 
-export function balanceLines<E, O extends Outcome>(screen: Screen, kind: DemoKind<E, O>, verdict: Verdict<E, O>): string[] {
+export function balanceLines<E, O extends Outcome>(
+  screen: Screen,
+  kind: DemoKind<E, O>,
+  verdict: Verdict<E, O>,
+): string[] {
   const { produced, published, deadLettered, missing, twice, latenciesMs } = verdict;
   const even = produced === published + deadLettered;
   const well = even && missing.length === 0 && twice.length === 0;

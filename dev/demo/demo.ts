@@ -30,34 +30,53 @@ export interface DemoResult {
 }
 
 /** @throws what ended the demo early. */
-export async function runDemo({ context, cleanup, screen, stopFirst }: DemoOptions): Promise<DemoResult> {
+export async function runDemo({
+  context,
+  cleanup,
+  screen,
+  stopFirst,
+}: DemoOptions): Promise<DemoResult> {
   const running = await startParts(context, cleanup, screen);
   const sandbox = { url: running.sandbox.url, signal: context.over };
-  const producing = Promise.all(running.pipelines.map((pipeline) => pipeline.produce(running.brokers, sandbox)));
+  const producing = Promise.all(
+    running.pipelines.map((pipeline) => pipeline.produce(running.brokers, sandbox)),
+  );
   cleanup.add('stop the producers', () => clientEnded(producing));
-  producing.catch((error: unknown) => context.failed(new Error('A producer failed', { cause: error })));
+  producing.catch((error: unknown) =>
+    context.failed(new Error('A producer failed', { cause: error })),
+  );
 
   const problems = await watch(running, context, screen);
   await unlessEnded(context.over, producing);
   if (stopFirst) {
     const badEnd = await unlessEnded(context.over, running.connector.stop(GRACE_MS));
     if (badEnd !== undefined)
-      problems.push(`The connector did not stop as it should: ${badEnd}. The end of its log:\n${running.connector.tail()}`);
+      problems.push(
+        `The connector did not stop as it should: ${badEnd}. The end of its log:\n${running.connector.tail()}`,
+      );
   }
   const enough = AbortSignal.any([context.over, AbortSignal.timeout(STALLED_MS)]);
   await running.reader.readToEnd(enough).catch((error: unknown) => {
     context.over.throwIfAborted();
-    problems.push(`The outcomes and dead letters could not be read to their end: ${messageOf(error)}`);
+    problems.push(
+      `The outcomes and dead letters could not be read to their end: ${messageOf(error)}`,
+    );
   });
   problems.push(...(await judged(running, context, screen)));
   return { running, problems };
 }
 
 /** Shows samples and the balance of every pipeline. @returns what is wrong, a sentence each. */
-async function judged({ pipelines, sandbox }: Running, { over }: PartContext, screen: Screen): Promise<string[]> {
+async function judged(
+  { pipelines, sandbox }: Running,
+  { over }: PartContext,
+  screen: Screen,
+): Promise<string[]> {
   const seen = await unlessEnded(
     over,
-    Promise.all(pipelines.map((pipeline) => pipeline.judge(screen, { url: sandbox.url, signal: over }))),
+    Promise.all(
+      pipelines.map((pipeline) => pipeline.judge(screen, { url: sandbox.url, signal: over })),
+    ),
   );
   const deadLetters = sampleDeadLetters(
     screen,
@@ -73,7 +92,11 @@ async function judged({ pipelines, sandbox }: Running, { over }: PartContext, sc
 }
 
 /** Shows the counts until everything is settled. @returns what is wrong when nothing moves any more. */
-async function watch(running: Running, { over, failed }: PartContext, screen: Screen): Promise<string[]> {
+async function watch(
+  running: Running,
+  { over, failed }: PartContext,
+  screen: Screen,
+): Promise<string[]> {
   const startedMs = performance.now();
   let metrics = new Metrics();
   let before = '';
@@ -95,7 +118,9 @@ async function watch(running: Running, { over, failed }: PartContext, screen: Sc
     await sleep(TICK_MS, undefined, { signal: over }).catch(() => undefined);
     over.throwIfAborted();
     if (running.brokerRuns()) continue;
-    failed(new Error(['The Kafka broker ended.', ...(await brokerTail(running.brokerFiles))].join('\n')));
+    failed(
+      new Error(['The Kafka broker ended.', ...(await brokerTail(running.brokerFiles))].join('\n')),
+    );
     over.throwIfAborted();
   }
 }
@@ -128,5 +153,8 @@ async function brokerTail(files: string | undefined): Promise<string[]> {
   if (files === undefined) return [];
   const log = await readFile(path.join(files, 'broker-1/server.log'), 'utf8').catch(() => '');
   const lines = log.trimEnd().split('\n').slice(-TAIL_LINES);
-  return ["The end of the broker's log:", ...lines.map((line) => `    ${line || '(it wrote nothing)'}`)];
+  return [
+    "The end of the broker's log:",
+    ...lines.map((line) => `    ${line || '(it wrote nothing)'}`),
+  ];
 }

@@ -41,7 +41,11 @@ export interface Seen<O extends Outcome> {
 /** An outcome where a dead letter belongs or the reverse, a dead letter with another reason or other bytes. */
 export const OTHER_END = 'ended in another way than it should';
 
-export function judge<E, O extends Outcome>(ledger: Ledger<E>, seen: Seen<O>, check: Check<E, O>): Verdict<E, O> {
+export function judge<E, O extends Outcome>(
+  ledger: Ledger<E>,
+  seen: Seen<O>,
+  check: Check<E, O>,
+): Verdict<E, O> {
   const times = new Map<string, number>();
   const unknown: string[] = [];
   const wrong = new Map<string, string[]>();
@@ -83,7 +87,11 @@ export function judge<E, O extends Outcome>(ledger: Ledger<E>, seen: Seen<O>, ch
     if (record === undefined) continue;
     deadLettered += 1;
     const { expected, value } = record;
-    if (!('deadLetter' in expected) || letter.reason !== expected.deadLetter || letter.value !== value)
+    if (
+      !('deadLetter' in expected) ||
+      letter.reason !== expected.deadLetter ||
+      letter.value !== value
+    )
       blame(record.at, OTHER_END);
   }
   return {
@@ -100,7 +108,12 @@ export function judge<E, O extends Outcome>(ledger: Ledger<E>, seen: Seen<O>, ch
 }
 
 /** What is wrong, and with which records; empty when all is well. */
-export function problemsOf<E, O extends Outcome>({ missing, twice, unknown, wrong }: Verdict<E, O>): string[] {
+export function problemsOf<E, O extends Outcome>({
+  missing,
+  twice,
+  unknown,
+  wrong,
+}: Verdict<E, O>): string[] {
   const findings: (readonly [string, readonly string[]])[] = [
     ['neither outcome nor dead letter', missing],
     ['more than one outcome or dead letter', twice],

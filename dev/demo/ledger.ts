@@ -18,7 +18,11 @@ export function coordinate(partition: number, offset: number | string): string {
 }
 
 /** A record that the connector cannot submit. */
-export function poison(reason: string, value: string | null, key: string | null = `poison/${reason}`): DemoRecord<never> {
+export function poison(
+  reason: string,
+  value: string | null,
+  key: string | null = `poison/${reason}`,
+): DemoRecord<never> {
   return { key, value, expected: { deadLetter: reason } };
 }
 

@@ -53,7 +53,8 @@ function endOnSignals(over: AbortController): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       const interrupted = new Interrupted(signal);
-      if (firstMs !== undefined && performance.now() - firstMs > SAME_INTERRUPT_MS) process.exit(interrupted.exitCode);
+      if (firstMs !== undefined && performance.now() - firstMs > SAME_INTERRUPT_MS)
+        process.exit(interrupted.exitCode);
       firstMs ??= performance.now();
       over.abort(interrupted);
     });
@@ -71,7 +72,9 @@ async function main(keep: boolean): Promise<number> {
   const took = () => `after ${seconds(performance.now() - startedMs)}`;
   let code = 0;
   try {
-    const directory = await keepDirectory(path.join(tmpdir(), `content-review-demo-${randomBytes(4).toString('hex')}`));
+    const directory = await keepDirectory(
+      path.join(tmpdir(), `content-review-demo-${randomBytes(4).toString('hex')}`),
+    );
     cleanup.add('remove the temporary directory', () => directory.remove());
     // The broker's directory is then below it too.
     process.env.TMPDIR = directory.path;
@@ -82,7 +85,8 @@ async function main(keep: boolean): Promise<number> {
     };
     screen.print(`\n${screen.paint('bold', 'Content Review Connector: the demo')}\n`);
     const result = await runDemo({ context, cleanup, screen, stopFirst: !keep });
-    for (const problem of result.problems) process.stderr.write(`\n${screen.paint('red', problem)}\n`);
+    for (const problem of result.problems)
+      process.stderr.write(`\n${screen.paint('red', problem)}\n`);
     if (result.problems.length > 0) code = 1;
     if (keep) await stay(result, screen, context);
   } catch (error) {
@@ -94,15 +98,24 @@ async function main(keep: boolean): Promise<number> {
   const failures = await cleanup.run();
   for (const failure of failures) process.stderr.write(`${failure}\n`);
   if (failures.length > 0 && code === 0) code = 1;
-  if (code === 0) screen.print(`\n  All is well ${took()}; nothing is left running.\n  To look around: npm run demo -- --keep\n`);
-  else if (code === 1) screen.print(`\n  Not all is well: see above. Ended ${took()}; nothing is left running.\n`);
+  if (code === 0)
+    screen.print(
+      `\n  All is well ${took()}; nothing is left running.\n  To look around: npm run demo -- --keep\n`,
+    );
+  else if (code === 1)
+    screen.print(`\n  Not all is well: see above. Ended ${took()}; nothing is left running.\n`);
   return code;
 }
 
 /** Says what there is to look at; ends with the demo. */
-async function stay({ running }: DemoResult, screen: Screen, { directory, over }: PartContext): Promise<void> {
+async function stay(
+  { running }: DemoResult,
+  screen: Screen,
+  { directory, over }: PartContext,
+): Promise<void> {
   const { brokers, names, connector, sandbox, brokerFiles } = running;
-  const localBroker: [string, string][] = brokerFiles === undefined ? [] : [['', path.basename(brokerFiles)]];
+  const localBroker: [string, string][] =
+    brokerFiles === undefined ? [] : [['', path.basename(brokerFiles)]];
   const pipelines = Object.values(names.pipelines);
   const shown: [string, string][] = [
     ['console', `${connector.url}/`],
@@ -134,8 +147,13 @@ async function stay({ running }: DemoResult, screen: Screen, { directory, over }
 
 function describe(error: unknown): string {
   const lines = [messageOf(error)];
-  for (let cause = error instanceof Error ? error.cause : undefined; cause instanceof Error; cause = cause.cause) {
-    if (!lines.some((line) => line.includes((cause as Error).message))) lines.push(`  because: ${cause.message}`);
+  for (
+    let cause = error instanceof Error ? error.cause : undefined;
+    cause instanceof Error;
+    cause = cause.cause
+  ) {
+    if (!lines.some((line) => line.includes((cause as Error).message)))
+      lines.push(`  because: ${cause.message}`);
   }
   return lines.join('\n');
 }

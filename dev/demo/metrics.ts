@@ -20,7 +20,8 @@ export class Metrics {
   /** Sum of a metric's series (its name without the prefix); with `label`, as in `stage="settle"`, of those that have it. */
   sum(wanted: string, label = ''): number {
     return this.#series.reduce(
-      (sum, { name, labels, value }) => (name === wanted && labels.includes(label) ? sum + value : sum),
+      (sum, { name, labels, value }) =>
+        name === wanted && labels.includes(label) ? sum + value : sum,
       0,
     );
   }

@@ -35,10 +35,21 @@ export interface Part {
 }
 
 /** The reference Content Review Service. `closing` runs when the demo is killed. */
-export function startSandbox(context: PartContext, closing: readonly ClosingCommand[]): Promise<Part> {
+export function startSandbox(
+  context: PartContext,
+  closing: readonly ClosingCommand[],
+): Promise<Part> {
   return startPart(context, {
     name: 'sandbox',
-    args: ['sandbox', '--port', '0', '--policy', path.join(ROOT, POLICY_FILE), '--data', path.join(context.directory, 'sandbox')],
+    args: [
+      'sandbox',
+      '--port',
+      '0',
+      '--policy',
+      path.join(ROOT, POLICY_FILE),
+      '--data',
+      path.join(context.directory, 'sandbox'),
+    ],
     env: { SANDBOX_API_KEYS: API_KEY },
     url: /^sandbox listening on (\S+)/,
     closing,
@@ -47,7 +58,11 @@ export function startSandbox(context: PartContext, closing: readonly ClosingComm
 
 export function startConnector(
   context: PartContext,
-  { brokers, names, sandboxUrl }: { brokers: readonly string[]; names: DemoNames; sandboxUrl: string },
+  {
+    brokers,
+    names,
+    sandboxUrl,
+  }: { brokers: readonly string[]; names: DemoNames; sandboxUrl: string },
 ): Promise<Part> {
   return startPart(context, {
     name: 'connector',
@@ -74,7 +89,10 @@ interface PartOptions {
   readonly closing: readonly ClosingCommand[];
 }
 
-async function startPart(context: PartContext, { name, args, env, url, closing }: PartOptions): Promise<Part> {
+async function startPart(
+  context: PartContext,
+  { name, args, env, url, closing }: PartOptions,
+): Promise<Part> {
   const logFile = path.join(context.directory, `${name}.log`);
   const last: string[] = [];
   const up = Promise.withResolvers<string>();
@@ -94,7 +112,9 @@ async function startPart(context: PartContext, { name, args, env, url, closing }
   const tail = () => last.map((line) => `    ${line}`).join('\n') || '    (it wrote nothing)';
   let stopping = false;
   void kept.exited.then((exit) => {
-    const error = new Error(`The ${name} ended by itself with ${describe(exit)}. The end of its log:\n${tail()}`);
+    const error = new Error(
+      `The ${name} ended by itself with ${describe(exit)}. The end of its log:\n${tail()}`,
+    );
     up.reject(error);
     if (!stopping) context.failed(error);
   });
@@ -104,7 +124,11 @@ async function startPart(context: PartContext, { name, args, env, url, closing }
     return exit.code === 0 ? undefined : `it ended with ${describe(exit)}`;
   }
   const timer = setTimeout(() => {
-    up.reject(new Error(`The ${name} did not say its address within ${START_MS / 1_000} s. The end of its log:\n${tail()}`));
+    up.reject(
+      new Error(
+        `The ${name} did not say its address within ${START_MS / 1_000} s. The end of its log:\n${tail()}`,
+      ),
+    );
   }, START_MS);
   try {
     return { url: await unlessEnded(context.over, up.promise), tail, stop };

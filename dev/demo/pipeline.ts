@@ -32,7 +32,10 @@ export interface Judged {
   readonly problems: readonly string[];
 }
 
-export function demoPipeline<E, O extends Outcome>(kind: DemoKind<E, O>, names: PipelineNames): DemoPipeline {
+export function demoPipeline<E, O extends Outcome>(
+  kind: DemoKind<E, O>,
+  names: PipelineNames,
+): DemoPipeline {
   const { name, total } = kind;
   const ledger: Ledger<E> = new Map();
   const outcomes: CommittedRecord[] = [];
@@ -81,7 +84,10 @@ export function demoPipeline<E, O extends Outcome>(kind: DemoKind<E, O>, names: 
       const check: Check<E, O> = await kind.checker(read.outcomes, sandbox);
       const verdict = judge(ledger, read, check);
       return {
-        samples: [screen.paint('bold', `  ${name}: ${kind.output}`), ...kind.samples(screen, verdict.matches)],
+        samples: [
+          screen.paint('bold', `  ${name}: ${kind.output}`),
+          ...kind.samples(screen, verdict.matches),
+        ],
         deadLetters: read.deadLetters,
         balance: balanceLines(screen, kind, verdict),
         problems: problemsOf(verdict).map((problem) => `${name}: ${problem}`),

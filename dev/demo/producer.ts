@@ -33,9 +33,12 @@ export async function produce<E>(options: ProduceOptions<E>): Promise<void> {
   try {
     for await (const send of inSends(records, perSend)) {
       if (signal.aborted) return;
-      for (const [partition, group] of Map.groupBy(send, ({ key }) => (key === null ? 0 : partitionOf(key, partitions)))) {
+      for (const [partition, group] of Map.groupBy(send, ({ key }) =>
+        key === null ? 0 : partitionOf(key, partitions),
+      )) {
         const offsets = await sendRecords(producer, { topic, partition }, group);
-        for (const [place, record] of group.entries()) ledger.set(coordinate(partition, offsets[place] as number), record);
+        for (const [place, record] of group.entries())
+          ledger.set(coordinate(partition, offsets[place] as number), record);
       }
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
     }

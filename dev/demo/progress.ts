@@ -43,12 +43,21 @@ const NAME_COLUMNS = 7;
 const BAR_COLUMNS = 50;
 const LEAST_BAR_COLUMNS = 6;
 /** Of indent, name, counts and the gaps between them. */
-const COUNT_COLUMNS = STAGES.reduce((sum, { head }) => sum + GAP.length + head.length, GAP.length + NAME_COLUMNS);
+const COUNT_COLUMNS = STAGES.reduce(
+  (sum, { head }) => sum + GAP.length + head.length,
+  GAP.length + NAME_COLUMNS,
+);
 /** Between two plain looks at it, ms. */
 const PLAIN_MS = 2_000;
 
-export function drawProgress(screen: Screen, pipelines: readonly Counts[], elapsedMs: number, last = false): void {
-  const line = (name: string, cells: readonly string[]) => `${GAP}${name.padEnd(NAME_COLUMNS)}${GAP}${cells.join(GAP)}`;
+export function drawProgress(
+  screen: Screen,
+  pipelines: readonly Counts[],
+  elapsedMs: number,
+  last = false,
+): void {
+  const line = (name: string, cells: readonly string[]) =>
+    `${GAP}${name.padEnd(NAME_COLUMNS)}${GAP}${cells.join(GAP)}`;
   const heads = line(
     seconds(elapsedMs).padStart(NAME_COLUMNS - 1),
     STAGES.map(({ head, style }) => screen.paint(style, head)),
@@ -60,7 +69,9 @@ export function drawProgress(screen: Screen, pipelines: readonly Counts[], elaps
     ),
   );
   const room = Math.min(BAR_COLUMNS, screen.columns - 1 - COUNT_COLUMNS - GAP.length);
-  const bars = pipelines.map((counts) => (room < LEAST_BAR_COLUMNS ? '' : barOf(screen, counts, room)));
+  const bars = pipelines.map((counts) =>
+    room < LEAST_BAR_COLUMNS ? '' : barOf(screen, counts, room),
+  );
   const withBars = rows.map((row, index) => `${row}${GAP}${bars[index]}`.trimEnd());
   screen.draw([heads, ...withBars], [heads, ...rows].join('\n'), { last, everyMs: PLAIN_MS });
 }

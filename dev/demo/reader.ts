@@ -2,7 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Consumer } from 'kafkajs';
 import type { RecordHeaders } from '../../src/core/record.ts';
-import { ADMIT_ALL, OWN_TOPIC_LIMITS, type PartitionFetch } from '../../src/kafka/consumer/partition-fetch.ts';
+import {
+  ADMIT_ALL,
+  OWN_TOPIC_LIMITS,
+  type PartitionFetch,
+} from '../../src/kafka/consumer/partition-fetch.ts';
 import { demoClient } from './topics.ts';
 
 export interface CommittedRecord {
@@ -45,7 +49,10 @@ export class CommittedReader {
     const { topics, onRecord } = this.#options;
     const { CRASH } = this.#consumer.events;
     this.#consumer.on(CRASH, ({ payload }) => {
-      if (!payload.restart) this.#crashed.reject(new Error(`cannot read ${topics.join(', ')}`, { cause: payload.error }));
+      if (!payload.restart)
+        this.#crashed.reject(
+          new Error(`cannot read ${topics.join(', ')}`, { cause: payload.error }),
+        );
     });
     await this.#consumer.connect();
     await this.#consumer.subscribe({ topics: [...topics], fromBeginning: true });
@@ -53,7 +60,10 @@ export class CommittedReader {
       autoCommit: false,
       eachBatch: async ({ batch }) => {
         const { topic } = batch;
-        for await (const { records } of (batch as unknown as PartitionFetch).pieces(OWN_TOPIC_LIMITS, ADMIT_ALL)) {
+        for await (const { records } of (batch as unknown as PartitionFetch).pieces(
+          OWN_TOPIC_LIMITS,
+          ADMIT_ALL,
+        )) {
           for (const { key, value, headers } of records) onRecord({ topic, key, value, headers });
         }
         this.#positions.set(`${batch.topic}-${batch.partition}`, Number(batch.lastOffset()) + 1);
@@ -65,7 +75,10 @@ export class CommittedReader {
   async readToEnd(signal?: AbortSignal): Promise<void> {
     const ends = await this.#ends();
     while (![...ends].every(([partition, end]) => (this.#positions.get(partition) ?? 0) >= end)) {
-      await Promise.race([sleep(POLL_MS, undefined, signal === undefined ? {} : { signal }), this.#crashed.promise]);
+      await Promise.race([
+        sleep(POLL_MS, undefined, signal === undefined ? {} : { signal }),
+        this.#crashed.promise,
+      ]);
     }
   }
 

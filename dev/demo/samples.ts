@@ -8,8 +8,13 @@ import type { DeadLetter } from './terminal.ts';
 const MOST = 3;
 
 /** One for each reason, a few of each pipeline. @param pipelines the dead letters of each */
-export function sampleDeadLetters(screen: Screen, pipelines: readonly (readonly DeadLetter[])[]): string[] {
-  const shown = pipelines.flatMap((letters) => oneOfEach(letters, ({ reason }) => reason).slice(0, MOST));
+export function sampleDeadLetters(
+  screen: Screen,
+  pipelines: readonly (readonly DeadLetter[])[],
+): string[] {
+  const shown = pipelines.flatMap((letters) =>
+    oneOfEach(letters, ({ reason }) => reason).slice(0, MOST),
+  );
   const rows = shown.map(({ id, reason, message }): Cell[] => [
     { text: id },
     { text: reason, style: 'magenta' },

@@ -45,7 +45,11 @@ export class Screen {
   }
 
   /** Redraws the block; where that is impossible, prints `plain` instead when it is new, not more often than that unless `last`. */
-  draw(lines: readonly string[], plain: string, { last = false, everyMs = PLAIN_MS }: DrawOptions = {}): void {
+  draw(
+    lines: readonly string[],
+    plain: string,
+    { last = false, everyMs = PLAIN_MS }: DrawOptions = {},
+  ): void {
     if (this.live) {
       this.#out.write(`${this.#upToBlock()}${lines.map((line) => `${line}\n`).join('')}`);
       this.#block = last ? [] : lines;

@@ -1,7 +1,14 @@
 /** Starting every part, with one line for each on the screen. */
 import { type LocalKafka, startKafka } from '../kafka/start.ts';
 import { type Cleanup, clientEnded, unlessEnded } from './ending.ts';
-import { CONFIG_FILE, type Part, type PartContext, POLICY_FILE, startConnector, startSandbox } from './parts.ts';
+import {
+  CONFIG_FILE,
+  type Part,
+  type PartContext,
+  POLICY_FILE,
+  startConnector,
+  startSandbox,
+} from './parts.ts';
 import type { DemoPipeline } from './pipeline.ts';
 import { demoPipelines } from './pipelines.ts';
 import { CommittedReader } from './reader.ts';
@@ -35,7 +42,11 @@ export interface Running {
 }
 
 /** Starts the broker, the topics, the sandbox, the connector and the reader. What is begun is known to `cleanup` at once. */
-export async function startParts(context: PartContext, cleanup: Cleanup, screen: Screen): Promise<Running> {
+export async function startParts(
+  context: PartContext,
+  cleanup: Cleanup,
+  screen: Screen,
+): Promise<Running> {
   const { over } = context;
   const lines = new StartLines(screen, over);
   const shared = (process.env.KAFKA_BROKERS ?? '') !== '';
@@ -57,7 +68,9 @@ export async function startParts(context: PartContext, cleanup: Cleanup, screen:
       ]
     : [];
   const sandboxStarting = startSandbox(context, closing);
-  cleanup.add('stop the sandbox', async () => (await sandboxStarting.catch(() => undefined))?.stop(0));
+  cleanup.add('stop the sandbox', async () =>
+    (await sandboxStarting.catch(() => undefined))?.stop(0),
+  );
   void sandboxStarting.then(
     ({ url }) => lines.up('sandbox', url, `Content Review Service with ${POLICY_FILE}`),
     () => undefined,
@@ -97,7 +110,9 @@ export async function startParts(context: PartContext, cleanup: Cleanup, screen:
   for (const { name, names: topics, input } of pipelines) {
     const topic = topics.source.slice(names.prefix.length).padEnd(TOPIC_COLUMNS);
     const about = cut(input, screen.columns - NAME_COLUMNS - TOPIC_COLUMNS - MARGIN_COLUMNS);
-    screen.print(`  ${screen.paint('bold', name.padEnd(NAME_COLUMNS))}${topic}${screen.paint('dim', about)}`);
+    screen.print(
+      `  ${screen.paint('bold', name.padEnd(NAME_COLUMNS))}${topic}${screen.paint('dim', about)}`,
+    );
   }
   screen.print();
   return {
@@ -149,7 +164,10 @@ class StartLines {
     this.#waiting.delete(part);
     const took = seconds(performance.now() - this.#startedMs).padStart(6);
     const { columns } = this.#screen;
-    const about = cut(description, columns - PART_COLUMNS - Math.max(address.length, ADDRESS_COLUMNS));
+    const about = cut(
+      description,
+      columns - PART_COLUMNS - Math.max(address.length, ADDRESS_COLUMNS),
+    );
     const tick = this.#screen.paint('green', '✓');
     this.#screen.print(
       `  ${tick} ${part.padEnd(10)}${took}  ${address.padEnd(ADDRESS_COLUMNS)}  ${this.#screen.paint('dim', about)}`.trimEnd(),
@@ -165,6 +183,9 @@ class StartLines {
     const lines = [...this.#waiting].map(([part, message]) =>
       this.#screen.paint('dim', cut(`  · ${part.padEnd(10)} ${message}`, this.#screen.columns - 1)),
     );
-    this.#screen.draw(lines, [...this.#waiting].map(([part, message]) => `    ${part}: ${message}`).join('; '));
+    this.#screen.draw(
+      lines,
+      [...this.#waiting].map(([part, message]) => `    ${part}: ${message}`).join('; '),
+    );
   }
 }

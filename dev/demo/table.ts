@@ -21,12 +21,17 @@ export function table(
   { flexible = 1 }: { readonly flexible?: number } = {},
 ): string[] {
   const all: (readonly Cell[])[] = [heads.map((text): Cell => ({ text, style: 'dim' })), ...rows];
-  const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]?.text.length ?? 0)));
+  const widths = heads.map((_, column) =>
+    Math.max(...all.map((row) => row[column]?.text.length ?? 0)),
+  );
   const fixed = widths.slice(0, -flexible).reduce((sum, width) => sum + width, 0);
   let room = screen.columns - 1 - INDENT.length - fixed - GAP.length * (widths.length - 1);
   for (let left = flexible; left > 0; left--) {
     const column = widths.length - left;
-    const width = Math.max(NARROWEST_COLUMN, Math.min(widths[column] ?? 0, Math.floor(room / left)));
+    const width = Math.max(
+      NARROWEST_COLUMN,
+      Math.min(widths[column] ?? 0, Math.floor(room / left)),
+    );
     widths[column] = width;
     room -= width;
   }

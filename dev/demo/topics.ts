@@ -35,7 +35,12 @@ export function demoNames(sharedCluster: boolean): DemoNames {
 }
 
 export function namesWith(prefix: string): DemoNames {
-  const names = (pipeline: PipelineName, source: string, outcomes: string, partitions: number): PipelineNames => ({
+  const names = (
+    pipeline: PipelineName,
+    source: string,
+    outcomes: string,
+    partitions: number,
+  ): PipelineNames => ({
     source: `${prefix}${source}`,
     partitions,
     outcomes: `${prefix}${source}.${outcomes}`,
@@ -60,20 +65,26 @@ export function outputTopics({ pipelines }: DemoNames): string[] {
 }
 
 /** Creates the topics of users; the journals are the connector's own to make. Resolves when they can be used. */
-export async function createTopics(brokers: readonly string[], { pipelines }: DemoNames): Promise<void> {
+export async function createTopics(
+  brokers: readonly string[],
+  { pipelines }: DemoNames,
+): Promise<void> {
   await withAdmin(brokers, async (admin) => {
-    const topics = Object.values(pipelines).flatMap(({ source, outcomes, deadLetters, partitions }) => [
-      { topic: source, numPartitions: partitions },
-      { topic: outcomes, numPartitions: partitions },
-      { topic: deadLetters, numPartitions: 1 },
-    ]);
+    const topics = Object.values(pipelines).flatMap(
+      ({ source, outcomes, deadLetters, partitions }) => [
+        { topic: source, numPartitions: partitions },
+        { topic: outcomes, numPartitions: partitions },
+        { topic: deadLetters, numPartitions: 1 },
+      ],
+    );
     await admin.createTopics({
       waitForLeaders: false,
       topics: topics.map((topic) => ({ ...topic, replicationFactor: -1 })),
     });
     const wanted = topics.map(({ topic }) => topic);
     for (const deadlineMs = Date.now() + CREATE_MS; !(await haveLeaders(admin, wanted)); ) {
-      if (Date.now() > deadlineMs) throw new Error(`no leaders for ${wanted.join(', ')} after ${CREATE_MS / 1_000} s`);
+      if (Date.now() > deadlineMs)
+        throw new Error(`no leaders for ${wanted.join(', ')} after ${CREATE_MS / 1_000} s`);
       await sleep(POLL_MS);
     }
   });
@@ -82,7 +93,9 @@ export async function createTopics(brokers: readonly string[], { pipelines }: De
 async function haveLeaders(admin: Admin, topics: string[]): Promise<boolean> {
   try {
     const metadata = await admin.fetchTopicMetadata({ topics });
-    return metadata.topics.every(({ partitions }) => partitions.length > 0 && partitions.every(({ leader }) => leader >= 0));
+    return metadata.topics.every(
+      ({ partitions }) => partitions.length > 0 && partitions.every(({ leader }) => leader >= 0),
+    );
   } catch {
     // Metadata lag behind the creation.
     return false;
@@ -95,7 +108,12 @@ export async function deleteTopics(brokers: readonly string[], names: DemoNames)
     const present = new Set(await admin.listTopics());
     const pipelines = Object.values(names.pipelines);
     const topics = pipelines
-      .flatMap(({ source, outcomes, deadLetters, journal }) => [source, outcomes, deadLetters, journal])
+      .flatMap(({ source, outcomes, deadLetters, journal }) => [
+        source,
+        outcomes,
+        deadLetters,
+        journal,
+      ])
       .filter((topic) => present.has(topic));
     if (topics.length > 0) await admin.deleteTopics({ topics });
     const { groups } = await admin.listGroups();
@@ -110,7 +128,10 @@ export async function deleteGroup(brokers: readonly string[], groupId: string): 
   await withAdmin(brokers, (admin) => admin.deleteGroups([groupId]));
 }
 
-async function withAdmin<T>(brokers: readonly string[], work: (admin: Admin) => Promise<T>): Promise<T> {
+async function withAdmin<T>(
+  brokers: readonly string[],
+  work: (admin: Admin) => Promise<T>,
+): Promise<T> {
   const admin = demoClient(brokers).admin();
   await admin.connect();
   try {

@@ -47,12 +47,17 @@ function walk(schema: z.ZodType, path: string, sections: string[]): void {
   const rows = members.flatMap(([key, member]) => {
     const option = infoOf(member);
     if (option.kind !== 'value') return [];
-    const fallback = option.fallback === undefined ? '**required**' : `\`${option.fallback || "''"}\``;
+    const fallback =
+      option.fallback === undefined ? '**required**' : `\`${option.fallback || "''"}\``;
     return [[`\`${key}\``, fallback, option.help, option.allowed]];
   });
   if (path !== '') {
     const heading = `${'#'.repeat(Math.min(4, 1 + path.split('.').length))} \`${path}\`\n\n${info.help}`;
-    sections.push(rows.length === 0 ? heading : `${heading}\n\n${table(['Option', 'Default', 'Meaning', 'Allowed'], rows)}`);
+    sections.push(
+      rows.length === 0
+        ? heading
+        : `${heading}\n\n${table(['Option', 'Default', 'Meaning', 'Allowed'], rows)}`,
+    );
   }
   for (const [key, member] of members) walk(member, path === '' ? key : `${path}.${key}`, sections);
 }

@@ -1,4 +1,9 @@
-import type { FailureRow, JobRule, Reaction, ServiceCall } from '../../src/core/outcome/failure-row.ts';
+import type {
+  FailureRow,
+  JobRule,
+  Reaction,
+  ServiceCall,
+} from '../../src/core/outcome/failure-row.ts';
 import { FAILURE_TABLE } from '../../src/core/outcome/failure-table.ts';
 import type { ServiceFailure } from '../../src/core/outcome/service-error.ts';
 import { table } from './markdown.ts';
@@ -10,7 +15,8 @@ const FAILURES: Readonly<Record<ServiceFailure, string>> = {
   not_found: '404, 410',
   too_large: '413, EntityTooLarge',
   expired: 'presigned address expired',
-  unavailable: '408, 429, 5xx, SlowDown, timeout, reset, out of reach; after the retries of the client',
+  unavailable:
+    '408, 429, 5xx, SlowDown, timeout, reset, out of reach; after the retries of the client',
   protocol: 'answer without sense, file cut',
   blocked: 'refused on this side by `service.transfer`: address, size, encoding',
 };
@@ -34,7 +40,9 @@ export function failuresPage(): string {
     FAILURES[failure],
     ...calls.map((call) => shown(rowOf(call, failure)?.reaction)),
   ]);
-  const jobs = FAILURE_TABLE.flatMap(({ event, job }) => (job === undefined ? [] : [[code(job.failure), event, fate(job)]]));
+  const jobs = FAILURE_TABLE.flatMap(({ event, job }) =>
+    job === undefined ? [] : [[code(job.failure), event, fate(job)]],
+  );
   return `# Failures
 
 Generated from \`src/core/outcome/failure-table.ts\` by \`node dev/docs/generate.ts\`; do not edit. The engine decides by this table
@@ -89,7 +97,9 @@ function shown(reaction: Reaction | undefined): string {
 
 function fate({ again, halved }: JobRule): string {
   const last = 'decisions with status ERROR, or dead letters (`review.onFailure`)';
-  const halving = halved ? 'halved until each stands alone (`review.maxBatches` at most), then ' : '';
+  const halving = halved
+    ? 'halved until each stands alone (`review.maxBatches` at most), then '
+    : '';
   switch (again) {
     case 'always':
       return 'submitted again, for as long as it takes';

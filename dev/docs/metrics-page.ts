@@ -12,7 +12,9 @@ export function metricsPage(): string {
     metric.labels.map((label) => `\`${label}\``).join(', '),
     metric.help,
   ]);
-  const buckets = metrics.flatMap(([name, { buckets: bounds }]) => (bounds ? [[`\`${name}\``, bounds.join(', ')]] : []));
+  const buckets = metrics.flatMap(([name, { buckets: bounds }]) =>
+    bounds ? [[`\`${name}\``, bounds.join(', ')]] : [],
+  );
   const labels = Object.entries(LABELS).map(([name, help]) => [`\`${name}\``, help]);
   return `# Metrics
 
@@ -54,7 +56,11 @@ The rules in [alerts.yaml](../helm/content-review-connector/files/alerts.yaml), 
 
 ${table(
   ['Alert', 'Severity', 'Means'],
-  ALERTS.map(({ name, severity, description }) => [`[${name}](runbook/${name}.md)`, severity, meaningOf(description)]),
+  ALERTS.map(({ name, severity, description }) => [
+    `[${name}](runbook/${name}.md)`,
+    severity,
+    meaningOf(description),
+  ]),
 )}
 
 \`/livez\` answers 503 only for a stuck loop: a broker or a service that is down never makes the platform restart the connector.

@@ -23,17 +23,27 @@ const KUBERNETES = ['1.27.0', '1.37.0'];
 type Check = (tools: Tools, scratch: string) => Promise<void>;
 
 const CHECKS: readonly (readonly [string, Check])[] = [
-  ['hadolint', async ({ hadolint }) => void (await execute(hadolint, [path.join(REPOSITORY, 'Dockerfile')]))],
+  [
+    'hadolint',
+    async ({ hadolint }) => void (await execute(hadolint, [path.join(REPOSITORY, 'Dockerfile')])),
+  ],
   ['docker-compose.yaml against the Compose Specification', compose],
-  ['helm-unittest', async ({ helmUnittest }) => void (await execute(helmUnittest, ['--color=false', CHART]))],
+  [
+    'helm-unittest',
+    async ({ helmUnittest }) => void (await execute(helmUnittest, ['--color=false', CHART])),
+  ],
   ['README.md is what helm-docs makes', readme],
   [
     'alerts of two releases under one Prometheus',
-    ({ helm }, scratch) => checkTwoReleases(helm, CHART, path.join(CHART, 'ci/minimal-values.yaml'), scratch),
+    ({ helm }, scratch) =>
+      checkTwoReleases(helm, CHART, path.join(CHART, 'ci/minimal-values.yaml'), scratch),
   ],
   ...valueSets().flatMap((file): (readonly [string, Check])[] => [
     [`helm lint, ${path.basename(file)}`, (tools) => lint(tools, file)],
-    [`rendered manifests, ${path.basename(file)}`, (tools, scratch) => manifests(tools, file, scratch)],
+    [
+      `rendered manifests, ${path.basename(file)}`,
+      (tools, scratch) => manifests(tools, file, scratch),
+    ],
   ]),
 ];
 
@@ -42,12 +52,21 @@ function valueSets(): string[] {
 }
 
 async function compose({ schemas }: Tools): Promise<void> {
-  const [document] = documentsOf(readFileSync(path.join(REPOSITORY, 'docker-compose.yaml'), 'utf8'));
+  const [document] = documentsOf(
+    readFileSync(path.join(REPOSITORY, 'docker-compose.yaml'), 'utf8'),
+  );
   refuse(composeFile(schemas)(document));
 }
 
 async function readme({ helmDocs }: Tools): Promise<void> {
-  const flags = ['--dry-run', '--skip-version-footer', '--log-level', 'warning', '--chart-search-root', CHART];
+  const flags = [
+    '--dry-run',
+    '--skip-version-footer',
+    '--log-level',
+    'warning',
+    '--chart-search-root',
+    CHART,
+  ];
   const { stdout } = await execute(helmDocs, flags, { cwd: CHART });
   if (stdout.trim() !== readFileSync(path.join(CHART, 'README.md'), 'utf8').trim())
     throw new Error(
@@ -56,12 +75,24 @@ async function readme({ helmDocs }: Tools): Promise<void> {
 }
 
 async function lint({ helm }: Tools, values: string): Promise<void> {
-  const { stdout, stderr } = await execute(helm, ['lint', '--strict', '--quiet', CHART, '--values', values]);
+  const { stdout, stderr } = await execute(helm, [
+    'lint',
+    '--strict',
+    '--quiet',
+    CHART,
+    '--values',
+    values,
+  ]);
   // A template that fails is information only to it.
-  if (/\[(INFO|WARNING|ERROR)\] (?!Chart\.yaml: icon)|Fail:/.test(stdout + stderr)) throw new Error(stdout + stderr);
+  if (/\[(INFO|WARNING|ERROR)\] (?!Chart\.yaml: icon)|Fail:/.test(stdout + stderr))
+    throw new Error(stdout + stderr);
 }
 
-async function manifests({ helm, python, schemas }: Tools, values: string, scratch: string): Promise<void> {
+async function manifests(
+  { helm, python, schemas }: Tools,
+  values: string,
+  scratch: string,
+): Promise<void> {
   const directory = path.join(scratch, path.basename(values));
   mkdirSync(directory, { recursive: true });
   const custom = customResources(schemas);
@@ -85,7 +116,14 @@ async function manifests({ helm, python, schemas }: Tools, values: string, scrat
       items: rendered.filter((manifest) => !own.includes(manifest)),
     };
     writeFileSync(file, list.items.map((item) => `---\n${JSON.stringify(item)}\n`).join(''));
-    const validate = ['-m', 'kubernetes_validate', '--strict', '--kubernetes-version', version, file];
+    const validate = [
+      '-m',
+      'kubernetes_validate',
+      '--strict',
+      '--kubernetes-version',
+      version,
+      file,
+    ];
     const { stdout: report, stderr } = await execute('python3', validate, {
       env: { ...process.env, PYTHONPATH: python },
     });
@@ -97,7 +135,9 @@ async function manifests({ helm, python, schemas }: Tools, values: string, scrat
 
 function namesTwice(manifests: readonly Manifest[]): string[] {
   const names = manifests.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
-  return names.filter((name, index) => names.indexOf(name) !== index).map((name) => `${name} is there twice`);
+  return names
+    .filter((name, index) => names.indexOf(name) !== index)
+    .map((name) => `${name} is there twice`);
 }
 
 function refuse(problems: readonly string[]): void {
@@ -114,10 +154,14 @@ try {
     const failed = result.status === 'rejected';
     process.stdout.write(`${failed ? '✗' : '✓'} ${CHECKS[index]?.[0]}\n`);
     if (!failed) continue;
-    process.stdout.write(`${result.reason instanceof Error ? result.reason.message : String(result.reason)}\n`);
+    process.stdout.write(
+      `${result.reason instanceof Error ? result.reason.message : String(result.reason)}\n`,
+    );
     process.exitCode = 1;
   }
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }
-process.stdout.write(`${CHECKS.length} checks in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s\n`);
+process.stdout.write(
+  `${CHECKS.length} checks in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s\n`,
+);

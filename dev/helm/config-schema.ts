@@ -8,7 +8,10 @@ import { infoOf } from '../../src/config/option.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { Refusal } from '../../src/config/units.ts';
 
-export const VALUES_SCHEMA = new URL('../../helm/content-review-connector/values.schema.json', import.meta.url);
+export const VALUES_SCHEMA = new URL(
+  '../../helm/content-review-connector/values.schema.json',
+  import.meta.url,
+);
 /** Of a list on one line. */
 const MAX_LIST_CHARS = 60;
 
@@ -28,7 +31,10 @@ export function valuesSchemaFile(): string {
 }
 
 /** @param required whether options without a default must be there: of an entry of a list, but not of what the chart adds to. */
-function jsonSchema(schema: z.ZodType, { required }: { readonly required: boolean }): { [name: string]: Json } {
+function jsonSchema(
+  schema: z.ZodType,
+  { required }: { readonly required: boolean },
+): { [name: string]: Json } {
   const info = infoOf(schema);
   if (info.kind === 'value') return { description: info.help };
   if (info.kind === 'list')
@@ -38,14 +44,18 @@ function jsonSchema(schema: z.ZodType, { required }: { readonly required: boolea
       items: jsonSchema(info.item, { required: true }),
     };
   const members = Object.entries(info.shape);
-  const needed = members.filter(([, member]) => required && isRequired(member)).map(([name]) => name);
+  const needed = members
+    .filter(([, member]) => required && isRequired(member))
+    .map(([name]) => name);
   return {
     description: info.help,
     // As a key without a value: its options have their defaults.
     type: needed.length > 0 ? 'object' : ['object', 'null'],
     additionalProperties: false,
     ...(needed.length > 0 && { required: needed }),
-    properties: Object.fromEntries(members.map(([name, member]) => [name, jsonSchema(member, { required })])),
+    properties: Object.fromEntries(
+      members.map(([name, member]) => [name, jsonSchema(member, { required })]),
+    ),
   };
 }
 
@@ -65,6 +75,8 @@ function formatted(value: Json, indent: string): string {
     if (plain && line.length <= MAX_LIST_CHARS) return line;
     return `[\n${value.map((one) => inner + formatted(one, inner)).join(',\n')}\n${indent}]`;
   }
-  const members = Object.entries(value).map(([name, one]) => `${inner}${JSON.stringify(name)}: ${formatted(one, inner)}`);
+  const members = Object.entries(value).map(
+    ([name, one]) => `${inner}${JSON.stringify(name)}: ${formatted(one, inner)}`,
+  );
   return members.length === 0 ? '{}' : `{\n${members.join(',\n')}\n${indent}}`;
 }

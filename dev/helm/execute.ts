@@ -19,7 +19,11 @@ export async function execute(
     });
     return { stdout, stderr };
   } catch (error) {
-    const { stdout = '', stderr = '', message } = error as { stdout?: string; stderr?: string; message: string };
+    const {
+      stdout = '',
+      stderr = '',
+      message,
+    } = error as { stdout?: string; stderr?: string; message: string };
     throw new Error(`${program} ${args.join(' ')}\n${stdout}${stderr}` || message, {
       cause: error,
     });

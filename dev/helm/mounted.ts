@@ -27,30 +27,45 @@ interface PodSpec {
 }
 
 /** What stands for a Secret: a text that is a PEM file of either kind, and a key. */
-const SECRET = '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n';
+const SECRET =
+  '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n';
 
 /**
  * @param directory an empty directory.
  * @throws Error with what `check` says when the configuration is not accepted.
  */
-export async function checkMounted(manifests: readonly Manifest[], repository: string, directory: string): Promise<void> {
+export async function checkMounted(
+  manifests: readonly Manifest[],
+  repository: string,
+  directory: string,
+): Promise<void> {
   const deployment = manifests.find(({ kind }) => kind === 'Deployment');
-  const pod = (deployment as { spec: { template: { spec: PodSpec } } } | undefined)?.spec.template.spec;
+  const pod = (deployment as { spec: { template: { spec: PodSpec } } } | undefined)?.spec.template
+    .spec;
   const [container] = pod?.containers ?? [];
-  if (pod === undefined || container === undefined) throw new Error('there is no Deployment with a container');
+  if (pod === undefined || container === undefined)
+    throw new Error('there is no Deployment with a container');
 
   for (const { name, mountPath } of container.volumeMounts) {
-    for (const source of pod.volumes.find((volume) => volume.name === name)?.projected?.sources ?? []) {
+    for (const source of pod.volumes.find((volume) => volume.name === name)?.projected?.sources ??
+      []) {
       const { configMap, secret } = source;
       for (const { key, path: file } of (configMap ?? secret)?.items ?? []) {
         const target = path.join(directory, mountPath, file);
         mkdirSync(path.dirname(target), { recursive: true });
-        writeFileSync(target, secret === undefined ? fromConfigMap(manifests, configMap as Projection, key) : secretText(file));
+        writeFileSync(
+          target,
+          secret === undefined
+            ? fromConfigMap(manifests, configMap as Projection, key)
+            : secretText(file),
+        );
       }
     }
   }
   const config = container.args[container.args.indexOf('--config') + 1] as string;
-  const env = Object.fromEntries((container.env ?? []).map(({ name, value }) => [name, value ?? 'from-elsewhere']));
+  const env = Object.fromEntries(
+    (container.env ?? []).map(({ name, value }) => [name, value ?? 'from-elsewhere']),
+  );
   const main = path.join(repository, 'src/cli/main.ts');
   await execute(process.execPath, [main, 'check', '--config', path.join(directory, config)], {
     env: { PATH: process.env.PATH, ...env },
@@ -63,6 +78,8 @@ function secretText(file: string): string {
 
 /** A ConfigMap of the chart, or what stands for one that exists already. */
 function fromConfigMap(manifests: readonly Manifest[], { name }: Projection, key: string): string {
-  const found = manifests.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name);
+  const found = manifests.find(
+    ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name,
+  );
   return (found as { data?: Record<string, string> } | undefined)?.data?.[key] ?? SECRET;
 }

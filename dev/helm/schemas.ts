@@ -34,9 +34,14 @@ export interface Manifest {
 export function customResources(directory: string): Map<string, Validate> {
   const validators = new Map<string, Validate>();
   for (const file of readdirSync(directory).filter((name) => name.endsWith('.yaml'))) {
-    const { spec } = documentsOf(readFileSync(path.join(directory, file), 'utf8'))[0] as CustomResourceDefinition;
+    const { spec } = documentsOf(
+      readFileSync(path.join(directory, file), 'utf8'),
+    )[0] as CustomResourceDefinition;
     for (const { name, schema } of spec.versions)
-      validators.set(`${spec.group}/${name}/${spec.names.kind}`, validator(strict(schema.openAPIV3Schema, true)));
+      validators.set(
+        `${spec.group}/${name}/${spec.names.kind}`,
+        validator(strict(schema.openAPIV3Schema, true)),
+      );
   }
   return validators;
 }
@@ -68,13 +73,15 @@ function validator(schema: Schema): Validate {
     validate(value)
       ? []
       : (validate.errors ?? []).map(
-          ({ instancePath, message, params }) => `${instancePath || '/'} ${message} ${JSON.stringify(params)}`,
+          ({ instancePath, message, params }) =>
+            `${instancePath || '/'} ${message} ${JSON.stringify(params)}`,
         );
 }
 
 /** Patterns are Go's: (?i) makes the rest ignore case, which JavaScript writes as a flag. */
 const regExp = Object.assign(
-  (pattern: string, flags: string) => new RegExp(pattern.replaceAll('(?i)', ''), pattern.includes('(?i)') ? `${flags}i` : flags),
+  (pattern: string, flags: string) =>
+    new RegExp(pattern.replaceAll('(?i)', ''), pattern.includes('(?i)') ? `${flags}i` : flags),
   { code: 'new RegExp' },
 );
 
@@ -92,7 +99,10 @@ function strict(schema: Schema, root = false): Schema {
         root && name === 'metadata' ? {} : strict(member as Schema),
       ]),
     );
-    if (schema['x-kubernetes-preserve-unknown-fields'] !== true && schema.additionalProperties === undefined)
+    if (
+      schema['x-kubernetes-preserve-unknown-fields'] !== true &&
+      schema.additionalProperties === undefined
+    )
       result.additionalProperties = false;
   }
   if (typeof schema.items === 'object') result.items = strict(schema.items as Schema);

@@ -55,7 +55,9 @@ export interface Tools {
 }
 
 /** @throws Error that says what is missing on this machine, or shows the output of the step that failed. */
-export async function ensureTools(report: (line: string) => void = () => undefined): Promise<Tools> {
+export async function ensureTools(
+  report: (line: string) => void = () => undefined,
+): Promise<Tools> {
   const directory = cacheDirectory();
   if (!existsSync(directory)) await make(directory, report);
   const bin = path.join(directory, 'bin');
@@ -74,17 +76,27 @@ function cacheDirectory(): string {
   const base = home === undefined || home === '' ? path.join(homedir(), '.cache') : home;
   const hash = createHash('sha256');
   for (const source of SOURCES) hash.update(readFileSync(path.join(HERE, source)));
-  return path.join(base, 'content-review-connector', `chart-tools-${hash.digest('hex').slice(0, 12)}`);
+  return path.join(
+    base,
+    'content-review-connector',
+    `chart-tools-${hash.digest('hex').slice(0, 12)}`,
+  );
 }
 
 async function make(directory: string, report: (line: string) => void): Promise<void> {
-  await need('go', ['version'], 'Go 1.26 or later (https://go.dev/dl, or a Go 1.21 that may fetch it)');
+  await need(
+    'go',
+    ['version'],
+    'Go 1.26 or later (https://go.dev/dl, or a Go 1.21 that may fetch it)',
+  );
   await need('python3', ['-m', 'pip', '--version'], 'Python 3.9 or later with pip');
   mkdirSync(path.dirname(directory), { recursive: true });
   const { path: making, remove } = await keepDirectory(`${directory}.making-${randomUUID()}`);
   try {
     mkdirSync(path.join(making, 'schemas'));
-    report(`compiling ${PROGRAMS.length} programs and fetching ${SCHEMAS.length} modules and some wheels (once; minutes)`);
+    report(
+      `compiling ${PROGRAMS.length} programs and fetching ${SCHEMAS.length} modules and some wheels (once; minutes)`,
+    );
     await Promise.all([
       compile(path.join(making, 'bin')),
       wheels(path.join(making, 'python')),
@@ -111,8 +123,23 @@ async function compile(bin: string): Promise<void> {
 }
 
 async function wheels(target: string): Promise<void> {
-  const flags = ['--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary', ':all:', '--target', target];
-  await execute('python3', ['-m', 'pip', 'install', ...flags, '--requirement', path.join(HERE, 'requirements.txt')]);
+  const flags = [
+    '--quiet',
+    '--disable-pip-version-check',
+    '--no-deps',
+    '--only-binary',
+    ':all:',
+    '--target',
+    target,
+  ];
+  await execute('python3', [
+    '-m',
+    'pip',
+    'install',
+    ...flags,
+    '--requirement',
+    path.join(HERE, 'requirements.txt'),
+  ]);
 }
 
 async function schemas(target: string): Promise<void> {
@@ -120,7 +147,8 @@ async function schemas(target: string): Promise<void> {
     const { stdout } = await execute('go', ['mod', 'download', '-json', module], { cwd: target });
     const found = JSON.parse(stdout) as { readonly Dir: string; readonly Sum: string };
     if (found.Sum !== sum) throw new Error(`${module} has the sum ${found.Sum}, not ${sum}`);
-    for (const file of files) cpSync(path.join(found.Dir, file), path.join(target, path.basename(file)));
+    for (const file of files)
+      cpSync(path.join(found.Dir, file), path.join(target, path.basename(file)));
   }
 }
 

@@ -55,21 +55,31 @@ const selected = (name: string): Release => {
 const BY_SELECTOR: Pair = { gone: selected('a'), there: selected('b') };
 
 /** @throws Error with the output of promtool, or with the expression that asks for more than its release */
-export async function checkTwoReleases(helm: string, chart: string, values: string, directory: string): Promise<void> {
+export async function checkTwoReleases(
+  helm: string,
+  chart: string,
+  values: string,
+  directory: string,
+): Promise<void> {
   const { promtool } = await ensurePrometheus();
-  const tests = Object.entries({ 'by-monitor': BY_MONITOR, 'by-selector': BY_SELECTOR }).map(async ([found, pair]) => {
-    const files = await Promise.all(
-      [pair.gone, pair.there].map(async (release) => {
-        const file = path.join(directory, `rules-${found}-${release.name}.yaml`);
-        writeFileSync(file, stringify({ groups: await rulesOf(release, helm, chart, values) }));
-        return file;
-      }),
-    );
-    await execute(promtool, ['check', 'rules', ...files]);
-    const test = path.join(directory, `${found}.yaml`);
-    writeFileSync(test, stringify({ rule_files: files, evaluation_interval: '1m', tests: [historyOf(pair)] }));
-    await execute(promtool, ['test', 'rules', test]);
-  });
+  const tests = Object.entries({ 'by-monitor': BY_MONITOR, 'by-selector': BY_SELECTOR }).map(
+    async ([found, pair]) => {
+      const files = await Promise.all(
+        [pair.gone, pair.there].map(async (release) => {
+          const file = path.join(directory, `rules-${found}-${release.name}.yaml`);
+          writeFileSync(file, stringify({ groups: await rulesOf(release, helm, chart, values) }));
+          return file;
+        }),
+      );
+      await execute(promtool, ['check', 'rules', ...files]);
+      const test = path.join(directory, `${found}.yaml`);
+      writeFileSync(
+        test,
+        stringify({ rule_files: files, evaluation_interval: '1m', tests: [historyOf(pair)] }),
+      );
+      await execute(promtool, ['test', 'rules', test]);
+    },
+  );
   await Promise.all(tests);
 }
 
@@ -80,8 +90,20 @@ async function rulesOf(
   values: string,
 ): Promise<readonly object[]> {
   const { stdout } = await execute(helm, [
-    ...['template', name, chart, '--namespace', namespace, '--values', values, '--show-only', 'templates/prometheusrule.yaml'],
-    ...['prometheusRule.enabled=true', `prometheusRule.ruleLabels.of=${name}`, ...sets].flatMap((set) => ['--set', set]),
+    ...[
+      'template',
+      name,
+      chart,
+      '--namespace',
+      namespace,
+      '--values',
+      values,
+      '--show-only',
+      'templates/prometheusrule.yaml',
+    ],
+    ...['prometheusRule.enabled=true', `prometheusRule.ruleLabels.of=${name}`, ...sets].flatMap(
+      (set) => ['--set', set],
+    ),
   ]);
   const [document] = documentsOf(stdout) as {
     readonly spec: { readonly groups: readonly { readonly rules: readonly Rule[] }[] };
@@ -90,8 +112,13 @@ async function rulesOf(
   const matchers = `{${labels}`;
   const wrong = groups
     .flatMap(({ rules }) => rules.map(({ expr }) => expr))
-    .filter((expr) => /\b(up|(content_review|nodejs|process)[_:][\w:]+)(?![\w:]|\{@[,}])/.test(expr.replaceAll(matchers, '{@')));
-  if (groups.length === 0 || wrong.length > 0) throw new Error(`not all of these ask for ${matchers}}:\n${wrong.join('\n')}`);
+    .filter((expr) =>
+      /\b(up|(content_review|nodejs|process)[_:][\w:]+)(?![\w:]|\{@[,}])/.test(
+        expr.replaceAll(matchers, '{@'),
+      ),
+    );
+  if (groups.length === 0 || wrong.length > 0)
+    throw new Error(`not all of these ask for ${matchers}}:\n${wrong.join('\n')}`);
   return groups;
 }
 
@@ -109,9 +136,15 @@ const historyOf = ({ gone, there }: Pair) => ({
     [`content_review_build_info{${there.labels},instance="k"}`, '1x10'],
     [`up{${there.labels},instance="j"}`, '1x90'],
     [`up{${there.labels},instance="k"}`, '1x10 0x90'],
-    [`content_review_event_to_decision_seconds_bucket{${there.labels},pipeline="p",le="3600"}`, '0x90'],
+    [
+      `content_review_event_to_decision_seconds_bucket{${there.labels},pipeline="p",le="3600"}`,
+      '0x90',
+    ],
     [`content_review_event_to_decision_seconds_count{${there.labels},pipeline="p"}`, '0+10x90'],
-    [`content_review_decision_results_total{${there.labels},pipeline="p",result="spam"}`, '0+10x90'],
+    [
+      `content_review_decision_results_total{${there.labels},pipeline="p",result="spam"}`,
+      '0+10x90',
+    ],
   ].map(([series, values]) => ({ series, values })),
   promql_expr_test: [
     {

@@ -29,9 +29,14 @@ export async function findDocker(): Promise<{ readonly docker: 'docker' } | Miss
   }
 }
 
-export async function startDockerBroker(version: string, options: KafkaOptions): Promise<LocalKafka> {
+export async function startDockerBroker(
+  version: string,
+  options: KafkaOptions,
+): Promise<LocalKafka> {
   if (options.brokers === 3) {
-    throw new Error('three brokers need Java 17 or later and Maven: with Docker there is only one (dev/kafka/docker-broker.ts)');
+    throw new Error(
+      'three brokers need Java 17 or later and Maven: with Docker there is only one (dev/kafka/docker-broker.ts)',
+    );
   }
   if (options.listeners !== undefined || options.scramUsers !== undefined)
     throw new Error(
@@ -77,8 +82,14 @@ class DockerBroker implements LocalKafka {
     this.description = `${image} in Docker`;
   }
 
-  async start(properties: Readonly<Record<string, string>>, signal: AbortSignal | undefined): Promise<void> {
-    const settings = Object.entries(properties).flatMap(([key, value]) => ['--env', `${environmentName(key)}=${value}`]);
+  async start(
+    properties: Readonly<Record<string, string>>,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const settings = Object.entries(properties).flatMap(([key, value]) => [
+      '--env',
+      `${environmentName(key)}=${value}`,
+    ]);
     await this.#attach(
       [
         'run',
@@ -117,18 +128,25 @@ class DockerBroker implements LocalKafka {
   }
 
   pid(): number {
-    throw new Error('a broker in Docker has no process id on this machine: use kill(index, signal)');
+    throw new Error(
+      'a broker in Docker has no process id on this machine: use kill(index, signal)',
+    );
   }
 
   async tool(className: string, args: readonly string[]): Promise<string> {
-    const { stdout } = await execute('docker', ['exec', this.#name, '/opt/kafka/bin/kafka-run-class.sh', className, ...args], {
-      maxBuffer: 64 * 1024 * 1024,
-    });
+    const { stdout } = await execute(
+      'docker',
+      ['exec', this.#name, '/opt/kafka/bin/kafka-run-class.sh', className, ...args],
+      {
+        maxBuffer: 64 * 1024 * 1024,
+      },
+    );
     return stdout;
   }
 
   #check(index: number): void {
-    if (index !== 0) throw new RangeError(`there is no broker ${index}: in Docker there is one, number 0`);
+    if (index !== 0)
+      throw new RangeError(`there is no broker ${index}: in Docker there is one, number 0`);
   }
 
   async #attach(args: readonly string[], interrupted?: AbortSignal): Promise<void> {
@@ -145,9 +163,12 @@ class DockerBroker implements LocalKafka {
     this.#client = client;
     const ended = new AbortController();
     void client.exited.then(({ code }) =>
-      ended.abort(new Error(`the Kafka container ended with code ${code}:\n${this.#output.join('\n')}`)),
+      ended.abort(
+        new Error(`the Kafka container ended with code ${code}:\n${this.#output.join('\n')}`),
+      ),
     );
-    const signal = interrupted === undefined ? ended.signal : AbortSignal.any([ended.signal, interrupted]);
+    const signal =
+      interrupted === undefined ? ended.signal : AbortSignal.any([ended.signal, interrupted]);
     await untilReady({
       brokers: this.brokers,
       count: 1,

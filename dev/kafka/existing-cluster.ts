@@ -14,7 +14,9 @@ export function existingCluster(list: string): LocalKafka {
     .filter((broker) => broker !== '');
   const malformed = brokers.find((broker) => !/^[^\s:]+:\d+$|^\[[^\]]+\]:\d+$/.test(broker));
   if (brokers.length === 0 || malformed !== undefined) {
-    throw new Error(`KAFKA_BROKERS must be host:port, or several separated by commas; it is "${list}"`);
+    throw new Error(
+      `KAFKA_BROKERS must be host:port, or several separated by commas; it is "${list}"`,
+    );
   }
   function notOurs(what: string): never {
     throw new Error(
@@ -31,7 +33,8 @@ export function existingCluster(list: string): LocalKafka {
     pid: () => notOurs('tell the process id of'),
     async tool(className, args) {
       const found = await findJava();
-      if ('missing' in found) throw new Error(`${className} needs Java 17 or later: ${found.missing}`);
+      if ('missing' in found)
+        throw new Error(`${className} needs Java 17 or later: ${found.missing}`);
       const jars = await ensureJars();
       const temporary = await keepDirectory(path.join(tmpdir(), `kafka-tool-${randomUUID()}`));
       try {

@@ -18,7 +18,9 @@ const MANIFEST = fileURLToPath(new URL('./jars.sha256', import.meta.url));
 
 /** The Kafka that dev/pom.xml pins, such as 4.1.2. */
 export async function kafkaVersion(): Promise<string> {
-  const version = /<kafka\.version>([^<]+)<\/kafka\.version>/.exec(await readFile(POM, 'utf8'))?.[1];
+  const version = /<kafka\.version>([^<]+)<\/kafka\.version>/.exec(
+    await readFile(POM, 'utf8'),
+  )?.[1];
   if (version === undefined) throw new Error(`${POM} has no <kafka.version>`);
   return version;
 }
@@ -78,7 +80,11 @@ export async function ensureJars(
 }
 
 /** Puts complete jars in place with one rename, so that nobody ever sees half of them. */
-async function install(jars: string, cache: string, manifest: ReadonlyMap<string, string>): Promise<void> {
+async function install(
+  jars: string,
+  cache: string,
+  manifest: ReadonlyMap<string, string>,
+): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
       await rename(jars, cache);
@@ -124,7 +130,8 @@ async function fetchInto(
     const { code } = await maven.exited;
     signal?.removeEventListener('abort', abandon);
     signal?.throwIfAborted();
-    if (code !== 0) throw new Error(`Maven could not fetch Kafka's jars:\n${output.slice(-25).join('\n')}`);
+    if (code !== 0)
+      throw new Error(`Maven could not fetch Kafka's jars:\n${output.slice(-25).join('\n')}`);
     return { jars, remove: directory.remove };
   } catch (error) {
     await directory.remove();
@@ -143,7 +150,10 @@ function parseManifest(text: string): Map<string, string> {
 }
 
 /** Names of jars that are missing, changed, or not in the manifest. */
-async function differences(directory: string, manifest: ReadonlyMap<string, string>): Promise<string[]> {
+async function differences(
+  directory: string,
+  manifest: ReadonlyMap<string, string>,
+): Promise<string[]> {
   const actual = await hashes(directory);
   const names = new Set([...manifest.keys(), ...actual.keys()]);
   return [...names].filter((name) => manifest.get(name) !== actual.get(name)).sort();
@@ -175,5 +185,8 @@ async function writeManifest(): Promise<void> {
 
 if (import.meta.main) {
   if (process.argv[2] === 'write-manifest') await writeManifest();
-  else process.stdout.write(`${await ensureJars((message) => process.stderr.write(`${message}\n`))}\n`);
+  else
+    process.stdout.write(
+      `${await ensureJars((message) => process.stderr.write(`${message}\n`))}\n`,
+    );
 }

@@ -39,7 +39,10 @@ export interface JavaKafka {
   readonly recordClasses?: string;
 }
 
-export async function startJavaCluster(kafka: JavaKafka, options: KafkaOptions): Promise<LocalKafka> {
+export async function startJavaCluster(
+  kafka: JavaKafka,
+  options: KafkaOptions,
+): Promise<LocalKafka> {
   const count = options.brokers ?? 1;
   for (let choice = 1; ; choice++) {
     const directory = await keepDirectory(path.join(tmpdir(), `local-kafka-${randomUUID()}`));
@@ -61,11 +64,15 @@ export async function startJavaCluster(kafka: JavaKafka, options: KafkaOptions):
   }
 }
 
-async function chooseNodes(count: number, { port: firstPort, proxyPorts, listeners = [] }: KafkaOptions): Promise<Node[]> {
+async function chooseNodes(
+  count: number,
+  { port: firstPort, proxyPorts, listeners = [] }: KafkaOptions,
+): Promise<Node[]> {
   const ports = await freePorts(count * (3 + listeners.length));
   if (firstPort !== undefined) {
     for (let index = 0; index < count; index++) {
-      if (!(await isFree(firstPort + index))) throw new Error(`port ${firstPort + index} is in use: choose another, or none`);
+      if (!(await isFree(firstPort + index)))
+        throw new Error(`port ${firstPort + index} is in use: choose another, or none`);
       ports[index] = firstPort + index;
     }
   }
@@ -79,7 +86,9 @@ async function chooseNodes(count: number, { port: firstPort, proxyPorts, listene
         options,
         port: ports[(3 + at) * count + index] as number,
       })),
-      ...(advertised === undefined ? {} : { proxied: { port: ports[2 * count + index] as number, advertised } }),
+      ...(advertised === undefined
+        ? {}
+        : { proxied: { port: ports[2 * count + index] as number, advertised } }),
     };
   });
 }
@@ -97,14 +106,22 @@ class JavaCluster implements LocalKafka {
   readonly #clusterId = randomClusterId();
   #stopped = false;
 
-  constructor(kafka: JavaKafka, options: KafkaOptions, directory: KeptDirectory, nodes: readonly Node[]) {
+  constructor(
+    kafka: JavaKafka,
+    options: KafkaOptions,
+    directory: KeptDirectory,
+    nodes: readonly Node[],
+  ) {
     this.#kafka = kafka;
     this.#options = options;
     this.#directory = directory;
     this.dataDir = directory.path;
     this.brokers = nodes.map(({ port }) => `127.0.0.1:${port}`);
     this.listeners = new Map(
-      (options.listeners ?? []).map(({ name }, at) => [name, nodes.map(({ more }) => `127.0.0.1:${more[at]?.port}`)]),
+      (options.listeners ?? []).map(({ name }, at) => [
+        name,
+        nodes.map(({ more }) => `127.0.0.1:${more[at]?.port}`),
+      ]),
     );
     this.behind = nodes.flatMap(({ proxied }) => proxied?.port ?? []);
     this.description = `Apache Kafka on Java (${nodes.length} ${nodes.length === 1 ? 'broker' : 'brokers'})`;
@@ -126,7 +143,9 @@ class JavaCluster implements LocalKafka {
     await mkdir(this.#temporary, { recursive: true });
     await Promise.all(this.#brokers.map((broker) => this.#format(broker, signal)));
     signal?.throwIfAborted();
-    this.#options.onProgress?.(`starting ${this.#brokers.length === 1 ? 'the broker' : `${this.#brokers.length} brokers`}`);
+    this.#options.onProgress?.(
+      `starting ${this.#brokers.length === 1 ? 'the broker' : `${this.#brokers.length} brokers`}`,
+    );
     await Promise.all(this.#brokers.map((broker) => this.#launch(broker)));
     await this.#ready(signal);
   }
@@ -171,22 +190,31 @@ class JavaCluster implements LocalKafka {
   #broker(index: number): Broker {
     const broker = this.#brokers[index];
     if (broker === undefined)
-      throw new RangeError(`there is no broker ${index}: this cluster has ${this.#brokers.length}, counted from 0`);
+      throw new RangeError(
+        `there is no broker ${index}: this cluster has ${this.#brokers.length}, counted from 0`,
+      );
     if (this.#stopped) throw new Error('this cluster is stopped');
     return broker;
   }
 
   #running(index: number): Kept {
     const { process } = this.#broker(index);
-    if (process === undefined || process.exit !== undefined) throw new Error(`broker ${index} is not running`);
+    if (process === undefined || process.exit !== undefined)
+      throw new Error(`broker ${index} is not running`);
     return process;
   }
 
-  async #format({ node, directory, configFile }: Broker, signal: AbortSignal | undefined): Promise<void> {
+  async #format(
+    { node, directory, configFile }: Broker,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     await mkdir(directory, { recursive: true });
     const nodes = this.#brokers.map((broker) => broker.node);
     const places = { bindHost: '127.0.0.1', dataDir: path.join(directory, 'data') };
-    await writeFile(configFile, propertiesFile(serverProperties(node, nodes, places, this.#options.properties)));
+    await writeFile(
+      configFile,
+      propertiesFile(serverProperties(node, nodes, places, this.#options.properties)),
+    );
     const users = (this.#options.scramUsers ?? []).flatMap(({ mechanism, name, password }) => [
       '--add-scram',
       `${mechanism}=[name=${name},password=${password}]`,
@@ -216,7 +244,9 @@ class JavaCluster implements LocalKafka {
 
   async #ready(interrupted?: AbortSignal): Promise<void> {
     const ended = new AbortController();
-    const running = this.#brokers.filter(({ process }) => process !== undefined && process.exit === undefined);
+    const running = this.#brokers.filter(
+      ({ process }) => process !== undefined && process.exit === undefined,
+    );
     for (const broker of running) void broker.process?.exited.then(() => ended.abort(broker));
     try {
       await untilReady({
@@ -224,11 +254,14 @@ class JavaCluster implements LocalKafka {
         count: running.length,
         clusterId: this.#clusterId,
         deadlineMs: Date.now() + START_MS,
-        signal: interrupted === undefined ? ended.signal : AbortSignal.any([ended.signal, interrupted]),
+        signal:
+          interrupted === undefined ? ended.signal : AbortSignal.any([ended.signal, interrupted]),
       });
     } catch (error) {
       interrupted?.throwIfAborted();
-      const culprit = ended.signal.aborted ? (ended.signal.reason as Broker) : (running[0] as Broker);
+      const culprit = ended.signal.aborted
+        ? (ended.signal.reason as Broker)
+        : (running[0] as Broker);
       if (error instanceof WrongCluster) throw error;
       throw await startFailure(culprit, error);
     }
@@ -238,7 +271,9 @@ class JavaCluster implements LocalKafka {
 async function startFailure(broker: Broker, cause: unknown): Promise<Error> {
   const log = await readFile(broker.logFile, 'utf8').catch(() => '');
   if (/address already in use|failed to bind/i.test(log) && broker.process?.exit !== undefined) {
-    return new PortTaken(`port ${broker.node.port} or ${broker.node.controllerPort} was taken by another process`);
+    return new PortTaken(
+      `port ${broker.node.port} or ${broker.node.controllerPort} was taken by another process`,
+    );
   }
   const { exit } = broker.process ?? {};
   const how =
@@ -246,7 +281,10 @@ async function startFailure(broker: Broker, cause: unknown): Promise<Error> {
       ? `is not ready after ${START_MS / 1_000} s (${cause instanceof Error ? cause.message : String(cause)})`
       : `ended with ${exit.signal ?? `code ${exit.code}`}`;
   const tail = log.trimEnd().split('\n').slice(-LOG_TAIL).join('\n');
-  return new Error(`Kafka broker ${broker.node.id} ${how}. The end of its log:\n${tail === '' ? '(empty)' : tail}`, { cause });
+  return new Error(
+    `Kafka broker ${broker.node.id} ${how}. The end of its log:\n${tail === '' ? '(empty)' : tail}`,
+    { cause },
+  );
 }
 
 /** A Kafka Uuid: 16 bytes in base64url, which must not begin with a dash (it would look like an option). */

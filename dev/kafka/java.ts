@@ -15,9 +15,14 @@ export interface Missing {
 }
 
 /** The `java` to use: that of JAVA_HOME, or the first on PATH; `version` is all that it says of itself. */
-export async function findJava(): Promise<{ readonly java: string; readonly version: string } | Missing> {
+export async function findJava(): Promise<
+  { readonly java: string; readonly version: string } | Missing
+> {
   const home = process.env.JAVA_HOME;
-  const candidates = [...(home === undefined || home === '' ? [] : [path.join(home, 'bin', 'java')]), 'java'];
+  const candidates = [
+    ...(home === undefined || home === '' ? [] : [path.join(home, 'bin', 'java')]),
+    'java',
+  ];
   let missing = 'java was not found';
   for (const java of candidates) {
     try {
@@ -65,15 +70,19 @@ export interface JavaProgram {
 
 /** Arguments of `java` for a program that starts fast and leaves nothing outside its own directory. */
 export function javaArguments(program: JavaProgram): string[] {
-  const { className, args, jars, temporary, maxHeapMiB, logLevel, classArchive, recordClasses } = program;
+  const { className, args, jars, temporary, maxHeapMiB, logLevel, classArchive, recordClasses } =
+    program;
   // What the JVM has to say of an archive that does not fit would be in the program's output.
-  const use = classArchive === undefined ? [] : [`-XX:SharedArchiveFile=${classArchive}`, '-Xlog:disable'];
+  const use =
+    classArchive === undefined ? [] : [`-XX:SharedArchiveFile=${classArchive}`, '-Xlog:disable'];
   return [
     `-Xmx${maxHeapMiB}m`,
     '-XX:TieredStopAtLevel=1',
     // The threads of the default collector cost a fifth of a start, and a small heap does not need them.
     '-XX:+UseSerialGC',
-    ...(recordClasses === undefined ? use : [`-XX:ArchiveClassesAtExit=${recordClasses}`, '-Xlog:disable']),
+    ...(recordClasses === undefined
+      ? use
+      : [`-XX:ArchiveClassesAtExit=${recordClasses}`, '-Xlog:disable']),
     // Else a file in /tmp/hsperfdata_<user>, which stays when the JVM is killed.
     '-XX:-UsePerfData',
     `-Djava.io.tmpdir=${temporary}`,
@@ -93,7 +102,11 @@ export function javaArguments(program: JavaProgram): string[] {
  * @returns its standard output.
  * @throws Error with both outputs when it fails.
  */
-export async function runJava(java: string, program: JavaProgram, signal?: AbortSignal): Promise<string> {
+export async function runJava(
+  java: string,
+  program: JavaProgram,
+  signal?: AbortSignal,
+): Promise<string> {
   try {
     const { stdout } = await execute(java, javaArguments(program), {
       maxBuffer: 64 * 1024 * 1024,
@@ -101,7 +114,14 @@ export async function runJava(java: string, program: JavaProgram, signal?: Abort
     });
     return stdout;
   } catch (error) {
-    const { stdout = '', stderr = '', code } = error as { stdout?: string; stderr?: string; code?: number | string };
-    throw new Error(`${program.className} failed (${code ?? 'killed'}):\n${stdout}${stderr}`.trimEnd(), { cause: error });
+    const {
+      stdout = '',
+      stderr = '',
+      code,
+    } = error as { stdout?: string; stderr?: string; code?: number | string };
+    throw new Error(
+      `${program.className} failed (${code ?? 'killed'}):\n${stdout}${stderr}`.trimEnd(),
+      { cause: error },
+    );
   }
 }

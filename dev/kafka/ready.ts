@@ -38,7 +38,8 @@ export async function untilReady(wait: ReadyWait): Promise<void> {
     await persist(wait, 'the brokers do not answer', () => admin.connect());
     await persist(wait, 'not all brokers have joined', async () => {
       const { brokers, clusterId } = await admin.describeCluster();
-      if (wait.clusterId !== undefined && clusterId !== wait.clusterId) throw new WrongCluster(`cluster ${clusterId}`);
+      if (wait.clusterId !== undefined && clusterId !== wait.clusterId)
+        throw new WrongCluster(`cluster ${clusterId}`);
       if (brokers.length < wait.count) throw new Error(`${brokers.length} of ${wait.count}`);
     });
     const keys = keysOfEveryPartition();
@@ -46,7 +47,11 @@ export async function untilReady(wait: ReadyWait): Promise<void> {
       Promise.all(keys.map((groupId) => admin.fetchOffsets({ groupId, topics: [] }))),
     );
     await Promise.all(
-      keys.map((id) => persist(wait, 'the transaction coordinators are not ready', () => touchTransactions(kafka, id))),
+      keys.map((id) =>
+        persist(wait, 'the transaction coordinators are not ready', () =>
+          touchTransactions(kafka, id),
+        ),
+      ),
     );
     await persist(wait, 'replicas lag behind', () => replicasInSync(admin));
   } finally {
@@ -88,13 +93,18 @@ async function replicasInSync(admin: Admin): Promise<void> {
   for (const { name, partitions } of (await admin.fetchTopicMetadata()).topics) {
     for (const { partitionId, leader, replicas, isr } of partitions) {
       const behind = replicas.filter((id) => living.has(id) && !isr.includes(id));
-      if (leader < 0 || behind.length > 0) throw new Error(`${name}-${partitionId}: leader ${leader}, behind ${behind.join()}`);
+      if (leader < 0 || behind.length > 0)
+        throw new Error(`${name}-${partitionId}: leader ${leader}, behind ${behind.join()}`);
     }
   }
 }
 
 /** Repeats until it works, the deadline passes, or the signal says that it never will. */
-async function persist<T>({ deadlineMs, signal }: ReadyWait, waitingFor: string, attempt: () => Promise<T>): Promise<T> {
+async function persist<T>(
+  { deadlineMs, signal }: ReadyWait,
+  waitingFor: string,
+  attempt: () => Promise<T>,
+): Promise<T> {
   for (;;) {
     signal.throwIfAborted();
     try {
@@ -103,7 +113,10 @@ async function persist<T>({ deadlineMs, signal }: ReadyWait, waitingFor: string,
       signal.throwIfAborted();
       if (error instanceof WrongCluster) throw error;
       if (Date.now() > deadlineMs) {
-        throw new Error(`${waitingFor}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+        throw new Error(
+          `${waitingFor}: ${error instanceof Error ? error.message : String(error)}`,
+          { cause: error },
+        );
       }
     }
     await sleep(RETRY_MS);
@@ -123,6 +136,7 @@ function keysOfEveryPartition(): string[] {
 /** As the broker chooses it: the absolute value of Java's String.hashCode, modulo the number of partitions. */
 function coordinatorPartition(key: string): number {
   let hash = 0;
-  for (let index = 0; index < key.length; index++) hash = (Math.imul(hash, 31) + key.charCodeAt(index)) | 0;
+  for (let index = 0; index < key.length; index++)
+    hash = (Math.imul(hash, 31) + key.charCodeAt(index)) | 0;
   return (hash === -(2 ** 31) ? 0 : Math.abs(hash)) % INTERNAL_PARTITIONS;
 }

@@ -18,13 +18,21 @@ const ROOM_BYTES = 1_024;
  */
 export async function sendRecords(
   to: Pick<Producer, 'send'>,
-  { topic, partition, timestampMs }: { readonly topic: string; readonly partition: number; readonly timestampMs?: number },
+  {
+    topic,
+    partition,
+    timestampMs,
+  }: { readonly topic: string; readonly partition: number; readonly timestampMs?: number },
   records: Iterable<OutgoingRecord>,
 ): Promise<number[]> {
   const encoded = EncodedRecords.of(records);
   const offsets: number[] = [];
   for (const planned of planBatchesTo(partition, encoded)) {
-    const base = await sendBatch(to, topic, new OutgoingBatch(pool, encoded, planned, ROOM_BYTES, timestampMs));
+    const base = await sendBatch(
+      to,
+      topic,
+      new OutgoingBatch(pool, encoded, planned, ROOM_BYTES, timestampMs),
+    );
     for (let place = 0; place < planned.rows.length; place++) offsets.push(base + place);
   }
   return offsets;

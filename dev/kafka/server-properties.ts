@@ -28,13 +28,20 @@ export function serverProperties(
 ): Record<string, string> {
   const replication = String(cluster.length);
   const inSync = cluster.length === 1 ? '1' : '2';
-  const more = node.more.map(({ options: { name }, port }) => `,${name}://127.0.0.1:${port}`).join('');
-  const protocols = node.more.map(({ options: { name, protocol } }) => `,${name}:${protocol}`).join('');
-  const proxied = (port: number | undefined) => (port === undefined ? '' : `,PROXIED://127.0.0.1:${port}`);
+  const more = node.more
+    .map(({ options: { name }, port }) => `,${name}://127.0.0.1:${port}`)
+    .join('');
+  const protocols = node.more
+    .map(({ options: { name, protocol } }) => `,${name}:${protocol}`)
+    .join('');
+  const proxied = (port: number | undefined) =>
+    port === undefined ? '' : `,PROXIED://127.0.0.1:${port}`;
   return {
     'process.roles': 'broker,controller',
     'node.id': String(node.id),
-    'controller.quorum.voters': cluster.map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`).join(','),
+    'controller.quorum.voters': cluster
+      .map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`)
+      .join(','),
     listeners: `PLAINTEXT://${places.bindHost}:${node.port},CONTROLLER://127.0.0.1:${node.controllerPort}${proxied(node.proxied?.port)}${more}`,
     'advertised.listeners': `PLAINTEXT://127.0.0.1:${node.port}${proxied(node.proxied?.advertised)}${more}`,
     'listener.security.protocol.map': `PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT${protocols}`,
@@ -63,7 +70,10 @@ export function serverProperties(
     'controller.socket.timeout.ms': '2000',
     ...Object.fromEntries(
       node.more.flatMap(({ options: { name, properties } }) =>
-        Object.entries(properties).map(([key, value]) => [`listener.name.${name.toLowerCase()}.${key}`, value]),
+        Object.entries(properties).map(([key, value]) => [
+          `listener.name.${name.toLowerCase()}.${key}`,
+          value,
+        ]),
       ),
     ),
     ...extra,

@@ -25,7 +25,10 @@ export async function startKafka(options: KafkaOptions = {}): Promise<LocalKafka
   if (!('missing' in java)) {
     try {
       const jars = await ensureJars(options.onProgress, undefined, options.signal);
-      return await startJavaCluster({ java: java.java, jars, classArchive: classArchive(jars, java.version) }, options);
+      return await startJavaCluster(
+        { java: java.java, jars, classArchive: classArchive(jars, java.version) },
+        options,
+      );
     } catch (error) {
       if (!(error instanceof JarsUnavailable)) throw error;
       noJava = error.message;

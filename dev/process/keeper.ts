@@ -18,7 +18,10 @@ const KILL_WAIT_MS = 5_000;
 /** Longest run of one closing command, ms. */
 const CLOSING_COMMAND_MS = 20_000;
 
-const children = new Map<number, { readonly process: ChildProcess; readonly closing: readonly ClosingCommand[] }>();
+const children = new Map<
+  number,
+  { readonly process: ChildProcess; readonly closing: readonly ClosingCommand[] }
+>();
 const directories = new Set<string>();
 let ending = false;
 
@@ -89,16 +92,23 @@ async function end(): Promise<void> {
   ending = true;
   await Promise.all(
     [...children.values()].map(async ({ process: child, closing }) => {
-      const gone = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : Promise.resolve();
+      const gone =
+        child.exitCode === null && child.signalCode === null
+          ? once(child, 'exit')
+          : Promise.resolve();
       killGroup(child);
       await within(KILL_WAIT_MS, gone);
       for (const { command, args } of closing) {
-        await promisify(execFile)(command, [...args], { timeout: CLOSING_COMMAND_MS }).catch(() => undefined);
+        await promisify(execFile)(command, [...args], { timeout: CLOSING_COMMAND_MS }).catch(
+          () => undefined,
+        );
       }
     }),
   );
   for (const directory of directories) {
-    await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }).catch(() => undefined);
+    await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }).catch(
+      () => undefined,
+    );
   }
   process.exit(0);
 }

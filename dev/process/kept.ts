@@ -79,7 +79,9 @@ class Keeper {
     });
     this.#process.stdin?.on('error', () => undefined);
     if (this.#process.stdout === null) throw new Error('the keeper has no standard output');
-    createInterface({ input: this.#process.stdout }).on('line', (line) => this.#receive(JSON.parse(line) as FromKeeper));
+    createInterface({ input: this.#process.stdout }).on('line', (line) =>
+      this.#receive(JSON.parse(line) as FromKeeper),
+    );
     this.#holdOpen(false);
   }
 

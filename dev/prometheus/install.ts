@@ -29,7 +29,8 @@ const programsIn = (directory: string): Prometheus => ({
   promtool: path.join(directory, 'promtool'),
 });
 
-const areThere = ({ prometheus, promtool }: Prometheus): boolean => existsSync(prometheus) && existsSync(promtool);
+const areThere = ({ prometheus, promtool }: Prometheus): boolean =>
+  existsSync(prometheus) && existsSync(promtool);
 
 function cacheDirectory(): string {
   const home = process.env.XDG_CACHE_HOME;

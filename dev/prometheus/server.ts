@@ -42,7 +42,10 @@ export class PrometheusServer {
 
   /** What a scrape said of a metric beside its samples. */
   async metadata(metric: string): Promise<{ readonly type: string; readonly unit: string }[]> {
-    const all = (await this.#get(`metadata?metric=${metric}`)) as Record<string, { type: string; unit: string }[]>;
+    const all = (await this.#get(`metadata?metric=${metric}`)) as Record<
+      string,
+      { type: string; unit: string }[]
+    >;
     return all[metric] ?? [];
   }
 
@@ -59,7 +62,12 @@ export class PrometheusServer {
 }
 
 /** @throws Error with its log when it ends before it listens. */
-export async function startPrometheus({ directory, target, job, rules = [] }: PrometheusOptions): Promise<PrometheusServer> {
+export async function startPrometheus({
+  directory,
+  target,
+  job,
+  rules = [],
+}: PrometheusOptions): Promise<PrometheusServer> {
   const { prometheus } = await ensurePrometheus();
   mkdirSync(directory, { recursive: true });
   const file = path.join(directory, 'prometheus.yaml');
@@ -75,7 +83,11 @@ export async function startPrometheus({ directory, target, job, rules = [] }: Pr
   const lines: string[] = [];
   const kept = await spawnKept({
     command: prometheus,
-    args: [`--config.file=${file}`, `--storage.tsdb.path=${path.join(directory, 'data')}`, '--web.listen-address=127.0.0.1:0'],
+    args: [
+      `--config.file=${file}`,
+      `--storage.tsdb.path=${path.join(directory, 'data')}`,
+      '--web.listen-address=127.0.0.1:0',
+    ],
     cwd: directory,
     onLine: (line) => {
       lines.push(line);
@@ -83,6 +95,8 @@ export async function startPrometheus({ directory, target, job, rules = [] }: Pr
       if (address !== undefined) listening.resolve(address);
     },
   });
-  void kept.exited.then(() => listening.reject(new Error(`Prometheus did not start:\n${lines.join('\n')}`)));
+  void kept.exited.then(() =>
+    listening.reject(new Error(`Prometheus did not start:\n${lines.join('\n')}`)),
+  );
   return new PrometheusServer(`http://${await listening.promise}`, kept);
 }

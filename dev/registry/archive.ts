@@ -23,8 +23,13 @@ const ARCHIVE = `apicurio-registry-app-${VERSION}-all.tar.gz`;
 const PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy';
 
 /** @returns the jar to run, in a verified directory. @throws JarsUnavailable when it is not in the cache and Maven is not there */
-export async function ensureRegistry(onProgress: (message: string) => void = () => undefined): Promise<string> {
-  const directory = path.join(path.dirname(await jarCache()), `apicurio-${VERSION}-${FILES_SHA256.slice(0, 12)}`);
+export async function ensureRegistry(
+  onProgress: (message: string) => void = () => undefined,
+): Promise<string> {
+  const directory = path.join(
+    path.dirname(await jarCache()),
+    `apicurio-${VERSION}-${FILES_SHA256.slice(0, 12)}`,
+  );
   const jar = path.join(directory, `apicurio-registry-app-${VERSION}-runner.jar`);
   let reason = 'once';
   if (existsSync(directory)) {
@@ -32,12 +37,15 @@ export async function ensureRegistry(onProgress: (message: string) => void = () 
     reason = `again: the cache ${directory} is damaged`;
   }
   const maven = await findMaven();
-  if ('missing' in maven) throw new JarsUnavailable(`Apicurio Registry must be fetched ${reason}, and ${maven.missing}`);
+  if ('missing' in maven)
+    throw new JarsUnavailable(`Apicurio Registry must be fetched ${reason}, and ${maven.missing}`);
   onProgress(`fetching Apicurio Registry ${VERSION} with Maven (142 MB, ${reason})`);
   await withFetched(path.dirname(directory), maven.mvn, async (files, archiveHash) => {
-    if (archiveHash !== ARCHIVE_SHA256) throw new Error(`Maven brought another ${ARCHIVE} than ${ARCHIVE_SHA256}`);
+    if (archiveHash !== ARCHIVE_SHA256)
+      throw new Error(`Maven brought another ${ARCHIVE} than ${ARCHIVE_SHA256}`);
     await unpack(files);
-    if ((await filesHash(files.unpacked)) !== FILES_SHA256) throw new Error(`${ARCHIVE} was not unpacked as it should be`);
+    if ((await filesHash(files.unpacked)) !== FILES_SHA256)
+      throw new Error(`${ARCHIVE} was not unpacked as it should be`);
     await install(files.unpacked, directory);
   });
   return jar;
@@ -73,10 +81,18 @@ async function withFetched(
   const directory = await keepDirectory(path.join(parent, `fetching-${randomUUID()}`));
   try {
     const artifact = `io.apicurio:apicurio-registry-app:${VERSION}:tar.gz:all`;
-    const args = ['--batch-mode', PLUGIN, `-Dartifact=${artifact}`, `-DoutputDirectory=${directory.path}`];
+    const args = [
+      '--batch-mode',
+      PLUGIN,
+      `-Dartifact=${artifact}`,
+      `-DoutputDirectory=${directory.path}`,
+    ];
     await run(mvn, args, directory.path);
     const archive = path.join(directory.path, ARCHIVE);
-    await use({ archive, unpacked: path.join(directory.path, 'unpacked') }, await fileHash(archive));
+    await use(
+      { archive, unpacked: path.join(directory.path, 'unpacked') },
+      await fileHash(archive),
+    );
   } finally {
     await directory.remove();
   }
@@ -89,8 +105,13 @@ async function unpack({ archive, unpacked }: Files): Promise<void> {
 
 async function run(command: string, args: readonly string[], cwd: string): Promise<void> {
   const output: string[] = [];
-  const { code } = await (await spawnKept({ command, args, cwd, onLine: (line) => output.push(line) })).exited;
-  if (code !== 0) throw new Error(`${command} failed while fetching Apicurio Registry:\n${output.slice(-25).join('\n')}`);
+  const { code } = await (
+    await spawnKept({ command, args, cwd, onLine: (line) => output.push(line) })
+  ).exited;
+  if (code !== 0)
+    throw new Error(
+      `${command} failed while fetching Apicurio Registry:\n${output.slice(-25).join('\n')}`,
+    );
 }
 
 async function filesHash(directory: string): Promise<string> {
@@ -117,11 +138,16 @@ async function printHashes(): Promise<void> {
   if ('missing' in maven) throw new JarsUnavailable(maven.missing);
   await withFetched(path.dirname(await jarCache()), maven.mvn, async (files, archiveHash) => {
     await unpack(files);
-    process.stdout.write(`ARCHIVE_SHA256 = '${archiveHash}'\nFILES_SHA256 = '${await filesHash(files.unpacked)}'\n`);
+    process.stdout.write(
+      `ARCHIVE_SHA256 = '${archiveHash}'\nFILES_SHA256 = '${await filesHash(files.unpacked)}'\n`,
+    );
   });
 }
 
 if (import.meta.main) {
   if (process.argv[2] === 'print-hashes') await printHashes();
-  else process.stdout.write(`${await ensureRegistry((message) => process.stderr.write(`${message}\n`))}\n`);
+  else
+    process.stdout.write(
+      `${await ensureRegistry((message) => process.stderr.write(`${message}\n`))}\n`,
+    );
 }

@@ -48,11 +48,17 @@ class PortTaken extends Error {
 /** @throws Error when Java or Maven is missing, or with the end of its log when it does not start */
 export async function startRegistry({ onProgress }: RegistryOptions = {}): Promise<LocalRegistry> {
   const java = await findJava();
-  if ('missing' in java) throw new Error(`a schema registry needs Java 17 or later, and ${java.missing}`);
+  if ('missing' in java)
+    throw new Error(`a schema registry needs Java 17 or later, and ${java.missing}`);
   const jar = await ensureRegistry(onProgress);
   for (let choice = 1; ; choice++) {
     const directory = await keepDirectory(path.join(tmpdir(), `local-registry-${randomUUID()}`));
-    const registry = new ApicurioRegistry(java.java, jar, directory, (await freePorts(1))[0] as number);
+    const registry = new ApicurioRegistry(
+      java.java,
+      jar,
+      directory,
+      (await freePorts(1))[0] as number,
+    );
     try {
       await registry.restart();
       return registry;
@@ -127,7 +133,8 @@ class ApicurioRegistry implements LocalRegistry {
       }).catch(() => undefined);
       await answer?.body?.cancel();
       // A port that somebody else took first may answer too.
-      if (started.exit !== undefined || Date.now() > deadlineMs) throw await this.#startFailure(started);
+      if (started.exit !== undefined || Date.now() > deadlineMs)
+        throw await this.#startFailure(started);
       if (answer?.ok) return;
       await sleep(POLL_MS);
     }
@@ -138,13 +145,19 @@ class ApicurioRegistry implements LocalRegistry {
     if (/already in use|Port .* seems to be in use/i.test(log))
       return new PortTaken(`port ${this.port} was taken by another process`);
     const how =
-      exit === undefined ? `is not ready after ${START_MS / 1_000} s` : `ended with ${exit.signal ?? `code ${exit.code}`}`;
-    return new Error(`the schema registry ${how}. The end of its log:\n${log.trimEnd().split('\n').slice(-LOG_TAIL).join('\n')}`);
+      exit === undefined
+        ? `is not ready after ${START_MS / 1_000} s`
+        : `ended with ${exit.signal ?? `code ${exit.code}`}`;
+    return new Error(
+      `the schema registry ${how}. The end of its log:\n${log.trimEnd().split('\n').slice(-LOG_TAIL).join('\n')}`,
+    );
   }
 }
 
 if (import.meta.main) {
-  const interrupted = Promise.race(['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)));
+  const interrupted = Promise.race(
+    ['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)),
+  );
   const registry = await startRegistry({
     onProgress: (message) => process.stderr.write(`${message}\n`),
   });

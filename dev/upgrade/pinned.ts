@@ -1,6 +1,9 @@
 /** Where the version that upgrades are tested from is kept. */
 
-export const PINNED_ARCHIVE = new URL('../../test/integration/upgrade/pinned.tar.gz', import.meta.url);
+export const PINNED_ARCHIVE = new URL(
+  '../../test/integration/upgrade/pinned.tar.gz',
+  import.meta.url,
+);
 export const PINNED_NOTE = new URL('../../test/integration/upgrade/pinned.json', import.meta.url);
 
 /** What a version needs to run from its sources, beside the packages. */

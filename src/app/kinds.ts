@@ -38,7 +38,9 @@ export function kindOf(
     format: formatOf(source.format),
     type: mapping.type,
     ...(source.types.length === 0 ? {} : { allowedTypes: source.types }),
-    headers: output.traceHeaders ? [...new Set([...output.headers, ...TRACE_HEADERS])] : output.headers,
+    headers: output.traceHeaders
+      ? [...new Set([...output.headers, ...TRACE_HEADERS])]
+      : output.headers,
     nullValues: source.nullValues,
     filter: source.filter,
     outputKey: output.key,
@@ -60,13 +62,18 @@ export function kindOf(
           escapeFormulas: pipeline.batch.escapeFormulas,
           includeContent: output.includeContent,
           ...(createReader === undefined ? {} : { createReader }),
-          ...(pipeline.review.resultColumn === '' ? {} : { resultColumn: pipeline.review.resultColumn }),
+          ...(pipeline.review.resultColumn === ''
+            ? {}
+            : { resultColumn: pipeline.review.resultColumn }),
           onNotice: (notice) => logger.warn({ notice }, NOTICES[notice.kind]),
         },
         service,
       );
     case 'import':
-      return importKind({ ...common, data: mapping.data, maxLineBytes: source.maxContentBytes }, service);
+      return importKind(
+        { ...common, data: mapping.data, maxLineBytes: source.maxContentBytes },
+        service,
+      );
     case 'lookup':
       return lookupKind(
         {
@@ -81,7 +88,11 @@ export function kindOf(
               { status: status.slice(0, 80) },
               'a decision has a status that this version does not know: treated as pending',
             ),
-          onBadAnswer: (message) => logger.warn({ error: message }, 'the answer about a decision makes no sense; trying again'),
+          onBadAnswer: (message) =>
+            logger.warn(
+              { error: message },
+              'the answer about a decision makes no sense; trying again',
+            ),
         },
         service,
       );

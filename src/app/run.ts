@@ -135,14 +135,18 @@ export async function runConnector(
     memory: budget,
     pipelines: supervisors,
   };
-  const pages = problems && activity && new Console({ ...shown, activity, problems }, config.http.host);
+  const pages =
+    problems && activity && new Console({ ...shown, activity, problems }, config.http.host);
   let server: TelemetryServer | undefined;
   let outcome: RunOutcome = 'ok';
   try {
     if (config.http.enabled) {
       const { host, port } = config.http;
       server = await startTelemetryServer({ host, port, metrics, health, logger, pages });
-      logger.info({ url: server.url, ...(pages && { console: `${server.url}/` }) }, 'metrics and health');
+      logger.info(
+        { url: server.url, ...(pages && { console: `${server.url}/` }) },
+        'metrics and health',
+      );
     }
     const start = async () => {
       await formats.start(starting.signal);
@@ -153,13 +157,21 @@ export async function runConnector(
     started.catch(() => undefined);
     const stopped = interrupted.then(() => 'stop' as const);
     const first = await Promise.race([started, stopped, refused.promise]);
-    if (first === undefined) logger.info({ pipelines: config.pipelines.map(({ name }) => name), version: VERSION }, 'running');
+    if (first === undefined)
+      logger.info(
+        { pipelines: config.pipelines.map(({ name }) => name), version: VERSION },
+        'running',
+      );
     const last = first ?? (await Promise.race([stopped, refused.promise]));
     if (last instanceof Error) throw last;
     logger.info({}, 'stopping: finishing the transactions in hand');
   } catch (error) {
     const refuses = error instanceof RefusedError || questionFailure(error) === 'refused';
-    outcome = refuses ? 'refused' : server === undefined && config.http.enabled ? 'failure' : 'unreachable';
+    outcome = refuses
+      ? 'refused'
+      : server === undefined && config.http.enabled
+        ? 'failure'
+        : 'unreachable';
     logger.error(
       { error: error instanceof Error ? error.message : String(error) },
       outcome === 'refused' ? 'refuses to run' : 'cannot start',
@@ -177,7 +189,11 @@ export async function runConnector(
 }
 
 /** @throws as `serviceClient` */
-function connectorService({ service }: Config, metrics: PromMetrics, logger: Logger): ServiceClient {
+function connectorService(
+  { service }: Config,
+  metrics: PromMetrics,
+  logger: Logger,
+): ServiceClient {
   const { timeouts } = service;
   return serviceClient(service, {
     connectTimeoutMs: timeouts.connectMs,
@@ -198,7 +214,10 @@ function connectorService({ service }: Config, metrics: PromMetrics, logger: Log
       retry: (operation, reason) => metrics.count('http_retries_total', { operation, reason }),
       transferHost: (host) => {
         if (service.transfer.hosts.length > 0) return;
-        logger.info({ host }, 'first transfer to this host; service.transfer.hosts can list those that are meant');
+        logger.info(
+          { host },
+          'first transfer to this host; service.transfer.hosts can list those that are meant',
+        );
       },
       limit: (target, limit) => metrics.set('http_concurrency_limit', { target }, limit),
       orphanPossible: () => metrics.count('orphaned_jobs_total', {}),
@@ -227,7 +246,11 @@ function supervise(parts: {
   const topics = { groupId: source.group, sourceTopic: source.topic, journalTopic: journal.topic };
   const { formats } = parts;
   const limits = readLimits(source);
-  const kind = formats.wrap(pipeline, kindOf(pipeline, service, logger, formats.of, parts.results.reader), logger);
+  const kind = formats.wrap(
+    pipeline,
+    kindOf(pipeline, service, logger, formats.of, parts.results.reader),
+    logger,
+  );
   const { ports, options } = parts.around({
     ports: {
       group: kafka.group({
@@ -273,13 +296,18 @@ async function stop(
     await Promise.allSettled(connections.map((connection) => connection.close()));
   };
   const closed = new AbortController();
-  const late = systemClock.sleep(Math.max(0, config.shutdown.timeoutMs - CLOSING_MS), closed.signal).then(
-    () => true,
-    () => false,
-  );
+  const late = systemClock
+    .sleep(Math.max(0, config.shutdown.timeoutMs - CLOSING_MS), closed.signal)
+    .then(
+      () => true,
+      () => false,
+    );
   // A timer left behind would hold the process.
   void closeAll().then(() => closed.abort());
   if (await late)
-    logger.warn({ timeoutMs: config.shutdown.timeoutMs }, 'not everything ended in time; the next owner picks it up');
+    logger.warn(
+      { timeoutMs: config.shutdown.timeoutMs },
+      'not everything ended in time; the next owner picks it up',
+    );
   await server?.close();
 }

@@ -17,7 +17,11 @@ export function backoffCeilingMs(attempt: number, backoff: Backoff): number {
  * A wait drawn uniformly between nothing and the ceiling, in ms. The whole range is used ("full jitter") because callers
  * that failed together would otherwise come back together.
  */
-export function fullJitterMs(attempt: number, backoff: Backoff, random: Pick<Random, 'next'>): number {
+export function fullJitterMs(
+  attempt: number,
+  backoff: Backoff,
+  random: Pick<Random, 'next'>,
+): number {
   return random.next() * backoffCeilingMs(attempt, backoff);
 }
 
@@ -25,6 +29,11 @@ export function fullJitterMs(attempt: number, backoff: Backoff, random: Pick<Ran
  * The wait before the next try, in ms, never shorter than `floorMs` (a Retry-After). The jitter is added on top of the
  * floor: everyone who was told the same second would otherwise knock in that second.
  */
-export function retryWaitMs(attempt: number, backoff: Backoff, random: Pick<Random, 'next'>, floorMs = 0): number {
+export function retryWaitMs(
+  attempt: number,
+  backoff: Backoff,
+  random: Pick<Random, 'next'>,
+  floorMs = 0,
+): number {
   return floorMs + fullJitterMs(attempt, backoff, random);
 }

@@ -46,6 +46,7 @@ function restored(value: unknown): unknown {
   const [isObject, items] = value as [0 | 1, unknown[]];
   if (isObject === 0) return items.map(restored);
   const members: [string, unknown][] = [];
-  for (let at = 0; at < items.length; at += 2) members.push([items[at] as string, restored(items[at + 1])]);
+  for (let at = 0; at < items.length; at += 2)
+    members.push([items[at] as string, restored(items[at + 1])]);
   return Object.fromEntries(members);
 }

@@ -10,7 +10,10 @@ import { isDeeperThan, MAX_DEPTH } from './json-depth.ts';
 
 /** The part of ECMAScript's "JSON.parse source text access" that TypeScript's libraries do not declare yet. */
 interface SourceTextJson {
-  parse(text: string, reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown): unknown;
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+  ): unknown;
   rawJSON(text: string): object;
   isRawJSON(value: unknown): boolean;
 }
@@ -20,7 +23,8 @@ const sourceTextJson = JSON as unknown as SourceTextJson;
  * Literals that a double might not give back: 16 characters or more, a three-digit exponent, or a negative zero. What
  * comes before them keeps most digits inside words (ids, hashes) from matching.
  */
-const SUSPECT = /[[:,\s](-?\d[\d.]{15,}(?:[eE][-+]?\d+)?|-?\d[\d.]*[eE][-+]?\d{3,}|-0(?:\.0*)?(?:[eE][-+]?\d+)?(?=[\s,\]}]))/g;
+const SUSPECT =
+  /[[:,\s](-?\d[\d.]{15,}(?:[eE][-+]?\d+)?|-?\d[\d.]*[eE][-+]?\d{3,}|-0(?:\.0*)?(?:[eE][-+]?\d+)?(?=[\s,\]}]))/g;
 
 const NEGATIVE_ZERO = /[[:,\s]-0/;
 const EXPONENT = /[\d.][eE][-+]?\d{3}/;

@@ -7,6 +7,7 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   if (levels === 0) return true;
   if (Array.isArray(value)) return value.some((member) => isDeeperThan(member, levels - 1));
   // Values of JSON inherit nothing that is enumerable, and a list of the members would be garbage for each record.
-  for (const name in value) if (isDeeperThan((value as Readonly<Record<string, unknown>>)[name], levels - 1)) return true;
+  for (const name in value)
+    if (isDeeperThan((value as Readonly<Record<string, unknown>>)[name], levels - 1)) return true;
   return false;
 }

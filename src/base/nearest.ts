@@ -4,7 +4,8 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {
-    const distance = plain(candidate) === plain(name) ? 0 : editDistance(name, candidate, bestDistance);
+    const distance =
+      plain(candidate) === plain(name) ? 0 : editDistance(name, candidate, bestDistance);
     if (distance < bestDistance && distance < candidate.length) {
       best = candidate;
       bestDistance = distance;
@@ -22,7 +23,11 @@ function editDistance(one: string, two: string, limit: number): number {
     const row = [i];
     for (let j = 1; j <= two.length; j++) {
       const same = one[i - 1] === two[j - 1] ? 0 : 1;
-      let cost = Math.min((previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (previous[j - 1] ?? 0) + same);
+      let cost = Math.min(
+        (previous[j] ?? 0) + 1,
+        (row[j - 1] ?? 0) + 1,
+        (previous[j - 1] ?? 0) + same,
+      );
       const swapped = i > 1 && j > 1 && one[i - 1] === two[j - 2] && one[i - 2] === two[j - 1];
       if (swapped) cost = Math.min(cost, (beforePrevious[j - 2] ?? 0) + 1);
       row.push(cost);

@@ -24,11 +24,13 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   usage: 'wrong arguments, or a configuration with problems',
   unreachable:
     'Kafka, the service or the schema registry could not be reached at the start; tools, schemas, batch, import, decision: at any time',
-  refused: 'refused: topics, journal, schemas, login, certificates or permissions are not as they must be',
+  refused:
+    'refused: topics, journal, schemas, login, certificates or permissions are not as they must be',
   missing:
     'audit, explain: a source record has no terminal record, and is not on its way; schemas check: a schema is not registered yet',
   double: 'audit, explain: a terminal record too many',
-  unknown: 'audit, explain: nothing is wrong as far as it can be told, but some records can no longer be judged',
+  unknown:
+    'audit, explain: nothing is wrong as far as it can be told, but some records can no longer be judged',
   failed: 'batch, import, decision: the service ended it as ERROR, CANCELLED or FAILED',
   partlyFailed: 'batch: done, but for some of its rows, which have no decision',
   unfinished: 'batch, import, decision: not finished yet',
@@ -40,5 +42,8 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
 /** The table that `--help` shows. */
 export function exitCodeTable(): string {
   const names = Object.keys(EXIT) as (keyof typeof EXIT)[];
-  return ['Exit codes:', ...names.map((name) => `  ${String(EXIT[name]).padEnd(4)} ${EXIT_MEANINGS[name]}`)].join('\n');
+  return [
+    'Exit codes:',
+    ...names.map((name) => `  ${String(EXIT[name]).padEnd(4)} ${EXIT_MEANINGS[name]}`),
+  ].join('\n');
 }

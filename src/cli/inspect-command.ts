@@ -54,7 +54,11 @@ export async function runTool<T extends object>(
       name: tools.pipeline.name,
       ...(await work(tools)),
     }));
-    io.out(flags.json === true ? `${JSON.stringify({ pipeline: name, ...answer })}\n` : printableLines(text(answer, Date.now())));
+    io.out(
+      flags.json === true
+        ? `${JSON.stringify({ pipeline: name, ...answer })}\n`
+        : printableLines(text(answer, Date.now())),
+    );
     finish(code ?? EXIT.ok);
   } catch (error) {
     if (!(error instanceof InspectError)) throw error;
@@ -66,12 +70,16 @@ export async function runTool<T extends object>(
 /** `PARTITION:OFFSET`. */
 export function coordinate(text: string): { readonly partition: number; readonly offset: number } {
   const match = /^(\d{1,10}):(\d{1,15})$/.exec(text);
-  if (match === null) throw new InvalidArgumentError('A record is named PARTITION:OFFSET, such as 2:1371.');
+  if (match === null)
+    throw new InvalidArgumentError('A record is named PARTITION:OFFSET, such as 2:1371.');
   return { partition: Number(match[1]), offset: Number(match[2]) };
 }
 
 /** Several of them, one argument each. */
-export function coordinates(text: string, before: ReturnType<typeof coordinate>[] = []): ReturnType<typeof coordinate>[] {
+export function coordinates(
+  text: string,
+  before: ReturnType<typeof coordinate>[] = [],
+): ReturnType<typeof coordinate>[] {
   return [...before, coordinate(text)];
 }
 
@@ -89,7 +97,8 @@ export function wholeNumber(what: string, min = 0): (text: string) => number {
 export function letterReasons(text: string, before: string[] = []): string[] {
   if (!LETTER_REASONS.some((reason) => reason === text)) {
     const meant = nearest(text, LETTER_REASONS);
-    const hint = meant === undefined ? `There are: ${LETTER_REASONS.join(', ')}.` : `Did you mean ${meant}?`;
+    const hint =
+      meant === undefined ? `There are: ${LETTER_REASONS.join(', ')}.` : `Did you mean ${meant}?`;
     throw new InvalidArgumentError(`No dead letter has this reason. ${hint}`);
   }
   return [...before, text];
@@ -104,8 +113,12 @@ export function partitionNumbers(text: string, before: number[] = []): number[] 
 export function pointInTime(text: string): number {
   const duration = parseDuration(text);
   if (typeof duration === 'number') return Date.now() - duration;
-  const ms = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/.test(text) ? Date.parse(text) : Number.NaN;
+  const ms = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/.test(text)
+    ? Date.parse(text)
+    : Number.NaN;
   if (Number.isNaN(ms))
-    throw new InvalidArgumentError('A time is ISO 8601 (2026-11-21T10:00:00Z), or a length of time before now (15m, 2h, 1d).');
+    throw new InvalidArgumentError(
+      'A time is ISO 8601 (2026-11-21T10:00:00Z), or a length of time before now (15m, 2h, 1d).',
+    );
   return ms;
 }

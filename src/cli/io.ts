@@ -24,7 +24,9 @@ export interface Io {
 }
 
 /** Where it goes: a promise resolves when the text has left the process, for a reader may be slow. */
-export interface Outlet extends Pick<Io, 'env'>, Partial<Pick<Io, 'program' | 'outIsTerminal' | 'errColumns'>> {
+export interface Outlet
+  extends Pick<Io, 'env'>,
+    Partial<Pick<Io, 'program' | 'outIsTerminal' | 'errColumns'>> {
   out(text: string): void | Promise<void>;
   err(text: string): void | Promise<void>;
   data?(bytes: Uint8Array): Promise<boolean>;
@@ -38,7 +40,10 @@ export const processOutlet: Outlet = {
   data: (bytes) => writeTo(process.stdout, bytes),
   program: programOf(process.argv, process.env),
   outIsTerminal: isatty(STDOUT),
-  errColumns: () => (isatty(STDERR) && process.env.TERM !== 'dumb' ? process.stderr.columns || DEFAULT_COLUMNS : undefined),
+  errColumns: () =>
+    isatty(STDERR) && process.env.TERM !== 'dumb'
+      ? process.stderr.columns || DEFAULT_COLUMNS
+      : undefined,
 };
 
 /** Of the command that was typed: through npm, the package's name on the PATH, or the script itself. */

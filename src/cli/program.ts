@@ -107,7 +107,9 @@ Start here:
 
 ${exitCodeTable()}`,
     );
-  program.exitOverride().configureOutput({ writeOut: (text) => io.out(text), writeErr: (text) => io.err(text) });
+  program
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => io.out(text), writeErr: (text) => io.err(text) });
   for (const create of [
     runCommand,
     checkCommand,
@@ -131,7 +133,9 @@ ${exitCodeTable()}`,
 
 /** Commands made on their own know nothing of the program's settings. */
 function inherit(from: Command, command: Command, name: string): void {
-  command.copyInheritedSettings(from).showHelpAfterError(`(content-review-connector ${name} --help shows what can be said)`);
+  command
+    .copyInheritedSettings(from)
+    .showHelpAfterError(`(content-review-connector ${name} --help shows what can be said)`);
   for (const sub of command.commands) inherit(command, sub, `${name} ${sub.name()}`);
 }
 
@@ -149,8 +153,14 @@ function exitCodeOf(error: unknown, io: Io): number {
 /** The message and its causes, without secrets (I6). An `Error` of ours explains itself; for any other kind the stack says where it came from. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return redactText(String(error));
-  const lines = [error.name === 'Error' ? error.message : (error.stack ?? `${error.name}: ${error.message}`)];
-  for (let cause = error.cause, depth = 0; cause instanceof Error && depth < MAX_CAUSES; cause = cause.cause, depth++) {
+  const lines = [
+    error.name === 'Error' ? error.message : (error.stack ?? `${error.name}: ${error.message}`),
+  ];
+  for (
+    let cause = error.cause, depth = 0;
+    cause instanceof Error && depth < MAX_CAUSES;
+    cause = cause.cause, depth++
+  ) {
     lines.push(`  caused by ${cause.name}: ${cause.message}`);
   }
   return redactText(lines.join('\n'));
@@ -158,6 +168,8 @@ function describe(error: unknown): string {
 
 /** package.json lies two folders up both from src/cli and from dist/cli. */
 function packageVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
+  const { version } = JSON.parse(
+    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+  ) as { version: string };
   return version;
 }

@@ -11,7 +11,8 @@ export function quietKafkajs(): void {
         : typeof rest[0] === 'object' && rest[0] !== null
           ? (rest[0] as { type?: string }).type
           : rest[0];
-    if (type === 'TimeoutNegativeWarning' && /[\\/]kafkajs[\\/]/.test(new Error().stack ?? '')) return;
+    if (type === 'TimeoutNegativeWarning' && /[\\/]kafkajs[\\/]/.test(new Error().stack ?? ''))
+      return;
     (emit as (...args: unknown[]) => void)(warning, ...rest);
   }) as typeof process.emitWarning;
 }

@@ -18,12 +18,18 @@ export interface SampleFlags {
 }
 
 /** The code says whether the record would be taken. @throws UsageProblem; what reading the file throws */
-export async function showSample(io: Io, finish: Finish, config: Config, flags: SampleFlags): Promise<void> {
+export async function showSample(
+  io: Io,
+  finish: Finish,
+  config: Config,
+  flags: SampleFlags,
+): Promise<void> {
   const pipeline = choosePipeline(config, flags.pipeline);
   if (typeof pipeline === 'string') throw new UsageProblem(pipeline);
   const bytes = await sampleFile(flags.sample);
   // Editors end a file with a line end; a text has none that nobody wrote.
-  const value = pipeline.source.format === 'text' && bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes;
+  const value =
+    pipeline.source.format === 'text' && bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes;
   // Loaded late: a wrong configuration is reported before anything heavy starts.
   const { trySample, INVENTED_RESULT } = await import('../app/tools/sample.ts');
   const answer = await trySample(pipeline, {
@@ -39,14 +45,23 @@ export async function showSample(io: Io, finish: Finish, config: Config, flags: 
 
 /** The value is put in as it is: numbers keep their digits. */
 function forMachines(name: string, { kind, notes, result }: SampleAnswer): string {
-  if (result.outcome !== 'accepted') return JSON.stringify({ pipeline: name, kind, notes, ...result });
+  if (result.outcome !== 'accepted')
+    return JSON.stringify({ pipeline: name, kind, notes, ...result });
   const { published, ...rest } = result;
   const { value, ...about } = published;
-  const [outer, inner] = [JSON.stringify({ pipeline: name, kind, notes, ...rest }), JSON.stringify(about)];
+  const [outer, inner] = [
+    JSON.stringify({ pipeline: name, kind, notes, ...rest }),
+    JSON.stringify(about),
+  ];
   return `${outer.slice(0, -1)},"published":${inner.slice(0, -1)},"value":${value}}}`;
 }
 
-function forPeople(file: string, name: string, { kind, notes, result }: SampleAnswer, invented: string): string {
+function forPeople(
+  file: string,
+  name: string,
+  { kind, notes, result }: SampleAnswer,
+  invented: string,
+): string {
   const lines = [`Sample ${file}, pipeline ${name} (${kind}): ${verdict(kind, result)}`, ...notes];
   if (result.outcome === 'accepted') {
     lines.push('', `${UPLOADS[kind]}:`, '', result.upload.replaceAll('\r\n', '\n').trimEnd(), '');
@@ -60,7 +75,8 @@ function forPeople(file: string, name: string, { kind, notes, result }: SampleAn
 }
 
 function verdict(kind: PipelineConfig['kind'], result: SampleOutcome): string {
-  if (result.outcome === 'skipped') return `it would be skipped (${result.reason}), with no terminal record.`;
+  if (result.outcome === 'skipped')
+    return `it would be skipped (${result.reason}), with no terminal record.`;
   if (result.outcome === 'dead_letter')
     return `it would become a dead letter on ${result.topic}.\n${result.reason}: ${result.message}`;
   if (kind === 'review') return `it would be reviewed, as type ${result.type ?? ''}.`;
@@ -82,7 +98,9 @@ function publishedLines({ topic, key, headers, value }: PublishedSample): string
   return [
     `topic    ${topic}`,
     `key      ${key ?? '(none)'}`,
-    ...Object.entries(headers).map(([name, text], index) => `${index === 0 ? 'headers' : '       '}  ${name}: ${text}`),
+    ...Object.entries(headers).map(
+      ([name, text], index) => `${index === 0 ? 'headers' : '       '}  ${name}: ${text}`,
+    ),
     `value    ${value}`,
   ];
 }
@@ -102,7 +120,8 @@ async function sampleFile(file: string): Promise<Buffer> {
   try {
     for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > MAX_SAMPLE_BYTES) throw new Error(`a sample has at most ${MAX_SAMPLE_BYTES} bytes`);
+      if (bytes > MAX_SAMPLE_BYTES)
+        throw new Error(`a sample has at most ${MAX_SAMPLE_BYTES} bytes`);
       chunks.push(chunk);
     }
   } catch (error) {

@@ -9,13 +9,19 @@ const GAP = '   ';
  * copied as it is. A column of nothing but digits is aligned to the right. */
 export function table(heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const texts = rows.map((row) => row.map(cellText));
-  const widths = heads.map((head, column) => Math.max(head.length, ...texts.map((row) => (row[column] ?? '').length)));
-  const numeric = heads.map((_, column) => texts.every((row) => /^([\d,]*|-)$/.test(row[column] ?? '')));
+  const widths = heads.map((head, column) =>
+    Math.max(head.length, ...texts.map((row) => (row[column] ?? '').length)),
+  );
+  const numeric = heads.map((_, column) =>
+    texts.every((row) => /^([\d,]*|-)$/.test(row[column] ?? '')),
+  );
   const line = (cells: readonly string[]) =>
     cells
       .map((text, column) => {
         const width = widths[column] ?? 0;
-        return numeric[column] === true && rows.length > 0 ? text.padStart(width) : text.padEnd(width);
+        return numeric[column] === true && rows.length > 0
+          ? text.padStart(width)
+          : text.padEnd(width);
       })
       .join(GAP)
       .trimEnd();

@@ -6,7 +6,12 @@ import { CONTENT_TYPES } from '../service/contract.ts';
 import { NoResultsError, publicError, withPublicErrors } from './errors.ts';
 import { type CallOptions, signalOf } from './options.ts';
 import { type ResultRow, type ResultsOptions, resumedRows } from './results.ts';
-import { type UploadBody, type UploadOptions, type UploadSource, uploadBodyOf } from './upload-source.ts';
+import {
+  type UploadBody,
+  type UploadOptions,
+  type UploadSource,
+  uploadBodyOf,
+} from './upload-source.ts';
 import { NewIds, type WaitOptions, waitUntil } from './wait.ts';
 
 const FINISHED: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'CANCELLED', 'ERROR']);
@@ -27,14 +32,21 @@ export class Batches {
 
   /** Creates a batch of a content type. Nothing is reviewed before its file is uploaded. @throws TypeError for a type without a character. */
   async create(type: string, options?: CallOptions): Promise<CreatedBatch> {
-    if (typeof type !== 'string' || type.trim() === '') throw new TypeError('a batch needs a type of content');
-    const created = await withPublicErrors(this.#service.createBatch(type, { signal: signalOf(options, this.#closed) }));
+    if (typeof type !== 'string' || type.trim() === '')
+      throw new TypeError('a batch needs a type of content');
+    const created = await withPublicErrors(
+      this.#service.createBatch(type, { signal: signalOf(options, this.#closed) }),
+    );
     this.#new.add(created.batchId);
     return created;
   }
 
   /** Sends the CSV file: a header row, a column `Content`, every other column is metadata. */
-  async upload(batch: Pick<CreatedBatch, 'uploadUrl'>, source: UploadSource, options: UploadOptions = {}): Promise<void> {
+  async upload(
+    batch: Pick<CreatedBatch, 'uploadUrl'>,
+    source: UploadSource,
+    options: UploadOptions = {},
+  ): Promise<void> {
     await this.#send(batch.uploadUrl, await uploadBodyOf(source, options.onProgress), options);
   }
 
@@ -48,7 +60,9 @@ export class Batches {
 
   /** How a batch is doing. */
   get(batchId: string, options?: CallOptions): Promise<BatchView> {
-    return withPublicErrors(this.#service.getBatch(batchId, { signal: signalOf(options, this.#closed) }));
+    return withPublicErrors(
+      this.#service.getBatch(batchId, { signal: signalOf(options, this.#closed) }),
+    );
   }
 
   /** Waits for SUCCESS with its results, CANCELLED or ERROR. An unknown status is waited on, and so is a 404 within half a minute of `create`. */
@@ -58,7 +72,9 @@ export class Batches {
       batchId,
       { ...options, signal: signalOf(options, this.#closed) },
       (signal) => this.get(batchId, { signal }),
-      (batch) => FINISHED.has(batch.status) && (batch.status !== 'SUCCESS' || batch.downloadUrl !== undefined),
+      (batch) =>
+        FINISHED.has(batch.status) &&
+        (batch.status !== 'SUCCESS' || batch.downloadUrl !== undefined),
       () => this.#new.has(batchId),
     );
   }
@@ -67,26 +83,37 @@ export class Batches {
    * The rows of the result file as they come. A download that breaks is taken up again where it broke.
    * @throws NoResultsError unless the batch has results; ProtocolError for a file that is not what the interface promises.
    */
-  async *results(batchId: string, options: ResultsOptions = {}): AsyncGenerator<ResultRow, void, undefined> {
+  async *results(
+    batchId: string,
+    options: ResultsOptions = {},
+  ): AsyncGenerator<ResultRow, void, undefined> {
     try {
-      yield* resumedRows(this.#clock, { ...options, signal: signalOf(options, this.#closed) }, async () => {
-        const batch = await this.#withResults(batchId, options);
-        const { success, error } = batch.counts;
-        const expectedRows = success === undefined || error === undefined ? undefined : success + error;
-        return {
-          chunks: this.#service.download(batch.downloadUrl, {
-            signal: signalOf(options, this.#closed),
-          }),
-          expectedRows,
-        };
-      });
+      yield* resumedRows(
+        this.#clock,
+        { ...options, signal: signalOf(options, this.#closed) },
+        async () => {
+          const batch = await this.#withResults(batchId, options);
+          const { success, error } = batch.counts;
+          const expectedRows =
+            success === undefined || error === undefined ? undefined : success + error;
+          return {
+            chunks: this.#service.download(batch.downloadUrl, {
+              signal: signalOf(options, this.#closed),
+            }),
+            expectedRows,
+          };
+        },
+      );
     } catch (error) {
       throw publicError(error);
     }
   }
 
   /** The result file's own bytes. One that breaks is not taken up again. @throws NoResultsError unless the batch has results. */
-  async *resultFile(batchId: string, options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+  async *resultFile(
+    batchId: string,
+    options: CallOptions = {},
+  ): AsyncGenerator<Uint8Array, void, undefined> {
     const signal = signalOf(options, this.#closed);
     try {
       const { downloadUrl } = await this.#withResults(batchId, options);
@@ -99,7 +126,10 @@ export class Batches {
     }
   }
 
-  async #withResults(batchId: string, options: CallOptions): Promise<BatchView & { readonly downloadUrl: string }> {
+  async #withResults(
+    batchId: string,
+    options: CallOptions,
+  ): Promise<BatchView & { readonly downloadUrl: string }> {
     const batch = await this.#service.getBatch(batchId, {
       signal: signalOf(options, this.#closed),
     });

@@ -23,7 +23,14 @@ export class ContentReviewClient {
   /** @throws TypeError when an option cannot be used, or the environment names a proxy that cannot. */
   constructor(options: ContentReviewClientOptions) {
     const defined = withoutUndefined(options);
-    const { apiKey, onRetry = () => {}, clock = systemClock, retry = {}, proxy = 'environment', ...settings } = defined;
+    const {
+      apiKey,
+      onRetry = () => {},
+      clock = systemClock,
+      retry = {},
+      proxy = 'environment',
+      ...settings
+    } = defined;
     this.#service = new ServiceClient({
       ...settings,
       proxy: proxyRules(proxy, process.env),

@@ -19,7 +19,9 @@ export class Decisions {
   }
 
   get(decisionId: string, options?: CallOptions): Promise<DecisionView> {
-    return withPublicErrors(this.#service.getDecision(decisionId, { signal: signalOf(options, this.#closed) }));
+    return withPublicErrors(
+      this.#service.getDecision(decisionId, { signal: signalOf(options, this.#closed) }),
+    );
   }
 
   /** Waits for SUCCESS or ERROR. A status that nobody knows is waited on. */

@@ -5,7 +5,12 @@ import { CONTENT_TYPES } from '../service/contract.ts';
 import type { CreatedImport, ImportView } from '../service/imports.ts';
 import { withPublicErrors } from './errors.ts';
 import { type CallOptions, signalOf } from './options.ts';
-import { type UploadBody, type UploadOptions, type UploadSource, uploadBodyOf } from './upload-source.ts';
+import {
+  type UploadBody,
+  type UploadOptions,
+  type UploadSource,
+  uploadBodyOf,
+} from './upload-source.ts';
 import { NewIds, type WaitOptions, waitUntil } from './wait.ts';
 
 export class Imports {
@@ -24,13 +29,19 @@ export class Imports {
 
   /** Creates an import. Processing starts by itself when its file is uploaded. */
   async create(options?: CallOptions): Promise<CreatedImport> {
-    const created = await withPublicErrors(this.#service.createImport({ signal: signalOf(options, this.#closed) }));
+    const created = await withPublicErrors(
+      this.#service.createImport({ signal: signalOf(options, this.#closed) }),
+    );
     this.#new.add(created.importId);
     return created;
   }
 
   /** Sends the JSONL file: each line an object with exactly `type` (a string) and `data` (an object). */
-  async upload(created: Pick<CreatedImport, 'uploadUrl'>, source: UploadSource, options: UploadOptions = {}): Promise<void> {
+  async upload(
+    created: Pick<CreatedImport, 'uploadUrl'>,
+    source: UploadSource,
+    options: UploadOptions = {},
+  ): Promise<void> {
     await this.#send(created.uploadUrl, await uploadBodyOf(source, options.onProgress), options);
   }
 
@@ -44,7 +55,9 @@ export class Imports {
 
   /** How an import is doing, asked at `importPath`. */
   get(importId: string, options?: CallOptions): Promise<ImportView> {
-    return withPublicErrors(this.#service.getImport(importId, { signal: signalOf(options, this.#closed) }));
+    return withPublicErrors(
+      this.#service.getImport(importId, { signal: signalOf(options, this.#closed) }),
+    );
   }
 
   /** Waits for COMPLETE or FAILED. An unknown status is waited on, and so is a 404 within half a minute of `create`. */

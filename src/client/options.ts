@@ -46,5 +46,7 @@ export function signalOf(options: CallOptions | undefined, closed: AbortSignal):
 
 /** Without members that are undefined: they would take the place of defaults. */
 export function withoutUndefined<T extends object>(options: T): T {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
+  return Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  ) as T;
 }

@@ -92,7 +92,8 @@ export async function* resumedRows(
 
 /** The storage had begun to answer, so nothing below has tried that again, and another time it may get further. */
 function brokeOff(error: unknown): boolean {
-  if (!(error instanceof ServiceError) || error.operation !== 'download' || error.sameAgain) return false;
+  if (!(error instanceof ServiceError) || error.operation !== 'download' || error.sameAgain)
+    return false;
   return Math.floor((error.status ?? 0) / 100) === 2;
 }
 
@@ -146,22 +147,34 @@ async function* readRows(
     if (problem !== undefined) throw problem;
     if (names === undefined) throw unreadable('the result file is empty: it has no header');
     if (taken < progress.records) throw changed();
-    if (missing) throw unreadable(`the result file has ${taken - 1} whole rows, but the service counted ${expectedRows}`);
+    if (missing)
+      throw unreadable(
+        `the result file has ${taken - 1} whole rows, but the service counted ${expectedRows}`,
+      );
   } finally {
     parser.destroy();
   }
 }
 
 function changed(): ServiceError {
-  return unreadable('the result file is not the one that was read before its download broke: read it from its beginning');
+  return unreadable(
+    'the result file is not the one that was read before its download broke: read it from its beginning',
+  );
 }
 
-function rowOf(shape: RowShape, cells: readonly string[], row: number, options: ResultsOptions): ResultRow | undefined {
+function rowOf(
+  shape: RowShape,
+  cells: readonly string[],
+  row: number,
+  options: ResultsOptions,
+): ResultRow | undefined {
   const { header, metadata } = shape;
   if (cells.length !== header.width) {
     const malformed = { row, cells: cells.length, expectedCells: header.width };
     if (options.onMalformedRow === undefined)
-      throw unreadable(`row ${row} of the result file has ${cells.length} cells, its header ${header.width}`);
+      throw unreadable(
+        `row ${row} of the result file has ${cells.length} cells, its header ${header.width}`,
+      );
     options.onMalformedRow(malformed);
     return undefined;
   }

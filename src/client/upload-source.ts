@@ -20,7 +20,10 @@ export interface UploadOptions extends CallOptions {
 const SLICE_BYTES = 256 * 1024;
 
 /** @throws the system's error when a file cannot be read, TypeError when it is no file, empty, or no source at all. */
-export async function uploadBodyOf(source: UploadSource, onProgress: UploadOptions['onProgress']): Promise<UploadBody> {
+export async function uploadBodyOf(
+  source: UploadSource,
+  onProgress: UploadOptions['onProgress'],
+): Promise<UploadBody> {
   const body = await plainBody(source);
   if (body.length === 0) throw new TypeError('what is uploaded is empty');
   if (onProgress === undefined) return body;
@@ -34,20 +37,26 @@ export async function uploadBodyOf(source: UploadSource, onProgress: UploadOptio
 }
 
 async function plainBody(source: UploadSource): Promise<UploadBody> {
-  if (source instanceof Uint8Array) return Buffer.from(source.buffer, source.byteOffset, source.byteLength);
+  if (source instanceof Uint8Array)
+    return Buffer.from(source.buffer, source.byteOffset, source.byteLength);
   // In JavaScript it may be anything, and the language's own complaint would quote it.
-  const given: Partial<StreamBody & { path: string }> = typeof source === 'object' && source !== null ? source : {};
-  if (typeof given.open === 'function' && typeof given.length === 'number') return source as StreamBody;
+  const given: Partial<StreamBody & { path: string }> =
+    typeof source === 'object' && source !== null ? source : {};
+  if (typeof given.open === 'function' && typeof given.length === 'number')
+    return source as StreamBody;
   const { path } = given;
   if (typeof path !== 'string')
-    throw new TypeError('what is uploaded must be a Uint8Array, { path } of a file, or { length, open }');
+    throw new TypeError(
+      'what is uploaded must be a Uint8Array, { path } of a file, or { length, open }',
+    );
   const file = await stat(path);
   if (!file.isFile()) throw new TypeError('the path of an upload must be that of a regular file');
   return { length: file.size, open: () => createReadStream(path) };
 }
 
 async function* slices(bytes: Buffer): AsyncGenerator<Uint8Array> {
-  for (let start = 0; start < bytes.length; start += SLICE_BYTES) yield bytes.subarray(start, start + SLICE_BYTES);
+  for (let start = 0; start < bytes.length; start += SLICE_BYTES)
+    yield bytes.subarray(start, start + SLICE_BYTES);
 }
 
 async function* counted(

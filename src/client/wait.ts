@@ -57,11 +57,18 @@ export async function waitUntil<View extends Watched>(
   finished: (view: View) => boolean,
   isNew: () => boolean = () => false,
 ): Promise<View> {
-  const { timeoutMs = Number.POSITIVE_INFINITY, firstDelayMs = 1_000, maxDelayMs = 30_000 } = options;
+  const {
+    timeoutMs = Number.POSITIVE_INFINITY,
+    firstDelayMs = 1_000,
+    maxDelayMs = 30_000,
+  } = options;
   const { signal: caller } = options;
   const deadline = new AbortController();
   const signal = AbortSignal.any([caller, deadline.signal]);
-  const disarm = timeoutMs === Number.POSITIVE_INFINITY ? () => {} : clock.after(timeoutMs, () => deadline.abort());
+  const disarm =
+    timeoutMs === Number.POSITIVE_INFINITY
+      ? () => {}
+      : clock.after(timeoutMs, () => deadline.abort());
   let lastStatus: string | undefined;
   try {
     for (let asked = 0; ; asked++) {
@@ -76,7 +83,8 @@ export async function waitUntil<View extends Watched>(
       await clock.sleep(ceilingMs * (0.5 + Math.random() / 2), signal);
     }
   } catch (error) {
-    if (deadline.signal.aborted && !caller.aborted) throw new WaitTimeoutError(id, lastStatus, timeoutMs);
+    if (deadline.signal.aborted && !caller.aborted)
+      throw new WaitTimeoutError(id, lastStatus, timeoutMs);
     throw error;
   } finally {
     disarm();

@@ -18,7 +18,8 @@ export function effectiveOptions(config: Config): EffectiveOption[] {
     if (info.kind === 'value') {
       options.push({ path: formatPath(path), value: info.show(value) });
     } else if (info.kind === 'list') {
-      for (const [index, entry] of (value as readonly unknown[]).entries()) walk(info.item, entry, [...path, index]);
+      for (const [index, entry] of (value as readonly unknown[]).entries())
+        walk(info.item, entry, [...path, index]);
     } else {
       for (const [key, member] of Object.entries(info.shape))
         walk(member, (value as Record<string, unknown>)[outputName(key, member)], [...path, key]);

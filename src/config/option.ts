@@ -95,10 +95,17 @@ export function value<T, U extends Unit = ''>(spec: ValueSpec<T, U>): ValueOptio
 
 /** A mapping of options. Without it in the document its options have their defaults; a key without value counts as not written. */
 export function group<const S extends Shape>(help: string, shape: S): z.ZodType<GroupOutput<S>> {
-  const endings = Object.entries(shape).map(([key, schema]): [string, string] => [key, outputName(key, schema)]);
+  const endings = Object.entries(shape).map(([key, schema]): [string, string] => [
+    key,
+    outputName(key, schema),
+  ]);
   const schema = z
     .preprocess(withoutEmptyKeys, z.strictObject(shape))
-    .transform((parsed) => Object.fromEntries(endings.map(([key, name]) => [name, (parsed as Record<string, unknown>)[key]])))
+    .transform((parsed) =>
+      Object.fromEntries(
+        endings.map(([key, name]) => [name, (parsed as Record<string, unknown>)[key]]),
+      ),
+    )
     .prefault({});
   INFO.set(schema, { kind: 'group', help, shape });
   return schema as unknown as z.ZodType<GroupOutput<S>>;

@@ -4,7 +4,13 @@ import type { PemPath } from './load/read-file.ts';
 import { group, listOf } from './option.ts';
 import { kafkaOptions } from './options/kafka.ts';
 import { pipelineOptions } from './options/pipeline.ts';
-import { httpOptions, logOptions, memoryOptions, metricsOptions, shutdownOptions } from './options/process.ts';
+import {
+  httpOptions,
+  logOptions,
+  memoryOptions,
+  metricsOptions,
+  shutdownOptions,
+} from './options/process.ts';
 import { schemaRegistryOptions } from './options/schema-registry.ts';
 import { serviceOptions } from './options/service.ts';
 import type { Secret } from './secret.ts';
@@ -19,7 +25,10 @@ export function configSchema(readSecret: (raw: unknown) => Secret | Refusal, rea
     kafka: kafkaOptions(readSecret, readPem),
     service: serviceOptions(readSecret, readPem),
     schemaRegistry: schemaRegistryOptions(readSecret, readPem),
-    pipelines: listOf('What this process runs; each pipeline has its own group, journal and shards.', pipelineOptions()),
+    pipelines: listOf(
+      'What this process runs; each pipeline has its own group, journal and shards.',
+      pipelineOptions(),
+    ),
     http: httpOptions(),
     metrics: metricsOptions(),
     memory: memoryOptions(),

@@ -58,7 +58,9 @@ export class Secret {
     const restMs = sinceMs + MAX_READ_MS - performance.now();
     if (restMs > 0) {
       const enough = new AbortController();
-      const late = sleep(restMs, undefined, { signal: enough.signal, ref: false }).catch(() => undefined);
+      const late = sleep(restMs, undefined, { signal: enough.signal, ref: false }).catch(
+        () => undefined,
+      );
       await Promise.race([done, late]);
       enough.abort();
     }
@@ -102,7 +104,8 @@ const versionOf = ({ mtimeMs, size, ino }: Stats): string => `${mtimeMs}/${size}
 function checkFile(stats: Stats): void {
   if (stats.isDirectory()) throw new Error('it is a directory');
   if (!stats.isFile()) throw new Error('it is not a regular file');
-  if (stats.size > MAX_BYTES) throw new Error(`the file has ${stats.size} bytes; a secret has at most ${MAX_BYTES}`);
+  if (stats.size > MAX_BYTES)
+    throw new Error(`the file has ${stats.size} bytes; a secret has at most ${MAX_BYTES}`);
 }
 
 const valueIn = (text: string): string => check(text.replace(/\r?\n$/, ''));

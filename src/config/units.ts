@@ -15,12 +15,20 @@ const SIZES: Units = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
 /** Milliseconds of a text such as `30s`. A number without unit is refused: nobody can see whether it is seconds. */
 export function parseDuration(raw: unknown): number | Refusal {
-  return parse(raw, DURATIONS, (amount) => `a length of time has a unit: write ${amount}ms, ${amount}s or ${amount}m`);
+  return parse(
+    raw,
+    DURATIONS,
+    (amount) => `a length of time has a unit: write ${amount}ms, ${amount}s or ${amount}m`,
+  );
 }
 
 /** Bytes of a text such as `8MiB`. */
 export function parseBytes(raw: unknown): number | Refusal {
-  return parse(raw, SIZES, (amount) => `a size has a unit: write ${amount}B, ${amount}KiB or ${amount}MiB`);
+  return parse(
+    raw,
+    SIZES,
+    (amount) => `a size has a unit: write ${amount}B, ${amount}KiB or ${amount}MiB`,
+  );
 }
 
 /** The shortest exact spelling: 90_000 is `90s`, 60_000 is `1m`. `ms` must be a whole number, 0 or more. */
@@ -33,7 +41,11 @@ export function formatBytes(bytes: number): string {
   return format(bytes, SIZES);
 }
 
-function parse(raw: unknown, units: Units, withoutUnit: (amount: string) => string): number | Refusal {
+function parse(
+  raw: unknown,
+  units: Units,
+  withoutUnit: (amount: string) => string,
+): number | Refusal {
   if (typeof raw === 'number') return new Refusal(withoutUnit(String(raw)));
   if (typeof raw !== 'string') return new Refusal('');
   const [, amount, unit] = /^\s*(\d{1,15}(?:\.\d{1,6})?)\s*([A-Za-z]*)\s*$/.exec(raw) ?? [];
@@ -42,7 +54,8 @@ function parse(raw: unknown, units: Units, withoutUnit: (amount: string) => stri
   const factor = Object.hasOwn(units, unit) ? units[unit] : undefined;
   if (factor === undefined) return new Refusal(unknownUnit(unit, units));
   const value = Number(amount) * factor;
-  if (!Number.isSafeInteger(value)) return new Refusal(`it must come to a whole number of ${Object.keys(units)[0]}`);
+  if (!Number.isSafeInteger(value))
+    return new Refusal(`it must come to a whole number of ${Object.keys(units)[0]}`);
   return value;
 }
 

@@ -59,7 +59,8 @@ export function textMap(spec: {
       if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return new Refusal('');
       for (const [name, entry] of Object.entries(raw)) {
         const checked = parseText(entry, (text) => spec.check?.(name, text));
-        if (checked instanceof Refusal) return new Refusal(`${name}: ${checked.hint || 'not a text, or empty'}`);
+        if (checked instanceof Refusal)
+          return new Refusal(`${name}: ${checked.hint || 'not a text, or empty'}`);
       }
       return raw as Record<string, string>;
     },
@@ -67,7 +68,8 @@ export function textMap(spec: {
 }
 
 function parseText(raw: unknown, check?: (text: string) => string | undefined): string | Refusal {
-  if (typeof raw === 'number' || typeof raw === 'boolean') return new Refusal(`put quotes around it: "${raw}"`);
+  if (typeof raw === 'number' || typeof raw === 'boolean')
+    return new Refusal(`put quotes around it: "${raw}"`);
   if (typeof raw !== 'string' || raw.trim() === '') return new Refusal('');
   const objection = check?.(raw);
   return objection === undefined ? raw : new Refusal(objection);
@@ -78,24 +80,31 @@ export function integer(spec: Common<number> & Range): ValueOption<number> {
     help: spec.help,
     allowed: rangeOf('a whole number', spec, String),
     ...fallbackOf(spec.fallback),
-    parse: (raw) => within(typeof raw === 'string' && /^\s*-?\d{1,15}\s*$/.test(raw) ? Number(raw) : raw, spec),
+    parse: (raw) =>
+      within(typeof raw === 'string' && /^\s*-?\d{1,15}\s*$/.test(raw) ? Number(raw) : raw, spec),
   });
 }
 
 /** A whole number, or `auto`: undefined in the typed configuration, worked out from the cluster. */
-export function integerOrAuto(spec: { readonly help: string } & Range): ValueOption<number | undefined> {
+export function integerOrAuto(
+  spec: { readonly help: string } & Range,
+): ValueOption<number | undefined> {
   return value<number | undefined>({
     help: spec.help,
     allowed: `auto, or ${rangeOf('a whole number', spec, String)}`,
     fallback: 'auto',
     show: (shown) => String(shown ?? 'auto'),
     parse: (raw) =>
-      raw === 'auto' ? undefined : within(typeof raw === 'string' && /^\d{1,15}$/.test(raw) ? Number(raw) : raw, spec),
+      raw === 'auto'
+        ? undefined
+        : within(typeof raw === 'string' && /^\d{1,15}$/.test(raw) ? Number(raw) : raw, spec),
   });
 }
 
 function within(amount: unknown, { min, max }: Range): number | Refusal {
-  return typeof amount === 'number' && Number.isInteger(amount) && amount >= min && amount <= max ? amount : new Refusal('');
+  return typeof amount === 'number' && Number.isInteger(amount) && amount >= min && amount <= max
+    ? amount
+    : new Refusal('');
 }
 
 export function flag(spec: Common<boolean>): ValueOption<boolean> {
@@ -110,7 +119,9 @@ export function flag(spec: Common<boolean>): ValueOption<boolean> {
   });
 }
 
-export function choice<const C extends string>(spec: Common<C> & { readonly of: readonly C[] }): ValueOption<C> {
+export function choice<const C extends string>(
+  spec: Common<C> & { readonly of: readonly C[] },
+): ValueOption<C> {
   return value({
     help: spec.help,
     allowed: spec.of.length === 1 ? String(spec.of[0]) : `one of ${spec.of.join(', ')}`,
@@ -120,7 +131,9 @@ export function choice<const C extends string>(spec: Common<C> & { readonly of: 
 }
 
 /** In the typed configuration milliseconds, under a name that ends in `Ms`. */
-export function duration(spec: Common<string> & { readonly min: string; readonly max: string }): ValueOption<number, 'Ms'> {
+export function duration(
+  spec: Common<string> & { readonly min: string; readonly max: string },
+): ValueOption<number, 'Ms'> {
   return value({
     help: spec.help,
     allowed: `a length of time from ${spec.min} to ${spec.max}, such as ${spec.fallback ?? spec.min} (units ms, s, m, h, d)`,
@@ -132,7 +145,9 @@ export function duration(spec: Common<string> & { readonly min: string; readonly
 }
 
 /** In the typed configuration bytes, under a name that ends in `Bytes`. */
-export function bytes(spec: Common<string> & { readonly min: string; readonly max: string }): ValueOption<number, 'Bytes'> {
+export function bytes(
+  spec: Common<string> & { readonly min: string; readonly max: string },
+): ValueOption<number, 'Bytes'> {
   return value({
     help: spec.help,
     allowed: `a size from ${spec.min} to ${spec.max}, such as ${spec.fallback ?? spec.min} (units B, KiB, MiB, GiB)`,
@@ -143,7 +158,11 @@ export function bytes(spec: Common<string> & { readonly min: string; readonly ma
   });
 }
 
-function bounded(amount: number | Refusal, min: number | Refusal, max: number | Refusal): number | Refusal {
+function bounded(
+  amount: number | Refusal,
+  min: number | Refusal,
+  max: number | Refusal,
+): number | Refusal {
   if (amount instanceof Refusal) return amount;
   return amount >= Number(min) && amount <= Number(max) ? amount : new Refusal('');
 }
@@ -161,13 +180,16 @@ export function texts(
     allowed: spec.allowed,
     ...fallbackOf(spec.fallback),
     parse: (raw) => {
-      const entries: unknown = typeof raw === 'string' ? raw.split(',').map((entry) => entry.trim()) : raw;
+      const entries: unknown =
+        typeof raw === 'string' ? raw.split(',').map((entry) => entry.trim()) : raw;
       if (!Array.isArray(entries)) return new Refusal('');
       if (entries.length < (spec.atLeast ?? 0)) return new Refusal('the list is empty');
       for (const [index, entry] of entries.entries()) {
         const checked = parseText(entry, spec.check);
-        if (checked instanceof Refusal) return new Refusal(`entry ${index + 1}: ${checked.hint || 'not a text, or empty'}`);
-        if (entries.indexOf(entry) !== index) return new Refusal(`entry ${index + 1} is there twice`);
+        if (checked instanceof Refusal)
+          return new Refusal(`entry ${index + 1}: ${checked.hint || 'not a text, or empty'}`);
+        if (entries.indexOf(entry) !== index)
+          return new Refusal(`entry ${index + 1} is there twice`);
       }
       return entries as readonly string[];
     },
@@ -175,10 +197,14 @@ export function texts(
 }
 
 /** A value that never appears anywhere; where it comes from is up to `read`. */
-export function secret(spec: { readonly help: string; readonly read: (raw: unknown) => Secret | Refusal }): ValueOption<Secret> {
+export function secret(spec: {
+  readonly help: string;
+  readonly read: (raw: unknown) => Secret | Refusal;
+}): ValueOption<Secret> {
   return value({
     help: spec.help,
-    allowed: '{env: NAME} or {file: PATH}; a text is taken too, but secrets do not belong into configuration files',
+    allowed:
+      '{env: NAME} or {file: PATH}; a text is taken too, but secrets do not belong into configuration files',
     secret: true,
     show: String,
     parse: spec.read,
@@ -192,7 +218,8 @@ export function optionalSecret(spec: {
 }): ValueOption<Secret | undefined> {
   return value<Secret | undefined>({
     help: spec.help,
-    allowed: '{env: NAME} or {file: PATH}; a text is taken too, but secrets do not belong into configuration files',
+    allowed:
+      '{env: NAME} or {file: PATH}; a text is taken too, but secrets do not belong into configuration files',
     secret: true,
     fallback: '',
     show: (shown) => (shown === undefined ? '' : String(shown)),

@@ -389,7 +389,12 @@ export interface DeadLetterHeaders {
    * than the output topic takes; or the record, read again for it, is gone or no longer fits the
    * configuration; or there was none, and configuration makes that a dead letter. More may come.
    */
-  readonly 'dead-letter-stage': 'decode' | 'create' | 'rewind' | 'settle' | (string & Record<never, never>);
+  readonly 'dead-letter-stage':
+    | 'decode'
+    | 'create'
+    | 'rewind'
+    | 'settle'
+    | (string & Record<never, never>);
   /** Topic of the source record. */
   readonly 'dead-letter-topic': string;
   /** Its partition, decimal. */

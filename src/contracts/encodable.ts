@@ -44,7 +44,9 @@ export function protobufForm(json: string): Members {
   return withoutNulls({
     ...wellFormed(rest),
     status: `STATUS_${status}`,
-    ...(labels === undefined ? {} : { labels: labels.map((label) => withoutNulls(labelForm(label, 'extra_json'))) }),
+    ...(labels === undefined
+      ? {}
+      : { labels: labels.map((label) => withoutNulls(labelForm(label, 'extra_json'))) }),
     ...(metadata === undefined ? {} : { metadata_json: metadata }),
     source: withoutNulls({ ...wellFormed(coordinates), timestamp_ms: millisecondsOf(timestamp) }),
     decided_at_ms: millisecondsOf(decided_at),
@@ -55,7 +57,9 @@ export function protobufForm(json: string): Members {
 function parsed(json: string): TerminalMembers {
   const at = memberSpan(json, 'metadata');
   const rest = at === undefined ? json : `${json.slice(0, at.start)}null${json.slice(at.end)}`;
-  const members = (mayLoseDigits(rest) ? parseKeepingDigits(rest) : JSON.parse(rest)) as TerminalMembers;
+  const members = (
+    mayLoseDigits(rest) ? parseKeepingDigits(rest) : JSON.parse(rest)
+  ) as TerminalMembers;
   return at === undefined ? members : { ...members, metadata: json.slice(at.start, at.end).trim() };
 }
 
@@ -67,13 +71,16 @@ function labelForm({ name, applied, explanation, ...more }: Members, rest: strin
   };
 }
 
-const millisecondsOf = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
+const millisecondsOf = (instant: string | null): number | null =>
+  instant === null ? null : Date.parse(instant);
 
 /** With texts that UTF-8 can hold, one level deeper too. */
 function wellFormed(members: Members): Members {
   return mapped(members, (value) => {
     if (typeof value === 'string') return value.toWellFormed();
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? wellFormed(value as Members) : value;
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? wellFormed(value as Members)
+      : value;
   });
 }
 
@@ -86,7 +93,8 @@ const withoutNulls = (members: Members): Members =>
     }),
   );
 
-const isPlain = (value: unknown): value is Members => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isPlain = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const mapped = (members: Members, change: (value: unknown) => unknown): Members =>
   Object.fromEntries(Object.entries(members).map(([name, value]) => [name, change(value)]));

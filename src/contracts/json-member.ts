@@ -12,7 +12,10 @@ const OBJECT_END = 0x7d;
  * The value of the first member of that name, on the top level alone.
  * @param json the text of an object, known to be valid. @param name without anything that JSON would escape
  */
-export function memberSpan(json: string, name: string): { readonly start: number; readonly end: number } | undefined {
+export function memberSpan(
+  json: string,
+  name: string,
+): { readonly start: number; readonly end: number } | undefined {
   const wanted = `"${name}"`;
   let depth = 0;
   let isName = false;
@@ -23,7 +26,8 @@ export function memberSpan(json: string, name: string): { readonly start: number
         const end = endOfString(json, at);
         if (isName && depth === 1) {
           isName = false;
-          if (end - at + 1 === wanted.length && json.startsWith(wanted, at)) start = json.indexOf(':', end) + 1;
+          if (end - at + 1 === wanted.length && json.startsWith(wanted, at))
+            start = json.indexOf(':', end) + 1;
         }
         at = end;
         break;

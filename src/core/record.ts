@@ -14,7 +14,10 @@ export type RecordHeaders = readonly Header[];
 export const NO_HEADERS: RecordHeaders = Object.freeze([]);
 
 /** The last of several values counts, as in Kafka's own clients. undefined: there is no header of that name. */
-export function lastHeader(headers: RecordHeaders, name: string): Buffer | string | null | undefined {
+export function lastHeader(
+  headers: RecordHeaders,
+  name: string,
+): Buffer | string | null | undefined {
   return headers.findLast(([one]) => one === name)?.[1];
 }
 
@@ -25,7 +28,8 @@ export interface SourceCoordinate {
 }
 
 /** Key of a record in maps of one topic. */
-export const placeOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
+export const placeOf = ({ partition, offset }: SourceCoordinate): string =>
+  `${partition}:${offset}`;
 
 export interface SourceRecord extends SourceCoordinate {
   /** Milliseconds since the epoch, as the broker keeps it. */
@@ -97,4 +101,7 @@ export interface Poison {
   readonly crash?: string;
 }
 
-export type Decoded = { readonly item: ContentItem } | { readonly poison: Poison } | { readonly skip: string };
+export type Decoded =
+  | { readonly item: ContentItem }
+  | { readonly poison: Poison }
+  | { readonly skip: string };

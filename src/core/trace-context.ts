@@ -16,7 +16,8 @@ export interface TraceParent {
 }
 
 /** Version 00 ends with the flags; later ones may go on after a dash (W3C Trace Context, 3.2.2 and 4.3). */
-const TRACEPARENT = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/s;
+const TRACEPARENT =
+  /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/s;
 /** Longest traceparent that is looked at, and longest tracestate that is passed on to a link: one list of 32 entries has 512 at least. */
 const MAX_PARENT = 512;
 const MAX_STATE = 1024;

@@ -12,7 +12,13 @@ import { hasTooManyMarks, MAX_MARKS } from './json-memory.ts';
 /** Values that are JSON objects. */
 export const jsonFormat: EventFormat = {
   name: 'json',
-  read: (record) => objectOf(parseText(valueTextOf(record), valueLengthOf(record) > MAX_MARKS && hasTooManyMarks(record.value))),
+  read: (record) =>
+    objectOf(
+      parseText(
+        valueTextOf(record),
+        valueLengthOf(record) > MAX_MARKS && hasTooManyMarks(record.value),
+      ),
+    ),
 };
 
 /** Never throws. */
@@ -35,13 +41,23 @@ export function parseJson(value: Buffer): JsonValueRead | { readonly poison: Poi
 }
 
 /** @param text undefined: the bytes are not UTF-8 */
-function parseText(text: string | undefined, hasTooMany: boolean): JsonValueRead | { readonly poison: Poison } {
-  if (text === undefined) return poison('not_json', 'the value is not JSON: its bytes are not UTF-8');
-  if (hasTooMany) return poison('too_large', `the value is JSON of more than ${MAX_MARKS} braces, brackets, commas and colons`);
+function parseText(
+  text: string | undefined,
+  hasTooMany: boolean,
+): JsonValueRead | { readonly poison: Poison } {
+  if (text === undefined)
+    return poison('not_json', 'the value is not JSON: its bytes are not UTF-8');
+  if (hasTooMany)
+    return poison(
+      'too_large',
+      `the value is JSON of more than ${MAX_MARKS} braces, brackets, commas and colons`,
+    );
   try {
     return new JsonText(parsed(text), text);
   } catch {
-    const why = text.startsWith('\ufeff') ? ': it begins with a byte order mark, which JSON does not allow' : '';
+    const why = text.startsWith('\ufeff')
+      ? ': it begins with a byte order mark, which JSON does not allow'
+      : '';
     return poison('not_json', `the value is not JSON${why}`);
   }
 }
@@ -81,7 +97,11 @@ class JsonText implements JsonValueRead {
     if (!mayLoseDigits(this.#text)) return this.plain;
     try {
       const text = this.#text;
-      return settled(hasEscapedKeys(text) ? parseEscapedKeys(text, parseKeepingDigits) : parseKeepingDigits(text));
+      return settled(
+        hasEscapedKeys(text)
+          ? parseEscapedKeys(text, parseKeepingDigits)
+          : parseKeepingDigits(text),
+      );
     } catch {
       // Both recurse over the whole document, which may be as deep as it likes.
       return undefined;
@@ -119,6 +139,7 @@ export function nameOf(value: unknown): string {
 export function hasNumber(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return typeof value === 'number';
   if (Array.isArray(value)) return value.some(hasNumber);
-  for (const name in value) if (hasNumber((value as Readonly<Record<string, unknown>>)[name])) return true;
+  for (const name in value)
+    if (hasNumber((value as Readonly<Record<string, unknown>>)[name])) return true;
   return false;
 }

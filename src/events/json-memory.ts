@@ -24,7 +24,11 @@ export function hasTooManyMarks(text: Buffer): boolean {
       if (byte === BACKSLASH) at++;
       else inString = byte !== QUOTE;
     } else if (byte === QUOTE) inString = true;
-    else if ((byte === COMMA || byte === COLON || byte === BRACKET || byte === BRACE) && ++marks > MAX_MARKS) return true;
+    else if (
+      (byte === COMMA || byte === COLON || byte === BRACKET || byte === BRACE) &&
+      ++marks > MAX_MARKS
+    )
+      return true;
   }
   return false;
 }
@@ -38,10 +42,14 @@ const MEMBER_BYTES = 16;
 export function memoryBesideText(value: object): number {
   let bytes = CONTAINER_BYTES;
   if (Array.isArray(value)) for (const member of value) bytes += memoryOfMember(member);
-  else for (const name in value) bytes += memoryOfMember((value as Readonly<Record<string, unknown>>)[name]);
+  else
+    for (const name in value)
+      bytes += memoryOfMember((value as Readonly<Record<string, unknown>>)[name]);
   return bytes;
 }
 
 function memoryOfMember(member: unknown): number {
-  return MEMBER_BYTES + (typeof member === 'object' && member !== null ? memoryBesideText(member) : 0);
+  return (
+    MEMBER_BYTES + (typeof member === 'object' && member !== null ? memoryBesideText(member) : 0)
+  );
 }

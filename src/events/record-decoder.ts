@@ -41,7 +41,11 @@ const ITEM_OVERHEAD_BYTES = 128;
 export function compileDecoder(
   { topic, filter, outputKey, headers: names, nullValues }: DecoderOptions,
   read: EventFormat['read'],
-  map: (input: EventInput, record: ValuedRecord, again: { readonly type: string } | undefined) => MappedItem,
+  map: (
+    input: EventInput,
+    record: ValuedRecord,
+    again: { readonly type: string } | undefined,
+  ) => MappedItem,
 ): Decoder {
   const withOutputKey = compileOutputKey(outputKey);
   const isWanted = filter === undefined ? undefined : compileFilter(filter);

@@ -36,7 +36,9 @@ export function sourceMembers({ partition, offset, key, timestampMs }: TerminalS
 /** The headers of a terminal record: those that travel, and the event id. */
 export function terminalHeaders(headers: RecordHeaders | undefined, id: string): RecordHeaders {
   const own: Header = [EVENT_ID_HEADER, id];
-  return headers === undefined ? [own] : [...headers.filter(([name]) => name !== EVENT_ID_HEADER), own];
+  return headers === undefined
+    ? [own]
+    : [...headers.filter(([name]) => name !== EVENT_ID_HEADER), own];
 }
 
 /** A key that is not text is given as base64, and says so. */

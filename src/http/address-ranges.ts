@@ -65,10 +65,13 @@ export function rangeOf(address: string): AddressRange {
 export function problemWithCidr(text: string): string | undefined {
   const [address = '', prefix, ...more] = text.split('/');
   const family = isIP(address);
-  if (family === 0 || address.includes('%') || more.length > 0) return 'not an IP address or a range such as 10.0.0.0/8';
+  if (family === 0 || address.includes('%') || more.length > 0)
+    return 'not an IP address or a range such as 10.0.0.0/8';
   if (prefix === undefined) return undefined;
   const bits = family === 4 ? 32 : 128;
-  return /^(0|[1-9]\d{0,2})$/.test(prefix) && Number(prefix) <= bits ? undefined : `the number behind / is from 0 to ${bits}`;
+  return /^(0|[1-9]\d{0,2})$/.test(prefix) && Number(prefix) <= bits
+    ? undefined
+    : `the number behind / is from 0 to ${bits}`;
 }
 
 /** Addresses and ranges, IPv4 ones also as they are embedded in IPv6. */

@@ -1,6 +1,11 @@
 /** Undoes the Content-Encoding of a download: storage hands out what was stored, compressed or not, whoever asks. */
 import { pipeline, type Readable, type Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import {
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createZstdDecompress,
+} from 'node:zlib';
 import { NetworkError } from './network-error.ts';
 import { Pace, type PaceLimits } from './pace.ts';
 
@@ -56,14 +61,19 @@ export async function* plainBytes(
       pace.arrived();
       bytes += chunk.length;
       if (bytes > maxBytes) throw new NetworkError('blocked', 'RESULT_TOO_LARGE');
-      if (decoder !== undefined && bytes > JUDGED_FROM_BYTES && bytes > decoder.bytesWritten * maxRatio) {
+      if (
+        decoder !== undefined &&
+        bytes > JUDGED_FROM_BYTES &&
+        bytes > decoder.bytesWritten * maxRatio
+      ) {
         throw new NetworkError('blocked', 'GREW_TOO_MUCH');
       }
       yield chunk;
       pace.wait();
     }
   } catch (error) {
-    if (decoder === undefined || error instanceof NetworkError || error === body.errored) throw error;
+    if (decoder === undefined || error instanceof NetworkError || error === body.errored)
+      throw error;
     throw decodingError(error);
   } finally {
     pace.close();
@@ -71,7 +81,8 @@ export async function* plainBytes(
 }
 
 function decodingError(error: unknown): NetworkError {
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const code =
+    error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
   // zlib's word for an end before the end.
   if (code === 'Z_BUF_ERROR') return new NetworkError('reset', code);
   return new NetworkError('bad_answer', /^Z_[A-Z_]+$/.test(code) ? code : 'BAD_COMPRESSION');

@@ -56,10 +56,12 @@ class Connects {
     const { allowsAddress, proxyFor, timeoutMs, proxyTls, closed } = this.#options;
     const { hostname } = target;
     // No name, no lookup.
-    if (allowsAddress !== undefined && isIP(hostname) !== 0 && !allowsAddress(hostname, hostname)) throw notPublic();
+    if (allowsAddress !== undefined && isIP(hostname) !== 0 && !allowsAddress(hostname, hostname))
+      throw notPublic();
     const proxy = proxyFor(new URL(`${target.protocol}//${target.host ?? hostname}`));
     const connect = await this.#connect();
-    if (proxy === undefined || target.protocol !== 'https:') return (callback) => connect(target, callback);
+    if (proxy === undefined || target.protocol !== 'https:')
+      return (callback) => connect(target, callback);
     const authority = `${isIP(hostname) === 6 ? `[${hostname}]` : hostname}:${target.port || '443'}`;
     const httpSocket = await tunnel(proxy, authority, {
       timeoutMs,
@@ -85,7 +87,10 @@ class Connects {
 }
 
 /** What a name resolves to is asked once for each connection, and that answer is checked: no time for it to change in between. */
-function checkedLookup(allows: (host: string, address: string) => boolean, lookup: LookupAll): LookupFunction {
+function checkedLookup(
+  allows: (host: string, address: string) => boolean,
+  lookup: LookupAll,
+): LookupFunction {
   return (host, options, callback) => {
     lookup(host, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, '');
@@ -106,14 +111,21 @@ function notPublic(): NetworkError {
 async function tunnel(
   proxy: ProxyServer,
   authority: string,
-  { timeoutMs, closed, secureContext }: { timeoutMs: number; closed: AbortSignal; secureContext: SecureContext | undefined },
+  {
+    timeoutMs,
+    closed,
+    secureContext,
+  }: { timeoutMs: number; closed: AbortSignal; secureContext: SecureContext | undefined },
 ): Promise<Socket> {
   const headers = { host: authority, ...(await proxyHeaders(proxy)) };
   const { protocol, hostname, port } = proxy.url;
   const secure = protocol === 'https:';
   const host = hostname.replace(/^\[|\]$/g, '');
   return await new Promise<Socket>((resolve, reject) => {
-    const timer = setTimeout(() => request.destroy(new NetworkError('connect_timeout', 'PROXY_TIMEOUT')), timeoutMs);
+    const timer = setTimeout(
+      () => request.destroy(new NetworkError('connect_timeout', 'PROXY_TIMEOUT')),
+      timeoutMs,
+    );
     const request = (secure ? httpsRequest : httpRequest)({
       ...(secure && secureContext !== undefined ? { secureContext } : {}),
       // Node would take the header Host for the proxy's name, which is where the tunnel leads to.

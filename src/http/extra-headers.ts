@@ -19,7 +19,9 @@ export function problemWithExtraHeader(name: string): string | undefined {
 export function checkedHeaders(headers: ExtraHeaders): ExtraHeaders {
   for (const [name, value] of Object.entries(headers)) {
     const unfit =
-      typeof value === 'string' && !isValue(value) ? 'its value holds characters that no header can carry' : undefined;
+      typeof value === 'string' && !isValue(value)
+        ? 'its value holds characters that no header can carry'
+        : undefined;
     const problem = problemWithExtraHeader(name) ?? unfit;
     if (problem !== undefined) throw new TypeError(`the extra header "${name}": ${problem}`);
   }
@@ -27,7 +29,9 @@ export function checkedHeaders(headers: ExtraHeaders): ExtraHeaders {
 }
 
 /** The headers with their values of now; or the name of one whose value cannot be had, or not be sent. */
-export async function currentHeaders(headers: ExtraHeaders): Promise<Record<string, string> | string> {
+export async function currentHeaders(
+  headers: ExtraHeaders,
+): Promise<Record<string, string> | string> {
   const current: Record<string, string> = {};
   for (const [name, source] of Object.entries(headers)) {
     try {

@@ -12,17 +12,21 @@ export interface HostPattern {
 /** @returns what is wrong with it, as a text, when it is none. */
 export function parseHostPattern(text: string): HostPattern | string {
   if (/[/?#@\s\\]/.test(text)) return 'a host name alone, without scheme, path or user';
-  const whole = isIP(text) === 6 ? [text, '', text] : /^(\*\.)?(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text);
+  const whole =
+    isIP(text) === 6 ? [text, '', text] : /^(\*\.)?(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text);
   const [, wildcard = '', host = '', port] = whole ?? [];
-  if (host.includes('*')) return 'a star stands only at the beginning, for everything below: *.example.com';
+  if (host.includes('*'))
+    return 'a star stands only at the beginning, for everything below: *.example.com';
   if (host.startsWith('.')) return 'everything below a domain is written *.example.com';
   const bare = host.replace(/^\[|\]$/g, '');
   // The parser of addresses decides what a name is, so that a pattern and an address agree.
   const url = bare === '' ? null : URL.parse(`http://${isIP(bare) === 6 ? `[${bare}]` : bare}/`);
   if (url === null) return 'not a host name or an IP address';
   const name = hostOf(url);
-  if (wildcard !== '' && isIP(name) !== 0) return 'a star stands before a domain, not before an IP address';
-  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) return 'the port is from 1 to 65535';
+  if (wildcard !== '' && isIP(name) !== 0)
+    return 'a star stands before a domain, not before an IP address';
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535))
+    return 'the port is from 1 to 65535';
   return { host: name, below: wildcard !== '', port };
 }
 
@@ -30,7 +34,8 @@ export function parseHostPattern(text: string): HostPattern | string {
 export function hostPatterns(texts: readonly string[]): HostPattern[] {
   return texts.map((text) => {
     const pattern = parseHostPattern(text);
-    if (typeof pattern === 'string') throw new TypeError(`"${text}" in a list of hosts: ${pattern}`);
+    if (typeof pattern === 'string')
+      throw new TypeError(`"${text}" in a list of hosts: ${pattern}`);
     return pattern;
   });
 }

@@ -114,7 +114,10 @@ export class HttpPool {
           sent = true;
           clearTimeout(timer);
           // undici's own clock begins anew with each interim answer (1xx).
-          timer = setTimeout(() => late.abort(new NetworkError('headers_timeout', 'ONLY_INTERIM_ANSWERS')), 2 * headersTimeoutMs);
+          timer = setTimeout(
+            () => late.abort(new NetworkError('headers_timeout', 'ONLY_INTERIM_ANSWERS')),
+            2 * headersTimeoutMs,
+          );
           request.onSent?.();
         }),
       );
@@ -182,12 +185,17 @@ export class HttpPool {
   /** Ends every exchange under way with an AbortError and frees the connections. Repeatable. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.all([this.#agent, this.#forward].map(async (agent) => agent.destroyed || (await agent.destroy())));
+    await Promise.all(
+      [this.#agent, this.#forward].map(async (agent) => agent.destroyed || (await agent.destroy())),
+    );
   }
 }
 
 /** Forwards everything to `handler`, and tells when the request begins to be written. */
-function watchSending(handler: Dispatcher.DispatchHandler, onSent: () => void): Dispatcher.DispatchHandler {
+function watchSending(
+  handler: Dispatcher.DispatchHandler,
+  onSent: () => void,
+): Dispatcher.DispatchHandler {
   const watched: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
   const forward = watched.onRequestStart?.bind(watched);
   watched.onRequestStart = (controller, context) => {
@@ -206,7 +214,8 @@ async function readText(body: Readable, signal: AbortSignal, maxMs: number): Pro
     for await (const chunk of body as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes > MAX_TEXT_BYTES) throw new NetworkError('bad_answer', 'BODY_TOO_LARGE');
-      if (performance.now() - startedMs > maxMs) throw new NetworkError('body_timeout', 'BODY_TOO_SLOW');
+      if (performance.now() - startedMs > maxMs)
+        throw new NetworkError('body_timeout', 'BODY_TOO_SLOW');
       chunks.push(chunk);
     }
   } catch (error) {

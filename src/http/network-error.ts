@@ -56,13 +56,17 @@ export type Stage = 'connecting' | 'sent' | 'body';
 /** What to throw for an error of undici: a NetworkError, or an AbortError when it was our own close() that ended the request. */
 export function networkError(error: unknown, stage: Stage): NetworkError | DOMException {
   if (error instanceof NetworkError) return error;
-  const raw = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'UNKNOWN';
+  const raw =
+    error instanceof Error && 'code' in error && typeof error.code === 'string'
+      ? error.code
+      : 'UNKNOWN';
   const code = /^[A-Z][A-Z0-9_]{0,63}$/.test(raw) ? raw : 'UNKNOWN';
   if (CLOSED.has(code)) return new DOMException('The service client was closed', 'AbortError');
   const known = BY_CODE[code];
   if (known !== undefined) return new NetworkError(known, code);
   if (TLS_ALERT.test(code)) return new NetworkError('tls_failed', code);
-  if (stage === 'connecting') return new NetworkError(TLS.test(code) ? 'tls_failed' : 'connect_failed', code);
+  if (stage === 'connecting')
+    return new NetworkError(TLS.test(code) ? 'tls_failed' : 'connect_failed', code);
   // In a body the parser's complaint is, with or without a code, about an end before the end.
   const notHttp = stage === 'sent' && error instanceof errors.HTTPParserError;
   return new NetworkError(notHttp ? 'bad_answer' : 'reset', code);

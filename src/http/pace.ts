@@ -14,11 +14,16 @@ export class Pace {
   readonly #timer: NodeJS.Timeout;
 
   /** @param received bytes up to now, as they came over the network @param giveUp called once it is too slow */
-  constructor({ graceMs, bytesPerSecond }: PaceLimits, received: () => number, giveUp: (error: NetworkError) => void) {
+  constructor(
+    { graceMs, bytesPerSecond }: PaceLimits,
+    received: () => number,
+    giveUp: (error: NetworkError) => void,
+  ) {
     const look = () => {
       if (this.#sinceMs === undefined) return;
       const waitedMs = this.#waitedMs + performance.now() - this.#sinceMs;
-      if (waitedMs > graceMs + (received() / bytesPerSecond) * 1000) giveUp(new NetworkError('body_timeout', 'BODY_TOO_SLOW'));
+      if (waitedMs > graceMs + (received() / bytesPerSecond) * 1000)
+        giveUp(new NetworkError('body_timeout', 'BODY_TOO_SLOW'));
     };
     this.#timer = setInterval(look, graceMs);
   }

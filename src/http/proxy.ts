@@ -1,7 +1,13 @@
 /** Which requests go through a proxy: what the environment says (HTTPS_PROXY, HTTP_PROXY, NO_PROXY), or the configuration. */
 import { isIP } from 'node:net';
 import { addressSet, contains, problemWithCidr } from './address-ranges.ts';
-import { type HostPattern, hostOf, isLoopbackHost, matchesHost, parseHostPattern } from './host-pattern.ts';
+import {
+  type HostPattern,
+  hostOf,
+  isLoopbackHost,
+  matchesHost,
+  parseHostPattern,
+} from './host-pattern.ts';
 
 export interface ProxyRules {
   /** http(s) address of the proxy for https, and for http. Without a user. */
@@ -40,7 +46,10 @@ export type ProxySetting =
     };
 
 /** @throws TypeError that does not show what was written: it may hold a password. */
-export function proxyRules(setting: ProxySetting, env: Readonly<Record<string, string | undefined>>): ProxyRules {
+export function proxyRules(
+  setting: ProxySetting,
+  env: Readonly<Record<string, string | undefined>>,
+): ProxyRules {
   if (setting === 'none') return { noProxy: [] };
   if (setting === 'environment') return proxyFromEnvironment(env);
   const url = parseProxyUrl(setting.url);
@@ -49,7 +58,9 @@ export function proxyRules(setting: ProxySetting, env: Readonly<Record<string, s
     throw new TypeError('the address of the proxy: user and password go into its credentials');
   const { credentials, noProxy = [] } = setting;
   const current =
-    credentials === undefined ? undefined : async () => (typeof credentials === 'string' ? credentials : await credentials());
+    credentials === undefined
+      ? undefined
+      : async () => (typeof credentials === 'string' ? credentials : await credentials());
   return { https: url, http: url, credentials: { https: current, http: current }, noProxy };
 }
 
@@ -58,7 +69,9 @@ export function proxyRules(setting: ProxySetting, env: Readonly<Record<string, s
  * header that anyone can send.
  * @throws TypeError that names the variable, never its value: it may hold a password.
  */
-export function proxyFromEnvironment(env: Readonly<Record<string, string | undefined>>): ProxyRules {
+export function proxyFromEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+): ProxyRules {
   const read = (name: string): { url?: URL; credentials?: Credentials } => {
     const written = env[name.toLowerCase()] || env[name];
     if (written === undefined || written === '') return {};
@@ -80,7 +93,8 @@ export function proxyFromEnvironment(env: Readonly<Record<string, string | undef
 export function parseProxyUrl(written: string): URL | string {
   const url = URL.parse(written.includes('://') ? written : `http://${written}`);
   if (url === null || url.hostname === '') return 'not the address of a proxy';
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'a proxy is reached by http:// or https://, nothing else';
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    return 'a proxy is reached by http:// or https://, nothing else';
   return url;
 }
 
@@ -90,7 +104,9 @@ function withoutUser(url: URL, name: string): { url: URL; credentials?: Credenti
   try {
     credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   } catch {
-    throw new TypeError(`the environment variable ${name}: user and password must be escaped (%25 for %)`);
+    throw new TypeError(
+      `the environment variable ${name}: user and password must be escaped (%25 for %)`,
+    );
   }
   const plain = new URL(url);
   plain.username = '';

@@ -33,7 +33,8 @@ function maskShares(text: string, secret: string): string {
   const covered = new Uint8Array(text.length);
   for (let from = 0; from + share <= needle.length; from++) {
     const part = needle.slice(from, from + share);
-    for (let at = haystack.indexOf(part); at >= 0; at = haystack.indexOf(part, at + 1)) covered.fill(1, at, at + share);
+    for (let at = haystack.indexOf(part); at >= 0; at = haystack.indexOf(part, at + 1))
+      covered.fill(1, at, at + share);
   }
   let out = '';
   for (let at = 0; at < text.length; at++) {

@@ -8,7 +8,8 @@ export function parseRetryAfterMs(header: string | undefined, nowMs: number): nu
   const text = header?.trim();
   if (text === undefined || text === '') return undefined;
   // Fractions are outside the standard, but some services send them.
-  if (/^\d{1,9}(\.\d{1,9})?$/.test(text)) return Math.min(LONGEST_MS, Math.ceil(Number(text) * 1000));
+  if (/^\d{1,9}(\.\d{1,9})?$/.test(text))
+    return Math.min(LONGEST_MS, Math.ceil(Number(text) * 1000));
   if (!/^[A-Za-z]{3}/.test(text)) return undefined;
   const atMs = Date.parse(text);
   return Number.isNaN(atMs) ? undefined : Math.min(LONGEST_MS, Math.max(0, atMs - nowMs));

@@ -27,7 +27,10 @@ export class TlsContext {
     this.#files = files;
     this.#paths = paths;
     this.#version = versionOf(paths.map((path) => statSync(path)));
-    this.#context = contextOf(files, new Map(paths.map((path) => [path, readFileSync(path, 'utf8')])));
+    this.#context = contextOf(
+      files,
+      new Map(paths.map((path) => [path, readFileSync(path, 'utf8')])),
+    );
   }
 
   /** @returns undefined when there are none: Node's own defaults hold. @throws TypeError that says which file is wrong, and how. */
@@ -53,7 +56,10 @@ export class TlsContext {
       const version = versionOf(await Promise.all(this.#paths.map((path) => stat(path))));
       if (version === this.#version) return;
       const texts = await Promise.all(this.#paths.map((path) => readFile(path, 'utf8')));
-      this.#context = contextOf(this.#files, new Map(this.#paths.map((path, index) => [path, texts[index] ?? ''])));
+      this.#context = contextOf(
+        this.#files,
+        new Map(this.#paths.map((path, index) => [path, texts[index] ?? ''])),
+      );
       this.#version = version;
     } catch {
       // A rotation is not atomic everywhere; a handshake that fails is what tells that the old files are no longer good.
@@ -63,7 +69,8 @@ export class TlsContext {
 
 /** What is wrong with the files now; undefined when they can be used. Never shows what is in a file. */
 export function problemWithTlsFiles(files: TlsFiles): string | undefined {
-  if ((files.certificate === undefined) !== (files.key === undefined)) return 'certificate and key go together: one is missing';
+  if ((files.certificate === undefined) !== (files.key === undefined))
+    return 'certificate and key go together: one is missing';
   const texts = new Map<string, string>();
   for (const path of pathsOf(files)) {
     try {
@@ -73,7 +80,8 @@ export function problemWithTlsFiles(files: TlsFiles): string | undefined {
     }
   }
   for (const path of files.ca ?? []) {
-    if (certificatesIn(texts.get(path) ?? '').length === 0) return `the file ${path} holds no certificate in PEM`;
+    if (certificatesIn(texts.get(path) ?? '').length === 0)
+      return `the file ${path} holds no certificate in PEM`;
   }
   try {
     contextOf(files, texts);
@@ -99,8 +107,12 @@ function contextOf(
   for (const pem of own) new X509Certificate(pem);
   return createSecureContext({
     // `ca` takes the place of the defaults, which hold NODE_EXTRA_CA_CERTS.
-    ...(own.length === 0 ? {} : { ca: [...(withDefaults ? getCACertificates('default') : []), ...own] }),
-    ...(certificate === undefined ? {} : { cert: texts.get(certificate), key: key === undefined ? undefined : texts.get(key) }),
+    ...(own.length === 0
+      ? {}
+      : { ca: [...(withDefaults ? getCACertificates('default') : []), ...own] }),
+    ...(certificate === undefined
+      ? {}
+      : { cert: texts.get(certificate), key: key === undefined ? undefined : texts.get(key) }),
   });
 }
 
@@ -108,6 +120,8 @@ function certificatesIn(pem: string): string[] {
   return pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
 }
 
-function versionOf(stats: readonly { readonly mtimeMs: number; readonly size: number; readonly ino: number }[]): string {
+function versionOf(
+  stats: readonly { readonly mtimeMs: number; readonly size: number; readonly ino: number }[],
+): string {
   return stats.map(({ mtimeMs, size, ino }) => `${mtimeMs}/${size}/${ino}`).join(' ');
 }

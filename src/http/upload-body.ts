@@ -27,7 +27,8 @@ export class BodySource {
 
   /** @throws RangeError when the length is no count of bytes. */
   constructor(body: UploadBody) {
-    if (!Number.isSafeInteger(body.length) || body.length < 0) throw new RangeError('the length of an upload must be known');
+    if (!Number.isSafeInteger(body.length) || body.length < 0)
+      throw new RangeError('the length of an upload must be known');
     this.#body = body;
     this.length = body.length;
     this.repeatable = Buffer.isBuffer(body) || body.repeatable !== false;
@@ -48,7 +49,10 @@ export class BodySource {
     this.close();
     const body = this.#body;
     if (Buffer.isBuffer(body) && body.length <= COPIED_BYTES) return Buffer.from(body);
-    this.#stream = Readable.from(Buffer.isBuffer(body) ? withOwnTail(body) : this.#counted(body.open), { objectMode: false });
+    this.#stream = Readable.from(
+      Buffer.isBuffer(body) ? withOwnTail(body) : this.#counted(body.open),
+      { objectMode: false },
+    );
     // Its errors are told by throwIfFailed; a stream without a listener would throw them.
     this.#stream.on('error', () => {});
     return this.#stream;
@@ -71,12 +75,17 @@ export class BodySource {
     try {
       for await (const chunk of open()) {
         bytes += chunk.length;
-        if (bytes > this.length) throw new RangeError(`the upload has more than the ${this.length} bytes that were announced`);
+        if (bytes > this.length)
+          throw new RangeError(
+            `the upload has more than the ${this.length} bytes that were announced`,
+          );
         if (held !== undefined) yield held;
         held = chunk;
       }
       if (bytes < this.length) {
-        throw new RangeError(`the upload has only ${bytes} of the ${this.length} bytes that were announced`);
+        throw new RangeError(
+          `the upload has only ${bytes} of the ${this.length} bytes that were announced`,
+        );
       }
     } catch (error) {
       this.#failure = { error };

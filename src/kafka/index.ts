@@ -1,6 +1,11 @@
 /** The Kafka adapter: implements src/core/ports/kafka.ts over kafkajs. The only way in for the rest of the project. */
 import type { ClusterProbe } from '../core/ports/cluster-probe.ts';
-import type { ClusterAdmin, ShardGroup, ShardProducers, SourceReader } from '../core/ports/kafka.ts';
+import type {
+  ClusterAdmin,
+  ShardGroup,
+  ShardProducers,
+  SourceReader,
+} from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import type { TopicScan } from '../core/ports/topic-scan.ts';
 import { KafkaAdmin } from './admin/admin.ts';
@@ -47,7 +52,8 @@ export function connectKafka(options: ConnectOptions, logger: Logger): KafkaConn
   return {
     admin,
     group: (group) => new KafkaShardGroup(options, group, logger),
-    producers: (producers) => new KafkaShardProducers(options, producers, (topic) => admin.writable(topic), logger),
+    producers: (producers) =>
+      new KafkaShardProducers(options, producers, (topic) => admin.writable(topic), logger),
     sourceReader: (reader) => new KafkaSourceReader(options, reader, logger),
     scan: (limitsOf) => new KafkaTopicScan(options, admin, logger, limitsOf),
     probe: () => new KafkaClusterProbe(options, logger),

@@ -3,8 +3,14 @@ import type { Labels, Metrics } from '../core/ports/telemetry.ts';
 import type { WorkerReport } from './shard/worker.ts';
 
 /** @param open records that came in and have neither ended nor been given up (Ledger) */
-export function publishGauges(metrics: Metrics, labels: Labels, reports: readonly WorkerReport[], open: number): void {
-  const sum = (of: (report: WorkerReport) => number) => reports.reduce((total, report) => total + of(report), 0);
+export function publishGauges(
+  metrics: Metrics,
+  labels: Labels,
+  reports: readonly WorkerReport[],
+  open: number,
+): void {
+  const sum = (of: (report: WorkerReport) => number) =>
+    reports.reduce((total, report) => total + of(report), 0);
   /** Infinity stands for none; without any the series goes away. */
   const oldest = (name: string, of: Labels, timesMs: readonly number[]) => {
     const oldestMs = Math.min(...timesMs);
@@ -25,7 +31,9 @@ export function publishGauges(metrics: Metrics, labels: Labels, reports: readonl
   for (const state of ['uploading', 'reviewing', 'settling', 'retrying'] as const) {
     const batches = sum((report) => report.jobs.get(state) ?? 0);
     metrics.set('batches', { ...labels, state }, batches);
-    const createdMs = reports.map((report) => report.oldestJobMs.get(state) ?? Number.POSITIVE_INFINITY);
+    const createdMs = reports.map(
+      (report) => report.oldestJobMs.get(state) ?? Number.POSITIVE_INFINITY,
+    );
     oldest('oldest_batch_timestamp_seconds', { ...labels, state }, createdMs);
   }
 }

@@ -1,6 +1,13 @@
 /** What the engine shows of itself to people (core/ports/pipeline-view.ts). Only reads. */
 import type { LiveJob } from '../core/journal/job.ts';
-import type { JobPhase, JobView, PipelineView, PositionView, ShardView, ViewLimits } from '../core/ports/pipeline-view.ts';
+import type {
+  JobPhase,
+  JobView,
+  PipelineView,
+  PositionView,
+  ShardView,
+  ViewLimits,
+} from '../core/ports/pipeline-view.ts';
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext } from './context/pipeline-context.ts';
 import type { JobStatus } from './context/shard-context.ts';
@@ -12,7 +19,9 @@ import type { OwnedShard, ShardWorker } from './shard/worker.ts';
 const TYPE_CHARACTERS = 120;
 
 /** What can hold up a job in each phase, the most telling first; a shard's reasons that are none of its are left out. */
-const HOLDS: Readonly<Record<JobPhase, readonly (readonly [reason: WaitReason, limit?: string])[]>> = {
+const HOLDS: Readonly<
+  Record<JobPhase, readonly (readonly [reason: WaitReason, limit?: string])[]>
+> = {
   uploading: [
     ['unauthorized'],
     ['service_unavailable'],
@@ -22,7 +31,13 @@ const HOLDS: Readonly<Record<JobPhase, readonly (readonly [reason: WaitReason, l
     ['upload'],
     ['kafka'],
   ],
-  reviewing: [['unauthorized'], ['service_unavailable'], ['bad_answer'], ['order'], ['permit', 'polls']],
+  reviewing: [
+    ['unauthorized'],
+    ['service_unavailable'],
+    ['bad_answer'],
+    ['order'],
+    ['permit', 'polls'],
+  ],
   settling: [['work_memory'], ['order'], ['permit', 'downloads'], ['download'], ['kafka']],
   retrying: [
     ['type_rejected'],
@@ -59,7 +74,10 @@ interface SeenJob {
   readonly shard: number;
 }
 
-export function viewPipeline({ kind, options, context, absent, slots }: Seen, limits: ViewLimits): PipelineView {
+export function viewPipeline(
+  { kind, options, context, absent, slots }: Seen,
+  limits: ViewLimits,
+): PipelineView {
   const { name, source, output, deadLetters, journal } = options;
   const jobs: SeenJob[] = [];
   const phases: Record<JobPhase, number> = { uploading: 0, reviewing: 0, settling: 0, retrying: 0 };
@@ -98,7 +116,8 @@ export function viewPipeline({ kind, options, context, absent, slots }: Seen, li
     phases,
     jobs: jobs.slice(0, limits.jobs).map((seen) => viewJob(seen, waiting)),
     waits: context?.waits.view(limits.waiters) ?? [],
-    gates: context === undefined ? [] : [...context.gates.held()].slice(0, limits.gates).map(shortened),
+    gates:
+      context === undefined ? [] : [...context.gates.held()].slice(0, limits.gates).map(shortened),
   };
 }
 
@@ -120,9 +139,11 @@ function viewShard({ shard, worker, losses }: Seen['slots'][number], positions: 
 }
 
 function positionsOf({ runtime, intake }: OwnedShard, atMost: number): PositionView[] {
-  return [...runtime.state.partitions.values()].slice(0, atMost).map(({ partition, watermark, position }) => {
-    return { partition, watermark, position, end: intake.endOf(partition) ?? null };
-  });
+  return [...runtime.state.partitions.values()]
+    .slice(0, atMost)
+    .map(({ partition, watermark, position }) => {
+      return { partition, watermark, position, end: intake.endOf(partition) ?? null };
+    });
 }
 
 function viewJob({ job, status, shard }: SeenJob, waiting: Waiters): JobView {

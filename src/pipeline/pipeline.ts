@@ -54,7 +54,12 @@ export class Supervisor {
   readonly #ends: EndsInquiry;
 
   /** @param onRefused is told when the pipeline must not go on; the process should end and say why. */
-  constructor(ports: PipelinePorts, options: PipelineOptions, budget: MemoryBudget, onRefused: (error: Error) => void) {
+  constructor(
+    ports: PipelinePorts,
+    options: PipelineOptions,
+    budget: MemoryBudget,
+    onRefused: (error: Error) => void,
+  ) {
     this.#ports = ports;
     this.#options = options;
     this.#budget = budget;
@@ -78,7 +83,11 @@ export class Supervisor {
       options,
       instance: random.id(),
       budget: this.#budget,
-      ledger: new Ledger(metrics, options.name, new DecisionMix(metrics, options.name, options.metrics.maxResults)),
+      ledger: new Ledger(
+        metrics,
+        options.name,
+        new DecisionMix(metrics, options.name, options.metrics.maxResults),
+      ),
       waits,
       gates: new TypeGates({
         clock,
@@ -132,7 +141,9 @@ export class Supervisor {
   /** What there is to see of it now. Costs time in proportion to the live jobs, and nothing while nobody asks. */
   view(limits: ViewLimits): PipelineView {
     const absent = this.#absence();
-    const slots = [...this.#assigned.keys()].sort((a, b) => a - b).map((shard) => ({ shard, ...this.#slots.get(shard) }));
+    const slots = [...this.#assigned.keys()]
+      .sort((a, b) => a - b)
+      .map((shard) => ({ shard, ...this.#slots.get(shard) }));
     return viewPipeline(
       {
         kind: this.#ports.kind.name,
@@ -162,9 +173,13 @@ export class Supervisor {
     }
     this.#assigned = assignment.shards;
     metrics.count('rebalances_total', { pipeline: this.#options.name });
-    this.#logger.info({ generation: assignment.generation, shards: [...assignment.shards.keys()] }, 'joined the group');
+    this.#logger.info(
+      { generation: assignment.generation, shards: [...assignment.shards.keys()] },
+      'joined the group',
+    );
     for (const [shard, slot] of this.#slots) {
-      if (!assignment.shards.has(shard)) this.#giveUp(slot, 'the group gave the shard to another instance');
+      if (!assignment.shards.has(shard))
+        this.#giveUp(slot, 'the group gave the shard to another instance');
     }
     for (const [shard, partitions] of assignment.shards) {
       const slot = this.#slot(shard);
@@ -195,7 +210,8 @@ export class Supervisor {
   #absence(): string | undefined {
     const { clock, group } = this.#ports;
     const { source, timing } = this.#options;
-    if (this.#leftBecause !== undefined) return `not a member of group ${source.group}: ${this.#leftBecause}`;
+    if (this.#leftBecause !== undefined)
+      return `not a member of group ${source.group}: ${this.#leftBecause}`;
     const silentMs = clock.monotonic() - group.lastHeardMs();
     if (silentMs < timing.sessionTimeoutMs) return undefined;
     return `the brokers have not answered group ${source.group} for ${Math.floor(silentMs / 1000)} s: are they up, and can they be reached?`;
@@ -237,15 +253,21 @@ export class Supervisor {
   }
 
   #claim(shard: number, slot: Slot, partitions: readonly number[]): void {
-    const worker = new ShardWorker(this.#context as PipelineContext, shard, partitions, slot.chunk, (error, places) => {
-      this.#retired.add(worker);
-      void worker.drained.then(() => this.#retired.delete(worker));
-      if (slot.worker !== worker) return;
-      slot.worker = undefined;
-      if (this.#stopping.signal.aborted) return;
-      slot.losses.lost(places, error);
-      void this.#reclaim(shard, slot, error);
-    });
+    const worker = new ShardWorker(
+      this.#context as PipelineContext,
+      shard,
+      partitions,
+      slot.chunk,
+      (error, places) => {
+        this.#retired.add(worker);
+        void worker.drained.then(() => this.#retired.delete(worker));
+        if (slot.worker !== worker) return;
+        slot.worker = undefined;
+        if (this.#stopping.signal.aborted) return;
+        slot.losses.lost(places, error);
+        void this.#reclaim(shard, slot, error);
+      },
+    );
     slot.worker = worker;
     worker.start();
   }
@@ -296,11 +318,14 @@ export class Supervisor {
     // Workers that are over may have a last transaction in hand.
     const workers = [...[...this.#slots.values()].map(({ worker }) => worker), ...this.#retired];
     const reports = workers.flatMap((worker) => worker?.report() ?? []);
-    for (const { worker, losses } of this.#slots.values()) losses.look(worker, this.#ports.clock.monotonic());
+    for (const { worker, losses } of this.#slots.values())
+      losses.look(worker, this.#ports.clock.monotonic());
     if (!this.#stopping.signal.aborted) this.#publishMembership();
     publishGauges(metrics, labels, reports, this.#context?.ledger.open ?? 0);
     metrics.set('memory_used_bytes', {}, this.#budget.usedBytes);
-    const unowned = [...this.#assigned.keys()].filter((shard) => !this.#slots.get(shard)?.worker?.report().owner);
+    const unowned = [...this.#assigned.keys()].filter(
+      (shard) => !this.#slots.get(shard)?.worker?.report().owner,
+    );
     const lost = [...this.#assigned.keys()].flatMap((shard) => {
       const text = this.#slots.get(shard)?.losses.text;
       return text === undefined ? [] : [`shard ${shard} ${text}`];
@@ -308,7 +333,8 @@ export class Supervisor {
     if (unowned.length > 0) lost.push(`claiming shard(s) ${unowned.join(', ')}`);
     if (lost.length === 0) health.ready(`${this.#options.name}/shards`);
     else health.notReady(`${this.#options.name}/shards`, lost.join('; '));
-    const unauthorized = this.#context?.waits.current().some(({ reason }) => reason === 'unauthorized') ?? false;
+    const unauthorized =
+      this.#context?.waits.current().some(({ reason }) => reason === 'unauthorized') ?? false;
     if (unauthorized)
       health.notReady(
         `${this.#options.name}/service`,
@@ -319,7 +345,11 @@ export class Supervisor {
 }
 
 /** Shards are counted by the partitions of the journal: with another count each record would belong to another shard. */
-function journalResized({ journal, source }: PipelineOptions, before: number, now: number): RefusedError {
+function journalResized(
+  { journal, source }: PipelineOptions,
+  before: number,
+  now: number,
+): RefusedError {
   return new RefusedError(
     `journal ${journal.topic}: it had ${before} partitions when this process started and has ${now} now, and the number of a journal's partitions must never change. ` +
       `Kafka cannot remove partitions: create another journal topic with ${before} partitions, copy partitions 0 to ${before - 1} of ${journal.topic} to it one to one (keys, values, order), set journal.topic to it and keep group ${source.group}.`,

@@ -69,39 +69,57 @@ export function controlRoutes(parts: ControlRouteParts): RouteGroup {
 }
 
 /** GET /sandbox/batches/{batch_id}/decisions, and GET /sandbox/imports/{import_id}/content: the upload as it came. */
-async function inside(path: string, { decisions, imports, importFiles }: ControlRouteParts): Promise<Answer> {
-  const [, batchId, importId] = /^\/sandbox\/(?:batches\/([\w-]+)\/decisions|imports\/([\w-]+)\/content)$/.exec(path) ?? [];
+async function inside(
+  path: string,
+  { decisions, imports, importFiles }: ControlRouteParts,
+): Promise<Answer> {
+  const [, batchId, importId] =
+    /^\/sandbox\/(?:batches\/([\w-]+)\/decisions|imports\/([\w-]+)\/content)$/.exec(path) ?? [];
   const ids = batchId === undefined ? undefined : decisions.idsOf(batchId);
   if (ids !== undefined) return jsonAnswer(200, { decision_ids: ids });
   const file = IMPORTS.fileName((importId !== undefined && imports.get(importId)?.id) || '');
   const object = await importFiles.info(file);
-  if (object === undefined) throw new Refusal(apiError(404, 'not_found', 'there is nothing at this path'));
+  if (object === undefined)
+    throw new Refusal(apiError(404, 'not_found', 'there is nothing at this path'));
   const headers = { 'content-type': CONTENT_TYPES.jsonl, 'content-length': String(object.bytes) };
   return { status: 200, headers, body: importFiles.read(file) };
 }
 
 async function scriptAnswer(exchange: Exchange, script: FaultScript): Promise<Answer> {
   const change = { PUT: script.replace, POST: script.append }[exchange.method];
-  if (change !== undefined) await given(exchange, (faults: readonly FaultInput[]) => change.call(script, faults));
+  if (change !== undefined)
+    await given(exchange, (faults: readonly FaultInput[]) => change.call(script, faults));
   return jsonAnswer(200, { faults: script.entries() });
 }
 
 /** Does something with the JSON body. @throws Refusal with 400 that says what is wrong with it. */
-async function given<Input, Output>(exchange: Exchange, use: (input: Input) => Output): Promise<Output> {
+async function given<Input, Output>(
+  exchange: Exchange,
+  use: (input: Input) => Output,
+): Promise<Output> {
   const input = (await readJson(exchange)) as Input;
   try {
     return use(input);
   } catch (error) {
-    if (error instanceof InvalidSandboxInput) throw new Refusal(apiError(400, 'bad_request', error.message));
+    if (error instanceof InvalidSandboxInput)
+      throw new Refusal(apiError(400, 'bad_request', error.message));
     throw error;
   }
 }
 
 async function keysAnswer(exchange: Exchange, apiKeys: ApiKeys): Promise<Answer> {
   const keys = await readJson(exchange);
-  if (!Array.isArray(keys) || keys.length === 0 || !keys.every((key) => typeof key === 'string' && /^\S+$/.test(key))) {
+  if (
+    !Array.isArray(keys) ||
+    keys.length === 0 ||
+    !keys.every((key) => typeof key === 'string' && /^\S+$/.test(key))
+  ) {
     throw new Refusal(
-      apiError(400, 'bad_request', 'the body must be a JSON list of at least one key, each a text without spaces'),
+      apiError(
+        400,
+        'bad_request',
+        'the body must be a JSON list of at least one key, each a text without spaces',
+      ),
     );
   }
   apiKeys.replace(keys);

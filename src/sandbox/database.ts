@@ -4,7 +4,8 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 export type Row = ReturnType<StatementSync['all']>[number];
 
 const FORMAT = 1;
-const SETTINGS = 'CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT';
+const SETTINGS =
+  'CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT';
 
 export class Database {
   readonly #database: DatabaseSync;
@@ -14,14 +15,20 @@ export class Database {
   constructor(path: string) {
     this.#database = new DatabaseSync(path);
     try {
-      this.#database.exec('PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;');
+      this.#database.exec(
+        'PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;',
+      );
       this.define(SETTINGS);
       const format = Number(this.setting('format', () => String(FORMAT)));
-      if (format !== FORMAT) throw new Error(`its format is ${format}, this version reads ${FORMAT}`);
+      if (format !== FORMAT)
+        throw new Error(`its format is ${format}, this version reads ${FORMAT}`);
     } catch (cause) {
       this.#database.close();
       const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new Error(`${path} cannot be used (${reason}); stop the other sandbox, or use another data directory`, { cause });
+      throw new Error(
+        `${path} cannot be used (${reason}); stop the other sandbox, or use another data directory`,
+        { cause },
+      );
     }
   }
 

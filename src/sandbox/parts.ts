@@ -63,8 +63,14 @@ export function sandboxParts(options: PartsOptions): SandboxParts {
     onError,
     storageEventDelayMs: policy.timing.storageEventDelayMs,
   };
-  const reviews = new Lifecycle(reviewWork({ store: batches, uploads, results, policy, onError }), lifecycleParts);
-  const ingestions = new Lifecycle(ingestWork({ store: imports, uploads: importFiles, policy, onError }), lifecycleParts);
+  const reviews = new Lifecycle(
+    reviewWork({ store: batches, uploads, results, policy, onError }),
+    lifecycleParts,
+  );
+  const ingestions = new Lifecycle(
+    ingestWork({ store: imports, uploads: importFiles, policy, onError }),
+    lifecycleParts,
+  );
   const inboxes = [
     {
       folder: UPLOADS,
@@ -90,7 +96,8 @@ export function sandboxParts(options: PartsOptions): SandboxParts {
     clock,
     closing,
   });
-  const make = (list: readonly MadeDecision[]) => makeDecisions(list, { store: decisionStore, policy, clock });
+  const make = (list: readonly MadeDecision[]) =>
+    makeDecisions(list, { store: decisionStore, policy, clock });
   const api = { policy, clock, authorize, secret };
   const { maxUploadBytes } = policy.storage;
   return {

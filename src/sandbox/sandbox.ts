@@ -55,7 +55,8 @@ export interface Sandbox {
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { host = '127.0.0.1', clock = systemClock, onError = warn } = options;
   const policy = parsePolicy(options.policy);
-  if (options.apiKeys.length === 0) throw new Error('the sandbox needs at least one API key for its callers');
+  if (options.apiKeys.length === 0)
+    throw new Error('the sandbox needs at least one API key for its callers');
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'content-review-sandbox-'));
   const removeData = () => {
     if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
@@ -119,9 +120,12 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
     await once(server, 'listening');
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`the sandbox cannot listen on ${host}:${port} (${reason}); choose another --port, or 0 for a free one`, {
-      cause,
-    });
+    throw new Error(
+      `the sandbox cannot listen on ${host}:${port} (${reason}); choose another --port, or 0 for a free one`,
+      {
+        cause,
+      },
+    );
   }
   const address = server.address();
   return typeof address === 'object' && address !== null ? address.port : port;

@@ -6,7 +6,13 @@ import type { Clock } from '../base/clock.ts';
 import type { Attempt } from './problem.ts';
 
 /** Answers, and missing ones, that mean "too much at once"; everything else says nothing about load. */
-const OVERLOAD: ReadonlySet<string> = new Set(['429', '503', 'connect_timeout', 'headers_timeout', 'body_timeout']);
+const OVERLOAD: ReadonlySet<string> = new Set([
+  '429',
+  '503',
+  'connect_timeout',
+  'headers_timeout',
+  'body_timeout',
+]);
 
 export interface AdaptiveLimitOptions {
   /** Never more than this at once; where the limit begins. */

@@ -24,14 +24,23 @@ export interface Words {
   readonly secrets: readonly string[];
 }
 
-export function apiProblem(answer: HttpAnswer, text: string, { said, secrets }: Words, nowMs: number): Problem {
+export function apiProblem(
+  answer: HttpAnswer,
+  text: string,
+  { said, secrets }: Words,
+  nowMs: number,
+): Problem {
   const { status } = answer;
   const words = errorText(answer.header('content-type') ?? '', text);
   const code = words.code === undefined ? undefined : scrub(words.code, secrets);
   const message =
-    said === 'code' || words.message === undefined || words.message === words.code ? undefined : scrub(words.message, secrets);
+    said === 'code' || words.message === undefined || words.message === words.code
+      ? undefined
+      : scrub(words.message, secrets);
   const redirect =
-    status >= 300 && status < 400 ? { advice: 'base_url must be the final address: redirects are not followed with a key' } : {};
+    status >= 300 && status < 400
+      ? { advice: 'base_url must be the final address: redirects are not followed with a key' }
+      : {};
   return {
     failure: failureOfStatus(status),
     what: `answered ${status}${code ? ` ${code}` : ''}${message ? ` "${message}"` : ''}`,
@@ -63,8 +72,16 @@ function errorText(contentType: string, text: string): ErrorText {
     return {};
   }
   if (!isObject(body)) return {};
-  const inner = [body.error, Array.isArray(body.errors) ? body.errors[0] : undefined].find(isObject) ?? body;
-  const said = [inner.message, inner.detail, inner.title, inner.error_description, body.message, body.error];
+  const inner =
+    [body.error, Array.isArray(body.errors) ? body.errors[0] : undefined].find(isObject) ?? body;
+  const said = [
+    inner.message,
+    inner.detail,
+    inner.title,
+    inner.error_description,
+    body.message,
+    body.error,
+  ];
   const message = said.find((value) => typeof value === 'string') ?? validationText(inner.detail);
   return { code: [inner.code, inner.type, inner.error].map(shownCode).find(Boolean), message };
 }
@@ -75,7 +92,9 @@ function validationText(detail: unknown): string | undefined {
   const found = detail.slice(0, MAX_VALIDATIONS).filter(isObject);
   const texts = found.flatMap(({ loc, msg }) => {
     if (typeof msg !== 'string') return [];
-    const steps = Array.isArray(loc) ? loc.slice(0, MAX_STEPS).filter((step) => ['string', 'number'].includes(typeof step)) : [];
+    const steps = Array.isArray(loc)
+      ? loc.slice(0, MAX_STEPS).filter((step) => ['string', 'number'].includes(typeof step))
+      : [];
     const place = steps.map((step) => String(step).slice(0, MAX_STEP)).join('.');
     return [`${place}${place === '' ? '' : ': '}${msg.slice(0, MAX_REASON)}`];
   });

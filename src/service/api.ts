@@ -40,7 +40,12 @@ export class Api {
   readonly #limit: AdaptiveLimit;
 
   /** @param baseUrl see checkedBaseUrl */
-  constructor(context: ServiceContext, pool: HttpPool, baseUrl: URL, apiKey: () => Promise<string>) {
+  constructor(
+    context: ServiceContext,
+    pool: HttpPool,
+    baseUrl: URL,
+    apiKey: () => Promise<string>,
+  ) {
     this.#context = context;
     this.#pool = pool;
     this.#baseUrl = baseUrl.origin + baseUrl.pathname.replace(/\/+$/, '');
@@ -94,7 +99,10 @@ export class Api {
           },
         },
         signal,
-        async (answer) => (isSuccess(answer) ? ({ value: parsed(call, await answer.text()) } as const) : await errorText(answer)),
+        async (answer) =>
+          isSuccess(answer)
+            ? ({ value: parsed(call, await answer.text()) } as const)
+            : await errorText(answer),
       );
       if ('problem' in exchanged) {
         clear = exchanged.problem.reason === 'proxy_failed';
@@ -130,7 +138,8 @@ export class Api {
       throw refuse(`the API key could not be read${systemErrorCode(error)}`);
     }
     if (key === '') throw refuse('the API key is empty');
-    if (!/^[\x21-\x7e]+$/.test(key)) throw refuse('the API key holds characters that no header can carry (a line end, perhaps)');
+    if (!/^[\x21-\x7e]+$/.test(key))
+      throw refuse('the API key holds characters that no header can carry (a line end, perhaps)');
     return key;
   }
 }
@@ -148,9 +157,12 @@ function parsed<T>(call: ApiCall<T>, text: string): T {
     json = JSON.parse(text);
   } catch {
     throw new ProtocolViolation(
-      text.startsWith('\ufeff') ? 'the body begins with a byte order mark, which JSON does not allow' : 'the body is not JSON',
+      text.startsWith('\ufeff')
+        ? 'the body begins with a byte order mark, which JSON does not allow'
+        : 'the body is not JSON',
     );
   }
-  if (isDeeperThan(json, MAX_DEPTH)) throw new ProtocolViolation(`the body is nested deeper than ${MAX_DEPTH} levels`);
+  if (isDeeperThan(json, MAX_DEPTH))
+    throw new ProtocolViolation(`the body is nested deeper than ${MAX_DEPTH} levels`);
   return call.parse(json, text);
 }

@@ -8,7 +8,8 @@ import { parseWebAddress } from '../http/presigned-address.ts';
  */
 export function checkedBaseUrl(baseUrl: string, allowHttp: readonly string[]): URL {
   const url = parseWebAddress(baseUrl);
-  if (url === undefined) throw new TypeError('base_url must be an absolute http:// or https:// address');
+  if (url === undefined)
+    throw new TypeError('base_url must be an absolute http:// or https:// address');
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw new TypeError('base_url must hold no credentials, query or fragment');
   }
@@ -21,5 +22,7 @@ export function checkedBaseUrl(baseUrl: string, allowHttp: readonly string[]): U
 }
 
 export function sendsKeyInTheClear(url: URL, allowHttp: readonly string[]): boolean {
-  return url.protocol === 'http:' && !isLoopbackHost(url) && !matchesHost(hostPatterns(allowHttp), url);
+  return (
+    url.protocol === 'http:' && !isLoopbackHost(url) && !matchesHost(hostPatterns(allowHttp), url)
+  );
 }

@@ -1,6 +1,11 @@
 /** The batch resource: service-interface.md 2.1, 4.1 and 4.2. */
 import type { Api } from './api.ts';
-import { type BatchStatus, type CreateBatchRequest, normaliseBatchStatus, PATHS } from './contract.ts';
+import {
+  type BatchStatus,
+  type CreateBatchRequest,
+  normaliseBatchStatus,
+  PATHS,
+} from './contract.ts';
 import {
   fieldsOf,
   isPathSegment,
@@ -89,14 +94,17 @@ function parseCreated(json: unknown): CreatedBatch {
 function parseBatch(json: unknown, batchId: string): BatchView {
   const fields = fieldsOf(json);
   // A cache or proxy that mixes answers up must not settle one batch with the results of another.
-  if ((optionalText(fields, 'batch_id') ?? batchId) !== batchId) throw new ProtocolViolation('batch_id is not the one asked for');
+  if ((optionalText(fields, 'batch_id') ?? batchId) !== batchId)
+    throw new ProtocolViolation('batch_id is not the one asked for');
   const rawStatus = requiredStatus(fields, 'batch_status');
   return {
     batchId,
     type: optionalText(fields, 'type'),
     status: normaliseBatchStatus(rawStatus),
     rawStatus,
-    downloadUrl: optionalText(fields, 'download_url') ? requiredAddress(fields, 'download_url') : undefined,
+    downloadUrl: optionalText(fields, 'download_url')
+      ? requiredAddress(fields, 'download_url')
+      : undefined,
     counts: {
       total: optionalCount(fields, 'batch_count'),
       success: optionalCount(fields, 'success_count'),

@@ -45,7 +45,8 @@ export function requiredId(fields: Fields, name: string): string {
 /** A presigned address. @throws ProtocolViolation unless it is an absolute http(s) address. */
 export function requiredAddress(fields: Fields, name: string): string {
   const text = requiredText(fields, name);
-  if (parseWebAddress(text) === undefined) throw new ProtocolViolation(`${name} is not an http(s) address`);
+  if (parseWebAddress(text) === undefined)
+    throw new ProtocolViolation(`${name} is not an http(s) address`);
   return text;
 }
 
@@ -62,5 +63,12 @@ export function optionalCount(fields: Fields, name: string): number | undefined 
 
 /** Whether a path can be made with this id: dot segments would name another resource, lone surrogates cannot be escaped. */
 export function isPathSegment(id: unknown): id is string {
-  return typeof id === 'string' && id.length > 0 && id.length <= 1024 && id !== '.' && id !== '..' && id.isWellFormed();
+  return (
+    typeof id === 'string' &&
+    id.length > 0 &&
+    id.length <= 1024 &&
+    id !== '.' &&
+    id !== '..' &&
+    id.isWellFormed()
+  );
 }

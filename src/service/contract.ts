@@ -27,23 +27,35 @@ export const CONTENT_TYPES = {
 
 // ── Batch (2.1) ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export const BATCH_STATUSES = ['WAITING_FOR_UPLOAD', 'PENDING', 'SUCCESS', 'CANCELLED', 'ERROR'] as const;
+export const BATCH_STATUSES = [
+  'WAITING_FOR_UPLOAD',
+  'PENDING',
+  'SUCCESS',
+  'CANCELLED',
+  'ERROR',
+] as const;
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
 /** The variant that the interface's own example of a create response shows (2.1). */
 export const MISSPELT_WAITING_FOR_UPLOAD = 'WATING_FOR_UPLOAD';
 
 /** The known status that a text spells, in any case and with blanks around it. */
-function statusIn<Status extends string>(raw: string, known: readonly Status[]): Status | undefined {
+function statusIn<Status extends string>(
+  raw: string,
+  known: readonly Status[],
+): Status | undefined {
   const text = raw.trim().toUpperCase();
-  return known.find((status) => status === (text === MISSPELT_WAITING_FOR_UPLOAD ? 'WAITING_FOR_UPLOAD' : text));
+  return known.find(
+    (status) => status === (text === MISSPELT_WAITING_FOR_UPLOAD ? 'WAITING_FOR_UPLOAD' : text),
+  );
 }
 
 /**
  * The documented spelling of a batch status (2.1), whatever its case; undefined for a value this version does not know, which
  * the caller must tolerate.
  */
-export const normaliseBatchStatus = (raw: string): BatchStatus | undefined => statusIn(raw, BATCH_STATUSES);
+export const normaliseBatchStatus = (raw: string): BatchStatus | undefined =>
+  statusIn(raw, BATCH_STATUSES);
 
 /** Body of POST /v1/batches (4.1). */
 export interface CreateBatchRequest {
@@ -103,7 +115,8 @@ export const IMPORT_STATUSES = ['WAITING_FOR_UPLOAD', 'IN_PROGRESS', 'COMPLETE',
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
 /** The documented spelling of an import status (2.4), with the same tolerance as for batches. */
-export const normaliseImportStatus = (raw: string): ImportStatus | undefined => statusIn(raw, IMPORT_STATUSES);
+export const normaliseImportStatus = (raw: string): ImportStatus | undefined =>
+  statusIn(raw, IMPORT_STATUSES);
 
 /** Answer to POST /v1/import (4.3), which has no request body. */
 export interface CreateImportResponse {
@@ -131,7 +144,8 @@ export const DECISION_STATUSES = ['SUCCESS', 'PENDING', 'ERROR'] as const;
 export type DecisionStatus = (typeof DECISION_STATUSES)[number];
 
 /** The documented spelling of a decision status (2.6), with the same tolerance. */
-export const normaliseDecisionStatus = (raw: string): DecisionStatus | undefined => statusIn(raw, DECISION_STATUSES);
+export const normaliseDecisionStatus = (raw: string): DecisionStatus | undefined =>
+  statusIn(raw, DECISION_STATUSES);
 
 export interface Label {
   readonly name: string;

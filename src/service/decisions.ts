@@ -2,7 +2,14 @@
 import { parseKeepingDigits } from '../base/exact-json.ts';
 import type { Api } from './api.ts';
 import { type DecisionStatus, normaliseDecisionStatus, PATHS } from './contract.ts';
-import { type Fields, fieldsOf, isPathSegment, optionalText, ProtocolViolation, requiredStatus } from './contract-fields.ts';
+import {
+  type Fields,
+  fieldsOf,
+  isPathSegment,
+  optionalText,
+  ProtocolViolation,
+  requiredStatus,
+} from './contract-fields.ts';
 import { serviceError } from './problem.ts';
 
 export interface LabelView {
@@ -34,7 +41,11 @@ export interface DecisionView {
  * GET /v1/decisions/{decision_id} (4.5).
  * @throws ServiceError (`not_found` for 404 and 410); the signal's reason when aborted.
  */
-export async function getDecision(api: Api, decisionId: string, signal: AbortSignal): Promise<DecisionView> {
+export async function getDecision(
+  api: Api,
+  decisionId: string,
+  signal: AbortSignal,
+): Promise<DecisionView> {
   const operation = 'get_decision';
   if (!isPathSegment(decisionId)) {
     const what = 'was not called: the decision id cannot stand in a path';

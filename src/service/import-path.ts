@@ -12,10 +12,13 @@ export function problemWithImportPath(template: string): string | undefined {
   if (!template.startsWith('/')) return 'must begin with a slash: it is below base_url';
   if (!template.includes(IMPORT_ID_PLACEHOLDER)) return `must contain ${IMPORT_ID_PLACEHOLDER}`;
   const rest = template.replaceAll(IMPORT_ID_PLACEHOLDER, '');
-  if (!/^[\x21-\x7e]*$/.test(rest)) return 'must hold no spaces and nothing beyond ASCII: escape them (%20)';
-  if (/[#{}\\]/.test(rest)) return `must hold no #, no backslash and no braces but those of ${IMPORT_ID_PLACEHOLDER}`;
+  if (!/^[\x21-\x7e]*$/.test(rest))
+    return 'must hold no spaces and nothing beyond ASCII: escape them (%20)';
+  if (/[#{}\\]/.test(rest))
+    return `must hold no #, no backslash and no braces but those of ${IMPORT_ID_PLACEHOLDER}`;
   // Also as an address reads them: escaped, with or without an id in between. They would leave what is below base_url.
   const steps = (template.split('?')[0] ?? '').replaceAll(/%2e/gi, '.').split('/');
-  if (steps.some((step) => step === '.' || step === '..')) return 'must hold no dot segments (. and ..): they name another place';
+  if (steps.some((step) => step === '.' || step === '..'))
+    return 'must hold no dot segments (. and ..): they name another place';
   return undefined;
 }

@@ -50,14 +50,22 @@ export function createImport(api: Api, signal: AbortSignal): Promise<CreatedImpo
  * GET of an import's status (4.4), at the path that the template gives.
  * @throws ServiceError (`not_found` for 404 and 410); the signal's reason when aborted.
  */
-export async function getImport(api: Api, template: string, importId: string, signal: AbortSignal): Promise<ImportView> {
+export async function getImport(
+  api: Api,
+  template: string,
+  importId: string,
+  signal: AbortSignal,
+): Promise<ImportView> {
   const operation = 'get_import';
   if (!isPathSegment(importId)) {
     const what = 'was not called: the import id cannot stand in a path';
     throw serviceError(operation, PATHS.imports, { failure: 'rejected', what, reason: 'bad_id' });
   }
   const path = template.replaceAll(IMPORT_ID_PLACEHOLDER, () => encodeURIComponent(importId));
-  return await api.call({ operation, method: 'GET', path, parse: (json) => parseImport(json, importId) }, signal);
+  return await api.call(
+    { operation, method: 'GET', path, parse: (json) => parseImport(json, importId) },
+    signal,
+  );
 }
 
 function parseCreated(json: unknown): CreatedImport {
@@ -71,10 +79,15 @@ function parseCreated(json: unknown): CreatedImport {
 /** The answer's shape is not shown (4.4): the status may be called `status`, and all of it may be one level down. */
 function parseImport(json: unknown, importId: string): ImportView {
   const fields = importFields(json, isNamed('import_status'), isKnown, isNamed('status'));
-  const rawStatus = requiredStatus(fields, optionalText(fields, 'import_status') ? 'import_status' : 'status', 'import_status');
+  const rawStatus = requiredStatus(
+    fields,
+    optionalText(fields, 'import_status') ? 'import_status' : 'status',
+    'import_status',
+  );
   // A cache or proxy that mixes answers up must not settle one import with the state of another.
   const id = optionalText(fields, 'import_id') ?? optionalText(fieldsOf(json), 'import_id');
-  if ((id ?? importId) !== importId) throw new ProtocolViolation('import_id is not the one asked for');
+  if ((id ?? importId) !== importId)
+    throw new ProtocolViolation('import_id is not the one asked for');
   return { importId, status: normaliseImportStatus(rawStatus), rawStatus };
 }
 
@@ -86,18 +99,23 @@ const isNamed =
     Boolean(optionalText(candidate, name));
 
 /** An envelope has a status of its own (`success`); that of the import is one of the documented ones. */
-const isKnown: Test = (candidate) => normaliseImportStatus(optionalText(candidate, 'status') ?? '') !== undefined;
+const isKnown: Test = (candidate) =>
+  normaliseImportStatus(optionalText(candidate, 'status') ?? '') !== undefined;
 
 /** The object that passes the first test that any passes: the answer itself, or the only one inside it that does. */
 function importFields(json: unknown, ...tests: readonly Test[]): Fields {
   const fields = fieldsOf(json);
   const inner = Object.values(fields)
     .flatMap((value) => (Array.isArray(value) && value.length === 1 ? value : [value]))
-    .filter((value): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value));
+    .filter(
+      (value): value is Fields =>
+        typeof value === 'object' && value !== null && !Array.isArray(value),
+    );
   for (const test of tests) {
     if (test(fields)) return fields;
     const passing = inner.filter(test);
-    if (passing.length > 0) return passing.length === 1 && passing[0] !== undefined ? passing[0] : fields;
+    if (passing.length > 0)
+      return passing.length === 1 && passing[0] !== undefined ? passing[0] : fields;
   }
   return fields;
 }

@@ -77,7 +77,9 @@ export interface NetworkOptions {
   readonly lookup?: LookupAll;
 }
 
-export interface ServiceClientOptions extends Partial<Omit<ServiceClientSettings, 'retry'>>, NetworkOptions {
+export interface ServiceClientOptions
+  extends Partial<Omit<ServiceClientSettings, 'retry'>>,
+    NetworkOptions {
   /** http(s) address that the paths of service-interface.md section 4 are relative to. */
   readonly baseUrl: string;
   /** Asked for every single request, so that a rotated key is picked up. */
@@ -100,7 +102,9 @@ export interface ServiceContext {
 export function contextOf(options: ServiceClientOptions): ServiceContext {
   const { clock, random, observer, retry } = options;
   const names = Object.keys(DEFAULT_SETTINGS) as (keyof ServiceClientSettings)[];
-  const settings = Object.fromEntries(names.map((name) => [name, options[name] ?? DEFAULT_SETTINGS[name]]));
+  const settings = Object.fromEntries(
+    names.map((name) => [name, options[name] ?? DEFAULT_SETTINGS[name]]),
+  );
   return {
     settings: {
       ...(settings as unknown as ServiceClientSettings),

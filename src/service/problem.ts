@@ -26,7 +26,8 @@ const ADVICE: Readonly<Record<ServiceFailure, string>> = {
   too_large: 'send less at once: lower the batch limits in rows or bytes',
   expired: 'ask for a new address; if it happens often, check the clock of this machine',
   unavailable: 'try again later; if it stays, check the service and the network between',
-  blocked: 'this side refuses it, and does so again: check service.transfer (docs/service-security.md), and who answers there',
+  blocked:
+    'this side refuses it, and does so again: check service.transfer (docs/service-security.md), and who answers there',
   protocol:
     'the answer is not what service-interface.md promises: check base_url, proxies between, and the version of the service',
 };
@@ -34,7 +35,12 @@ const ADVICE: Readonly<Record<ServiceFailure, string>> = {
 /**
  * The error of an operation. No cause is attached on purpose: errors of HTTP libraries hold addresses and headers (I6).
  */
-export function serviceError(operation: string, address: string, problem: Problem, attempts = 1): ServiceError {
+export function serviceError(
+  operation: string,
+  address: string,
+  problem: Problem,
+  attempts = 1,
+): ServiceError {
   const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
   const message = `${operation} at ${address} ${problem.what}${tried}; ${problem.advice ?? ADVICE[problem.failure]}`;
   return new ServiceError(problem.failure, message, {
@@ -47,4 +53,6 @@ export function serviceError(operation: string, address: string, problem: Proble
 }
 
 /** One attempt: its value, or what went wrong. */
-export type Attempt<T> = { readonly value: T } | { readonly problem: Problem; readonly address: string };
+export type Attempt<T> =
+  | { readonly value: T }
+  | { readonly problem: Problem; readonly address: string };

@@ -7,7 +7,9 @@ import type { ServiceContext } from './options.ts';
 import type { Problem } from './problem.ts';
 import { NOT_PUBLIC } from './transfer-policy.ts';
 
-export type Exchanged<T> = { readonly answer: HttpAnswer; readonly read: T } | { readonly problem: Problem };
+export type Exchanged<T> =
+  | { readonly answer: HttpAnswer; readonly read: T }
+  | { readonly problem: Problem };
 
 /**
  * Sends `request` and reads as much of the answer as the caller wants. An answer that `read` finds a ProtocolViolation in is a failed
@@ -24,7 +26,8 @@ export async function exchange<T>(
 ): Promise<Exchanged<T>> {
   const { clock, observer } = context;
   const startedMs = clock.monotonic();
-  const report = (code: string) => observer.request(operation, code, Math.max(0, clock.monotonic() - startedMs) / 1000);
+  const report = (code: string) =>
+    observer.request(operation, code, Math.max(0, clock.monotonic() - startedMs) / 1000);
   let status: number | undefined;
   try {
     const answer = await pool.send(request, signal);
@@ -86,9 +89,15 @@ const TLS_ADVICE: readonly (readonly [RegExp, string])[] = [
     /SELF_SIGNED|UNABLE_TO_|^CERT_UNTRUSTED/,
     'its authority is not trusted here: name the certificate of the authority in service.tls.ca, or in the variable NODE_EXTRA_CA_CERTS',
   ],
-  [/HAS_EXPIRED|NOT_YET_VALID/, 'its certificate is not valid now: check it, and the clock of this machine'],
+  [
+    /HAS_EXPIRED|NOT_YET_VALID/,
+    'its certificate is not valid now: check it, and the clock of this machine',
+  ],
   [/ALTNAME|HOSTNAME/, 'its certificate is that of another host: check the address'],
-  [/ALERT/, 'it did not accept this side: if it asks for a client certificate, service.tls.certificate and .key name one'],
+  [
+    /ALERT/,
+    'it did not accept this side: if it asks for a client certificate, service.tls.certificate and .key name one',
+  ],
 ];
 
 const BLOCKED: Readonly<Record<string, string>> = {
@@ -104,7 +113,8 @@ export function networkProblem(error: NetworkError): Problem {
   const reason = error.failure;
   if (reason === 'bad_answer') return { failure: 'protocol', what, reason };
   if (reason === 'bad_request') return { failure: 'rejected', what, reason };
-  if (reason === 'blocked') return { failure: 'blocked', what: BLOCKED[error.code] ?? what, reason };
+  if (reason === 'blocked')
+    return { failure: 'blocked', what: BLOCKED[error.code] ?? what, reason };
   if (reason === 'tls_failed') {
     const known = TLS_ADVICE.find(([pattern]) => pattern.test(error.code))?.[1];
     return {

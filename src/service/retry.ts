@@ -25,8 +25,12 @@ export async function withRetry<T>(
     // Counted from the first failure: neither a queue before it nor a long first try eats up the retries.
     if (failures === 0) giveUpAtMs = clock.monotonic() + settings.retry.maxElapsedMs;
     const waitMs = retryWaitMs(failures, settings.retry, random, problem.retryAfterMs);
-    const worthIt = problem.failure === 'unavailable' && problem.final !== true && failures < settings.retry.maxRetries;
-    if (!worthIt || clock.monotonic() + waitMs > giveUpAtMs) throw serviceError(operation, address, problem, failures + 1);
+    const worthIt =
+      problem.failure === 'unavailable' &&
+      problem.final !== true &&
+      failures < settings.retry.maxRetries;
+    if (!worthIt || clock.monotonic() + waitMs > giveUpAtMs)
+      throw serviceError(operation, address, problem, failures + 1);
 
     observer.retry(operation, problem.reason);
     await clock.sleep(waitMs, signal);

@@ -26,7 +26,13 @@ const KNOWN_CODES = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-const PASSING_CODES = new Set(['RequestTimeout', 'SlowDown', 'ServerBusy', 'ServiceUnavailable', 'TooManyRequests']);
+const PASSING_CODES = new Set([
+  'RequestTimeout',
+  'SlowDown',
+  'ServerBusy',
+  'ServiceUnavailable',
+  'TooManyRequests',
+]);
 
 export function storageProblem(answer: HttpAnswer, xml: string, nowMs: number): Problem {
   const { status } = answer;
@@ -41,9 +47,14 @@ export function storageProblem(answer: HttpAnswer, xml: string, nowMs: number): 
   };
 }
 
-function meaning(status: number, code: string | undefined, message: string | undefined): Pick<Problem, 'failure' | 'advice'> {
+function meaning(
+  status: number,
+  code: string | undefined,
+  message: string | undefined,
+): Pick<Problem, 'failure' | 'advice'> {
   // An expired address and a wrong signature are both 403: the XML tells them apart.
-  if (code === 'ExpiredToken' || (status === 403 && /request has expired/i.test(message ?? ''))) return { failure: 'expired' };
+  if (code === 'ExpiredToken' || (status === 403 && /request has expired/i.test(message ?? '')))
+    return { failure: 'expired' };
   if (code === 'EntityTooLarge' || code === 'RequestBodyTooLarge') return { failure: 'too_large' };
   // A 400 of S3 for an upload that came too slowly; words of overload, whatever the status beside them.
   if (code !== undefined && PASSING_CODES.has(code)) return { failure: 'unavailable' };
@@ -51,7 +62,8 @@ function meaning(status: number, code: string | undefined, message: string | und
   if (failure !== 'unauthorized') return { failure };
   return {
     failure: 'rejected',
-    advice: 'the signature does not fit the request: check the Content-Type and extra headers of uploads, and the clock',
+    advice:
+      'the signature does not fit the request: check the Content-Type and extra headers of uploads, and the clock',
   };
 }
 

@@ -27,7 +27,9 @@ export interface TransferPolicy {
 export function transferPolicy(rules: TransferRules, baseUrl: URL): TransferPolicy {
   const hosts = hostPatterns(rules.hosts);
   const http = hostPatterns(rules.allowHttp);
-  const networks = addressSet(rules.allowPrivate.filter((text) => problemWithCidr(text) === undefined));
+  const networks = addressSet(
+    rules.allowPrivate.filter((text) => problemWithCidr(text) === undefined),
+  );
   const named = rules.allowPrivate.filter((text) => problemWithCidr(text) !== undefined);
   const names = hostPatterns(named);
   const ported = names.findIndex(({ port }) => port !== undefined);
@@ -40,12 +42,16 @@ export function transferPolicy(rules: TransferRules, baseUrl: URL): TransferPoli
     if (range === 'public' || contains(networks, address)) return true;
     if (range === 'loopback' && local) return true;
     // A name may stand for a private network, never for where clouds keep credentials: whoever runs the name chooses the address.
-    return (range === 'private' || range === 'loopback') && matchesHost(names, new URL(`http://${bracketed(host)}`));
+    return (
+      (range === 'private' || range === 'loopback') &&
+      matchesHost(names, new URL(`http://${bracketed(host)}`))
+    );
   };
 
   return {
     objection(url) {
-      if (hosts.length > 0 && !matchesHost(hosts, url)) return 'its host is not one of service.transfer.hosts';
+      if (hosts.length > 0 && !matchesHost(hosts, url))
+        return 'its host is not one of service.transfer.hosts';
       if (url.protocol === 'http:' && !isLoopbackHost(url) && !matchesHost(http, url)) {
         return 'http is for hosts of service.allowHttp only, or the content travels in the clear';
       }

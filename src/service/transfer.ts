@@ -4,7 +4,11 @@
  */
 import { abortable } from '../base/abortable.ts';
 import { plainBytes } from '../http/decompression.ts';
-import { currentHeaders, type ExtraHeaders, problemWithExtraHeader } from '../http/extra-headers.ts';
+import {
+  currentHeaders,
+  type ExtraHeaders,
+  problemWithExtraHeader,
+} from '../http/extra-headers.ts';
 import type { HttpAnswer, HttpPool, HttpRequest } from '../http/http.ts';
 import { NetworkError, networkError } from '../http/network-error.ts';
 import { Permits } from '../http/permits.ts';
@@ -23,7 +27,8 @@ import type { TransferPolicy } from './transfer-policy.ts';
 /** Hosts remembered, so that each is told once. */
 const MAX_HOSTS = 1000;
 
-const LEAVES_HTTPS = 'a redirect led there from https to http: the content would travel in the clear';
+const LEAVES_HTTPS =
+  'a redirect led there from https to http: the content would travel in the clear';
 
 export interface UploadOptions {
   /** Sent exactly so: it is part of the signature. */
@@ -88,7 +93,9 @@ export class Transfer {
     const operation = 'upload';
     const url = addressOf(operation, uploadUrl);
     const source = new BodySource(body);
-    const named = Object.entries(options.extraHeaders ?? {}).filter(([name]) => problemWithExtraHeader(name) === undefined);
+    const named = Object.entries(options.extraHeaders ?? {}).filter(
+      ([name]) => problemWithExtraHeader(name) === undefined,
+    );
     const { headersTimeoutMs, minUploadBytesPerSecond } = this.#context.settings;
     const request = {
       method: 'PUT',
@@ -96,13 +103,20 @@ export class Transfer {
       source,
       extra: Object.fromEntries(named),
       // The pool's clock for headers starts with the first byte sent, so it has to cover the sending too.
-      headersTimeoutMs: headersTimeoutMs + Math.ceil((source.length / minUploadBytesPerSecond) * 1000),
+      headersTimeoutMs:
+        headersTimeoutMs + Math.ceil((source.length / minUploadBytesPerSecond) * 1000),
     } as const;
     let mayHaveArrived = false;
     await withRetry(this.#context, operation, options.signal, () =>
       this.#uploads.run(options.signal, async () => {
         try {
-          const opened = await this.#follow(operation, request, this.#options.uploadHeaders, url, options.signal);
+          const opened = await this.#follow(
+            operation,
+            request,
+            this.#options.uploadHeaders,
+            url,
+            options.signal,
+          );
           if ('value' in opened) opened.value.answer.discard();
           source.throwIfFailed();
           if ('value' in opened) return opened;
@@ -123,7 +137,10 @@ export class Transfer {
    * @throws ServiceError: as `upload`; `protocol` for a body that ends early or cannot be decompressed, `blocked` for one that is too
    * large, or in an encoding that nobody here knows; the signal's reason when aborted.
    */
-  async *download(downloadUrl: string, options: { readonly signal: AbortSignal }): AsyncGenerator<Buffer, void, void> {
+  async *download(
+    downloadUrl: string,
+    options: { readonly signal: AbortSignal },
+  ): AsyncGenerator<Buffer, void, void> {
     const operation = 'download';
     const { signal } = options;
     const url = addressOf(operation, downloadUrl);
@@ -141,7 +158,11 @@ export class Transfer {
         const failure = error instanceof NetworkError ? error : networkError(error, 'body');
         if (!(failure instanceof NetworkError)) throw failure;
         if (failure.failure === 'body_timeout') this.#limit.overloaded(startedMs);
-        this.#context.observer.request(operation, failure.failure, (this.#context.clock.monotonic() - startedMs) / 1000);
+        this.#context.observer.request(
+          operation,
+          failure.failure,
+          (this.#context.clock.monotonic() - startedMs) / 1000,
+        );
         throw serviceError(operation, address, bodyProblem(failure, answer.status));
       }
     } finally {
@@ -150,14 +171,19 @@ export class Transfer {
   }
 
   async *#plain(answer: HttpAnswer): AsyncGenerator<Buffer, void, void> {
-    const { maxResultBytes: maxBytes, maxDecompressionRatio: maxRatio, ...settings } = this.#context.settings;
+    const {
+      maxResultBytes: maxBytes,
+      maxDecompressionRatio: maxRatio,
+      ...settings
+    } = this.#context.settings;
     const pace = {
       graceMs: settings.bodyTimeoutMs,
       bytesPerSecond: settings.minDownloadBytesPerSecond,
     };
     try {
       // What says that it is too large is not begun with.
-      if (Number(answer.header('content-length') ?? 0) > maxBytes) throw new NetworkError('blocked', 'RESULT_TOO_LARGE');
+      if (Number(answer.header('content-length') ?? 0) > maxBytes)
+        throw new NetworkError('blocked', 'RESULT_TOO_LARGE');
       yield* plainBytes(answer.body, answer.header('content-encoding'), {
         maxBytes,
         maxRatio,
@@ -169,7 +195,12 @@ export class Transfer {
   }
 
   /** Why an address may not be talked to, continuing "upload at host/path was not called: …". */
-  async #objection(operation: string, from: URL, url: URL, signal: AbortSignal): Promise<string | undefined> {
+  async #objection(
+    operation: string,
+    from: URL,
+    url: URL,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     const { policy, allowUrl } = this.#options;
     const objection = leavesHttps(from, url) ? LEAVES_HTTPS : policy.objection(url);
     if (objection === undefined && (await abortable(Promise.resolve(allowUrl(url)), signal))) {
@@ -192,10 +223,14 @@ export class Transfer {
     signal: AbortSignal,
   ): Promise<Attempt<Opened>> {
     const current = await currentHeaders(configured);
-    if (typeof current === 'string') return { problem: withoutHeader(current), address: shownAddress(first) };
+    if (typeof current === 'string')
+      return { problem: withoutHeader(current), address: shownAddress(first) };
     const startedMs = this.#context.clock.monotonic();
     const extra = { ...current, ...request.extra };
-    return this.#limit.learn(await this.#redirected(operation, { ...request, extra }, first, signal), startedMs);
+    return this.#limit.learn(
+      await this.#redirected(operation, { ...request, extra }, first, signal),
+      startedMs,
+    );
   }
 
   /** One attempt, through redirects: by hand, because the method and body must stay, and every new host must be allowed. */
@@ -210,10 +245,13 @@ export class Transfer {
     for (let redirects = 0; ; redirects++) {
       const address = shownAddress(url);
       const objection = await this.#objection(operation, from, url, signal);
-      if (objection !== undefined) return { problem: blocked(`was not called: ${objection}`), address };
+      if (objection !== undefined)
+        return { problem: blocked(`was not called: ${objection}`), address };
       if (source?.exhausted)
         return {
-          problem: refused('was not called: the body was sent to a redirect, and can be made only once'),
+          problem: refused(
+            'was not called: the body was sent to a redirect, and can be made only once',
+          ),
           address,
         };
       let begun = false;
@@ -226,16 +264,23 @@ export class Transfer {
           begun = true;
         },
       };
-      const exchanged = await exchange(this.#context, this.#pool, operation, sent, signal, async (answer) =>
-        isSuccess(answer) ? undefined : await errorText(answer),
+      const exchanged = await exchange(
+        this.#context,
+        this.#pool,
+        operation,
+        sent,
+        signal,
+        async (answer) => (isSuccess(answer) ? undefined : await errorText(answer)),
       );
-      if ('problem' in exchanged) return { problem: { ...exchanged.problem, mayHaveArrived: begun }, address };
+      if ('problem' in exchanged)
+        return { problem: { ...exchanged.problem, mayHaveArrived: begun }, address };
       const { answer, read: text } = exchanged;
       if (text === undefined) return { value: { answer, address } };
       if (!isRedirect(answer.status)) {
         // A gateway, or the storage itself, broke down over it; 503 and 501 are said before anything is stored. 303 is about what was done.
         const { status } = answer;
-        const mayHaveArrived = (status >= 500 && status !== 501 && status !== 503) || status === 303;
+        const mayHaveArrived =
+          (status >= 500 && status !== 501 && status !== 503) || status === 303;
         return {
           problem: { ...storageProblem(answer, text, this.#context.clock.now()), mayHaveArrived },
           address,
@@ -243,7 +288,9 @@ export class Transfer {
       }
 
       const next =
-        redirects < MAX_REDIRECTS ? redirectTarget(url, answer.header('location')) : `redirects more than ${MAX_REDIRECTS} times`;
+        redirects < MAX_REDIRECTS
+          ? redirectTarget(url, answer.header('location'))
+          : `redirects more than ${MAX_REDIRECTS} times`;
       if (typeof next === 'string') return { problem: refused(next, answer.status), address };
       from = url;
       url = next;
@@ -278,7 +325,11 @@ function onlyOnce(problem: Problem): Problem {
 function addressOf(operation: string, text: string): URL {
   const url = parseWebAddress(text);
   if (url !== undefined) return url;
-  throw serviceError(operation, 'a presigned address', refused('was not called: it is not an http(s) address'));
+  throw serviceError(
+    operation,
+    'a presigned address',
+    refused('was not called: it is not an http(s) address'),
+  );
 }
 
 function bodyProblem(error: NetworkError, status: number): Problem {

@@ -15,7 +15,8 @@ const client = () =>
     logLevel: logLevel.NOTHING,
     retry: { initialRetryTime: 5, maxRetryTime: 1_000, retries: 60 },
   });
-const explicitPartition = () => (args: { message: { partition?: number } }) => args.message.partition ?? 0;
+const explicitPartition = () => (args: { message: { partition?: number } }) =>
+  args.message.partition ?? 0;
 const producer = client().producer({
   idempotent: true,
   transactionalId: `${group}-bare`,
@@ -59,7 +60,9 @@ await consumer.run({
         topics: [
           {
             topic: source,
-            partitions: [{ partition: batch.partition, offset: String(Number(messages.at(-1)?.offset) + 1) }],
+            partitions: [
+              { partition: batch.partition, offset: String(Number(messages.at(-1)?.offset) + 1) },
+            ],
           },
         ],
       });
@@ -73,7 +76,9 @@ await finished.promise;
 const seconds = (performance.now() - startedAt) / 1000;
 const { user, system } = process.cpuUsage(startedCpu);
 const cpuSeconds = (user + system) / 1e6;
-process.stdout.write(`${JSON.stringify({ seconds, cpuSeconds, records: done, maxRssKiB: process.resourceUsage().maxRSS })}\n`);
+process.stdout.write(
+  `${JSON.stringify({ seconds, cpuSeconds, records: done, maxRssKiB: process.resourceUsage().maxRSS })}\n`,
+);
 await consumer.disconnect();
 await producer.disconnect();
 process.exit(0);

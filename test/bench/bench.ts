@@ -17,7 +17,13 @@ import { TestKafka } from '../support/kafka/kafka.ts';
 import { measureLatency } from './latency.ts';
 import { type Load, posts, write } from './load.ts';
 import { median } from './process-time.ts';
-import { bareRound, type ConnectorRound, type ConnectorSetup, connectorRound, type Round } from './rounds.ts';
+import {
+  bareRound,
+  type ConnectorRound,
+  type ConnectorSetup,
+  connectorRound,
+  type Round,
+} from './rounds.ts';
 import { measureScenarios } from './scenarios.ts';
 import { measureStages } from './stages.ts';
 import { steadyRun } from './steady.ts';
@@ -41,7 +47,10 @@ const STEADY_SECONDS = 60;
 const SHARE = 0.25;
 
 /** As the package starts it: the first line of src/cli/main.ts. */
-const built = (directory: string) => ['--max-semi-space-size=4', path.resolve(directory, 'dist/cli/main.js')];
+const built = (directory: string) => [
+  '--max-semi-space-size=4',
+  path.resolve(directory, 'dist/cli/main.js'),
+];
 const builds = new Map([['this build', built(path.join(import.meta.dirname, '../..'))]]);
 if (values.against !== undefined) builds.set('the other', built(values.against));
 
@@ -58,7 +67,8 @@ async function withBroker(): Promise<void> {
   const kafka = new TestKafka(cluster.brokers);
   print(`Node ${process.version}, ${availableParallelism()} processors`);
   try {
-    if (values.table) await measureScenarios(kafka, directory, builds, (name) => name.includes(values.only), print);
+    if (values.table)
+      await measureScenarios(kafka, directory, builds, (name) => name.includes(values.only), print);
     else if (values.two) await compareTwo(kafka, directory);
     else await compareBare(kafka, directory);
   } finally {
@@ -80,7 +90,9 @@ function mainLoad(): Load {
 
 async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
   const load = mainLoad();
-  print(`${RECORDS} records of 320 bytes of text, ${PARTITIONS} partitions, batches of 5,000 rows, ${ROUNDS} rounds`);
+  print(
+    `${RECORDS} records of 320 bytes of text, ${PARTITIONS} partitions, batches of 5,000 rows, ${ROUNDS} rounds`,
+  );
   const topic = await topicOf(kafka, load);
   // The broker compiles its code in the first minute: neither side is measured on a cold one.
   await bareRound(kafka, topic, PARTITIONS, RECORDS);
@@ -97,17 +109,30 @@ async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
         records: RECORDS,
       });
       rounds.get(name)?.push(one);
-      print(`  ${name}: ${toText(one)}, ${one.mostUnsettled} unsettled at most; ${ratiosOf([one], [floor])}`);
+      print(
+        `  ${name}: ${toText(one)}, ${one.mostUnsettled} unsettled at most; ${ratiosOf([one], [floor])}`,
+      );
     }
   }
   await (await kafka.admin()).deleteTopics({ topics: [topic] });
   for (const [name, all] of rounds) {
     const peak = Math.round(Math.max(...all.map(({ peakMiB }) => peakMiB)));
-    print(`${name}, medians of ${ROUNDS} rounds: ${ratiosOf(all, bare)}, highest peak RSS ${peak} MiB`);
+    print(
+      `${name}, medians of ${ROUNDS} rounds: ${ratiosOf(all, bare)}, highest peak RSS ${peak} MiB`,
+    );
   }
   for (const [name, connector] of builds) {
-    const perSecond = Math.round(median((rounds.get(name) ?? []).map((one) => one.perSecond)) * 0.5);
-    const steady = await steadyRun(kafka, directory, setupOf(connector), load, perSecond, STEADY_SECONDS);
+    const perSecond = Math.round(
+      median((rounds.get(name) ?? []).map((one) => one.perSecond)) * 0.5,
+    );
+    const steady = await steadyRun(
+      kafka,
+      directory,
+      setupOf(connector),
+      load,
+      perSecond,
+      STEADY_SECONDS,
+    );
     print(
       `${name}, ${perSecond} records a second for ${STEADY_SECONDS} s: ${steady.cpuUs.toFixed(1)} µs of a processor an item; unsettled ${Math.round(steady.unsettledFirst)} in the first third, ${Math.round(steady.unsettledLast)} in the last`,
     );
@@ -115,7 +140,9 @@ async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
   for (const [name, connector] of builds) {
     const setup = { ...setupOf(connector), reviewMs: 500, pipeline: { review: {} } };
     const { medianMs, p99Ms } = await measureLatency(kafka, directory, setup, load);
-    print(`${name}, at 1,000 events a second, results available → decision readable: p50 ${medianMs} ms, p99 ${p99Ms} ms`);
+    print(
+      `${name}, at 1,000 events a second, results available → decision readable: p50 ${medianMs} ms, p99 ${p99Ms} ms`,
+    );
   }
 }
 
@@ -150,12 +177,15 @@ async function compareTwo(kafka: TestKafka, directory: string): Promise<void> {
   print(`two processes against one, median of ${ROUNDS} rounds: ${median(ratios).toFixed(2)}`);
 }
 
-function setupOf(connector: readonly string[]): Pick<ConnectorSetup, 'partitions' | 'reviewMs' | 'connector'> {
+function setupOf(
+  connector: readonly string[],
+): Pick<ConnectorSetup, 'partitions' | 'reviewMs' | 'connector'> {
   return { partitions: PARTITIONS, reviewMs: 0, connector };
 }
 
 /** Medians of the rounds' own ratios: what disturbs one round disturbs both sides of it. */
 function ratiosOf(connector: readonly Round[], bare: readonly Round[]): string {
-  const ratio = (of: (round: Round) => number) => median(connector.map((one, n) => of(one) / of(bare[n] as Round))).toFixed(2);
+  const ratio = (of: (round: Round) => number) =>
+    median(connector.map((one, n) => of(one) / of(bare[n] as Round))).toFixed(2);
   return `throughput ${ratio(({ perSecond }) => perSecond)} of the bare loop's, processor time ${ratio(({ cpuUs }) => cpuUs)} of it`;
 }

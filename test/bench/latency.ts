@@ -23,44 +23,49 @@ export async function measureLatency(
   load: Load,
 ): Promise<Latency> {
   const topic = await kafka.createTopic('latency', { partitions: load.partitions });
-  return await withConnector(kafka, directory, { ...setup, topic, records: 0 }, async (stack, replicas) => {
-    await Promise.all(replicas.map((replica) => replica.logged('owns the shard')));
-    const reader = new TopicReader(kafka.brokers, stack.topics.decisions);
-    /** When a decision of a batch was seen first and how many it has, by batch. */
-    const readable = new Map<string, { atMs: number; decisions: number }>();
-    const total = PER_SECOND * SECONDS;
-    const began = Date.now();
-    const done = AbortSignal.timeout((SECONDS + 60) * 1000);
-    let seen = 0;
-    const producing = (async () => {
-      for (let written = 0; written < total; await sleep(TICK_MS)) {
-        const due = Math.min(total, Math.floor(((Date.now() - began) * PER_SECOND) / 1000));
-        await write(kafka.brokers, topic, load, written, due);
-        written = due;
+  return await withConnector(
+    kafka,
+    directory,
+    { ...setup, topic, records: 0 },
+    async (stack, replicas) => {
+      await Promise.all(replicas.map((replica) => replica.logged('owns the shard')));
+      const reader = new TopicReader(kafka.brokers, stack.topics.decisions);
+      /** When a decision of a batch was seen first and how many it has, by batch. */
+      const readable = new Map<string, { atMs: number; decisions: number }>();
+      const total = PER_SECOND * SECONDS;
+      const began = Date.now();
+      const done = AbortSignal.timeout((SECONDS + 60) * 1000);
+      let seen = 0;
+      const producing = (async () => {
+        for (let written = 0; written < total; await sleep(TICK_MS)) {
+          const due = Math.min(total, Math.floor(((Date.now() - began) * PER_SECOND) / 1000));
+          await write(kafka.brokers, topic, load, written, due);
+          written = due;
+        }
+      })();
+      while (seen < total) {
+        done.throwIfAborted();
+        await reader.forEachToEnd(({ value }) => {
+          seen++;
+          const { batch } = JSON.parse(String(value)) as { batch: { id: string } };
+          const known = readable.get(batch.id);
+          if (known === undefined) readable.set(batch.id, { atMs: Date.now(), decisions: 1 });
+          else known.decisions++;
+        });
+        await sleep(2);
       }
-    })();
-    while (seen < total) {
-      done.throwIfAborted();
-      await reader.forEachToEnd(({ value }) => {
-        seen++;
-        const { batch } = JSON.parse(String(value)) as { batch: { id: string } };
-        const known = readable.get(batch.id);
-        if (known === undefined) readable.set(batch.id, { atMs: Date.now(), decisions: 1 });
-        else known.decisions++;
-      });
-      await sleep(2);
-    }
-    await producing;
-    await reader.close();
-    const { jobs } = (await (await fetch(`${stack.sandboxUrl}/bench/jobs`)).json()) as {
-      jobs: { id: string; doneMs: number }[];
-    };
-    const doneMs = new Map(jobs.map((job) => [job.id, job.doneMs]));
-    const latencies: number[] = [];
-    for (const [id, { atMs, decisions }] of readable)
-      for (let n = 0; n < decisions; n++) latencies.push(atMs - (doneMs.get(id) ?? Number.NaN));
-    latencies.sort((a, b) => a - b);
-    const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
-    return { medianMs: at(0.5), p99Ms: at(0.99), decisions: latencies.length };
-  });
+      await producing;
+      await reader.close();
+      const { jobs } = (await (await fetch(`${stack.sandboxUrl}/bench/jobs`)).json()) as {
+        jobs: { id: string; doneMs: number }[];
+      };
+      const doneMs = new Map(jobs.map((job) => [job.id, job.doneMs]));
+      const latencies: number[] = [];
+      for (const [id, { atMs, decisions }] of readable)
+        for (let n = 0; n < decisions; n++) latencies.push(atMs - (doneMs.get(id) ?? Number.NaN));
+      latencies.sort((a, b) => a - b);
+      const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
+      return { medianMs: at(0.5), p99Ms: at(0.99), decisions: latencies.length };
+    },
+  );
 }

@@ -18,10 +18,12 @@ export interface Load {
 
 const BATCH_RECORDS = 1_000;
 const BATCH_BYTES = 400_000;
-const SENTENCE = 'The quick brown fox, "quoted", jumps over the lazy dog; and then, quite naturally, it does so again. ';
+const SENTENCE =
+  'The quick brown fox, "quoted", jumps over the lazy dog; and then, quite naturally, it does so again. ';
 
 /** A text of so many bytes. */
-export const textOf = (bytes: number): string => SENTENCE.repeat(Math.ceil(bytes / SENTENCE.length)).slice(0, bytes);
+export const textOf = (bytes: number): string =>
+  SENTENCE.repeat(Math.ceil(bytes / SENTENCE.length)).slice(0, bytes);
 
 /** Events of a post, with a text of so many bytes. */
 export function posts(bytes: number, types: number): Load['record'] {
@@ -33,7 +35,13 @@ export function posts(bytes: number, types: number): Load['record'] {
 }
 
 /** Writes the records [from, to), round the partitions. */
-export async function write(brokers: readonly string[], topic: string, load: Load, from = 0, to = load.records): Promise<void> {
+export async function write(
+  brokers: readonly string[],
+  topic: string,
+  load: Load,
+  from = 0,
+  to = load.records,
+): Promise<void> {
   const producer = new RawProducer(brokers);
   try {
     const partitions = Array.from({ length: load.partitions }, (_, partition) => partition);
@@ -46,7 +54,8 @@ export async function write(brokers: readonly string[], topic: string, load: Loa
           const record = load.record(n);
           batch.push(record);
           bytes += sizeOfRecord(record);
-          if (batch.length < BATCH_RECORDS && bytes < BATCH_BYTES && n + load.partitions < to) continue;
+          if (batch.length < BATCH_RECORDS && bytes < BATCH_BYTES && n + load.partitions < to)
+            continue;
           await writePatiently(producer, topic, partition, encode(batch, load.codec));
           [batch, bytes] = [[], 0];
         }
@@ -58,7 +67,12 @@ export async function write(brokers: readonly string[], topic: string, load: Loa
 }
 
 /** A broker may not know yet that it leads a new partition. */
-async function writePatiently(producer: RawProducer, topic: string, partition: number, batch: Buffer): Promise<void> {
+async function writePatiently(
+  producer: RawProducer,
+  topic: string,
+  partition: number,
+  batch: Buffer,
+): Promise<void> {
   await eventually(`${topic}-${partition} takes a batch`, async () => {
     try {
       await producer.write(topic, partition, batch);

@@ -4,7 +4,8 @@ import { cpus } from 'node:os';
 
 /** User and system time in seconds; counted in ticks of 10 ms. */
 export function cpuSecondsOf(pid: number): number {
-  const [, user, system] = /\) (?:\S+ ){11}(\d+) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+  const [, user, system] =
+    /\) (?:\S+ ){11}(\d+) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
   return (Number(user) + Number(system)) / 100;
 }
 

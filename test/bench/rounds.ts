@@ -49,7 +49,12 @@ const GIVE_UP_MS = 600_000;
 const PERIOD_MS = 40;
 
 /** The bare client's loop over the topic. */
-export async function bareRound(kafka: TestKafka, topic: string, partitions: number, records: number): Promise<Round> {
+export async function bareRound(
+  kafka: TestKafka,
+  topic: string,
+  partitions: number,
+  records: number,
+): Promise<Round> {
   const output = await kafka.createTopic('bare', { partitions });
   const printed = Promise.withResolvers<string>();
   const script = new URL('./bare-loop.ts', import.meta.url).pathname;
@@ -73,7 +78,11 @@ export async function bareRound(kafka: TestKafka, topic: string, partitions: num
 }
 
 /** The connector over the topic, against the benchmark's own service. Checks that each record was decided once. */
-export async function connectorRound(kafka: TestKafka, directory: string, setup: ConnectorSetup): Promise<ConnectorRound> {
+export async function connectorRound(
+  kafka: TestKafka,
+  directory: string,
+  setup: ConnectorSetup,
+): Promise<ConnectorRound> {
   return await withConnector(kafka, directory, setup, async (stack, replicas) => {
     const started = await Promise.all(replicas.map((replica) => replica.logged('owns the shard')));
     const startedAt = Math.min(...started.map(({ time }) => Date.parse(String(time))));
@@ -88,7 +97,8 @@ export async function connectorRound(kafka: TestKafka, directory: string, setup:
     for (;;) {
       const { consumed, decided } = await progressOf(replicas);
       mostUnsettled = Math.max(mostUnsettled, consumed - decided);
-      if (decided >= setup.records * 0.2 && decided <= setup.records * 0.9) window.push({ atMs: Date.now(), decided });
+      if (decided >= setup.records * 0.2 && decided <= setup.records * 0.9)
+        window.push({ atMs: Date.now(), decided });
       if (decided >= setup.records) break;
       if (Date.now() - startedAt > GIVE_UP_MS)
         throw new Error(
@@ -102,7 +112,9 @@ export async function connectorRound(kafka: TestKafka, directory: string, setup:
     const { busy, all } = machineTimes();
     const [first, last] = [window[0], window.at(-1)];
     const steadyPerSecond =
-      first === undefined || last === undefined ? Number.NaN : ((last.decided - first.decided) * 1000) / (last.atMs - first.atMs);
+      first === undefined || last === undefined
+        ? Number.NaN
+        : ((last.decided - first.decided) * 1000) / (last.atMs - first.atMs);
     const machineBusy = (busy - machineBefore.busy) / (all - machineBefore.all);
     const cpuUs = ((cpu() - before) * 1e6) / setup.records;
     const peakMiB = Math.max(...pids.map(peakMiBOf));
@@ -174,7 +186,9 @@ export async function withConnector<T>(
   );
   try {
     const replicas = await Promise.all(
-      Array.from({ length: setup.replicas ?? 1 }, () => stack.startReplica({ MALLOC_ARENA_MAX: '1' })),
+      Array.from({ length: setup.replicas ?? 1 }, () =>
+        stack.startReplica({ MALLOC_ARENA_MAX: '1' }),
+      ),
     );
     return await run(stack, replicas, service.process);
   } finally {
@@ -198,16 +212,26 @@ async function startService(reviewMs: number): Promise<{ process: Kept; url: str
 }
 
 /** Records taken and decided so far, over all replicas. */
-export async function progressOf(replicas: readonly Replica[]): Promise<{ consumed: number; decided: number }> {
-  const texts = await Promise.all(replicas.map(async (replica) => (await fetch(`${await replica.url()}/metrics`)).text()));
+export async function progressOf(
+  replicas: readonly Replica[],
+): Promise<{ consumed: number; decided: number }> {
+  const texts = await Promise.all(
+    replicas.map(async (replica) => (await fetch(`${await replica.url()}/metrics`)).text()),
+  );
   const sum = (name: string) =>
     texts
-      .flatMap((text) => [...text.matchAll(new RegExp(`^content_review_${name}(?:\\{[^}]*\\})? (\\S+)`, 'gm'))])
+      .flatMap((text) => [
+        ...text.matchAll(new RegExp(`^content_review_${name}(?:\\{[^}]*\\})? (\\S+)`, 'gm')),
+      ])
       .reduce((total, [, value]) => total + Number(value), 0);
   return { consumed: sum('events_consumed_total'), decided: sum('decisions_total') };
 }
 
-async function assertDecidedOnce(kafka: TestKafka, topic: string, { records }: ConnectorSetup): Promise<void> {
+async function assertDecidedOnce(
+  kafka: TestKafka,
+  topic: string,
+  { records }: ConnectorSetup,
+): Promise<void> {
   const seen = new Set<number>();
   let readable = 0;
   const reader = new TopicReader(kafka.brokers, topic);

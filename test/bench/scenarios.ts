@@ -69,7 +69,9 @@ export async function measureScenarios(
 ): Promise<void> {
   const registry = await startRegistry();
   try {
-    print(`| load | ${[...builds.keys()].map((name) => `${name}: items/s | µs an item | MiB`).join(' | ')} |`);
+    print(
+      `| load | ${[...builds.keys()].map((name) => `${name}: items/s | µs an item | MiB`).join(' | ')} |`,
+    );
     print(`|---|${'---|---|---|'.repeat(builds.size)}`);
     for (const { name, load, reviewMs = 0, ...rest } of await scenarios(registry.url)) {
       if (!only(name)) continue;
@@ -86,7 +88,10 @@ export async function measureScenarios(
           ...rest,
         };
         cells.push(
-          await connectorRound(kafka, directory, setup).then(cellsOf, (error: Error) => `${error.message.split('\n')[0]} | |`),
+          await connectorRound(kafka, directory, setup).then(
+            cellsOf,
+            (error: Error) => `${error.message.split('\n')[0]} | |`,
+          ),
         );
       }
       print(`| ${name} | ${cells.join(' | ')} |`);
@@ -131,9 +136,16 @@ async function avroPosts(registryUrl: string): Promise<Load['record']> {
   const registry = new ConfluentRegistry(registrySettings([registryUrl], { timeoutMs: 60_000 }));
   const signal = AbortSignal.timeout(60_000);
   try {
-    const decision = readFileSync(new URL('../../contracts/avro/decision.avsc', import.meta.url), 'utf8');
+    const decision = readFileSync(
+      new URL('../../contracts/avro/decision.avsc', import.meta.url),
+      'utf8',
+    );
     await registry.register(DECISIONS, { type: 'AVRO', text: decision }, signal);
-    const id = await registry.register('bench-value', { type: 'AVRO', text: JSON.stringify(schema) }, signal);
+    const id = await registry.register(
+      'bench-value',
+      { type: 'AVRO', text: JSON.stringify(schema) },
+      signal,
+    );
     const type = avroType(schema);
     const text = textOf(320);
     const head = Buffer.alloc(5);

@@ -29,7 +29,12 @@ server.listen(0, '127.0.0.1', () => process.stdout.write(`listening on ${address
 
 const address = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-async function answer(request: IncomingMessage, response: ServerResponse, path: string, id: string): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+  id: string,
+): Promise<void> {
   if (request.method === 'PUT') {
     const job = jobs.get(id) as Job;
     job.body = await bodyOf(request);
@@ -66,7 +71,8 @@ async function answer(request: IncomingMessage, response: ServerResponse, path: 
   } else {
     const { type, doneMs } = jobs.get(id) as Job;
     const isDone = Date.now() >= doneMs;
-    if (path.startsWith('/v1/import/')) json(response, { import_id: id, import_status: isDone ? 'COMPLETE' : 'IN_PROGRESS' });
+    if (path.startsWith('/v1/import/'))
+      json(response, { import_id: id, import_status: isDone ? 'COMPLETE' : 'IN_PROGRESS' });
     else {
       json(response, {
         batch_id: id,

@@ -59,7 +59,8 @@ export async function measureStages(print: (text: string) => void): Promise<void
   };
   const eachRecord = async (take: (record: SourceRecord) => void) => {
     const fetched = { partition: 0, fetchOffset: 0, endOffset: ROWS, bytes: response, aborted: [] };
-    for await (const { records } of readPieces(fetched, LIMITS, ADMIT)) for (const record of records) take(record);
+    for await (const { records } of readPieces(fetched, LIMITS, ADMIT))
+      for (const record of records) take(record);
   };
   const upload = async () => {
     const sink = kind.rows(pool);
@@ -70,15 +71,24 @@ export async function measureStages(print: (text: string) => void): Promise<void
   const file = resultFile(Buffer.from(sent.body));
   sent.release();
   const slices: ResultSlice[] = [];
-  for await (const slice of read(piecesOf(file), { job: () => JOB, expectedRows: ROWS })) slices.push(slice);
-  const all = CoordinateSet.of(slices.flatMap((slice) => Array.from({ length: slice.length }, (_, row) => at(slice, row))));
+  for await (const slice of read(piecesOf(file), { job: () => JOB, expectedRows: ROWS }))
+    slices.push(slice);
+  const all = CoordinateSet.of(
+    slices.flatMap((slice) => Array.from({ length: slice.length }, (_, row) => at(slice, row))),
+  );
   const chunk = new TerminalRecords();
   const settle = () => {
     chunk.clear();
     const left = all.clone();
     for (const slice of slices) {
       for (let row = 0; row < slice.length; row++) {
-        chunk.addBytes(slice.partition(row), slice.offset(row), slice.bytes, slice.start(row), slice.end(row));
+        chunk.addBytes(
+          slice.partition(row),
+          slice.offset(row),
+          slice.bytes,
+          slice.start(row),
+          slice.end(row),
+        );
         left.delete(slice.partition(row), slice.offset(row));
       }
     }
@@ -94,7 +104,8 @@ export async function measureStages(print: (text: string) => void): Promise<void
     [
       'results: file → records of decisions',
       async () => {
-        for await (const slice of read(piecesOf(file), { job: () => JOB, expectedRows: ROWS })) slice.release();
+        for await (const slice of read(piecesOf(file), { job: () => JOB, expectedRows: ROWS }))
+          slice.release();
       },
     ],
     ['settle: rows → chunk, remainder of the job', settle],
@@ -115,7 +126,9 @@ export async function measureStages(print: (text: string) => void): Promise<void
     for (let round = 0; round < ROUNDS; round++) await run();
     const { user, system } = process.cpuUsage(cpu);
     const garbage = getHeapStatistics().total_allocated_bytes - allocated;
-    print(`| ${name} | ${((user + system) / ROUNDS / ROWS).toFixed(2)} | ${Math.round(garbage / ROUNDS / ROWS)} |`);
+    print(
+      `| ${name} | ${((user + system) / ROUNDS / ROWS).toFixed(2)} | ${Math.round(garbage / ROUNDS / ROWS)} |`,
+    );
   }
 }
 

@@ -27,37 +27,43 @@ export async function steadyRun(
   seconds: number,
 ): Promise<Steady> {
   const topic = await kafka.createTopic('steady', { partitions: load.partitions });
-  return await withConnector(kafka, directory, { ...setup, topic, records: 0 }, async (_stack, replicas) => {
-    await Promise.all(replicas.map((replica) => replica.logged('owns the shard')));
-    const pids = replicas.map(({ process: { pid } }) => pid);
-    const cpu = () => pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
-    const began = Date.now();
-    const unsettled: number[] = [];
-    let written = 0;
-    let cpuBefore = 0;
-    let decidedBefore = 0;
-    let looked = began;
-    for (let now = began; now - began < WARM_MS + seconds * 1000; now = Date.now()) {
-      const due = Math.floor(((now - began) * perSecond) / 1000);
-      await write(kafka.brokers, topic, load, written, due);
-      written = due;
-      if (now - looked >= 1000) {
-        looked += 1000;
-        const { decided } = await progressOf(replicas);
-        if (now - began < WARM_MS) [cpuBefore, decidedBefore] = [cpu(), decided];
-        else unsettled.push(written - decided);
+  return await withConnector(
+    kafka,
+    directory,
+    { ...setup, topic, records: 0 },
+    async (_stack, replicas) => {
+      await Promise.all(replicas.map((replica) => replica.logged('owns the shard')));
+      const pids = replicas.map(({ process: { pid } }) => pid);
+      const cpu = () => pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
+      const began = Date.now();
+      const unsettled: number[] = [];
+      let written = 0;
+      let cpuBefore = 0;
+      let decidedBefore = 0;
+      let looked = began;
+      for (let now = began; now - began < WARM_MS + seconds * 1000; now = Date.now()) {
+        const due = Math.floor(((now - began) * perSecond) / 1000);
+        await write(kafka.brokers, topic, load, written, due);
+        written = due;
+        if (now - looked >= 1000) {
+          looked += 1000;
+          const { decided } = await progressOf(replicas);
+          if (now - began < WARM_MS) [cpuBefore, decidedBefore] = [cpu(), decided];
+          else unsettled.push(written - decided);
+        }
+        await sleep(Math.max(0, TICK_MS - (Date.now() - now)));
       }
-      await sleep(Math.max(0, TICK_MS - (Date.now() - now)));
-    }
-    const { decided } = await progressOf(replicas);
-    const third = Math.floor(unsettled.length / 3);
-    const mean = (some: readonly number[]) => some.reduce((sum, one) => sum + one, 0) / some.length;
-    return {
-      perSecond,
-      seconds,
-      cpuUs: ((cpu() - cpuBefore) * 1e6) / (decided - decidedBefore),
-      unsettledFirst: mean(unsettled.slice(0, third)),
-      unsettledLast: mean(unsettled.slice(-third)),
-    };
-  });
+      const { decided } = await progressOf(replicas);
+      const third = Math.floor(unsettled.length / 3);
+      const mean = (some: readonly number[]) =>
+        some.reduce((sum, one) => sum + one, 0) / some.length;
+      return {
+        perSecond,
+        seconds,
+        cpuUs: ((cpu() - cpuBefore) * 1e6) / (decided - decidedBefore),
+        unsettledFirst: mean(unsettled.slice(0, third)),
+        unsettledLast: mean(unsettled.slice(-third)),
+      };
+    },
+  );
 }

@@ -107,7 +107,13 @@ test('order: decisions of a batch ascend in each source and output partition, un
     value: Buffer.from(JSON.stringify({ batch: { id: batch }, source: { partition: 0, offset } })),
     headers: [],
   });
-  const seen = [decision(0, 'a', 1), decision(1, 'a', 0), decision(0, 'b', 0), decision(0, 'a', 3), decision(1, 'b', 9)];
+  const seen = [
+    decision(0, 'a', 1),
+    decision(1, 'a', 0),
+    decision(0, 'b', 0),
+    decision(0, 'a', 3),
+    decision(1, 'b', 9),
+  ];
   assert.deepEqual(outOfOrder(seen, new Set()), []);
   assert.deepEqual(outOfOrder([...seen, decision(0, 'a', 2)], new Set()), ['a']);
   assert.deepEqual(outOfOrder([...seen, decision(0, 'a', 2)], new Set(['a'])), []);
@@ -119,7 +125,10 @@ test('losses: none without a fault outside, and with one only for reasons that a
   const fenced = lost('TransactionError: another owner has fenced this one');
   assert.equal(lossesIn(fenced, false).violations.length, 1);
   assert.deepEqual(lossesIn(fenced, true), { shards: 1, groups: 0, violations: [] });
-  assert.match(lossesIn(lost('RangeError: offset set: too wide'), true).violations.join(), /^lost the shard.*RangeError.*review/);
+  assert.match(
+    lossesIn(lost('RangeError: offset set: too wide'), true).violations.join(),
+    /^lost the shard.*RangeError.*review/,
+  );
   const internal = (message: string) =>
     message.startsWith('internal error') ? [{ msg: message, error: 'Error at decode' }] : [];
   assert.equal(lossesIn(internal, true).violations.length, 1);
@@ -133,7 +142,10 @@ test('prober: a replica that does not answer in time is named, unless it was fro
   const wokenAt = performance.now() + LIVEZ_BOUND_MS / 2;
   const subject = { url: () => address, mustAnswer: () => true, interruptions: () => 0 };
   prober.watch({ ...subject, name: 'hung' }, () => false);
-  prober.watch({ ...subject, name: 'woken', interruptions: () => (performance.now() < wokenAt ? 0 : 1) }, () => false);
+  prober.watch(
+    { ...subject, name: 'woken', interruptions: () => (performance.now() < wokenAt ? 0 : 1) },
+    () => false,
+  );
   await eventually('both were asked', () => silent.sockets.length === 2);
   await eventually('the bound has passed', () => performance.now() > wokenAt + LIVEZ_BOUND_MS);
   for (const socket of silent.sockets) socket.destroy();
@@ -155,8 +167,12 @@ test('hostile writes: each batch says what becomes of each of its records, by th
       const { records, unreadable } = await readAll(bytes, {
         limits: { maxRecordBytes: 128 * 1024 * 1024 },
       });
-      const places = new Map([...records.map((record) => [record.offset, traceOf(record)] as const)]);
-      const lost = [...some].flatMap(([trace, { fate }], offset) => ('deadLetter' in fate && !places.has(offset) ? [trace] : []));
+      const places = new Map([
+        ...records.map((record) => [record.offset, traceOf(record)] as const),
+      ]);
+      const lost = [...some].flatMap(([trace, { fate }], offset) =>
+        'deadLetter' in fate && !places.has(offset) ? [trace] : [],
+      );
       assert.equal(records.length + lost.length, some.size, name);
       assert.equal(unreadable.length > 0, lost.length > 0 || some.size === 0, name);
     }
@@ -167,10 +183,13 @@ test('silence: events of each kind hold content that is looked for, poison too',
   for (const kind of KINDS) {
     const source = eventsOf(kind, new SeededRandom(1));
     const events = Array.from({ length: 1_000 }, () => source.next(0));
-    const made = 'toMake' in source ? JSON.stringify((source as { toMake(): unknown }).toMake()) : '';
+    const made =
+      'toMake' in source ? JSON.stringify((source as { toMake(): unknown }).toMake()) : '';
     const poison = events.filter(({ fate }) => 'deadLetter' in fate);
     assert.ok(
-      [made, ...events.map(({ value }) => String(value))].some((text) => text.includes(CANARY.content)),
+      [made, ...events.map(({ value }) => String(value))].some((text) =>
+        text.includes(CANARY.content),
+      ),
       kind,
     );
     if (kind !== 'lookup')
@@ -180,7 +199,10 @@ test('silence: events of each kind hold content that is looked for, poison too',
       );
     // What comes back on the topics is not content.
     for (const { key, headers, metadata } of events) {
-      assert.equal(secretIn(`${key} ${JSON.stringify(headers)} ${JSON.stringify(metadata)}`), undefined);
+      assert.equal(
+        secretIn(`${key} ${JSON.stringify(headers)} ${JSON.stringify(metadata)}`),
+        undefined,
+      );
     }
   }
 });
@@ -196,7 +218,10 @@ test('silence: content, key and signatures are found in journals, outputs and he
     headers,
   });
   const nothing = { journal: [], outputs: [], deadLetters: [] };
-  const judged = (left: Partial<Omit<Parameters<typeof judgeSilence>[0], 'kind'>>, kind: (typeof KINDS)[number] = 'review') => {
+  const judged = (
+    left: Partial<Omit<Parameters<typeof judgeSilence>[0], 'kind'>>,
+    kind: (typeof KINDS)[number] = 'review',
+  ) => {
     const verdict = new Complaints();
     judgeSilence({ kind, ...nothing, ...left }, verdict);
     return verdict.list();
@@ -223,7 +248,9 @@ test('silence: content, key and signatures are found in journals, outputs and he
 function scripted() {
   let script: { readonly fault: FaultInput; fired: number }[] = [];
   const hit = (action: string) => {
-    const entry = script.find(({ fault, fired }) => fault.action === action && fired < Number(fault.times));
+    const entry = script.find(
+      ({ fault, fired }) => fault.action === action && fired < Number(fault.times),
+    );
     if (entry !== undefined) entry.fired++;
     return entry !== undefined;
   };
@@ -262,14 +289,26 @@ test('fault script: each fault hits as often as it says, whatever comes and goes
   assert.deepEqual([hit('hang'), hit('hang'), hit('hang')], [true, true, false]);
 });
 
-const text = (value: string): Buffer => Buffer.concat([Buffer.from([0, value.length]), Buffer.from(value)]);
+const text = (value: string): Buffer =>
+  Buffer.concat([Buffer.from([0, value.length]), Buffer.from(value)]);
 
-function endTxn(correlationId: number, clientId: string, transactionalId: string, commits: boolean): Buffer {
+function endTxn(
+  correlationId: number,
+  clientId: string,
+  transactionalId: string,
+  commits: boolean,
+): Buffer {
   const head = Buffer.alloc(8);
   head.writeInt16BE(API.EndTxn, 0);
   head.writeInt16BE(1, 2);
   head.writeInt32BE(correlationId, 4);
-  const body = Buffer.concat([head, text(clientId), text(transactionalId), Buffer.alloc(10), Buffer.from([commits ? 1 : 0])]);
+  const body = Buffer.concat([
+    head,
+    text(clientId),
+    text(transactionalId),
+    Buffer.alloc(10),
+    Buffer.from([commits ? 1 : 0]),
+  ]);
   const size = Buffer.alloc(4);
   size.writeInt32BE(body.length);
   return Buffer.concat([size, body]);
@@ -280,7 +319,10 @@ test('frames: cut wherever the bytes end, and read', () => {
   const all = Buffer.concat(frames);
   for (let at = 0; at <= all.length; at++) {
     const cutter = new FrameCutter();
-    assert.deepEqual([...cutter.push(all.subarray(0, at)), ...cutter.push(all.subarray(at))], frames);
+    assert.deepEqual(
+      [...cutter.push(all.subarray(0, at)), ...cutter.push(all.subarray(at))],
+      frames,
+    );
   }
   const [commit, abort] = frames.map(requestHead);
   assert.deepEqual(commit, {
@@ -386,7 +428,10 @@ test('proxy: holds one request back, and delivers it after its sender died', asy
   client.resetAndDestroy();
   await dead;
   const answer = request.release();
-  await eventually('it arrived', () => heard() === Buffer.concat([abort, commit]).toString('latin1'));
+  await eventually(
+    'it arrived',
+    () => heard() === Buffer.concat([abort, commit]).toString('latin1'),
+  );
   await proxy.close();
   assert.equal(await answer, undefined);
 });

@@ -6,8 +6,23 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, describe, test } from 'node:test';
-import { type Death, faultsOf, type Rehearsal, rehearsalOf, rehearse, type Stage } from '../support/crash/rehearsal.ts';
-import { nameOf, SITUATIONS, type Situation, type Submitted, submittedBy, VISITS, type Visit } from '../support/crash/visits.ts';
+import {
+  type Death,
+  faultsOf,
+  type Rehearsal,
+  rehearsalOf,
+  rehearse,
+  type Stage,
+} from '../support/crash/rehearsal.ts';
+import {
+  nameOf,
+  SITUATIONS,
+  type Situation,
+  type Submitted,
+  submittedBy,
+  VISITS,
+  type Visit,
+} from '../support/crash/visits.ts';
 import { testKafka } from '../support/kafka/kafka.ts';
 import { startSandboxProcess } from '../support/stack.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -26,7 +41,8 @@ const stage: Stage = { kafka, sandbox, compileCache: temporaryDirectory() };
 describe('killed at', { concurrency: 2 }, () => {
   for (const rehearsal of rehearsals) {
     const name = nameOf(rehearsal.visit);
-    if (wanted.test(name)) test(name, (t) => check(rehearsal, temporaryDirectory(), (text) => t.diagnostic(text)));
+    if (wanted.test(name))
+      test(name, (t) => check(rehearsal, temporaryDirectory(), (text) => t.diagnostic(text)));
   }
 });
 
@@ -35,17 +51,17 @@ test('docs/crash-points.md says of every point that is visited what the service 
   const said = new Map<string, string>();
   for (const [, points = '', again = ''] of page.matchAll(/^\| (`.+?) \| (.+?) \|/gm))
     for (const [, point = ''] of points.matchAll(/`(.+?)`/g)) said.set(point, again);
-  const visited = new Map(reviews.map(({ visit }) => [visit.deaths.at(-1)?.[0] as string, inWords(visit.again)]));
+  const visited = new Map(
+    reviews.map(({ visit }) => [visit.deaths.at(-1)?.[0] as string, inWords(visit.again)]),
+  );
   assert.deepEqual(new Map([...said].sort()), new Map([...visited].sort()));
 });
 
 test('docs/crash-points.md says what the visits of imports and lookups leave behind', () => {
   const page = readFileSync(new URL('../../docs/crash-points.md', import.meta.url), 'utf8');
-  const said = [...page.matchAll(/^\| (import|lookup) \| (.+?) \| (.+?) \|/gm)].map(([, kind, points, again]) => [
-    kind,
-    points,
-    again,
-  ]);
+  const said = [...page.matchAll(/^\| (import|lookup) \| (.+?) \| (.+?) \|/gm)].map(
+    ([, kind, points, again]) => [kind, points, again],
+  );
   const visited = rehearsals
     .filter(({ visit }) => visit.kind !== 'review')
     .map(({ visit: { kind, deaths, again } }) => [
@@ -70,7 +86,11 @@ async function checkOther(rehearsal: Rehearsal, say: (text: string) => void): Pr
   }
 }
 
-async function check(rehearsal: Rehearsal, directory: string, say: (text: string) => void): Promise<void> {
+async function check(
+  rehearsal: Rehearsal,
+  directory: string,
+  say: (text: string) => void,
+): Promise<void> {
   if (rehearsal.visit.kind !== 'review') return checkOther(rehearsal, say);
   const found = await rehearse(stage, directory, rehearsal);
   for (const death of found.deaths) checkDeath(death, SITUATIONS[rehearsal.visit.situation]);
@@ -89,15 +109,23 @@ async function check(rehearsal: Rehearsal, directory: string, say: (text: string
 function checkDeath({ point, words, uncommitted }: Death, situation: Situation): void {
   const [, stage] = point.split(':');
   // Asked for again while the coordinator is busy with the transaction before.
-  if (point.startsWith('claim:')) assert.equal(words.fences > 0, stage !== 'before', `${point}: ${words.fences} producers`);
+  if (point.startsWith('claim:'))
+    assert.equal(words.fences > 0, stage !== 'before', `${point}: ${words.fences} producers`);
   // A replica at work has transactions of its own.
   if (situation.replica !== undefined) return;
   if (stage === 'sent') assert.ok(uncommitted > 0, `${point} left no open transaction`);
   if (stage === 'begun') assert.equal(uncommitted, 0, `${point} left an open transaction`);
 }
 
-function inWords({ batches, puts, uploads, rows }: Submitted, kind: Visit['kind'] = 'review'): string {
-  assert.deepEqual({ uploads, rows }, { uploads: 0, rows: 0 }, 'nothing may be reviewed or imported a second time');
+function inWords(
+  { batches, puts, uploads, rows }: Submitted,
+  kind: Visit['kind'] = 'review',
+): string {
+  assert.deepEqual(
+    { uploads, rows },
+    { uploads: 0, rows: 0 },
+    'nothing may be reviewed or imported a second time',
+  );
   if (batches === 0) return 'nothing';
   const empty = `${batches} empty ${kind === 'review' ? 'batch' : 'imports'}`;
   return puts === 0 ? empty : `${empty}, ${puts} PUT that was cut`;

@@ -82,10 +82,16 @@ test('every record has exactly one terminal record, whatever its kind, and whate
   });
 
   await Promise.all([nemesis.start(), nemesis.start()]);
-  await Promise.all(lines.map(({ writer, perWrite }) => writer.write(perWrite * WRITES_PER_ATTACK)));
+  await Promise.all(
+    lines.map(({ writer, perWrite }) => writer.write(perWrite * WRITES_PER_ATTACK)),
+  );
   for (const attack of attacks) {
     const over = new AbortController();
-    const writing = Promise.all(lines.map(({ writer, perWrite }) => writer.writeUntil(over.signal, WRITES_PER_ATTACK, perWrite)));
+    const writing = Promise.all(
+      lines.map(({ writer, perWrite }) =>
+        writer.writeUntil(over.signal, WRITES_PER_ATTACK, perWrite),
+      ),
+    );
     try {
       await nemesis.attack(attack);
     } finally {
@@ -95,7 +101,8 @@ test('every record has exactly one terminal record, whatever its kind, and whate
   }
 
   const witnesses = lines.map(
-    ({ kind, writer }, index) => new Witness(kafka, stack.pipelines[index] as StackPipeline, kind, writer.produced),
+    ({ kind, writer }, index) =>
+      new Witness(kafka, stack.pipelines[index] as StackPipeline, kind, writer.produced),
   );
   const settled = async () => {
     for (const witness of witnesses) if (!(await witness.isSettled())) return false;
@@ -106,12 +113,15 @@ test('every record has exactly one terminal record, whatever its kind, and whate
     everyMs: 250,
   }).catch((error: Error) => error.message);
   const batches = await sandboxBatches(stack);
-  for (const replica of nemesis.running) assert.equal(await replica.secretServed(), undefined, replica.name);
+  for (const replica of nemesis.running)
+    assert.equal(await replica.secretServed(), undefined, replica.name);
   // An orderly end, so that nothing more can come after the last look.
   for (const { process } of nemesis.running) process.kill('SIGTERM');
   const exits = await Promise.all(nemesis.running.map(({ process }) => process.exited));
 
-  const complaints = (await Promise.all(witnesses.map((witness) => witness.complaints(stack.sandboxUrl)))).flat();
+  const complaints = (
+    await Promise.all(witnesses.map((witness) => witness.complaints(stack.sandboxUrl)))
+  ).flat();
   const { hits } = nemesis;
   for (const { kind, writer } of lines)
     t.diagnostic(`${kind}: ${writer.produced.length} records, ${writer.aborted} more aborted`);
@@ -120,7 +130,9 @@ test('every record has exactly one terminal record, whatever its kind, and whate
   assert.deepEqual(
     complaints,
     [],
-    nemesis.running.map(({ name, lines: log }) => `${name}: ${log.slice(-15).join('\n')}`).join('\n'),
+    nemesis.running
+      .map(({ name, lines: log }) => `${name}: ${log.slice(-15).join('\n')}`)
+      .join('\n'),
   );
   assert.equal(drained, true);
   assert.deepEqual(
@@ -139,9 +151,14 @@ test('every record has exactly one terminal record, whatever its kind, and whate
  * Submission to the service is at-least-once: how many rows were reviewed in vain. Failed rows and those that the faulty result
  * files spoilt had to be submitted again; the rest are reviews that a crash or a zombie doubled.
  */
-function secondSubmissions(batches: readonly BatchSummary[], decisions: readonly ReadRecord[]): string {
+function secondSubmissions(
+  batches: readonly BatchSummary[],
+  decisions: readonly ReadRecord[],
+): string {
   const byBatch = Map.groupBy(
-    decisions.map(({ value }) => JSON.parse(String(value)) as { status: string; batch: { id: string } }),
+    decisions.map(
+      ({ value }) => JSON.parse(String(value)) as { status: string; batch: { id: string } },
+    ),
     ({ batch }) => batch.id,
   );
   const reviewed = batches.filter(({ batch_status }) => batch_status === 'SUCCESS');
@@ -156,7 +173,9 @@ function secondSubmissions(batches: readonly BatchSummary[], decisions: readonly
     spoilt += lost;
     doubled += Math.max(0, rows - decided.length - again - lost);
   }
-  const orphans = batches.filter(({ batch_status }) => batch_status === 'WAITING_FOR_UPLOAD').length;
+  const orphans = batches.filter(
+    ({ batch_status }) => batch_status === 'WAITING_FOR_UPLOAD',
+  ).length;
   return (
     `${batches.length} batches, ${orphans} of them never uploaded; reviewed again: ${failed} failed rows, ` +
     `${spoilt} rows that result files spoilt, ${doubled} rows because of crashes`

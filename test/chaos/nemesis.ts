@@ -82,7 +82,9 @@ export class Nemesis {
     void replica.process.exited.then(({ code, signal }) => {
       if (this.#killed.has(replica)) return;
       const last = replica.lines.slice(-20).join('\n');
-      this.#unasked.reject(new Error(`${replica.name} ended by itself (${signal ?? `code ${code}`}):\n${last}`));
+      this.#unasked.reject(
+        new Error(`${replica.name} ended by itself (${signal ?? `code ${code}`}):\n${last}`),
+      );
     });
     return replica;
   }
@@ -91,7 +93,10 @@ export class Nemesis {
   async attack(attack: Attack): Promise<void> {
     const attacking = this.#attack(attack);
     const deadline = Promise.withResolvers<never>();
-    const timer = setTimeout(() => deadline.reject(this.#stalled(`"${attack}" took longer than ${ATTACK_MS} ms`)), ATTACK_MS);
+    const timer = setTimeout(
+      () => deadline.reject(this.#stalled(`"${attack}" took longer than ${ATTACK_MS} ms`)),
+      ATTACK_MS,
+    );
     try {
       await Promise.race([attacking, this.#unasked.promise, deadline.promise]);
     } catch (error) {
@@ -140,7 +145,11 @@ export class Nemesis {
   }
 
   /** @param sign what the heir logs of the shards that it takes over */
-  async #zombie(sign: 'owns the shard' | 'joined the group', wakeMs: number, toHeir?: 'kill' | 'freeze'): Promise<void> {
+  async #zombie(
+    sign: 'owns the shard' | 'joined the group',
+    wakeMs: number,
+    toHeir?: 'kill' | 'freeze',
+  ): Promise<void> {
     const victim = await this.#busy();
     const from = new Map(this.#running.map((replica) => [replica, replica.lines.length]));
     victim.process.kill('SIGSTOP');
@@ -189,7 +198,12 @@ export class Nemesis {
   }
 
   #stalled(what: string): Error {
-    return new Error([what, ...this.#running.map(({ name, lines }) => `${name}:\n${lines.slice(-15).join('\n')}`)].join('\n'));
+    return new Error(
+      [
+        what,
+        ...this.#running.map(({ name, lines }) => `${name}:\n${lines.slice(-15).join('\n')}`),
+      ].join('\n'),
+    );
   }
 
   async #sleep(belowMs: number): Promise<void> {

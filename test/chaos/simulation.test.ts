@@ -26,15 +26,38 @@ const ACTIONS = [
   'retention',
   'reset',
 ];
-const COMMITS = 'reply-lost lost fenced committed-fenced aborted unsent late rejected too-large silent';
-const FAILURES = ['rejected', 'unauthorized', 'not_found', 'too_large', 'expired', 'unavailable', 'protocol', 'hangs'];
+const COMMITS =
+  'reply-lost lost fenced committed-fenced aborted unsent late rejected too-large silent';
+const FAILURES = [
+  'rejected',
+  'unauthorized',
+  'not_found',
+  'too_large',
+  'expired',
+  'unavailable',
+  'protocol',
+  'hangs',
+];
 const FAULTS = [
   ...ACTIONS,
   ...COMMITS.split(' ').map((fate) => `commit ${fate}`),
-  ...['killed in commit', 'frozen in commit', 'stale batch', 'stale offset', 'compaction in replay'],
+  ...[
+    'killed in commit',
+    'frozen in commit',
+    'stale batch',
+    'stale offset',
+    'compaction in replay',
+  ],
   ...['unreadable_batch', 'too_large', 'too_many_headers'].map((reason) => `records: ${reason}`),
   ...['odd timestamps', 'odd headers', 'gap of 2^28 offsets'],
-  ...['read failed', 'admin failed', 'late upload', 'spoiled results', 'service results cut', 'decision status'],
+  ...[
+    'read failed',
+    'admin failed',
+    'late upload',
+    'spoiled results',
+    'service results cut',
+    'decision status',
+  ],
   ...['failed', 'cancelled', 'stuck', 'unknown', 'forgotten'].map((how) => `review ${how}`),
   ...['create', 'upload', 'status', 'results', 'decision'].flatMap((call) =>
     FAILURES.map((failure) => `service ${call} ${failure}`),
@@ -43,7 +66,9 @@ const FAULTS = [
   ...['create', 'upload', 'status', 'decision'].map((call) => `service ${call} unavailable, done`),
 ];
 const OUTCOMES = [
-  ...['committed', 'fenced', 'unknown', 'aborted', 'rejected', 'too_large'].map((outcome) => `transactions_total ${outcome}`),
+  ...['committed', 'fenced', 'unknown', 'aborted', 'rejected', 'too_large'].map(
+    (outcome) => `transactions_total ${outcome}`,
+  ),
   ...['owned', 'failed'].map((outcome) => `claims_total ${outcome}`),
   ...[
     'batch_failed',
@@ -54,8 +79,12 @@ const OUTCOMES = [
     'upload_rejected',
     'upload_too_large',
   ].map((reason) => `jobs_failed_total ${reason}`),
-  ...['rows_missing', 'rows_failed', 'review_timeout'].map((reason) => `jobs_failed_total ${reason}`),
-  ...['missing', 'duplicate', 'unknown', 'malformed'].map((kind) => `result_anomalies_total ${kind}`),
+  ...['rows_missing', 'rows_failed', 'review_timeout'].map(
+    (reason) => `jobs_failed_total ${reason}`,
+  ),
+  ...['missing', 'duplicate', 'unknown', 'malformed'].map(
+    (kind) => `result_anomalies_total ${kind}`,
+  ),
   ...[
     'not_json',
     'empty_content',
@@ -67,7 +96,12 @@ const OUTCOMES = [
   ].map((reason) => `dead_lettered_total ${reason}`),
   ...['SUCCESS', 'ERROR'].map((status) => `decisions_total ${status}`),
   ...['ended: refused', 'ended: not live', 'ended: could not start'],
-  ...['items_recovered_total', 'items_resubmitted_total', 'unread_records_lost_total', 'reset_skipped_records_total'],
+  ...[
+    'items_recovered_total',
+    'items_resubmitted_total',
+    'unread_records_lost_total',
+    'reset_skipped_records_total',
+  ],
   'resets taken up',
   ...SIMULATED_KINDS.map((kind) => `histories of kind ${kind}`),
   ...['SUCCESS', 'batch_failed', 'upload_rejected', 'upload_too_large', 'review_timeout'].map(

@@ -26,8 +26,12 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
     it('creates a topic with its settings, and does not mind that it exists already', async () => {
       const topic = `${world.topics.output}-made`;
       const settings = new Map([['cleanup.policy', 'compact']]);
-      await world.settle(world.admin.createTopic(topic, { partitions: 4, replicationFactor: 1, settings }));
-      await world.settle(world.admin.createTopic(topic, { partitions: 9, replicationFactor: 1, settings }));
+      await world.settle(
+        world.admin.createTopic(topic, { partitions: 4, replicationFactor: 1, settings }),
+      );
+      await world.settle(
+        world.admin.createTopic(topic, { partitions: 9, replicationFactor: 1, settings }),
+      );
       const made = await world.settle(world.admin.describeTopic(topic));
       assert.equal(made?.partitions, 4);
       assert.equal(made?.settings.get('cleanup.policy'), 'compact');
@@ -48,10 +52,13 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
           [1, { start: 2, end: 5 }],
         ],
       );
-      assert.deepEqual([...(await world.settle(world.admin.ends(world.topics.source, [1, 0])))].sort(), [
-        [0, 0],
-        [1, 5],
-      ]);
+      assert.deepEqual(
+        [...(await world.settle(world.admin.ends(world.topics.source, [1, 0])))].sort(),
+        [
+          [0, 0],
+          [1, 5],
+        ],
+      );
     });
 
     it('ends a range where an open transaction begins, so that nobody waits for what may never be readable, and tells the end behind it', async () => {
@@ -60,8 +67,11 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
           .producers()
           .open(0)
           .commit({ journal: [{ key, value: '1' }] });
-      const ranges = async () => [...(await world.settle(world.admin.ranges(world.topics.journal, [0]))).values()];
-      const end = async () => (await world.settle(world.admin.ends(world.topics.journal, [0]))).get(0);
+      const ranges = async () => [
+        ...(await world.settle(world.admin.ranges(world.topics.journal, [0]))).values(),
+      ];
+      const end = async () =>
+        (await world.settle(world.admin.ends(world.topics.journal, [0]))).get(0);
       const huge = { key: 'k', value: Buffer.alloc(2_000_000) };
       const failed = world
         .producers()
@@ -90,14 +100,19 @@ export function clusterAdminSuite(implementation: string, createWorld: WorldFact
     it('rejects for a topic that does not exist, naming it', async () => {
       await assert.rejects(world.settle(world.admin.ranges('no-such-topic', [0])), /no-such-topic/);
       await assert.rejects(world.settle(world.admin.ends('no-such-topic', [0])), /no-such-topic/);
-      assert.deepEqual([...(await world.settle(world.admin.ends(world.topics.source, [2])))], [[2, 0]]);
+      assert.deepEqual(
+        [...(await world.settle(world.admin.ends(world.topics.source, [2])))],
+        [[2, 0]],
+      );
     });
 
     it('tells ranges while other topics are asked about for the first time', async () => {
       const { admin, topics } = world;
       const made = Array.from({ length: 12 }, (_, n) => `${topics.output}-made-${n}`);
       for (const topic of made)
-        await world.settle(admin.createTopic(topic, { partitions: 1, replicationFactor: 1, settings: new Map() }));
+        await world.settle(
+          admin.createTopic(topic, { partitions: 1, replicationFactor: 1, settings: new Map() }),
+        );
       const ranges = async () => {
         for (let n = 0; n < 60; n++) await admin.ranges(topics.source, [0]);
       };

@@ -3,7 +3,13 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';
 import type { ShardGroup } from '../../src/core/ports/kafka.ts';
-import { type KafkaWorld, numbered, RecordingListener, readSourceFrom, type WorldFactory } from './kafka-world.ts';
+import {
+  type KafkaWorld,
+  numbered,
+  RecordingListener,
+  readSourceFrom,
+  type WorldFactory,
+} from './kafka-world.ts';
 
 export function shardGroupSuite(implementation: string, createWorld: WorldFactory): void {
   describe(`ShardGroup: ${implementation}`, () => {
@@ -13,7 +19,9 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
     });
     afterEach(() => world.close());
 
-    async function join(prepare: (group: ShardGroup, listener: RecordingListener) => void = () => undefined) {
+    async function join(
+      prepare: (group: ShardGroup, listener: RecordingListener) => void = () => undefined,
+    ) {
       const group = world.group();
       const listener = new RecordingListener();
       prepare(group, listener);
@@ -41,7 +49,10 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       group.seek('source', 2, 0);
       group.resume('source', 2);
       await world.settle(world.produce(world.topics.source, 2, numbered(0, 1)));
-      await world.until('the partition sought and resumed is read', () => listener.records('source', 2).length === 1);
+      await world.until(
+        'the partition sought and resumed is read',
+        () => listener.records('source', 2).length === 1,
+      );
       assert.deepEqual(new Set(listener.batches.map(({ partition }) => partition)), new Set([2]));
     });
 
@@ -72,7 +83,10 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       group.pause('source', 0);
       await world.settle(world.produce(world.topics.source, 0, numbered(2, 2)));
       await world.settle(world.produce(world.topics.source, 1, numbered(0, 1)));
-      await world.until('another partition is read', () => listener.records('source', 1).length === 1);
+      await world.until(
+        'another partition is read',
+        () => listener.records('source', 1).length === 1,
+      );
       assert.equal(listener.records('source', 0).length, 2);
       group.resume('source', 0);
       await world.until('the others are read', () => listener.records('source', 0).length === 4);
@@ -95,7 +109,9 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
         topic: world.topics.output,
         records: EncodedRecords.of([{ key: 'k', value: Buffer.alloc(2_000_000) }]),
       };
-      await assert.rejects(world.settle(dead.commit({ journal: [{ key: 'a', value: 'lost' }], outputs: [tooLarge] })));
+      await assert.rejects(
+        world.settle(dead.commit({ journal: [{ key: 'a', value: 'lost' }], outputs: [tooLarge] })),
+      );
       await world.settle(
         world
           .producers()
@@ -118,7 +134,9 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       );
       // A commit is acknowledged a moment before its marker, the control record, is in the log.
       await world.settle(world.readAll(world.topics.journal));
-      const { end } = (await world.settle(world.admin.ranges(world.topics.journal, [0]))).get(0) ?? { end: -1 };
+      const { end } = (await world.settle(world.admin.ranges(world.topics.journal, [0]))).get(
+        0,
+      ) ?? { end: -1 };
       const { group, listener } = await join();
       group.seek('journal', 0, 0);
       group.resume('journal', 0);
@@ -128,7 +146,10 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
     it('shares the shards with a member that joins, and takes them back when it leaves', async () => {
       const first = await join();
       const second = await join();
-      await world.until('each has one shard', () => first.listener.shards.length === 1 && second.listener.shards.length === 1);
+      await world.until(
+        'each has one shard',
+        () => first.listener.shards.length === 1 && second.listener.shards.length === 1,
+      );
       assert.deepEqual([...first.listener.shards, ...second.listener.shards].sort(), [0, 1]);
       await world.settle(second.group.stop());
       await world.until('the first has both again', () => first.listener.shards.length === 2);
@@ -144,7 +165,10 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       const joinedBefore = first.listener.assignments.length;
       first.listener.onJoined = () => undefined;
       const second = await join();
-      await world.until('the group has changed', () => first.listener.assignments.length > joinedBefore);
+      await world.until(
+        'the group has changed',
+        () => first.listener.assignments.length > joinedBefore,
+      );
       const [own] = first.listener.shards;
       assert.ok(own !== undefined);
       await world.settle(world.produce(world.topics.source, own, numbered(0, 2)));
@@ -160,7 +184,10 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       const { listener } = await join((one, own) => readSourceFrom(one, own, 0));
       await world.settle(world.addPartitions(world.topics.source, 7));
       await world.settle(world.produce(world.topics.source, 6, numbered(0, 2)));
-      await world.until('the new partition is read from its first record', () => listener.records('source', 6).length === 2);
+      await world.until(
+        'the new partition is read from its first record',
+        () => listener.records('source', 6).length === 2,
+      );
       assert.deepEqual(
         [...(listener.assignments.at(-1)?.shards ?? [])],
         [
@@ -175,7 +202,9 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       const { group, listener } = await join((one, own) => readSourceFrom(one, own, 0));
       await world.until('all are read', () => listener.records('source', 0).length === 3);
       await world.settle(group.stop());
-      const committed = await world.settle(world.admin.committed(world.topics.group, world.topics.source, [0, 1]));
+      const committed = await world.settle(
+        world.admin.committed(world.topics.group, world.topics.source, [0, 1]),
+      );
       assert.deepEqual(
         [...committed.values()].map(({ offset }) => offset),
         [null, null],
@@ -198,7 +227,10 @@ export function shardGroupSuite(implementation: string, createWorld: WorldFactor
       const before = listener.batches.length;
       await world.settle(world.produce(world.topics.source, 0, numbered(0, 1)));
       const other = await join((one, own) => readSourceFrom(one, own, 0));
-      await world.until('another member reads it', () => other.listener.records('source', 0).length === 1);
+      await world.until(
+        'another member reads it',
+        () => other.listener.records('source', 0).length === 1,
+      );
       assert.equal(listener.batches.length, before);
     });
 

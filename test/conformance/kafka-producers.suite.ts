@@ -15,7 +15,9 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
 
     it('commits journal, outputs and offsets together, and tells the offset of the first journal record', async () => {
       const producer = world.producers().open(1);
-      const first = await world.settle(producer.commit({ journal: [{ key: 'owner', value: 'me' }] }));
+      const first = await world.settle(
+        producer.commit({ journal: [{ key: 'owner', value: 'me' }] }),
+      );
       assert.equal(first.journalOffset, 0);
       const second = await world.settle(
         producer.commit({
@@ -35,7 +37,11 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       assert.ok(second.journalOffset > first.journalOffset);
       const journal = await world.settle(world.readAll(world.topics.journal));
       assert.deepEqual(
-        journal.map((record) => [record.partition, record.key?.toString(), record.value?.toString() ?? null]),
+        journal.map((record) => [
+          record.partition,
+          record.key?.toString(),
+          record.value?.toString() ?? null,
+        ]),
         [
           [1, 'owner', 'me'],
           [1, 'job/1', 'a'],
@@ -67,10 +73,17 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
         journal: [{ key: 'b', value: 'lost' }],
         offsets: [{ partition: 0, offset: 99, metadata: 'stale' }],
       });
-      await assert.rejects(world.settle(late), (error) => error instanceof TransactionError && error.failure === 'fenced');
-      const values = (await world.settle(world.readAll(world.topics.journal))).map(({ value }) => value?.toString());
+      await assert.rejects(
+        world.settle(late),
+        (error) => error instanceof TransactionError && error.failure === 'fenced',
+      );
+      const values = (await world.settle(world.readAll(world.topics.journal))).map(({ value }) =>
+        value?.toString(),
+      );
       assert.deepEqual(values, ['earlier', 'still mine', 'later']);
-      const committed = await world.settle(world.admin.committed(world.topics.group, world.topics.source, [0]));
+      const committed = await world.settle(
+        world.admin.committed(world.topics.group, world.topics.source, [0]),
+      );
       assert.equal(committed.get(0)?.offset, null);
     });
 
@@ -91,8 +104,14 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
           .open(0)
           .commit({ journal: [{ key: 'a', value: '2' }] }),
       );
-      await assert.rejects(world.settle(earlier.commit({ journal: [{ key: 'a', value: '3' }] })), TransactionError);
-      await assert.rejects(world.settle(earlier.commit({ journal: [{ key: 'a', value: '4' }] })), TransactionError);
+      await assert.rejects(
+        world.settle(earlier.commit({ journal: [{ key: 'a', value: '3' }] })),
+        TransactionError,
+      );
+      await assert.rejects(
+        world.settle(earlier.commit({ journal: [{ key: 'a', value: '4' }] })),
+        TransactionError,
+      );
       await world.settle(earlier.close());
       await world.settle(earlier.close());
     });
@@ -100,7 +119,9 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
     it('commits many records at once to a topic with a small max.message.bytes, and refuses only one that is too large alone', async () => {
       const topic = `${world.topics.output}-small`;
       const settings = new Map([['max.message.bytes', '100000']]);
-      await world.settle(world.admin.createTopic(topic, { partitions: 1, replicationFactor: 1, settings }));
+      await world.settle(
+        world.admin.createTopic(topic, { partitions: 1, replicationFactor: 1, settings }),
+      );
       const producer = world.producers().open(0);
       const records = Array.from({ length: 1_000 }, (_, n) => ({
         key: `k${n}`,
@@ -125,7 +146,10 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
         journal: [{ key: 'c', value: '1' }],
         outputs: [{ topic, records: EncodedRecords.of([alone]) }],
       });
-      await assert.rejects(world.settle(attempt), (error) => error instanceof TransactionError && error.failure === 'too_large');
+      await assert.rejects(
+        world.settle(attempt),
+        (error) => error instanceof TransactionError && error.failure === 'too_large',
+      );
       const keys = (await world.settle(world.readAll(topic))).map(({ key }) => String(key));
       assert.deepEqual(keys, [...records.map(({ key }) => key), 'nearly']);
     });
@@ -142,7 +166,10 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
           },
         ],
       });
-      await assert.rejects(world.settle(attempt), (error) => error instanceof TransactionError && error.failure === 'too_large');
+      await assert.rejects(
+        world.settle(attempt),
+        (error) => error instanceof TransactionError && error.failure === 'too_large',
+      );
       // The next owner's fence aborts what was left open.
       await world.settle(
         world

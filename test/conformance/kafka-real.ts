@@ -25,12 +25,9 @@ export async function realWorld(
   options: WorldOptions,
   topicSettings: Readonly<Record<string, string>> = {},
 ): Promise<RealWorld> {
-  const [group, source, journal, output] = ['group', 'source', 'journal', 'output'].map(uniqueName) as [
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [group, source, journal, output] = ['group', 'source', 'journal', 'output'].map(
+    uniqueName,
+  ) as [string, string, string, string];
   const topics = { group, source, journal, output };
   const names = { groupId: group, sourceTopic: source, journalTopic: journal };
   const logger = recordingLogger();
@@ -117,7 +114,8 @@ export async function realWorld(
       const admin = await kafka.admin();
       await admin.createPartitions({ topicPartitions: [{ topic, count }] });
       await eventually(`${topic} has ${count} partitions with a leader each`, async () => {
-        const known = (await admin.fetchTopicMetadata({ topics: [topic] })).topics[0]?.partitions ?? [];
+        const known =
+          (await admin.fetchTopicMetadata({ topics: [topic] })).topics[0]?.partitions ?? [];
         return known.length === count && known.every(({ leader }) => leader >= 0);
       });
     },
@@ -144,7 +142,8 @@ export async function realWorld(
     until: async (what, condition) => {
       const deadlineMs = Date.now() + PATIENCE_MS;
       while (!condition()) {
-        if (Date.now() > deadlineMs) throw new Error(`waited ${PATIENCE_MS} ms in vain until ${what}`);
+        if (Date.now() > deadlineMs)
+          throw new Error(`waited ${PATIENCE_MS} ms in vain until ${what}`);
         await sleep(10);
       }
     },

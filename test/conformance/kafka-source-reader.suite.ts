@@ -14,7 +14,11 @@ export function sourceReaderSuite(implementation: string, createWorld: WorldFact
     });
     afterEach(() => world.close());
 
-    async function read(partition: number, from: number, to: number): Promise<{ records: SourceRecord[]; passed: number[] }> {
+    async function read(
+      partition: number,
+      from: number,
+      to: number,
+    ): Promise<{ records: SourceRecord[]; passed: number[] }> {
       const records: SourceRecord[] = [];
       const passed: number[] = [];
       const onPiece = (piece: RecordPiece) => {
@@ -84,8 +88,13 @@ export function sourceReaderSuite(implementation: string, createWorld: WorldFact
       await world.settle(world.produce(world.topics.source, 1, numbered(10, 3)));
       const reader = world.sourceReader();
       const seen: string[] = [];
-      const onPiece = ({ records }: RecordPiece) => void seen.push(...records.map(({ value }) => String(value)));
-      await world.settle(Promise.all([0, 1].map((partition) => reader.read({ partition, from: 0, to: 2 }, onPiece, never))));
+      const onPiece = ({ records }: RecordPiece) =>
+        void seen.push(...records.map(({ value }) => String(value)));
+      await world.settle(
+        Promise.all(
+          [0, 1].map((partition) => reader.read({ partition, from: 0, to: 2 }, onPiece, never)),
+        ),
+      );
       assert.deepEqual(seen.sort(), ['v0', 'v1', 'v10', 'v11', 'v12', 'v2']);
     });
 
@@ -94,7 +103,11 @@ export function sourceReaderSuite(implementation: string, createWorld: WorldFact
       const abort = new AbortController();
       const reading = world
         .sourceReader()
-        .read({ partition: 0, from: 0, to: 2 }, () => abort.abort(new Error('enough')), abort.signal);
+        .read(
+          { partition: 0, from: 0, to: 2 },
+          () => abort.abort(new Error('enough')),
+          abort.signal,
+        );
       await assert.rejects(world.settle(reading), /enough/);
     });
 
@@ -103,13 +116,18 @@ export function sourceReaderSuite(implementation: string, createWorld: WorldFact
       const onPiece = () => {
         throw new Error('the receiver is full');
       };
-      await assert.rejects(world.settle(world.sourceReader().read({ partition: 0, from: 0, to: 2 }, onPiece, never)), /full/);
+      await assert.rejects(
+        world.settle(world.sourceReader().read({ partition: 0, from: 0, to: 2 }, onPiece, never)),
+        /full/,
+      );
     });
 
     it('commits nothing', async () => {
       await world.settle(world.produce(world.topics.source, 0, numbered(0, 3)));
       await read(0, 0, 2);
-      const committed = await world.settle(world.admin.committed(world.topics.group, world.topics.source, [0]));
+      const committed = await world.settle(
+        world.admin.committed(world.topics.group, world.topics.source, [0]),
+      );
       assert.equal(committed.get(0)?.offset, null);
     });
   });

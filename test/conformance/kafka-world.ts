@@ -70,7 +70,8 @@ export class RecordingListener implements GroupListener {
     const read: SourceRecord[] = [];
     this.#records.set(batch, read);
     void (async () => {
-      for await (const piece of batch.pieces(async () => () => undefined)) read.push(...piece.records);
+      for await (const piece of batch.pieces(async () => () => undefined))
+        read.push(...piece.records);
     })();
     this.onFetched(batch);
   }
@@ -95,7 +96,11 @@ export class RecordingListener implements GroupListener {
 }
 
 /** Makes a listener begin every assigned source partition at `offset` as soon as it is joined. */
-export function readSourceFrom(group: ShardGroup, listener: RecordingListener, offset: number): void {
+export function readSourceFrom(
+  group: ShardGroup,
+  listener: RecordingListener,
+  offset: number,
+): void {
   listener.onJoined = ({ shards }) => {
     for (const partition of [...shards.values()].flat()) {
       group.seek('source', partition, offset);

@@ -12,7 +12,11 @@ import type { KafkaWorld, WorldFactory, WorldOptions } from './kafka-world.ts';
 const PATIENCE_MS = 120_000;
 const TOPICS = { group: 'group', source: 'source', journal: 'journal', output: 'output' };
 
-function createWorld(clock: VirtualClock, options: WorldOptions, maxBatchRecords: number): KafkaWorld {
+function createWorld(
+  clock: VirtualClock,
+  options: WorldOptions,
+  maxBatchRecords: number,
+): KafkaWorld {
   const kafka = new MemoryKafka(clock, clock, {}, { maxBatchRecords });
   kafka.cluster.createTopic(TOPICS.source, options.sourcePartitions);
   kafka.cluster.createTopic(TOPICS.output, options.outputPartitions ?? 3);
@@ -44,8 +48,10 @@ function createWorld(clock: VirtualClock, options: WorldOptions, maxBatchRecords
     },
     producers: () => client().producers(),
     sourceReader: () => client().sourceReader(),
-    produce: async (topic, partition, records) => void kafka.cluster.produce(topic, partition, records),
-    deleteRecordsBefore: async (topic, partition, offset) => kafka.cluster.log(topic, partition).deleteBefore(offset),
+    produce: async (topic, partition, records) =>
+      void kafka.cluster.produce(topic, partition, records),
+    deleteRecordsBefore: async (topic, partition, offset) =>
+      kafka.cluster.log(topic, partition).deleteBefore(offset),
     addPartitions: async (topic, total) => kafka.cluster.addPartitions(topic, total),
     readAll: async (topic) => [...kafka.cluster.committedRecords(topic)],
     settle,

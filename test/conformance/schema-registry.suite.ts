@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { type NewSchema, RegistryRefused, type SchemaRegistry } from '../../src/events/registry/index.ts';
+import {
+  type NewSchema,
+  RegistryRefused,
+  type SchemaRegistry,
+} from '../../src/events/registry/index.ts';
 
 const SIGNAL = new AbortController().signal;
 
@@ -50,7 +54,10 @@ export function schemaRegistrySuite(
     const found = await registry().lookup(subject, FIRST, SIGNAL);
     assert.deepEqual([found?.id, found?.version, found?.type], [id, 1, 'AVRO']);
     const byId = await registry().byId(id, SIGNAL);
-    assert.deepEqual([byId?.type, JSON.parse(byId?.text ?? ''), byId?.imports], ['AVRO', JSON.parse(FIRST.text), []]);
+    assert.deepEqual(
+      [byId?.type, JSON.parse(byId?.text ?? ''), byId?.imports],
+      ['AVRO', JSON.parse(FIRST.text), []],
+    );
     assert.equal(await registry().lookup(subject, GROWN, SIGNAL), undefined);
   });
 
@@ -80,7 +87,11 @@ export function schemaRegistrySuite(
       assert.equal(found.messages.length > 0, !compatible, rule);
       const registered = registry().register(subject, DEMANDING, SIGNAL);
       if (compatible) await registered;
-      else await assert.rejects(registered, (error) => error instanceof RegistryRefused && error.status === 409);
+      else
+        await assert.rejects(
+          registered,
+          (error) => error instanceof RegistryRefused && error.status === 409,
+        );
     }
   });
 
@@ -91,6 +102,9 @@ export function schemaRegistrySuite(
   });
 
   test('whoever gave up is not answered', async () => {
-    await assert.rejects(registry().lookup(newSubject(), FIRST, AbortSignal.abort(new Error('gave up'))), /gave up/);
+    await assert.rejects(
+      registry().lookup(newSubject(), FIRST, AbortSignal.abort(new Error('gave up'))),
+      /gave up/,
+    );
   });
 }

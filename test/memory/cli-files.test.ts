@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EXIT } from '../../src/cli/exit-codes.ts';
-import { MAX_RSS_MIB, peakOf, startMeasured, wideService, writePieces } from '../integration/cli/large-files.ts';
+import {
+  MAX_RSS_MIB,
+  peakOf,
+  startMeasured,
+  wideService,
+  writePieces,
+} from '../integration/cli/large-files.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const TMPDIR = temporaryDirectory();
@@ -15,7 +21,10 @@ test('200 MB of CSV from standard input are checked and sent in little memory, b
   const { child, ended } = startMeasured(['batch', 'submit', '-', '--type', 'post'], env, 'pipe');
   const { stdin } = child;
   assert.ok(stdin !== null);
-  const rows = Array.from({ length: 800 }, (_, n) => `"${'lorem ipsum, '.repeat(20)}",user-${n},2026-11-22\n`).join('');
+  const rows = Array.from(
+    { length: 800 },
+    (_, n) => `"${'lorem ipsum, '.repeat(20)}",user-${n},2026-11-22\n`,
+  ).join('');
   const digest = await writePieces(stdin, (n) => (n === 0 ? 'Content,author,date\n' : rows));
   stdin.end();
   const result = await ended;

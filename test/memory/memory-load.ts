@@ -5,7 +5,10 @@ import type { NewRecord, TestKafka } from '../support/kafka/kafka.ts';
 import { type Replica, type Stack, startStack } from '../support/stack.ts';
 
 /** As the package starts it: the first line of src/cli/main.ts. */
-const CONNECTOR = ['--max-semi-space-size=4', new URL('../../src/cli/main.ts', import.meta.url).pathname];
+const CONNECTOR = [
+  '--max-semi-space-size=4',
+  new URL('../../src/cli/main.ts', import.meta.url).pathname,
+];
 const MAX_RECORD_BYTES = 4 * 1024 * 1024;
 const MIB = 1024 * 1024;
 /** Records written at a time: the test's own memory is nobody's concern, but it must not be the machine's. */
@@ -49,7 +52,9 @@ export class Load {
       partitions: 1,
       connector: CONNECTOR,
       policy: {
-        faults: [{ operation: 'upload', action: 'latency', delay: options.uploadDelay, times: 'always' }],
+        faults: [
+          { operation: 'upload', action: 'latency', delay: options.uploadDelay, times: 'always' },
+        ],
       },
       pipeline: {
         source: { topic: source },
@@ -60,10 +65,14 @@ export class Load {
     });
     const replica = await stack.startReplica();
     const load = new Load(kafka, stack, source, replica);
-    await eventually('every shard is owned', async () => (await load.gauge('shards_owned')) === options.partitions, {
-      deadlineMs: 60_000,
-      everyMs: 100,
-    });
+    await eventually(
+      'every shard is owned',
+      async () => (await load.gauge('shards_owned')) === options.partitions,
+      {
+        deadlineMs: 60_000,
+        everyMs: 100,
+      },
+    );
     return load;
   }
 
@@ -95,10 +104,14 @@ export class Load {
   }
 
   async decided(): Promise<void> {
-    await eventually('every record is decided', async () => (await this.gauge('decisions_total')) >= this.produced, {
-      deadlineMs: DRAIN_MS,
-      everyMs: 200,
-    });
+    await eventually(
+      'every record is decided',
+      async () => (await this.gauge('decisions_total')) >= this.produced,
+      {
+        deadlineMs: DRAIN_MS,
+        everyMs: 200,
+      },
+    );
   }
 
   /** How often a decision of each source record can be read: records without one, and records with more. */

@@ -15,7 +15,8 @@ const TYPES = ['post', 'comment', 'message', 'profile'] as const;
 const BUDGET = 64;
 /** docs/operations.md, Memory: MiB for a budget in MiB. */
 const ceiling = (budget: number) => 200 + 1.5 * budget;
-const ceilingOfLargeItems = (budget: number, shards: number, largest: number) => 200 + 3 * budget + shards * largest;
+const ceilingOfLargeItems = (budget: number, shards: number, largest: number) =>
+  200 + 3 * budget + shards * largest;
 
 const directories = Array.from({ length: 3 }, () => temporaryDirectory());
 const kafka = await exclusiveKafka();
@@ -80,7 +81,8 @@ test('items from 10 bytes to 2 MB, a slow service: memory stays bounded', async 
           type: type(n >> 6),
           content: 'z'.repeat(10 + (n % 1_000)),
         };
-        if (n % 32 === 0) yield { partition: (n >> 5) % PARTITIONS, type: type(n >> 5), content: `${n} ${large}` };
+        if (n % 32 === 0)
+          yield { partition: (n >> 5) % PARTITIONS, type: type(n >> 5), content: `${n} ${large}` };
       }
     })(),
   );
@@ -102,7 +104,10 @@ test('batches of 100,000 rows go up and come down: one of short rows, one of 60 
   t.after(() => load.stack.stop());
   for (const [partition, bytes] of [100, 480].entries()) {
     await load.produce(
-      Array.from({ length: 100_000 }, (_, n): Event => ({ partition, type: 'post', content: `${n} `.padEnd(bytes, 'r') })),
+      Array.from(
+        { length: 100_000 },
+        (_, n): Event => ({ partition, type: 'post', content: `${n} `.padEnd(bytes, 'r') }),
+      ),
     );
     await load.decided();
   }

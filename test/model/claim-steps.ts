@@ -85,7 +85,9 @@ function takeReset(model: Model, next: s.State): void {
   const watermark = (of: number) => (of === partition ? to : progress.watermark(journal, of));
   next.setProgress(
     s.JOURNAL_PROGRESS,
-    rules.reset === 'keeps-live-jobs' ? (journal & ~again) | skipped : progress.upTo(watermark(0), watermark(1)),
+    rules.reset === 'keeps-live-jobs'
+      ? (journal & ~again) | skipped
+      : progress.upTo(watermark(0), watermark(1)),
   );
   next.set(s.RESET_STATE, s.RESET_DONE);
   next.set(s.RESET_PARTITION, 0);

@@ -34,29 +34,71 @@ export const DESIGN: readonly Configuration[] = [
   design('design-2', 'A0.A0', 4, {}, [329_841, 3_123_095, 296]),
   design('design-2-types', 'A0.B0', 4, {}, [135_105, 1_285_923, 264]),
   design('design-2-partitions', 'A0.A1', 4, {}, [289_809, 2_721_071, 256]),
-  design('design-2-source-order', 'A0.B0', 4, { decisionsInSourceOrder: true }, [178_417, 1_663_339, 296]),
-  design('design-2-refused-types', 'A0.B0', 4, { deadLettersRefusedTypes: true }, [138_953, 1_322_979, 264]),
+  design(
+    'design-2-source-order',
+    'A0.B0',
+    4,
+    { decisionsInSourceOrder: true },
+    [178_417, 1_663_339, 296],
+  ),
+  design(
+    'design-2-refused-types',
+    'A0.B0',
+    4,
+    { deadLettersRefusedTypes: true },
+    [138_953, 1_322_979, 264],
+  ),
   design('design-3-dead-letter', 'A0.X0.B0', 2, {}, [243_769, 2_221_671, 320]),
-  design('design-3-no-kept-state', 'A0.A0.B0', 2, { keepsStateWithoutShard: false }, [543_997, 5_029_201, 248]),
+  design(
+    'design-3-no-kept-state',
+    'A0.A0.B0',
+    2,
+    { keepsStateWithoutShard: false },
+    [543_997, 5_029_201, 248],
+  ),
   design('design-reset', 'A0.B0', 3, { reset: 'keeps-live-jobs' }, [257_491, 2_341_671, 696]),
-  design('design-reset-dead-letter', 'A0.X1', 3, { reset: 'keeps-live-jobs' }, [24_635, 184_983, 572]),
+  design(
+    'design-reset-dead-letter',
+    'A0.X1',
+    3,
+    { reset: 'keeps-live-jobs' },
+    [24_635, 184_983, 572],
+  ),
 ];
 
 /** The same for more records and more batches: by command. The first ones take minutes, those of four records hours. */
 export const LARGE: readonly Configuration[] = [
   design('design-3', 'A0.A0.B0', 2, {}, [1_106_721, 9_952_223, 488]),
   design('design-3-two-partitions', 'A0.B1.A1', 2, {}, [1_118_833, 10_085_339, 440]),
-  design('design-3-source-order', 'A0.B1.A1', 2, { decisionsInSourceOrder: true }, [1_309_729, 11_547_379, 568]),
+  design(
+    'design-3-source-order',
+    'A0.B1.A1',
+    2,
+    { decisionsInSourceOrder: true },
+    [1_309_729, 11_547_379, 568],
+  ),
   design('design-3-four-batches', 'A0.A0.B0', 4, {}, undefined),
   // As an earlier draft had it: intake's own position goes back for a retry, and jobs are journaled in order.
-  design('draft-3-shared-rewind', 'A0.A0.B0', 4, { rewinds: 'shared', jobsInOrder: true }, [11_750_529, 129_815_659, 624]),
+  design(
+    'draft-3-shared-rewind',
+    'A0.A0.B0',
+    4,
+    { rewinds: 'shared', jobsInOrder: true },
+    [11_750_529, 129_815_659, 624],
+  ),
   design('design-4-dead-letter', 'A0.X0.B0.A0', 3, { readsDuringTransactions: false }, undefined),
   {
     ...design('design-4', 'A0.B0.A0.B0', 3, { readsDuringTransactions: false }, undefined),
     live: false,
   },
   {
-    ...design('design-4-two-partitions', 'A0.B1.A1.B0', 3, { readsDuringTransactions: false }, undefined),
+    ...design(
+      'design-4-two-partitions',
+      'A0.B1.A1.B0',
+      3,
+      { readsDuringTransactions: false },
+      undefined,
+    ),
     live: false,
   },
 ];
@@ -74,15 +116,33 @@ export const COUNTEREXAMPLES: readonly Configuration[] = [
   broken('rewind-rebuffers', 'A0.B0', { ...DRAFT, intakeKnowsWhatItTook: false }, TWO_JOBS, 16),
   broken('reset-as-written', 'A0.B0', { ...DRAFT, reset: 'forgets-cursors' }, TWO_JOBS, 18),
   stuck('no-seek-at-join', 'A0', { rewinds: 'shared', seeksAtJoin: false }, 10),
-  broken('no-seek-and-no-check', 'A0.B0', { seeksAtJoin: false, intakeKnowsWhatItTook: false }, TWO_JOBS, 11),
+  broken(
+    'no-seek-and-no-check',
+    'A0.B0',
+    { seeksAtJoin: false, intakeKnowsWhatItTook: false },
+    TWO_JOBS,
+    11,
+  ),
   stuck('barrier-by-content-compacted', 'A0', { barrierByContent: true }, 6),
   broken('stale-offset-taken-for-reset', 'A0.B0', { believesStaleOffsets: true }, TWO_JOBS, 14),
   broken('no-fence', 'A0.B0', { fences: false }, TWO_JOBS, 15),
   broken('no-barrier', 'A0.B0', { barrier: false }, TWO_JOBS, 13),
-  broken('no-chunk-bookkeeping', 'A0.A0', { chunksShrinkJob: false }, 'I1: a live job names a settled offset', 13),
+  broken(
+    'no-chunk-bookkeeping',
+    'A0.A0',
+    { chunksShrinkJob: false },
+    'I1: a live job names a settled offset',
+    13,
+  ),
   broken('no-row-dedup', 'A0.A0', { dropsSettledRows: false }, TWICE, 15),
   broken('no-set', 'A0.B0', { honoursProgress: false }, TWO_JOBS, 16),
-  broken('upload-first', 'A0', { journalsBeforeUpload: false }, 'I4: upload without a committed job record', 7),
+  broken(
+    'upload-first',
+    'A0',
+    { journalsBeforeUpload: false },
+    'I4: upload without a committed job record',
+    7,
+  ),
   broken('move-in-two', 'A0.B0', { movesAtOnce: false }, TWO_JOBS, 12),
   broken('blind-retry', 'A0.A0', { retriesBlindly: true }, TWICE, 14),
   stuck('no-abandon', 'A0', { abandonsStuckUploads: false }, 7),
@@ -90,7 +150,13 @@ export const COUNTEREXAMPLES: readonly Configuration[] = [
 
 type Counts = readonly [states: number, transitions: number, done: number];
 
-function design(name: string, records: string, slots: number, rules: Partial<Rules>, counts: Counts | undefined): Configuration {
+function design(
+  name: string,
+  records: string,
+  slots: number,
+  rules: Partial<Rules>,
+  counts: Counts | undefined,
+): Configuration {
   const [states = 0, transitions = 0, done = 0] = counts ?? [];
   return {
     name,
@@ -101,7 +167,13 @@ function design(name: string, records: string, slots: number, rules: Partial<Rul
   };
 }
 
-function broken(name: string, records: string, rules: Partial<Rules>, what: string, steps: number): Configuration {
+function broken(
+  name: string,
+  records: string,
+  rules: Partial<Rules>,
+  what: string,
+  steps: number,
+): Configuration {
   return { name, records, slots: 4, rules, expected: { found: 'violation', what, steps } };
 }
 

@@ -34,7 +34,9 @@ export function describe(model: Model, state: s.State): string {
   ];
   for (let c = 0; c < state.slots; c++) {
     if (state.isFree(c)) continue;
-    const memories = [0, 1].map((i) => `${name(i)}=${model.show(state.batch(c, s.left(i)))}/${state.batch(c, s.phase(i))}`);
+    const memories = [0, 1].map(
+      (i) => `${name(i)}=${model.show(state.batch(c, s.left(i)))}/${state.batch(c, s.phase(i))}`,
+    );
     lines.push(
       `batch ${model.show(state.batch(c, s.ITEMS))} ${s.REMOTE_STATES[state.batch(c, s.REMOTE)]} put=${state.batch(c, s.UPLOADING)} ` +
         `journal=${model.show(state.batch(c, s.JOURNAL_LEFT))} ${memories.join(' ')}`,

@@ -14,7 +14,9 @@ function chosen(names: readonly string[]): readonly Configuration[] {
     if (name === 'large') return LARGE;
     const found = ALL.filter((configuration) => configuration.name === name);
     if (found.length === 0)
-      throw new Error(`no configuration "${name}": give large, or of ${ALL.map((one) => one.name).join(' ')}`);
+      throw new Error(
+        `no configuration "${name}": give large, or of ${ALL.map((one) => one.name).join(' ')}`,
+      );
     return found;
   });
 }
@@ -25,13 +27,17 @@ function run(configuration: Configuration, withTrace: boolean): boolean {
   const { model, outcome } = runConfiguration(configuration, {
     // Names that stay the same from step to step.
     symmetry: !withTrace,
-    onProgress: (explored, known) => process.stderr.write(`  ${name}: ${explored} explored, ${known} found\n`),
+    onProgress: (explored, known) =>
+      process.stderr.write(`  ${name}: ${explored} explored, ${known} found\n`),
   });
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
   const wrong = withTrace ? undefined : unexpected(configuration, outcome);
   const { found, states } = outcome;
   const what = outcome.found === 'violation' ? `: ${outcome.what}` : '';
-  const size = 'transitions' in outcome ? `${states} states, ${outcome.transitions} transitions` : `${states} states`;
+  const size =
+    'transitions' in outcome
+      ? `${states} states, ${outcome.transitions} transitions`
+      : `${states} states`;
   const done = outcome.found === 'live' ? `, ${outcome.done} settled` : '';
   process.stdout.write(
     `${name} (${records}): ${found}${what}; ${size}${done}, ${seconds} s${wrong === undefined ? '' : `  WRONG: ${wrong}`}\n`,
@@ -48,7 +54,9 @@ function run(configuration: Configuration, withTrace: boolean): boolean {
 const names = process.argv.slice(2);
 const withTrace = names.includes('--trace');
 try {
-  const results = chosen(names.filter((name) => name !== '--trace')).map((configuration) => run(configuration, withTrace));
+  const results = chosen(names.filter((name) => name !== '--trace')).map((configuration) =>
+    run(configuration, withTrace),
+  );
   process.exitCode = results.every(Boolean) ? 0 : 1;
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

@@ -11,7 +11,12 @@ import * as s from './state.ts';
  * @param fair still happens once faults have stopped
  * @param violation of an invariant by the step itself
  */
-export type Visit = (next: s.State, fair: boolean, violation: string | undefined, label: () => string) => void;
+export type Visit = (
+  next: s.State,
+  fair: boolean,
+  violation: string | undefined,
+  label: () => string,
+) => void;
 
 export class Model {
   readonly rules: Rules;
@@ -149,19 +154,23 @@ export class Model {
     }
     const transaction = state.of(i, s.TRANSACTION);
     if (transaction !== s.JOB && transaction !== s.DEAD_LETTER) return;
-    if (this.rules.believesStaleOffsets) state.setProgress(s.EARLIER_PROGRESS, state.progress(s.JOURNAL_PROGRESS));
+    if (this.rules.believesStaleOffsets)
+      state.setProgress(s.EARLIER_PROGRESS, state.progress(s.JOURNAL_PROGRESS));
     state.setProgress(s.JOURNAL_PROGRESS, state.progress(s.writtenProgress(i)));
   }
 
   /** Records as they are printed: `{1,3}`. */
   show(mask: number): string {
-    const members = this.scenario.records.flatMap((_, index) => ((mask >> index) & 1 ? [index + 1] : []));
+    const members = this.scenario.records.flatMap((_, index) =>
+      (mask >> index) & 1 ? [index + 1] : [],
+    );
     return `{${members.join()}}`;
   }
 
   /** Takes away what makes no difference, so that equal situations are equal states. */
   #normalise(state: s.State): void {
-    if (this.rules.fences) for (const i of [0, 1]) if (state.get(s.FENCED_BY) !== i + 1) this.#fenced(state, i);
+    if (this.rules.fences)
+      for (const i of [0, 1]) if (state.get(s.FENCED_BY) !== i + 1) this.#fenced(state, i);
     for (let c = 0; c < state.slots; c++) {
       if (!state.isFree(c) && !this.#isRemembered(state, c)) state.clearSlot(c);
     }
@@ -188,7 +197,12 @@ export class Model {
   #isRemembered(state: s.State, c: number): boolean {
     if (state.batch(c, s.JOURNAL_LEFT) !== 0) return true;
     for (const i of [0, 1])
-      if (state.batch(c, s.left(i)) !== 0 || state.batch(c, s.phase(i)) !== 0 || state.batch(c, s.role(i)) !== 0) return true;
+      if (
+        state.batch(c, s.left(i)) !== 0 ||
+        state.batch(c, s.phase(i)) !== 0 ||
+        state.batch(c, s.role(i)) !== 0
+      )
+        return true;
     return false;
   }
 }

@@ -10,7 +10,11 @@ export function ownerSteps(model: Model, i: number): void {
   if (mode !== s.OWNER) return;
   if (!rules.seeksAtJoin && model.isAssigned(i) && now.of(i, s.BELIEVES) === 1) {
     model.rejoin(model.next(), i);
-    model.emit(false, () => `${instanceName(i)}: rejoins and keeps the shard; kafkajs restarts at the committed offset`);
+    model.emit(
+      false,
+      () =>
+        `${instanceName(i)}: rejoins and keeps the shard; kafkajs restarts at the committed offset`,
+    );
   }
   const busy = now.of(i, s.TRANSACTION) !== s.NO_TRANSACTION;
   if (rules.readsDuringTransactions || !busy) {
@@ -61,7 +65,8 @@ function intakeSteps(model: Model, i: number): void {
       what = 'takes it for the retry';
     } else {
       let known = progress.isClaimed(now.progress(s.memoryProgress(i)), index);
-      if (rules.progress === 'set') known ||= rules.intakeKnowsWhatItTook && (inHand(model, i) & record) !== 0;
+      if (rules.progress === 'set')
+        known ||= rules.intakeKnowsWhatItTook && (inHand(model, i) & record) !== 0;
       else {
         const unseen = now.of(i, s.UNSEEN + partition);
         known ||= rules.intakeKnowsWhatItTook && position < unseen;
@@ -82,7 +87,8 @@ function inHand(model: Model, i: number): number {
   const { now } = model;
   let mask = now.of(i, s.BUFFERED) | now.of(i, s.UNDECODED);
   if (now.of(i, s.TRANSACTION) !== s.JOB) return mask;
-  for (let c = 0; c < now.slots; c++) if (now.batch(c, s.role(i)) === s.NEW_RECORD) mask |= now.batch(c, s.writtenLeft(i));
+  for (let c = 0; c < now.slots; c++)
+    if (now.batch(c, s.role(i)) === s.NEW_RECORD) mask |= now.batch(c, s.writtenLeft(i));
   return mask;
 }
 
@@ -96,20 +102,28 @@ function rewindSteps(model: Model, i: number): void {
     const next = model.next();
     next.setOf(i, s.WANTED, wanted & ~record);
     next.setOf(i, s.FOUND, now.of(i, s.FOUND) | record);
-    model.emit(model.isAssigned(i), () => `${instanceName(i)}: reads record ${index + 1} again for the retry`);
+    model.emit(
+      model.isAssigned(i),
+      () => `${instanceName(i)}: reads record ${index + 1} again for the retry`,
+    );
   }
 }
 
 function uploadSteps(model: Model, i: number, c: number): void {
   const { now, rules } = model;
   const phase = now.batch(c, s.phase(i));
-  const tooEarly = !rules.journalsBeforeUpload && phase === s.CREATED && now.batch(c, s.UPLOADING) === 0;
+  const tooEarly =
+    !rules.journalsBeforeUpload && phase === s.CREATED && now.batch(c, s.UPLOADING) === 0;
   if (phase !== s.IN_JOURNAL && !tooEarly) return;
   const next = model.next();
   next.setBatch(c, s.UPLOADING, 1);
   if (phase === s.IN_JOURNAL) next.setBatch(c, s.phase(i), s.TRACKED);
-  if (now.batch(c, s.JOURNALED) === 0) model.violation = 'I4: upload without a committed job record';
-  model.emit(model.isAssigned(i), () => `${instanceName(i)}: PUTs ${model.show(now.batch(c, s.ITEMS))}`);
+  if (now.batch(c, s.JOURNALED) === 0)
+    model.violation = 'I4: upload without a committed job record';
+  model.emit(
+    model.isAssigned(i),
+    () => `${instanceName(i)}: PUTs ${model.show(now.batch(c, s.ITEMS))}`,
+  );
 }
 
 /** A job that will not end by itself: its records are read again. */
@@ -119,7 +133,8 @@ function giveUpSteps(model: Model, i: number, c: number): void {
   const left = now.batch(c, s.left(i));
   const stuck = remote === s.WAITING && rules.abandonsStuckUploads;
   const rowsMissing = remote === s.SUCCESS && (left & now.batch(c, s.ROWS)) === 0;
-  if (now.batch(c, s.phase(i)) !== s.TRACKED || !(stuck || remote === s.ERROR || rowsMissing)) return;
+  if (now.batch(c, s.phase(i)) !== s.TRACKED || !(stuck || remote === s.ERROR || rowsMissing))
+    return;
   const next = model.next();
   next.setBatch(c, s.phase(i), s.RETRYING);
   next.setOf(i, s.WANTED, now.of(i, s.WANTED) | left);
@@ -131,8 +146,12 @@ function giveUpSteps(model: Model, i: number, c: number): void {
   }
   // Its upload may still arrive: abandoned too early, which the grace makes rare.
   const early = remote === s.WAITING && now.batch(c, s.UPLOADING) === 1;
-  const what = remote === s.WAITING ? 'abandons' : remote === s.ERROR ? 'sees ERROR of' : 'misses rows of';
-  model.emit(model.isAssigned(i) && !early, () => `${instanceName(i)}: ${what} ${model.show(now.batch(c, s.ITEMS))}, rewinds`);
+  const what =
+    remote === s.WAITING ? 'abandons' : remote === s.ERROR ? 'sees ERROR of' : 'misses rows of';
+  model.emit(
+    model.isAssigned(i) && !early,
+    () => `${instanceName(i)}: ${what} ${model.show(now.batch(c, s.ITEMS))}, rewinds`,
+  );
 }
 
 /** What was found again moves to a new job, in any parts; or ends, a record at a time. */
@@ -150,7 +169,10 @@ function retrySteps(model: Model, i: number, c: number): void {
     next.setOf(i, s.FOUND, now.of(i, s.FOUND) & ~part);
     next.setOf(i, s.TRANSACTION, s.MOVE);
     if (rules.movesAtOnce) writeLeft(next, i, c, left & ~part);
-    model.emit(mine, () => `${instanceName(i)}: POSTs a retry, txn moves ${model.show(part)} to it`);
+    model.emit(
+      mine,
+      () => `${instanceName(i)}: POSTs a retry, txn moves ${model.show(part)} to it`,
+    );
   }
   for (let index = 0; index < scenario.records.length; index++) {
     const record = 1 << index;
@@ -159,7 +181,10 @@ function retrySteps(model: Model, i: number, c: number): void {
     next.setOf(i, s.TRANSACTION, s.SETTLE);
     next.setOf(i, s.OUTPUTS, record);
     writeLeft(next, i, c, left & ~record);
-    model.emit(mine, () => `${instanceName(i)}: txn: terminal ERROR for ${model.show(record)}, job shrinks`);
+    model.emit(
+      mine,
+      () => `${instanceName(i)}: txn: terminal ERROR for ${model.show(record)}, job shrinks`,
+    );
   }
 }
 
@@ -176,9 +201,17 @@ function settleSteps(model: Model, i: number, c: number): void {
     const next = model.next();
     next.setOf(i, s.TRANSACTION, s.SETTLE);
     next.setOf(i, s.OUTPUTS, chunk);
-    writeLeft(next, i, c, rules.chunksShrinkJob ? rest : rest === 0 ? 0 : now.batch(c, s.JOURNAL_LEFT));
+    writeLeft(
+      next,
+      i,
+      c,
+      rules.chunksShrinkJob ? rest : rest === 0 ? 0 : now.batch(c, s.JOURNAL_LEFT),
+    );
     const job = rules.chunksShrinkJob ? 'shrinks' : rest === 0 ? 'tombstoned' : 'untouched';
-    model.emit(model.isAssigned(i), () => `${instanceName(i)}: txn: decisions ${model.show(chunk)}, job record ${job}`);
+    model.emit(
+      model.isAssigned(i),
+      () => `${instanceName(i)}: txn: decisions ${model.show(chunk)}, job record ${job}`,
+    );
   }
 }
 
@@ -203,7 +236,8 @@ function isInTurn(model: Model, i: number, c: number): boolean {
 function nextPlace(model: Model, i: number): number {
   const { now, rules } = model;
   let last = 0;
-  for (let c = 0; c < now.slots; c++) if (now.batch(c, s.left(i)) !== 0) last = Math.max(last, now.batch(c, s.PLACE));
+  for (let c = 0; c < now.slots; c++)
+    if (now.batch(c, s.left(i)) !== 0) last = Math.max(last, now.batch(c, s.PLACE));
   return rules.decisionsInSourceOrder ? last + 1 : 0;
 }
 
@@ -227,7 +261,8 @@ function sealSteps(model: Model, i: number): void {
       next.setOf(i, s.TRANSACTION, s.JOB);
       model.emit(
         model.isAssigned(i),
-        () => `${instanceName(i)}: seals, POSTs, txn: job ${model.show(batch)} + progress + offsets`,
+        () =>
+          `${instanceName(i)}: seals, POSTs, txn: job ${model.show(batch)} + progress + offsets`,
       );
     }
   }
@@ -243,7 +278,10 @@ function deadLetterSteps(model: Model, i: number): void {
     next.setOf(i, s.TRANSACTION, s.DEAD_LETTER);
     next.setOf(i, s.OUTPUTS, record);
     next.setProgress(s.writtenProgress(i), progressAfter(model, i, record));
-    model.emit(model.isAssigned(i), () => `${instanceName(i)}: txn: dead letter ${model.show(record)} + progress + offsets`);
+    model.emit(
+      model.isAssigned(i),
+      () => `${instanceName(i)}: txn: dead letter ${model.show(record)} + progress + offsets`,
+    );
   }
 }
 
@@ -254,7 +292,8 @@ function isPrefix(model: Model, batch: number, buffer: number): boolean {
     if (((batch >> index) & 1) === 0) return true;
     const { partition, offset } = model.record(index);
     return indices.every((other) => {
-      const earlier = model.record(other).partition === partition && model.record(other).offset < offset;
+      const earlier =
+        model.record(other).partition === partition && model.record(other).offset < offset;
       return !earlier || ((buffer >> other) & 1) === 0 || ((batch >> other) & 1) === 1;
     });
   });
@@ -263,7 +302,9 @@ function isPrefix(model: Model, batch: number, buffer: number): boolean {
 function progressAfter(model: Model, i: number, taken: number): number {
   const { now } = model;
   const waiting = (now.of(i, s.BUFFERED) | now.of(i, s.UNDECODED)) & ~taken;
-  return model.progress.after(now.progress(s.memoryProgress(i)), taken, waiting, (partition) => now.of(i, s.UNSEEN + partition));
+  return model.progress.after(now.progress(s.memoryProgress(i)), taken, waiting, (partition) =>
+    now.of(i, s.UNSEEN + partition),
+  );
 }
 
 function create(next: s.State, i: number, slot: number, items: number, place: number): void {

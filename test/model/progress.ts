@@ -7,7 +7,8 @@ import { type Rules, type Scenario, type SourceRecord, UNDECODABLE } from './rul
 const BITS = 3;
 const MASK = 7;
 const watermarkShift = (partition: number): number => BITS * partition;
-const cursorShift = (partition: number, type: number): number => 2 * BITS + BITS * (partition * 2 + type);
+const cursorShift = (partition: number, type: number): number =>
+  2 * BITS + BITS * (partition * 2 + type);
 
 export class Progress {
   readonly #rules: Rules;
@@ -28,7 +29,8 @@ export class Progress {
 
   claimed(progress: number): number {
     let mask = 0;
-    for (let r = 0; r < this.#scenario.records.length; r++) if (this.isClaimed(progress, r)) mask |= 1 << r;
+    for (let r = 0; r < this.#scenario.records.length; r++)
+      if (this.isClaimed(progress, r)) mask |= 1 << r;
     return mask;
   }
 
@@ -68,7 +70,12 @@ export class Progress {
    * @param waiting records buffered or undecoded, without `taken`
    * @param unseen first offset that intake has not seen, by partition
    */
-  after(before: number, taken: number, waiting: number, unseen: (partition: number) => number): number {
+  after(
+    before: number,
+    taken: number,
+    waiting: number,
+    unseen: (partition: number) => number,
+  ): number {
     if (this.#rules.progress === 'set') return before | taken;
     let progress = 0;
     this.#scenario.partitions.forEach((offsets, partition) => {
@@ -84,7 +91,9 @@ export class Progress {
       progress |= watermark << watermarkShift(partition);
       for (const type of [0, 1] as const) {
         const shift = cursorShift(partition, type);
-        const cursor = this.#rules.cursorsOnlyGrow ? Math.max(cursors[type], (before >> shift) & MASK) : cursors[type];
+        const cursor = this.#rules.cursorsOnlyGrow
+          ? Math.max(cursors[type], (before >> shift) & MASK)
+          : cursors[type];
         progress |= cursor << shift;
       }
     });

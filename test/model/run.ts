@@ -13,9 +13,14 @@ export function runConfiguration(
 }
 
 /** @returns how the outcome differs from what the configuration must find; undefined when it does not */
-export function unexpected({ name, expected }: Configuration, outcome: Outcome): string | undefined {
+export function unexpected(
+  { name, expected }: Configuration,
+  outcome: Outcome,
+): string | undefined {
   if (expected === undefined)
-    return outcome.found === 'live' || outcome.found === 'safe' ? undefined : `${name} must be safe, and live`;
+    return outcome.found === 'live' || outcome.found === 'safe'
+      ? undefined
+      : `${name} must be safe, and live`;
   const { found, states } = outcome;
   const got =
     outcome.found === 'violation'

@@ -51,7 +51,10 @@ export interface SearchOptions {
 
 const PROGRESS_EVERY = 1 << 20;
 
-export function search(model: Model, { live = true, maxStates = 400_000_000, onProgress }: SearchOptions = {}): Outcome {
+export function search(
+  model: Model,
+  { live = true, maxStates = 400_000_000, onProgress }: SearchOptions = {},
+): Outcome {
   const states = new StateSet(model);
   const fair = new Edges();
   let transitions = 0;
@@ -105,7 +108,11 @@ export function search(model: Model, { live = true, maxStates = 400_000_000, onP
 }
 
 /** Backwards from the settled states over fair steps. */
-function settlesFrom(model: Model, states: StateSet, fair: Edges): { stuck: number; nearest: number | undefined; done: number } {
+function settlesFrom(
+  model: Model,
+  states: StateSet,
+  fair: Edges,
+): { stuck: number; nearest: number | undefined; done: number } {
   const { size } = states;
   const { starts, sources } = fair.reversed(size);
   const reaches = new Uint8Array(size);

@@ -55,7 +55,17 @@ export const OUTPUTS = 11;
 /** The instance no longer waits for its commit, which is still in the network. */
 export const DETACHED = 12;
 
-export const MODES = ['down', 'idle', 'lost', 'claiming', 'replay', 'owner', 'paused', 'replayed', 'zombie'] as const;
+export const MODES = [
+  'down',
+  'idle',
+  'lost',
+  'claiming',
+  'replay',
+  'owner',
+  'paused',
+  'replayed',
+  'zombie',
+] as const;
 export const DOWN = 0;
 export const IDLE = 1;
 /** Must hear from the group before it claims again. */
@@ -179,7 +189,8 @@ export class State {
     bytes[ASSIGNED] = 1 - (bytes[ASSIGNED] as number);
     if (bytes[FENCED_BY] !== 0) bytes[FENCED_BY] = 3 - (bytes[FENCED_BY] as number);
     bytes.copyWithin(instance(0), instance(1), instance(1) + INSTANCE_BYTES);
-    for (let i = 0; i < INSTANCE_BYTES; i++) bytes[instance(1) + i] = from.bytes[instance(0) + i] as number;
+    for (let i = 0; i < INSTANCE_BYTES; i++)
+      bytes[instance(1) + i] = from.bytes[instance(0) + i] as number;
     for (let c = 0; c < this.slots; c++) {
       const at = slot(c) + MEMORY;
       for (let i = 0; i < MEMORY_BYTES; i++) {

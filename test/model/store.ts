@@ -23,7 +23,9 @@ class Pages {
   }
 
   get(index: number): number {
-    return (this.#pages[Math.floor(index / this.#pageSize)] as Uint32Array)[index % this.#pageSize] as number;
+    return (this.#pages[Math.floor(index / this.#pageSize)] as Uint32Array)[
+      index % this.#pageSize
+    ] as number;
   }
 }
 
@@ -68,7 +70,9 @@ export class StateSet {
   add({ words }: State, parent: number): number {
     const kept = this.#kept;
     for (let i = 0; i < this.#words; i++)
-      kept[i] = this.#packs ? (words[2 * i] as number) | ((words[2 * i + 1] as number) << 4) : (words[i] as number);
+      kept[i] = this.#packs
+        ? (words[2 * i] as number) | ((words[2 * i + 1] as number) << 4)
+        : (words[i] as number);
     const mask = this.#index.length - 1;
     let at = hash(kept, 0, this.#words) & mask;
     for (let id = this.#index[at] as number; id !== NOBODY; id = this.#index[at] as number) {
@@ -78,7 +82,10 @@ export class StateSet {
     const id = this.size++;
     this.#index[at] = id;
     if (id % this.#perPage === 0) this.#pages.push(new Uint32Array(this.#perPage * this.#words));
-    (this.#pages[this.#pages.length - 1] as Uint32Array).set(kept, (id % this.#perPage) * this.#words);
+    (this.#pages[this.#pages.length - 1] as Uint32Array).set(
+      kept,
+      (id % this.#perPage) * this.#words,
+    );
     this.#parents.push(parent);
     if (this.size * 2 > this.#index.length) this.#grow();
     return id;
@@ -138,7 +145,8 @@ export class Edges {
       const after = this.#targets.get(edge) + 1;
       starts[after] = (starts[after] as number) + 1;
     }
-    for (let id = 0; id < states; id++) starts[id + 1] = (starts[id + 1] as number) + (starts[id] as number);
+    for (let id = 0; id < states; id++)
+      starts[id + 1] = (starts[id + 1] as number) + (starts[id] as number);
     const free = starts.slice(0, states);
     const sources = new Uint32Array(this.#targets.length);
     let edge = 0;

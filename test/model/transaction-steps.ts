@@ -37,7 +37,8 @@ function believeCommit(model: Model, next: s.State, i: number): void {
   if (transaction === s.JOB || transaction === s.DEAD_LETTER)
     next.setProgress(s.memoryProgress(i), next.progress(s.writtenProgress(i)));
   if (transaction === s.DEAD_LETTER) {
-    for (const field of [s.UNDECODED, s.BUFFERED]) next.setOf(i, field, next.of(i, field) & ~outputs);
+    for (const field of [s.UNDECODED, s.BUFFERED])
+      next.setOf(i, field, next.of(i, field) & ~outputs);
   }
   if (transaction === s.SETTLE) next.setOf(i, s.FOUND, next.of(i, s.FOUND) & ~outputs);
   for (let c = 0; c < next.slots; c++) {
@@ -47,7 +48,10 @@ function believeCommit(model: Model, next: s.State, i: number): void {
       next.setBatch(c, s.phase(i), s.IN_JOURNAL);
     } else if (role === s.CHANGED_RECORD) {
       // Not what was written to the journal: without `chunksShrinkJob` that is more.
-      const left = transaction === s.SETTLE ? next.batch(c, s.left(i)) & ~outputs : next.batch(c, s.writtenLeft(i));
+      const left =
+        transaction === s.SETTLE
+          ? next.batch(c, s.left(i)) & ~outputs
+          : next.batch(c, s.writtenLeft(i));
       next.setBatch(c, s.left(i), left);
       if (left === 0) next.setBatch(c, s.phase(i), 0);
     }

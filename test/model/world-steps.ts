@@ -57,7 +57,10 @@ function serviceSteps(model: Model, c: number): void {
     const next = model.next();
     next.setBatch(c, s.REMOTE, s.SUCCESS);
     next.setBatch(c, s.ROWS, rows);
-    model.emit(rows === items, () => `remote: ${model.show(items)} SUCCESS with rows ${model.show(rows)}`);
+    model.emit(
+      rows === items,
+      () => `remote: ${model.show(items)} SUCCESS with rows ${model.show(rows)}`,
+    );
     if (rows === 0) break;
   }
   model.next().setBatch(c, s.REMOTE, s.ERROR);
@@ -108,7 +111,10 @@ function membershipSteps(model: Model, i: number): void {
         next.setOf(i, s.MODE, s.OWNER);
         model.rejoin(next, i);
       }
-      model.emit(true, () => `${name}: joins, has the shard${mode === s.PAUSED ? ' again, keeps its state' : ''}`);
+      model.emit(
+        true,
+        () => `${name}: joins, has the shard${mode === s.PAUSED ? ' again, keeps its state' : ''}`,
+      );
     } else {
       if (mode === s.OWNER && rules.keepsStateWithoutShard) next.setOf(i, s.MODE, s.PAUSED);
       else if (mode !== s.PAUSED) {

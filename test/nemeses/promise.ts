@@ -30,6 +30,7 @@ export async function promiseHolds(t: TestContext, setup: Setup): Promise<void> 
     assert.ok(records > LEAST_RECORDS[kind], `${records} records of ${kind}`);
   }
   assert.equal(report.pipelines.length, KINDS.length);
-  for (const { name, hits } of report.faults) assert.ok(hits > 0, `"${name}" never hit work in flight`);
+  for (const { name, hits } of report.faults)
+    assert.ok(hits > 0, `"${name}" never hit work in flight`);
   assert.equal(report.faults.length, setup.faults.length);
 }

@@ -11,7 +11,8 @@ const GUARD = fileURLToPath(new URL('../support/file-guard.ts', import.meta.url)
 /** After the file should have given up by itself: ends one that is stuck in a loop. */
 const STUCK_MS = 30_000;
 /** The reporter's totals of one file: the run has its own. */
-const REPORTER_TOTALS = /^\u2139 (?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
+const REPORTER_TOTALS =
+  /^\u2139 (?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
 /** Of files that only compute: others that wait for a clock come first. */
 const COMPUTE_NICENESS = 5;
 
@@ -32,7 +33,10 @@ export interface FileRunOptions {
 }
 
 /** @throws Error when the file cannot be run at all. */
-export async function runFile(plan: Plan, { directory, signal, write }: FileRunOptions): Promise<FileOutcome> {
+export async function runFile(
+  plan: Plan,
+  { directory, signal, write }: FileRunOptions,
+): Promise<FileOutcome> {
   const { file, lane, limitMs } = plan;
   const timesFile = path.join(directory, `${file.replaceAll('/', '-')}.times`);
   const startedMs = performance.now();
@@ -56,7 +60,8 @@ export async function runFile(plan: Plan, { directory, signal, write }: FileRunO
     passed = counts.passed;
     failed = counts.tests - counts.passed;
   });
-  for await (const text of events.compose(new spec())) write(String(text).replaceAll(REPORTER_TOTALS, ''));
+  for await (const text of events.compose(new spec()))
+    write(String(text).replaceAll(REPORTER_TOTALS, ''));
   const told = Number(await readFile(timesFile, 'utf8').catch(() => 'NaN'));
   return {
     plan,

@@ -42,10 +42,16 @@ const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/chaos/crash-points', 90],
 ];
 /** Files that begin before the rest of the usual lane, the longest first: at the end nobody waits for one that runs alone. */
-const LONG = ['test/nemeses/', 'test/chaos/kill', 'test/chaos/crash-points', 'test/integration/liveness/'];
+const LONG = [
+  'test/nemeses/',
+  'test/chaos/kill',
+  'test/chaos/crash-points',
+  'test/integration/liveness/',
+];
 const COMPUTE = ['test/property/', 'test/chaos/simulation', 'test/chaos/judge'];
 
-const rankIn = (starts: readonly string[], file: string) => starts.findIndex((start) => file.startsWith(start));
+const rankIn = (starts: readonly string[], file: string) =>
+  starts.findIndex((start) => file.startsWith(start));
 
 /** In the order in which they should begin. */
 export function planOf(files: readonly string[]): Plan[] {
@@ -60,7 +66,10 @@ export function planOf(files: readonly string[]): Plan[] {
     .map((file) => {
       const suite = suiteOf(file);
       const lane = suite === 'memory' ? 'alone' : rankIn(COMPUTE, file) >= 0 ? 'compute' : 'usual';
-      const load = lane === 'compute' ? 100 : (LOADS.find(([begin]) => file.startsWith(begin))?.[1] ?? USUAL_LOAD);
+      const load =
+        lane === 'compute'
+          ? 100
+          : (LOADS.find(([begin]) => file.startsWith(begin))?.[1] ?? USUAL_LOAD);
       return { file, lane, load, limitMs: LIMIT_MS[suite] };
     });
 }

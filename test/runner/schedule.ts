@@ -10,14 +10,19 @@ export interface ScheduleOptions {
 }
 
 /** Resolves when all have ended; once aborted nothing more begins. */
-export async function runPlanned(plans: readonly Plan[], { capacity, signal, start }: ScheduleOptions): Promise<void> {
+export async function runPlanned(
+  plans: readonly Plan[],
+  { capacity, signal, start }: ScheduleOptions,
+): Promise<void> {
   const lane = async (name: Plan['lane']) => {
     const waiting = plans.filter((plan) => plan.lane === name);
     const running = new Set<Promise<void>>();
     let load = 0;
     while (waiting.length > 0 || running.size > 0) {
       // What is too large now does not hold up what follows it.
-      const next = signal.aborted ? -1 : waiting.findIndex((plan) => running.size === 0 || load + plan.load <= capacity);
+      const next = signal.aborted
+        ? -1
+        : waiting.findIndex((plan) => running.size === 0 || load + plan.load <= capacity);
       const [plan] = next < 0 ? [] : waiting.splice(next, 1);
       if (plan === undefined) {
         if (running.size === 0) return;
@@ -33,5 +38,6 @@ export async function runPlanned(plans: readonly Plan[], { capacity, signal, sta
     }
   };
   await Promise.all([lane('usual'), lane('compute')]);
-  for (const plan of plans.filter((one) => one.lane === 'alone')) if (!signal.aborted) await start(plan);
+  for (const plan of plans.filter((one) => one.lane === 'alone'))
+    if (!signal.aborted) await start(plan);
 }

@@ -6,7 +6,15 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** In the order in which they begin: what fails soonest comes first. */
-export const SUITES = ['unit', 'property', 'conformance', 'integration', 'chaos', 'nemeses', 'memory'] as const;
+export const SUITES = [
+  'unit',
+  'property',
+  'conformance',
+  'integration',
+  'chaos',
+  'nemeses',
+  'memory',
+] as const;
 export type Suite = (typeof SUITES)[number];
 const EVERYTHING = SUITES.filter((suite) => suite !== 'memory');
 
@@ -15,7 +23,9 @@ export const suiteOf = (file: string): Suite => file.split('/')[1] as Suite;
 
 /** The files to run. @throws Error when a name matches nothing. */
 export function selectFiles(names: readonly string[]): string[] {
-  const all = globSync(`{${SUITES.join(',')}}/**/*.test.ts`, { cwd: path.join(ROOT, 'test') }).map((file) => `test/${file}`);
+  const all = globSync(`{${SUITES.join(',')}}/**/*.test.ts`, { cwd: path.join(ROOT, 'test') }).map(
+    (file) => `test/${file}`,
+  );
   const wanted = new Set<string>();
   for (const name of names.length === 0 ? EVERYTHING : names) {
     const given = path.relative(ROOT, path.resolve(name)).split(path.sep).join('/');

@@ -5,8 +5,10 @@ import { SUITES, type Suite, suiteOf } from './suites.ts';
 const SLOWEST = 10;
 
 const inSeconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
-const inAll = (outcomes: readonly FileOutcome[], of: (outcome: FileOutcome) => number | undefined) =>
-  outcomes.reduce((sum, outcome) => sum + (of(outcome) ?? 0), 0);
+const inAll = (
+  outcomes: readonly FileOutcome[],
+  of: (outcome: FileOutcome) => number | undefined,
+) => outcomes.reduce((sum, outcome) => sum + (of(outcome) ?? 0), 0);
 
 /** Of each suite: its tests, and the time of its files, which run beside each other. */
 export function suiteTotals(outcomes: readonly FileOutcome[]): string[] {
@@ -16,13 +18,17 @@ export function suiteTotals(outcomes: readonly FileOutcome[]): string[] {
     if (mine === undefined) return [];
     const [passed, failed] = [inAll(mine, (one) => one.passed), inAll(mine, (one) => one.failed)];
     const time = `${inSeconds(inAll(mine, (one) => one.tookMs))}, ${inSeconds(inAll(mine, (one) => one.cpuMs))} of a processor`;
-    return [`${suite}: ${passed} passed, ${failed} failed; ${mine.length} ${mine.length === 1 ? 'file' : 'files'} in ${time}`];
+    return [
+      `${suite}: ${passed} passed, ${failed} failed; ${mine.length} ${mine.length === 1 ? 'file' : 'files'} in ${time}`,
+    ];
   });
 }
 
 /** Of one file, and of all that it started as far as that is known. */
 export function timesOf({ tookMs, cpuMs }: FileOutcome): string {
-  return cpuMs === undefined ? inSeconds(tookMs) : `${inSeconds(tookMs)}, ${inSeconds(cpuMs)} of a processor`;
+  return cpuMs === undefined
+    ? inSeconds(tookMs)
+    : `${inSeconds(tookMs)}, ${inSeconds(cpuMs)} of a processor`;
 }
 
 export function slowestFiles(outcomes: readonly FileOutcome[]): string[] {

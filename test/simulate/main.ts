@@ -53,20 +53,27 @@ function readCommand(): Command | undefined {
       help: { type: 'boolean', short: 'h' },
     },
   });
-  if (values.help === true || [values.seeds, values.seed, values.replay].filter((one) => one !== undefined).length !== 1)
+  if (
+    values.help === true ||
+    [values.seeds, values.seed, values.replay].filter((one) => one !== undefined).length !== 1
+  )
     return undefined;
   if (values.weaken !== undefined && !Object.hasOwn(WEAKENED, values.weaken))
     throw new Error(`there is no rule "${values.weaken}"`);
   const whole = (name: 'seeds' | 'from' | 'jobs' | 'seed', least: number): number => {
     const number = Number(values[name]);
-    if (!Number.isSafeInteger(number) || number < least) throw new Error(`--${name} must be a whole number from ${least}`);
+    if (!Number.isSafeInteger(number) || number < least)
+      throw new Error(`--${name} must be a whole number from ${least}`);
     return number;
   };
   const kind = SIMULATED_KINDS.find((one) => one === values.kind);
   if (kind !== values.kind) throw new Error(`there is no kind "${values.kind}"`);
   const rest = { from: whole('from', 0), jobs: whole('jobs', 1), weaken: values.weaken, kind };
   if (values.seeds !== undefined) return { ...rest, seeds: whole('seeds', 1) };
-  const one = values.replay === undefined ? planOf(whole('seed', 0), kind) : readScript(readFileSync(values.replay, 'utf8'));
+  const one =
+    values.replay === undefined
+      ? planOf(whole('seed', 0), kind)
+      : readScript(readFileSync(values.replay, 'utf8'));
   return { ...rest, seeds: 1, one };
 }
 

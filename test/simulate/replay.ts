@@ -15,6 +15,8 @@ export async function replay(script: Script, weaken: string | undefined): Promis
     process.stdout.write(`\nhistory ${script.seed} breaks ${violation.message}\n`);
     return 1;
   }
-  process.stdout.write(`\nhistory ${script.seed}: ${records} records, settled ${settledMs / 1000} s after the last fault\n`);
+  process.stdout.write(
+    `\nhistory ${script.seed}: ${records} records, settled ${settledMs / 1000} s after the last fault\n`,
+  );
   return 0;
 }

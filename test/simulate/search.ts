@@ -42,7 +42,9 @@ export async function search({ seeds, from, jobs, weaken, kind }: SearchOptions)
     maxFound: MAX_FOUND,
     onProgress: (now) => {
       for (const { seed, message } of now.found.slice(told)) {
-        process.stdout.write(`\nhistory ${seed} breaks ${message}\n  npm run simulate -- --seed ${seed}${again}\n\n`);
+        process.stdout.write(
+          `\nhistory ${seed} breaks ${message}\n  npm run simulate -- --seed ${seed}${again}\n\n`,
+        );
       }
       told = now.found.length;
       if (performance.now() - toldMs < PROGRESS_MS) return;
@@ -59,7 +61,9 @@ export async function search({ seeds, from, jobs, weaken, kind }: SearchOptions)
 }
 
 function printSummary({ records, settledMs, faults, coverage }: Tally): void {
-  process.stdout.write(`\n${records} records; the slowest history was settled ${settledMs / 1000} s after its last fault\n`);
+  process.stdout.write(
+    `\n${records} records; the slowest history was settled ${settledMs / 1000} s after its last fault\n`,
+  );
   for (const [title, counts] of [
     ['what was done to them', faults],
     ['what came of it', coverage],
@@ -70,7 +74,11 @@ function printSummary({ records, settledMs, faults, coverage }: Tally): void {
   }
 }
 
-async function printShrunk(script: Script, weaken: string | undefined, again: string): Promise<void> {
+async function printShrunk(
+  script: Script,
+  weaken: string | undefined,
+  again: string,
+): Promise<void> {
   const weakened = weaken === undefined ? undefined : WEAKENED[weaken];
   process.stdout.write(`\ncutting history ${script.seed} down ...\n`);
   const { script: small, plays } = await shrink(script, { weakened });

@@ -14,7 +14,8 @@ export const CANARY = {
 /** Also in pieces: a text that was cut still gives most of it away. */
 const SHARE = 16;
 /** Of addresses that a service signed itself: their secret parts have names. */
-const SIGNED = /X-Amz-(Signature|Credential|Security-Token)|x-amz-meta-|[?&](sig|signature)=(?!\[redacted\])[^\s&"]/i;
+const SIGNED =
+  /X-Amz-(Signature|Credential|Security-Token)|x-amz-meta-|[?&](sig|signature)=(?!\[redacted\])[^\s&"]/i;
 
 const FORMS: readonly string[] = Object.values(CANARY).flatMap(forms);
 
@@ -24,7 +25,8 @@ const PLANTED = new Set<string>();
 
 /** From now on this content must not be seen either. Of a long one its beginning is looked for. */
 export function plant(content: string): void {
-  if (content.length >= PLANTED_LENGTH) PLANTED.add(JSON.stringify(content.slice(0, 40)).slice(1, -1));
+  if (content.length >= PLANTED_LENGTH)
+    PLANTED.add(JSON.stringify(content.slice(0, 40)).slice(1, -1));
 }
 
 /** @returns what is in the text and must not be; undefined when it keeps its silence. */
@@ -63,7 +65,9 @@ export function allOf(error: unknown): string {
 function forms(secret: string): string[] {
   const written = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
   const shares = written.flatMap((form) =>
-    form.length <= SHARE ? [form] : Array.from({ length: form.length - SHARE + 1 }, (_, at) => form.slice(at, at + SHARE)),
+    form.length <= SHARE
+      ? [form]
+      : Array.from({ length: form.length - SHARE + 1 }, (_, at) => form.slice(at, at + SHARE)),
   );
   // Base64 depends on what stands before: three beginnings cover all.
   const encoded = [0, 1, 2].map((before) =>

@@ -5,7 +5,13 @@
  *   const ca = certificateAuthority('Test CA');
  *   const broker = ca.issue({ name: 'broker', addresses: ['127.0.0.1'] });
  */
-import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import {
+  createPrivateKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto';
 
 export interface CertificateSpec {
   /** Common name. */
@@ -47,7 +53,10 @@ export function certificateAuthority(name: string): Authority {
 /** One that no authority has signed. */
 export function selfSigned(spec: CertificateSpec): Issued {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return issued(certificateFor(spec, keys.publicKey, { name: spec.name, key: keys.privateKey }, false), keys.privateKey);
+  return issued(
+    certificateFor(spec, keys.publicKey, { name: spec.name, key: keys.privateKey }, false),
+    keys.privateKey,
+  );
 }
 
 function issued(certificate: string, key: KeyObject): Issued {
@@ -56,7 +65,9 @@ function issued(certificate: string, key: KeyObject): Issued {
     certificate,
     key: pem,
     encryptedKey: (passphrase) =>
-      createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase }).toString(),
+      createPrivateKey(pem)
+        .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase })
+        .toString(),
   };
 }
 
@@ -66,7 +77,8 @@ function certificateFor(
   signer: { readonly name: string; readonly key: KeyObject },
   isAuthority: boolean,
 ): string {
-  const { from = new Date(Date.now() - DAY_MS), until = new Date(Date.now() + 365 * DAY_MS) } = spec;
+  const { from = new Date(Date.now() - DAY_MS), until = new Date(Date.now() + 365 * DAY_MS) } =
+    spec;
   const algorithm = sequence(oid([1, 2, 840, 10045, 4, 3, 2]));
   const body = sequence(
     tagged(0, integer(Buffer.from([2]))),
@@ -83,7 +95,10 @@ function certificateFor(
   return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
 }
 
-function extensions({ hosts = [], addresses = [] }: CertificateSpec, isAuthority: boolean): Buffer[] {
+function extensions(
+  { hosts = [], addresses = [] }: CertificateSpec,
+  isAuthority: boolean,
+): Buffer[] {
   const names = [
     ...hosts.map((host) => element(0x82, Buffer.from(host))),
     ...addresses.map((address) => element(0x87, Buffer.from(address.split('.').map(Number)))),
@@ -123,7 +138,8 @@ function time(at: Date): Buffer {
 function oid([first = 0, second = 0, ...rest]: readonly number[]): Buffer {
   const octets = rest.flatMap((part) => {
     const groups = [part & 0x7f];
-    for (let more = Math.floor(part / 128); more > 0; more = Math.floor(more / 128)) groups.unshift(0x80 | (more & 0x7f));
+    for (let more = Math.floor(part / 128); more > 0; more = Math.floor(more / 128))
+      groups.unshift(0x80 | (more & 0x7f));
     return groups;
   });
   return element(0x06, Buffer.from([first * 40 + second, ...octets]));

@@ -80,7 +80,10 @@ export class Collector implements AsyncDisposable {
   }
 
   #each<T>(
-    take: (one: { resource: { attributes?: JsonAttributes }; scopeSpans: readonly { spans: readonly JsonSpan[] }[] }) => T[],
+    take: (one: {
+      resource: { attributes?: JsonAttributes };
+      scopeSpans: readonly { spans: readonly JsonSpan[] }[];
+    }) => T[],
   ): T[] {
     return this.requests.flatMap(({ body }) =>
       (JSON.parse(String(body)).resourceSpans as Parameters<typeof take>[0][]).flatMap(take),

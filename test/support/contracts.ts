@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { CONTRACTS_DIRECTORY, type ContractName, readSchema } from '../../dev/contracts/contracts.ts';
+import {
+  CONTRACTS_DIRECTORY,
+  type ContractName,
+  readSchema,
+} from '../../dev/contracts/contracts.ts';
 import type { RecordHeaders } from '../../src/core/record.ts';
 import { headerOf } from './headers.ts';
 
@@ -25,7 +29,9 @@ export function contractProblem(name: ContractName, value: unknown): string | un
     validators.set(name, validate);
   }
   if (validate(value)) return undefined;
-  const errors = (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
+  const errors = (validate.errors ?? []).map(
+    ({ instancePath, message }) => `${instancePath || '/'} ${message}`,
+  );
   return `does not fit contracts/${name}.schema.json: ${errors.join('; ')}`;
 }
 
@@ -46,12 +52,17 @@ export function outputProblem(value: unknown, headers: RecordHeaders): string | 
   const problem = contractProblem(contractOf(value), value);
   if (problem !== undefined) return problem;
   const id = headerOf({ headers }, 'event-id');
-  return 'id' in value && value.id === id ? undefined : `has the header event-id ${id}, which is not its id`;
+  return 'id' in value && value.id === id
+    ? undefined
+    : `has the header event-id ${id}, which is not its id`;
 }
 
 /** Of the headers of a dead letter. @returns what does not fit, or undefined */
 export function deadLetterProblem(headers: RecordHeaders): string | undefined {
-  return contractProblem('dead-letter', Object.fromEntries(headers.map(([name, value]) => [name, String(value)])));
+  return contractProblem(
+    'dead-letter',
+    Object.fromEntries(headers.map(([name, value]) => [name, String(value)])),
+  );
 }
 
 /** The text of a file below contracts/. */

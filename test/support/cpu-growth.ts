@@ -13,7 +13,10 @@ export const LINEAR = 350;
  * Returns how many times as long 32 times the size takes; of several runs the shortest counts.
  * @param prepare makes the work of a size, of which only the call is measured
  */
-export async function growthOf(size: number, prepare: (size: number) => () => unknown): Promise<number> {
+export async function growthOf(
+  size: number,
+  prepare: (size: number) => () => unknown,
+): Promise<number> {
   const [small, large] = [prepare(size), prepare(FACTOR * size)];
   await large(); // Compiles it.
   const smallUs = await shortest(small, SMALL_RUNS);

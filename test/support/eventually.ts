@@ -9,7 +9,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function eventually<T>(
   what: string,
   probe: () => T | undefined | false | Promise<T | undefined | false>,
-  { deadlineMs = 15_000, everyMs = 20 }: { readonly deadlineMs?: number; readonly everyMs?: number } = {},
+  {
+    deadlineMs = 15_000,
+    everyMs = 20,
+  }: { readonly deadlineMs?: number; readonly everyMs?: number } = {},
 ): Promise<T> {
   const end = performance.now() + deadlineMs;
   for (;;) {
@@ -20,7 +23,8 @@ export async function eventually<T>(
     } catch (error) {
       cause = error;
     }
-    if (performance.now() > end) throw new Error(`waited in vain (${deadlineMs} ms) until ${what}`, { cause });
+    if (performance.now() > end)
+      throw new Error(`waited in vain (${deadlineMs} ms) until ${what}`, { cause });
     await sleep(everyMs);
   }
 }

@@ -32,9 +32,13 @@ function fail(reason: string): void {
 }
 
 function openResources(): string {
-  const ours = process.getActiveResourcesInfo().filter((kind) => kind !== 'PipeWrap' && kind !== 'TTYWrap');
+  const ours = process
+    .getActiveResourcesInfo()
+    .filter((kind) => kind !== 'PipeWrap' && kind !== 'TTYWrap');
   return (
-    [...Map.groupBy(ours, (kind) => kind)].map(([kind, all]) => `${all.length} ${kind}`).join(', ') || 'nothing that Node names'
+    [...Map.groupBy(ours, (kind) => kind)]
+      .map(([kind, all]) => `${all.length} ${kind}`)
+      .join(', ') || 'nothing that Node names'
   );
 }
 
@@ -44,11 +48,17 @@ function giveUp(reason: string): void {
 }
 
 // None of these timers keeps the process alive.
-setTimeout(() => giveUp(`this file did not end within ${limitMs} ms; open: ${openResources()}`), limitMs).unref();
+setTimeout(
+  () => giveUp(`this file did not end within ${limitMs} ms; open: ${openResources()}`),
+  limitMs,
+).unref();
 setInterval(() => process.ppid === runner || process.exit(1), PARENT_CHECK_MS).unref();
 after(() => {
   setTimeout(
-    () => giveUp(`this file does not end by itself ${ENDING_MS} ms after its tests; open: ${openResources()}`),
+    () =>
+      giveUp(
+        `this file does not end by itself ${ENDING_MS} ms after its tests; open: ${openResources()}`,
+      ),
     ENDING_MS,
   ).unref();
 });
@@ -58,8 +68,13 @@ function childProcesses(): Map<number, string> {
   const found = new Map<number, string>();
   try {
     for (const thread of readdirSync('/proc/self/task')) {
-      for (const pid of readFileSync(`/proc/self/task/${thread}/children`, 'utf8').split(' ').filter(Boolean)) {
-        found.set(Number(pid), readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim());
+      for (const pid of readFileSync(`/proc/self/task/${thread}/children`, 'utf8')
+        .split(' ')
+        .filter(Boolean)) {
+        found.set(
+          Number(pid),
+          readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim(),
+        );
       }
     }
   } catch {
@@ -86,7 +101,8 @@ process.on('exit', () => {
     if (!command.includes('/dev/process/keeper.ts')) process.kill(pid, 'SIGKILL');
   }
   const left = readdirSync(directory);
-  if (left.length > 0) fail(`this file left in its temporary directory: ${left.slice(0, 5).join(', ')}`);
+  if (left.length > 0)
+    fail(`this file left in its temporary directory: ${left.slice(0, 5).join(', ')}`);
   rmSync(directory, { recursive: true, force: true });
   if (timesFile !== undefined) writeFileSync(timesFile, String(cpuMs()));
 });

@@ -1,5 +1,9 @@
 /** Runs the record reader to its end, for tests. */
-import type { AdmitLargeRecord, RecordPiece, UnreadableRecords } from '../../src/core/ports/kafka.ts';
+import type {
+  AdmitLargeRecord,
+  RecordPiece,
+  UnreadableRecords,
+} from '../../src/core/ports/kafka.ts';
 import type { SourceRecord } from '../../src/core/record.ts';
 import { type FetchedBytes, type ReadLimits, readPieces } from '../../src/kafka/records/index.ts';
 import { partsOf } from './record-parts.ts';
@@ -40,7 +44,8 @@ export async function readAll(
     ...fetched,
     bytes: whole,
   };
-  for await (const piece of readPieces(response, { ...LIMITS, ...limits }, admit)) pieces.push(piece);
+  for await (const piece of readPieces(response, { ...LIMITS, ...limits }, admit))
+    pieces.push(piece);
   const records = pieces.flatMap((piece) => piece.records.map(partsOf));
   const unreadable = pieces.flatMap((piece) => piece.unreadable ?? []);
   return {

@@ -48,7 +48,10 @@ function answer(response: ServerResponse, found: unknown): void {
 }
 
 /** Settings for tests: a short time limit, waits of at most 20 ms. */
-export function registrySettings(urls: readonly string[], more: Partial<RegistrySettings> = {}): RegistrySettings {
+export function registrySettings(
+  urls: readonly string[],
+  more: Partial<RegistrySettings> = {},
+): RegistrySettings {
   return {
     urls,
     credentials: { kind: 'none' },
@@ -66,7 +69,9 @@ export interface RecordedObserver extends RegistryObserver {
 }
 
 /** `onUnavailable` is called each time, so that a test can wait for it. */
-export function recordingObserver(onUnavailable: (reason: string) => void = () => {}): RecordedObserver {
+export function recordingObserver(
+  onUnavailable: (reason: string) => void = () => {},
+): RecordedObserver {
   const calls: string[] = [];
   return {
     calls,

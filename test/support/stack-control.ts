@@ -5,7 +5,13 @@ import type { FaultInput } from '../../src/sandbox/faults/schema.ts';
 import type { ScriptEntry } from '../../src/sandbox/faults/script.ts';
 import type { TestKafka } from './kafka/kafka.ts';
 import type { SeededRandom } from './memory/clock.ts';
-import { type LogLine, parseLogLine, type Replica, type Stack, type StackPipeline } from './stack.ts';
+import {
+  type LogLine,
+  parseLogLine,
+  type Replica,
+  type Stack,
+  type StackPipeline,
+} from './stack.ts';
 
 export interface SandboxBatches {
   readonly totals: { readonly batches: number; readonly uploads: number; readonly rows: number };
@@ -37,7 +43,11 @@ export async function setFaults(stack: Stack, faults: readonly FaultInput[]): Pr
 }
 
 /** Makes decisions at a sandbox, in place of those with the same ids. */
-export async function makeDecisions(sandboxUrl: string, decisions: readonly MadeDecision[], signal?: AbortSignal): Promise<void> {
+export async function makeDecisions(
+  sandboxUrl: string,
+  decisions: readonly MadeDecision[],
+  signal?: AbortSignal,
+): Promise<void> {
   if (decisions.length === 0) return;
   const answer = await fetch(`${sandboxUrl}/sandbox/decisions`, {
     method: 'POST',
@@ -86,10 +96,13 @@ function take(line: LogLine, pipeline: string, { held, assignedMs }: Followed): 
   if (line.msg === 'joined the group') {
     const kept = new Set(shardsIn(line));
     for (const known of [held, assignedMs])
-      for (const one of known.keys()) if (one.startsWith(`${pipeline}/`) && !kept.has(one)) known.delete(one);
+      for (const one of known.keys())
+        if (one.startsWith(`${pipeline}/`) && !kept.has(one)) known.delete(one);
     for (const one of kept) assignedMs.set(one, timeMs);
-  } else if (line.msg === 'owns the shard') held.set(name, { jobs: Number(line.jobs), sinceMs: timeMs });
-  else if (line.msg === 'lost the shard; claiming it again once the group answers') held.delete(name);
+  } else if (line.msg === 'owns the shard')
+    held.set(name, { jobs: Number(line.jobs), sinceMs: timeMs });
+  else if (line.msg === 'lost the shard; claiming it again once the group answers')
+    held.delete(name);
   else if (shard === undefined) return;
   else if (line.msg === 'batch created') shard.jobs++;
   else if (line.msg === 'batch settled') shard.jobs = Math.max(0, shard.jobs - 1);
@@ -99,26 +112,47 @@ function take(line: LogLine, pipeline: string, { held, assignedMs }: Followed): 
  * Shards that a replica owns, with the number of live jobs in each, by what it has logged (level debug).
  * @param others may have been given what the replica does not know to be lost: it slept, or Kafka does not reach it
  */
-export function ownedShards(replica: Replica, others: readonly Replica[] = []): ReadonlyMap<ShardName, number> {
+export function ownedShards(
+  replica: Replica,
+  others: readonly Replica[] = [],
+): ReadonlyMap<ShardName, number> {
   const isLost = (name: ShardName, { sinceMs }: Held) =>
-    others.some((other) => other !== replica && (follow(other).assignedMs.get(name) ?? 0) > sinceMs);
-  return new Map([...follow(replica).held].flatMap(([name, held]) => (isLost(name, held) ? [] : [[name, held.jobs] as const])));
+    others.some(
+      (other) => other !== replica && (follow(other).assignedMs.get(name) ?? 0) > sinceMs,
+    );
+  return new Map(
+    [...follow(replica).held].flatMap(([name, held]) =>
+      isLost(name, held) ? [] : [[name, held.jobs] as const],
+    ),
+  );
 }
 
 /** The same for a stack with one pipeline, by number. */
 export function ownedJobs(replica: Replica): ReadonlyMap<number, number> {
-  return new Map([...ownedShards(replica)].map(([name, jobs]) => [Number(name.slice(name.lastIndexOf('/') + 1)), jobs]));
+  return new Map(
+    [...ownedShards(replica)].map(([name, jobs]) => [
+      Number(name.slice(name.lastIndexOf('/') + 1)),
+      jobs,
+    ]),
+  );
 }
 
 /** Of these shards, those of one pipeline, drawn: each pipeline has a group that rebalances by itself. */
-export function someOfOne(shards: Iterable<ShardName>, random: SeededRandom): ReadonlySet<ShardName> {
-  const byPipeline = [...Map.groupBy(shards, (name) => name.slice(0, name.lastIndexOf('/'))).values()];
+export function someOfOne(
+  shards: Iterable<ShardName>,
+  random: SeededRandom,
+): ReadonlySet<ShardName> {
+  const byPipeline = [
+    ...Map.groupBy(shards, (name) => name.slice(0, name.lastIndexOf('/'))).values(),
+  ];
   return new Set(byPipeline[random.below(Math.max(1, byPipeline.length))]);
 }
 
 /** The shards that a line of a pipeline's log speaks of. */
 export function shardsIn({ pipeline, shard, shards }: LogLine): ShardName[] {
-  return [shard, shards].flat().flatMap((one) => (typeof one === 'number' ? [`${String(pipeline)}/${one}` as const] : []));
+  return [shard, shards]
+    .flat()
+    .flatMap((one) => (typeof one === 'number' ? [`${String(pipeline)}/${one}` as const] : []));
 }
 
 /** Live jobs of all shards that a replica owns. */
@@ -147,7 +181,9 @@ export async function groupPositions(
   const ends = await admin.fetchTopicOffsets(topic);
   return ends.map(({ partition, high }) => ({
     partition,
-    committed: Number(committed?.partitions.find((one) => one.partition === partition)?.offset ?? -1),
+    committed: Number(
+      committed?.partitions.find((one) => one.partition === partition)?.offset ?? -1,
+    ),
     end: Number(high),
   }));
 }

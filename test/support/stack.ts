@@ -78,10 +78,15 @@ export class Replica {
    */
   async logged(
     message: string,
-    { from = 0, where = () => true }: { readonly from?: number; readonly where?: (line: LogLine) => boolean } = {},
+    {
+      from = 0,
+      where = () => true,
+    }: { readonly from?: number; readonly where?: (line: LogLine) => boolean } = {},
   ): Promise<LogLine> {
     const late = AbortSignal.timeout(LOGGED_MS);
-    const patience = new Promise<'late'>((resolve) => late.addEventListener('abort', () => resolve('late'), { once: true }));
+    const patience = new Promise<'late'>((resolve) =>
+      late.addEventListener('abort', () => resolve('late'), { once: true }),
+    );
     for (let at = from; ; ) {
       for (; at < this.lines.length; at++) {
         const line = parseLogLine(this.lines[at] as string);
@@ -93,8 +98,11 @@ export class Replica {
       const first = await Promise.race([more.promise, ended, patience]);
       this.#waiting.delete(more.resolve);
       if (first !== undefined && at === this.lines.length) {
-        const what = first === 'ended' ? 'ended before it logged' : `in ${LOGGED_MS / 1_000} s did not log`;
-        throw new Error(`${this.name} ${what} ${JSON.stringify(message)}:\n${this.lines.slice(-20).join('\n')}`);
+        const what =
+          first === 'ended' ? 'ended before it logged' : `in ${LOGGED_MS / 1_000} s did not log`;
+        throw new Error(
+          `${this.name} ${what} ${JSON.stringify(message)}:\n${this.lines.slice(-20).join('\n')}`,
+        );
       }
     }
   }
@@ -108,7 +116,9 @@ export class Replica {
   async secretServed(): Promise<string | undefined> {
     const url = await this.url();
     for (const page of PAGES) {
-      const found = secretIn(await (await fetch(`${url}${page}`, { signal: AbortSignal.timeout(SERVED_MS) })).text());
+      const found = secretIn(
+        await (await fetch(`${url}${page}`, { signal: AbortSignal.timeout(SERVED_MS) })).text(),
+      );
       if (found !== undefined) return `"${found}" on ${page}`;
     }
     return undefined;
@@ -118,10 +128,17 @@ export class Replica {
   async metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     const text = await (await fetch(`${await this.url()}/metrics`)).text();
     assertSilent(text, `the metrics of ${this.name}`);
-    assertSilent(await (await fetch(`${await this.url()}/api/state`)).text(), `the console of ${this.name}`);
+    assertSilent(
+      await (await fetch(`${await this.url()}/api/state`)).text(),
+      `the console of ${this.name}`,
+    );
     let sum = 0;
     for (const line of text.split('\n')) {
-      if (!line.startsWith(`content_review_${name}{`) && !line.startsWith(`content_review_${name} `)) continue;
+      if (
+        !line.startsWith(`content_review_${name}{`) &&
+        !line.startsWith(`content_review_${name} `)
+      )
+        continue;
       if (Object.entries(labels).every(([label, value]) => line.includes(`${label}="${value}"`)))
         sum += Number(line.split(' ').at(-1));
     }
@@ -160,8 +177,17 @@ export class Stack {
   }
 
   /** @param connector arguments of node that start another command line than the stack's. */
-  async startReplica(env: Readonly<Record<string, string>> = {}, connector = this.#connector): Promise<Replica> {
-    const replica = await spawnReplica(`replica-${this.replicas.length + 1}`, this.configFile, env, connector, this.#onLeak);
+  async startReplica(
+    env: Readonly<Record<string, string>> = {},
+    connector = this.#connector,
+  ): Promise<Replica> {
+    const replica = await spawnReplica(
+      `replica-${this.replicas.length + 1}`,
+      this.configFile,
+      env,
+      connector,
+      this.#onLeak,
+    );
     this.replicas.push(replica);
     return replica;
   }
@@ -214,8 +240,17 @@ export interface SandboxProcess {
 }
 
 /** Creates the topics and starts the sandbox; `directory` holds its data and the configuration. */
-export async function startStack(kafka: TestKafka, directory: string, options: StackOptions): Promise<Stack> {
-  return await createStack(kafka, directory, await startSandboxProcess(directory, options.policy ?? {}), options);
+export async function startStack(
+  kafka: TestKafka,
+  directory: string,
+  options: StackOptions,
+): Promise<Stack> {
+  return await createStack(
+    kafka,
+    directory,
+    await startSandboxProcess(directory, options.policy ?? {}),
+    options,
+  );
 }
 
 /** Creates the topics and writes the configuration; for a sandbox that several stacks share, with a content type each. */
@@ -266,7 +301,10 @@ async function preparePipeline(
 }
 
 /** `directory` holds its data and its policy. */
-export async function startSandboxProcess(directory: string, policy: Readonly<Record<string, unknown>>): Promise<SandboxProcess> {
+export async function startSandboxProcess(
+  directory: string,
+  policy: Readonly<Record<string, unknown>>,
+): Promise<SandboxProcess> {
   const data = path.join(directory, 'sandbox');
   mkdirSync(data);
   const policyFile = path.join(directory, 'policy.yaml');
@@ -275,14 +313,27 @@ export async function startSandboxProcess(directory: string, policy: Readonly<Re
   const lines: string[] = [];
   const sandbox = await spawnKept({
     command: process.execPath,
-    args: [CLI, 'sandbox', '--port', '0', '--policy', policyFile, '--data', data, '--api-key', API_KEY],
+    args: [
+      CLI,
+      'sandbox',
+      '--port',
+      '0',
+      '--policy',
+      policyFile,
+      '--data',
+      data,
+      '--api-key',
+      API_KEY,
+    ],
     onLine: (line) => {
       lines.push(line);
       const url = /listening on (\S+)/.exec(line)?.[1];
       if (url !== undefined) listening.resolve(url);
     },
   });
-  void sandbox.exited.then(() => listening.reject(new Error(`the sandbox did not start:\n${lines.join('\n')}`)));
+  void sandbox.exited.then(() =>
+    listening.reject(new Error(`the sandbox did not start:\n${lines.join('\n')}`)),
+  );
   return { sandbox, url: await listening.promise };
 }
 

@@ -87,7 +87,9 @@ export class TerminalRecords {
       deadlineMs,
       everyMs: 50,
     }).catch((error: Error) => {
-      const logs = this.#stack.replicas.map(({ name, lines }) => `${name}:\n${lines.slice(-15).join('\n')}`);
+      const logs = this.#stack.replicas.map(
+        ({ name, lines }) => `${name}:\n${lines.slice(-15).join('\n')}`,
+      );
       throw new Error(`${error.message}: there are ${this.all.length}\n${logs.join('\n')}`);
     });
     assert.deepEqual(this.#unfit, []);
@@ -106,7 +108,8 @@ export class TerminalRecords {
 
   /** Every record that a test reads is held against its contract. */
   #hold({ topic, partition, offset }: ReadRecord, problem: string | undefined): void {
-    if (problem !== undefined) this.#unfit.push(`the record ${partition}:${offset} of ${topic} ${problem}`);
+    if (problem !== undefined)
+      this.#unfit.push(`the record ${partition}:${offset} of ${topic} ${problem}`);
   }
 
   #add(found: Omit<Terminal, 'eventId'>): void {

@@ -7,7 +7,13 @@ import type { Broker, Cluster, Kafka as KafkaClient } from 'kafkajs';
 import type { RecordHeaders } from '../../src/core/record.ts';
 import { ADMIT_ALL, OWN_TOPIC_LIMITS } from '../../src/kafka/consumer/partition-fetch.ts';
 import { Kafka, logLevel } from '../../src/kafka/kafkajs/patches.ts';
-import { type BatchHeader, nextOffset, RECORDS_AT, readPieces, walkBatches } from '../../src/kafka/records/index.ts';
+import {
+  type BatchHeader,
+  nextOffset,
+  RECORDS_AT,
+  readPieces,
+  walkBatches,
+} from '../../src/kafka/records/index.ts';
 import { partsOf } from './record-parts.ts';
 
 export interface ReadRecord {
@@ -36,7 +42,9 @@ interface FetchedPartition {
   readonly partition: number;
   readonly lastStableOffset: string;
   readonly highWatermark: string;
-  readonly abortedTransactions: readonly { readonly producerId: string; readonly firstOffset: string }[] | null;
+  readonly abortedTransactions:
+    | readonly { readonly producerId: string; readonly firstOffset: string }[]
+    | null;
   /** The record set as it came (src/kafka/kafkajs/patches.ts, mend 2). */
   readonly messages: Buffer;
 }
@@ -110,7 +118,9 @@ export class TopicReader {
     const behind = new Set([...this.#positions.keys()].sort((a, b) => a - b));
     while (behind.size > 0) {
       // One request to one broker at a time: what an error leaves out is asked for again, and nothing is taken twice.
-      for (const { partition, records, end } of await this.#persist(() => this.#fetch([...behind]))) {
+      for (const { partition, records, end } of await this.#persist(() =>
+        this.#fetch([...behind]),
+      )) {
         for (const record of records) onRecord(record);
         if ((this.#positions.get(partition) ?? 0) >= end) behind.delete(partition);
       }
@@ -121,14 +131,19 @@ export class TopicReader {
    * Reads on until there are at least `count` records since the call.
    * @throws Error that says how many came when the deadline passed.
    */
-  async readCount(count: number, { deadlineMs = 30_000 }: { readonly deadlineMs?: number } = {}): Promise<ReadRecord[]> {
+  async readCount(
+    count: number,
+    { deadlineMs = 30_000 }: { readonly deadlineMs?: number } = {},
+  ): Promise<ReadRecord[]> {
     const end = performance.now() + deadlineMs;
     const records: ReadRecord[] = [];
     for (;;) {
       for (const record of await this.readToEnd()) records.push(record);
       if (records.length >= count) return records;
       if (performance.now() > end) {
-        throw new Error(`${records.length} of ${count} records in ${this.#topic} after ${deadlineMs} ms`);
+        throw new Error(
+          `${records.length} of ${count} records in ${this.#topic} after ${deadlineMs} ms`,
+        );
       }
       await sleep(20);
     }
@@ -142,7 +157,9 @@ export class TopicReader {
     await this.#persist(() => this.#refresh());
     const unasked = new Set(this.#positions.keys());
     while (unasked.size > 0) {
-      for (const { partition, stable } of await this.#persist(() => this.#fetch([...unasked], true))) {
+      for (const { partition, stable } of await this.#persist(() =>
+        this.#fetch([...unasked], true),
+      )) {
         if (!stable) return false;
         unasked.delete(partition);
       }
@@ -166,8 +183,8 @@ export class TopicReader {
   /** Asks the leader of the first of these partitions for all that it leads. @param peek nothing is taken */
   async #fetch(partitions: readonly number[], peek = false): Promise<Fetched[]> {
     const [leader = '', led = []] =
-      Object.entries(this.#cluster.findLeaderForPartitions(this.#topic, [...partitions])).find(([, mine]) =>
-        mine.includes(partitions[0] as number),
+      Object.entries(this.#cluster.findLeaderForPartitions(this.#topic, [...partitions])).find(
+        ([, mine]) => mine.includes(partitions[0] as number),
       ) ?? [];
     const broker = (await this.#cluster.findBroker({ nodeId: leader })) as FetchingBroker;
     const { responses } = await broker.fetch({
@@ -189,7 +206,8 @@ export class TopicReader {
     });
     const answered: readonly FetchedPartition[] = responses[0]?.partitions ?? [];
     const missing = led.find((partition) => !answered.some((one) => one.partition === partition));
-    if (missing !== undefined) throw new Error(`the broker left ${this.#topic}-${missing} out of its answer`);
+    if (missing !== undefined)
+      throw new Error(`the broker left ${this.#topic}-${missing} out of its answer`);
     return Promise.all(answered.map((data) => this.#take(data, peek)));
   }
 
@@ -207,14 +225,19 @@ export class TopicReader {
       bytes: messages,
       aborted: [],
     };
-    for (const { start, end: behind } of this.#isolation === READ_COMMITTED ? committed(data) : walkBatches(messages)) {
+    for (const { start, end: behind } of this.#isolation === READ_COMMITTED
+      ? committed(data)
+      : walkBatches(messages)) {
       const batch = { ...response, bytes: messages.subarray(start, behind) };
       for await (const piece of readPieces(batch, OWN_TOPIC_LIMITS, ADMIT_ALL)) {
-        for (const record of piece.records) records.push({ topic: this.#topic, ...partsOf(record) });
+        for (const record of piece.records)
+          records.push({ topic: this.#topic, ...partsOf(record) });
         if (piece.unreadable === undefined) continue;
         const { from, to, timestampMs, poison } = piece.unreadable;
-        if (this.#onUnreadable === undefined) throw new Error(`${this.#topic}-${partition}: ${poison.message}`);
-        for (let offset = from; offset < to; offset++) this.#onUnreadable({ partition, offset, timestampMs });
+        if (this.#onUnreadable === undefined)
+          throw new Error(`${this.#topic}-${partition}: ${poison.message}`);
+        for (let offset = from; offset < to; offset++)
+          this.#onUnreadable({ partition, offset, timestampMs });
       }
     }
     this.#positions.set(partition, nextOffset(response));
@@ -238,7 +261,9 @@ export class TopicReader {
 
   async #toLogStart(): Promise<void> {
     const partitions = [...this.#positions.keys()].map((partition) => ({ partition }));
-    const [starts] = await this.#cluster.fetchTopicsOffset([{ topic: this.#topic, partitions, fromBeginning: true }]);
+    const [starts] = await this.#cluster.fetchTopicsOffset([
+      { topic: this.#topic, partitions, fromBeginning: true },
+    ]);
     for (const { partition, offset } of starts?.partitions ?? []) {
       this.#positions.set(partition, Math.max(Number(offset), this.#positions.get(partition) ?? 0));
     }
@@ -247,7 +272,9 @@ export class TopicReader {
 
 /** The batches of a fetch that no aborted transaction wrote, as the protocol says: by producer, from its first offset to its marker. */
 function committed({ messages, abortedTransactions }: FetchedPartition): BatchHeader[] {
-  const pending = [...(abortedTransactions ?? [])].sort((a, b) => Number(a.firstOffset) - Number(b.firstOffset));
+  const pending = [...(abortedTransactions ?? [])].sort(
+    (a, b) => Number(a.firstOffset) - Number(b.firstOffset),
+  );
   const aborting = new Set<string>();
   const visible: BatchHeader[] = [];
   for (const batch of walkBatches(messages)) {

@@ -114,9 +114,16 @@ async function begun<T>(
   return await eventually('a producer has an id', attempt, { deadlineMs: PATIENCE_MS });
 }
 
-async function send(to: Send, topic: string, records: readonly NewRecord[]): Promise<SourceCoordinate[]> {
+async function send(
+  to: Send,
+  topic: string,
+  records: readonly NewRecord[],
+): Promise<SourceCoordinate[]> {
   const coordinates = new Array<SourceCoordinate>(records.length);
-  for (const [partition, indexes] of Map.groupBy(records.keys(), (index) => records[index]?.partition ?? 0)) {
+  for (const [partition, indexes] of Map.groupBy(
+    records.keys(),
+    (index) => records[index]?.partition ?? 0,
+  )) {
     for (const { timestampMs, run } of ofOneTime(indexes, records)) {
       const time = timestampMs === undefined ? {} : { timestampMs };
       const offsets = await sendRecords(
@@ -124,7 +131,8 @@ async function send(to: Send, topic: string, records: readonly NewRecord[]): Pro
         { topic, partition, ...time },
         run.map((index) => ({ key: null, value: null, ...records[index] })),
       );
-      for (const [place, index] of run.entries()) coordinates[index] = { partition, offset: offsets[place] as number };
+      for (const [place, index] of run.entries())
+        coordinates[index] = { partition, offset: offsets[place] as number };
     }
   }
   return coordinates;

@@ -74,5 +74,8 @@ export const IMPORT_POISON = [
   poison('null_value', null),
   poison('no_type', JSON.stringify({ data: { id: 'of no type' } })),
   poison('no_content', JSON.stringify({ type: 'report', data: ['a list is no data'] })),
-  poison('type_not_allowed', JSON.stringify({ type: 'invoice', data: { id: 'of a type that is not configured' } })),
+  poison(
+    'type_not_allowed',
+    JSON.stringify({ type: 'invoice', data: { id: 'of a type that is not configured' } }),
+  ),
 ];

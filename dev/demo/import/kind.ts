@@ -5,7 +5,13 @@ import { type DemoKind, FAILED, oneOfEach, type Sandbox } from '../kind.ts';
 import type { Screen } from '../screen.ts';
 import { type Cell, counted, grouped, table } from '../table.ts';
 import type { Outcome } from '../terminal.ts';
-import { type ExpectedReceipt, IMPORT_POISON, IMPORTED, type ImportData, importEvents } from './events.ts';
+import {
+  type ExpectedReceipt,
+  IMPORT_POISON,
+  IMPORTED,
+  type ImportData,
+  importEvents,
+} from './events.ts';
 
 /** What the demo uses of a receipt (contracts/receipt.schema.json). */
 export interface Receipt extends Outcome {
@@ -28,7 +34,9 @@ export const importDemo: DemoKind<ExpectedReceipt, Receipt> = {
   records: importEvents,
   async checker(outcomes, sandbox) {
     const ids = new Set(outcomes.flatMap(({ import_id }) => import_id ?? []));
-    const files = await Promise.all([...ids].map(async (id) => [id, await readFile(id, sandbox)] as const));
+    const files = await Promise.all(
+      [...ids].map(async (id) => [id, await readFile(id, sandbox)] as const),
+    );
     return checkAgainst(new Map(files));
   },
   facts,
@@ -45,7 +53,9 @@ async function readFile(id: string, { url, signal }: Sandbox): Promise<ImportFil
 }
 
 /** A receipt must tell of an import that is complete and whose file has exactly this record. */
-export function checkAgainst(files: ReadonlyMap<string, ImportFile>): Check<ExpectedReceipt, Receipt> {
+export function checkAgainst(
+  files: ReadonlyMap<string, ImportFile>,
+): Check<ExpectedReceipt, Receipt> {
   return ({ type, data }, { status, import_id, import_status }) => {
     if (status !== 'SUCCESS' || import_status !== 'COMPLETE') return [FAILED];
     const imported = files.get(import_id ?? '')?.get(data.id);
@@ -63,18 +73,19 @@ function facts({ matches, wrong }: Verdict<ExpectedReceipt, Receipt>): string[] 
 
 /** Both types. */
 function samples(screen: Screen, matches: readonly Match<ExpectedReceipt, Receipt>[]): string[] {
-  const rows = oneOfEach(matches, ({ expected, outcome }) => `${expected.type} ${outcome.source.partition}`).map(
-    ({ expected, outcome }): Cell[] => [
-      { text: outcome.id },
-      { text: expected.type },
-      {
-        text: outcome.import_status ?? 'none',
-        style: outcome.status === 'SUCCESS' ? 'green' : 'yellow',
-      },
-      { text: outcome.import_id ?? 'none' },
-      { text: expected.title, style: 'dim' },
-    ],
-  );
+  const rows = oneOfEach(
+    matches,
+    ({ expected, outcome }) => `${expected.type} ${outcome.source.partition}`,
+  ).map(({ expected, outcome }): Cell[] => [
+    { text: outcome.id },
+    { text: expected.type },
+    {
+      text: outcome.import_status ?? 'none',
+      style: outcome.status === 'SUCCESS' ? 'green' : 'yellow',
+    },
+    { text: outcome.import_id ?? 'none' },
+    { text: expected.title, style: 'dim' },
+  ]);
   return table(screen, ['event', 'type', 'status', 'import', 'account or subject'], rows, {
     flexible: 2,
   });

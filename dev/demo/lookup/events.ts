@@ -50,7 +50,8 @@ async function lookupEvent(
     subject: headerOf(headers, 'subject'),
     urgent: pendingMs < 2_000,
   };
-  const decisionId = end === 'unknown' ? randomUUID() : await handIn(email.text, metadata, end, pendingMs, sandbox);
+  const decisionId =
+    end === 'unknown' ? randomUUID() : await handIn(email.text, metadata, end, pendingMs, sandbox);
   return {
     key: `${email.group}/${email.id}`,
     value: JSON.stringify({ decision_id: decisionId, from: 'contact form' }),
@@ -72,7 +73,9 @@ async function handIn(
   const answer = await fetch(`${url}/sandbox/decisions`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify([{ type: 'email', content, metadata, pending: `${pendingMs}ms`, ...failing }]),
+    body: JSON.stringify([
+      { type: 'email', content, metadata, pending: `${pendingMs}ms`, ...failing },
+    ]),
     signal,
   });
   if (!answer.ok) throw new Error(`the sandbox did not take an e-mail: HTTP ${answer.status}`);

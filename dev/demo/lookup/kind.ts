@@ -48,7 +48,8 @@ function check({ decisionId, end, metadata }: ExpectedFinding, found: LookedUp):
 }
 
 function facts({ matches, wrong }: Verdict<ExpectedFinding, LookedUp>): string[] {
-  const ended = (end: ExpectedFinding['end']) => grouped(matches.filter(({ expected }) => expected.end === end).length);
+  const ended = (end: ExpectedFinding['end']) =>
+    grouped(matches.filter(({ expected }) => expected.end === end).length);
   const bad = [...wrong.values()].flat().length;
   return [
     `${ended('decided')} decided, ${ended('failed')} failed, ${ended('unknown')} unknown: ` +
@@ -58,15 +59,18 @@ function facts({ matches, wrong }: Verdict<ExpectedFinding, LookedUp>): string[]
 
 /** Both results, a decision that failed, and an id that is unknown. */
 function samples(screen: Screen, matches: readonly Match<ExpectedFinding, LookedUp>[]): string[] {
-  const rows = oneOfEach(matches, ({ expected, outcome }) => `${expected.end} ${outcome.result}`).map(
-    ({ expected, outcome }): Cell[] => [
-      { text: outcome.id },
-      outcome.error === null ? { text: outcome.result ?? 'none', style: 'green' } : { text: outcome.error.code, style: 'yellow' },
-      { text: seconds(latencyMs(outcome)).padStart('waited'.length) },
-      { text: appliedLabels(outcome.labels) },
-      { text: expected.title, style: 'dim' },
-    ],
-  );
+  const rows = oneOfEach(
+    matches,
+    ({ expected, outcome }) => `${expected.end} ${outcome.result}`,
+  ).map(({ expected, outcome }): Cell[] => [
+    { text: outcome.id },
+    outcome.error === null
+      ? { text: outcome.result ?? 'none', style: 'green' }
+      : { text: outcome.error.code, style: 'yellow' },
+    { text: seconds(latencyMs(outcome)).padStart('waited'.length) },
+    { text: appliedLabels(outcome.labels) },
+    { text: expected.title, style: 'dim' },
+  ]);
   return table(screen, ['event', 'result or error', 'waited', 'labels', 'subject'], rows, {
     flexible: 2,
   });

@@ -63,5 +63,8 @@ export const CONTENT_POISON = [
   poison('no_type', JSON.stringify({ content: 'An e-mail whose type nobody knows.' })),
   poison('no_type', JSON.stringify({ type: '', content: 'An e-mail whose type is empty.' })),
   poison('not_an_object', JSON.stringify(['email', 'A list is no event.'])),
-  poison('bad_metadata', JSON.stringify({ type: 'email', content: 'Metadata must be an object.', metadata: 'size 7' })),
+  poison(
+    'bad_metadata',
+    JSON.stringify({ type: 'email', content: 'Metadata must be an object.', metadata: 'size 7' }),
+  ),
 ];

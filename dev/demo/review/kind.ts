@@ -31,7 +31,8 @@ export const reviewDemo: DemoKind<ExpectedDecision, Decision> = {
 };
 
 function check(expected: ExpectedDecision, decision: Decision): string[] {
-  if (decision.batch.type !== expected.type || decision.expected_result !== expected.result) return [WRONG];
+  if (decision.batch.type !== expected.type || decision.expected_result !== expected.result)
+    return [WRONG];
   return [
     ...(isDeepStrictEqual(decision.metadata, expected.metadata) ? [] : [METADATA_CHANGED]),
     ...(decision.status === 'SUCCESS' ? [] : [FAILED]),
@@ -42,7 +43,10 @@ function facts({ matches, wrong }: Verdict<ExpectedDecision, Decision>): string[
   const batches = new Set(matches.map(({ outcome }) => outcome.batch.id)).size;
   const kept = matches.length - (wrong.get(METADATA_CHANGED)?.length ?? 0);
   const agreed = (among: readonly Match<ExpectedDecision, Decision>[]) =>
-    share(among.filter(({ expected, outcome }) => outcome.result === expected.result).length, among.length);
+    share(
+      among.filter(({ expected, outcome }) => outcome.result === expected.result).length,
+      among.length,
+    );
   const perResult = [...Map.groupBy(matches, ({ expected }) => expected.result)]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([result, among]) => `${agreed(among)} of ${result}`);
@@ -54,19 +58,20 @@ function facts({ matches, wrong }: Verdict<ExpectedDecision, Decision>): string[
 
 /** Agreements and disagreements. */
 function samples(screen: Screen, matches: readonly Match<ExpectedDecision, Decision>[]): string[] {
-  const rows = oneOfEach(matches, ({ expected, outcome }) => `${expected.result} ${outcome.result}`).map(
-    ({ expected, outcome }): Cell[] => [
-      { text: outcome.id },
-      { text: outcome.batch.type },
-      {
-        text: outcome.result ?? 'none',
-        style: outcome.result === expected.result ? 'green' : 'yellow',
-      },
-      { text: expected.result },
-      { text: appliedLabels(outcome.labels) },
-      { text: expected.title, style: 'dim' },
-    ],
-  );
+  const rows = oneOfEach(
+    matches,
+    ({ expected, outcome }) => `${expected.result} ${outcome.result}`,
+  ).map(({ expected, outcome }): Cell[] => [
+    { text: outcome.id },
+    { text: outcome.batch.type },
+    {
+      text: outcome.result ?? 'none',
+      style: outcome.result === expected.result ? 'green' : 'yellow',
+    },
+    { text: expected.result },
+    { text: appliedLabels(outcome.labels) },
+    { text: expected.title, style: 'dim' },
+  ]);
   return table(screen, ['event', 'type', 'result', 'expected', 'labels', 'subject'], rows, {
     flexible: 2,
   });

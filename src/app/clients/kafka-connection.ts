@@ -1,7 +1,12 @@
 /** The way to the brokers, from the configuration: the same for the connector and for the tools. */
 import type { Config } from '../../config/schema.ts';
 import type { Logger, Metrics } from '../../core/ports/telemetry.ts';
-import { type ConnectOptions, type SaslOptions, Security, type TlsOptions } from '../../kafka/index.ts';
+import {
+  type ConnectOptions,
+  type SaslOptions,
+  Security,
+  type TlsOptions,
+} from '../../kafka/index.ts';
 import { memoryTopicOf } from '../../tools/inspect/replay-memory.ts';
 import { outboundHttp } from './outbound-http.ts';
 
@@ -20,7 +25,11 @@ export function kafkaConnection(
     uses: topicUses(config, use),
     groupUse: use === 'tools' ? 'DESCRIBE' : 'READ',
     security: new Security(security, logger, (certificate, expiresAtMs) =>
-      metrics?.set('kafka_tls_certificate_expiry_timestamp_seconds', { certificate }, expiresAtMs / 1_000),
+      metrics?.set(
+        'kafka_tls_certificate_expiry_timestamp_seconds',
+        { certificate },
+        expiresAtMs / 1_000,
+      ),
     ),
   };
 }
@@ -43,7 +52,8 @@ function tlsOptions({ kafka: { tls } }: Pick<Config, 'kafka'>): TlsOptions | und
 export function saslOptions(config: Pick<Config, 'kafka' | 'service'>): SaslOptions | undefined {
   const { mechanism, username, password, oauth } = config.kafka.sasl;
   if (mechanism === 'none') return undefined;
-  if (mechanism !== 'oauthbearer') return { mechanism, username, password: async () => (await password?.current()) ?? '' };
+  if (mechanism !== 'oauthbearer')
+    return { mechanism, username, password: async () => (await password?.current()) ?? '' };
   const { clientSecret, ca, timeoutMs } = oauth;
   return {
     mechanism,
@@ -62,7 +72,10 @@ export function saslOptions(config: Pick<Config, 'kafka' | 'service'>): SaslOpti
 }
 
 /** What is done with each topic, in the words of Kafka's rights; a topic may have more than one role. */
-function topicUses({ pipelines }: Pick<Config, 'pipelines'>, use: 'connector' | 'tools'): ReadonlyMap<string, string> {
+function topicUses(
+  { pipelines }: Pick<Config, 'pipelines'>,
+  use: 'connector' | 'tools',
+): ReadonlyMap<string, string> {
   const uses = new Map<string, Set<'READ' | 'WRITE'>>();
   const add = (topic: string, ...operations: ('READ' | 'WRITE')[]) => {
     const known = uses.get(topic) ?? new Set();
@@ -76,5 +89,7 @@ function topicUses({ pipelines }: Pick<Config, 'pipelines'>, use: 'connector' | 
     add(deadLetters.topic, 'WRITE');
     if (use === 'tools') add(memoryTopicOf(deadLetters.topic), 'READ');
   }
-  return new Map([...uses].map(([topic, operations]) => [topic, [...operations].sort().join(' and ')]));
+  return new Map(
+    [...uses].map(([topic, operations]) => [topic, [...operations].sort().join(' and ')]),
+  );
 }

@@ -1,5 +1,9 @@
 /** What a registry that says no means, and what to do about it. */
-import { RegistryRefused, RegistryUnavailable, UnusableSchema } from '../../events/registry/index.ts';
+import {
+  RegistryRefused,
+  RegistryUnavailable,
+  UnusableSchema,
+} from '../../events/registry/index.ts';
 
 /** Error codes of Confluent's API. */
 const INVALID_SCHEMA = 42_201;

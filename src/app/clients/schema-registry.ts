@@ -1,7 +1,11 @@
 /** The way to the schema registry, from the configuration. */
 import type { Config } from '../../config/schema.ts';
 import type { HealthReporter, Metrics } from '../../core/ports/telemetry.ts';
-import { ConfluentRegistry, type RegistryCredentials, type RegistryObserver } from '../../events/registry/index.ts';
+import {
+  ConfluentRegistry,
+  type RegistryCredentials,
+  type RegistryObserver,
+} from '../../events/registry/index.ts';
 import { systemClock, systemRandom } from '../system.ts';
 import { outboundHttp } from './outbound-http.ts';
 
@@ -43,6 +47,7 @@ export function schemaRegistry(
 
 function credentialsOf({ username, password, token }: Settings): RegistryCredentials {
   if (token !== undefined) return { kind: 'bearer', token: () => token.current() };
-  if (password !== undefined) return { kind: 'basic', user: username, password: () => password.current() };
+  if (password !== undefined)
+    return { kind: 'basic', user: username, password: () => password.current() };
   return { kind: 'none' };
 }

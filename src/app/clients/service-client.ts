@@ -10,7 +10,10 @@ import { networkSettings } from './service-network.ts';
  * @param own how patient it is, how much it does at once, and who hears of it
  * @throws TypeError for what only shows here: a certificate that is broken, a proxy of the environment that is none.
  */
-export function serviceClient(service: Config['service'], own: Partial<ServiceClientOptions>): ServiceClient {
+export function serviceClient(
+  service: Config['service'],
+  own: Partial<ServiceClientOptions>,
+): ServiceClient {
   const { proxy, ...network } = networkSettings(service);
   return new ServiceClient({
     ...network,

@@ -7,13 +7,21 @@ import type { NetworkOptions } from '../../service/options.ts';
 
 interface NetworkSettings
   extends Required<
-    Pick<NetworkOptions, 'allowHttp' | 'transferHosts' | 'allowPrivate' | 'uploadHeaders' | 'downloadHeaders' | 'tls'>
+    Pick<
+      NetworkOptions,
+      'allowHttp' | 'transferHosts' | 'allowPrivate' | 'uploadHeaders' | 'downloadHeaders' | 'tls'
+    >
   > {
   readonly maxResultBytes: number;
   readonly proxy: ProxySetting;
 }
 
-export function networkSettings({ allowHttp, transfer, proxy, tls }: Config['service']): NetworkSettings {
+export function networkSettings({
+  allowHttp,
+  transfer,
+  proxy,
+  tls,
+}: Config['service']): NetworkSettings {
   const { credentials } = proxy;
   return {
     allowHttp,
@@ -32,11 +40,17 @@ export function networkSettings({ allowHttp, transfer, proxy, tls }: Config['ser
           },
     tls: {
       ca: tls.ca,
-      ...(tls.certificate === '' || tls.key === '' ? {} : { certificate: tls.certificate, key: tls.key }),
+      ...(tls.certificate === '' || tls.key === ''
+        ? {}
+        : { certificate: tls.certificate, key: tls.key }),
     },
   };
 }
 
-function currentValues(headers: Readonly<Record<string, Secret>>): Record<string, () => Promise<string>> {
-  return Object.fromEntries(Object.entries(headers).map(([name, secret]) => [name, () => secret.current()]));
+function currentValues(
+  headers: Readonly<Record<string, Secret>>,
+): Record<string, () => Promise<string>> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, secret]) => [name, () => secret.current()]),
+  );
 }

@@ -11,7 +11,9 @@ export async function openFormats(
   config: Pick<Config, 'schemaRegistry' | 'service' | 'pipelines'>,
   parts: FormatParts,
 ): Promise<Formats> {
-  const plain = config.pipelines.every(({ source, output }) => source.format in PLAIN_FORMATS && output.format === 'json');
+  const plain = config.pipelines.every(
+    ({ source, output }) => source.format in PLAIN_FORMATS && output.format === 'json',
+  );
   if (plain) return PLAIN;
   const { allFormats } = await import('./all-formats.ts');
   return allFormats(config, parts);

@@ -26,7 +26,10 @@ const LAG_MS = 5_000;
 const LOOK_AGAIN_MS = 500;
 
 /** undefined: JSON, as the kinds render it. @throws Error when the installation lacks the contracts */
-export function outputFormatOf({ kind, output }: Pick<PipelineConfig, 'kind' | 'output'>): OutputFormat | undefined {
+export function outputFormatOf({
+  kind,
+  output,
+}: Pick<PipelineConfig, 'kind' | 'output'>): OutputFormat | undefined {
   const { format, topic, subject, cloudEvents } = output;
   const contract = contractOf(kind);
   switch (format) {
@@ -57,7 +60,8 @@ export class OutputFormats {
   wrap(pipeline: PipelineConfig, kind: PipelineKind, logger: Logger): PipelineKind {
     const format = outputFormatOf(pipeline);
     if (format === undefined) return kind;
-    if (format instanceof RegisteredFormat) this.#registered.push({ pipeline: pipeline.name, format });
+    if (format instanceof RegisteredFormat)
+      this.#registered.push({ pipeline: pipeline.name, format });
     return withOutputFormat(kind, format, (event, error) =>
       logger.error(
         // Its message may quote the record (I6).
@@ -77,16 +81,25 @@ export class OutputFormats {
     const untilMs = parts.clock.monotonic() + PATIENCE_MS;
     for (const { pipeline, format } of this.#registered) {
       const state = await this.#settledState(pipeline, format, untilMs, parts);
-      if (state.state !== 'registered') throw new RefusedError(`pipeline ${pipeline}: ${objectionTo(state, format)}`);
+      if (state.state !== 'registered')
+        throw new RefusedError(`pipeline ${pipeline}: ${objectionTo(state, format)}`);
       format.writeWith(state.id);
       const { subject, codec } = format;
       const { version, id, latest } = state;
-      parts.logger.info({ pipeline, subject, version, latest, id, schema: codec.file }, 'schema of the output');
+      parts.logger.info(
+        { pipeline, subject, version, latest, id, schema: codec.file },
+        'schema of the output',
+      );
     }
   }
 
   /** Asked again while the schema is not there, for as long as replicas of a registry lag behind each other. */
-  async #settledState(pipeline: string, format: RegisteredFormat, untilMs: number, parts: StartParts): Promise<SchemaState> {
+  async #settledState(
+    pipeline: string,
+    format: RegisteredFormat,
+    untilMs: number,
+    parts: StartParts,
+  ): Promise<SchemaState> {
     const { clock, logger, signal } = parts;
     const { subject } = format;
     let settledMs: number | undefined;
@@ -94,12 +107,20 @@ export class OutputFormats {
       const state = await this.#state(pipeline, format, untilMs, parts);
       settledMs ??= clock.monotonic() + LAG_MS;
       if (state.state === 'registered' || clock.monotonic() >= settledMs) return state;
-      logger.debug({ pipeline, subject, state: state.state }, 'the schema of the output is not there yet: looking again');
+      logger.debug(
+        { pipeline, subject, state: state.state },
+        'the schema of the output is not there yet: looking again',
+      );
       await clock.sleep(LOOK_AGAIN_MS, signal);
     }
   }
 
-  async #state(pipeline: string, { subject, codec }: RegisteredFormat, untilMs: number, parts: StartParts): Promise<SchemaState> {
+  async #state(
+    pipeline: string,
+    { subject, codec }: RegisteredFormat,
+    untilMs: number,
+    parts: StartParts,
+  ): Promise<SchemaState> {
     const { registry, urls, clock, random, logger, signal } = parts;
     for (let attempt = 0; ; attempt++) {
       try {
@@ -114,19 +135,29 @@ export class OutputFormats {
         if (!(error instanceof RegistryUnavailable)) throw error;
         const waitMs = retryWaitMs(attempt, BACKOFF, random);
         if (clock.monotonic() + waitMs >= untilMs) {
-          throw new RegistryUnavailable(error.code, `the schema registry (${urls.join(', ')}): ${error.message}`);
+          throw new RegistryUnavailable(
+            error.code,
+            `the schema registry (${urls.join(', ')}): ${error.message}`,
+          );
         }
-        logger.warn({ pipeline, subject, urls, error: error.message }, 'waiting for the schema registry');
+        logger.warn(
+          { pipeline, subject, urls, error: error.message },
+          'waiting for the schema registry',
+        );
         await clock.sleep(waitMs, signal);
       }
     }
   }
 }
 
-function objectionTo(state: Exclude<SchemaState, { state: 'registered' }>, { subject, codec }: RegisteredFormat): string {
+function objectionTo(
+  state: Exclude<SchemaState, { state: 'registered' }>,
+  { subject, codec }: RegisteredFormat,
+): string {
   const what = `the schema of its output (contracts/${codec.file})`;
   if (state.state !== 'incompatible') {
-    const has = state.state === 'new' ? 'which has no schema' : `whose latest version is ${state.latest}`;
+    const has =
+      state.state === 'new' ? 'which has no schema' : `whose latest version is ${state.latest}`;
     return `${what} is not registered under subject ${subject}, ${has}: run "content-review-connector schemas register" first`;
   }
   const why = state.messages.length === 0 ? '' : ` (${state.messages.join('; ').slice(0, 1_000)})`;

@@ -1,7 +1,11 @@
 /** The schemas of the pipelines' outputs in the registry: checked, and registered. At deploy time: a running connector never does. */
 import { choosePipeline } from '../../config/choose-pipeline.ts';
 import type { Config } from '../../config/schema.ts';
-import { RegisteredFormat, type SchemaState, schemaState } from '../../events/formats/output/index.ts';
+import {
+  RegisteredFormat,
+  type SchemaState,
+  schemaState,
+} from '../../events/formats/output/index.ts';
 import { RegistryUnavailable, type SchemaRegistry } from '../../events/registry/index.ts';
 import { InspectError } from '../../tools/inspect/context.ts';
 import { registryRefusal } from '../clients/registry-refusal.ts';
@@ -46,7 +50,9 @@ export async function schemaReports(
   config: Config,
   options: { readonly pipeline: string | undefined; readonly register: boolean },
   signal: AbortSignal,
-  connect: (config: Config) => (SchemaRegistry & { close(): Promise<void> }) | undefined = schemaRegistry,
+  connect: (
+    config: Config,
+  ) => (SchemaRegistry & { close(): Promise<void> }) | undefined = schemaRegistry,
 ): Promise<SchemaReport[]> {
   const outputs = registeredOutputs(config, options.pipeline);
   const registry = connect(config);
@@ -77,7 +83,8 @@ async function report(
   const { subject, codec, name } = format;
   const before = await schemaState(registry, subject, codec.schema, signal);
   const about = { pipeline, format: name, subject, file: `contracts/${codec.file}` };
-  if (!register || before.state === 'registered' || before.state === 'incompatible') return { ...about, ...known(before) };
+  if (!register || before.state === 'registered' || before.state === 'incompatible')
+    return { ...about, ...known(before) };
   const id = await registry.register(subject, codec.schema, signal);
   const after = await schemaState(registry, subject, codec.schema, signal);
   // A replica of the registry may not have it yet.
@@ -95,14 +102,24 @@ function known(state: SchemaState) {
   };
 }
 
-async function explained<T>(about: string, register: boolean, urls: readonly string[], work: () => Promise<T>): Promise<T> {
+async function explained<T>(
+  about: string,
+  register: boolean,
+  urls: readonly string[],
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const refusal = registryRefusal(error, register ? 'write' : 'read');
-    if (refusal !== undefined) throw new InspectError('refused', `${about}: ${refusal}`, { cause: error });
+    if (refusal !== undefined)
+      throw new InspectError('refused', `${about}: ${refusal}`, { cause: error });
     if (error instanceof RegistryUnavailable) {
-      throw new InspectError('unreachable', `${about}: ${error.message}; asked: ${urls.join(', ')}`, { cause: error });
+      throw new InspectError(
+        'unreachable',
+        `${about}: ${error.message}; asked: ${urls.join(', ')}`,
+        { cause: error },
+      );
     }
     throw error;
   }

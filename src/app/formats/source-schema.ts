@@ -14,10 +14,12 @@ const TYPES: Partial<Record<EventFormatName, SchemaType>> = {
 };
 
 /** As TopicNameStrategy has it, which is what serializers do unless they are told otherwise. */
-export const subjectOf = ({ source }: Pick<PipelineConfig, 'source'>): string => `${source.topic}-value`;
+export const subjectOf = ({ source }: Pick<PipelineConfig, 'source'>): string =>
+  `${source.topic}-value`;
 
 /** Whether values of the pipeline's source name a schema. */
-export const hasSchema = ({ source }: Pick<PipelineConfig, 'source'>): boolean => TYPES[source.format] !== undefined;
+export const hasSchema = ({ source }: Pick<PipelineConfig, 'source'>): boolean =>
+  TYPES[source.format] !== undefined;
 
 export type SourceSchema =
   | { readonly state: 'absent'; readonly subject: string }
@@ -99,16 +101,29 @@ export async function refuseUnreadableSources(
         const { which, problem, remedy } = found;
         const what = `the newest schema of its source (${which}) cannot be read, its records would become dead letters`;
         const message = `${what}: ${problem}: ${remedy}`;
-        if (onUnreadable === 'warn') return logger.warn({ pipeline: name, error: message }, 'the source cannot be read');
-        throw new RefusedError(`pipeline ${name}: ${message}, or set schemaRegistry.onUnreadableSource to warn`);
+        if (onUnreadable === 'warn')
+          return logger.warn({ pipeline: name, error: message }, 'the source cannot be read');
+        throw new RefusedError(
+          `pipeline ${name}: ${message}, or set schemaRegistry.onUnreadableSource to warn`,
+        );
       }
-      if (found.state !== 'partly_readable') logger.info({ pipeline: name, ...found }, 'schema of the source');
-      else logger.warn({ pipeline: name, ...found }, 'some records of the newest schema of the source would become dead letters');
+      if (found.state !== 'partly_readable')
+        logger.info({ pipeline: name, ...found }, 'schema of the source');
+      else
+        logger.warn(
+          { pipeline: name, ...found },
+          'some records of the newest schema of the source would become dead letters',
+        );
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof RefusedError) throw error;
-      const because = limit.aborted ? 'it takes too long' : (registryRefusal(error, 'read') ?? (error as Error).message);
-      logger.warn({ pipeline: name, error: because }, 'could not look at the newest schema of the source; its records will tell');
+      const because = limit.aborted
+        ? 'it takes too long'
+        : (registryRefusal(error, 'read') ?? (error as Error).message);
+      logger.warn(
+        { pipeline: name, error: because },
+        'could not look at the newest schema of the source; its records will tell',
+      );
     }
   };
   await Promise.all(pipelines.filter(hasSchema).map(look));

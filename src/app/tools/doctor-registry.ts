@@ -2,7 +2,11 @@
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import type { EventFormat } from '../../events/format.ts';
 import { RegisteredFormat } from '../../events/formats/output/index.ts';
-import { type ConfluentRegistry, RegistryUnavailable, type SchemaRegistry } from '../../events/registry/index.ts';
+import {
+  type ConfluentRegistry,
+  RegistryUnavailable,
+  type SchemaRegistry,
+} from '../../events/registry/index.ts';
 import { type Finding, failed, ok, type RegistryParts, warning } from '../../tools/doctor/index.ts';
 import { InspectError } from '../../tools/inspect/context.ts';
 import { registryRefusal } from '../clients/registry-refusal.ts';
@@ -31,12 +35,18 @@ export function doctorRegistry(config: Config, registry: ConfluentRegistry): Reg
     addresses: config.schemaRegistry.urls.map((url) => new URL(url).host),
     async ask(signal) {
       // Of a subject that matters: credentials may be for some subjects alone. One that is not there is an answer too.
-      await explained(registry.versions(first === undefined ? 'content-review' : subjectOf(first), signal));
+      await explained(
+        registry.versions(first === undefined ? 'content-review' : subjectOf(first), signal),
+      );
     },
   };
 }
 
-export function outputSchemaOf(config: Config, pipeline: PipelineConfig, registry: ConfluentRegistry) {
+export function outputSchemaOf(
+  config: Config,
+  pipeline: PipelineConfig,
+  registry: ConfluentRegistry,
+) {
   if (!(outputFormatOf(pipeline) instanceof RegisteredFormat)) return undefined;
   return async (signal: AbortSignal): Promise<Finding> => {
     try {
@@ -45,7 +55,8 @@ export function outputSchemaOf(config: Config, pipeline: PipelineConfig, registr
       if (report === undefined) return ok('it has none');
       const { state, subject, file, version, latest, messages } = report;
       if (state === 'registered') return ok(`${file} is version ${version} of subject ${subject}`);
-      if (state !== 'incompatible') return failed(`${file} is not registered under subject ${subject}`, 'run schemas register');
+      if (state !== 'incompatible')
+        return failed(`${file} is not registered under subject ${subject}`, 'run schemas register');
       const why = messages.length === 0 ? '' : ` (${messages.join('; ').slice(0, 500)})`;
       return failed(
         `${file} is incompatible with the versions of subject ${subject}, the latest of which is ${latest}${why}`,
@@ -72,7 +83,11 @@ function sharedRegistry(registry: ConfluentRegistry): SchemaRegistry {
 }
 
 /** @param formatOf how values are read, as the pipeline does it */
-export function sourceSchemaOf(pipeline: PipelineConfig, registry: ConfluentRegistry, formatOf: () => EventFormat) {
+export function sourceSchemaOf(
+  pipeline: PipelineConfig,
+  registry: ConfluentRegistry,
+  formatOf: () => EventFormat,
+) {
   if (!hasSchema(pipeline)) return undefined;
   return async (signal: AbortSignal): Promise<Finding> => {
     const found = await explained(sourceSchema(pipeline, registry, formatOf, signal));

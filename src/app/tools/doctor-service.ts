@@ -49,7 +49,10 @@ export function doctorService(config: Pick<Config, 'service'>): DoctorService {
       address,
       proxy: proxy?.host,
       lookUp: () => addressesOf(proxy ?? url),
-      certificates: url.protocol === 'https:' && proxy === undefined ? () => certificatesOf(url, config.service) : undefined,
+      certificates:
+        url.protocol === 'https:' && proxy === undefined
+          ? () => certificatesOf(url, config.service)
+          : undefined,
       ask: (question, signal) => ask(client, question, signal),
       clockAheadMs: () => aheadMs,
     },
@@ -63,16 +66,24 @@ async function addressesOf({ hostname }: URL): Promise<string[]> {
 }
 
 /** Ids as the service makes them (service-interface.md 2.1), that it never made. */
-async function ask(client: ServiceClient, question: ServiceQuestion, signal: AbortSignal): Promise<void> {
+async function ask(
+  client: ServiceClient,
+  question: ServiceQuestion,
+  signal: AbortSignal,
+): Promise<void> {
   const id = randomUUID();
   if (question === 'batch') await client.getBatch(id, { signal });
   else if (question === 'import') await client.getImport(id, { signal });
   else await client.getDecision(id, { signal });
 }
 
-async function certificatesOf(url: URL, { tls, timeouts }: Config['service']): Promise<Certificate[]> {
+async function certificatesOf(
+  url: URL,
+  { tls, timeouts }: Config['service'],
+): Promise<Certificate[]> {
   const files: [string, string][] = tls.ca.map((path) => ['an authority in service.tls.ca', path]);
-  if (tls.certificate !== '') files.push(["this client's certificate (service.tls.certificate)", tls.certificate]);
+  if (tls.certificate !== '')
+    files.push(["this client's certificate (service.tls.certificate)", tls.certificate]);
   const own = files.map(async ([whose, path]) => ({
     whose,
     endsMs: Date.parse(new X509Certificate(await readFile(path)).validTo),
@@ -105,6 +116,8 @@ function shownCertificate({ hostname, port }: URL, timeoutMs: number): Promise<n
       end(() => resolve(endsMs));
     });
     socket.once('timeout', () => end(() => reject(new Error('no TLS handshake in time'))));
-    socket.once('error', ({ message }) => end(() => reject(new Error(`no TLS handshake: ${message}`))));
+    socket.once('error', ({ message }) =>
+      end(() => reject(new Error(`no TLS handshake: ${message}`))),
+    );
   });
 }

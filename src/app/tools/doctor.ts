@@ -46,7 +46,10 @@ export interface DoctorOptions {
 }
 
 /** @throws the signal's reason */
-export async function runDoctor(config: Config, options: DoctorOptions): Promise<readonly Result[]> {
+export async function runDoctor(
+  config: Config,
+  options: DoctorOptions,
+): Promise<readonly Result[]> {
   const logger = createLogger({ level: 'silent' });
   const certificates = new Map<string, number>();
   const connect: ConnectOptions = {
@@ -98,7 +101,11 @@ interface Opened {
   readonly signal: AbortSignal;
 }
 
-function pipelineParts(config: Config, pipeline: PipelineConfig, { kafka, service, registry, signal }: Opened): PipelineParts {
+function pipelineParts(
+  config: Config,
+  pipeline: PipelineConfig,
+  { kafka, service, registry, signal }: Opened,
+): PipelineParts {
   const logger = createLogger({ level: 'silent' });
   const formatOf = (name: EventFormatName) => eventFormat(name, registry, config.schemaRegistry);
   const decoder = kindOf(
@@ -125,9 +132,15 @@ function pipelineParts(config: Config, pipeline: PipelineConfig, { kafka, servic
     includesContent: pipeline.output.includeContent,
     types: pipeline.source.types,
     decoder,
-    remote: client === undefined || pipeline.kind === 'lookup' ? undefined : kindOf(pipeline, client, logger, formatOf),
+    remote:
+      client === undefined || pipeline.kind === 'lookup'
+        ? undefined
+        : kindOf(pipeline, client, logger, formatOf),
     outputSchema: registry === undefined ? undefined : outputSchemaOf(config, pipeline, registry),
-    sourceSchema: registry === undefined ? undefined : sourceSchemaOf(pipeline, registry, () => formatOf(pipeline.source.format)),
+    sourceSchema:
+      registry === undefined
+        ? undefined
+        : sourceSchemaOf(pipeline, registry, () => formatOf(pipeline.source.format)),
   };
 }
 
@@ -153,7 +166,10 @@ function expiryMetrics(certificates: Map<string, number>) {
 const seen = (certificates: ReadonlyMap<string, number>): Certificate[] =>
   [...certificates].map(([owner, endsMs]) => ({ whose: OWNERS[owner] ?? owner, endsMs }));
 
-function memoryFacts({ memory }: Config, { env, execArgv }: Pick<DoctorOptions, 'env' | 'execArgv'>): MemoryFacts {
+function memoryFacts(
+  { memory }: Config,
+  { env, execArgv }: Pick<DoctorOptions, 'env' | 'execArgv'>,
+): MemoryFacts {
   const limit = process.constrainedMemory();
   const flag = [...execArgv, ...(env.NODE_OPTIONS ?? '').split(/\s+/)].flatMap(
     (one) => /^--max[-_]semi[-_]space[-_]size=(\d+)$/.exec(one)?.[1] ?? [],

@@ -23,7 +23,9 @@ export function plainDecoder(pipeline: PipelineConfig): Decoder | undefined {
 }
 
 /** undefined without a filter; what it gives is undefined when only a schema registry could tell. */
-export function filterOf(pipeline: PipelineConfig): ((record: SourceRecord) => boolean | undefined) | undefined {
+export function filterOf(
+  pipeline: PipelineConfig,
+): ((record: SourceRecord) => boolean | undefined) | undefined {
   if (pipeline.source.filter === undefined) return undefined;
   const decode = plainDecoder(pipeline);
   if (decode === undefined) return () => undefined;

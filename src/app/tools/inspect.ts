@@ -42,29 +42,46 @@ export interface Tools extends Inspection {
  * Runs `work` on one pipeline and closes what was opened.
  * @throws InspectError; what `work` throws.
  */
-export async function withPipeline<T>(config: Config, options: InspectOptions, work: (tools: Tools) => Promise<T>): Promise<T> {
+export async function withPipeline<T>(
+  config: Config,
+  options: InspectOptions,
+  work: (tools: Tools) => Promise<T>,
+): Promise<T> {
   const pipeline = choosePipeline(config, options.pipeline);
   if (typeof pipeline === 'string') throw new InspectError('usage', pipeline);
   // Standard output is the answer's; what went wrong comes as an error.
   const logger = createLogger({ level: 'silent' });
   const service = options.service ? serviceOf(config) : undefined;
   const { brokers } = config.kafka;
-  const kafka = connectKafka({ ...kafkaConnection(config, 'tools', { logger }), connectionTimeoutMs: KAFKA_CONNECT_MS }, logger);
+  const kafka = connectKafka(
+    { ...kafkaConnection(config, 'tools', { logger }), connectionTimeoutMs: KAFKA_CONNECT_MS },
+    logger,
+  );
   const scan = kafka.scan(sourceLimits(config));
   const registry = schemaRegistry(config);
   const { signal } = new AbortController();
   try {
     await kafka.admin.brokerCount().catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
-      if (questionFailure(error) === 'refused') throw new InspectError('refused', why, { cause: error });
-      throw new InspectError('unreachable', `Kafka at ${brokers.join(',')} cannot be reached: ${why}`, { cause: error });
+      if (questionFailure(error) === 'refused')
+        throw new InspectError('refused', why, { cause: error });
+      throw new InspectError(
+        'unreachable',
+        `Kafka at ${brokers.join(',')} cannot be reached: ${why}`,
+        { cause: error },
+      );
     });
     const view = pipelineView(config, pipeline);
     for (const [role, topic] of Object.entries(view.topics)) {
       if ((await kafka.admin.describeTopic(topic)) !== undefined) continue;
       const why =
-        role === 'journal' ? 'this pipeline has never run, or under another name, or its journal is lost' : 'is its name right?';
-      throw new InspectError('refused', `there is no topic ${topic} (${ROLES[role]} of pipeline ${pipeline.name}): ${why}`);
+        role === 'journal'
+          ? 'this pipeline has never run, or under another name, or its journal is lost'
+          : 'is its name right?';
+      throw new InspectError(
+        'refused',
+        `there is no topic ${topic} (${ROLES[role]} of pipeline ${pipeline.name}): ${why}`,
+      );
     }
     const tools: Tools = {
       pipeline: view,
@@ -73,8 +90,12 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
       clock: systemClock,
       signal,
       notice: options.notice,
-      ...(service === undefined ? { remoteBatch: undefined } : remoteState(pipeline, service, signal)),
-      ...(registry === undefined ? {} : { readFramed: framedReader(registry, signal, options.notice) }),
+      ...(service === undefined
+        ? { remoteBatch: undefined }
+        : remoteState(pipeline, service, signal)),
+      ...(registry === undefined
+        ? {}
+        : { readFramed: framedReader(registry, signal, options.notice) }),
       openReplay: (journalTopic) =>
         kafka
           .producers({
@@ -99,13 +120,19 @@ export async function withPipeline<T>(config: Config, options: InspectOptions, w
 }
 
 /** Asks the registry only for what a tool shows of a value. */
-function framedReader(registry: SchemaRegistry, signal: AbortSignal, notice: (text: string) => void) {
+function framedReader(
+  registry: SchemaRegistry,
+  signal: AbortSignal,
+  notice: (text: string) => void,
+) {
   const reader = new FramedReader(registry);
   return async (value: Buffer): Promise<object | undefined> => {
     try {
       return await reader.read(value, signal);
     } catch (error) {
-      notice(`what is in a decision cannot be shown: ${error instanceof Error ? error.message : String(error)}`);
+      notice(
+        `what is in a decision cannot be shown: ${error instanceof Error ? error.message : String(error)}`,
+      );
       return undefined;
     }
   };
@@ -141,7 +168,11 @@ export function pipelineView({ pipelines }: Config, pipeline: PipelineConfig): P
       decisions: output.topic,
       deadLetters: deadLetters.topic,
     },
-    reservedTopics: pipelines.flatMap((one) => [one.journal.topic, one.output.topic, one.deadLetters.topic]),
+    reservedTopics: pipelines.flatMap((one) => [
+      one.journal.topic,
+      one.output.topic,
+      one.deadLetters.topic,
+    ]),
     inOrder: output.order === 'source',
     skipsNullValues: source.nullValues === 'skip',
     isFiltered: filterOf(pipeline),

@@ -54,16 +54,22 @@ async function decisionOf(
 }
 
 /** @throws ServiceError when the service could not be asked. */
-async function stateIn(answer: Promise<State & Partial<Pick<BatchView, 'counts'>>>): Promise<RemoteBatch> {
+async function stateIn(
+  answer: Promise<State & Partial<Pick<BatchView, 'counts'>>>,
+): Promise<RemoteBatch> {
   try {
     const { status, rawStatus, counts } = await answer;
-    const finished = counts?.success === undefined ? undefined : counts.success + (counts.error ?? 0) + (counts.cancelled ?? 0);
+    const finished =
+      counts?.success === undefined
+        ? undefined
+        : counts.success + (counts.error ?? 0) + (counts.cancelled ?? 0);
     return { status: status ?? rawStatus, finished, total: counts?.total };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const nothing = { finished: undefined, total: undefined };
     if (error.failure === 'not_found') return { status: 'unknown_to_service', ...nothing };
-    if (error.failure === 'protocol') return { status: 'unreadable_answer', problem: error.message, ...nothing };
+    if (error.failure === 'protocol')
+      return { status: 'unreadable_answer', problem: error.message, ...nothing };
     throw error;
   }
 }

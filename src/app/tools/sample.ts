@@ -2,7 +2,12 @@
 import type { PipelineConfig } from '../../config/schema.ts';
 import { bodyOf } from '../../core/batch/body-of.ts';
 import type { JobContext, PipelineKind } from '../../core/ports/pipeline-kind.ts';
-import type { ContentItem, OutgoingRecord, RecordHeaders, SourceRecord } from '../../core/record.ts';
+import type {
+  ContentItem,
+  OutgoingRecord,
+  RecordHeaders,
+  SourceRecord,
+} from '../../core/record.ts';
 import { PLAIN_FORMATS } from '../../events/formats/index.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
 import { type KindServices, kindOf } from '../kinds.ts';
@@ -65,11 +70,15 @@ export async function trySample(pipeline: PipelineConfig, sample: Sample): Promi
   const decoded = kind.decode(record, 0);
   const answer = (result: SampleOutcome): SampleAnswer => ({ kind: pipeline.kind, notes, result });
   if ('skip' in decoded) return answer({ outcome: 'skipped', reason: decoded.skip });
-  if ('poison' in decoded) return answer({ outcome: 'dead_letter', topic: pipeline.deadLetters.topic, ...decoded.poison });
+  if ('poison' in decoded)
+    return answer({ outcome: 'dead_letter', topic: pipeline.deadLetters.topic, ...decoded.poison });
   const { item } = decoded;
   upload = (await bodyOf(kind, [item])).body.toString('utf8');
   const outgoing = await terminalOf(kind, item);
-  const published = publishedSample(pipeline.output.topic, await inOutputFormat(pipeline, outgoing, notes));
+  const published = publishedSample(
+    pipeline.output.topic,
+    await inOutputFormat(pipeline, outgoing, notes),
+  );
   if (pipeline.kind === 'lookup') {
     return answer({
       outcome: 'accepted',
@@ -85,17 +94,31 @@ export async function trySample(pipeline: PipelineConfig, sample: Sample): Promi
   });
 }
 
-function readerOf({ source }: PipelineConfig, notes: string[]): { readonly name: keyof typeof PLAIN_FORMATS } {
+function readerOf(
+  { source }: PipelineConfig,
+  notes: string[],
+): { readonly name: keyof typeof PLAIN_FORMATS } {
   const { format } = source;
   if (format === 'json' || format === 'text' || format === 'cloudevents') return { name: format };
-  notes.push(`The sample is taken for the JSON form of a value in ${format}: what the schema registry's schemas make of it.`);
+  notes.push(
+    `The sample is taken for the JSON form of a value in ${format}: what the schema registry's schemas make of it.`,
+  );
   return { name: 'json' };
 }
 
-function recordOf({ source }: PipelineConfig, { value, key, headers, timestampMs }: Sample, notes: string[]): SourceRecord {
+function recordOf(
+  { source }: PipelineConfig,
+  { value, key, headers, timestampMs }: Sample,
+  notes: string[],
+): SourceRecord {
   const names = headers.map(([name]) => name.toLowerCase());
-  const structured = source.format === 'cloudevents' && !names.some((name) => name === 'content-type' || name.startsWith('ce_'));
-  if (structured) notes.push('The sample is taken for a structured CloudEvent: content-type application/cloudevents+json.');
+  const structured =
+    source.format === 'cloudevents' &&
+    !names.some((name) => name === 'content-type' || name.startsWith('ce_'));
+  if (structured)
+    notes.push(
+      'The sample is taken for a structured CloudEvent: content-type application/cloudevents+json.',
+    );
   return {
     partition: 0,
     offset: 0,
@@ -118,7 +141,9 @@ async function terminalOf(kind: PipelineKind, item: ContentItem): Promise<Outgoi
   const { signal } = new AbortController();
   const status = { state: 'finished', rawState: 'COMPLETE', resultUrl: 'sample' } as const;
   const slices =
-    'results' in kind ? kind.results(status, () => job, signal) : kind.outcomes([item], status, () => job, signal, false);
+    'results' in kind
+      ? kind.results(status, () => job, signal)
+      : kind.outcomes([item], status, () => job, signal, false);
   for await (const [first] of slices) {
     if (first !== undefined && 'record' in first) return first.record;
     throw new Error(
@@ -129,7 +154,11 @@ async function terminalOf(kind: PipelineKind, item: ContentItem): Promise<Outgoi
 }
 
 /** As `run` would write it, but for an encoding that begins with the id of a schema: that is in the registry, which nobody asks. */
-async function inOutputFormat(pipeline: PipelineConfig, record: OutgoingRecord, notes: string[]): Promise<OutgoingRecord> {
+async function inOutputFormat(
+  pipeline: PipelineConfig,
+  record: OutgoingRecord,
+  notes: string[],
+): Promise<OutgoingRecord> {
   if (pipeline.output.format === 'json') return record;
   // Loaded late: parsers of schemas, which few need.
   const [{ outputFormatOf }, { RegisteredFormat }] = await Promise.all([
@@ -179,7 +208,10 @@ function echoed(upload: string, resultColumn: string): string {
   return `Status,${column},Labels,${upload.replace('\r\n', `\r\nSUCCESS,${INVENTED_RESULT},[],`)}`;
 }
 
-function publishedSample(topic: string, { key, value, headers = [] }: OutgoingRecord): PublishedSample {
+function publishedSample(
+  topic: string,
+  { key, value, headers = [] }: OutgoingRecord,
+): PublishedSample {
   const text = (bytes: Buffer | string) => bytes.toString('utf8');
   const flat = new Map<string, string>();
   for (const [name, value] of headers) {

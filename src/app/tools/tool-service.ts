@@ -7,7 +7,10 @@ import { serviceClient } from '../clients/service-client.ts';
 const TIMEOUT_MS = 5_000;
 
 /** @throws as `serviceClient` */
-export function toolService({ service }: Pick<Config, 'service'>, observer: Partial<ServiceObserver> = {}): ServiceClient {
+export function toolService(
+  { service }: Pick<Config, 'service'>,
+  observer: Partial<ServiceObserver> = {},
+): ServiceClient {
   const { connectMs, headersMs, bodyMs } = service.timeouts;
   return serviceClient(service, {
     connectTimeoutMs: Math.min(connectMs, TIMEOUT_MS),

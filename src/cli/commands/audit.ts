@@ -3,7 +3,14 @@ import type { AuditReport } from '../../tools/inspect/audit.ts';
 import type { PartitionBalance } from '../../tools/inspect/balance.ts';
 import type { OffsetRun } from '../../tools/inspect/offset-runs.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type InspectFlags, inspectOptions, partitionNumbers, pointInTime, runTool, wholeNumber } from '../inspect-command.ts';
+import {
+  type InspectFlags,
+  inspectOptions,
+  partitionNumbers,
+  pointInTime,
+  runTool,
+  wholeNumber,
+} from '../inspect-command.ts';
 import type { Finish, Io } from '../io.ts';
 import { printable } from '../printable.ts';
 import { type Cell, counted, table } from '../table.ts';
@@ -26,14 +33,25 @@ export function auditCommand(io: Io, finish: Finish): Command {
     .description(
       'Counts, for any range of a topic, what became of each source record, and lists those that are missing and those that were published twice. May run beside a working connector: what is in flight is told apart from what is missing.',
     )
-    .option('--partition <partition>', 'only this partition; may be given several times', partitionNumbers)
+    .option(
+      '--partition <partition>',
+      'only this partition; may be given several times',
+      partitionNumbers,
+    )
     .option('--from <offset>', 'first offset', wholeNumber('An offset'))
     .addOption(
-      new Option('--since <time>', 'first timestamp: ISO 8601, or a length of time before now (15m, 2h, 1d)')
+      new Option(
+        '--since <time>',
+        'first timestamp: ISO 8601, or a length of time before now (15m, 2h, 1d)',
+      )
         .argParser(pointInTime)
         .conflicts('from'),
     )
-    .option('--to <offset>', 'one past the last offset (default: the end)', wholeNumber('An offset'))
+    .option(
+      '--to <offset>',
+      'one past the last offset (default: the end)',
+      wholeNumber('An offset'),
+    )
     .addHelpText(
       'after',
       `
@@ -108,14 +126,22 @@ function auditText({ verdict, partitions, totals, notes, scanned }: AuditReport)
   const lists = [
     ...listOf('Missing', partitions, ({ missingOffsets }) => missingOffsets),
     ...listOf('Double', partitions, ({ doubleOffsets }) => doubleOffsets),
-    ...listOf('Terminal records without a source record', partitions, ({ withoutSourceOffsets }) => withoutSourceOffsets),
+    ...listOf(
+      'Terminal records without a source record',
+      partitions,
+      ({ withoutSourceOffsets }) => withoutSourceOffsets,
+    ),
   ];
   if (lists.length > 0) parts.push(`${lists.join('\n')}\n`);
   for (const note of notes) parts.push(`Note: ${printable(note, MAX_NOTE)}.\n`);
   const read = scanned.reduce((sum, { from, until }) => sum + until - from, 0);
   const word =
-    totals.records === 0 && verdict === 'balanced' ? 'Nothing to judge: the range holds no record.' : VERDICTS[verdict];
-  parts.push(`${word} (${counted(totals.records, 'source record')}; ${counted(read, 'output offset')} read)\n`);
+    totals.records === 0 && verdict === 'balanced'
+      ? 'Nothing to judge: the range holds no record.'
+      : VERDICTS[verdict];
+  parts.push(
+    `${word} (${counted(totals.records, 'source record')}; ${counted(read, 'output offset')} read)\n`,
+  );
   return parts.join('\n');
 }
 
@@ -137,6 +163,9 @@ function listOf(
     ),
   );
   if (all.length === 0) return [];
-  const more = all.length > SHOWN_RUNS ? `, and ${counted(all.length - SHOWN_RUNS, 'run')} more (--json lists all)` : '';
+  const more =
+    all.length > SHOWN_RUNS
+      ? `, and ${counted(all.length - SHOWN_RUNS, 'run')} more (--json lists all)`
+      : '';
   return [`${title}: ${all.slice(0, SHOWN_RUNS).join(' ')}${more}`];
 }

@@ -7,7 +7,9 @@ import { waitOptions } from '../remote/wait-options.ts';
 export function batchCommand(io: Io, finish: Finish): Command {
   return new Command('batch')
     .summary('submit a CSV file for review, follow it, fetch its results')
-    .description('Works with batches of the Content Review Service directly: without Kafka and without a running connector.')
+    .description(
+      'Works with batches of the Content Review Service directly: without Kafka and without a running connector.',
+    )
     .addCommand(submitCommand(io, finish))
     .addCommand(getCommand(io, finish))
     .addCommand(resultsCommand(io, finish))
@@ -47,7 +49,9 @@ Examples:
     '-o, --output <file>',
     'with --wait: fetch the results too; - is standard output',
   );
-  return connectionOptions(forceOption(command).option('--json', 'one JSON document, for machines (docs/cli.md)'));
+  return connectionOptions(
+    forceOption(command).option('--json', 'one JSON document, for machines (docs/cli.md)'),
+  );
 }
 
 function getCommand(io: Io, finish: Finish): Command {
@@ -69,7 +73,10 @@ Examples:
       await getBatch(io, finish, id, flags);
     });
   return connectionOptions(
-    waitOptions(command, 'it is finished').option('--json', 'one JSON document, for machines (docs/cli.md)'),
+    waitOptions(command, 'it is finished').option(
+      '--json',
+      'one JSON document, for machines (docs/cli.md)',
+    ),
   );
 }
 
@@ -82,7 +89,10 @@ function resultsCommand(io: Io, finish: Finish): Command {
     .argument('<id>', 'id of the batch')
     .option('-o, --output <file>', 'where to; - is standard output', '-')
     .option('--json', 'a JSON document for each row, instead of CSV')
-    .option('--result-column <name>', 'with --json: the column of the result, when more than one ends in " result"')
+    .option(
+      '--result-column <name>',
+      'with --json: the column of the result, when more than one ends in " result"',
+    )
     .addHelpText(
       'after',
       `
@@ -99,4 +109,5 @@ Examples:
   return connectionOptions(forceOption(waitOptions(command, 'there are results')));
 }
 
-const forceOption = (command: Command) => command.option('-f, --force', 'replace the output file when it exists');
+const forceOption = (command: Command) =>
+  command.option('-f, --force', 'replace the output file when it exists');

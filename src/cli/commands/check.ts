@@ -18,11 +18,25 @@ export function checkCommand(io: Io, finish: Finish): Command {
     )
     .requiredOption('-c, --config <file>', 'configuration file (YAML)')
     .option('-q, --quiet', 'say nothing when the configuration is right')
-    .option('--sample <file>', 'show what would become of one event: its value is in this file; nobody is asked')
-    .option('-p, --pipeline <name>', 'with --sample, which pipeline; needed when the configuration has several')
+    .option(
+      '--sample <file>',
+      'show what would become of one event: its value is in this file; nobody is asked',
+    )
+    .option(
+      '-p, --pipeline <name>',
+      'with --sample, which pipeline; needed when the configuration has several',
+    )
     .option('--key <text>', 'with --sample, the key of its record')
-    .option('--header <name=value>', 'with --sample, a header of its record; may be given several times', headers)
-    .option('--timestamp <time>', 'with --sample, the time of its record, ISO 8601; now by default', pointInTime)
+    .option(
+      '--header <name=value>',
+      'with --sample, a header of its record; may be given several times',
+      headers,
+    )
+    .option(
+      '--timestamp <time>',
+      'with --sample, the time of its record, ISO 8601; now by default',
+      pointInTime,
+    )
     .option('--json', 'with --sample, one JSON document, for machines')
     .addHelpText(
       'after',
@@ -37,7 +51,8 @@ skipped or become a dead letter, with exit code 11.`,
     )
     .action(async ({ config, quiet, sample, ...about }: CheckFlags) => {
       const [without] = Object.keys(about);
-      if (sample === undefined && without !== undefined) throw new UsageProblem(`--${without} goes with --sample`);
+      if (sample === undefined && without !== undefined)
+        throw new UsageProblem(`--${without} goes with --sample`);
       const loaded = await loadConfig(config, io.env, { withoutServiceKey: sample !== undefined });
       if (sample !== undefined) return await showSample(io, finish, loaded, { sample, ...about });
       if (quiet !== true) io.out(summary(config, loaded));
@@ -56,11 +71,17 @@ function summary(file: string, config: Config): string {
   }
   const options = effectiveOptions(config);
   const width = Math.max(...options.map(({ path }) => path.length));
-  lines.push('In effect:', ...options.map(({ path, value }) => `  ${path.padEnd(width)}  ${value}`));
+  lines.push(
+    'In effect:',
+    ...options.map(({ path, value }) => `  ${path.padEnd(width)}  ${value}`),
+  );
   return `${lines.join('\n')}\n`;
 }
 
-function headers(text: string, before: (readonly [string, string])[] = []): (readonly [string, string])[] {
+function headers(
+  text: string,
+  before: (readonly [string, string])[] = [],
+): (readonly [string, string])[] {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('A header is NAME=VALUE.');
   return [...before, [text.slice(0, at), text.slice(at + 1)]];

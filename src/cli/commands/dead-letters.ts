@@ -29,7 +29,9 @@ interface LetterFlags extends InspectFlags {
 export function deadLettersCommand(io: Io, finish: Finish): Command {
   return new Command('dead-letters')
     .summary('list dead letters, or put their originals back')
-    .description('Lists the dead letters of a pipeline, or replays them: puts the original records back on a topic, each once.')
+    .description(
+      'Lists the dead letters of a pipeline, or replays them: puts the original records back on a topic, each once.',
+    )
     .addCommand(listCommand(io, finish))
     .addCommand(replayCommand(io, finish))
     .addHelpText(
@@ -44,7 +46,9 @@ Examples:
 function listCommand(io: Io, finish: Finish): Command {
   const command = new Command('list')
     .summary('list dead letters')
-    .description('Lists the newest dead letters, and how many there are for each reason. Never shows content.')
+    .description(
+      'Lists the newest dead letters, and how many there are for each reason. Never shows content.',
+    )
     .addHelpText(
       'after',
       `
@@ -63,7 +67,9 @@ Examples:
         flags,
         async (tools) => {
           const memory = await ReplayMemory.read(tools);
-          const answer = await listLetters(tools, filterOf(flags), flags.limit, (letter) => memory.replayedMs(letter));
+          const answer = await listLetters(tools, filterOf(flags), flags.limit, (letter) =>
+            memory.replayedMs(letter),
+          );
           return { answer };
         },
         listText,
@@ -84,7 +90,9 @@ function replayCommand(io: Io, finish: Finish): Command {
       'Puts the original key, value and headers of dead letters back on the source or a retry topic. Without --yes it only says what it would do. What was replayed is remembered in <dead letters>.replays, in the same transaction: a second run replays nothing twice, and one that was interrupted goes on.',
     )
     .addArgument(
-      new Argument('[partition:offset...]', 'only the letters of these source records').argParser(coordinates).default([], 'all'),
+      new Argument('[partition:offset...]', 'only the letters of these source records')
+        .argParser(coordinates)
+        .default([], 'all'),
     )
     .requiredOption('--to <topic>', '`source`, or the name of a topic')
     .option('-y, --yes', 'do it')
@@ -111,7 +119,10 @@ Examples:
         });
         return { answer, code: answer.interrupted ? EXIT.interrupted : EXIT.ok };
       };
-      const work = flags.yes === true ? (tools: Tools) => untilStopped(io, (stop) => write(tools, stop)) : write;
+      const work =
+        flags.yes === true
+          ? (tools: Tools) => untilStopped(io, (stop) => write(tools, stop))
+          : write;
       await runTool(io, finish, flags, (tools) => work(tools), replayText);
     });
   return letterOptions(command, 'letters that are shown; all that match are replayed');
@@ -139,7 +150,11 @@ function letterOptions(command: Command, limit: string): Command {
       'only letters with this reason (not_json, no_type, ...); may be given several times',
       letterReasons,
     )
-    .option('--since <time>', 'only letters published since: ISO 8601, or a length of time before now (15m, 2h, 1d)', pointInTime)
+    .option(
+      '--since <time>',
+      'only letters published since: ISO 8601, or a length of time before now (15m, 2h, 1d)',
+      pointInTime,
+    )
     .option('-n, --limit <count>', limit, wholeNumber('The limit', 1), DEFAULT_LIMIT);
 }
 
@@ -187,7 +202,12 @@ function replayText(report: ReplayReport, nowMs: number): string {
     letter.valueBytes,
     words[letter.status],
   ]);
-  const { replayed, replayed_before: before, no_value: gone, too_large_for_target: tooLarge } = counts;
+  const {
+    replayed,
+    replayed_before: before,
+    no_value: gone,
+    too_large_for_target: tooLarge,
+  } = counts;
   const rest = [
     before > 0 ? `${before} replayed before` : '',
     gone > 0 ? `${gone} without a value left` : '',
@@ -198,7 +218,10 @@ function replayText(report: ReplayReport, nowMs: number): string {
     ? `Dry run: ${counted(replayed, 'record')} would go to ${to}.${skipped}${replayed > 0 ? ' Add --yes to do it.' : ''}`
     : `${interrupted ? 'Interrupted: ' : ''}${counted(replayed, 'record')} put on ${to}.${skipped}${interrupted ? ' Run it again: it goes on from here.' : ''}`;
   const cut = listCut ? `The first ${letters.length} are shown.\n` : '';
-  return [table(['RECORD', 'REASON', 'AGE', 'BYTES', 'STATUS'], rows), `${cut}${unmatched}${done}\n`].join('\n');
+  return [
+    table(['RECORD', 'REASON', 'AGE', 'BYTES', 'STATUS'], rows),
+    `${cut}${unmatched}${done}\n`,
+  ].join('\n');
 }
 
 function unmatchedText({ unmatched }: ReplayReport): string {

@@ -7,7 +7,9 @@ import { waitOptions } from '../remote/wait-options.ts';
 export function decisionCommand(io: Io, finish: Finish): Command {
   return new Command('decision')
     .summary('look up a single decision')
-    .description('Looks up decisions of the Content Review Service directly: without Kafka and without a running connector.')
+    .description(
+      'Looks up decisions of the Content Review Service directly: without Kafka and without a running connector.',
+    )
     .addCommand(getCommand(io, finish))
     .addHelpText(
       'after',
@@ -35,5 +37,10 @@ Examples:
       const { getDecision } = await import('../remote/decision-work.ts');
       await getDecision(io, finish, id, flags);
     });
-  return connectionOptions(waitOptions(command, 'it is made').option('--json', 'one JSON document, for machines (docs/cli.md)'));
+  return connectionOptions(
+    waitOptions(command, 'it is made').option(
+      '--json',
+      'one JSON document, for machines (docs/cli.md)',
+    ),
+  );
 }

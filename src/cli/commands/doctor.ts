@@ -37,9 +37,19 @@ export function doctorCommand(io: Io, finish: Finish): Command {
     )
     .requiredOption('-c, --config <file>', 'configuration file (YAML)')
     .option('-p, --pipeline <name>', 'only this pipeline, and what it needs')
-    .option('--round-trip', 'also send one test row to the service and fetch its result: the service reviews it, and may bill it')
-    .option('--type <type>', 'with --round-trip, the content type of the row; the first of source.types by default')
-    .option('--timeout <duration>', 'with --round-trip, wait no longer for the result than this (1m)', duration)
+    .option(
+      '--round-trip',
+      'also send one test row to the service and fetch its result: the service reviews it, and may bill it',
+    )
+    .option(
+      '--type <type>',
+      'with --round-trip, the content type of the row; the first of source.types by default',
+    )
+    .option(
+      '--timeout <duration>',
+      'with --round-trip, wait no longer for the result than this (1m)',
+      duration,
+    )
     .option('--json', 'one JSON document for each check, a line each (docs/doctor.md)')
     .addHelpText(
       'after',
@@ -57,7 +67,8 @@ Examples:
 
 async function work(io: Io, finish: Finish, flags: DoctorFlags): Promise<void> {
   const [without] = (['type', 'timeout'] as const).filter((name) => flags[name] !== undefined);
-  if (flags.roundTrip !== true && without !== undefined) throw new UsageProblem(`--${without} goes with --round-trip`);
+  if (flags.roundTrip !== true && without !== undefined)
+    throw new UsageProblem(`--${without} goes with --round-trip`);
   const config = await loadConfig(flags.config, io.env);
   const pipelines = chosen(config, flags.pipeline);
   const signals = untilInterrupted();
@@ -69,7 +80,10 @@ async function work(io: Io, finish: Finish, flags: DoctorFlags): Promise<void> {
     const { runDoctor } = await import('../../app/tools/doctor.ts');
     const results = await runDoctor(config, {
       pipelines,
-      roundTrip: flags.roundTrip === true ? { limitMs: flags.timeout ?? ROUND_TRIP_MS, type: flags.type } : undefined,
+      roundTrip:
+        flags.roundTrip === true
+          ? { limitMs: flags.timeout ?? ROUND_TRIP_MS, type: flags.type }
+          : undefined,
       env: io.env,
       execArgv: process.execArgv,
       signal: stop.signal,
@@ -110,6 +124,7 @@ function summary(results: readonly Result[]): string {
 
 function duration(text: string): number {
   const ms = parseDuration(text);
-  if (typeof ms !== 'number' || ms === 0) throw new InvalidArgumentError('A length of time has a unit: 30s, 15m, 2h.');
+  if (typeof ms !== 'number' || ms === 0)
+    throw new InvalidArgumentError('A length of time has a unit: 30s, 15m, 2h.');
   return ms;
 }

@@ -16,8 +16,13 @@ export function explainCommand(io: Io, finish: Finish): Command {
     .description(
       'Tells what became of the source record at PARTITION:OFFSET: the batches that held it, and its decision or dead letter; or where it is on its way. Never shows content.',
     )
-    .addArgument(new Argument('<partition:offset>', 'source record, such as 2:1371').argParser(coordinate))
-    .option('--thorough', 'read the outputs to their ends, to see whether it was published more than once')
+    .addArgument(
+      new Argument('<partition:offset>', 'source record, such as 2:1371').argParser(coordinate),
+    )
+    .option(
+      '--thorough',
+      'read the outputs to their ends, to see whether it was published more than once',
+    )
     .option('--no-service', 'do not ask the service for the state of its batches')
     .addHelpText(
       'after',
@@ -29,19 +34,21 @@ Examples:
   $ content-review-connector explain 2:1371 --config connector.yaml
   $ content-review-connector explain 2:1371 -c connector.yaml --json | jq -r .state`,
     )
-    .action(async (at: ReturnType<typeof coordinate>, flags: InspectFlags & { thorough?: true }) => {
-      const { explainRecord } = await import('../../tools/inspect/explain.ts');
-      await runTool(
-        io,
-        finish,
-        flags,
-        async (tools) => {
-          const answer = await explainRecord(tools, at, { thorough: flags.thorough === true });
-          return { answer, code: exitCode(answer) };
-        },
-        explainText,
-      );
-    });
+    .action(
+      async (at: ReturnType<typeof coordinate>, flags: InspectFlags & { thorough?: true }) => {
+        const { explainRecord } = await import('../../tools/inspect/explain.ts');
+        await runTool(
+          io,
+          finish,
+          flags,
+          async (tools) => {
+            const answer = await explainRecord(tools, at, { thorough: flags.thorough === true });
+            return { answer, code: exitCode(answer) };
+          },
+          explainText,
+        );
+      },
+    );
   return inspectOptions(command);
 }
 
@@ -51,18 +58,26 @@ function exitCode({ state, terminals }: Explanation): number {
 }
 
 function explainText(report: Explanation, nowMs: number): string {
-  const { partition, offset, source, shard, owner, position, jobs, terminals, scanned, notes } = report;
+  const { partition, offset, source, shard, owner, position, jobs, terminals, scanned, notes } =
+    report;
   const facts: [string, string][] = [
     ['record', recordText(source, nowMs)],
-    ['shard', `${shard}${owner === null ? ', never claimed' : `, owner ${owner.instance}, seen ${ago(owner.atMs, nowMs)} ago`}`],
+    [
+      'shard',
+      `${shard}${owner === null ? ', never claimed' : `, owner ${owner.instance}, seen ${ago(owner.atMs, nowMs)} ago`}`,
+    ],
   ];
   if (position !== null) {
     const { watermark, read, replay } = position;
     const resets = replay > 0 ? `, group reset ${counted(replay, 'time')}` : '';
-    facts.push(['position', `partition ${partition} is settled or in batches below ${watermark}, read to ${read}${resets}`]);
+    facts.push([
+      'position',
+      `partition ${partition} is settled or in batches below ${watermark}, read to ${read}${resets}`,
+    ]);
   }
   for (const job of jobs) facts.push([`attempt ${job.attempt}`, jobText(job, nowMs)]);
-  for (const terminal of terminals) facts.push([terminal.kind.replace('_', ' '), terminalText(terminal, nowMs)]);
+  for (const terminal of terminals)
+    facts.push([terminal.kind.replace('_', ' '), terminalText(terminal, nowMs)]);
   if (scanned.length > 0) facts.push(['looked at', scanText(scanned)]);
   for (const note of notes) facts.push(['note', note]);
   const width = Math.max(...facts.map(([name]) => name.length)) + 3;
@@ -70,7 +85,10 @@ function explainText(report: Explanation, nowMs: number): string {
   return `${partition}:${offset}  ${printable(report.summary, MAX_FACT)}\n\n${lines.join('\n')}\n`;
 }
 
-function recordText({ record, timestampMs, valueBytes }: Explanation['source'], nowMs: number): string {
+function recordText(
+  { record, timestampMs, valueBytes }: Explanation['source'],
+  nowMs: number,
+): string {
   if (record === 'removed') return 'removed from the source topic by retention';
   if (record === 'unreadable') return 'it is there, and cannot be read';
   if (record === 'none' || timestampMs === null) return 'none is committed at this offset';
@@ -78,7 +96,10 @@ function recordText({ record, timestampMs, valueBytes }: Explanation['source'], 
   return `${size}, ${instant(timestampMs)} (${ago(timestampMs, nowMs)} ago)`;
 }
 
-function jobText({ remoteId, type, depth, count, createdMs, leftMs, live, service }: NamingJob, nowMs: number): string {
+function jobText(
+  { remoteId, type, depth, count, createdMs, leftMs, live, service }: NamingJob,
+  nowMs: number,
+): string {
   const left = live ? 'live' : leftMs === null ? 'over' : `left it ${ago(leftMs, nowMs)} ago`;
   const halved = depth > 0 ? `, halved ${counted(depth, 'time')}` : '';
   const state = service === null ? '' : `; service: ${printable(service.status)}`;
@@ -92,7 +113,9 @@ function terminalText(
   const what =
     deadLetter !== null
       ? `${printable(deadLetter.reason)} at ${printable(deadLetter.stage)}`
-      : printable(`${decision?.status ?? 'unreadable'}${decision?.result ? ` ${decision.result}` : ''}`);
+      : printable(
+          `${decision?.status ?? 'unreadable'}${decision?.result ? ` ${decision.result}` : ''}`,
+        );
   return `${what}, ${topic} ${partition}:${offset}, ${instant(timestampMs)} (${ago(timestampMs, nowMs)} ago), event id ${eventId}`;
 }
 
@@ -100,7 +123,8 @@ function scanText(scanned: readonly OutputRange[]): string {
   const topics = Map.groupBy(scanned, ({ topic }) => topic);
   return [...topics]
     .map(
-      ([topic, ranges]) => `${topic} ${ranges.map(({ partition, from, until }) => `${partition}:[${from}, ${until})`).join(' ')}`,
+      ([topic, ranges]) =>
+        `${topic} ${ranges.map(({ partition, from, until }) => `${partition}:[${from}, ${until})`).join(' ')}`,
     )
     .join('; ');
 }

@@ -7,7 +7,9 @@ import { waitOptions } from '../remote/wait-options.ts';
 export function importCommand(io: Io, finish: Finish): Command {
   return new Command('import')
     .summary('submit a JSON Lines file of records, follow it')
-    .description('Works with imports of the Content Review Service directly: without Kafka and without a running connector.')
+    .description(
+      'Works with imports of the Content Review Service directly: without Kafka and without a running connector.',
+    )
     .addCommand(submitCommand(io, finish))
     .addCommand(getCommand(io, finish))
     .addHelpText(
@@ -63,7 +65,10 @@ Examples:
 }
 
 function commonOptions(command: Command): Command {
-  waitOptions(command, 'it is finished').option('--json', 'one JSON document, for machines (docs/cli.md)');
+  waitOptions(command, 'it is finished').option(
+    '--json',
+    'one JSON document, for machines (docs/cli.md)',
+  );
   return connectionOptions(command).option(
     '--import-path <path>',
     'where the service is asked for the state of an import (default: /v1/import/{import_id})',

@@ -24,7 +24,13 @@ Examples:
     )
     .action(async (flags: InspectFlags) => {
       const { journalReport } = await import('../../tools/inspect/journal-report.ts');
-      await runTool(io, finish, flags, async (tools) => ({ answer: await journalReport(tools) }), journalText);
+      await runTool(
+        io,
+        finish,
+        flags,
+        async (tools) => ({ answer: await journalReport(tools) }),
+        journalText,
+      );
     });
   return inspectOptions(command);
 }
@@ -33,14 +39,38 @@ function journalText({ group, shards, jobs, notes }: JournalReport, nowMs: numbe
   const parts = [
     `Group ${group.id}: ${group.state}, ${counted(group.members, 'replica')}. ${counted(jobs.length, 'live job')}.\n`,
     table(
-      ['SHARD', 'OWNER', 'SEEN', 'PARTITION', 'W', 'COMMITTED', 'END', 'LAG', 'RESETS', 'JOBS', 'UNSETTLED'],
+      [
+        'SHARD',
+        'OWNER',
+        'SEEN',
+        'PARTITION',
+        'W',
+        'COMMITTED',
+        'END',
+        'LAG',
+        'RESETS',
+        'JOBS',
+        'UNSETTLED',
+      ],
       shards.flatMap((shard) => shardRows(shard, nowMs)),
     ),
   ];
   if (jobs.length > 0) {
     parts.push(
       table(
-        ['BATCH', 'SHARD', 'TYPE', 'LEFT', 'ROWS', 'ATTEMPT', 'DEPTH', 'AGE', 'OLDEST EVENT', 'SERVICE', 'WAITS FOR'],
+        [
+          'BATCH',
+          'SHARD',
+          'TYPE',
+          'LEFT',
+          'ROWS',
+          'ATTEMPT',
+          'DEPTH',
+          'AGE',
+          'OLDEST EVENT',
+          'SERVICE',
+          'WAITS FOR',
+        ],
         jobs.map((job) => jobRow(job, nowMs)),
       ),
     );
@@ -49,26 +79,34 @@ function journalText({ group, shards, jobs, notes }: JournalReport, nowMs: numbe
   return parts.join('\n');
 }
 
-function shardRows({ shard, owner, partitions, liveJobs, unsettled }: ShardReport, nowMs: number): Cell[][] {
+function shardRows(
+  { shard, owner, partitions, liveJobs, unsettled }: ShardReport,
+  nowMs: number,
+): Cell[][] {
   const who = owner === null ? [null, null] : [owner.instance, ago(owner.atMs, nowMs)];
   // The jobs are the shard's, not the partition's: told once.
-  return partitions.map(({ partition, watermark, committed, resetPending, end, lag, replay }, n) => [
-    ...(n === 0 ? [String(shard), ...who] : ['', '', '']),
-    String(partition),
-    textOf(watermark),
-    resetPending ? `${committed} (reset)` : textOf(committed),
-    String(end),
-    lag,
-    replay,
-    ...(n === 0 ? [String(liveJobs), String(unsettled)] : ['', '']),
-  ]);
+  return partitions.map(
+    ({ partition, watermark, committed, resetPending, end, lag, replay }, n) => [
+      ...(n === 0 ? [String(shard), ...who] : ['', '', '']),
+      String(partition),
+      textOf(watermark),
+      resetPending ? `${committed} (reset)` : textOf(committed),
+      String(end),
+      lag,
+      replay,
+      ...(n === 0 ? [String(liveJobs), String(unsettled)] : ['', '']),
+    ],
+  );
 }
 
 const textOf = (offset: number | null): string | null => (offset === null ? null : String(offset));
 
 function jobRow(job: JobReport, nowMs: number): Cell[] {
   const { service } = job;
-  const progress = service?.total === undefined || service.total === 0 ? '' : ` ${service.finished ?? 0}/${service.total}`;
+  const progress =
+    service?.total === undefined || service.total === 0
+      ? ''
+      : ` ${service.finished ?? 0}/${service.total}`;
   return [
     job.remoteId,
     String(job.shard),

@@ -22,8 +22,14 @@ export function sandboxCommand(io: Io, finish: Finish): Command {
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('-p, --port <port>', 'port to listen on; 0 takes a free one', portNumber, 8080)
     .option('--policy <file>', 'policy (YAML); without one everything is approved at once')
-    .option('--data <dir>', 'keep batches in this directory over restarts; without it they go when the sandbox ends')
-    .option('--api-key <key...>', `keys that callers may use; also SANDBOX_API_KEYS with commas (default: "${DEFAULT_KEY}")`)
+    .option(
+      '--data <dir>',
+      'keep batches in this directory over restarts; without it they go when the sandbox ends',
+    )
+    .option(
+      '--api-key <key...>',
+      `keys that callers may use; also SANDBOX_API_KEYS with commas (default: "${DEFAULT_KEY}")`,
+    )
     .addHelpText(
       'after',
       `
@@ -43,7 +49,10 @@ Examples:
           apiKeys: flags.apiKey ?? keysFrom(io.env.SANDBOX_API_KEYS),
           ...(flags.policy === undefined ? {} : { policy: await readPolicyFile(flags.policy) }),
           ...(flags.data === undefined ? {} : { dataDir: flags.data }),
-          onError: (error) => io.err(`sandbox: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
+          onError: (error) =>
+            io.err(
+              `sandbox: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+            ),
         });
         io.out(`sandbox listening on ${sandbox.baseUrl}\n`);
         await signals.interrupted;
@@ -66,6 +75,7 @@ function keysFrom(list: string | undefined): string[] {
 
 function portNumber(text: string): number {
   const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new InvalidArgumentError('A port is a whole number from 0 to 65535.');
+  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+    throw new InvalidArgumentError('A port is a whole number from 0 to 65535.');
   return port;
 }

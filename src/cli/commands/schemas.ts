@@ -61,7 +61,12 @@ function command(io: Io, finish: Finish, name: keyof typeof TEXTS): Command {
     .action((flags: SchemasFlags) => work(io, finish, flags, name === 'register'));
 }
 
-async function work(io: Io, finish: Finish, { config: file, pipeline, json }: SchemasFlags, register: boolean): Promise<void> {
+async function work(
+  io: Io,
+  finish: Finish,
+  { config: file, pipeline, json }: SchemasFlags,
+  register: boolean,
+): Promise<void> {
   const signals = untilInterrupted();
   const stop = new AbortController();
   void signals.interrupted.then(() => stop.abort(new Error('interrupted')));
@@ -70,7 +75,11 @@ async function work(io: Io, finish: Finish, { config: file, pipeline, json }: Sc
     // Loaded late: a wrong configuration is reported before anything heavy starts.
     const { schemaReports } = await import('../../app/formats/schemas.ts');
     const schemas = await schemaReports(config, { pipeline, register }, stop.signal);
-    io.out(json === true ? `${JSON.stringify({ schemas })}\n` : printableLines(textOf(schemas, register)));
+    io.out(
+      json === true
+        ? `${JSON.stringify({ schemas })}\n`
+        : printableLines(textOf(schemas, register)),
+    );
     finish(codeOf(schemas));
   } catch (error) {
     if (stop.signal.aborted) return finish(EXIT.interrupted);
@@ -88,7 +97,8 @@ function codeOf(schemas: readonly SchemaReport[]): ExitCode {
 }
 
 function textOf(schemas: readonly SchemaReport[], register: boolean): string {
-  if (schemas.length === 0) return 'No pipeline writes by a schema registry (output.format): there is nothing to register.\n';
+  if (schemas.length === 0)
+    return 'No pipeline writes by a schema registry (output.format): there is nothing to register.\n';
   const lines = [
     table(
       ['PIPELINE', 'SUBJECT', 'SCHEMA', 'VERSION', 'LATEST', 'ID', 'STATE'],

@@ -43,7 +43,10 @@ const HEAD_BYTES = 4096;
 export async function checkFile(
   input: InputFile,
   makeCheck: (findings: Findings) => FileCheck,
-  { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (bytes: number) => void },
+  {
+    signal,
+    onProgress,
+  }: { readonly signal: AbortSignal; readonly onProgress: (bytes: number) => void },
 ): Promise<CheckedFile> {
   const head = await input.head(HEAD_BYTES);
   const from = markBytes(head);
@@ -66,7 +69,10 @@ export async function checkFile(
     const checked = await check.finish();
     if (findings.total > 0) throw new BadFile(input.name, findings);
     await input.mustBeUnchanged();
-    const marked = from === 0 ? [] : [`begins with a byte order mark (${counted(from, 'byte')}): it is sent without`];
+    const marked =
+      from === 0
+        ? []
+        : [`begins with a byte order mark (${counted(from, 'byte')}): it is sent without`];
     return {
       ...checked,
       notes: [...marked, ...checked.notes],

@@ -3,7 +3,13 @@ import { printable } from '../printable.ts';
 import { counted } from '../table.ts';
 import type { Checked, FileCheck } from './check-file.ts';
 import { CR_ALONE, csvHeaderNotes, csvHeaderProblems, hasBareReturn } from './csv-header.ts';
-import { type CsvProblem, type CsvRecord, CsvRecords, type LineEnd, MAX_COLUMNS } from './csv-records.ts';
+import {
+  type CsvProblem,
+  type CsvRecord,
+  CsvRecords,
+  type LineEnd,
+  MAX_COLUMNS,
+} from './csv-records.ts';
 import { EncodingCheck } from './encoding.ts';
 import type { Findings } from './findings.ts';
 
@@ -60,11 +66,16 @@ export class CsvCheck implements FileCheck {
     const { names, content } = this.#header ?? { names: [], content: -1 };
     if (this.#header === undefined && !this.#ended) this.#findings.add(1, 'there is no header row');
     if (this.#header !== undefined && this.#rows === 0 && this.#findings.total === 0)
-      this.#findings.add(1, hasBareReturn(names) ? CR_ALONE : 'there is nothing below the header: no row to review');
+      this.#findings.add(
+        1,
+        hasBareReturn(names) ? CR_ALONE : 'there is nothing below the header: no row to review',
+      );
     const notes = csvHeaderNotes(names);
     if (this.#emptyContents > 0) {
       const where = `${counted(this.#emptyContents, 'row')} with nothing in the column ${names[content]}`;
-      notes.push(`${where}, the first at line ${this.#firstEmptyContent}: the service may not be able to review them`);
+      notes.push(
+        `${where}, the first at line ${this.#firstEmptyContent}: the service may not be able to review them`,
+      );
     }
     return {
       size: `${counted(this.#rows, 'row')}, ${counted(names.length, 'column')}`,
@@ -77,7 +88,13 @@ export class CsvCheck implements FileCheck {
     this.#records.close();
   }
 
-  #take({ records, problem }: { readonly records: readonly CsvRecord[]; readonly problem?: CsvProblem }): void {
+  #take({
+    records,
+    problem,
+  }: {
+    readonly records: readonly CsvRecord[];
+    readonly problem?: CsvProblem;
+  }): void {
     for (const record of records) {
       if (this.#header === undefined) this.#takeHeader(record);
       else this.#takeRow(record, this.#header);
@@ -85,7 +102,8 @@ export class CsvCheck implements FileCheck {
     }
     if (problem === undefined) return;
     const isJson = this.#header === undefined && OF_JSON.has(this.#begunWith);
-    if (isJson) this.#findings.add(1, 'JSON, where CSV should be: `import submit` takes JSON Lines');
+    if (isJson)
+      this.#findings.add(1, 'JSON, where CSV should be: `import submit` takes JSON Lines');
     else this.#findings.add(problem.line, `${this.#cellName(problem.cell)}: ${describe(problem)}`);
     this.#ended = true;
   }
@@ -102,14 +120,21 @@ export class CsvCheck implements FileCheck {
     this.#rows += 1;
     if (lineEnd !== undefined && lineEnd !== header.lineEnd && !this.#mixedLineEnds) {
       this.#mixedLineEnds = true;
-      this.#findings.add(line, `a line end of ${lineEnd}, where the header has ${header.lineEnd}: a file has one kind`);
+      this.#findings.add(
+        line,
+        `a line end of ${lineEnd}, where the header has ${header.lineEnd}: a file has one kind`,
+      );
     }
     const width = header.names.length;
     if (blank) {
       this.#findings.add(line, 'blank: take it out');
     } else if (cells.length !== width) {
-      const hint = cells.length > width ? ': a text with a comma or a line end needs quotes around it' : '';
-      this.#findings.add(line, `${counted(cells.length, 'cell')}, where the header has ${width}${hint}`);
+      const hint =
+        cells.length > width ? ': a text with a comma or a line end needs quotes around it' : '';
+      this.#findings.add(
+        line,
+        `${counted(cells.length, 'cell')}, where the header has ${width}${hint}`,
+      );
     } else if (cells[header.content]?.trim() === '') {
       if (this.#emptyContents === 0) this.#firstEmptyContent = line;
       this.#emptyContents += 1;
@@ -118,7 +143,9 @@ export class CsvCheck implements FileCheck {
 
   #cellName(cell: number): string {
     const name = this.#header?.names[cell - 1];
-    return name === undefined || name === '' ? `cell ${cell}` : `cell ${cell} (${printable(name, MAX_NAME)})`;
+    return name === undefined || name === ''
+      ? `cell ${cell}`
+      : `cell ${cell} (${printable(name, MAX_NAME)})`;
   }
 }
 

@@ -15,7 +15,8 @@ const SEPARATORS: readonly (readonly [string, string])[] = [
 
 /** Line ends of very old systems: the whole file is the header then. */
 export const CR_ALONE = 'its lines end in CR alone: save the file with LF or CRLF line ends';
-export const hasBareReturn = (names: readonly string[]) => names.some((name) => name.includes('\r'));
+export const hasBareReturn = (names: readonly string[]) =>
+  names.some((name) => name.includes('\r'));
 
 const fold = (name: string) => name.trim().toLowerCase();
 const shown = (name: string) => `"${printable(name, MAX_NAME)}"`;
@@ -29,7 +30,9 @@ export function csvHeaderProblems(names: readonly string[]): {
   if (content < 0) return { problems: [withoutContent(names)], content };
   const problems = names.flatMap((name, index) => {
     const first = names.indexOf(name);
-    return name !== '' && first < index ? [`columns ${first + 1} and ${index + 1} have the same name, ${shown(name)}`] : [];
+    return name !== '' && first < index
+      ? [`columns ${first + 1} and ${index + 1} have the same name, ${shown(name)}`]
+      : [];
   });
   return { problems, content };
 }
@@ -37,10 +40,13 @@ export function csvHeaderProblems(names: readonly string[]): {
 function withoutContent(names: readonly string[]): string {
   if (hasBareReturn(names)) return CR_ALONE;
   const [only = ''] = names;
-  const separator = names.length === 1 ? SEPARATORS.find(([sign]) => only.includes(sign)) : undefined;
-  if (separator !== undefined) return `the header has its cells separated by ${separator[1]}; CSV needs commas`;
+  const separator =
+    names.length === 1 ? SEPARATORS.find(([sign]) => only.includes(sign)) : undefined;
+  if (separator !== undefined)
+    return `the header has its cells separated by ${separator[1]}; CSV needs commas`;
   const meant = names.find((name) => fold(name) === fold(CONTENT));
-  if (meant !== undefined) return `the header has a column ${shown(meant)}; it must be called exactly ${CONTENT}`;
+  if (meant !== undefined)
+    return `the header has a column ${shown(meant)}; it must be called exactly ${CONTENT}`;
   return `the first line must be a header with a column called ${CONTENT}, which holds what is to be reviewed`;
 }
 
@@ -52,11 +58,16 @@ export function csvHeaderNotes(names: readonly string[]): string[] {
         `the column ${shown(name)} is named like one of the results, which will have both: with --json yours is in \`metadata\``,
       ];
     if (!/ result$/.test(fold(name)) || fold(name) === 'expected result') return [];
-    const which = 'with --json the first behind `Status` counts, or the one that --result-column names';
+    const which =
+      'with --json the first behind `Status` counts, or the one that --result-column names';
     return [`the column ${shown(name)} is named like that of the result: ${which}`];
   });
   const unnamed = names.flatMap((name, index) => (name.trim() === '' ? [index + 1] : []));
   if (unnamed.length > 0)
-    notes.push(unnamed.length === 1 ? `column ${unnamed[0]} has no name` : `columns ${unnamed.join(', ')} have no name`);
+    notes.push(
+      unnamed.length === 1
+        ? `column ${unnamed[0]} has no name`
+        : `columns ${unnamed.join(', ')} have no name`,
+    );
   return notes;
 }

@@ -55,7 +55,9 @@ export class CsvRecords {
   }
 
   /** The records that end in this chunk. After a problem nothing more may be fed. */
-  async feed(chunk: Buffer): Promise<{ readonly records: readonly CsvRecord[]; readonly problem?: CsvProblem }> {
+  async feed(
+    chunk: Buffer,
+  ): Promise<{ readonly records: readonly CsvRecord[]; readonly problem?: CsvProblem }> {
     this.#window.append(chunk);
     const error = await this.#parser.feed(chunk);
     return this.#result(error);
@@ -75,10 +77,13 @@ export class CsvRecords {
 
   /** csv-parse counts what is in cells: empty ones and blank lines take memory too. */
   #exceeded(records: readonly CsvRecord[]): string | undefined {
-    const isTooWide = this.#parser.cells > MAX_COLUMNS || records.some(({ cells }) => cells.length > MAX_COLUMNS);
+    const isTooWide =
+      this.#parser.cells > MAX_COLUMNS || records.some(({ cells }) => cells.length > MAX_COLUMNS);
     if (isTooWide) return 'TOO_MANY_COLUMNS';
     // Every byte may be a quote, which is written twice.
-    return this.#window.pending > 2 * this.#maxRecordBytes + 3 * MAX_COLUMNS ? 'CSV_MAX_RECORD_SIZE' : undefined;
+    return this.#window.pending > 2 * this.#maxRecordBytes + 3 * MAX_COLUMNS
+      ? 'CSV_MAX_RECORD_SIZE'
+      : undefined;
   }
 
   #result(error: Error | undefined) {
@@ -93,7 +98,8 @@ export class CsvRecords {
       };
     });
     const limit = this.#exceeded(records);
-    if (limit !== undefined) return { records: [], problem: { code: limit, line: this.#window.line, cell: 1 } };
+    if (limit !== undefined)
+      return { records: [], problem: { code: limit, line: this.#window.line, cell: 1 } };
     if (error === undefined) return { records };
     const { code, bytes, column } = error as CsvError;
     if (typeof code !== 'string' || typeof bytes !== 'number') throw error;
@@ -119,7 +125,8 @@ class CheckedRecords extends Parser {
 
   /** So far, of the record that has not ended. */
   get cells(): number {
-    return (this as unknown as { readonly state: { readonly record: readonly unknown[] } }).state.record.length;
+    return (this as unknown as { readonly state: { readonly record: readonly unknown[] } }).state
+      .record.length;
   }
 
   /** Straight to the caller: a stream's buffer costs time. */
@@ -169,7 +176,8 @@ class Window {
       const [piece] = this.#pieces;
       if (piece === undefined) throw new RangeError('moved behind what was appended');
       const taken = piece.subarray(0, offset - this.#offset);
-      for (let at = taken.indexOf(LINE_FEED); at >= 0; at = taken.indexOf(LINE_FEED, at + 1)) this.line += 1;
+      for (let at = taken.indexOf(LINE_FEED); at >= 0; at = taken.indexOf(LINE_FEED, at + 1))
+        this.line += 1;
       before = taken.at(-2) ?? last;
       last = taken.at(-1) ?? last;
       this.#offset += taken.length;

@@ -15,17 +15,22 @@ const KINDS: readonly (readonly [Buffer, string])[] = [
   [Buffer.from([0x00, 0x00, 0xfe, 0xff]), 'is UTF-32 text, not UTF-8'],
   [Buffer.from([0x1f, 0x8b]), 'is compressed (gzip): unpack it first.'],
   [Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), 'is compressed (zstd): unpack it first.'],
-  [Buffer.from('PK\x03\x04'), 'is a zip file or a workbook of a spreadsheet: export its text first.'],
+  [
+    Buffer.from('PK\x03\x04'),
+    'is a zip file or a workbook of a spreadsheet: export its text first.',
+  ],
   [Buffer.from('%PDF-'), 'is a PDF, not text.'],
 ];
 
 /** What to do about another encoding; `from` is what iconv calls it. */
-export const convert = (from: string) => `: save it as UTF-8, or convert it (iconv -f ${from} -t UTF-8 FILE > NEW).`;
+export const convert = (from: string) =>
+  `: save it as UTF-8, or convert it (iconv -f ${from} -t UTF-8 FILE > NEW).`;
 
 /** Why a file that begins so cannot be text in UTF-8; undefined when it can. */
 export function foreignKind(head: Buffer): string | undefined {
   const [, what] = KINDS.find(([magic]) => head.subarray(0, magic.length).equals(magic)) ?? [];
-  if (what !== undefined) return what.endsWith('.') ? what : `${what}${convert(/UTF-\d+/.exec(what)?.[0] ?? '')}`;
+  if (what !== undefined)
+    return what.endsWith('.') ? what : `${what}${convert(/UTF-\d+/.exec(what)?.[0] ?? '')}`;
   const order = utf16Order(head);
   return order === undefined ? undefined : `looks like UTF-16 text, not UTF-8${convert(order)}`;
 }
@@ -103,7 +108,8 @@ export class EncodingCheck {
 
 function lineFeeds(bytes: Buffer): number {
   let count = 0;
-  for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) count += 1;
+  for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1))
+    count += 1;
   return count;
 }
 

@@ -75,7 +75,13 @@ export class FileOutput implements Output {
 }
 
 /** File systems without hard links. */
-const NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+const NO_LINKS: ReadonlySet<string | undefined> = new Set([
+  'EPERM',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+  'EMLINK',
+]);
 
 /** A link never replaces what is there; a rename would. */
 async function moveUnlessTaken(from: string, to: string): Promise<void> {

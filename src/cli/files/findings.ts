@@ -42,12 +42,18 @@ export class BadFile extends Error {
   /** @param problems a sentence about the whole file, or findings by line. */
   constructor(file: string, problems: string | Findings) {
     const shown = printable(file);
-    super(typeof problems === 'string' ? `${shown} ${problems} Nothing was sent.` : listed(shown, problems));
+    super(
+      typeof problems === 'string'
+        ? `${shown} ${problems} Nothing was sent.`
+        : listed(shown, problems),
+    );
   }
 }
 
 function listed(file: string, findings: Findings): string {
-  const first = findings.first().map(({ line, message }) => `  line ${line}: ${printable(message, MAX_SENTENCE)}`);
+  const first = findings
+    .first()
+    .map(({ line, message }) => `  line ${line}: ${printable(message, MAX_SENTENCE)}`);
   const rest = findings.total - first.length;
   return [
     `${file} has ${counted(findings.total, 'problem')}. Nothing was sent.`,

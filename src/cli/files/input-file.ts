@@ -91,7 +91,11 @@ const versionOf = ({ size, mtimeMs }: Stats) => `${size}/${mtimeMs}`;
  * @param path `-` is standard input. Its length, or that of a pipe, is found by copying it.
  * @throws BadFile for what cannot be read; the signal's reason.
  */
-export async function openInput(path: string, signal: AbortSignal, onProgress: (bytes: number) => void): Promise<InputFile> {
+export async function openInput(
+  path: string,
+  signal: AbortSignal,
+  onProgress: (bytes: number) => void,
+): Promise<InputFile> {
   const isStandard = path === STANDARD_INPUT || path === '/dev/stdin';
   if (isStandard) return await copied('standard input', process.stdin, signal, onProgress);
   const unreadable = (error: NodeJS.ErrnoException) => {
@@ -100,7 +104,8 @@ export async function openInput(path: string, signal: AbortSignal, onProgress: (
   };
   const stats = await stat(path).catch(unreadable);
   if (stats.isDirectory()) throw new BadFile(path, 'is a directory.');
-  if (stats.isFIFO()) return await copied(path, await pipeSource(path, signal).catch(unreadable), signal, onProgress);
+  if (stats.isFIFO())
+    return await copied(path, await pipeSource(path, signal).catch(unreadable), signal, onProgress);
   const handle = await open(path, 'r').catch(unreadable);
   if (!stats.isFile()) return await copied(path, handle.createReadStream(), signal, onProgress);
   try {

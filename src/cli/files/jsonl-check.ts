@@ -55,7 +55,8 @@ export class JsonlCheck implements FileCheck {
   }
 
   #endLine(): void {
-    const problem = this.#begunBytes > MAX_LINE_BYTES ? TOO_LONG : problemWith(joined(this.#begun), this.#line);
+    const problem =
+      this.#begunBytes > MAX_LINE_BYTES ? TOO_LONG : problemWith(joined(this.#begun), this.#line);
     if (problem === undefined) this.#records += 1;
     else this.#findings.add(this.#line, problem);
     this.#begun = [];
@@ -67,7 +68,11 @@ export class JsonlCheck implements FileCheck {
 const TOO_LONG = `longer than ${MAX_LINE_BYTES / 1024 / 1024} MiB: JSON Lines has one record per line`;
 
 const joined = ([first, ...rest]: readonly Buffer[]): Buffer =>
-  first === undefined ? Buffer.alloc(0) : rest.length === 0 ? first : Buffer.concat([first, ...rest]);
+  first === undefined
+    ? Buffer.alloc(0)
+    : rest.length === 0
+      ? first
+      : Buffer.concat([first, ...rest]);
 
 function problemWith(line: Buffer, number: number): string | undefined {
   if (!isUtf8(line)) return NOT_UTF8;
@@ -86,7 +91,9 @@ function problemWith(line: Buffer, number: number): string | undefined {
   if (!isObject(data)) return 'the field data must be an object';
   const names = Object.keys(others);
   if (names.length === 0)
-    return memberCount(text) === 2 ? undefined : 'a field is there more than once: type and data must be there once each';
+    return memberCount(text) === 2
+      ? undefined
+      : 'a field is there more than once: type and data must be there once each';
   const shown = names.slice(0, NAMES_SHOWN).map((name) => printable(name, MAX_NAME));
   const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
   return `fields other than type and data: ${shown.join(', ')}${more}`;
@@ -108,7 +115,8 @@ const arrayHint = (text: string, line: number) =>
 const prettyHint = (text: string, line: number) =>
   line === 1 && text.trim() === '{' ? '. For JSON over several lines: jq -c . FILE > NEW' : '';
 
-const csvHint = (text: string, line: number) => (line === 1 && /^\w+(,\w+)*\s*$/.test(text) ? '. `batch submit` takes CSV' : '');
+const csvHint = (text: string, line: number) =>
+  line === 1 && /^\w+(,\w+)*\s*$/.test(text) ? '. `batch submit` takes CSV' : '';
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

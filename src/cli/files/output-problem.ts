@@ -12,7 +12,9 @@ export class OutputFailed extends Error {
 }
 
 export const exists = (target: string) =>
-  new BadOutput(`${printable(target)} exists already: name another file, or add --force to replace it`);
+  new BadOutput(
+    `${printable(target)} exists already: name another file, or add --force to replace it`,
+  );
 
 /** @param error the system's. */
 export const unwritable = (target: string, error: unknown) =>

@@ -22,13 +22,23 @@ export interface OutputPlace {
  * @param source the file that is submitted: results do not replace it, whatever is said.
  * @throws BadOutput when results could not be written there.
  */
-export async function mustBeWritable({ target, force }: OutputPlace, source?: string): Promise<void> {
+export async function mustBeWritable(
+  { target, force }: OutputPlace,
+  source?: string,
+): Promise<void> {
   if (target === STANDARD_OUTPUT) return;
   if (target === '') throw new BadOutput('--output needs the name of a file');
   const there = await statOf(target);
-  if (there?.isDirectory()) throw new BadOutput(`${printable(target)} is a directory: name a file in it`);
-  if (there?.isFile() && source !== undefined && isSame(there, await statOf(source).catch(() => undefined)))
-    throw new BadOutput(`${printable(target)} is the file that is submitted: name another one for the results`);
+  if (there?.isDirectory())
+    throw new BadOutput(`${printable(target)} is a directory: name a file in it`);
+  if (
+    there?.isFile() &&
+    source !== undefined &&
+    isSame(there, await statOf(source).catch(() => undefined))
+  )
+    throw new BadOutput(
+      `${printable(target)} is the file that is submitted: name another one for the results`,
+    );
   if (there?.isFile() && !force) throw exists(target);
   if (there !== undefined && !there.isFile()) return;
   const directory = path.dirname(target);
@@ -60,7 +70,8 @@ function standardOutput(io: Io): Output {
   };
 }
 
-const isSame = (one: Stats, other: Stats | undefined) => one.dev === other?.dev && one.ino === other.ino;
+const isSame = (one: Stats, other: Stats | undefined) =>
+  one.dev === other?.dev && one.ino === other.ino;
 
 /** undefined when there is nothing. @throws BadOutput */
 async function statOf(target: string): Promise<Stats | undefined> {

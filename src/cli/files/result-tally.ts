@@ -18,7 +18,9 @@ export interface Tally {
 
 export class ResultTally {
   readonly #records = new CsvRecords(MAX_ROW_BYTES, { strict: false });
-  #header: { readonly width: number; readonly statuses: readonly number[]; readonly isResults: boolean } | undefined;
+  #header:
+    | { readonly width: number; readonly statuses: readonly number[]; readonly isResults: boolean }
+    | undefined;
   #status: number | undefined;
   #ragged = false;
   #rows = 0;
@@ -30,7 +32,9 @@ export class ResultTally {
     const bytes = this.#begun ? chunk : chunk.subarray(markBytes(chunk));
     this.#begun = true;
     for (let start = 0; start < bytes.length && this.#problem === undefined; start += SLICE_BYTES) {
-      const { records, problem } = await this.#records.feed(bytes.subarray(start, start + SLICE_BYTES));
+      const { records, problem } = await this.#records.feed(
+        bytes.subarray(start, start + SLICE_BYTES),
+      );
       this.#take(records);
       this.#problem = problem?.code;
     }
@@ -63,7 +67,10 @@ export class ResultTally {
       this.#rows += 1;
       // An upload may have had a column of this name too: the service's holds its words.
       const { statuses } = this.#header;
-      this.#status ??= statuses.find((index) => /^\s*(success|error)\s*$/i.test(cells[index] ?? '')) ?? statuses[0] ?? -1;
+      this.#status ??=
+        statuses.find((index) => /^\s*(success|error)\s*$/i.test(cells[index] ?? '')) ??
+        statuses[0] ??
+        -1;
       if (cells[this.#status]?.trim().toUpperCase() === 'ERROR') this.#errors += 1;
       // Only the last one has no line end.
       this.#ragged ||= lineEnd === undefined && cells.length < this.#header.width;

@@ -20,7 +20,10 @@ export async function spooled(
 ): Promise<FileHandle> {
   const file = path.join(tmpdir(), `content-review-${randomUUID()}`);
   const handle = await open(file, 'wx+', OWNER_ONLY).catch((cause) => {
-    throw new Error(`what is read cannot be kept in ${tmpdir()}: set TMPDIR to a directory that can be written to`, { cause });
+    throw new Error(
+      `what is read cannot be kept in ${tmpdir()}: set TMPDIR to a directory that can be written to`,
+      { cause },
+    );
   });
   // A system that cannot remove an open file keeps its name until the process ends.
   await unlink(file).catch(() => removeOnExit(file));
@@ -41,7 +44,10 @@ export async function spooled(
     await handle.close();
     signal.throwIfAborted();
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-    throw new Error(`no room in ${tmpdir()} to keep what is read: set TMPDIR to a directory with more`, { cause: error });
+    throw new Error(
+      `no room in ${tmpdir()} to keep what is read: set TMPDIR to a directory with more`,
+      { cause: error },
+    );
   } finally {
     signal.removeEventListener('abort', stop);
   }

@@ -36,12 +36,19 @@ export interface ResultsFlags extends GetFlags {
 }
 
 /** Submits the file once, and does with the batch what the flags say. @throws UsageProblem */
-export async function submitBatch(io: Io, finish: Finish, path: string, flags: SubmitFlags): Promise<void> {
+export async function submitBatch(
+  io: Io,
+  finish: Finish,
+  path: string,
+  flags: SubmitFlags,
+): Promise<void> {
   const { type, output, wait, json } = flags;
   if (type.trim() === '') throw new UsageProblem('--type needs a type of content');
   mustWait(flags, output !== undefined && '--output');
   if (output === STANDARD_OUTPUT && json === true)
-    throw new UsageProblem('--json and --output - both want standard output: name a file for --output');
+    throw new UsageProblem(
+      '--json and --output - both want standard output: name a file for --output',
+    );
   await runSession(io, finish, flags, async (session) => {
     const place = output === undefined ? undefined : placeOf({ output, force: flags.force });
     if (place !== undefined) await mustBeWritable(place, path);
@@ -63,11 +70,16 @@ export async function submitBatch(io: Io, finish: Finish, path: string, flags: S
       session.progress.note(`follow it with: ${getCommandLine(io, id, flags)}`);
       return EXIT.ok;
     }
-    const again = place === undefined ? getCommandLine(io, id, flags) : resultsCommandLine(io, id, place, flags);
+    const again =
+      place === undefined
+        ? getCommandLine(io, id, flags)
+        : resultsCommandLine(io, id, place, flags);
     const batch = await finished(session, id, flags, again, true);
     if (place === undefined || batch.status !== 'SUCCESS') return tell(io, batch, json);
     await saveResults(session, batch, place, again, {}).catch((error: unknown) => {
-      throw error instanceof ContentReviewError ? new SentUnasked(`batch ${printable(id)}`, again, error) : error;
+      throw error instanceof ContentReviewError
+        ? new SentUnasked(`batch ${printable(id)}`, again, error)
+        : error;
     });
     return place.target === STANDARD_OUTPUT ? codeOf(outcomeOfBatch(batch)) : tell(io, batch, json);
   });
@@ -85,16 +97,24 @@ export async function getBatch(io: Io, finish: Finish, id: string, flags: GetFla
   });
 }
 
-export async function batchResults(io: Io, finish: Finish, id: string, flags: ResultsFlags): Promise<void> {
+export async function batchResults(
+  io: Io,
+  finish: Finish,
+  id: string,
+  flags: ResultsFlags,
+): Promise<void> {
   mustWait(flags);
   await runSession(io, finish, flags, async (session) => {
     const { client, signal } = session;
     const place = placeOf(flags);
     await mustBeWritable(place);
-    if (flags.resultColumn !== undefined && flags.json !== true) throw new UsageProblem('--result-column needs --json');
+    if (flags.resultColumn !== undefined && flags.json !== true)
+      throw new UsageProblem('--result-column needs --json');
     const again = resultsCommandLine(io, id, place, flags, flags);
     const batch =
-      flags.wait === true ? await finished(session, id, flags, again, false) : await client.batches.get(id, { signal });
+      flags.wait === true
+        ? await finished(session, id, flags, again, false)
+        : await client.batches.get(id, { signal });
     return await saveResults(session, batch, place, again, flags);
   });
 }
@@ -102,7 +122,8 @@ export async function batchResults(io: Io, finish: Finish, id: string, flags: Re
 /** How `batch results` shows the results. */
 type RowFlags = Pick<ResultsFlags, 'json' | 'resultColumn'>;
 
-const columnFlag = (name: string | undefined) => (name === undefined ? [] : ['--result-column', name]);
+const columnFlag = (name: string | undefined) =>
+  name === undefined ? [] : ['--result-column', name];
 
 const placeOf = ({ output, force }: { output: string; force?: true | undefined }): OutputPlace => ({
   target: output,
@@ -120,11 +141,23 @@ function resultsCommandLine(
   { json, resultColumn }: RowFlags = {},
 ): string {
   const output = target === STANDARD_OUTPUT ? [] : ['--output', target];
-  const rest = ['--wait', ...output, force ? '--force' : undefined, json && '--json', ...columnFlag(resultColumn)];
+  const rest = [
+    '--wait',
+    ...output,
+    force ? '--force' : undefined,
+    json && '--json',
+    ...columnFlag(resultColumn),
+  ];
   return commandLine(io, ['batch', 'results', id, ...rest], flags);
 }
 
-function finished(session: Session, id: string, { timeout }: WaitFlags, command: string, sent: boolean): Promise<Batch> {
+function finished(
+  session: Session,
+  id: string,
+  { timeout }: WaitFlags,
+  command: string,
+  sent: boolean,
+): Promise<Batch> {
   const ask = (options: WaitOptions<Batch>) => session.client.batches.waitFor(id, options);
   return follow<Batch>(session, {
     name: `batch ${printable(id)}`,
@@ -160,14 +193,22 @@ async function saveResults(
     const failed = errors === 0 ? '' : `, ${errors.toLocaleString('en-US')} without a decision`;
     const where = place.target === STANDARD_OUTPUT ? '' : ` in ${printable(place.target)}`;
     if (rows !== undefined)
-      progress.note(`results of batch ${printable(batch.batchId)}: ${counted(rows, 'row')}${failed}${where}`);
+      progress.note(
+        `results of batch ${printable(batch.batchId)}: ${counted(rows, 'row')}${failed}${where}`,
+      );
     return errors > 0 ? EXIT.partlyFailed : codeOf(outcomeOfBatch(batch));
   } catch (error) {
     if (error instanceof Interrupted)
-      throw new CommandFailed(`Interrupted before the results were whole. To fetch them:\n  ${again}`, EXIT.interrupted);
+      throw new CommandFailed(
+        `Interrupted before the results were whole. To fetch them:\n  ${again}`,
+        EXIT.interrupted,
+      );
     if (!(error instanceof OutputFailed || error instanceof BadOutput)) throw error;
     const code = error instanceof BadOutput ? EXIT.usage : EXIT.failure;
-    throw new CommandFailed(`${error.message}.\nTo fetch the results of batch ${printable(batch.batchId)}:\n  ${again}`, code);
+    throw new CommandFailed(
+      `${error.message}.\nTo fetch the results of batch ${printable(batch.batchId)}:\n  ${again}`,
+      code,
+    );
   } finally {
     await output?.discard();
     progress.clear();

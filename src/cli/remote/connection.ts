@@ -23,9 +23,18 @@ export interface ConnectionFlags {
 export function connectionOptions(command: Command): Command {
   return command
     .option('--url <url>', `address of the service, without /v1; also ${URL_VARIABLE}`)
-    .option('--api-key-file <file>', `file with the API key; also the key itself in ${KEY_VARIABLE}`)
-    .option('-c, --config <file>', 'take address, key and how to get there from the section `service` of this configuration')
-    .option('--allow-http', 'talk to the service by http although it is another machine: the key can be read on the way')
+    .option(
+      '--api-key-file <file>',
+      `file with the API key; also the key itself in ${KEY_VARIABLE}`,
+    )
+    .option(
+      '-c, --config <file>',
+      'take address, key and how to get there from the section `service` of this configuration',
+    )
+    .option(
+      '--allow-http',
+      'talk to the service by http although it is another machine: the key can be read on the way',
+    )
     .addOption(new Option('--api-key <key>').hideHelp().argParser(refuseKey));
 }
 
@@ -45,17 +54,26 @@ export interface Connection {
 type OnRetry = NonNullable<ContentReviewClientOptions['onRetry']>;
 
 /** @throws UsageProblem, ConfigError: nothing was asked of the service. */
-export async function connect(flags: ConnectionFlags, env: Environment, onRetry: OnRetry): Promise<Connection> {
-  const section = flags.config === undefined ? undefined : await sectionOf(flags.config, flags, env);
+export async function connect(
+  flags: ConnectionFlags,
+  env: Environment,
+  onRetry: OnRetry,
+): Promise<Connection> {
+  const section =
+    flags.config === undefined ? undefined : await sectionOf(flags.config, flags, env);
   const baseUrl = flags.url ?? section?.baseUrl ?? env[URL_VARIABLE];
   if (baseUrl === undefined || baseUrl === '') {
-    throw new UsageProblem(`Where is the service? Say --url, or set ${URL_VARIABLE}, or name a configuration with --config`);
+    throw new UsageProblem(
+      `Where is the service? Say --url, or set ${URL_VARIABLE}, or name a configuration with --config`,
+    );
   }
   const { secret, from } = keyOf(flags, section?.apiKey, env);
   const importPath = flags.importPath ?? section?.importPath;
   const options: ContentReviewClientOptions = {
     ...section?.settings,
-    ...(flags.allowHttp === true ? { allowHttp: [...(section?.settings.allowHttp ?? []), hostOf(baseUrl)] } : {}),
+    ...(flags.allowHttp === true
+      ? { allowHttp: [...(section?.settings.allowHttp ?? []), hostOf(baseUrl)] }
+      : {}),
     ...(importPath === undefined ? {} : { importPath }),
     baseUrl,
     apiKey: () => secret.current(),
@@ -106,7 +124,11 @@ interface Key {
   readonly from: string;
 }
 
-function keyOf({ apiKeyFile }: ConnectionFlags, configured: Key | undefined, env: Environment): Key {
+function keyOf(
+  { apiKeyFile }: ConnectionFlags,
+  configured: Key | undefined,
+  env: Environment,
+): Key {
   if (apiKeyFile !== undefined)
     return {
       secret: secretFrom(`the file ${apiKeyFile}`, () => Secret.file(apiKeyFile)),
@@ -128,7 +150,12 @@ function secretFrom(what: string, read: () => Secret): Secret {
     return read();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'there is no such file' : code === 'EACCES' ? 'this user may not read it' : message;
+    const why =
+      code === 'ENOENT'
+        ? 'there is no such file'
+        : code === 'EACCES'
+          ? 'this user may not read it'
+          : message;
     throw new UsageProblem(`The API key cannot be taken from ${what}: ${why}`);
   }
 }

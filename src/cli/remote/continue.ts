@@ -28,7 +28,8 @@ export function commandLine(
 /** For a POSIX shell. What would do something at the terminal that shows it is written as bytes. */
 function quoted(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
-  if (printableLines(word) === word && !word.includes('\n')) return `'${word.replaceAll("'", `'\\''`)}'`;
+  if (printableLines(word) === word && !word.includes('\n'))
+    return `'${word.replaceAll("'", `'\\''`)}'`;
   const bytes = Array.from(Buffer.from(word), (byte) =>
     byte < 0x20 || byte > 0x7e || byte === QUOTE || byte === BACKSLASH
       ? `\\x${byte.toString(16).padStart(2, '0')}`

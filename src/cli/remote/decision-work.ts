@@ -13,11 +13,19 @@ export interface DecisionFlags extends ConnectionFlags, WaitFlags {
   readonly json?: true;
 }
 
-export async function getDecision(io: Io, finish: Finish, id: string, flags: DecisionFlags): Promise<void> {
+export async function getDecision(
+  io: Io,
+  finish: Finish,
+  id: string,
+  flags: DecisionFlags,
+): Promise<void> {
   mustWait(flags);
   await runSession(io, finish, flags, async (session) => {
     const { client, signal } = session;
-    const decision = flags.wait === true ? await made(session, id, flags) : await client.decisions.get(id, { signal });
+    const decision =
+      flags.wait === true
+        ? await made(session, id, flags)
+        : await client.decisions.get(id, { signal });
     io.out(flags.json === true ? decisionJson(decision) : decisionText(decision));
     return codeOf(outcomeOfDecision(decision));
   });
@@ -25,7 +33,11 @@ export async function getDecision(io: Io, finish: Finish, id: string, flags: Dec
 
 function made(session: Session, id: string, flags: DecisionFlags): Promise<Decision> {
   const ask = (options: WaitOptions<Decision>) => session.client.decisions.waitFor(id, options);
-  const command = commandLine(session.io, ['decision', 'get', id, '--wait', flags.json && '--json'], flags);
+  const command = commandLine(
+    session.io,
+    ['decision', 'get', id, '--wait', flags.json && '--json'],
+    flags,
+  );
   return follow<Decision>(session, {
     name: `decision ${printable(id)}`,
     ask,

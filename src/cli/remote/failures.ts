@@ -55,7 +55,10 @@ export class SentUnasked extends Error {
 const MAX_DETAIL = 1_000;
 
 /** @returns undefined for what nobody has foreseen. */
-export function failureOf(error: unknown, connection: Pick<Connection, 'baseUrl' | 'keyFrom'>): Failure | undefined {
+export function failureOf(
+  error: unknown,
+  connection: Pick<Connection, 'baseUrl' | 'keyFrom'>,
+): Failure | undefined {
   if (error instanceof CommandFailed) return { message: error.message, code: error.code };
   if (error instanceof SentUnasked) return afterSending(error, failureOf(error.cause, connection));
   if (error instanceof BadFile || error instanceof BadOutput || error instanceof UsageProblem)
@@ -66,12 +69,18 @@ export function failureOf(error: unknown, connection: Pick<Connection, 'baseUrl'
   if (!(error instanceof ContentReviewError)) return undefined;
   const { what, code } = meaningOf(error, connection);
   // No upload without what was to be created for it.
-  const unsent = error instanceof RequestError && error.operation.startsWith('create_') ? '. Nothing was sent' : '';
+  const unsent =
+    error instanceof RequestError && error.operation.startsWith('create_')
+      ? '. Nothing was sent'
+      : '';
   return { message: `${what}${unsent}.\n  ${printable(error.message, MAX_DETAIL)}`, code };
 }
 
 /** Whoever reads that something was wrong submits the file once more. */
-function afterSending({ about, command }: SentUnasked, failure: Failure | undefined): Failure | undefined {
+function afterSending(
+  { about, command }: SentUnasked,
+  failure: Failure | undefined,
+): Failure | undefined {
   if (failure === undefined) return undefined;
   const { message, code } = failure;
   return {
@@ -90,9 +99,11 @@ function meaningOf(
     const fate = error.status === undefined ? 'cannot be used' : `is not accepted by ${where}`;
     return { what: `The API key (from ${keyFrom}) ${fate}`, code: EXIT.refused };
   }
-  if (error instanceof BlockedError) return { what: `What ${where} sends this to is not allowed here`, code: EXIT.refused };
+  if (error instanceof BlockedError)
+    return { what: `What ${where} sends this to is not allowed here`, code: EXIT.refused };
   if (error instanceof NotFoundError) return notFound(error, baseUrl);
-  if (error instanceof UnavailableError) return { what: unreached(error, where), code: EXIT.unreachable };
+  if (error instanceof UnavailableError)
+    return { what: unreached(error, where), code: EXIT.unreachable };
   if (error instanceof ExpiredError)
     return {
       what: 'The address for the download was no longer valid: fetch the results again',
@@ -109,7 +120,8 @@ function meaningOf(
       ? { what: 'There are no results, and there will be none', code: EXIT.failed }
       : { what: 'There are no results yet: --wait waits for them', code: EXIT.unfinished };
   }
-  if (error instanceof WaitTimeoutError) return { what: 'Not finished in the time that was given', code: EXIT.unfinished };
+  if (error instanceof WaitTimeoutError)
+    return { what: 'Not finished in the time that was given', code: EXIT.unfinished };
   if (error instanceof ProtocolError && error.operation !== 'download')
     return { what: `What answers as ${where} does not answer as it should`, code: EXIT.failure };
   return { what: `Something failed at ${where}`, code: EXIT.failure };
@@ -124,7 +136,8 @@ function notFound({ operation }: RequestError, baseUrl: string) {
       code: EXIT.usage,
     };
   if (verb === 'get') {
-    const other = kind === 'import' ? ', or imports are asked for at another path: see --import-path' : '';
+    const other =
+      kind === 'import' ? ', or imports are asked for at another path: see --import-path' : '';
     return { what: `There is no ${kind} with this id at ${where}${other}`, code: EXIT.usage };
   }
   if (verb === 'create')
@@ -136,12 +149,17 @@ function notFound({ operation }: RequestError, baseUrl: string) {
 }
 
 function unreached({ operation, status, retryAfterMs }: RequestError, where: string): string {
-  const what = operation === 'upload' || operation === 'download' ? `the storage of ${where}` : where;
+  const what =
+    operation === 'upload' || operation === 'download' ? `the storage of ${where}` : where;
   const which = what.replace(/^t/, 'T');
-  return status === undefined ? `${which} cannot be reached` : `${which} is not able to answer now${untilThen(retryAfterMs)}`;
+  return status === undefined
+    ? `${which} cannot be reached`
+    : `${which} is not able to answer now${untilThen(retryAfterMs)}`;
 }
 
 /** When the service says so itself. */
 export function untilThen(retryAfterMs: number | undefined): string {
-  return retryAfterMs === undefined || retryAfterMs < 1_000 ? '' : `, and says to try again in ${ago(0, retryAfterMs)}`;
+  return retryAfterMs === undefined || retryAfterMs < 1_000
+    ? ''
+    : `, and says to try again in ${ago(0, retryAfterMs)}`;
 }

@@ -34,7 +34,11 @@ interface Written {
  * Copies the result file. A download that breaks, or ends too early, is begun again: what is out already is compared and skipped.
  * @throws CommandFailed when it is no result file, shorter than the service counted, or another one than before; what the client throws.
  */
-export async function fetchFile(session: Session, batchId: string, output: Output): Promise<Fetched> {
+export async function fetchFile(
+  session: Session,
+  batchId: string,
+  output: Output,
+): Promise<Fetched> {
   const { client, progress, signal } = session;
   const written: Written = {
     bytes: 0,
@@ -43,7 +47,10 @@ export async function fetchFile(session: Session, batchId: string, output: Outpu
     readerGone: false,
   };
   const { counts } = await client.batches.get(batchId, { signal });
-  const expected = counts.success === undefined || counts.error === undefined ? undefined : counts.success + counts.error;
+  const expected =
+    counts.success === undefined || counts.error === undefined
+      ? undefined
+      : counts.success + counts.error;
   try {
     for (let breaks = 0; ; breaks++) {
       const before = written.bytes;
@@ -52,7 +59,8 @@ export async function fetchFile(session: Session, batchId: string, output: Outpu
         if (written.readerGone) return { rows: undefined, errors: counts.error ?? 0 };
         const tally = await written.tally.finish();
         mustBeWhole(tally, expected);
-        if (tally.rows === undefined) progress.note('note: the result file is not CSV that can be counted');
+        if (tally.rows === undefined)
+          progress.note('note: the result file is not CSV that can be counted');
         return tally.rows === undefined ? { rows: undefined, errors: counts.error ?? 0 } : tally;
       } catch (error) {
         if (written.bytes > before) breaks = 0;
@@ -66,7 +74,12 @@ export async function fetchFile(session: Session, batchId: string, output: Outpu
   }
 }
 
-async function copyRest({ client, progress, signal }: Session, batchId: string, output: Output, written: Written): Promise<void> {
+async function copyRest(
+  { client, progress, signal }: Session,
+  batchId: string,
+  output: Output,
+  written: Written,
+): Promise<void> {
   const again = createHash('sha256');
   const digest = written.hash.copy().digest('hex');
   const skip = written.bytes;
@@ -75,8 +88,13 @@ async function copyRest({ client, progress, signal }: Session, batchId: string, 
     const known = chunk.subarray(0, Math.max(0, skip - at));
     at += chunk.length;
     again.update(known);
-    if (at >= skip && at - chunk.length < skip && again.copy().digest('hex') !== digest) throw changed();
-    const fresh = Buffer.from(chunk.buffer, chunk.byteOffset + known.length, chunk.length - known.length);
+    if (at >= skip && at - chunk.length < skip && again.copy().digest('hex') !== digest)
+      throw changed();
+    const fresh = Buffer.from(
+      chunk.buffer,
+      chunk.byteOffset + known.length,
+      chunk.length - known.length,
+    );
     if (fresh.length === 0) continue;
     // A reader who has stopped reading must not hold up the end.
     if (!(await unlessAborted(output.write(fresh), signal))) {
@@ -93,22 +111,31 @@ async function copyRest({ client, progress, signal }: Session, batchId: string, 
 
 /** The storage had begun to answer. */
 const brokeOff = (error: unknown) =>
-  error instanceof RequestError && error.operation === 'download' && Math.floor((error.status ?? 0) / 100) === 2;
+  error instanceof RequestError &&
+  error.operation === 'download' &&
+  Math.floor((error.status ?? 0) / 100) === 2;
 
 function mustBeWhole({ isResults, rows, cut }: Tally, expected: number | undefined): void {
   if (!isResults) {
     const what = 'it has neither a column Status nor one that ends in " result"';
-    throw new CommandFailed(`What the storage sent is no result file: ${what}. Fetch it again.`, EXIT.failure);
+    throw new CommandFailed(
+      `What the storage sent is no result file: ${what}. Fetch it again.`,
+      EXIT.failure,
+    );
   }
   const short = rows !== undefined && expected !== undefined && rows < expected;
   if (!cut && !short) return;
   const has = cut ? 'ends within a row' : `has ${counted(rows ?? 0, 'row')}`;
-  const but = expected === undefined ? '' : `, but the service counted ${expected.toLocaleString('en-US')}`;
+  const but =
+    expected === undefined ? '' : `, but the service counted ${expected.toLocaleString('en-US')}`;
   throw new CommandFailed(`The result file ${has}${but}: fetch it again.`, EXIT.failure);
 }
 
 function changed(): CommandFailed {
-  return new CommandFailed('The result file changed while it was being downloaded: fetch it again.', EXIT.failure);
+  return new CommandFailed(
+    'The result file changed while it was being downloaded: fetch it again.',
+    EXIT.failure,
+  );
 }
 
 /** Writes a JSON document for each row, in the order of the file. */
@@ -126,7 +153,10 @@ export async function fetchRows(
     slice = '';
     return bytes.length === 0 || (await unlessAborted(output.write(bytes), signal));
   };
-  for await (const row of client.batches.results(batchId, resultColumn === undefined ? { signal } : { signal, resultColumn })) {
+  for await (const row of client.batches.results(
+    batchId,
+    resultColumn === undefined ? { signal } : { signal, resultColumn },
+  )) {
     rows += 1;
     if (row.status === 'ERROR') errors += 1;
     slice += `${rowJson(row)}\n`;
@@ -136,7 +166,16 @@ export async function fetchRows(
   return { rows: (await flush()) ? rows : undefined, errors };
 }
 
-function rowJson({ row, content, status, result, expectedResult, labelsJson, labelsText, metadata }: ResultRow): string {
+function rowJson({
+  row,
+  content,
+  status,
+  result,
+  expectedResult,
+  labelsJson,
+  labelsText,
+  metadata,
+}: ResultRow): string {
   const before = JSON.stringify({ row, content, status, result, expectedResult });
   // Its numbers keep all of their digits.
   return `${before.slice(0, -1)},"labels":${labelsJson},${JSON.stringify({ labelsText, metadata }).slice(1)}`;

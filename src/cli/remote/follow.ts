@@ -1,5 +1,10 @@
 /** Waiting for a batch, an import or a decision, through outages of the service, until it ends or somebody has had enough. */
-import { ContentReviewError, UnavailableError, type WaitOptions, WaitTimeoutError } from '../../client/index.ts';
+import {
+  ContentReviewError,
+  UnavailableError,
+  type WaitOptions,
+  WaitTimeoutError,
+} from '../../client/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../printable.ts';
 import { ago } from '../table.ts';
@@ -52,17 +57,24 @@ export async function follow<View>(session: Session, followed: Followed<View>): 
   const redraw = setInterval(show, REDRAW_MS);
   try {
     for (;;) {
-      const restMs = timeoutMs === undefined ? undefined : Math.max(1, timeoutMs - (performance.now() - startedMs));
+      const restMs =
+        timeoutMs === undefined
+          ? undefined
+          : Math.max(1, timeoutMs - (performance.now() - startedMs));
       try {
         const options = { signal, onAnswer, firstDelayMs: FIRST_DELAY_MS };
-        return await followed.ask(restMs === undefined ? options : { ...options, timeoutMs: restMs });
+        return await followed.ask(
+          restMs === undefined ? options : { ...options, timeoutMs: restMs },
+        );
       } catch (error) {
         if (!(error instanceof UnavailableError)) throw error;
         const waitMs = error.retryAfterMs ?? AGAIN_MS;
         // An address at which nobody ever answered is wrong rather than away.
-        const awayMs = answeredMs === undefined ? Number.POSITIVE_INFINITY : performance.now() - answeredMs;
+        const awayMs =
+          answeredMs === undefined ? Number.POSITIVE_INFINITY : performance.now() - answeredMs;
         if (awayMs + waitMs > PATIENCE_MS) throw error;
-        if (!isAway) progress.note(`${name}: the service cannot be reached just now, waiting for it`);
+        if (!isAway)
+          progress.note(`${name}: the service cannot be reached just now, waiting for it`);
         isAway = true;
         await pause(Math.min(waitMs, restMs ?? waitMs), signal);
       }
@@ -70,9 +82,12 @@ export async function follow<View>(session: Session, followed: Followed<View>): 
   } catch (error) {
     const [what, code] = stopped(error, name, state) ?? [];
     if (what === undefined || code === undefined) {
-      throw sent && error instanceof ContentReviewError ? new SentUnasked(name, command, error) : error;
+      throw sent && error instanceof ContentReviewError
+        ? new SentUnasked(name, command, error)
+        : error;
     }
-    const detail = error instanceof UnavailableError ? `\n  ${printable(error.message, MAX_DETAIL)}\n` : ' ';
+    const detail =
+      error instanceof UnavailableError ? `\n  ${printable(error.message, MAX_DETAIL)}\n` : ' ';
     throw new CommandFailed(`${what}${detail}To go on waiting:\n  ${command}`, code);
   } finally {
     clearInterval(redraw);
@@ -81,11 +96,16 @@ export async function follow<View>(session: Session, followed: Followed<View>): 
 }
 
 function stopped(error: unknown, name: string, state: string) {
-  if (error instanceof Interrupted) return [`Interrupted. The service goes on with ${name}.`, EXIT.interrupted] as const;
-  if (error instanceof WaitTimeoutError) return [`${name} is not finished in this time: ${state}.`, EXIT.unfinished] as const;
+  if (error instanceof Interrupted)
+    return [`Interrupted. The service goes on with ${name}.`, EXIT.interrupted] as const;
+  if (error instanceof WaitTimeoutError)
+    return [`${name} is not finished in this time: ${state}.`, EXIT.unfinished] as const;
   if (error instanceof UnavailableError) {
     const what = error.status === undefined ? 'cannot be reached' : 'is not able to answer now';
-    return [`The service ${what} to ask for ${name}${untilThen(error.retryAfterMs)}.`, EXIT.unreachable] as const;
+    return [
+      `The service ${what} to ask for ${name}${untilThen(error.retryAfterMs)}.`,
+      EXIT.unreachable,
+    ] as const;
   }
   return undefined;
 }

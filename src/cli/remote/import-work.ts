@@ -17,7 +17,12 @@ export interface ImportFlags extends ConnectionFlags, WaitFlags {
 }
 
 /** Submits the file once, and waits if asked to. @throws UsageProblem */
-export async function submitImport(io: Io, finish: Finish, path: string, flags: ImportFlags): Promise<void> {
+export async function submitImport(
+  io: Io,
+  finish: Finish,
+  path: string,
+  flags: ImportFlags,
+): Promise<void> {
   mustWait(flags);
   await runSession(io, finish, flags, async (session) => {
     const { imports } = session.client;
@@ -40,11 +45,19 @@ export async function submitImport(io: Io, finish: Finish, path: string, flags: 
   });
 }
 
-export async function getImport(io: Io, finish: Finish, id: string, flags: ImportFlags): Promise<void> {
+export async function getImport(
+  io: Io,
+  finish: Finish,
+  id: string,
+  flags: ImportFlags,
+): Promise<void> {
   mustWait(flags);
   await runSession(io, finish, flags, async (session) => {
     const { client, signal } = session;
-    const one = flags.wait === true ? await finished(session, id, flags, false) : await client.imports.get(id, { signal });
+    const one =
+      flags.wait === true
+        ? await finished(session, id, flags, false)
+        : await client.imports.get(id, { signal });
     return tell(io, one, flags.json);
   });
 }
@@ -52,7 +65,12 @@ export async function getImport(io: Io, finish: Finish, id: string, flags: Impor
 const getCommandLine = (io: Io, id: string, flags: ImportFlags) =>
   commandLine(io, ['import', 'get', id, '--wait', flags.json && '--json'], flags);
 
-function finished(session: Session, id: string, flags: ImportFlags, sent: boolean): Promise<Import> {
+function finished(
+  session: Session,
+  id: string,
+  flags: ImportFlags,
+  sent: boolean,
+): Promise<Import> {
   const ask = (options: WaitOptions<Import>) => session.client.imports.waitFor(id, options);
   const command = getCommandLine(session.io, id, flags);
   return follow<Import>(session, {

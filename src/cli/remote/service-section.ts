@@ -39,16 +39,28 @@ export async function readServiceSection(
   // An option whose variable is missing is reported for that, not for being absent as well.
   const reported = new Set(read.problems.map(({ path }) => JSON.stringify(path)));
   const others = result.success ? [] : findingsOf(result.error, schema, read);
-  const findings: Finding[] = [...read.problems, ...others.filter(({ path }) => !reported.has(JSON.stringify(path)))];
+  const findings: Finding[] = [
+    ...read.problems,
+    ...others.filter(({ path }) => !reported.has(JSON.stringify(path))),
+  ];
   throw new ConfigError(file, toProblems(findings, document.locate));
 }
 
 function sectionOf(document: unknown): unknown {
-  return typeof document === 'object' && document !== null && 'service' in document ? document.service : undefined;
+  return typeof document === 'object' && document !== null && 'service' in document
+    ? document.service
+    : undefined;
 }
 
-function withoutUnread(section: unknown, { baseUrl, apiKey }: { readonly baseUrl: boolean; readonly apiKey: boolean }): unknown {
-  if (section !== undefined && (typeof section !== 'object' || section === null || Array.isArray(section))) return section;
+function withoutUnread(
+  section: unknown,
+  { baseUrl, apiKey }: { readonly baseUrl: boolean; readonly apiKey: boolean },
+): unknown {
+  if (
+    section !== undefined &&
+    (typeof section !== 'object' || section === null || Array.isArray(section))
+  )
+    return section;
   return {
     ...(section ?? {}),
     ...(baseUrl ? { baseUrl: 'https://not-read' } : {}),

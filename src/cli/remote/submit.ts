@@ -26,7 +26,11 @@ export interface Submission<Created> {
   readonly check: (findings: Findings) => FileCheck;
   readonly create: () => Promise<Created>;
   readonly idOf: (created: Created) => string;
-  readonly upload: (created: Created, source: UploadSource, options: UploadOptions) => Promise<void>;
+  readonly upload: (
+    created: Created,
+    source: UploadSource,
+    options: UploadOptions,
+  ) => Promise<void>;
   /** Whether the service has seen the file of this id. */
   readonly arrived: (id: string) => Promise<boolean>;
   /** The command that looks at it. */
@@ -49,10 +53,14 @@ export async function submitFile<Created>(
     input = await opened(session, path);
     const name = printable(input.name);
     const total = input.bytes;
-    const onProgress = (bytes: number) => progress.show(() => `checking   ${bar(bytes, total)}  ${name}`);
+    const onProgress = (bytes: number) =>
+      progress.show(() => `checking   ${bar(bytes, total)}  ${name}`);
     const file = await checkFile(input, submission.check, { signal, onProgress });
     progress.note(
-      [`${name}: ${file.size}, ${size(total)}`, ...file.notes.map((note) => `  note: ${printable(note, 400)}`)].join('\n'),
+      [
+        `${name}: ${file.size}, ${size(total)}`,
+        ...file.notes.map((note) => `  note: ${printable(note, 400)}`),
+      ].join('\n'),
     );
     signal.throwIfAborted();
     const created = await submission.create();
@@ -62,7 +70,10 @@ export async function submitFile<Created>(
     return { id, file };
   } catch (error) {
     if (error instanceof Interrupted)
-      throw new CommandFailed('Interrupted before the file was sent. Submit it again.', EXIT.interrupted);
+      throw new CommandFailed(
+        'Interrupted before the file was sent. Submit it again.',
+        EXIT.interrupted,
+      );
     throw error;
   } finally {
     await input?.close();
@@ -70,7 +81,8 @@ export async function submitFile<Created>(
 }
 
 async function opened({ io, progress, signal }: Session, path: string): Promise<InputFile> {
-  if (path === STANDARD_INPUT && isatty(STDIN)) io.err('Reading from the terminal; Ctrl-D ends it.\n');
+  if (path === STANDARD_INPUT && isatty(STDIN))
+    io.err('Reading from the terminal; Ctrl-D ends it.\n');
   return await openInput(path, signal, (bytes) => progress.show(() => `reading    ${size(bytes)}`));
 }
 
@@ -98,7 +110,9 @@ async function sent<Created>(
     progress.note('the answer to the upload was lost, but the file is there');
     return;
   }
-  progress.note(`uploaded ${size(source.length)} in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s`);
+  progress.note(
+    `uploaded ${size(source.length)} in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s`,
+  );
 }
 
 /** How far the tries of an upload came. From the moment in which the last bytes are on their way nobody knows whether they arrive. */
@@ -114,29 +128,47 @@ class Tries {
 
   /** @param error how the last try ended: a refusal says nothing about those before. */
   mayHaveArrived(error: unknown): boolean {
-    const unanswered = error instanceof Interrupted || error instanceof UnavailableError || error instanceof ProtocolError;
+    const unanswered =
+      error instanceof Interrupted ||
+      error instanceof UnavailableError ||
+      error instanceof ProtocolError;
     return this.#earlier || (this.#complete && unanswered);
   }
 }
 
 /** What became of the file. Of one that may have arrived, nothing must be sent again before that is known. */
-function inWords<Created>(error: unknown, { kind, look }: Submission<Created>, id: string, unclear: boolean): unknown {
+function inWords<Created>(
+  error: unknown,
+  { kind, look }: Submission<Created>,
+  id: string,
+  unclear: boolean,
+): unknown {
   const name = `${kind} ${printable(id)}`;
   const then = (advice: string) =>
     unclear
       ? `Whether ${name} has its file is not known.\nLook before you submit the file again; when it is still WAITING_FOR_UPLOAD minutes later, nothing has arrived:\n  ${look(id)}`
       : `${name} stays without a file, and nothing is done with it.${advice}`;
   const again = ' Submit the file again.';
-  if (error instanceof Interrupted) return new CommandFailed(`Interrupted. ${then(again)}`, EXIT.interrupted);
-  if (error instanceof FileChanged) return new CommandFailed(`${error.message}. ${then(again)}`, EXIT.failure);
-  if (isSystemError(error)) return new CommandFailed(`The upload failed: ${error.message}. ${then(again)}`, EXIT.failure);
+  if (error instanceof Interrupted)
+    return new CommandFailed(`Interrupted. ${then(again)}`, EXIT.interrupted);
+  if (error instanceof FileChanged)
+    return new CommandFailed(`${error.message}. ${then(again)}`, EXIT.failure);
+  if (isSystemError(error))
+    return new CommandFailed(`The upload failed: ${error.message}. ${then(again)}`, EXIT.failure);
   if (!(error instanceof RequestError)) return error;
   const detail = `\n  ${printable(error.message, 1_000)}`;
   if (error instanceof ExpiredError)
-    return new CommandFailed(`The address for the upload was no longer valid. ${then(again)}${detail}`, EXIT.failure);
+    return new CommandFailed(
+      `The address for the upload was no longer valid. ${then(again)}${detail}`,
+      EXIT.failure,
+    );
   if (error instanceof TooLargeError)
-    return new CommandFailed(`The file is larger than the storage takes. ${then(' Submit it in parts.')}${detail}`, EXIT.usage);
-  if (error instanceof UnavailableError) return new CommandFailed(`The upload failed. ${then(again)}${detail}`, EXIT.unreachable);
+    return new CommandFailed(
+      `The file is larger than the storage takes. ${then(' Submit it in parts.')}${detail}`,
+      EXIT.usage,
+    );
+  if (error instanceof UnavailableError)
+    return new CommandFailed(`The upload failed. ${then(again)}${detail}`, EXIT.unreachable);
   return new CommandFailed(`The upload failed. ${then('')}${detail}`, EXIT.failure);
 }
 

@@ -30,13 +30,22 @@ export function outcomeOfDecision({ status }: Decision): Outcome {
 }
 
 /** `PENDING`, or what stands in the way of the end. */
-export const statusText = ({ status, rawStatus }: { readonly status: string | undefined; readonly rawStatus: string }): string =>
-  status === undefined ? `${printable(rawStatus)}, which this version does not know` : printable(rawStatus);
+export const statusText = ({
+  status,
+  rawStatus,
+}: {
+  readonly status: string | undefined;
+  readonly rawStatus: string;
+}): string =>
+  status === undefined
+    ? `${printable(rawStatus)}, which this version does not know`
+    : printable(rawStatus);
 
 /** `PENDING, 400 of 2,000 rows decided`. */
 export function batchState(batch: Batch): string {
   const { status, downloadUrl, counts } = batch;
-  if (status === 'SUCCESS' && downloadUrl === undefined) return `${statusText(batch)}, but without an address for its results`;
+  if (status === 'SUCCESS' && downloadUrl === undefined)
+    return `${statusText(batch)}, but without an address for its results`;
   const { total, pending } = counts;
   const decided =
     total === undefined || total === 0 || pending === undefined
@@ -106,7 +115,13 @@ export function importText({ importId, rawStatus }: Import): string {
   ]);
 }
 
-export function decisionText({ decisionId, rawStatus, result, labels, metadataJson }: Decision): string {
+export function decisionText({
+  decisionId,
+  rawStatus,
+  result,
+  labels,
+  metadataJson,
+}: Decision): string {
   const above = facts([
     ['decision', decisionId],
     ['status', rawStatus],
@@ -114,7 +129,11 @@ export function decisionText({ decisionId, rawStatus, result, labels, metadataJs
     ['metadata', metadataJson === '{}' ? '' : metadataJson],
   ]);
   if (labels === null || labels.length === 0) return above;
-  const rows = labels.map(({ name, applied, explanation }) => [name, applied ? 'yes' : 'no', explanation]);
+  const rows = labels.map(({ name, applied, explanation }) => [
+    name,
+    applied ? 'yes' : 'no',
+    explanation,
+  ]);
   return `${above}\n${table(['LABEL', 'APPLIES', 'EXPLANATION'], rows)}`;
 }
 

@@ -23,6 +23,7 @@ export function mustWait({ wait, timeout }: WaitFlags, other: string | false = f
 
 function duration(text: string): number {
   const ms = parseDuration(text);
-  if (typeof ms !== 'number' || ms === 0) throw new InvalidArgumentError('A length of time has a unit: 30s, 15m, 2h.');
+  if (typeof ms !== 'number' || ms === 0)
+    throw new InvalidArgumentError('A length of time has a unit: 30s, 15m, 2h.');
   return ms;
 }

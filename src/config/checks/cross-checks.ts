@@ -42,10 +42,21 @@ function serviceChecks({ service }: Draft): Finding[] {
   return ordered(['service', 'retry', 'base'], baseMs, capMs, formatDuration, 'service.retry.cap');
 }
 
-function limitChecks(config: Draft, { source, batch, review, kafka }: PipelineDraft, path: Path): Finding[] {
-  const intakeBytes = config.memory?.budgetBytes === undefined ? undefined : Math.floor(config.memory.budgetBytes * INTAKE_SHARE);
-  const half = config.kafka?.requestTimeoutMs === undefined ? undefined : Math.floor(config.kafka.requestTimeoutMs / 2);
-  const third = kafka?.sessionTimeoutMs === undefined ? undefined : Math.floor(kafka.sessionTimeoutMs / 3);
+function limitChecks(
+  config: Draft,
+  { source, batch, review, kafka }: PipelineDraft,
+  path: Path,
+): Finding[] {
+  const intakeBytes =
+    config.memory?.budgetBytes === undefined
+      ? undefined
+      : Math.floor(config.memory.budgetBytes * INTAKE_SHARE);
+  const half =
+    config.kafka?.requestTimeoutMs === undefined
+      ? undefined
+      : Math.floor(config.kafka.requestTimeoutMs / 2);
+  const third =
+    kafka?.sessionTimeoutMs === undefined ? undefined : Math.floor(kafka.sessionTimeoutMs / 3);
   return [
     ...ordered(
       [...path, 'batch', 'maxBytes'],
@@ -84,10 +95,28 @@ function limitChecks(config: Draft, { source, batch, review, kafka }: PipelineDr
           },
         ]
       : []),
-    ...ordered([...path, 'kafka', 'heartbeat'], kafka?.heartbeatMs, third, formatDuration, 'a third of kafka.sessionTimeout'),
+    ...ordered(
+      [...path, 'kafka', 'heartbeat'],
+      kafka?.heartbeatMs,
+      third,
+      formatDuration,
+      'a third of kafka.sessionTimeout',
+    ),
     ...(third !== undefined && half !== undefined && half < third
-      ? ordered([...path, 'kafka', 'maxWait'], kafka?.maxWaitMs, half, formatDuration, 'half of kafka.requestTimeout')
-      : ordered([...path, 'kafka', 'maxWait'], kafka?.maxWaitMs, third, formatDuration, 'a third of kafka.sessionTimeout')),
+      ? ordered(
+          [...path, 'kafka', 'maxWait'],
+          kafka?.maxWaitMs,
+          half,
+          formatDuration,
+          'half of kafka.requestTimeout',
+        )
+      : ordered(
+          [...path, 'kafka', 'maxWait'],
+          kafka?.maxWaitMs,
+          third,
+          formatDuration,
+          'a third of kafka.sessionTimeout',
+        )),
   ];
 }
 

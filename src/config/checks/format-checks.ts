@@ -25,10 +25,17 @@ export function formatChecks({ kind, source }: Draft, path: Path): Finding[] {
         ];
       }
       if (kind !== 'review' || field === undefined || !PLAIN_NAME.test(field)) return [];
-      return [at('type', "a text has no fields: write {constant: TYPE}, or {field: header('NAME')}")];
+      return [
+        at('type', "a text has no fields: write {constant: TYPE}, or {field: header('NAME')}"),
+      ];
     case 'cloudevents':
       if (kind !== 'review' || mapping?.content !== 'content') return [];
-      return [at('content', 'CloudEvents have the payload in data: write data.content, or where else the content is')];
+      return [
+        at(
+          'content',
+          'CloudEvents have the payload in data: write data.content, or where else the content is',
+        ),
+      ];
     default:
       return [];
   }

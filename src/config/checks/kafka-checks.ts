@@ -35,7 +35,8 @@ function tlsChecks({ tls = {} }: Kafka): Finding[] {
     for (const name of ['ca', 'serverName'].filter((one) => written.includes(one)))
       findings.push({
         path: [...path, name],
-        message: 'is not looked at while kafka.tls.insecureSkipVerification is true: remove one of the two',
+        message:
+          'is not looked at while kafka.tls.insecureSkipVerification is true: remove one of the two',
       });
   return findings;
 }
@@ -47,9 +48,14 @@ function saslChecks({ sasl = {} }: Kafka): Finding[] {
   const { mechanism } = sasl;
   if (mechanism === undefined) return [];
   const path: Path = ['kafka', 'sasl'];
-  const login = writtenIn(sasl, ['mechanism', 'insecureWithoutTls', 'oauth']).map((name): Path => [...path, name]);
-  const oauth = writtenIn(sasl.oauth ?? {}, ['timeoutMs']).map((name): Path => [...path, 'oauth', name]);
-  const strangers = mechanism === 'none' ? [...login, ...oauth] : mechanism === 'oauthbearer' ? login : oauth;
+  const login = writtenIn(sasl, ['mechanism', 'insecureWithoutTls', 'oauth']).map(
+    (name): Path => [...path, name],
+  );
+  const oauth = writtenIn(sasl.oauth ?? {}, ['timeoutMs']).map(
+    (name): Path => [...path, 'oauth', name],
+  );
+  const strangers =
+    mechanism === 'none' ? [...login, ...oauth] : mechanism === 'oauthbearer' ? login : oauth;
   const needed =
     mechanism === 'none'
       ? []
@@ -92,7 +98,9 @@ const SECRETS = new Set(['password', 'keyPassphrase', 'clientSecret']);
 
 /** Names of options in a group that have another value than none, but for those named. */
 function writtenIn(group: object, except: readonly string[]): string[] {
-  return Object.entries(group).flatMap(([name, value]) => (except.includes(name) || isNothing(name, value) ? [] : [name]));
+  return Object.entries(group).flatMap(([name, value]) =>
+    except.includes(name) || isNothing(name, value) ? [] : [name],
+  );
 }
 
 /** Those of `names` that were left out. One that is undefined and no secret is wrong for another reason, and reported for that. */
@@ -105,5 +113,10 @@ function missingIn(group: object, names: readonly string[]): string[] {
 
 function isNothing(name: string, value: unknown): boolean {
   if (value === undefined || value === '' || value === false) return true;
-  return !SECRETS.has(name) && typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+  return (
+    !SECRETS.has(name) &&
+    typeof value === 'object' &&
+    value !== null &&
+    Object.keys(value).length === 0
+  );
 }

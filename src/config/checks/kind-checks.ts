@@ -37,12 +37,20 @@ const OWN_OPTIONS: readonly OwnOption[] = [
 ];
 
 /** @param pipeline as far as it could be understood; what is undefined is not there, or wrong for another reason. */
-export function kindChecks(pipeline: { readonly kind?: PipelineKindName | undefined }, path: Path): Finding[] {
+export function kindChecks(
+  pipeline: { readonly kind?: PipelineKindName | undefined },
+  path: Path,
+): Finding[] {
   const { kind } = pipeline;
   if (kind === undefined) return [];
   return OWN_OPTIONS.flatMap(({ path: option, of, fallback, written }): Finding[] => {
     const value = valueAt(pipeline, option);
-    if (of.includes(kind) || value === undefined || JSON.stringify(value) === JSON.stringify(fallback)) return [];
+    if (
+      of.includes(kind) ||
+      value === undefined ||
+      JSON.stringify(value) === JSON.stringify(fallback)
+    )
+      return [];
     return [
       {
         path: [...path, ...option.slice(0, -1), written ?? option.at(-1) ?? ''],

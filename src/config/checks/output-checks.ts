@@ -12,7 +12,9 @@ interface PipelineDraft {
 interface OutputDraft {
   readonly format?: (typeof OUTPUT_FORMATS)[number] | undefined;
   readonly subject?: SubjectOption | { readonly name?: string | undefined } | undefined;
-  readonly cloudEvents?: { readonly mode?: string | undefined; readonly source?: string | undefined } | undefined;
+  readonly cloudEvents?:
+    | { readonly mode?: string | undefined; readonly source?: string | undefined }
+    | undefined;
 }
 
 /** @param pipeline as far as it could be understood; what is undefined is not there, or wrong for another reason. */
@@ -25,13 +27,19 @@ export function outputChecks({ name = '', output = {} }: PipelineDraft, path: Pa
       path: [...path, 'output', ...option.split('.')],
       message: `is an option of ${of}; output.format is ${format}`,
     });
-  if ((format === 'json' || format === 'cloudevents') && subject !== undefined && subject !== 'topic-name') {
+  if (
+    (format === 'json' || format === 'cloudevents') &&
+    subject !== undefined &&
+    subject !== 'topic-name'
+  ) {
     object('subject', 'the formats json-schema, avro and protobuf');
   }
   if (format !== 'cloudevents') {
-    if (cloudEvents?.mode !== undefined && cloudEvents.mode !== 'binary') object('cloudEvents.mode', 'format cloudevents');
+    if (cloudEvents?.mode !== undefined && cloudEvents.mode !== 'binary')
+      object('cloudEvents.mode', 'format cloudevents');
     // Left out, it follows from the pipeline's name.
-    if (!['', eventSourceOf(name)].includes(cloudEvents?.source ?? '')) object('cloudEvents.source', 'format cloudevents');
+    if (!['', eventSourceOf(name)].includes(cloudEvents?.source ?? ''))
+      object('cloudEvents.source', 'format cloudevents');
   }
   return findings;
 }

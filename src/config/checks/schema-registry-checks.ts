@@ -10,7 +10,10 @@ type Draft = Pick<Partially<Config>, 'schemaRegistry' | 'pipelines'>;
 const REGISTRY_FORMATS: readonly (string | undefined)[] = ['avro', 'json-schema', 'protobuf'];
 
 export function schemaRegistryChecks({ schemaRegistry = {}, pipelines = [] }: Draft): Finding[] {
-  return [...credentialChecks(schemaRegistry), ...(schemaRegistry.urls?.length === 0 ? missingChecks(pipelines) : [])];
+  return [
+    ...credentialChecks(schemaRegistry),
+    ...(schemaRegistry.urls?.length === 0 ? missingChecks(pipelines) : []),
+  ];
 }
 
 function missingChecks(pipelines: NonNullable<Draft['pipelines']>): Finding[] {
@@ -31,15 +34,22 @@ function missingChecks(pipelines: NonNullable<Draft['pipelines']>): Finding[] {
 function credentialChecks(registry: NonNullable<Draft['schemaRegistry']>): Finding[] {
   const { urls = [], username, password, token, insecureWithoutTls } = registry;
   const findings: Finding[] = [];
-  const object = (option: string, message: string) => findings.push({ path: ['schemaRegistry', option], message });
+  const object = (option: string, message: string) =>
+    findings.push({ path: ['schemaRegistry', option], message });
   const hasName = username !== undefined && username !== '';
-  if (hasName && password === undefined) object('password', 'required beside schemaRegistry.username');
-  if (username === '' && password !== undefined) object('username', 'required beside schemaRegistry.password');
+  if (hasName && password === undefined)
+    object('password', 'required beside schemaRegistry.username');
+  if (username === '' && password !== undefined)
+    object('username', 'required beside schemaRegistry.password');
   if (token !== undefined && (hasName || password !== undefined)) {
     object('token', 'is another way to log in than username and password: remove one of the two');
   }
   const open = urls.find((url) => url !== undefined && isOpen(url));
-  if (open !== undefined && insecureWithoutTls === false && (password !== undefined || token !== undefined)) {
+  if (
+    open !== undefined &&
+    insecureWithoutTls === false &&
+    (password !== undefined || token !== undefined)
+  ) {
     object(
       'urls',
       'by http the credentials could be read by anybody on the way: write https://, or set schemaRegistry.insecureWithoutTls',

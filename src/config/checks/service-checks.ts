@@ -30,7 +30,11 @@ export function serviceNetworkChecks({ service }: Partially<Config>): Finding[] 
     }
   }
   // A file that is not there is reported for that.
-  if (tls?.certificate !== undefined && tls.key !== undefined && (tls.certificate === '') !== (tls.key === '')) {
+  if (
+    tls?.certificate !== undefined &&
+    tls.key !== undefined &&
+    (tls.certificate === '') !== (tls.key === '')
+  ) {
     const [name, other] = tls.key === '' ? ['certificate', 'key'] : ['key', 'certificate'];
     findings.push({
       path: ['service', 'tls', name as string],

@@ -1,4 +1,13 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLError } from 'yaml';
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type YAMLError,
+} from 'yaml';
 import type { Path } from './path.ts';
 
 /** Line and column, from 1. */
@@ -66,7 +75,10 @@ export function parseYaml(text: string): ParsedDocument {
 /** Whether something is inside itself. Whoever walks through it would never end. */
 function holdsItself(value: unknown, around: readonly object[] = []): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return around.includes(value) || Object.values(value).some((entry) => holdsItself(entry, [...around, value]));
+  return (
+    around.includes(value) ||
+    Object.values(value).some((entry) => holdsItself(entry, [...around, value]))
+  );
 }
 
 /** The parser's own words, up to where they begin to quote the text. */
@@ -75,13 +87,19 @@ function explain(error: YAMLError): string {
   return words === '' ? error.code : `${words} (${error.code})`;
 }
 
-function offsetOf(top: Node | null, path: Path, document: ReturnType<typeof parseDocument>): number | undefined {
+function offsetOf(
+  top: Node | null,
+  path: Path,
+  document: ReturnType<typeof parseDocument>,
+): number | undefined {
   let node = top;
   let offset = node?.range?.[0];
   for (const step of path) {
     if (isAlias(node)) node = node.resolve(document) ?? null;
     if (isMap(node)) {
-      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
+      const pair = node.items.find(
+        ({ key }) => isScalar(key) && String(key.value) === String(step),
+      );
       if (pair === undefined) return offset;
       offset = (pair.key as Node).range?.[0] ?? offset;
       node = pair.value as Node | null;

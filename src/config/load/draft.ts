@@ -18,12 +18,16 @@ export function draftOf<T>(schema: z.ZodType<T>, raw: unknown): Partially<T> {
 
 function draft(schema: z.ZodType, raw: unknown): unknown {
   const info = infoOf(schema);
-  if (info.kind === 'list') return Array.isArray(raw) ? raw.map((entry) => draft(info.item, entry ?? undefined)) : [];
+  if (info.kind === 'list')
+    return Array.isArray(raw) ? raw.map((entry) => draft(info.item, entry ?? undefined)) : [];
   if (info.kind === 'value') {
     if (info.secret) return raw === undefined || raw === '' ? undefined : {};
     return schema.safeParse(raw).data;
   }
-  const members = typeof raw === 'object' && raw !== null && !Array.isArray(raw) ? (raw as Record<string, unknown>) : {};
+  const members =
+    typeof raw === 'object' && raw !== null && !Array.isArray(raw)
+      ? (raw as Record<string, unknown>)
+      : {};
   const result: Record<string, unknown> = {};
   for (const [key, member] of Object.entries(info.shape)) {
     const entry = Object.hasOwn(members, key) ? members[key] : undefined;

@@ -9,7 +9,11 @@ import type { Finding } from './problem.ts';
 const MAX_SHOWN = 80;
 
 /** One finding per issue, one per unknown key. */
-export function findingsOf(error: z.ZodError, schema: z.ZodType, document: Interpolated): Finding[] {
+export function findingsOf(
+  error: z.ZodError,
+  schema: z.ZodType,
+  document: Interpolated,
+): Finding[] {
   return error.issues.flatMap((issue): Finding[] => {
     const path = issue.path as Path;
     const info = infoAt(schema, path);
@@ -24,7 +28,12 @@ export function findingsOf(error: z.ZodError, schema: z.ZodType, document: Inter
     return [
       {
         path,
-        message: refusal(info, valueAt(document.value, path), hint, document.templates.get(JSON.stringify(path))),
+        message: refusal(
+          info,
+          valueAt(document.value, path),
+          hint,
+          document.templates.get(JSON.stringify(path)),
+        ),
       },
     ];
   });
@@ -33,14 +42,22 @@ export function findingsOf(error: z.ZodError, schema: z.ZodType, document: Inter
 function unknownKey(key: string, path: Path, known: readonly string[]): string {
   const close = nearest(key, known);
   const where = path.length === 0 ? 'at the top level' : `in ${formatPath(path)}`;
-  return close === undefined ? `unknown option; known ${where}: ${known.join(', ')}` : `unknown option; did you mean ${close}?`;
+  return close === undefined
+    ? `unknown option; known ${where}: ${known.join(', ')}`
+    : `unknown option; did you mean ${close}?`;
 }
 
-function refusal(info: OptionInfo | undefined, found: unknown, hint: string, template: string | undefined): string {
+function refusal(
+  info: OptionInfo | undefined,
+  found: unknown,
+  hint: string,
+  template: string | undefined,
+): string {
   const expected = allowedBy(info);
   const advice = hint === '' ? '' : ` (${hint})`;
   if (found === undefined || found === null) return `required: ${expected}${advice}`;
-  if (info?.kind === 'value' && info.secret) return `this secret cannot be used${advice}; expected ${expected}`;
+  if (info?.kind === 'value' && info.secret)
+    return `this secret cannot be used${advice}; expected ${expected}`;
   const origin = template === undefined ? '' : `, from ${JSON.stringify(template)},`;
   return `${show(found)}${origin} is not allowed; expected ${expected}${advice}`;
 }
@@ -56,7 +73,9 @@ function show(found: unknown): string {
   if (Array.isArray(found)) return found.length === 0 ? 'an empty list' : 'a list';
   if (typeof found === 'object' && found !== null) return 'a mapping';
   const text =
-    JSON.stringify(typeof found === 'string' ? found.replace(/\/\/[^/@\s]*@/g, '//[secret]@') : found) ?? String(found);
+    JSON.stringify(
+      typeof found === 'string' ? found.replace(/\/\/[^/@\s]*@/g, '//[secret]@') : found,
+    ) ?? String(found);
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 

@@ -16,20 +16,27 @@ export interface Interpolated {
 const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 
 /** One text. `problem` when a variable is missing or a reference is malformed. */
-export function interpolateText(text: string, env: Environment): { readonly text: string } | { readonly problem: string } {
+export function interpolateText(
+  text: string,
+  env: Environment,
+): { readonly text: string } | { readonly problem: string } {
   let problem: string | undefined;
-  const filled = text.replace(REFERENCE, (match: string, name: string | undefined, fallback: string | undefined) => {
-    if (match === '$${') return '${';
-    if (name === undefined) {
-      problem ??= `this is not a reference to a variable: write \${NAME} or \${NAME:-default}, or $\${ for a literal \${`;
-      return match;
-    }
-    const value = Object.hasOwn(env, name) ? env[name] : undefined;
-    // As in a shell: a default also replaces an empty value.
-    if (fallback !== undefined && (value === undefined || value === '')) return fallback;
-    if (value === undefined) problem ??= `the environment variable ${name} is not set; set it, or write \${${name}:-default}`;
-    return value ?? match;
-  });
+  const filled = text.replace(
+    REFERENCE,
+    (match: string, name: string | undefined, fallback: string | undefined) => {
+      if (match === '$${') return '${';
+      if (name === undefined) {
+        problem ??= `this is not a reference to a variable: write \${NAME} or \${NAME:-default}, or $\${ for a literal \${`;
+        return match;
+      }
+      const value = Object.hasOwn(env, name) ? env[name] : undefined;
+      // As in a shell: a default also replaces an empty value.
+      if (fallback !== undefined && (value === undefined || value === '')) return fallback;
+      if (value === undefined)
+        problem ??= `the environment variable ${name} is not set; set it, or write \${${name}:-default}`;
+      return value ?? match;
+    },
+  );
   return problem === undefined ? { text: filled } : { problem };
 }
 
@@ -49,7 +56,9 @@ export function interpolate(document: unknown, env: Environment): Interpolated {
     }
     if (Array.isArray(value)) return value.map((entry, index) => walk(entry, [...path, index]));
     if (typeof value === 'object' && value !== null) {
-      return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, walk(entry, [...path, key])]));
+      return Object.fromEntries(
+        Object.entries(value).map(([key, entry]) => [key, walk(entry, [...path, key])]),
+      );
     }
     return value;
   };

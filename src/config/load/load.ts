@@ -16,7 +16,11 @@ export interface LoadOptions {
 }
 
 /** Reads and checks a configuration file. @throws ConfigError with everything that is wrong, at once, sorted by path. */
-export async function loadConfig(path: string, env: Environment, options: LoadOptions = {}): Promise<Config> {
+export async function loadConfig(
+  path: string,
+  env: Environment,
+  options: LoadOptions = {},
+): Promise<Config> {
   return parseConfig(await readText(path), env, { file: path, directory: dirname(path) }, options);
 }
 
@@ -45,8 +49,12 @@ export function parseConfig(
   if (!result.success) objections.push(...findingsOf(result.error, schema, interpolated));
   // An option whose variable is missing is reported for that, not for being absent as well.
   const reported = new Set(interpolated.problems.map(({ path }) => JSON.stringify(path)));
-  const findings: Finding[] = [...interpolated.problems, ...objections.filter(({ path }) => !reported.has(JSON.stringify(path)))];
-  if (!result.success || findings.length > 0) throw new ConfigError(origin.file, toProblems(findings, document.locate));
+  const findings: Finding[] = [
+    ...interpolated.problems,
+    ...objections.filter(({ path }) => !reported.has(JSON.stringify(path))),
+  ];
+  if (!result.success || findings.length > 0)
+    throw new ConfigError(origin.file, toProblems(findings, document.locate));
   return result.data;
 }
 
@@ -56,6 +64,8 @@ function keyLeftOut(read: Interpolated): Interpolated {
   return {
     ...read,
     value: { ...(read.value as object), service: { ...service, apiKey: 'not read' } },
-    problems: read.problems.filter(({ path: [first, second] }) => first !== 'service' || second !== 'apiKey'),
+    problems: read.problems.filter(
+      ({ path: [first, second] }) => first !== 'service' || second !== 'apiKey',
+    ),
   };
 }

@@ -27,7 +27,8 @@ export function comparePaths(one: Path, two: Path): number {
 export function valueAt(document: unknown, path: Path): unknown {
   let value = document;
   for (const step of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step))
+      return undefined;
     value = (value as Record<string | number, unknown>)[step];
   }
   return value;

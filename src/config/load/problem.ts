@@ -36,7 +36,10 @@ export class ConfigError extends Error {
 }
 
 /** Sorted by path, each once, with where it is written. */
-export function toProblems(findings: readonly Finding[], locate: (path: Path) => Position | undefined): Problem[] {
+export function toProblems(
+  findings: readonly Finding[],
+  locate: (path: Path) => Position | undefined,
+): Problem[] {
   const sorted = [...findings].sort((one, two) => comparePaths(one.path, two.path));
   const seen = new Set<string>();
   return sorted.flatMap(({ path, message }) => {

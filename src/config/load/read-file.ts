@@ -13,7 +13,8 @@ export type PemPath = (raw: unknown, kind: PemKind) => string | Refusal;
 export function pemReader(directory: string): PemPath {
   return (raw, kind) => {
     if (typeof raw !== 'string' || raw.trim() === '') return new Refusal('');
-    if (raw.includes('-----BEGIN')) return new Refusal('write the path of the file, not what is in it');
+    if (raw.includes('-----BEGIN'))
+      return new Refusal('write the path of the file, not what is in it');
     const path = resolve(directory, raw);
     const objection = objectionTo(path, kind);
     return objection === undefined ? path : new Refusal(`the file ${path}: ${objection}`);
@@ -23,13 +24,17 @@ export function pemReader(directory: string): PemPath {
 function objectionTo(path: string, kind: PemKind): string | undefined {
   try {
     const stats = statSync(path);
-    if (!stats.isFile()) return stats.isDirectory() ? 'it is a directory' : 'it is not a regular file';
+    if (!stats.isFile())
+      return stats.isDirectory() ? 'it is a directory' : 'it is not a regular file';
     if (stats.size > MAX_BYTES) return `it has ${stats.size} bytes; at most ${MAX_BYTES} are read`;
-    if (new RegExp(`^-----BEGIN [A-Z ]*${kind}-----`, 'm').test(readFileSync(path, 'utf8'))) return undefined;
+    if (new RegExp(`^-----BEGIN [A-Z ]*${kind}-----`, 'm').test(readFileSync(path, 'utf8')))
+      return undefined;
     return `it has no PEM part "${kind}"; of a Java keystore one is made with keytool and openssl (docs/kafka-security.md)`;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return 'there is no such file';
-    return code === 'EACCES' || code === 'EPERM' ? 'it may not be read by this user' : (code ?? 'it cannot be read');
+    return code === 'EACCES' || code === 'EPERM'
+      ? 'it may not be read by this user'
+      : (code ?? 'it cannot be read');
   }
 }

@@ -8,13 +8,17 @@ import type { Environment } from './interpolate.ts';
  * What is written for a secret: `{env: NAME}`, `{file: PATH}` (relative to the configuration file), or the text itself.
  * The refusal says what is wrong, never the value.
  */
-export function secretReader(env: Environment, directory: string): (raw: unknown) => Secret | Refusal {
+export function secretReader(
+  env: Environment,
+  directory: string,
+): (raw: unknown) => Secret | Refusal {
   return (raw) => {
     if (typeof raw === 'string') return attempt(() => Secret.of(raw), 'the text');
     if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return new Refusal('');
     const entries = Object.entries(raw);
     const [key, source] = entries[0] ?? [];
-    if (key === undefined || entries.length !== 1) return new Refusal('exactly one of env and file');
+    if (key === undefined || entries.length !== 1)
+      return new Refusal('exactly one of env and file');
     if (key !== 'env' && key !== 'file') {
       const close = nearest(key, ['env', 'file']);
       return new Refusal(close === undefined ? '' : `did you mean ${close}?`);
@@ -35,7 +39,9 @@ function attempt(make: () => Secret, what: string): Secret | Refusal {
     return make();
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    return new Refusal(`${what}: ${code === undefined ? (error as Error).message : describe(code)}`);
+    return new Refusal(
+      `${what}: ${code === undefined ? (error as Error).message : describe(code)}`,
+    );
   }
 }
 

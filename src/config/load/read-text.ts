@@ -16,12 +16,15 @@ export async function readText(path: string): Promise<string> {
   try {
     for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > MAX_FILE_BYTES) throw new Error(`a configuration has at most ${MAX_FILE_BYTES} bytes, and it has more`);
+      if (bytes > MAX_FILE_BYTES)
+        throw new Error(`a configuration has at most ${MAX_FILE_BYTES} bytes, and it has more`);
       chunks.push(chunk);
     }
     return Buffer.concat(chunks).toString('utf8');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new ConfigError(path, [{ path: '(file)', message: `cannot be read: ${REASONS[code ?? ''] ?? message}` }]);
+    throw new ConfigError(path, [
+      { path: '(file)', message: `cannot be read: ${REASONS[code ?? ''] ?? message}` },
+    ]);
   }
 }

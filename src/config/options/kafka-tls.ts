@@ -61,12 +61,14 @@ export function pemFiles(help: string, readPem: PemPath) {
     allowed: 'a list of paths of PEM files, or one text with commas',
     fallback: [],
     parse: (raw) => {
-      const entries: unknown = typeof raw === 'string' ? raw.split(',').map((entry) => entry.trim()) : raw;
+      const entries: unknown =
+        typeof raw === 'string' ? raw.split(',').map((entry) => entry.trim()) : raw;
       if (!Array.isArray(entries)) return new Refusal('');
       const paths: string[] = [];
       for (const [index, entry] of entries.entries()) {
         const path = readPem(entry, 'CERTIFICATE');
-        if (path instanceof Refusal) return new Refusal(`entry ${index + 1}: ${path.hint || 'not a path'}`);
+        if (path instanceof Refusal)
+          return new Refusal(`entry ${index + 1}: ${path.hint || 'not a path'}`);
         paths.push(path);
       }
       return paths;

@@ -3,7 +3,10 @@ import { nearest } from '../../base/nearest.ts';
 import { Refusal } from '../units.ts';
 
 /** The members of a mapping, without those that have no value; a Refusal when it has others than these, or is none. */
-export function membersOf<K extends string>(raw: unknown, known: readonly K[]): Partial<Record<K, unknown>> | Refusal {
+export function membersOf<K extends string>(
+  raw: unknown,
+  known: readonly K[],
+): Partial<Record<K, unknown>> | Refusal {
   if (!isMapping(raw)) return new Refusal('');
   const entries = Object.entries(raw).filter(([, entry]) => entry !== null && entry !== undefined);
   const unknown = entries.find(([key]) => !known.includes(key as K));
@@ -21,7 +24,8 @@ export function parseFields(
   raw: unknown,
   parse: (raw: unknown, name: string) => string | Refusal,
 ): Readonly<Record<string, string>> | Refusal {
-  if (!isMapping(raw) || Object.keys(raw).length === 0) return new Refusal('fields has a name and an expression for each field');
+  if (!isMapping(raw) || Object.keys(raw).length === 0)
+    return new Refusal('fields has a name and an expression for each field');
   const fields: [string, string][] = [];
   for (const [name, entry] of Object.entries(raw)) {
     const expression = parse(entry, `fields.${name}`);
@@ -33,9 +37,11 @@ export function parseFields(
 
 /** From the values of events to types. */
 export function parseTypeMap(raw: unknown): Readonly<Record<string, string>> | Refusal {
-  if (!isMapping(raw) || Object.keys(raw).length === 0) return new Refusal('map has a value and a type for each entry');
+  if (!isMapping(raw) || Object.keys(raw).length === 0)
+    return new Refusal('map has a value and a type for each entry');
   for (const [value, type] of Object.entries(raw)) {
-    if (typeof type !== 'string' || type.trim() === '') return new Refusal(`map: ${JSON.stringify(value)} has no type, a text`);
+    if (typeof type !== 'string' || type.trim() === '')
+      return new Refusal(`map: ${JSON.stringify(value)} has no type, a text`);
   }
   return raw as Readonly<Record<string, string>>;
 }

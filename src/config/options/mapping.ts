@@ -26,12 +26,17 @@ export function mappingOptions() {
     }),
     type: value<TypeOption>({
       help: 'The content type, which decides the batch, or the type of an imported record: found in the event, perhaps by way of a map from what stands there, or the same for all events.',
-      allowed: '{field: EXPRESSION}, {field: EXPRESSION, map: {VALUE: TYPE, …}, otherwise: TYPE} or {constant: TYPE}',
+      allowed:
+        '{field: EXPRESSION}, {field: EXPRESSION, map: {VALUE: TYPE, …}, otherwise: TYPE} or {constant: TYPE}',
       fallback: { field: 'type' },
-      show: (type) => ('field' in type && type.map === undefined ? `{field: ${type.field}}` : JSON.stringify(type)),
+      show: (type) =>
+        'field' in type && type.map === undefined ? `{field: ${type.field}}` : JSON.stringify(type),
       parse: parseType,
     }),
-    data: objectExpression('Of an import: the data of the record, an object, or its fields.', 'data'),
+    data: objectExpression(
+      'Of an import: the data of the record, an object, or its fields.',
+      'data',
+    ),
     decisionId: fieldOr('value', {
       help: 'Of a lookup: where the id of the decision is.',
       allowed: 'value (the whole value is the id), or {field: EXPRESSION}',
@@ -117,18 +122,23 @@ function parseType(raw: unknown): TypeOption | Refusal {
   const members = membersOf(raw, ['field', 'constant', 'map', 'otherwise']);
   if (members instanceof Refusal) return members;
   const { field, constant, map, otherwise } = members;
-  if ((field === undefined) === (constant === undefined)) return new Refusal('exactly one of the two, field or constant');
+  if ((field === undefined) === (constant === undefined))
+    return new Refusal('exactly one of the two, field or constant');
   if (constant !== undefined) {
-    if (map !== undefined || otherwise !== undefined) return new Refusal('map and otherwise go with field');
+    if (map !== undefined || otherwise !== undefined)
+      return new Refusal('map and otherwise go with field');
     return isText(constant) ? { constant } : new Refusal('constant is a text');
   }
   const found = parseExpression(field, 'field');
   if (found instanceof Refusal) return found;
-  if (map === undefined) return otherwise === undefined ? { field: found } : new Refusal('otherwise goes with map');
+  if (map === undefined)
+    return otherwise === undefined ? { field: found } : new Refusal('otherwise goes with map');
   const types = parseTypeMap(map);
   if (types instanceof Refusal) return types;
   if (otherwise === undefined) return { field: found, map: types };
-  return isText(otherwise) ? { field: found, map: types, otherwise } : new Refusal('otherwise is a type, a text');
+  return isText(otherwise)
+    ? { field: found, map: types, otherwise }
+    : new Refusal('otherwise is a type, a text');
 }
 
 function isText(raw: unknown): raw is string {

@@ -20,5 +20,10 @@ export function derivedTopic(help: string, pattern: string): ValueOption<string>
 }
 
 function isName(name: unknown): name is string {
-  return typeof name === 'string' && /^[A-Za-z0-9._-]{1,249}$/.test(name) && name !== '.' && name !== '..';
+  return (
+    typeof name === 'string' &&
+    /^[A-Za-z0-9._-]{1,249}$/.test(name) &&
+    name !== '.' &&
+    name !== '..'
+  );
 }

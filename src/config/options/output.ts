@@ -37,7 +37,8 @@ export function outputOptions() {
       }),
       source: value<string>({
         help: "The attribute source. A decision's source and id together never change.",
-        allowed: 'a URI reference, such as /content-review/posts or https://review.example.com/posts',
+        allowed:
+          'a URI reference, such as /content-review/posts or https://review.example.com/posts',
         fallback: SOURCE_PATTERN,
         parse: (raw) => {
           if (raw === SOURCE_PATTERN) return '';
@@ -76,5 +77,7 @@ function parseSubject(raw: unknown): SubjectOption | Refusal {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return new Refusal('');
   const [[key, name] = [], ...more] = Object.entries(raw);
   if (key !== 'name' || more.length > 0) return new Refusal('exactly one name');
-  return typeof name === 'string' && name.trim() !== '' && !/\p{Cc}/u.test(name) ? { name } : new Refusal('name is a text');
+  return typeof name === 'string' && name.trim() !== '' && !/\p{Cc}/u.test(name)
+    ? { name }
+    : new Refusal('name is a text');
 }

@@ -1,5 +1,14 @@
 import { derive, group } from '../option.ts';
-import { bytes, choice, duration, flag, integer, integerOrAuto, optionalText, text } from '../values.ts';
+import {
+  bytes,
+  choice,
+  duration,
+  flag,
+  integer,
+  integerOrAuto,
+  optionalText,
+  text,
+} from '../values.ts';
 import { derivedTopic } from './names.ts';
 import { eventSourceOf, outputOptions } from './output.ts';
 import { sourceOptions } from './source.ts';
@@ -41,10 +50,13 @@ export function pipelineOptions() {
       }),
       referenceColumn: text({
         help: 'Name of the column that says which record a row is; it comes back with the results.',
-        allowed: 'a column name that is none of the result file (Content, Status, Labels, Expected result, … result)',
+        allowed:
+          'a column name that is none of the result file (Content, Status, Labels, Expected result, … result)',
         fallback: 'connector_ref',
         check: (name) =>
-          /^(content|status|labels)$|(^|\s)result$|\p{Cc}/iu.test(name.trim()) ? 'the service uses that name' : undefined,
+          /^(content|status|labels)$|(^|\s)result$|\p{Cc}/iu.test(name.trim())
+            ? 'the service uses that name'
+            : undefined,
       }),
     }),
     journal: group('The compacted topic that holds everything the connector must remember.', {
@@ -196,7 +208,9 @@ function reviewOptions() {
       help: 'Header of the column with the result in result files. Without it: the one that ends in " result" and is not Expected result.',
       allowed: 'the name of a column',
       check: (name) =>
-        /^(content|status|labels|expected result)$|\p{Cc}/iu.test(name.trim()) ? 'that column holds something else' : undefined,
+        /^(content|status|labels|expected result)$|\p{Cc}/iu.test(name.trim())
+          ? 'that column holds something else'
+          : undefined,
     }),
     errorRows: choice({
       help: 'Rows that the service returned with status ERROR: publish them so, or submit the items again first.',

@@ -50,13 +50,16 @@ export function memoryOptions() {
 
 /** `log`. */
 export function logOptions() {
-  return group('Log lines on standard output: text at a terminal, JSON elsewhere; LOG_FORMAT=json or text decides otherwise.', {
-    level: choice({
-      help: 'The least important lines to write. SIGUSR2 changes it to debug for 15 minutes, and back (docs/logging.md).',
-      of: ['debug', 'info', 'warn', 'error', 'silent'],
-      fallback: 'info',
-    }),
-  });
+  return group(
+    'Log lines on standard output: text at a terminal, JSON elsewhere; LOG_FORMAT=json or text decides otherwise.',
+    {
+      level: choice({
+        help: 'The least important lines to write. SIGUSR2 changes it to debug for 15 minutes, and back (docs/logging.md).',
+        of: ['debug', 'info', 'warn', 'error', 'silent'],
+        fallback: 'info',
+      }),
+    },
+  );
 }
 
 /** `shutdown`. */

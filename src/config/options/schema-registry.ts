@@ -6,13 +6,17 @@ import { choice, duration, flag, optionalSecret, optionalText, texts } from '../
 import { pemFiles } from './kafka-tls.ts';
 
 /** `schemaRegistry`. */
-export function schemaRegistryOptions(readSecret: (raw: unknown) => Secret | Refusal, readPem: PemPath) {
+export function schemaRegistryOptions(
+  readSecret: (raw: unknown) => Secret | Refusal,
+  readPem: PemPath,
+) {
   return group(
     'The schema registry of the formats avro, json-schema and protobuf: any with the API of Confluent. A running connector only reads from it.',
     {
       urls: texts({
         help: 'Addresses of the registry, tried in turn. For Apicurio with the path of its Confluent API: https://apicurio.example.com/apis/ccompat/v7',
-        allowed: 'a list of https:// or http:// addresses without query, fragment and user, or one text with commas',
+        allowed:
+          'a list of https:// or http:// addresses without query, fragment and user, or one text with commas',
         fallback: [],
         check: addressObjection,
       }),
@@ -58,7 +62,9 @@ export function schemaRegistryOptions(readSecret: (raw: unknown) => Secret | Ref
 
 function addressObjection(text: string): string | undefined {
   const url = URL.parse(text);
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return `write https://host:port`;
-  if (url.username !== '' || url.password !== '') return 'credentials go into schemaRegistry.username and password';
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    return `write https://host:port`;
+  if (url.username !== '' || url.password !== '')
+    return 'credentials go into schemaRegistry.username and password';
   return url.search !== '' || url.hash !== '' ? 'without query and fragment' : undefined;
 }

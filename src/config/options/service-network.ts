@@ -37,7 +37,8 @@ export function proxyOptions(readSecret: ReadSecret) {
         help: 'What is reached without the proxy of `url`, as NO_PROXY writes it: example.com with everything below it, *, an address, a network.',
         allowed: 'a list of hosts and networks, or one text with commas',
         fallback: [],
-        check: (text) => (text === '*' ? undefined : networkObjection(text.replace(/^\./, '').replace(/:\d+$/, ''))),
+        check: (text) =>
+          text === '*' ? undefined : networkObjection(text.replace(/^\./, '').replace(/:\d+$/, '')),
       }),
     },
   );
@@ -103,17 +104,23 @@ function headers(help: string, readSecret: ReadSecret) {
     help,
     allowed: 'a mapping of header names to texts, {env: NAME} or {file: PATH}',
     fallback: {},
-    show: (shown) => JSON.stringify(Object.fromEntries(Object.keys(shown).map((name) => [name, '[secret]']))),
+    show: (shown) =>
+      JSON.stringify(Object.fromEntries(Object.keys(shown).map((name) => [name, '[secret]']))),
     parse: (raw) => {
       if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return new Refusal('');
       const read: Record<string, Secret> = {};
       for (const [name, written] of Object.entries(raw)) {
-        if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(name)) return new Refusal('a name is not that of a header');
-        if (RESERVED.test(name)) return new Refusal(`${name} follows from the request, or is not for a storage`);
+        if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(name))
+          return new Refusal('a name is not that of a header');
+        if (RESERVED.test(name))
+          return new Refusal(`${name} follows from the request, or is not for a storage`);
         if (Object.keys(read).some((other) => other.toLowerCase() === name.toLowerCase()))
           return new Refusal(`${name} is there twice`);
-        const value = readSecret(typeof written === 'number' || typeof written === 'boolean' ? String(written) : written);
-        if (value instanceof Refusal) return new Refusal(`${name}: ${value.hint || 'a text, {env: NAME} or {file: PATH}'}`);
+        const value = readSecret(
+          typeof written === 'number' || typeof written === 'boolean' ? String(written) : written,
+        );
+        if (value instanceof Refusal)
+          return new Refusal(`${name}: ${value.hint || 'a text, {env: NAME} or {file: PATH}'}`);
         if (!/^[\x20-\x7e]+$/.test(value.reveal()))
           return new Refusal(`${name}: the value holds characters that no header can carry`);
         read[name] = value;
@@ -126,7 +133,11 @@ function headers(help: string, readSecret: ReadSecret) {
 function parseProxy(raw: unknown): string | Refusal {
   if (raw === 'environment' || raw === 'none') return raw;
   const url = typeof raw === 'string' ? URL.parse(raw) : null;
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return new Refusal('');
-  if (url.username !== '' || url.password !== '') return new Refusal('user and password go into credentials');
-  return url.pathname === '/' && url.search === '' && url.hash === '' ? url.origin : new Refusal('');
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    return new Refusal('');
+  if (url.username !== '' || url.password !== '')
+    return new Refusal('user and password go into credentials');
+  return url.pathname === '/' && url.search === '' && url.hash === ''
+    ? url.origin
+    : new Refusal('');
 }

@@ -3,7 +3,12 @@ import { group, value } from '../option.ts';
 import type { Secret } from '../secret.ts';
 import { Refusal } from '../units.ts';
 import { duration, integer, secret, text } from '../values.ts';
-import { allowHttpOption, proxyOptions, serviceTlsOptions, transferOptions } from './service-network.ts';
+import {
+  allowHttpOption,
+  proxyOptions,
+  serviceTlsOptions,
+  transferOptions,
+} from './service-network.ts';
 
 /** `service`: the Content Review Service and how to treat it. */
 export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal, readPem: PemPath) {
@@ -19,7 +24,8 @@ export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal, r
     }),
     importPath: text({
       help: 'Path, below baseUrl, at which the status of an import is asked for.',
-      allowed: 'a path that begins with / and contains {import_id}, without spaces, # or other braces',
+      allowed:
+        'a path that begins with / and contains {import_id}, without spaces, # or other braces',
       fallback: '/v1/import/{import_id}',
       check: importPathObjection,
     }),
@@ -86,14 +92,18 @@ export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal, r
 }
 
 function importPathObjection(path: string): string | undefined {
-  if (!/^\/[^\s#{}\\]*(\{import_id\}[^\s#{}\\]*)+$/.test(path) || !/^[\x21-\x7e]*$/.test(path)) return '';
+  if (!/^\/[^\s#{}\\]*(\{import_id\}[^\s#{}\\]*)+$/.test(path) || !/^[\x21-\x7e]*$/.test(path))
+    return '';
   const steps = (path.split('?')[0] ?? '').replaceAll(/%2e/gi, '.').split('/');
-  return steps.some((step) => step === '.' || step === '..') ? 'no dot segments (. and ..): they name another place' : undefined;
+  return steps.some((step) => step === '.' || step === '..')
+    ? 'no dot segments (. and ..): they name another place'
+    : undefined;
 }
 
 function parseBaseUrl(raw: unknown): string | Refusal {
   const url = typeof raw === 'string' ? URL.parse(raw) : null;
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return new Refusal('');
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    return new Refusal('');
   if (url.username !== '' || url.password !== '') return new Refusal('credentials go into apiKey');
   if (url.search !== '' || url.hash !== '') return new Refusal('');
   return url.href.replace(/\/+$/, '');

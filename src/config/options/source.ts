@@ -3,14 +3,24 @@ import { bytes, choice, integer, texts } from '../values.ts';
 import { filterOption, mappingOptions } from './mapping.ts';
 import { derivedTopic, topic } from './names.ts';
 
-export const EVENT_FORMATS = ['json', 'text', 'cloudevents', 'avro', 'json-schema', 'protobuf'] as const;
+export const EVENT_FORMATS = [
+  'json',
+  'text',
+  'cloudevents',
+  'avro',
+  'json-schema',
+  'protobuf',
+] as const;
 export type EventFormatName = (typeof EVENT_FORMATS)[number];
 
 /** `pipelines[].source`: what to read, and how to understand it. */
 export function sourceOptions() {
   return group('What to read, and how to understand it.', {
     topic: topic('Topic of the content events.'),
-    group: derivedTopic('Consumer group; replicas of the connector share it, two pipelines never do.', 'content-review-<name>'),
+    group: derivedTopic(
+      'Consumer group; replicas of the connector share it, two pipelines never do.',
+      'content-review-<name>',
+    ),
     startFrom: choice({
       help: 'Where a group that has committed nothing begins.',
       of: ['earliest', 'latest'],

@@ -5,7 +5,10 @@ import type { EncodedBody } from '../ports/row-sink.ts';
 import type { ContentItem } from '../record.ts';
 
 /** Encodes items as one upload. @throws when the kind fails on an item */
-export function bodyOf(kind: Pick<KindSteps, 'rows'>, items: Iterable<ContentItem>): Promise<EncodedBody> {
+export function bodyOf(
+  kind: Pick<KindSteps, 'rows'>,
+  items: Iterable<ContentItem>,
+): Promise<EncodedBody> {
   const sink = kind.rows(new BufferPool(0));
   for (const item of items) sink.add(item);
   return sink.finish();

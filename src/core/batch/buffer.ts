@@ -50,7 +50,8 @@ export class ItemBuffers {
    */
   add(item: ContentItem, sinceMs: number): SealedItems | undefined {
     const before = this.#buffers.get(item.type);
-    if (before === undefined || before.bytes + item.bytes > this.#limits.maxBytes) return this.#begin(item, sinceMs, before);
+    if (before === undefined || before.bytes + item.bytes > this.#limits.maxBytes)
+      return this.#begin(item, sinceMs, before);
     const heldBytes = before.heldBytes;
     try {
       before.add(item, sinceMs);
@@ -59,7 +60,10 @@ export class ItemBuffers {
     }
     this.#items++;
     if (before.length >= this.#limits.maxRows) return this.#seal(before, 'rows');
-    if (before.length % OFFSET_CHECK_EVERY === 0 && before.offsetBytes() > this.#limits.maxOffsetBytes)
+    if (
+      before.length % OFFSET_CHECK_EVERY === 0 &&
+      before.offsetBytes() > this.#limits.maxOffsetBytes
+    )
       return this.#seal(before, 'offsets');
     return undefined;
   }
@@ -85,7 +89,8 @@ export class ItemBuffers {
   /** On the caller's clock, ms: when the next buffer will be old enough; Infinity when all are empty. */
   get nextDueMs(): number {
     let due = Number.POSITIVE_INFINITY;
-    for (const buffer of this.#buffers.values()) due = Math.min(due, buffer.sinceMs + this.#limits.maxAgeMs);
+    for (const buffer of this.#buffers.values())
+      due = Math.min(due, buffer.sinceMs + this.#limits.maxAgeMs);
     return due;
   }
 
@@ -97,7 +102,11 @@ export class ItemBuffers {
   }
 
   /** The first item of a batch. @param before the batch that it does not fit into any more */
-  #begin(item: ContentItem, sinceMs: number, before: ItemBatch | undefined): SealedItems | undefined {
+  #begin(
+    item: ContentItem,
+    sinceMs: number,
+    before: ItemBatch | undefined,
+  ): SealedItems | undefined {
     const batch = this.#open(item.type);
     try {
       batch.add(item, sinceMs);
@@ -114,7 +123,8 @@ export class ItemBuffers {
 
   #largest(): ItemBatch | undefined {
     let largest: ItemBatch | undefined;
-    for (const batch of this.#buffers.values()) if (largest === undefined || batch.heldBytes > largest.heldBytes) largest = batch;
+    for (const batch of this.#buffers.values())
+      if (largest === undefined || batch.heldBytes > largest.heldBytes) largest = batch;
     return largest;
   }
 

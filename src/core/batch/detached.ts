@@ -2,7 +2,14 @@
 import type { ContentItem, Header, SourceRecord } from '../record.ts';
 
 /** Copy of a record that is to be kept: as it was read it holds a whole fetched response, a megabyte that no budget counts. */
-export function detached({ partition, offset, timestampMs, key, value, headers }: SourceRecord): SourceRecord {
+export function detached({
+  partition,
+  offset,
+  timestampMs,
+  key,
+  value,
+  headers,
+}: SourceRecord): SourceRecord {
   return {
     partition,
     offset,
@@ -25,4 +32,7 @@ export function detachedItem(item: ContentItem): ContentItem {
 
 const own = (bytes: Buffer | null): Buffer | null => (bytes === null ? null : Buffer.from(bytes));
 
-const ownHeader = ([name, value]: Header): Header => [name, typeof value === 'string' ? value : own(value)];
+const ownHeader = ([name, value]: Header): Header => [
+  name,
+  typeof value === 'string' ? value : own(value),
+];

@@ -44,7 +44,9 @@ export class ItemBatch {
 
   /** Memory that the batch takes, bytes. */
   get heldBytes(): number {
-    return BATCH_BYTES + this.sink.heldBytes + this.records.heldBytes + (this.links?.heldBytes ?? 0);
+    return (
+      BATCH_BYTES + this.sink.heldBytes + this.records.heldBytes + (this.links?.heldBytes ?? 0)
+    );
   }
 
   /** On the caller's clock, ms: when the oldest item arrived; Infinity when empty. */
@@ -74,7 +76,8 @@ export class ItemBatch {
   /** An upper bound of the encoded offsets: a bitmap, or runs at up to six bytes an offset; base64 adds a third. */
   offsetBytes(): number {
     let bytes = 0;
-    for (const { low, high, count } of this.#spans.values()) bytes += 12 + Math.min((high - low) / 8, count * 6);
+    for (const { low, high, count } of this.#spans.values())
+      bytes += 12 + Math.min((high - low) / 8, count * 6);
     return (bytes * 4) / 3;
   }
 }

@@ -1,7 +1,13 @@
 /** Records of one transaction as bytes (record-bytes.ts): thousands of records are a handful of objects. */
 import type { OutgoingRecord } from '../record.ts';
 import { grown } from './grown.ts';
-import { hashKeyOfRecord, type KeyHash, readRecord, sizeOfRecord, writeRecord } from './record-bytes.ts';
+import {
+  hashKeyOfRecord,
+  type KeyHash,
+  readRecord,
+  sizeOfRecord,
+  writeRecord,
+} from './record-bytes.ts';
 
 const LEAST_ROWS = 64;
 /** Records that are encoded here share pieces of memory, which double up to the larger size. */

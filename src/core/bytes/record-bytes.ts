@@ -16,7 +16,11 @@ export function sizeOfRecord({ key, value, headers = NO_HEADERS }: OutgoingRecor
 }
 
 /** Writes a record into room for `sizeOfRecord` bytes. @returns where the next byte goes */
-export function writeRecord({ key, value, headers = NO_HEADERS }: OutgoingRecord, to: Buffer, start: number): number {
+export function writeRecord(
+  { key, value, headers = NO_HEADERS }: OutgoingRecord,
+  to: Buffer,
+  start: number,
+): number {
   let at = writePart(to, key, start);
   at = writePart(to, value, at);
   at = writeVarint(to, headers.length, at);

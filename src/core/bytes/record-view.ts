@@ -42,11 +42,15 @@ export class RecordView implements SourceRecord {
   }
 
   get key(): Buffer | null {
-    return this.#keyLength < 0 ? null : this.#bytes.subarray(this.#keyStart, this.#keyStart + this.#keyLength);
+    return this.#keyLength < 0
+      ? null
+      : this.#bytes.subarray(this.#keyStart, this.#keyStart + this.#keyLength);
   }
 
   get value(): Buffer | null {
-    return this.#valueLength < 0 ? null : this.#bytes.subarray(this.#valueStart, this.#valueStart + this.#valueLength);
+    return this.#valueLength < 0
+      ? null
+      : this.#bytes.subarray(this.#valueStart, this.#valueStart + this.#valueLength);
   }
 
   /** Size of the value, bytes; negative when there is none. */
@@ -56,7 +60,9 @@ export class RecordView implements SourceRecord {
 
   /** The value as text; undefined when there is none, or it is not UTF-8. */
   valueText(): string | undefined {
-    return this.#valueLength < 0 ? undefined : textOf(this.#bytes, this.#valueStart, this.#valueStart + this.#valueLength);
+    return this.#valueLength < 0
+      ? undefined
+      : textOf(this.#bytes, this.#valueStart, this.#valueStart + this.#valueLength);
   }
 }
 

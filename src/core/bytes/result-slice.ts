@@ -9,7 +9,8 @@ import { readRecord } from './record-bytes.ts';
 export const ROW_NUMBERS = 4;
 
 /** Outcome of a row: 1 for an error, and twice the place of its result in the list, counted from 1; no result is 0. */
-export const outcomeOf = (isError: boolean, result: number): number => (isError ? 1 : 0) + 2 * (result + 1);
+export const outcomeOf = (isError: boolean, result: number): number =>
+  (isError ? 1 : 0) + 2 * (result + 1);
 
 export interface ResultColumns {
   readonly rows: number;

@@ -50,7 +50,10 @@ export class SliceWriter {
     const room = this.#room;
     if (room !== undefined && this.#end + bytes <= room.length) return room;
     const least = this.#end + bytes;
-    const larger = this.#rooms.take(least, Math.max(least, room === undefined ? this.#bytesBefore : room.length * 2));
+    const larger = this.#rooms.take(
+      least,
+      Math.max(least, room === undefined ? this.#bytesBefore : room.length * 2),
+    );
     this.#room = larger;
     if (room !== undefined) {
       room.copy(larger, 0, 0, this.#end);
@@ -60,7 +63,13 @@ export class SliceWriter {
   }
 
   /** Names the record that was written from `end` on. @param result of the review; undefined when there is none */
-  add(partition: number, offset: number, isError: boolean, result: string | undefined, end: number): void {
+  add(
+    partition: number,
+    offset: number,
+    isError: boolean,
+    result: string | undefined,
+    end: number,
+  ): void {
     if ((this.#rows + 1) * ROW_NUMBERS > this.#numbers.length) this.#grow();
     const at = this.#rows++ * ROW_NUMBERS;
     this.#numbers[at] = partition;

@@ -17,7 +17,9 @@ export class TerminalRecords implements Coordinates {
   #partitions = new Int32Array(LEAST_ROWS);
   #offsets = new Float64Array(LEAST_ROWS);
 
-  static of(all: Iterable<SourceCoordinate & { readonly record: OutgoingRecord }>): TerminalRecords {
+  static of(
+    all: Iterable<SourceCoordinate & { readonly record: OutgoingRecord }>,
+  ): TerminalRecords {
     const terminal = new TerminalRecords();
     for (const one of all) terminal.add(one, one.record);
     return terminal;

@@ -7,5 +7,7 @@ const REPLACEMENT = '\ufffd';
  */
 export function textOf(bytes: Buffer, start = 0, end = bytes.length): string | undefined {
   const text = bytes.toString('utf8', start, end);
-  return text.includes(REPLACEMENT) && !Buffer.from(text).equals(bytes.subarray(start, end)) ? undefined : text;
+  return text.includes(REPLACEMENT) && !Buffer.from(text).equals(bytes.subarray(start, end))
+    ? undefined
+    : text;
 }

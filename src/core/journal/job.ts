@@ -100,11 +100,14 @@ export class CoordinateSet {
   }
 
   *[Symbol.iterator](): IterableIterator<SourceCoordinate> {
-    for (const [partition, offsets] of this.entries()) for (const offset of offsets) yield { partition, offset };
+    for (const [partition, offsets] of this.entries())
+      for (const offset of offsets) yield { partition, offset };
   }
 
   clone(): CoordinateSet {
-    return CoordinateSet.fromSets([...this.#partitions].map(([partition, offsets]) => [partition, offsets.clone()]));
+    return CoordinateSet.fromSets(
+      [...this.#partitions].map(([partition, offsets]) => [partition, offsets.clone()]),
+    );
   }
 
   static fromSets(sets: Iterable<readonly [partition: number, offsets: OffsetSet]>): CoordinateSet {
@@ -142,11 +145,15 @@ export class LiveJob {
 
 /** All records that a job answers for. */
 export function coordinatesOf(record: JobRecord): CoordinateSet {
-  return CoordinateSet.fromSets(record.sources.map((source) => [source.partition, OffsetSet.decode(source.offsets)] as const));
+  return CoordinateSet.fromSets(
+    record.sources.map((source) => [source.partition, OffsetSet.decode(source.offsets)] as const),
+  );
 }
 
 /** The `sources` of a new job over these items. */
-export function sourcesOf(items: Iterable<SourceCoordinate & { readonly replay: number }>): JobSource[] {
+export function sourcesOf(
+  items: Iterable<SourceCoordinate & { readonly replay: number }>,
+): JobSource[] {
   const byPartition = new Map<number, { replay: number; offsets: OffsetSet }>();
   for (const { partition, offset, replay } of items) {
     let source = byPartition.get(partition);

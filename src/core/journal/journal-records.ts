@@ -98,11 +98,18 @@ export function readJournalRecord(key: string, value: string | null): JournalEnt
         : head === 'job' && id && (tail === undefined || (tail === 'left' && more.length === 0))
           ? head
           : undefined;
-  if (known === undefined) throw new JournalFormatError(`the journal has a record this version does not know: key ${quote(key)}`);
+  if (known === undefined)
+    throw new JournalFormatError(
+      `the journal has a record this version does not know: key ${quote(key)}`,
+    );
   if (value === null) {
     if (known === 'job')
-      return tail === 'left' ? { entry: 'left', id: id as string, value: null } : { entry: 'job', id: id as string, value: null };
-    throw new JournalFormatError(`the journal has a tombstone for ${quote(key)}, which is never deleted`);
+      return tail === 'left'
+        ? { entry: 'left', id: id as string, value: null }
+        : { entry: 'job', id: id as string, value: null };
+    throw new JournalFormatError(
+      `the journal has a tombstone for ${quote(key)}, which is never deleted`,
+    );
   }
   const fields = new Fields(key, value);
   switch (known) {
@@ -129,7 +136,8 @@ export function readJournalRecord(key: string, value: string | null): JournalEnt
     case 'progress':
       return { entry: 'progress', partition: Number(id), value: readProgress(fields) };
     case 'job':
-      if (tail === undefined) return { entry: 'job', id: id as string, value: readJob(fields, id as string) };
+      if (tail === undefined)
+        return { entry: 'job', id: id as string, value: readJob(fields, id as string) };
       return { entry: 'left', id: id as string, value: readLeft(fields) };
   }
 }
@@ -157,7 +165,10 @@ function readJob(fields: Fields, id: string): JobRecord {
     fields.offsets(offsets, MAX_NAMED);
     return { partition: one.count('partition'), replay: one.count('replay'), offsets };
   });
-  const newest = fields.raw('newestEventMs') === undefined ? {} : { newestEventMs: fields.number('newestEventMs') };
+  const newest =
+    fields.raw('newestEventMs') === undefined
+      ? {}
+      : { newestEventMs: fields.number('newestEventMs') };
   return {
     id,
     remoteId: fields.text('remoteId'),
@@ -181,7 +192,8 @@ function readLeft(fields: Fields): CoordinateSet {
   return CoordinateSet.fromSets(
     fields.list('left').map((pair) => {
       const [partition, offsets] = Array.isArray(pair) ? pair : [];
-      if (!Number.isSafeInteger(partition) || typeof offsets !== 'string') throw fields.broken('left');
+      if (!Number.isSafeInteger(partition) || typeof offsets !== 'string')
+        throw fields.broken('left');
       return [partition as number, fields.offsets(offsets, MAX_NAMED)] as const;
     }),
   );
@@ -230,7 +242,8 @@ class Fields {
   }
   count(name: string): number {
     const value = this.#object[name];
-    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw this.broken(name);
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0)
+      throw this.broken(name);
     return value;
   }
   /** Producers set timestamps as they like, also below 0. */
@@ -247,7 +260,10 @@ class Fields {
   offsets(encoded: string, most = Number.POSITIVE_INFINITY): OffsetSet {
     try {
       const offsets = OffsetSet.decode(encoded);
-      if (offsets.size > most) throw new RangeError(`${offsets.size} offsets are more than the ${most} that a job may name`);
+      if (offsets.size > most)
+        throw new RangeError(
+          `${offsets.size} offsets are more than the ${most} that a job may name`,
+        );
       return offsets;
     } catch (error) {
       throw new JournalFormatError(
@@ -259,7 +275,9 @@ class Fields {
     return { offset: this.count('offset'), timestampMs: this.number('timestampMs') };
   }
   broken(name: string): JournalFormatError {
-    return new JournalFormatError(`the journal's record ${quote(this.key)} has no valid field ${quote(name)}`);
+    return new JournalFormatError(
+      `the journal's record ${quote(this.key)} has no valid field ${quote(name)}`,
+    );
   }
 }
 

@@ -71,12 +71,15 @@ export class JournalView {
     const jobs = new Map<string, LiveJob>();
     for (const [id, record] of [...this.#jobs].sort(([, a], [, b]) => a.createdMs - b.createdMs)) {
       const left = this.#left.get(id);
-      if (left === undefined) throw new JournalFormatError(`job ${id} has no record of what is left of it`);
-      if (left.size === 0) throw new JournalFormatError(`job ${id} is live, yet nothing is left of it`);
+      if (left === undefined)
+        throw new JournalFormatError(`job ${id} has no record of what is left of it`);
+      if (left.size === 0)
+        throw new JournalFormatError(`job ${id} is live, yet nothing is left of it`);
       jobs.set(id, new LiveJob(record, left));
     }
     for (const id of this.#left.keys()) {
-      if (!this.#jobs.has(id)) throw new JournalFormatError(`something is left of job ${id}, which has no record`);
+      if (!this.#jobs.has(id))
+        throw new JournalFormatError(`something is left of job ${id}, which has no record`);
     }
     this.#checkConservation(jobs);
     return { meta: this.#meta, owner: this.#owner, progress: this.#progress, jobs, seq: this.#seq };
@@ -95,9 +98,14 @@ export class JournalView {
         }
         for (const offset of offsets) {
           if (seen.has(offset))
-            throw new JournalFormatError(`record ${partition}:${offset} is in two live jobs, one of them ${job.record.id}`);
+            throw new JournalFormatError(
+              `record ${partition}:${offset} is in two live jobs, one of them ${job.record.id}`,
+            );
           seen.add(offset);
-          if (progress === undefined || (offset >= progress.watermark && !progress.claimed.has(offset))) {
+          if (
+            progress === undefined ||
+            (offset >= progress.watermark && !progress.claimed.has(offset))
+          ) {
             throw new JournalFormatError(
               `record ${partition}:${offset} is in job ${job.record.id}, but progress does not claim it`,
             );

@@ -96,7 +96,8 @@ export class PartitionState {
   /** How many offsets in [from, to) are not claimed. */
   unclaimedIn(from: number, to: number): number {
     let unclaimed = 0;
-    for (const [low, high] of this.#claimed.gaps(Math.max(from, this.#watermark), to)) unclaimed += high - low;
+    for (const [low, high] of this.#claimed.gaps(Math.max(from, this.#watermark), to))
+      unclaimed += high - low;
     return unclaimed;
   }
 
@@ -106,7 +107,12 @@ export class PartitionState {
    */
   rewindToLastClaimed(logStart: number): void {
     const last = this.#expected;
-    if (last !== null && last.offset >= logStart && last.offset < this.position && this.position - last.offset <= MAX_PEEK)
+    if (
+      last !== null &&
+      last.offset >= logStart &&
+      last.offset < this.position &&
+      this.position - last.offset <= MAX_PEEK
+    )
       this.position = last.offset;
   }
 
@@ -153,7 +159,8 @@ export class PartitionState {
   claim(offset: number, timestampMs: number | undefined): void {
     if (offset < this.#watermark) return;
     this.#claimed.add(offset);
-    if (timestampMs !== undefined && (this.#last === null || offset > this.#last.offset)) this.#last = { offset, timestampMs };
+    if (timestampMs !== undefined && (this.#last === null || offset > this.#last.offset))
+      this.#last = { offset, timestampMs };
     this.#dirty = true;
   }
 

@@ -36,7 +36,11 @@ export class ShardState {
   /** The newest place given to a line of submissions. */
   #sequence = 0;
 
-  constructor(partitions: ReadonlyMap<number, PartitionState>, jobs: ReadonlyMap<string, LiveJob>, seq: number) {
+  constructor(
+    partitions: ReadonlyMap<number, PartitionState>,
+    jobs: ReadonlyMap<string, LiveJob>,
+    seq: number,
+  ) {
     this.partitions = partitions;
     this.#jobs = new Map(jobs);
     this.#seq = seq;
@@ -81,14 +85,16 @@ export class ShardState {
   /** Whether a line submitted earlier still has records of a partition of this job to settle. */
   isBehind(job: LiveJob): boolean {
     for (const other of this.#jobs.values())
-      if (other.record.sequence < job.record.sequence && other.left.sharesPartition(job.left)) return true;
+      if (other.record.sequence < job.record.sequence && other.left.sharesPartition(job.left))
+        return true;
     return false;
   }
 
   /** Batches submitted so far in the line of this job (bounded when failing batches are halved). */
   spentInLine(root: string): number {
     let spent = 0;
-    for (const job of this.#jobs.values()) if (job.record.root === root) spent = Math.max(spent, job.record.spent);
+    for (const job of this.#jobs.values())
+      if (job.record.root === root) spent = Math.max(spent, job.record.spent);
     return spent;
   }
 
@@ -168,7 +174,9 @@ export class ShardState {
   }
 
   #progress(positions = false): Step {
-    const moved = [...this.partitions.values()].filter((state) => state.dirty || (positions && state.readOn));
+    const moved = [...this.partitions.values()].filter(
+      (state) => state.dirty || (positions && state.readOn),
+    );
     const journal: JournalWrite[] = [];
     const offsets: OffsetCommit[] = [];
     if (moved.length === 0) return { journal, offsets };

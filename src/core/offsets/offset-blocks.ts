@@ -46,7 +46,9 @@ export class OffsetBlocks {
 
   #isFirstBehind(at: number, block: number): boolean {
     if (at > this.#entries) return false;
-    return (at === this.#entries || this.end(at) > block) && (at === 0 || this.end(at - 1) <= block);
+    return (
+      (at === this.#entries || this.end(at) > block) && (at === 0 || this.end(at - 1) <= block)
+    );
   }
 
   /** Index of the entry for this one block, which is made where there is none. */
@@ -136,7 +138,10 @@ export class OffsetBlocks {
   #insert(at: number, first: number, blocks: number, fill: number): void {
     if (this.#bits.length === this.#entries * BLOCK_BYTES) {
       const capacity = Math.max(2, this.#entries * 2);
-      const [grownBlocks, grownBits] = [new Float64Array(capacity * 2), new Uint8Array(capacity * BLOCK_BYTES)];
+      const [grownBlocks, grownBits] = [
+        new Float64Array(capacity * 2),
+        new Uint8Array(capacity * BLOCK_BYTES),
+      ];
       grownBlocks.set(this.#blocks);
       grownBits.set(this.#bits);
       this.#blocks = grownBlocks;
@@ -184,7 +189,8 @@ export class OffsetBlocks {
     const blocks = this.#blocks[at * 2 + 1] as number;
     if (blocks > 1) return blocks * BLOCK;
     let size = 0;
-    for (let i = at * BLOCK_BYTES; i < (at + 1) * BLOCK_BYTES; i++) size += popcount(this.#bits[i] as number);
+    for (let i = at * BLOCK_BYTES; i < (at + 1) * BLOCK_BYTES; i++)
+      size += popcount(this.#bits[i] as number);
     return size;
   }
 

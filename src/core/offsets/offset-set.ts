@@ -29,7 +29,11 @@ export class OffsetSet {
 
   has(offset: number): boolean {
     const at = this.#blocks.find(blockOf(offset));
-    return at < this.#blocks.entries && this.#blocks.first(at) <= blockOf(offset) && this.#blocks.holds(at, offset);
+    return (
+      at < this.#blocks.entries &&
+      this.#blocks.first(at) <= blockOf(offset) &&
+      this.#blocks.holds(at, offset)
+    );
   }
 
   /** @returns whether it was new. @throws RangeError when it is no offset */
@@ -58,7 +62,8 @@ export class OffsetSet {
     if (!this.has(offset)) return false;
     const at = this.#blocks.alone(blockOf(offset));
     this.#blocks.put(at, byteOf(offset), this.#blocks.byte(at, offset) & ~(1 << (offset & 7)));
-    if (this.#blocks.byte(at, offset) === 0 && this.#blocks.sizeOf(at) === 0) this.#blocks.remove(at, at + 1);
+    if (this.#blocks.byte(at, offset) === 0 && this.#blocks.sizeOf(at) === 0)
+      this.#blocks.remove(at, at + 1);
     return true;
   }
 
@@ -73,7 +78,11 @@ export class OffsetSet {
   firstMissing(from: number): number {
     const blocks = this.#blocks;
     let offset = from;
-    for (let at = blocks.find(blockOf(from)); at < blocks.entries && blocks.first(at) <= blockOf(offset); at++) {
+    for (
+      let at = blocks.find(blockOf(from));
+      at < blocks.entries && blocks.first(at) <= blockOf(offset);
+      at++
+    ) {
       const end = blocks.end(at) * BLOCK;
       if (blocks.isFull(at)) offset = end;
       else while (offset < end && blocks.holds(at, offset)) offset++;
@@ -126,7 +135,8 @@ export class OffsetSet {
   }
 
   *[Symbol.iterator](): IterableIterator<number> {
-    for (const [from, to] of this.ranges()) for (let offset = from; offset < to; offset++) yield offset;
+    for (const [from, to] of this.ranges())
+      for (let offset = from; offset < to; offset++) yield offset;
   }
 
   clone(): OffsetSet {
@@ -143,7 +153,10 @@ export class OffsetSet {
     putVarint(head, low * 8);
     const bytes = Math.floor((this.max() as number) / 8) - low + 1;
     const runs = this.#encodeRuns(head.length + bytes);
-    const encoded = runs === undefined ? Buffer.concat([Buffer.from(head), this.#blocks.bitmap(low, bytes)]) : Buffer.from(runs);
+    const encoded =
+      runs === undefined
+        ? Buffer.concat([Buffer.from(head), this.#blocks.bitmap(low, bytes)])
+        : Buffer.from(runs);
     return encoded.toString('base64');
   }
 
@@ -168,7 +181,8 @@ export class OffsetSet {
     const cursor = { at: 1 };
     if (bytes[0] === BITMAP) {
       const base = takeVarint(bytes, cursor);
-      if (base % 8 !== 0) throw new RangeError('offset set: a bitmap must start at a multiple of 8');
+      if (base % 8 !== 0)
+        throw new RangeError('offset set: a bitmap must start at a multiple of 8');
       assertOffset(base + (bytes.length - cursor.at) * 8);
       for (let offset = base; cursor.at < bytes.length; offset += 8) {
         const byte = bytes[cursor.at++] as number;

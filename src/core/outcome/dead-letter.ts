@@ -37,7 +37,11 @@ const OURS: ReadonlySet<string> = new Set(Object.values(DEAD_LETTER_HEADERS));
 export const isReasonHeader = ([name]: Header): boolean => OURS.has(name);
 
 /** Key, value and headers as they came. Headers of the source record that bear a name of a dead letter's own are replaced. */
-export function deadLetter(record: SourceRecord, poison: Poison, context: DeadLetterContext): OutgoingRecord {
+export function deadLetter(
+  record: SourceRecord,
+  poison: Poison,
+  context: DeadLetterContext,
+): OutgoingRecord {
   const headers = record.headers.filter((header) => !isReasonHeader(header));
   headers.push(...reasonHeaders(record, poison, context));
   const omitted = record.value !== null && record.value.length > context.maxValueBytes;
@@ -46,7 +50,11 @@ export function deadLetter(record: SourceRecord, poison: Poison, context: DeadLe
 }
 
 /** For a record that the source topic no longer has: only its coordinates are known. */
-export function deadLetterOf(at: SourceCoordinate, poison: Poison, context: LetterContext): OutgoingRecord {
+export function deadLetterOf(
+  at: SourceCoordinate,
+  poison: Poison,
+  context: LetterContext,
+): OutgoingRecord {
   return { key: null, value: null, headers: reasonHeaders(at, poison, context) };
 }
 

@@ -36,15 +36,20 @@ const REACTIONS = new Map<string, Reaction>();
 const JOB_RULES = new Map<JobFailure, JobRule>();
 for (const { calls = {}, reaction, job } of FAILURE_TABLE) {
   for (const [call, failures] of Object.entries(calls)) {
-    for (const failure of failures) if (reaction !== undefined) REACTIONS.set(`${call} ${failure}`, reaction);
+    for (const failure of failures)
+      if (reaction !== undefined) REACTIONS.set(`${call} ${failure}`, reaction);
   }
   if (job !== undefined) JOB_RULES.set(job.failure, job);
 }
 
 /** What to do about a call that failed, the client's own retries included. */
-export function reactionTo<Call extends ServiceCall>(call: Call, failure: ServiceFailure): ReactionOf[Call] {
+export function reactionTo<Call extends ServiceCall>(
+  call: Call,
+  failure: ServiceFailure,
+): ReactionOf[Call] {
   const reaction = REACTIONS.get(`${call} ${failure}`);
-  if (reaction === undefined) throw new Error(`the failure table has no row for ${call} that is ${failure}`);
+  if (reaction === undefined)
+    throw new Error(`the failure table has no row for ${call} that is ${failure}`);
   return reaction as ReactionOf[Call];
 }
 

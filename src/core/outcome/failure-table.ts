@@ -9,7 +9,8 @@ const WAIT: Reaction = { do: 'wait', because: 'service_unavailable' };
 export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'record that cannot be reviewed',
-    connector: 'Makes it a dead letter: original key, value and headers, with reason, message, stage and coordinates in headers.',
+    connector:
+      'Makes it a dead letter: original key, value and headers, with reason, message, stage and coordinates in headers.',
     user: '`dead_lettered_total{reason}`',
     options: ['source.types', 'source.nullValues', 'source.maxContent'],
   },
@@ -226,7 +227,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'batch PENDING for ever',
-    connector: 'Waits on and alerts once; or its records get decisions with status ERROR, or dead letters (`onFailure`).',
+    connector:
+      'Waits on and alerts once; or its records get decisions with status ERROR, or dead letters (`onFailure`).',
     user: '`jobs_failed_total{reason="review_overdue"}` or `{reason="review_timeout"}`, `oldest_unsettled_timestamp_seconds`',
     options: ['review.maxReviewTime', 'review.onTimeout', 'review.onFailure'],
     job: {
@@ -246,7 +248,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'decision PENDING for ever',
-    connector: 'As for a batch: waits on and alerts once; or it ends with status ERROR, or as a dead letter (`onFailure`).',
+    connector:
+      'As for a batch: waits on and alerts once; or it ends with status ERROR, or as a dead letter (`onFailure`).',
     user: '`jobs_failed_total{reason="review_overdue"}` or `{reason="review_timeout"}`, `oldest_unsettled_timestamp_seconds`',
     options: ['review.maxReviewTime', 'review.onTimeout', 'review.onFailure'],
   },
@@ -282,7 +285,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
       again: 'attempts',
       halved: true,
       pausesType: 'unsettled',
-      message: 'the result file could not be read as far as the row of this item, also when it was submitted alone',
+      message:
+        'the result file could not be read as far as the row of this item, also when it was submitted alone',
     },
   },
   {
@@ -290,7 +294,13 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     connector:
       'A web page, a header alone, a column that is not given back, malformed rows: a batch of which less than half was settled counts as a failing batch of its type, which pauses after five in a row (see above). Its records are given up only by the one batch per pause, or when others of the type are decided meanwhile.',
     user: 'Log line at error, `shards_paused{reason="type_failing"}`, `jobs_failed_total{reason="results_unreadable"|"rows_missing"|"rows_malformed"}`',
-    options: ['review.typePause', 'review.downloads', 'review.attempts', 'review.maxBatches', 'review.onFailure'],
+    options: [
+      'review.typePause',
+      'review.downloads',
+      'review.attempts',
+      'review.maxBatches',
+      'review.onFailure',
+    ],
   },
   {
     event: 'result rows missing',
@@ -322,7 +332,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'result rows duplicate, unknown or shuffled',
-    connector: 'The first row that names a record settles it; every other is counted and dropped. The order does not matter.',
+    connector:
+      'The first row that names a record settles it; every other is counted and dropped. The order does not matter.',
     user: '`result_anomalies_total{kind="duplicate"|"unknown"}`',
   },
   {
@@ -347,7 +358,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'source record gone before a retry',
-    connector: 'Makes it a dead letter with its coordinates: the content was in the source topic alone.',
+    connector:
+      'Makes it a dead letter with its coordinates: the content was in the source topic alone.',
     user: '`dead_lettered_total{reason="source_unavailable"}`',
   },
   {
@@ -367,7 +379,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'another owner took the shard',
-    connector: 'The old owner is fenced and can commit nothing; it joins again and starts from the journal.',
+    connector:
+      'The old owner is fenced and can commit nothing; it joins again and starts from the journal.',
     user: '`rebalances_total`, `claims_total{outcome}`',
   },
   {
@@ -400,7 +413,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'a right is taken away while it runs',
-    connector: 'Rolls back what it may not write, names the right, and claims the shard again until it is back.',
+    connector:
+      'Rolls back what it may not write, names the right, and claims the shard again until it is back.',
     user: 'Log line at warn; exit code 4 when the shard itself may not be claimed',
     provenBy: {
       file: 'test/integration/kafka/security-rights.suite.ts',

@@ -27,8 +27,13 @@ export function crashOf(error: unknown): string {
   const { message } = error;
   const stack = String(error.stack ?? '');
   // The message comes first, and may have lines that look like frames.
-  const frames = stack.slice(message === '' ? 0 : stack.indexOf(message) + message.length).split('\n');
-  return [classOf(error), ...frames.filter((line) => /^ {4}at /.test(line)).slice(0, MAX_FRAMES)].join('\n');
+  const frames = stack
+    .slice(message === '' ? 0 : stack.indexOf(message) + message.length)
+    .split('\n');
+  return [
+    classOf(error),
+    ...frames.filter((line) => /^ {4}at /.test(line)).slice(0, MAX_FRAMES),
+  ].join('\n');
 }
 
 /** Why a record ends as a dead letter on which the connector itself failed. */

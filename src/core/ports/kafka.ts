@@ -181,14 +181,21 @@ export interface ClusterAdmin {
   /** Resolves also when somebody else created it first. */
   createTopic(topic: string, spec: TopicSpec): Promise<void>;
   /** Log start and end of each partition asked for: what a read_committed consumer can reach (end is the last stable offset). */
-  ranges(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, PartitionRange>>;
+  ranges(
+    topic: string,
+    partitions: readonly number[],
+  ): Promise<ReadonlyMap<number, PartitionRange>>;
   /**
    * End of each partition asked for, whether or not it can be read: records of open transactions count (the high watermark). For
    * numbers that are shown: asked once more at most. A partition without a leader has no known end, and is left out.
    */
   ends(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>>;
   /** What the group has committed for each partition asked for. */
-  committed(group: string, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, CommittedOffset>>;
+  committed(
+    group: string,
+    topic: string,
+    partitions: readonly number[],
+  ): Promise<ReadonlyMap<number, CommittedOffset>>;
   close(): Promise<void>;
 }
 

@@ -4,7 +4,14 @@
  */
 import type { BufferPool } from '../bytes/buffer-pool.ts';
 import type { ResultSlice } from '../bytes/result-slice.ts';
-import type { ContentItem, Decoded, OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../record.ts';
+import type {
+  ContentItem,
+  Decoded,
+  OutgoingRecord,
+  Poison,
+  SourceCoordinate,
+  SourceRecord,
+} from '../record.ts';
 import type { EncodedBody, RowSink } from './row-sink.ts';
 
 /** A remote job just created: nothing is uploaded yet. */
@@ -89,7 +96,11 @@ export interface KindSteps {
    */
   status(remoteId: string, signal: AbortSignal, type: string): Promise<RemoteStatus>;
   /** The terminal record of an item that the service said nothing of: status ERROR with a code and a message. */
-  failure(item: ContentItem, error: { readonly code: string; readonly message: string }, job: JobContext): OutgoingRecord;
+  failure(
+    item: ContentItem,
+    error: { readonly code: string; readonly message: string },
+    job: JobContext,
+  ): OutgoingRecord;
 }
 
 /** A kind whose finished jobs have a result file. */
@@ -99,7 +110,11 @@ export interface ResultFileKind extends KindSteps {
    * A slice belongs to the caller, who releases it.
    * @param job called once per slice: it holds the time of the decision
    */
-  results(status: RemoteStatus, job: () => JobContext, signal: AbortSignal): AsyncIterable<ResultSlice>;
+  results(
+    status: RemoteStatus,
+    job: () => JobContext,
+    signal: AbortSignal,
+  ): AsyncIterable<ResultSlice>;
 }
 
 /**
@@ -121,7 +136,11 @@ export interface SourceKind extends KindSteps {
     last: boolean,
   ): AsyncIterable<readonly ItemOutcome[]>;
   /** The same for a record that the source topic no longer has, or that no longer decodes. undefined: it becomes a dead letter. */
-  outcomeOf(at: SourceCoordinate & { readonly replay: number }, status: RemoteStatus, job: JobContext): ItemOutcome | undefined;
+  outcomeOf(
+    at: SourceCoordinate & { readonly replay: number },
+    status: RemoteStatus,
+    job: JobContext,
+  ): ItemOutcome | undefined;
 }
 
 export type PipelineKind = ResultFileKind | SourceKind;

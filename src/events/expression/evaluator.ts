@@ -37,7 +37,19 @@ const SPLIT_CHARACTERS_A_STEP = 4;
 
 /** Functions to which a number that no double holds is a value like any other. The others would calculate with it. */
 const TAKE_EVERY_NUMBER = new Set([
-  ...['contains', 'from_items', 'group_by', 'items', 'keys', 'length', 'map', 'max_by', 'merge', 'min_by', 'not_null'],
+  ...[
+    'contains',
+    'from_items',
+    'group_by',
+    'items',
+    'keys',
+    'length',
+    'map',
+    'max_by',
+    'merge',
+    'min_by',
+    'not_null',
+  ],
   ...['reverse', 'sort_by', 'to_array', 'to_number', 'to_string', 'type', 'values', 'zip'],
 ]);
 /** Of those, the ones to which it is no object. */
@@ -53,7 +65,10 @@ class Evaluator extends Interpreter {
     const { runtime } = this;
     Object.assign(
       runtime._functionTable,
-      ownFunctions((reference, value) => this.visit(reference as Node, value as Given), this.#compare),
+      ownFunctions(
+        (reference, value) => this.visit(reference as Node, value as Given),
+        this.#compare,
+      ),
       recordFunctions(() => this.#input ?? fail('there is no record')),
     );
     const call = runtime.callFunction.bind(runtime);
@@ -65,7 +80,11 @@ class Evaluator extends Interpreter {
         this.#spend(Math.ceil((where.length * what.length) / COMPARISONS_A_STEP));
       if (name === 'header') this.#spend(this.#input?.record.headers.length ?? 0);
       const result =
-        name === 'type' && isKeptNumber(given[0]) ? 'number' : name === 'to_string' ? asText(given) : call(name, given);
+        name === 'type' && isKeptNumber(given[0])
+          ? 'number'
+          : name === 'to_string'
+            ? asText(given)
+            : call(name, given);
       this.#spend(sizeOf(result, CHARACTERS_A_STEP));
       return finite(result);
     };
@@ -96,7 +115,8 @@ class Evaluator extends Interpreter {
       case 'LetExpression': {
         const outer = this.#variables;
         const variables = new Map(outer);
-        for (const { variable, reference } of node.bindings) variables.set(variable, this.visit(reference, value));
+        for (const { variable, reference } of node.bindings)
+          variables.set(variable, this.visit(reference, value));
         this.#variables = variables;
         const result = this.visit(node.expression, value);
         this.#variables = outer;
@@ -106,14 +126,21 @@ class Evaluator extends Interpreter {
         return this.#variables.get(node.name) ?? null;
       case 'ValueProjection': {
         const base = this.visit(node.left, value);
-        if (typeof base !== 'object' || base === null || Array.isArray(base) || isKeptNumber(base)) return null;
+        if (typeof base !== 'object' || base === null || Array.isArray(base) || isKeptNumber(base))
+          return null;
         const found = Object.values(base).map((entry) => this.visit(node.right, entry));
         return found.filter((entry) => entry !== null) as Found;
       }
       case 'MultiSelectHash':
-        return Object.fromEntries(node.children.map((child) => [child.name, this.visit(child.value, value)])) as Found;
+        return Object.fromEntries(
+          node.children.map((child) => [child.name, this.visit(child.value, value)]),
+        ) as Found;
       case 'Comparator':
-        return this.#compared(node.name, this.visit(node.left, value), this.visit(node.right, value));
+        return this.#compared(
+          node.name,
+          this.visit(node.left, value),
+          this.visit(node.right, value),
+        );
       case 'Arithmetic':
         return finite(
           super.visit(
@@ -149,7 +176,11 @@ class Evaluator extends Interpreter {
 
   readonly #compare = (one: unknown, two: unknown): void => {
     // The entries of lists are compared one by one.
-    this.#spend(Array.isArray(one) ? 1 : 1 + Math.min(sizeOf(one, CHARACTERS_A_STEP), sizeOf(two, CHARACTERS_A_STEP)));
+    this.#spend(
+      Array.isArray(one)
+        ? 1
+        : 1 + Math.min(sizeOf(one, CHARACTERS_A_STEP), sizeOf(two, CHARACTERS_A_STEP)),
+    );
   };
 
   #compared(name: string, one: unknown, two: unknown): boolean | null {
@@ -165,7 +196,12 @@ class Evaluator extends Interpreter {
 
   #handle(name: string, argument: unknown): void {
     if (Array.isArray(argument)) this.#spend(argument.length * ((STEPS_AN_ENTRY[name] ?? 1) - 1));
-    this.#spend(sizeOf(argument, name === 'length' || name === 'reverse' ? SPLIT_CHARACTERS_A_STEP : CHARACTERS_A_STEP));
+    this.#spend(
+      sizeOf(
+        argument,
+        name === 'length' || name === 'reverse' ? SPLIT_CHARACTERS_A_STEP : CHARACTERS_A_STEP,
+      ),
+    );
     const kept = isKeptNumber(argument);
     if (kept && TAKE_OBJECTS.has(name)) fail(`${name}() was given a number`);
     if (TAKE_EVERY_NUMBER.has(name)) return;
@@ -178,7 +214,8 @@ class Evaluator extends Interpreter {
     const input = this.#input;
     if (input === undefined) return;
     input.steps += steps;
-    if (input.steps > MAX_STEPS) fail(`it takes too long: the expressions for a record may take ${MAX_STEPS} steps together`);
+    if (input.steps > MAX_STEPS)
+      fail(`it takes too long: the expressions for a record may take ${MAX_STEPS} steps together`);
   }
 }
 
@@ -187,18 +224,24 @@ function fail(message: string): never {
 }
 
 function fieldOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || isKeptNumber(value)) return null;
-  return Object.hasOwn(value, name) ? ((value as Readonly<Record<string, unknown>>)[name] ?? null) : null;
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || isKeptNumber(value))
+    return null;
+  return Object.hasOwn(value, name)
+    ? ((value as Readonly<Record<string, unknown>>)[name] ?? null)
+    : null;
 }
 
 /** An argument, or a list of them, for functions that calculate. */
 function calculable(argument: unknown): unknown {
-  return Array.isArray(argument) && argument.some(isKeptNumber) ? argument.map(asDouble) : asDouble(argument);
+  return Array.isArray(argument) && argument.some(isKeptNumber)
+    ? argument.map(asDouble)
+    : asDouble(argument);
 }
 
 /** JSON has no other numbers: it would write null. */
 function finite<T>(result: T): T {
-  if (typeof result === 'number' && !Number.isFinite(result)) fail('a result is too large for a number, or none');
+  if (typeof result === 'number' && !Number.isFinite(result))
+    fail('a result is too large for a number, or none');
   return result;
 }
 

@@ -44,13 +44,21 @@ export function losesDigits(text: string): boolean {
 }
 
 function hasKept(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && (isKeptNumber(value) || Object.values(value).some(hasKept));
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    (isKeptNumber(value) || Object.values(value).some(hasKept))
+  );
 }
 
 /** Whether a double is this number, and prints as it. A negative zero prints as another. */
 function holds(digits: string): boolean {
   const double = Number(digits);
-  return Number.isFinite(double) && !Object.is(double, -0) && compareDecimals(digits, String(double)) === 0;
+  return (
+    Number.isFinite(double) &&
+    !Object.is(double, -0) &&
+    compareDecimals(digits, String(double)) === 0
+  );
 }
 
 /** Below zero, zero or above it, as for sorting; undefined when one of the two is no number. */
@@ -61,7 +69,9 @@ export function compareNumbers(one: unknown, two: unknown): number | undefined {
 
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
-  return typeof value === 'object' && value !== null && isKeptNumber(value) ? digitsOf(value) : undefined;
+  return typeof value === 'object' && value !== null && isKeptNumber(value)
+    ? digitsOf(value)
+    : undefined;
 }
 
 interface Decimal {
@@ -75,9 +85,19 @@ interface Decimal {
 function compareDecimals(one: string, two: string): number {
   const [a, b] = [decimalOf(one), decimalOf(two)];
   if (a.digits === '' && b.digits === '') return 0;
-  const sign = a.digits === '' ? (b.negative ? 1 : -1) : b.digits === '' || a.negative !== b.negative ? (a.negative ? -1 : 1) : 0;
+  const sign =
+    a.digits === ''
+      ? b.negative
+        ? 1
+        : -1
+      : b.digits === '' || a.negative !== b.negative
+        ? a.negative
+          ? -1
+          : 1
+        : 0;
   if (sign !== 0) return sign;
-  const larger = a.exponent === b.exponent ? compareTexts(a.digits, b.digits) : a.exponent - b.exponent;
+  const larger =
+    a.exponent === b.exponent ? compareTexts(a.digits, b.digits) : a.exponent - b.exponent;
   return a.negative ? -larger : larger;
 }
 
@@ -87,7 +107,8 @@ function compareTexts(one: string, two: string): number {
 }
 
 function decimalOf(literal: string): Decimal {
-  const [, sign, whole = '', fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(literal) ?? [];
+  const [, sign, whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(literal) ?? [];
   const all = whole + fraction;
   let leading = 0;
   while (all[leading] === '0') leading++;

@@ -40,12 +40,18 @@ export function ownFunctions(
   compare: (one: unknown, two: unknown) => void,
 ): Readonly<Record<string, FunctionSignature>> {
   const trimming = (run: (text: string, chars: string) => string) =>
-    signature(([text, chars = '']: readonly string[]) => run(text ?? '', chars), one(TYPE_STRING), optional(TYPE_STRING));
+    signature(
+      ([text, chars = '']: readonly string[]) => run(text ?? '', chars),
+      one(TYPE_STRING),
+      optional(TYPE_STRING),
+    );
   const padding = (run: (text: string, width: number, pad: string) => string) =>
     signature(
       ([text, width, pad]: readonly [string, number, string?]) => {
-        if (!Number.isInteger(width) || width < 0) throw new EvaluationProblem('a width must be a whole number from 0 on');
-        if (pad !== undefined && [...pad].length !== 1) throw new EvaluationProblem('what pads must be one character');
+        if (!Number.isInteger(width) || width < 0)
+          throw new EvaluationProblem('a width must be a whole number from 0 on');
+        if (pad !== undefined && [...pad].length !== 1)
+          throw new EvaluationProblem('what pads must be one character');
         assertFits(width);
         return run(text, width, pad ?? ' ');
       },
@@ -54,10 +60,14 @@ export function ownFunctions(
       optional(TYPE_STRING),
     );
   const extreme = (sign: 1 | -1) =>
-    signature(([list]: readonly [readonly Sortable[]]) => best(list, list, sign), one(TYPE_ARRAY_NUMBER, TYPE_ARRAY_STRING));
+    signature(
+      ([list]: readonly [readonly Sortable[]]) => best(list, list, sign),
+      one(TYPE_ARRAY_NUMBER, TYPE_ARRAY_STRING),
+    );
   const extremeBy = (sign: 1 | -1) =>
     signature(
-      ([list, by]: readonly [readonly unknown[], unknown]) => best(list, keysOf(list, by, visit), sign),
+      ([list, by]: readonly [readonly unknown[], unknown]) =>
+        best(list, keysOf(list, by, visit), sign),
       one(TYPE_ARRAY),
       one(TYPE_EXPREF),
     );
@@ -82,15 +92,25 @@ export function ownFunctions(
     ),
     max: extreme(1),
     max_by: extremeBy(1),
-    merge: signature((objects: readonly object[]) => Object.fromEntries(objects.flatMap((object) => Object.entries(object))), {
-      types: [TYPE_OBJECT],
-      variadic: true,
-    }),
+    merge: signature(
+      (objects: readonly object[]) =>
+        Object.fromEntries(objects.flatMap((object) => Object.entries(object))),
+      {
+        types: [TYPE_OBJECT],
+        variadic: true,
+      },
+    ),
     min: extreme(-1),
     min_by: extremeBy(-1),
     pad_left: padding((text, width, pad) => text.padStart(width, pad)),
     pad_right: padding((text, width, pad) => text.padEnd(width, pad)),
-    replace: signature(replace, one(TYPE_STRING), one(TYPE_STRING), one(TYPE_STRING), optional(TYPE_NUMBER)),
+    replace: signature(
+      replace,
+      one(TYPE_STRING),
+      one(TYPE_STRING),
+      one(TYPE_STRING),
+      optional(TYPE_NUMBER),
+    ),
     sort: signature(
       ([list]: readonly [readonly Sortable[]]) => [...list].sort(inOrder),
       one(TYPE_ARRAY_STRING, TYPE_ARRAY_NUMBER),
@@ -99,7 +119,9 @@ export function ownFunctions(
       ([list, by]: readonly [readonly unknown[], unknown]) => {
         const keys = keysOf(list, by, visit);
         const order = list.map((_, index) => index);
-        return order.sort((a, b) => inOrder(keys[a] ?? 0, keys[b] ?? 0)).map((index) => list[index]);
+        return order
+          .sort((a, b) => inOrder(keys[a] ?? 0, keys[b] ?? 0))
+          .map((index) => list[index]);
       },
       one(TYPE_ARRAY),
       one(TYPE_EXPREF),
@@ -128,8 +150,14 @@ function inOrder(one: Sortable, two: Sortable): number {
 function keysOf(list: readonly unknown[], by: unknown, visit: VisitReference): readonly Sortable[] {
   const keys = list.map((member) => asDouble(visit(by, member)));
   const [first] = keys;
-  if (keys.some((key) => (typeof key !== 'string' && typeof key !== 'number') || typeof key !== typeof first)) {
-    throw new EvaluationProblem('what to order by must be a number for each entry, or a text for each');
+  if (
+    keys.some(
+      (key) => (typeof key !== 'string' && typeof key !== 'number') || typeof key !== typeof first,
+    )
+  ) {
+    throw new EvaluationProblem(
+      'what to order by must be a number for each entry, or a text for each',
+    );
   }
   return keys as Sortable[];
 }
@@ -148,7 +176,8 @@ function groupBy(visit: VisitReference): Run {
     const groups = new Map<string, unknown[]>();
     for (const member of list) {
       const key = visit(by, member);
-      if (typeof key !== 'string') throw new EvaluationProblem('what to group by must be a text for each entry');
+      if (typeof key !== 'string')
+        throw new EvaluationProblem('what to group by must be a text for each entry');
       const group = groups.get(key);
       if (group === undefined) groups.set(key, [member]);
       else group.push(member);
@@ -171,7 +200,9 @@ function replace([text, old, by, count]: readonly [string, string, string, numbe
 /** null for what is no number of JSON. */
 function toNumber(value: unknown): unknown {
   if (typeof value === 'number' || isKeptNumber(value)) return value;
-  return typeof value === 'string' && isNumberText(value) ? settled(parseKeepingDigits(value)) : null;
+  return typeof value === 'string' && isNumberText(value)
+    ? settled(parseKeepingDigits(value))
+    : null;
 }
 
 const isBlank = (character: string): boolean => character === '\u0085' || character.trim() === '';
@@ -189,5 +220,6 @@ function trimmed(text: string, chars: string, left: boolean, right: boolean): st
 }
 
 function assertFits(length: number): void {
-  if (length > MAX_TEXT) throw new EvaluationProblem(`it would make a text of more than ${MAX_TEXT} characters`);
+  if (length > MAX_TEXT)
+    throw new EvaluationProblem(`it would make a text of more than ${MAX_TEXT} characters`);
 }

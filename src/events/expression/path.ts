@@ -26,7 +26,13 @@ export function parsePath(text: string): Path | undefined {
 export function valueAt(document: object, path: Path): unknown {
   let value: unknown = document;
   for (const step of path) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, step)) return undefined;
+    if (
+      typeof value !== 'object' ||
+      value === null ||
+      Array.isArray(value) ||
+      !Object.hasOwn(value, step)
+    )
+      return undefined;
     value = (value as Record<string, unknown>)[step];
   }
   return value;

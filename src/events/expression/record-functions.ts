@@ -5,9 +5,14 @@ import { lastHeader } from '../../core/record.ts';
 import { signature } from './functions.ts';
 import type { EventInput } from './input.ts';
 
-export function recordFunctions(input: () => EventInput): Readonly<Record<string, FunctionSignature>> {
+export function recordFunctions(
+  input: () => EventInput,
+): Readonly<Record<string, FunctionSignature>> {
   return {
-    header: signature(([name]: readonly [string]) => textOf(lastHeader(input().record.headers, name)), { types: [TYPE_STRING] }),
+    header: signature(
+      ([name]: readonly [string]) => textOf(lastHeader(input().record.headers, name)),
+      { types: [TYPE_STRING] },
+    ),
     key: signature(() => textOf(input().record.key)),
     offset: signature(() => input().record.offset),
     partition: signature(() => input().record.partition),

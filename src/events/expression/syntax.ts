@@ -9,7 +9,9 @@ const MAX_LENGTH = 4096;
 /** Levels of the tree: each takes stack when it is evaluated. */
 const MAX_DEPTH = 100;
 
-export type Parsed = { readonly node: Node; readonly problem?: never } | { readonly node?: never; readonly problem: string };
+export type Parsed =
+  | { readonly node: Node; readonly problem?: never }
+  | { readonly node?: never; readonly problem: string };
 
 /** Never throws. */
 export function parseExpression(text: string): Parsed {
@@ -25,7 +27,8 @@ export function parseExpression(text: string): Parsed {
 }
 
 function problemOfText(text: string): string | undefined {
-  if (text.length > MAX_LENGTH) return `it has ${text.length} characters; ${MAX_LENGTH} are the most`;
+  if (text.length > MAX_LENGTH)
+    return `it has ${text.length} characters; ${MAX_LENGTH} are the most`;
   for (const { kind, start, token, ended } of lexemes(text)) {
     const at = `column ${start + 1}`;
     if (!ended) return `${at}: ${kind} begins here and has no end`;
@@ -56,7 +59,13 @@ function isLossy(literal: string): boolean {
 }
 
 interface Lexeme {
-  readonly kind: 'a text' | 'a name in quotes' | 'a literal' | 'a name with dashes' | 'an unknown character' | 'other';
+  readonly kind:
+    | 'a text'
+    | 'a name in quotes'
+    | 'a literal'
+    | 'a name with dashes'
+    | 'an unknown character'
+    | 'other';
   readonly start: number;
   readonly token: string;
   readonly ended: boolean;
@@ -75,7 +84,8 @@ function* lexemes(text: string): Generator<Lexeme> {
     if (first === "'") yield { kind: 'a text', start, token, ended: rawEnd !== '' };
     else if (first === '"') yield { kind: 'a name in quotes', start, token, ended: nameEnd !== '' };
     else if (first === '`') yield { kind: 'a literal', start, token, ended: literalEnd !== '' };
-    else if (/^[A-Za-z_].*-/.test(token)) yield { kind: 'a name with dashes', start, token, ended: true };
+    else if (/^[A-Za-z_].*-/.test(token))
+      yield { kind: 'a name with dashes', start, token, ended: true };
     else
       yield {
         kind: KNOWN.test(token) ? 'other' : 'an unknown character',
@@ -91,7 +101,8 @@ const NO_VARIABLES: Names = new Set();
 
 function problemOfTree(node: Node, levels: number, variables: Names): string | undefined {
   if (levels === 0) return `it is nested deeper than ${MAX_DEPTH} levels`;
-  if (node.type === 'ExpressionReference' && levels === MAX_DEPTH) return '& stands only before an argument of a function';
+  if (node.type === 'ExpressionReference' && levels === MAX_DEPTH)
+    return '& stands only before an argument of a function';
   if (node.type === 'Function') {
     const problem = problemOfCall(node);
     if (problem !== undefined) return problem;
@@ -100,16 +111,28 @@ function problemOfTree(node: Node, levels: number, variables: Names): string | u
     return `there is no variable $${node.name}: let $${node.name} = … in …`;
   if (node.type === 'Slice' && node.step === 0) return 'the step of a slice cannot be 0';
   for (const child of childrenOf(node)) {
-    if (child.type === 'ExpressionReference' && node.type !== 'Function') return '& stands only before an argument of a function';
-    if (child.type === 'Binding' && node.type !== 'LetExpression') return '= stands only in let $name = …; write == to compare';
-    const bound = node.type === 'LetExpression' && child === node.expression ? node.bindings.map(({ variable }) => variable) : [];
-    const problem = problemOfTree(child, levels - 1, bound.length === 0 ? variables : new Set([...variables, ...bound]));
+    if (child.type === 'ExpressionReference' && node.type !== 'Function')
+      return '& stands only before an argument of a function';
+    if (child.type === 'Binding' && node.type !== 'LetExpression')
+      return '= stands only in let $name = …; write == to compare';
+    const bound =
+      node.type === 'LetExpression' && child === node.expression
+        ? node.bindings.map(({ variable }) => variable)
+        : [];
+    const problem = problemOfTree(
+      child,
+      levels - 1,
+      bound.length === 0 ? variables : new Set([...variables, ...bound]),
+    );
     if (problem !== undefined) return problem;
   }
   return undefined;
 }
 
-function problemOfCall({ name, children }: Extract<Node, { type: 'Function' }>): string | undefined {
+function problemOfCall({
+  name,
+  children,
+}: Extract<Node, { type: 'Function' }>): string | undefined {
   const known = evaluator.functions;
   const signature = Object.hasOwn(known, name) ? known[name]?._signature : undefined;
   if (signature === undefined) {
@@ -119,7 +142,10 @@ function problemOfCall({ name, children }: Extract<Node, { type: 'Function' }>):
   const least = signature.filter(({ optional }) => optional !== true).length;
   const most = signature.at(-1)?.variadic === true ? Number.POSITIVE_INFINITY : signature.length;
   if (children.length < least || children.length > most) {
-    const allowed = least === most ? least : `${least} ${most === Number.POSITIVE_INFINITY ? 'or more' : `to ${most}`}`;
+    const allowed =
+      least === most
+        ? least
+        : `${least} ${most === Number.POSITIVE_INFINITY ? 'or more' : `to ${most}`}`;
     return `${name}() takes ${allowed} argument${allowed === 1 ? '' : 's'}, but has ${children.length}`;
   }
   for (const [index, child] of children.entries()) {
@@ -129,7 +155,8 @@ function problemOfCall({ name, children }: Extract<Node, { type: 'Function' }>):
     const wanted = signature[index]?.types.includes(TYPE_EXPREF) === true;
     if (wanted && child.type !== 'ExpressionReference')
       return `argument ${index + 1} of ${name}() is an expression: write & before it`;
-    if (!wanted && child.type === 'ExpressionReference') return `argument ${index + 1} of ${name}() is a value: leave out the &`;
+    if (!wanted && child.type === 'ExpressionReference')
+      return `argument ${index + 1} of ${name}() is a value: leave out the &`;
   }
   return undefined;
 }

@@ -18,7 +18,8 @@ export const cloudEventsFormat: EventFormat = {
   read(record) {
     const contentType = headerText(record.headers, 'content-type');
     const mediaType = mediaTypeOf(contentType);
-    if (!mediaType.startsWith('application/cloudevents')) return binary(record, contentType, mediaType);
+    if (!mediaType.startsWith('application/cloudevents'))
+      return binary(record, contentType, mediaType);
     if (mediaType === 'application/cloudevents+json') return structured(record.value);
     return poison(
       'undecodable',
@@ -41,12 +42,17 @@ function structured(value: Buffer): ReadEvent {
   );
 }
 
-function binary({ headers, value }: ValuedRecord, contentType: string | undefined, mediaType: string): ReadEvent {
+function binary(
+  { headers, value }: ValuedRecord,
+  contentType: string | undefined,
+  mediaType: string,
+): ReadEvent {
   const attributes = attributesOf(headers);
   const problem = problemWith(attributes);
   if (problem !== undefined) return problem;
   if (contentType !== undefined) attributes.datacontenttype = contentType;
-  if (!isJson(mediaType)) return { event: fixed({ ...attributes, ...payloadOf(value, mediaType) }) };
+  if (!isJson(mediaType))
+    return { event: fixed({ ...attributes, ...payloadOf(value, mediaType) }) };
   const read = parseJson(value);
   if (read.poison !== undefined) return read;
   return { event: withData(attributes, read) };
@@ -61,7 +67,13 @@ function attributesOf(headers: RecordHeaders): Attributes {
   for (const header of headers) {
     const full = header[0].toLowerCase();
     const name = full.slice(ATTRIBUTE_PREFIX.length);
-    if (!full.startsWith(ATTRIBUTE_PREFIX) || !/^[a-z0-9]+$/.test(name) || PAYLOAD.has(name) || seen.has(name)) continue;
+    if (
+      !full.startsWith(ATTRIBUTE_PREFIX) ||
+      !/^[a-z0-9]+$/.test(name) ||
+      PAYLOAD.has(name) ||
+      seen.has(name)
+    )
+      continue;
     seen.add(name);
     const text = textOf(header);
     if (text !== undefined) attributes[name] = text;
@@ -77,11 +89,15 @@ function problemWith(attributes: Attributes): ReadEvent | undefined {
       'the record is no CloudEvent: it has neither the header ce_specversion nor the content type application/cloudevents+json with a specversion',
     );
   }
-  if (specversion !== VERSION) return poison('undecodable', `the CloudEvent is not of version ${VERSION}`);
+  if (specversion !== VERSION)
+    return poison('undecodable', `the CloudEvent is not of version ${VERSION}`);
   for (const name of REQUIRED) {
     const value = attributes[name];
     if (typeof value === 'string' && value !== '') continue;
-    return poison('undecodable', `the CloudEvent must have the attribute "${name}", a text that is not empty`);
+    return poison(
+      'undecodable',
+      `the CloudEvent must have the attribute "${name}", a text that is not empty`,
+    );
   }
   return undefined;
 }

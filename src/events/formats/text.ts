@@ -7,7 +7,8 @@ import { poison } from '../json-event.ts';
 export const textFormat: EventFormat = {
   name: 'text',
   read({ value }) {
-    if (!isUtf8(value)) return poison('undecodable', 'the value is not text: its bytes are not UTF-8');
+    if (!isUtf8(value))
+      return poison('undecodable', 'the value is not text: its bytes are not UTF-8');
     const document = { content: value.toString('utf8') };
     const event: ContentEvent = { document, exact: () => document };
     return { event };

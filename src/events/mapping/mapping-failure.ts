@@ -1,6 +1,11 @@
 /** What is wrong with a part of a record, found while it is mapped. */
 import type { Poison, PoisonReason } from '../../core/record.ts';
-import { compileExpression, EvaluationProblem, type EventInput, type Expression } from '../expression/index.ts';
+import {
+  compileExpression,
+  EvaluationProblem,
+  type EventInput,
+  type Expression,
+} from '../expression/index.ts';
 
 /** Ends the mapping of a record: it becomes a dead letter. Messages never show what the record holds (I6). */
 export class MappingFailure extends Error {
@@ -59,7 +64,10 @@ export class MappedPart {
   failure(reason: PoisonReason, what: string): MappingFailure {
     const { text, isPath } = this.#expression;
     const short = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 1)}…` : text;
-    return new MappingFailure(reason, `${isPath ? `"${short}"` : `\`${short}\``} ${what} (${this.option})`);
+    return new MappingFailure(
+      reason,
+      `${isPath ? `"${short}"` : `\`${short}\``} ${what} (${this.option})`,
+    );
   }
 
   #told(error: unknown, reason: PoisonReason): unknown {

@@ -26,7 +26,9 @@ export interface ObjectRules {
 
 /** @throws RangeError on an expression that is none */
 export function compileObject(source: ObjectSource, rules: ObjectRules): ObjectMapping {
-  return typeof source === 'string' ? wholeObject(source, rules) : chosenFields(source.fields, rules);
+  return typeof source === 'string'
+    ? wholeObject(source, rules)
+    : chosenFields(source.fields, rules);
 }
 
 function wholeObject(text: string, { option, required, reason }: ObjectRules): ObjectMapping {
@@ -36,17 +38,26 @@ function wholeObject(text: string, { option, required, reason }: ObjectRules): O
     find(input) {
       const found = part.find(input);
       if ((found === undefined || found === null) && !required) return {};
-      if (typeof found !== 'object' || found === null || Array.isArray(found) || isKeptNumber(found)) {
+      if (
+        typeof found !== 'object' ||
+        found === null ||
+        Array.isArray(found) ||
+        isKeptNumber(found)
+      ) {
         throw part.failure(reason, `must be an object, but is ${typeOfFound(found)}`);
       }
-      if (isDeeperThan(found, MAX_DEPTH)) throw part.failure(reason, `is nested deeper than ${MAX_DEPTH} levels`);
+      if (isDeeperThan(found, MAX_DEPTH))
+        throw part.failure(reason, `is nested deeper than ${MAX_DEPTH} levels`);
       return part.isPath ? (part.exactly(input, reason) as object) : found;
     },
   };
 }
 
 /** A path that leads nowhere leaves its field out, and so does an expression that gives null. */
-function chosenFields(fields: Readonly<Record<string, string>>, { option, reason }: ObjectRules): ObjectMapping {
+function chosenFields(
+  fields: Readonly<Record<string, string>>,
+  { option, reason }: ObjectRules,
+): ObjectMapping {
   const parts = Object.entries(fields).map(([name, text]) => ({
     name,
     part: new MappedPart(text, `${option}.fields.${name}`),
@@ -58,7 +69,8 @@ function chosenFields(fields: Readonly<Record<string, string>>, { option, reason
       for (const { name, part } of parts) {
         const found = part.find(input);
         if (found === undefined || (found === null && !part.isPath)) continue;
-        if (isDeeperThan(found, MAX_DEPTH - 1)) throw part.failure(reason, `is nested deeper than ${MAX_DEPTH - 1} levels`);
+        if (isDeeperThan(found, MAX_DEPTH - 1))
+          throw part.failure(reason, `is nested deeper than ${MAX_DEPTH - 1} levels`);
         entries.push([name, part.isPath ? part.exactly(input, reason) : found]);
       }
       return Object.fromEntries(entries);
@@ -81,7 +93,10 @@ export interface Flattening {
  * Nested objects as keys of their own, `author.id`. Lists stay what they are, and so do objects without members.
  * @throws MappingFailure when two keys would be one, or they would be too many or too long
  */
-export function flattened(object: object, { separator, maxKeys, maxKeyLength, option, reason }: Flattening): object {
+export function flattened(
+  object: object,
+  { separator, maxKeys, maxKeyLength, option, reason }: Flattening,
+): object {
   if (!Object.values(object).some(isNested)) return object;
   const flat = new Map<string, unknown>();
   let keyLength = 0;
@@ -95,10 +110,16 @@ export function flattened(object: object, { separator, maxKeys, maxKeyLength, op
       keyLength += key.length;
       if (flat.size >= maxKeys || keyLength > maxKeyLength) {
         const [most, what] = flat.size >= maxKeys ? [maxKeys, 'keys'] : [maxKeyLength, 'bytes'];
-        throw new MappingFailure('too_large', `flattened, it has more than the ${most} ${what} allowed (${option})`);
+        throw new MappingFailure(
+          'too_large',
+          `flattened, it has more than the ${most} ${what} allowed (${option})`,
+        );
       }
       if (flat.has(key)) {
-        throw new MappingFailure(reason, `two of its members have one name when it is flattened with "${separator}" (${option})`);
+        throw new MappingFailure(
+          reason,
+          `two of its members have one name when it is flattened with "${separator}" (${option})`,
+        );
       }
       flat.set(key, member);
     }
@@ -108,7 +129,13 @@ export function flattened(object: object, { separator, maxKeys, maxKeyLength, op
 }
 
 function isNested(member: unknown): member is object {
-  if (typeof member !== 'object' || member === null || Array.isArray(member) || isKeptNumber(member)) return false;
+  if (
+    typeof member !== 'object' ||
+    member === null ||
+    Array.isArray(member) ||
+    isKeptNumber(member)
+  )
+    return false;
   for (const _ in member) return true;
   return false;
 }
@@ -122,7 +149,8 @@ export function jsonBytes(value: unknown, limit: number): number {
   if (typeof value !== 'object' || value === null) return String(value).length;
   let bytes = 2;
   if (Array.isArray(value)) {
-    for (let at = 0; at < value.length && bytes <= limit; at++) bytes += 1 + jsonBytes(value[at], limit - bytes - 1);
+    for (let at = 0; at < value.length && bytes <= limit; at++)
+      bytes += 1 + jsonBytes(value[at], limit - bytes - 1);
     return bytes;
   }
   for (const name in value) {

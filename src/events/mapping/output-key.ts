@@ -28,10 +28,16 @@ function keyOf(part: MappedPart, found: unknown): Buffer | null {
   if (found === null) return null;
   const text = isKeptNumber(found) ? digitsOf(found as object) : found;
   if (typeof text !== 'string' && typeof text !== 'number') {
-    throw part.failure('mapping_failed', `must be a string or a number, but is ${typeOfFound(found)}`);
+    throw part.failure(
+      'mapping_failed',
+      `must be a string or a number, but is ${typeOfFound(found)}`,
+    );
   }
   const key = Buffer.from(String(text));
   if (key.length > MAX_KEY_BYTES)
-    throw part.failure('too_large', `has ${key.length} bytes, more than the ${MAX_KEY_BYTES} of a key`);
+    throw part.failure(
+      'too_large',
+      `has ${key.length} bytes, more than the ${MAX_KEY_BYTES} of a key`,
+    );
   return key;
 }

@@ -24,14 +24,20 @@ export interface TypeMapping {
 }
 
 /** @throws RangeError on an expression that is none */
-export function compileType(source: TypeSource, allowed: readonly string[] | undefined): TypeMapping {
+export function compileType(
+  source: TypeSource,
+  allowed: readonly string[] | undefined,
+): TypeMapping {
   const find = finder(source);
   const types = allowed === undefined ? undefined : new Set(allowed);
   return {
     find(input, accepted) {
       const type = find(input);
       if (accepted || types === undefined || types.has(type)) return type;
-      throw new MappingFailure('type_not_allowed', `the content type is none of those allowed: ${[...types].join(', ')}`);
+      throw new MappingFailure(
+        'type_not_allowed',
+        `the content type is none of those allowed: ${[...types].join(', ')}`,
+      );
     },
   };
 }
@@ -43,21 +49,38 @@ function finder(source: TypeSource): (input: EventInput) => string {
     return (input) => {
       const type = part.find(input);
       if (typeof type === 'string' && type.length > MAX_TYPE_LENGTH)
-        throw part.failure('too_large', `has ${type.length} characters, more than the ${MAX_TYPE_LENGTH} of a content type`);
+        throw part.failure(
+          'too_large',
+          `has ${type.length} characters, more than the ${MAX_TYPE_LENGTH} of a content type`,
+        );
       if (typeof type === 'string' && type !== '') return type;
-      throw part.failure('no_type', `must be a string that is not empty, but is ${type === '' ? 'empty' : typeOfFound(type)}`);
+      throw part.failure(
+        'no_type',
+        `must be a string that is not empty, but is ${type === '' ? 'empty' : typeOfFound(type)}`,
+      );
     };
   }
   const map = new Map(Object.entries(source.map));
   return (input) => {
     // 10.00 is 10 here.
     const value = asDouble(part.find(input));
-    const scalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-    const text = scalar ? String(value) : isKeptNumber(value) ? digitsOf(value as object) : undefined;
+    const scalar =
+      typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+    const text = scalar
+      ? String(value)
+      : isKeptNumber(value)
+        ? digitsOf(value as object)
+        : undefined;
     const type = (text === undefined ? undefined : map.get(text)) ?? source.otherwise;
     if (type !== undefined) return type;
     if (value === undefined || value === null)
-      throw part.failure('no_type', `must be one of the values of ${OPTION}.map, but is ${typeOfFound(value)}`);
-    throw part.failure('type_not_allowed', `is ${typeOfFound(value)} that ${OPTION}.map does not have`);
+      throw part.failure(
+        'no_type',
+        `must be one of the values of ${OPTION}.map, but is ${typeOfFound(value)}`,
+      );
+    throw part.failure(
+      'type_not_allowed',
+      `is ${typeOfFound(value)} that ${OPTION}.map does not have`,
+    );
   };
 }

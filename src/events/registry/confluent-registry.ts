@@ -28,7 +28,9 @@ export class ConfluentRegistry implements SchemaRegistry {
   }
 
   async byId(id: number, signal: AbortSignal): Promise<ResolvedSchema | undefined> {
-    const found = await knownOnly(this.http.ask({ operation: 'schema', method: 'GET', path: `/schemas/ids/${id}` }, signal));
+    const found = await knownOnly(
+      this.http.ask({ operation: 'schema', method: 'GET', path: `/schemas/ids/${id}` }, signal),
+    );
     if (found === undefined) return undefined;
     const schema = schemaText(found);
     const imports = new Map<string, ImportedSchema>();
@@ -38,19 +40,31 @@ export class ConfluentRegistry implements SchemaRegistry {
 
   async versions(subject: string, signal: AbortSignal): Promise<readonly number[] | undefined> {
     const path = `${subjectPath(subject)}/versions`;
-    const found = await knownOnly(this.http.ask({ operation: 'versions', method: 'GET', path }, signal));
+    const found = await knownOnly(
+      this.http.ask({ operation: 'versions', method: 'GET', path }, signal),
+    );
     if (found === undefined) return undefined;
     if (!Array.isArray(found)) throw notARegistry();
     return found.map(Number).sort((a, b) => a - b);
   }
 
-  async version(subject: string, version: number | 'latest', signal: AbortSignal): Promise<SubjectVersion | undefined> {
+  async version(
+    subject: string,
+    version: number | 'latest',
+    signal: AbortSignal,
+  ): Promise<SubjectVersion | undefined> {
     const path = `${subjectPath(subject)}/versions/${version}`;
-    const found = await knownOnly(this.http.ask({ operation: 'version', method: 'GET', path }, signal));
+    const found = await knownOnly(
+      this.http.ask({ operation: 'version', method: 'GET', path }, signal),
+    );
     return found === undefined ? undefined : subjectVersion(subject, found);
   }
 
-  async lookup(subject: string, schema: NewSchema, signal: AbortSignal): Promise<SubjectVersion | undefined> {
+  async lookup(
+    subject: string,
+    schema: NewSchema,
+    signal: AbortSignal,
+  ): Promise<SubjectVersion | undefined> {
     const request = {
       operation: 'lookup',
       method: 'POST',
@@ -58,29 +72,43 @@ export class ConfluentRegistry implements SchemaRegistry {
       body: bodyOf(schema),
     } as const;
     const found = await knownOnly(this.http.ask(request, signal));
-    return found === undefined ? undefined : subjectVersion(subject, { schema: schema.text, schemaType: schema.type, ...found });
+    return found === undefined
+      ? undefined
+      : subjectVersion(subject, { schema: schema.text, schemaType: schema.type, ...found });
   }
 
   /**
    * Confluent asks the versions that the subject's rule names, as registering does. Apicurio asks all of them whatever the rule:
    * when the latest alone would take the schema, the rule decides.
    */
-  async compatibility(subject: string, schema: NewSchema, signal: AbortSignal): Promise<Compatibility> {
+  async compatibility(
+    subject: string,
+    schema: NewSchema,
+    signal: AbortSignal,
+  ): Promise<Compatibility> {
     const latest = () => this.#compatibility(subject, '/latest', schema, signal);
     let all: Compatibility;
     try {
       all = await this.#compatibility(subject, '', schema, signal);
     } catch (error) {
       // Registries that know no more than one version at a time.
-      if (error instanceof RegistryUnavailable && error.code === NO_SUCH_PATH) return await latest();
+      if (error instanceof RegistryUnavailable && error.code === NO_SUCH_PATH)
+        return await latest();
       throw error;
     }
     if (all.compatible || !(await latest()).compatible) return all;
     const rule = await this.#rule(subject, signal);
-    return rule === undefined || rule.endsWith('_TRANSITIVE') ? all : { compatible: true, messages: [] };
+    return rule === undefined || rule.endsWith('_TRANSITIVE')
+      ? all
+      : { compatible: true, messages: [] };
   }
 
-  async #compatibility(subject: string, version: '' | '/latest', schema: NewSchema, signal: AbortSignal): Promise<Compatibility> {
+  async #compatibility(
+    subject: string,
+    version: '' | '/latest',
+    schema: NewSchema,
+    signal: AbortSignal,
+  ): Promise<Compatibility> {
     const path = `/compatibility${subjectPath(subject)}/versions${version}?verbose=true`;
     const request = {
       operation: 'compatibility',
@@ -90,7 +118,11 @@ export class ConfluentRegistry implements SchemaRegistry {
     } as const;
     const found = await knownOnly(this.http.ask(request, signal));
     if (found === undefined) return { compatible: true, messages: [] };
-    const { is_compatible: compatible, messages, reason } = found as Readonly<Record<string, unknown>>;
+    const {
+      is_compatible: compatible,
+      messages,
+      reason,
+    } = found as Readonly<Record<string, unknown>>;
     if (typeof compatible !== 'boolean') throw notARegistry();
     const said = Array.isArray(messages) ? messages : [reason];
     return { compatible, messages: said.filter((message) => typeof message === 'string') };
@@ -99,7 +131,9 @@ export class ConfluentRegistry implements SchemaRegistry {
   /** The subject's own, or the registry's, such as BACKWARD; undefined when it does not tell: that may take other rights. */
   async #rule(subject: string, signal: AbortSignal): Promise<string | undefined> {
     const ask = async (path: string): Promise<string | undefined> => {
-      const found = await knownOnly(this.http.ask({ operation: 'config', method: 'GET', path }, signal));
+      const found = await knownOnly(
+        this.http.ask({ operation: 'config', method: 'GET', path }, signal),
+      );
       const { compatibilityLevel: level } = (found ?? {}) as {
         readonly compatibilityLevel?: unknown;
       };
@@ -111,14 +145,18 @@ export class ConfluentRegistry implements SchemaRegistry {
       return own === undefined || own === 'NONE' ? ((await ask('/config')) ?? own) : own;
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof RegistryUnavailable || error instanceof RegistryRefused) return undefined;
+      if (error instanceof RegistryUnavailable || error instanceof RegistryRefused)
+        return undefined;
       throw error;
     }
   }
 
   async register(subject: string, schema: NewSchema, signal: AbortSignal): Promise<number> {
     const path = `${subjectPath(subject)}/versions`;
-    const found = await this.http.ask({ operation: 'register', method: 'POST', path, body: bodyOf(schema) }, signal);
+    const found = await this.http.ask(
+      { operation: 'register', method: 'POST', path, body: bodyOf(schema) },
+      signal,
+    );
     const { id } = found as { readonly id?: unknown };
     if (typeof id !== 'number') throw notARegistry();
     return id;
@@ -137,10 +175,13 @@ export class ConfluentRegistry implements SchemaRegistry {
   ): Promise<void> {
     for (const { name, subject, version } of references) {
       if (imports.has(name) || above.has(name)) continue;
-      if (imports.size + above.size >= MAX_IMPORTS) throw new UnusableSchema(`it refers to more than ${MAX_IMPORTS} schemas`);
+      if (imports.size + above.size >= MAX_IMPORTS)
+        throw new UnusableSchema(`it refers to more than ${MAX_IMPORTS} schemas`);
       const found = await this.version(subject, version, signal);
       if (found === undefined) {
-        throw new UnusableSchema(`it refers to version ${version} of subject ${subject}, which the registry does not have`);
+        throw new UnusableSchema(
+          `it refers to version ${version} of subject ${subject}, which the registry does not have`,
+        );
       }
       await this.#collect(found.references, imports, signal, new Set([...above, name]));
       imports.set(name, { name, type: found.type, text: found.text, references: found.references });

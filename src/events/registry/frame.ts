@@ -10,7 +10,9 @@ export const FRAME_BYTES = 5;
 /** Where newer serializers may put a schema's GUID, instead of an id in front of the value. */
 const GUID_HEADER = '__value_schema_id';
 
-export type Frame = { readonly id: number; readonly poison?: never } | { readonly id?: never; readonly poison: Poison };
+export type Frame =
+  | { readonly id: number; readonly poison?: never }
+  | { readonly id?: never; readonly poison: Poison };
 
 /** Reads the first five bytes. Never throws; says nothing of what the value holds. */
 export function readFrame(value: Buffer, headers: RecordHeaders): Frame {
@@ -29,7 +31,8 @@ function objection(value: Buffer, headers: RecordHeaders): string {
   const expected =
     'expected the byte 0, a schema id in 4 bytes, then the data, as the serializers of a schema registry write them';
   if (value.length < FRAME_BYTES) return `the value has ${value.length} bytes: ${expected}`;
-  if (value[0] === 1) return `the value begins with the byte 1 (a schema's GUID), which is not supported: ${expected}`;
+  if (value[0] === 1)
+    return `the value begins with the byte 1 (a schema's GUID), which is not supported: ${expected}`;
   return value[0] === MAGIC_BYTE
     ? `the schema id is negative: ${expected}`
     : `the value does not begin with the byte 0: ${expected}`;

@@ -2,7 +2,11 @@
 import { abortable } from '../../base/abortable.ts';
 import { type HttpExchange, isProxyFailure } from '../../core/ports/http.ts';
 import { NO_SUCH_PATH, RegistryRefused, RegistryUnavailable } from './errors.ts';
-import { type RegistryOperation, type RegistrySettings, SILENT_REGISTRY_OBSERVER } from './settings.ts';
+import {
+  type RegistryOperation,
+  type RegistrySettings,
+  SILENT_REGISTRY_OBSERVER,
+} from './settings.ts';
 
 export interface RegistryRequest {
   readonly operation: RegistryOperation;
@@ -48,7 +52,11 @@ export class RegistryHttp {
     for (let step = 0; step < urls.length; step++) {
       const index = (this.#first + step) % urls.length;
       // Its limit of time would be spent on each id that is none.
-      if (unknown !== undefined && performance.now() - (this.#silentMs[index] ?? Number.NEGATIVE_INFINITY) < SILENT_MS) continue;
+      if (
+        unknown !== undefined &&
+        performance.now() - (this.#silentMs[index] ?? Number.NEGATIVE_INFINITY) < SILENT_MS
+      )
+        continue;
       try {
         const answer = await this.#askOne(urls[index] as string, request, signal);
         this.#first = index;
@@ -57,7 +65,12 @@ export class RegistryHttp {
         if (error instanceof RegistryUnavailable) {
           failure = error;
           this.#silentMs[index] = performance.now();
-        } else if (error instanceof RegistryRefused && error.isUnknown && !CHANGES.has(request.operation)) unknown ??= error;
+        } else if (
+          error instanceof RegistryRefused &&
+          error.isUnknown &&
+          !CHANGES.has(request.operation)
+        )
+          unknown ??= error;
         else throw error;
       }
     }
@@ -74,7 +87,8 @@ export class RegistryHttp {
     signal.throwIfAborted();
     const { observer = SILENT_REGISTRY_OBSERVER } = this.#settings;
     const startedMs = performance.now();
-    const tell = (code: string) => observer.request(request.operation, code, (performance.now() - startedMs) / 1_000);
+    const tell = (code: string) =>
+      observer.request(request.operation, code, (performance.now() - startedMs) / 1_000);
     try {
       const { status, text } = await this.#exchange(url, request, signal);
       tell(String(status));
@@ -103,19 +117,24 @@ export class RegistryHttp {
     let bytes = 0;
     for await (const chunk of response.body) {
       bytes += chunk.length;
-      if (bytes > MAX_ANSWER_BYTES) throw new RegistryUnavailable('bad_answer', 'the answer is larger than any schema');
+      if (bytes > MAX_ANSWER_BYTES)
+        throw new RegistryUnavailable('bad_answer', 'the answer is larger than any schema');
       chunks.push(chunk);
     }
     return { status: response.status, text: Buffer.concat(chunks, bytes).toString('utf8') };
   }
 
   #open(): HttpExchange {
-    if (this.#closed) throw new RegistryUnavailable('network', 'the client of the registry was closed');
+    if (this.#closed)
+      throw new RegistryUnavailable('network', 'the client of the registry was closed');
     try {
       this.#http ??= this.#settings.open();
       return this.#http;
     } catch (error) {
-      throw new RegistryUnavailable('network', `no way to the registry: ${(error as Error).message}`);
+      throw new RegistryUnavailable(
+        'network',
+        `no way to the registry: ${(error as Error).message}`,
+      );
     }
   }
 
@@ -150,9 +169,15 @@ function understood(status: number, text: string): unknown {
     readonly message?: unknown;
   };
   const known =
-    typeof code === 'number' && ((status !== 404 && status !== 405) || (code >= UNKNOWN_CODES.from && code <= UNKNOWN_CODES.to));
+    typeof code === 'number' &&
+    ((status !== 404 && status !== 405) ||
+      (code >= UNKNOWN_CODES.from && code <= UNKNOWN_CODES.to));
   if (status >= 400 && known) {
-    throw new RegistryRefused(status, code, typeof message === 'string' ? message.slice(0, 2_000) : `status ${status}`);
+    throw new RegistryRefused(
+      status,
+      code,
+      typeof message === 'string' ? message.slice(0, 2_000) : `status ${status}`,
+    );
   }
   // Not a word about a schema: a proxy, a wrong path. Records must not suffer for it.
   throw new RegistryUnavailable(
@@ -182,6 +207,7 @@ function networkFailure(error: unknown, timeoutMs: number): RegistryUnavailable 
     const message = `the proxy did not let the request to the registry through (${code}): check service.proxy, or HTTPS_PROXY and NO_PROXY`;
     return new RegistryUnavailable('proxy_failed', message);
   }
-  if (TLS.test(code)) return new RegistryUnavailable('tls_failed', `no TLS connection to the registry (${code})`);
+  if (TLS.test(code))
+    return new RegistryUnavailable('tls_failed', `no TLS connection to the registry (${code})`);
   return new RegistryUnavailable('network', `no connection to the registry (${code})`);
 }

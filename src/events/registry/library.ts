@@ -6,7 +6,10 @@
  * What it is not asked to do: `register`, which may change a subject's compatibility; Protobuf, whose message indexes it does not
  * know.
  */
-import { SchemaRegistry as Library, SchemaType as LibraryType } from '@kafkajs/confluent-schema-registry';
+import {
+  SchemaRegistry as Library,
+  SchemaType as LibraryType,
+} from '@kafkajs/confluent-schema-registry';
 import { schemaText } from './confluent-registry.ts';
 import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
 import type { RegistryHttp } from './http.ts';
@@ -56,7 +59,11 @@ export class SchemaLibrary {
         if (error.isUnknown) return undefined;
         throw error;
       }
-      throw new UnusableSchema(error instanceof Error ? error.message.slice(0, MAX_MESSAGE_CHARACTERS) : 'it is not understood');
+      throw new UnusableSchema(
+        error instanceof Error
+          ? error.message.slice(0, MAX_MESSAGE_CHARACTERS)
+          : 'it is not understood',
+      );
     }
   }
 
@@ -74,7 +81,10 @@ export class SchemaLibrary {
       response: (_next: unknown, _renew: unknown, request: LibraryRequest) => this.#answer(request),
     });
     // The host is never looked up: nothing goes past the bridge.
-    return new Library({ host: 'http://registry.invalid', middlewares: [bridge as unknown as Middleware] }, this.#options);
+    return new Library(
+      { host: 'http://registry.invalid', middlewares: [bridge as unknown as Middleware] },
+      this.#options,
+    );
   }
 
   async #answer(request: LibraryRequest): Promise<{ data(): unknown }> {
@@ -89,7 +99,10 @@ export class SchemaLibrary {
     try {
       const answer = await this.#http.ask(ask, this.#closed.signal);
       const { type, text } = schemaText(answer);
-      if (type !== this.#type) throw new UnusableSchema(`it is ${type}, and ${this.#type} is what the source is configured as`);
+      if (type !== this.#type)
+        throw new UnusableSchema(
+          `it is ${type}, and ${this.#type} is what the source is configured as`,
+        );
       // JSON Schema: what is referred to by a name finds itself only under an $id.
       const schema = type === 'JSON' && name !== undefined ? withId(text, String(name)) : text;
       return { data: () => ({ ...(answer as object), schema }) };

@@ -35,13 +35,17 @@ export function writeMessageIndexes(indexes: readonly number[]): Buffer {
 }
 
 /** A varint of 32 bits; one that is longer is none of ours. */
-function readZigzag(bytes: Uint8Array, start: number): { readonly value: number; readonly end: number } | undefined {
+function readZigzag(
+  bytes: Uint8Array,
+  start: number,
+): { readonly value: number; readonly end: number } | undefined {
   let raw = 0;
   for (let index = 0; index < 5; index++) {
     const byte = bytes[start + index];
     if (byte === undefined) return undefined;
     raw += (byte & 0x7f) * 2 ** (7 * index);
-    if (byte < 0x80) return { value: raw % 2 === 0 ? raw / 2 : -(raw + 1) / 2, end: start + index + 1 };
+    if (byte < 0x80)
+      return { value: raw % 2 === 0 ? raw / 2 : -(raw + 1) / 2, end: start + index + 1 };
   }
   return undefined;
 }

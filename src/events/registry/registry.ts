@@ -10,9 +10,17 @@ export interface SchemaRegistry {
   byId(id: number, signal: AbortSignal): Promise<ResolvedSchema | undefined>;
   /** The versions of a subject, ascending. */
   versions(subject: string, signal: AbortSignal): Promise<readonly number[] | undefined>;
-  version(subject: string, version: number | 'latest', signal: AbortSignal): Promise<SubjectVersion | undefined>;
+  version(
+    subject: string,
+    version: number | 'latest',
+    signal: AbortSignal,
+  ): Promise<SubjectVersion | undefined>;
   /** The version of a subject that is this schema. Registries compare parsed schemas, not texts. */
-  lookup(subject: string, schema: NewSchema, signal: AbortSignal): Promise<SubjectVersion | undefined>;
+  lookup(
+    subject: string,
+    schema: NewSchema,
+    signal: AbortSignal,
+  ): Promise<SubjectVersion | undefined>;
   /** Whether the schema may become the subject's next version, by the subject's rule, as `register` judges it. A subject without versions takes any. */
   compatibility(subject: string, schema: NewSchema, signal: AbortSignal): Promise<Compatibility>;
   /**

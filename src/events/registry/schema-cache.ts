@@ -6,7 +6,12 @@ import { abortable } from '../../base/abortable.ts';
 import { retryWaitMs } from '../../base/backoff.ts';
 import type { Poison } from '../../core/record.ts';
 import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
-import { REGISTRY_BACKOFF, type RegistrySettings, SILENT_REGISTRY_OBSERVER, UNKNOWN_MS } from './settings.ts';
+import {
+  REGISTRY_BACKOFF,
+  type RegistrySettings,
+  SILENT_REGISTRY_OBSERVER,
+  UNKNOWN_MS,
+} from './settings.ts';
 
 /** Entries beyond which those not asked for lately are forgotten. */
 const MAX_ENTRIES = 2_000;
@@ -22,7 +27,9 @@ const SECOND_LOOKS = 40;
 /** Ids asked for at once. */
 const LOADS_AT_ONCE = 8;
 
-export type Loaded<T> = { readonly schema: T; readonly poison?: never } | { readonly schema?: never; readonly poison: Poison };
+export type Loaded<T> =
+  | { readonly schema: T; readonly poison?: never }
+  | { readonly schema?: never; readonly poison: Poison };
 
 interface Entry<T> {
   readonly loaded: Loaded<T>;
@@ -42,12 +49,18 @@ export type LoadSchema<T> = (id: number, signal: AbortSignal) => Promise<T | und
 
 export class SchemaCache<T> {
   readonly #load: LoadSchema<T>;
-  readonly #settings: Pick<RegistrySettings, 'clock' | 'random' | 'observer' | 'backoff' | 'unknownMs'>;
+  readonly #settings: Pick<
+    RegistrySettings,
+    'clock' | 'random' | 'observer' | 'backoff' | 'unknownMs'
+  >;
   readonly #entries = new Map<number, Entry<T>>();
   readonly #loads = new Map<number, Load>();
   readonly #secondLooks = { sinceMs: 0, count: 0 };
 
-  constructor(load: LoadSchema<T>, settings: Pick<RegistrySettings, 'clock' | 'random' | 'observer' | 'backoff' | 'unknownMs'>) {
+  constructor(
+    load: LoadSchema<T>,
+    settings: Pick<RegistrySettings, 'clock' | 'random' | 'observer' | 'backoff' | 'unknownMs'>,
+  ) {
     this.#load = load;
     this.#settings = settings;
   }
@@ -105,7 +118,12 @@ export class SchemaCache<T> {
   }
 
   async #run(id: number, signal: AbortSignal): Promise<void> {
-    const { clock, random, observer = SILENT_REGISTRY_OBSERVER, backoff = REGISTRY_BACKOFF } = this.#settings;
+    const {
+      clock,
+      random,
+      observer = SILENT_REGISTRY_OBSERVER,
+      backoff = REGISTRY_BACKOFF,
+    } = this.#settings;
     let failures = 0;
     try {
       for (;;) {
@@ -117,7 +135,11 @@ export class SchemaCache<T> {
         } catch (error) {
           signal.throwIfAborted();
           // What nobody foresaw is no reason to give a record up either.
-          observer.unavailable(error instanceof RegistryUnavailable ? error.message : `schema ${id} could not be loaded`);
+          observer.unavailable(
+            error instanceof RegistryUnavailable
+              ? error.message
+              : `schema ${id} could not be loaded`,
+          );
           await clock.sleep(retryWaitMs(failures++, backoff, random), signal);
         }
       }
@@ -166,7 +188,8 @@ export class SchemaCache<T> {
   #mayLookAgain(id: number): boolean {
     if (this.#entries.has(id)) return false;
     const nowMs = this.#settings.clock.monotonic();
-    if (nowMs - this.#secondLooks.sinceMs > 60_000) Object.assign(this.#secondLooks, { sinceMs: nowMs, count: 0 });
+    if (nowMs - this.#secondLooks.sinceMs > 60_000)
+      Object.assign(this.#secondLooks, { sinceMs: nowMs, count: 0 });
     return this.#secondLooks.count++ < SECOND_LOOKS;
   }
 
@@ -174,7 +197,8 @@ export class SchemaCache<T> {
     if (this.#entries.size < MAX_ENTRIES) return;
     const nowhereMs = this.#entries.size < MANY_ENTRIES ? LATELY_MS : LATELY_NOWHERE_MS;
     for (const [id, { usedMs, loaded }] of this.#entries) {
-      if (nowMs - usedMs > (loaded.poison === undefined ? LATELY_MS : nowhereMs)) this.#entries.delete(id);
+      if (nowMs - usedMs > (loaded.poison === undefined ? LATELY_MS : nowhereMs))
+        this.#entries.delete(id);
     }
   }
 }

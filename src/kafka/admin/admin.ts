@@ -1,7 +1,13 @@
 /** Questions to the cluster outside the data path (ClusterAdmin). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
-import type { ClusterAdmin, CommittedOffset, PartitionRange, TopicDescription, TopicSpec } from '../../core/ports/kafka.ts';
+import type {
+  ClusterAdmin,
+  CommittedOffset,
+  PartitionRange,
+  TopicDescription,
+  TopicSpec,
+} from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { ClusterConnection } from '../client/cluster-connection.ts';
 import { Client, type ConnectOptions } from '../client/connect.ts';
@@ -44,7 +50,10 @@ export class KafkaAdmin implements ClusterAdmin {
   /** For what kafkajs's admin client does not offer. */
   readonly #cluster: ClusterConnection;
   #closed = false;
-  readonly #writable = new Map<string, { readonly facts: Promise<WritableTopic>; readonly untilMs: number }>();
+  readonly #writable = new Map<
+    string,
+    { readonly facts: Promise<WritableTopic>; readonly untilMs: number }
+  >();
 
   constructor(connect: ConnectOptions, logger: Logger) {
     this.#connect = connect;
@@ -53,7 +62,9 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 
   async brokerCount(): Promise<number> {
-    const { brokers } = await this.#ask('describe the cluster', {}, (admin) => admin.describeCluster());
+    const { brokers } = await this.#ask('describe the cluster', {}, (admin) =>
+      admin.describeCluster(),
+    );
     return brokers.length;
   }
 
@@ -72,7 +83,9 @@ export class KafkaAdmin implements ClusterAdmin {
         return {
           partitions: partitions.length,
           replicationFactor: Math.min(...partitions.map(({ replicas }) => replicas.length)),
-          settings: new Map(entries.map(({ configName, configValue }) => [configName, configValue])),
+          settings: new Map(
+            entries.map(({ configName, configValue }) => [configName, configValue]),
+          ),
         };
       } catch (error) {
         if (protocolErrorOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return undefined;
@@ -96,18 +109,26 @@ export class KafkaAdmin implements ClusterAdmin {
         const missing = await admin.fetchTopicMetadata({ topics: [topic] }).then(
           ({ topics }) => topics[0]?.partitions.every(({ leader }) => leader >= 0) !== true,
           (error: unknown) => {
-            if (protocolErrorOf(error) !== 'UNKNOWN_TOPIC_OR_PARTITION' || performance.now() > deadlineMs) throw error;
+            if (
+              protocolErrorOf(error) !== 'UNKNOWN_TOPIC_OR_PARTITION' ||
+              performance.now() > deadlineMs
+            )
+              throw error;
             return true;
           },
         );
         if (!missing) return;
-        if (performance.now() > deadlineMs) throw new Error(`it has no leaders after ${CREATE_TIMEOUT_MS} ms`);
+        if (performance.now() > deadlineMs)
+          throw new Error(`it has no leaders after ${CREATE_TIMEOUT_MS} ms`);
         await sleep(VISIBLE_POLL_MS);
       }
     });
   }
 
-  async ranges(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, PartitionRange>> {
+  async ranges(
+    topic: string,
+    partitions: readonly number[],
+  ): Promise<ReadonlyMap<number, PartitionRange>> {
     const question = { topic, partitions, isolationLevel: READ_COMMITTED };
     try {
       if (this.#closed) throw new Error('the connection is closed');
@@ -152,7 +173,11 @@ export class KafkaAdmin implements ClusterAdmin {
     }
   }
 
-  async committed(group: string, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, CommittedOffset>> {
+  async committed(
+    group: string,
+    topic: string,
+    partitions: readonly number[],
+  ): Promise<ReadonlyMap<number, CommittedOffset>> {
     const asked = { ...this.#using(topic), group, groupOperation: this.#connect.groupUse };
     const all = await this.#ask(`read the offsets of group ${group}`, asked, (admin) =>
       admin.fetchOffsets({ groupId: group, topics: [topic] }),
@@ -190,10 +215,14 @@ export class KafkaAdmin implements ClusterAdmin {
 
   /** How the group stands, in Kafka's words (Stable, PreparingRebalance, Empty, Dead), and how many members it has. */
   async groupState(group: string): Promise<{ readonly state: string; readonly members: number }> {
-    return this.#ask(`describe group ${group}`, { group, groupOperation: this.#connect.groupUse }, async (admin) => {
-      const { groups } = await admin.describeGroups([group]);
-      return { state: groups[0]?.state ?? 'Dead', members: groups[0]?.members.length ?? 0 };
-    });
+    return this.#ask(
+      `describe group ${group}`,
+      { group, groupOperation: this.#connect.groupUse },
+      async (admin) => {
+        const { groups } = await admin.describeGroups([group]);
+        return { state: groups[0]?.state ?? 'Dead', members: groups[0]?.members.length ?? 0 };
+      },
+    );
   }
 
   async close(): Promise<void> {
@@ -217,7 +246,8 @@ export class KafkaAdmin implements ClusterAdmin {
       throw this.#explained(what, error, asked);
     } finally {
       // Not before the other questions on it are answered: cut off, they would fail with this one.
-      if (--connection.asked === 0 && this.#connection !== connection) void this.#disconnect(connection);
+      if (--connection.asked === 0 && this.#connection !== connection)
+        void this.#disconnect(connection);
     }
   }
 
@@ -248,7 +278,9 @@ async function maxMessageBytes(admin: Admin, topic: string): Promise<number | un
   try {
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,
-      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: ['max.message.bytes'] }],
+      resources: [
+        { type: ConfigResourceTypes.TOPIC, name: topic, configNames: ['max.message.bytes'] },
+      ],
     });
     const value = resources[0]?.configEntries[0]?.configValue;
     return value === undefined ? undefined : Number(value);

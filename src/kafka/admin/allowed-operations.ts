@@ -2,7 +2,12 @@
  * Two requests that kafkajs has only in older versions: those that also tell what this client may do (KIP-430, Kafka 2.3). The
  * formats are those of Kafka's message definitions, MetadataRequest 8 and DescribeGroupsRequest 3.
  */
-import type { GroupDescription, KafkaOperation, PartitionReplicas, TopicReplicas } from '../../core/ports/cluster-probe.ts';
+import type {
+  GroupDescription,
+  KafkaOperation,
+  PartitionReplicas,
+  TopicReplicas,
+} from '../../core/ports/cluster-probe.ts';
 
 export const METADATA = { apiKey: 3, apiVersion: 8, apiName: 'Metadata' } as const;
 export const DESCRIBE_GROUPS = { apiKey: 15, apiVersion: 3, apiName: 'DescribeGroups' } as const;
@@ -47,7 +52,11 @@ export function describeTopic(topic: string): ProtocolRequest<TopicAnswer> {
 }
 
 export function describeGroup(id: string): ProtocolRequest<GroupAnswer> {
-  return protocolRequest(DESCRIBE_GROUPS, Buffer.concat([int32(1), text(id), Buffer.from([1])]), groupAnswer);
+  return protocolRequest(
+    DESCRIBE_GROUPS,
+    Buffer.concat([int32(1), text(id), Buffer.from([1])]),
+    groupAnswer,
+  );
 }
 
 /** @throws RangeError when it ends early */

@@ -1,7 +1,12 @@
 /** ClusterProbe over kafkajs: what is asked goes out as single requests, without a consumer or a producer around them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from 'kafkajs';
-import type { BrokerAnswer, ClusterProbe, GroupDescription, TopicReplicas } from '../../core/ports/cluster-probe.ts';
+import type {
+  BrokerAnswer,
+  ClusterProbe,
+  GroupDescription,
+  TopicReplicas,
+} from '../../core/ports/cluster-probe.ts';
 import type { TopicSpec } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { ClusterConnection } from '../client/cluster-connection.ts';
@@ -47,7 +52,10 @@ interface ProbedBroker {
     }[];
   }>;
   endTxn(request: object): Promise<unknown>;
-  initProducerId(request: { readonly transactionalId: string; readonly transactionTimeout: number }): Promise<unknown>;
+  initProducerId(request: {
+    readonly transactionalId: string;
+    readonly transactionTimeout: number;
+  }): Promise<unknown>;
   describeConfigs(request: object): Promise<{
     readonly resources: readonly {
       readonly configEntries: readonly { configName: string; configValue: string | null }[];
@@ -63,7 +71,10 @@ interface ProbedCluster {
   };
   findControllerBroker(): Promise<ProbedBroker>;
   findBroker(node: { readonly nodeId: number }): Promise<ProbedBroker>;
-  findGroupCoordinator(of: { readonly groupId: string; readonly coordinatorType: number }): Promise<ProbedBroker>;
+  findGroupCoordinator(of: {
+    readonly groupId: string;
+    readonly coordinatorType: number;
+  }): Promise<ProbedBroker>;
 }
 
 const NO_RETRY = { retries: 0 };
@@ -73,9 +84,11 @@ const CREATE_TIMEOUT_MS = 5_000;
 const COORDINATOR = { group: 0, transaction: 1 } as const;
 const UNKNOWN_TOPIC = 3;
 /** The answers to an end of a transaction that was never begun, by a producer that never was. */
-const NO_SUCH_TRANSACTION = /^(INVALID_PRODUCER_ID_MAPPING|INVALID_PRODUCER_EPOCH|INVALID_TXN_STATE|PRODUCER_FENCED)$/;
+const NO_SUCH_TRANSACTION =
+  /^(INVALID_PRODUCER_ID_MAPPING|INVALID_PRODUCER_EPOCH|INVALID_TXN_STATE|PRODUCER_FENCED)$/;
 /** What passes by itself: a coordinator that loads, a transaction that is being aborted. */
-const PASSES = /^(CONCURRENT_TRANSACTIONS|NOT_COORDINATOR_FOR_GROUP|GROUP_LOAD_IN_PROGRESS|GROUP_COORDINATOR_NOT_AVAILABLE)$/;
+const PASSES =
+  /^(CONCURRENT_TRANSACTIONS|NOT_COORDINATOR_FOR_GROUP|GROUP_LOAD_IN_PROGRESS|GROUP_COORDINATOR_NOT_AVAILABLE)$/;
 const TRIES = 5;
 const RETRY_MS = 100;
 
@@ -124,14 +137,18 @@ export class KafkaClusterProbe implements ClusterProbe {
   }
 
   async topic(topic: string): Promise<TopicReplicas | undefined> {
-    return await this.#ask(`describe topic ${topic}`, { topic, operation: this.#connect.uses?.get(topic) }, async (cluster) => {
-      const broker = await cluster.findControllerBroker();
-      if (!speaks(broker, METADATA)) return await olderTopic(broker, topic);
-      const answer = await broker.connectionPool.send<TopicAnswer>(describeTopic(topic));
-      if (answer.errorCode === UNKNOWN_TOPIC) return undefined;
-      failWith(answer);
-      return answer;
-    });
+    return await this.#ask(
+      `describe topic ${topic}`,
+      { topic, operation: this.#connect.uses?.get(topic) },
+      async (cluster) => {
+        const broker = await cluster.findControllerBroker();
+        if (!speaks(broker, METADATA)) return await olderTopic(broker, topic);
+        const answer = await broker.connectionPool.send<TopicAnswer>(describeTopic(topic));
+        if (answer.errorCode === UNKNOWN_TOPIC) return undefined;
+        failWith(answer);
+        return answer;
+      },
+    );
   }
 
   async group(id: string): Promise<GroupDescription> {
@@ -147,62 +164,84 @@ export class KafkaClusterProbe implements ClusterProbe {
       const { protocolType, protocol } = found;
       return {
         ...found,
-        isOurs: protocolType === '' || (protocolType === 'consumer' && protocol === '') || protocol === PROTOCOL_NAME,
+        isOurs:
+          protocolType === '' ||
+          (protocolType === 'consumer' && protocol === '') ||
+          protocol === PROTOCOL_NAME,
       };
     });
   }
 
   async tryTransactionalId(id: string): Promise<void> {
-    await this.#ask(`use the transactional id ${id}`, { transactionalIds: prefixOf(id) }, async (cluster) => {
-      const broker = await cluster.findGroupCoordinator({
-        groupId: id,
-        coordinatorType: COORDINATOR.transaction,
-      });
-      try {
-        // The right is asked for before the transaction is looked for.
-        await broker.endTxn({
-          transactionalId: id,
-          producerId: 0,
-          producerEpoch: 0,
-          transactionResult: false,
+    await this.#ask(
+      `use the transactional id ${id}`,
+      { transactionalIds: prefixOf(id) },
+      async (cluster) => {
+        const broker = await cluster.findGroupCoordinator({
+          groupId: id,
+          coordinatorType: COORDINATOR.transaction,
         });
-      } catch (error) {
-        if (!NO_SUCH_TRANSACTION.test(protocolErrorOf(error) ?? '')) throw error;
-      }
-    });
+        try {
+          // The right is asked for before the transaction is looked for.
+          await broker.endTxn({
+            transactionalId: id,
+            producerId: 0,
+            producerEpoch: 0,
+            transactionResult: false,
+          });
+        } catch (error) {
+          if (!NO_SUCH_TRANSACTION.test(protocolErrorOf(error) ?? '')) throw error;
+        }
+      },
+    );
   }
 
   async openTransactionalId(id: string, transactionTimeoutMs: number): Promise<void> {
-    await this.#ask(`initialise the transactional id ${id}`, { transactionalIds: prefixOf(id) }, async (cluster) => {
-      const broker = await cluster.findGroupCoordinator({
-        groupId: id,
-        coordinatorType: COORDINATOR.transaction,
-      });
-      await broker.initProducerId({
-        transactionalId: id,
-        transactionTimeout: transactionTimeoutMs,
-      });
-    });
+    await this.#ask(
+      `initialise the transactional id ${id}`,
+      { transactionalIds: prefixOf(id) },
+      async (cluster) => {
+        const broker = await cluster.findGroupCoordinator({
+          groupId: id,
+          coordinatorType: COORDINATOR.transaction,
+        });
+        await broker.initProducerId({
+          transactionalId: id,
+          transactionTimeout: transactionTimeoutMs,
+        });
+      },
+    );
   }
 
   async brokerSettings(names: readonly string[]): Promise<ReadonlyMap<string, string> | undefined> {
-    return await this.#ask('read the settings of a broker', { operation: 'DESCRIBE_CONFIGS' }, async (cluster) => {
-      const broker = await cluster.findControllerBroker();
-      try {
-        const { resources } = await broker.describeConfigs({
-          includeSynonyms: false,
-          resources: [{ type: ConfigResourceTypes.BROKER, name: String(broker.nodeId), configNames: names }],
-        });
-        const entries = resources[0]?.configEntries ?? [];
-        return new Map(entries.map(({ configName, configValue }) => [configName, configValue ?? '']));
-      } catch (error) {
-        if (protocolErrorOf(error) === 'CLUSTER_AUTHORIZATION_FAILED') return undefined;
-        throw error;
-      }
-    });
+    return await this.#ask(
+      'read the settings of a broker',
+      { operation: 'DESCRIBE_CONFIGS' },
+      async (cluster) => {
+        const broker = await cluster.findControllerBroker();
+        try {
+          const { resources } = await broker.describeConfigs({
+            includeSynonyms: false,
+            resources: [
+              { type: ConfigResourceTypes.BROKER, name: String(broker.nodeId), configNames: names },
+            ],
+          });
+          const entries = resources[0]?.configEntries ?? [];
+          return new Map(
+            entries.map(({ configName, configValue }) => [configName, configValue ?? '']),
+          );
+        } catch (error) {
+          if (protocolErrorOf(error) === 'CLUSTER_AUTHORIZATION_FAILED') return undefined;
+          throw error;
+        }
+      },
+    );
   }
 
-  async tryCreate(topic: string, { partitions: numPartitions, replicationFactor, settings }: TopicSpec): Promise<void> {
+  async tryCreate(
+    topic: string,
+    { partitions: numPartitions, replicationFactor, settings }: TopicSpec,
+  ): Promise<void> {
     await this.#ask(`create topic ${topic}`, { topic, operation: 'CREATE' }, async (cluster) => {
       const broker = await cluster.findControllerBroker();
       const configEntries = [...settings].map(([name, value]) => ({ name, value }));
@@ -222,7 +261,11 @@ export class KafkaClusterProbe implements ClusterProbe {
     return { ...asked, principal: this.#connect.security?.principal };
   }
 
-  async #ask<T>(what: string, asked: Asked, question: (cluster: ProbedCluster) => Promise<T>): Promise<T> {
+  async #ask<T>(
+    what: string,
+    asked: Asked,
+    question: (cluster: ProbedCluster) => Promise<T>,
+  ): Promise<T> {
     for (let failures = 0; ; failures++) {
       try {
         const cluster: Cluster = await this.#connection.cluster();
@@ -243,7 +286,10 @@ export class KafkaClusterProbe implements ClusterProbe {
 /** A transactional id here is `<journal>-…`, and rights are given by that beginning. */
 const prefixOf = (id: string): string => id.slice(0, id.lastIndexOf('-') + 1);
 
-function speaks({ versions }: ProbedBroker, { apiKey, apiVersion }: { apiKey: number; apiVersion: number }): boolean {
+function speaks(
+  { versions }: ProbedBroker,
+  { apiKey, apiVersion }: { apiKey: number; apiVersion: number },
+): boolean {
   const has = versions?.[apiKey];
   return has !== undefined && has.minVersion <= apiVersion && has.maxVersion >= apiVersion;
 }
@@ -255,12 +301,14 @@ function failWith({ errorCode }: { readonly errorCode: number }): void {
 async function olderTopic(broker: ProbedBroker, topic: string): Promise<TopicReplicas | undefined> {
   try {
     const [found] = (await broker.metadata([topic])).topicMetadata;
-    const partitions = (found?.partitionMetadata ?? []).map(({ partitionId, leader, replicas, isr }) => ({
-      partition: partitionId,
-      leader,
-      replicas: replicas.length,
-      inSync: isr.length,
-    }));
+    const partitions = (found?.partitionMetadata ?? []).map(
+      ({ partitionId, leader, replicas, isr }) => ({
+        partition: partitionId,
+        leader,
+        replicas: replicas.length,
+        inSync: isr.length,
+      }),
+    );
     return { partitions, allowed: undefined };
   } catch (error) {
     if (protocolErrorOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return undefined;

@@ -43,7 +43,9 @@ export async function listOffsets(
   await cluster.addMultipleTargetTopics([topic]);
   await cluster.refreshMetadataIfNecessary();
   const offsets = new Map<number, number>();
-  for (const [nodeId, led] of Object.entries(cluster.findLeaderForPartitions(topic, [...partitions]))) {
+  for (const [nodeId, led] of Object.entries(
+    cluster.findLeaderForPartitions(topic, [...partitions]),
+  )) {
     const broker = (await cluster.findBroker({ nodeId })) as unknown as OffsetsBroker;
     const topics = [{ topic, partitions: led.map((partition) => ({ partition, timestamp })) }];
     const { responses } = await broker.listOffsets({ isolationLevel, topics });
@@ -62,7 +64,8 @@ export async function listOffsetsPatiently(
     try {
       return await listOffsets(await connection.cluster(), question);
     } catch (error) {
-      if (failures >= MAX_FAILURES || (error as { retriable?: boolean }).retriable !== true) throw error;
+      if (failures >= MAX_FAILURES || (error as { retriable?: boolean }).retriable !== true)
+        throw error;
       // The metadata of a moment later name the new leader.
       await sleep(RETRY_MS * 2 ** failures);
       await connection.refresh();
@@ -71,10 +74,16 @@ export async function listOffsetsPatiently(
 }
 
 /** Those of the partitions that have a leader, or are unknown. */
-export async function withLeader(cluster: Cluster, topic: string, partitions: readonly number[]): Promise<number[]> {
+export async function withLeader(
+  cluster: Cluster,
+  topic: string,
+  partitions: readonly number[],
+): Promise<number[]> {
   await cluster.addMultipleTargetTopics([topic]);
   await cluster.refreshMetadataIfNecessary();
   const known = cluster.findTopicPartitionMetadata(topic);
-  const leaderless = new Set(known.filter(({ leader }) => leader < 0).map(({ partitionId }) => partitionId));
+  const leaderless = new Set(
+    known.filter(({ leader }) => leader < 0).map(({ partitionId }) => partitionId),
+  );
   return partitions.filter((partition) => !leaderless.has(partition));
 }

@@ -12,9 +12,14 @@ export function questionFailure(error: unknown): 'refused' | 'unreachable' | und
   if (security !== undefined) return security.retriable ? 'unreachable' : 'refused';
   if (isHandshakeFailure(error)) return 'refused';
   const type = protocolErrorOf(error);
-  for (let at = error, depth = 0; at instanceof Error && depth < MAX_DEPTH; at = at.cause, depth++) {
+  for (
+    let at = error, depth = 0;
+    at instanceof Error && depth < MAX_DEPTH;
+    at = at.cause, depth++
+  ) {
     if (at.name === 'KafkaJSSASLAuthenticationError') return 'refused';
-    if (at.name.startsWith('KafkaJS')) return type !== undefined && REFUSED.test(type) ? 'refused' : 'unreachable';
+    if (at.name.startsWith('KafkaJS'))
+      return type !== undefined && REFUSED.test(type) ? 'refused' : 'unreachable';
   }
   return undefined;
 }

@@ -1,6 +1,8 @@
 /** Which requests the connector makes, in which versions: those of kafkajs 2.2.4, from the first that has what is needed. */
 
-export type RequestVersions = Readonly<Record<number, { readonly minVersion: number; readonly maxVersion: number }>>;
+export type RequestVersions = Readonly<
+  Record<number, { readonly minVersion: number; readonly maxVersion: number }>
+>;
 
 /** Name, key, oldest and newest version. Transactions need Produce 3 and ListOffsets 2 (Kafka 0.11). */
 const NEEDED: readonly (readonly [string, number, number, number])[] = [
@@ -29,7 +31,8 @@ export function missingRequests(versions: RequestVersions): string[] {
   return NEEDED.flatMap(([name, key, oldest, newest]) => {
     const has = versions[key];
     if (has !== undefined && has.minVersion <= newest && has.maxVersion >= oldest) return [];
-    const instead = has === undefined ? 'it has none' : `it has ${has.minVersion} to ${has.maxVersion}`;
+    const instead =
+      has === undefined ? 'it has none' : `it has ${has.minVersion} to ${has.maxVersion}`;
     return [`${name} ${oldest} to ${newest} (${instead})`];
   });
 }

@@ -8,7 +8,13 @@ import { explain } from '../client/errors.ts';
 import { KafkaSourceReader } from '../consumer/source-reader.ts';
 import type { ReadLimits } from '../records/index.ts';
 import type { KafkaAdmin } from './admin.ts';
-import { EARLIEST, LATEST, listOffsetsPatiently, READ_COMMITTED, READ_UNCOMMITTED } from './list-offsets.ts';
+import {
+  EARLIEST,
+  LATEST,
+  listOffsetsPatiently,
+  READ_COMMITTED,
+  READ_UNCOMMITTED,
+} from './list-offsets.ts';
 
 /** Several partitions are read at a time, and what was fetched is garbage soon: larger fetches only cost memory. */
 const FETCH_BYTES = 1024 * 1024;
@@ -59,13 +65,24 @@ export class KafkaTopicScan implements TopicScan {
     const partitions = await this.#partitions(topic);
     const end = await this.#listOffsets(topic, partitions, LATEST, READ_UNCOMMITTED);
     // Below 0 the protocol has other meanings.
-    const found = await this.#listOffsets(topic, partitions, Math.max(0, Math.floor(timestampMs)), READ_UNCOMMITTED);
-    return new Map(partitions.map((partition) => [partition, found.get(partition) ?? end.get(partition) ?? 0]));
+    const found = await this.#listOffsets(
+      topic,
+      partitions,
+      Math.max(0, Math.floor(timestampMs)),
+      READ_UNCOMMITTED,
+    );
+    return new Map(
+      partitions.map((partition) => [partition, found.get(partition) ?? end.get(partition) ?? 0]),
+    );
   }
 
   async read(
     topic: string,
-    { partition, from, until }: { readonly partition: number; readonly from: number; readonly until: number },
+    {
+      partition,
+      from,
+      until,
+    }: { readonly partition: number; readonly from: number; readonly until: number },
     onPiece: (piece: RecordPiece) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
@@ -90,11 +107,17 @@ export class KafkaTopicScan implements TopicScan {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...[...this.#readers].map((reader) => reader.close()), this.#connection.close()]);
+    await Promise.all([
+      ...[...this.#readers].map((reader) => reader.close()),
+      this.#connection.close(),
+    ]);
   }
 
   async #partitions(topic: string): Promise<number[]> {
-    return Array.from({ length: await this.#admin.partitionCount(topic) }, (_, partition) => partition);
+    return Array.from(
+      { length: await this.#admin.partitionCount(topic) },
+      (_, partition) => partition,
+    );
   }
 
   async #listOffsets(

@@ -28,7 +28,10 @@ const REPEAT_MS = 10_000;
 const REMEMBERED = 200;
 
 /** Makes the `logCreator` for kafkajs. Lines of level error become warnings: the adapter reports what it could not mend. */
-export function clientLog(logger: Logger, now: () => number = Date.now): () => (entry: LogEntry) => void {
+export function clientLog(
+  logger: Logger,
+  now: () => number = Date.now,
+): () => (entry: LogEntry) => void {
   const saidAtMs = new Map<string, number>();
   return () => (entry) => {
     const { message } = entry.log;

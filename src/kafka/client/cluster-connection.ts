@@ -50,7 +50,8 @@ export class ClusterConnection {
   async close(): Promise<void> {
     const connection = this.#connection;
     this.#connection = undefined;
-    if (connection !== undefined) await connection.client.close(() => connection.cluster.disconnect(), CLOSE_GRACE_MS);
+    if (connection !== undefined)
+      await connection.client.close(() => connection.cluster.disconnect(), CLOSE_GRACE_MS);
   }
 
   #open(): Connection {

@@ -1,7 +1,13 @@
 /** Kafka clients: one kafkajs instance for each use, each with sockets that can be ended at once. */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { Cluster, ISocketFactoryArgs, Kafka as KafkaClient, RetryOptions, SASLOptions } from 'kafkajs';
+import type {
+  Cluster,
+  ISocketFactoryArgs,
+  Kafka as KafkaClient,
+  RetryOptions,
+  SASLOptions,
+} from 'kafkajs';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { CLIENT_CLOSED, Kafka, logLevel, preparedBy } from '../kafkajs/patches.ts';
 import type { Security } from '../security/security.ts';
@@ -98,7 +104,9 @@ function noticeTls(socket: Socket): Socket {
   socket.once('data', (first: Buffer) => {
     if (first[0] === TLS_ALERT && first[1] === TLS_MAJOR)
       socket.destroy(
-        new SecurityError('this port speaks TLS: set kafka.tls.enabled to true, or take another port of the broker'),
+        new SecurityError(
+          'this port speaks TLS: set kafka.tls.enabled to true, or take another port of the broker',
+        ),
       );
   });
   return socket;
@@ -143,6 +151,7 @@ export function clusterOf(client: Client, metadataMaxAgeMs: number): Cluster {
       },
     ],
   });
-  if (cluster === undefined) throw new Error('kafkajs gave no cluster to the assigner: is this version 2.2.4?');
+  if (cluster === undefined)
+    throw new Error('kafkajs gave no cluster to the assigner: is this version 2.2.4?');
   return cluster;
 }

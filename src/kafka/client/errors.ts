@@ -15,7 +15,9 @@ export function protocolErrorOf(error: unknown): string | undefined {
     };
     if (typeof type === 'string') {
       // kafkajs's table ends at 88.
-      return type === 'KAFKAJS_UNKNOWN_ERROR_CODE' && message === 'Unknown error code 90' ? 'PRODUCER_FENCED' : type;
+      return type === 'KAFKAJS_UNKNOWN_ERROR_CODE' && message === 'Unknown error code 90'
+        ? 'PRODUCER_FENCED'
+        : type;
     }
     at = Array.isArray(errors) ? errors[0] : cause;
   }
@@ -24,14 +26,17 @@ export function protocolErrorOf(error: unknown): string | undefined {
 
 const REMEDIES: Readonly<Record<string, string>> = {
   UNKNOWN_TOPIC_OR_PARTITION: 'create the topic, or correct its name',
-  INCONSISTENT_GROUP_PROTOCOL: 'another kind of consumer uses this group id: stop it, or choose another group id',
+  INCONSISTENT_GROUP_PROTOCOL:
+    'another kind of consumer uses this group id: stop it, or choose another group id',
   INVALID_SESSION_TIMEOUT:
     "choose a session timeout between the broker's group.min.session.timeout.ms and group.max.session.timeout.ms",
-  INVALID_TRANSACTION_TIMEOUT: "choose a transaction timeout not above the broker's transaction.max.timeout.ms",
+  INVALID_TRANSACTION_TIMEOUT:
+    "choose a transaction timeout not above the broker's transaction.max.timeout.ms",
   LEADER_NOT_AVAILABLE: 'start the broker that holds it',
   MESSAGE_TOO_LARGE: "raise the topic's max.message.bytes, or write less per record",
   SASL_AUTHENTICATION_FAILED: 'check kafka.sasl',
-  ILLEGAL_SASL_STATE: 'this port wants no login: set kafka.sasl.mechanism to none, or take the port of a SASL listener',
+  ILLEGAL_SASL_STATE:
+    'this port wants no login: set kafka.sasl.mechanism to none, or take the port of a SASL listener',
   UNSUPPORTED_SASL_MECHANISM: 'choose another kafka.sasl.mechanism',
 };
 
@@ -45,7 +50,9 @@ export function explain(error: unknown, asked: Asked = {}): string {
     // Of an error that was explained before, what it says is all there is to say.
     if (message.includes(`${type}: `)) return message;
     const remedy = missingRight(type, error, asked) ?? REMEDIES[type];
-    return [`${type}: ${message}`, offeredMechanisms(error), remedy].filter((part) => part !== undefined).join('; ');
+    return [`${type}: ${message}`, offeredMechanisms(error), remedy]
+      .filter((part) => part !== undefined)
+      .join('; ');
   }
   const handshake = handshakeFailure(error);
   if (handshake !== undefined) return message.includes(handshake) ? message : handshake;
@@ -64,15 +71,22 @@ function handshakeFailure(error: unknown): string | undefined {
   })[];
   const broker = causes.find((one) => typeof one.broker === 'string')?.broker ?? 'the broker';
   for (const { code, message } of causes) {
-    const remedy = tlsRemedy({ code, message }, { ca: 'kafka.tls.ca', name: 'kafka.tls.serverName' });
-    if (remedy !== undefined) return `TLS with ${broker} failed (${String(code ?? message)}): ${remedy}`;
+    const remedy = tlsRemedy(
+      { code, message },
+      { ca: 'kafka.tls.ca', name: 'kafka.tls.serverName' },
+    );
+    if (remedy !== undefined)
+      return `TLS with ${broker} failed (${String(code ?? message)}): ${remedy}`;
   }
   return undefined;
 }
 
 /** Whether certificates or the lack of TLS keep this client out: asking again will not help. A broker that goes away in a handshake may be back. */
 export function isHandshakeFailure(error: unknown): boolean {
-  return handshakeFailure(error) !== undefined && ![...causesOf(error)].some(({ message }) => CLOSED_IN_HANDSHAKE.test(message));
+  return (
+    handshakeFailure(error) !== undefined &&
+    ![...causesOf(error)].some(({ message }) => CLOSED_IN_HANDSHAKE.test(message))
+  );
 }
 
 function offeredMechanisms(error: unknown): string | undefined {
@@ -84,5 +98,6 @@ function offeredMechanisms(error: unknown): string | undefined {
 }
 
 function* causesOf(error: unknown): Generator<Error> {
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) yield at;
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++)
+    yield at;
 }

@@ -1,7 +1,13 @@
 /** The assigner as kafkajs and the group protocol want it (assigner.ts decides). */
 import type { Cluster, GroupMember, GroupMemberAssignment, GroupState } from 'kafkajs';
 import { AssignerProtocol, type AttachedAssigner, type ConsumerGroup } from '../kafkajs/patches.ts';
-import { assignShards, decodeHistory, encodeHistory, type History, partitionsOfShards } from './assigner.ts';
+import {
+  assignShards,
+  decodeHistory,
+  encodeHistory,
+  type History,
+  partitionsOfShards,
+} from './assigner.ts';
 
 /** Never changes: a member with another name cannot join the group of those that still have this one. */
 export const PROTOCOL_NAME = 'content-review-shards';
@@ -49,7 +55,9 @@ export function createAssigner(cluster: Cluster, options: AssignerOptions): Atta
           version: PROTOCOL_VERSION,
           assignment: {
             [journalTopic]: own,
-            [sourceTopic]: [...partitionsOfShards(own, shardCount, sourcePartitions).values()].flat().sort((a, b) => a - b),
+            [sourceTopic]: [...partitionsOfShards(own, shardCount, sourcePartitions).values()]
+              .flat()
+              .sort((a, b) => a - b),
           },
           userData: Buffer.alloc(0),
         }),

@@ -31,7 +31,9 @@ export function assignShards(members: readonly Member[], count: number): Map<str
   }
 
   // The members with most get the larger share: fewest shards move.
-  const bySize = [...ordered].sort((a, b) => sizeOf(owned, b.id) - sizeOf(owned, a.id) || compare(a.id, b.id));
+  const bySize = [...ordered].sort(
+    (a, b) => sizeOf(owned, b.id) - sizeOf(owned, a.id) || compare(a.id, b.id),
+  );
   const share = Math.floor(count / ordered.length);
   const larger = count % ordered.length;
   const quotas = new Map(bySize.map(({ id }, rank) => [id, rank < larger ? share + 1 : share]));
@@ -74,7 +76,9 @@ const HISTORY_VERSION = 1;
 
 export function encodeHistory(history: History | undefined): Buffer {
   if (history === undefined) return Buffer.alloc(0);
-  return Buffer.from(JSON.stringify({ v: HISTORY_VERSION, generation: history.generation, shards: history.shards }));
+  return Buffer.from(
+    JSON.stringify({ v: HISTORY_VERSION, generation: history.generation, shards: history.shards }),
+  );
 }
 
 /** Never throws: what cannot be understood is no history. */
@@ -88,7 +92,8 @@ export function decodeHistory(bytes: Buffer | null | undefined): History | undef
       generation?: unknown;
       shards?: unknown;
     };
-    if (v !== HISTORY_VERSION || !Number.isSafeInteger(generation) || !Array.isArray(shards)) return undefined;
+    if (v !== HISTORY_VERSION || !Number.isSafeInteger(generation) || !Array.isArray(shards))
+      return undefined;
     if (!shards.every((shard) => Number.isSafeInteger(shard) && shard >= 0)) return undefined;
     return { generation: generation as number, shards };
   } catch {
@@ -102,7 +107,10 @@ export function partitionsOfShards(
   shardCount: number,
   sourcePartitions: number,
 ): Map<number, number[]> {
-  const result = new Map<number, number[]>([...shards].sort((a, b) => a - b).map((shard) => [shard, []]));
-  for (let partition = 0; partition < sourcePartitions; partition++) result.get(partition % shardCount)?.push(partition);
+  const result = new Map<number, number[]>(
+    [...shards].sort((a, b) => a - b).map((shard) => [shard, []]),
+  );
+  for (let partition = 0; partition < sourcePartitions; partition++)
+    result.get(partition % shardCount)?.push(partition);
   return result;
 }

@@ -95,8 +95,12 @@ export class ConsumerSession {
       this.#watchSilence();
       this.#guard(() => this.#events.heard(this.#sentAtMs));
     });
-    this.#consumer.on(GROUP_JOIN, ({ payload }) => this.#guard(() => this.#joined(payload.memberAssignment)));
-    this.#consumer.on(CRASH, ({ payload }) => this.#end(explain(payload.error, this.#asked), payload.error));
+    this.#consumer.on(GROUP_JOIN, ({ payload }) =>
+      this.#guard(() => this.#joined(payload.memberAssignment)),
+    );
+    this.#consumer.on(CRASH, ({ payload }) =>
+      this.#end(explain(payload.error, this.#asked), payload.error),
+    );
   }
 
   /** What this member owns, for the next session to tell the group. */
@@ -113,7 +117,10 @@ export class ConsumerSession {
       try {
         await this.#consumer.subscribe({ topics: [topic], fromBeginning: true });
       } catch (error) {
-        throw new Error(`cannot read topic ${topic}: ${explain(error, { ...this.#asked, topic })}`, { cause: error });
+        throw new Error(
+          `cannot read topic ${topic}: ${explain(error, { ...this.#asked, topic })}`,
+          { cause: error },
+        );
       }
     }
     await this.#consumer.run({
@@ -121,7 +128,11 @@ export class ConsumerSession {
       eachBatchAutoResolve: false,
       // Synchronous inside: a handler that waits can straddle a rejoin and move the new generation's position.
       eachBatch: async (payload) => {
-        const { topic, partition, fetchOffset: offset } = payload.batch as unknown as PartitionFetch;
+        const {
+          topic,
+          partition,
+          fetchOffset: offset,
+        } = payload.batch as unknown as PartitionFetch;
         this.#guard(() => this.#deliver(payload), { topic, partition, offset });
       },
     });
@@ -140,7 +151,8 @@ export class ConsumerSession {
     };
     await this.#client.close(disconnect, CLOSE_GRACE_MS);
     // A join or a fetch that hangs holds up everything on its connection: say good-bye on another one.
-    if (!left && memberId !== null) await leaveGroup(this.#connect, this.#options.groupId, memberId, this.#logger);
+    if (!left && memberId !== null)
+      await leaveGroup(this.#connect, this.#options.groupId, memberId, this.#logger);
   }
 
   seek(stream: Stream, partition: number, offset: number): void {
@@ -207,7 +219,9 @@ export class ConsumerSession {
     this.#positions.assign(assignment);
     // A seek left over from the generation before would move this one.
     this.#group?.seekOffset.clear();
-    this.#consumer.pause(Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions })));
+    this.#consumer.pause(
+      Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions })),
+    );
     this.#events.heard(this.#sentAtMs);
     this.#events.joined(assignment);
   }
@@ -262,7 +276,8 @@ export class ConsumerSession {
       state.outside = true;
       this.#apply(state);
       this.#later(OUTSIDE_RETRY_MS, () => {
-        if (state.position !== position || this.#positions.byTopic(topic, partition) !== state) return;
+        if (state.position !== position || this.#positions.byTopic(topic, partition) !== state)
+          return;
         state.outside = false;
         this.#apply(state);
       });
@@ -280,7 +295,9 @@ export class ConsumerSession {
   }
 
   async #listOffset(topic: string, partition: number, fromBeginning: boolean): Promise<number> {
-    const answer = await this.#cluster?.fetchTopicsOffset([{ topic, partitions: [{ partition }], fromBeginning }]);
+    const answer = await this.#cluster?.fetchTopicsOffset([
+      { topic, partitions: [{ partition }], fromBeginning },
+    ]);
     return toOffset(answer?.[0]?.partitions[0]?.offset ?? '');
   }
 
@@ -293,7 +310,9 @@ export class ConsumerSession {
     const { sessionTimeoutMs = 30_000, rebalanceTimeoutMs = 60_000 } = this.#options;
     const { maxSilenceMs = sessionTimeoutMs + rebalanceTimeoutMs + 10_000 } = this.#options;
     this.#stopWatching?.();
-    this.#stopWatching = this.#later(maxSilenceMs, () => this.#end(`the group said nothing for ${maxSilenceMs} ms`));
+    this.#stopWatching = this.#later(maxSilenceMs, () =>
+      this.#end(`the group said nothing for ${maxSilenceMs} ms`),
+    );
   }
 
   /** @returns what calls it off. */

@@ -9,7 +9,12 @@ const RETRY = { initialRetryTime: 50, retries: 1 };
 const PATIENCE_MS = 500;
 
 /** Never throws: a member that cannot say good-bye is missed after its session timeout. */
-export async function leaveGroup(connect: ConnectOptions, groupId: string, memberId: string, logger: Logger): Promise<void> {
+export async function leaveGroup(
+  connect: ConnectOptions,
+  groupId: string,
+  memberId: string,
+  logger: Logger,
+): Promise<void> {
   const client = new Client(connect, logger, RETRY);
   const cluster = clusterOf(client, 60_000);
   const leave = async () => {
@@ -21,7 +26,9 @@ export async function leaveGroup(connect: ConnectOptions, groupId: string, membe
     await coordinator.leaveGroup({ groupId, memberId });
   };
   const left = leave()
-    .catch((error: unknown) => logger.debug({ group: groupId, error: explain(error) }, 'could not leave the group'))
+    .catch((error: unknown) =>
+      logger.debug({ group: groupId, error: explain(error) }, 'could not leave the group'),
+    )
     .then(() => cluster.disconnect());
   await client.close(() => left, PATIENCE_MS);
 }

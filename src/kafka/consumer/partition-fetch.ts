@@ -3,9 +3,20 @@
  * (see kafkajs-fixes.ts, mends 2 and 3): nothing is decoded before it is asked for, so that no batch can fail kafkajs's fetch
  * loop, and the fetch knows where the log goes on even when nothing in it is visible.
  */
-import type { AdmitLargeRecord, FetchedBatch, RecordPiece, Stream } from '../../core/ports/kafka.ts';
+import type {
+  AdmitLargeRecord,
+  FetchedBatch,
+  RecordPiece,
+  Stream,
+} from '../../core/ports/kafka.ts';
 import type { UnusableOffset } from '../records/decode-batch.ts';
-import { type AbortedTransaction, type FetchedBytes, lastBatch, type ReadLimits, readPieces } from '../records/index.ts';
+import {
+  type AbortedTransaction,
+  type FetchedBytes,
+  lastBatch,
+  type ReadLimits,
+  readPieces,
+} from '../records/index.ts';
 
 /** One partition of a fetch response. */
 export interface PartitionData {

@@ -16,7 +16,11 @@ const CONFIRM_RETRY_MS = 250;
 /** How long a first join is tried while the group's coordinator starts or moves. */
 const START_PATIENCE_MS = 60_000;
 /** What a coordinator says that has just started or moved: after a broker died, for one. kafkajs gives up within a second or two. */
-const SOON_OVER = new Set(['GROUP_LOAD_IN_PROGRESS', 'GROUP_COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR_FOR_GROUP']);
+const SOON_OVER = new Set([
+  'GROUP_LOAD_IN_PROGRESS',
+  'GROUP_COORDINATOR_NOT_AVAILABLE',
+  'NOT_COORDINATOR_FOR_GROUP',
+]);
 
 export class KafkaShardGroup implements ShardGroup {
   readonly #connect: ConnectOptions;
@@ -55,7 +59,10 @@ export class KafkaShardGroup implements ShardGroup {
       const { groupId } = this.#options;
       const principal = this.#connect.security?.principal;
       const why = explain(error, { operation: 'READ', group: groupId, principal });
-      throw new Error(`cannot join group ${groupId} at ${this.#connect.brokers.join(', ')}: ${why}`, { cause: error });
+      throw new Error(
+        `cannot join group ${groupId} at ${this.#connect.brokers.join(', ')}: ${why}`,
+        { cause: error },
+      );
     }
   }
 
@@ -92,7 +99,9 @@ export class KafkaShardGroup implements ShardGroup {
       // During a rebalance a heartbeat waits behind the join.
       const confirmed = heartbeat !== undefined && (await abortable(heartbeat, ended));
       if (confirmed) return;
-      await sleep(CONFIRM_RETRY_MS, undefined, { signal: ended }).catch(() => ended.throwIfAborted());
+      await sleep(CONFIRM_RETRY_MS, undefined, { signal: ended }).catch(() =>
+        ended.throwIfAborted(),
+      );
     }
   }
 
@@ -132,7 +141,10 @@ export class KafkaShardGroup implements ShardGroup {
   #joined(assignment: Assignment): void {
     this.#joinedMs ??= performance.now();
     this.#joinedOnce = true;
-    this.#logger.info({ generation: assignment.generation, shards: [...assignment.shards.keys()] }, 'joined the group');
+    this.#logger.info(
+      { generation: assignment.generation, shards: [...assignment.shards.keys()] },
+      'joined the group',
+    );
     this.#firstJoin.resolve();
     this.#listener?.joined(assignment);
   }
@@ -142,14 +154,18 @@ export class KafkaShardGroup implements ShardGroup {
     try {
       this.#listener?.left(reason);
     } catch (error) {
-      this.#logger.error({ error: explain(error) }, 'the listener failed when it was told that the group was lost');
+      this.#logger.error(
+        { error: explain(error) },
+        'the listener failed when it was told that the group was lost',
+      );
     }
   }
 
   /** Never rejects. */
   async #sessionEnded(session: ConsumerSession, reason: string, error: unknown): Promise<void> {
     if (this.#stopping.signal.aborted || this.#session !== session) return;
-    if (this.#joinedMs !== undefined && performance.now() - this.#joinedMs >= HEALTHY_MS) this.#failures = 0;
+    if (this.#joinedMs !== undefined && performance.now() - this.#joinedMs >= HEALTHY_MS)
+      this.#failures = 0;
     this.#joinedMs = undefined;
     if (this.#joinedOnce) this.#tellLoss(reason, error);
     else if (isSoonOver(error) && performance.now() < this.#startBeforeMs) {
@@ -160,7 +176,10 @@ export class KafkaShardGroup implements ShardGroup {
     }
     await session.close();
     while (!this.#stopping.signal.aborted) {
-      const delayMs = Math.min((this.#options.restartDelayMs ?? 500) * 2 ** this.#failures++, MAX_RESTART_DELAY_MS);
+      const delayMs = Math.min(
+        (this.#options.restartDelayMs ?? 500) * 2 ** this.#failures++,
+        MAX_RESTART_DELAY_MS,
+      );
       // Never two replicas in step.
       await sleep(delayMs * (0.5 + Math.random() / 2), undefined, {
         signal: this.#stopping.signal,

@@ -14,7 +14,12 @@ import type { Asked } from '../client/missing-acl.ts';
 import { isClientClosed } from '../kafkajs/patches.ts';
 import { toOffset } from '../records/decode-batch.ts';
 import type { ReadLimits } from '../records/index.ts';
-import { ADMIT_ALL, OWN_TOPIC_LIMITS, type PartitionData, PartitionFetch } from './partition-fetch.ts';
+import {
+  ADMIT_ALL,
+  OWN_TOPIC_LIMITS,
+  type PartitionData,
+  PartitionFetch,
+} from './partition-fetch.ts';
 
 export interface SourceReaderOptions {
   readonly topic: string;
@@ -72,7 +77,9 @@ export class KafkaSourceReader implements SourceReader {
           await this.#deliver(fetch, range.to, onPiece, stopped);
         } else if (Number(fetch.highWatermark) <= position && ++earlyEnds > MAX_EARLY_ENDS) {
           const where = `${this.#options.topic}-${range.partition}`;
-          throw new Error(`${where} ends at ${position}, before offset ${range.to}: was the topic created again?`);
+          throw new Error(
+            `${where} ends at ${position}, before offset ${range.to}: was the topic created again?`,
+          );
         }
       }
     } finally {
@@ -124,9 +131,15 @@ export class KafkaSourceReader implements SourceReader {
         if (signal.aborted || isClientClosed(error)) throw signal.aborted ? signal.reason : error;
         const where = `${this.#options.topic}-${partition}`;
         if (failures >= MAX_FAILURES || (error as { retriable?: boolean }).retriable === false) {
-          throw new Error(`cannot read ${where} from offset ${position}: ${explain(error, this.#asked)}`, { cause: error });
+          throw new Error(
+            `cannot read ${where} from offset ${position}: ${explain(error, this.#asked)}`,
+            { cause: error },
+          );
         }
-        this.#logger.debug({ partition, position, error: explain(error) }, 'a fetch of old records failed: trying again');
+        this.#logger.debug(
+          { partition, position, error: explain(error) },
+          'a fetch of old records failed: trying again',
+        );
         await sleep(Math.min(100 * 2 ** failures, 2_000), undefined, { signal });
         await this.#connection.refresh();
       }
@@ -160,7 +173,8 @@ export class KafkaSourceReader implements SourceReader {
         ],
       });
       const data = answer.responses[0]?.partitions[0];
-      if (data === undefined) throw new Error(`the broker answered without partition ${partition} of ${topic}`);
+      if (data === undefined)
+        throw new Error(`the broker answered without partition ${partition} of ${topic}`);
       const fetch = new PartitionFetch(topic, String(position), data);
       if (fetch.failure !== undefined) throw fetch.failure;
       return fetch;
@@ -182,12 +196,17 @@ export class KafkaSourceReader implements SourceReader {
 function upTo(to: number, { records, unreadable, nextOffset }: RecordPiece): RecordPiece {
   return {
     records: records.filter(({ offset }) => offset <= to),
-    unreadable: unreadable && unreadable.from <= to ? { ...unreadable, to: Math.min(unreadable.to, to + 1) } : undefined,
+    unreadable:
+      unreadable && unreadable.from <= to
+        ? { ...unreadable, to: Math.min(unreadable.to, to + 1) }
+        : undefined,
     nextOffset,
   };
 }
 
 async function logStart(cluster: Cluster, topic: string, partition: number): Promise<number> {
-  const [offsets] = await cluster.fetchTopicsOffset([{ topic, partitions: [{ partition }], fromBeginning: true }]);
+  const [offsets] = await cluster.fetchTopicsOffset([
+    { topic, partitions: [{ partition }], fromBeginning: true },
+  ]);
   return toOffset(offsets?.partitions[0]?.offset ?? '');
 }

@@ -125,7 +125,8 @@ function tellRefusals(): void {
       try {
         return await ask(broker);
       } catch (error) {
-        if (/_AUTHORIZATION_FAILED$/.test(String((error as { type?: unknown }).type))) refusal = error;
+        if (/_AUTHORIZATION_FAILED$/.test(String((error as { type?: unknown }).type)))
+          refusal = error;
         throw error;
       }
     });

@@ -47,12 +47,18 @@ export function mendRefusals(): void {
     topicMetadata.map(({ topic, topicErrorCode }) => ({ topic, code: topicErrorCode })),
   );
   nameRefusedTopic<FetchAnswer>('fetch/v0', ({ responses }) =>
-    responses.flatMap(({ topicName, partitions }) => partitions.map(({ errorCode }) => ({ topic: topicName, code: errorCode }))),
+    responses.flatMap(({ topicName, partitions }) =>
+      partitions.map(({ errorCode }) => ({ topic: topicName, code: errorCode })),
+    ),
   );
   nameRefusedTopic<AddPartitionsAnswer>('addPartitionsToTxn/v0', ({ errors }) =>
-    errors.flatMap(({ topic, partitionErrors }) => partitionErrors.map(({ errorCode }) => ({ topic, code: errorCode }))),
+    errors.flatMap(({ topic, partitionErrors }) =>
+      partitionErrors.map(({ errorCode }) => ({ topic, code: errorCode })),
+    ),
   );
-  const { createErrorFromCode } = internal<{ createErrorFromCode: (code: number) => Error }>('protocol/error.js');
+  const { createErrorFromCode } = internal<{ createErrorFromCode: (code: number) => Error }>(
+    'protocol/error.js',
+  );
   wrap<HandshakeAnswer>('saslHandshake/v0', (data) => {
     if (data.errorCode !== UNSUPPORTED_SASL_MECHANISM) return undefined;
     return Object.assign(createErrorFromCode(data.errorCode), { offered: data.enabledMechanisms });
@@ -60,7 +66,9 @@ export function mendRefusals(): void {
 }
 
 function nameRefusedTopic<T>(request: string, answers: (data: T) => readonly TopicAnswer[]): void {
-  const { createErrorFromCode } = internal<{ createErrorFromCode: (code: number) => Error }>('protocol/error.js');
+  const { createErrorFromCode } = internal<{ createErrorFromCode: (code: number) => Error }>(
+    'protocol/error.js',
+  );
   wrap<T>(request, (data) => {
     const refused = answers(data).find(({ code }) => code === TOPIC_AUTHORIZATION_FAILED);
     return refused && Object.assign(createErrorFromCode(refused.code), { topic: refused.topic });

@@ -42,7 +42,9 @@ const LOOK_AGAIN_MS = 1_000;
  */
 export function keepLeaderless(): void {
   const file = 'protocol/requests/metadata/v0/response.js';
-  const { createErrorFromCode } = internal<{ createErrorFromCode: (code: number) => Error }>('protocol/error.js');
+  const { createErrorFromCode } = internal<{ createErrorFromCode: (code: number) => Error }>(
+    'protocol/error.js',
+  );
   const response = internal<{ readonly decode: unknown }>(file);
   const parse = async (data: MetadataAnswer): Promise<MetadataAnswer> => {
     const topicMetadata = data.topicMetadata.map((topic) => {
@@ -59,7 +61,9 @@ export function keepLeaderless(): void {
 
 /** The second half of mend 19: after the last replacement of a module that the cluster uses. */
 export function nameLeaderless(): void {
-  const { KafkaJSProtocolError } = internal<{ KafkaJSProtocolError: new (from: object) => Error }>('errors.js');
+  const { KafkaJSProtocolError } = internal<{ KafkaJSProtocolError: new (from: object) => Error }>(
+    'errors.js',
+  );
   const { prototype } = internal<{ prototype: Cluster }>('cluster/index.js');
   const { findLeaderForPartitions, fetchTopicsOffset } = prototype;
   prototype.findLeaderForPartitions = function (this: Cluster, topic, partitions): object {
@@ -72,7 +76,10 @@ export function nameLeaderless(): void {
     });
   };
   // A consumer asks so for the positions of partitions that it was just assigned; it reads those that get none later.
-  prototype.fetchTopicsOffset = async function (this: Cluster, topics): ReturnType<Cluster['fetchTopicsOffset']> {
+  prototype.fetchTopicsOffset = async function (
+    this: Cluster,
+    topics,
+  ): ReturnType<Cluster['fetchTopicsOffset']> {
     const wanted = topics.map((of) => {
       const leaderless = leaderlessOf(this, of.topic);
       return {
@@ -93,13 +100,22 @@ function refreshUntilLed(): void {
   prototype.refreshMetadata = async function (this: BrokerPool, topics): Promise<unknown> {
     const refreshed = await refreshMetadata.call(this, topics);
     const known = (this.metadata as MetadataAnswer | null)?.topicMetadata ?? [];
-    if (known.some(({ partitionMetadata }) => partitionMetadata.some(({ leader }) => leader === NO_LEADER)))
-      this.metadataExpireAt = Math.min(this.metadataExpireAt ?? Number.POSITIVE_INFINITY, Date.now() + LOOK_AGAIN_MS);
+    if (
+      known.some(({ partitionMetadata }) =>
+        partitionMetadata.some(({ leader }) => leader === NO_LEADER),
+      )
+    )
+      this.metadataExpireAt = Math.min(
+        this.metadataExpireAt ?? Number.POSITIVE_INFINITY,
+        Date.now() + LOOK_AGAIN_MS,
+      );
     return refreshed;
   };
 }
 
 function leaderlessOf(cluster: Cluster, topic: string): ReadonlySet<number> {
   const known = cluster.findTopicPartitionMetadata(topic);
-  return new Set(known.filter(({ leader }) => leader === NO_LEADER).map(({ partitionId }) => partitionId));
+  return new Set(
+    known.filter(({ leader }) => leader === NO_LEADER).map(({ partitionId }) => partitionId),
+  );
 }

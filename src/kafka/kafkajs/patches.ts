@@ -64,10 +64,13 @@ function stopRetryingWhenClosed(): void {
  * records/ reads them. Tests: test/unit/kafka/records, test/integration/failures/hostile-records.test.ts.
  */
 function handBytesOn(): void {
-  replace('protocol/requests/fetch/v4/decodeMessages.js', async (decoder: Decoder): Promise<PartitionData['messages']> => {
-    const size = decoder.readInt32();
-    return size > 0 && decoder.canReadBytes(size) ? decoder.readBytes(size) : NOTHING;
-  });
+  replace(
+    'protocol/requests/fetch/v4/decodeMessages.js',
+    async (decoder: Decoder): Promise<PartitionData['messages']> => {
+      const size = decoder.readInt32();
+      return size > 0 && decoder.canReadBytes(size) ? decoder.readBytes(size) : NOTHING;
+    },
+  );
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -135,7 +138,10 @@ function askWhenOutOfRange(): void {
     for (const assigner of this.assigners) assigner.attached?.(this);
     return connect.call(this);
   };
-  prototype.recoverFromOffsetOutOfRange = async function (this: ConsumerGroupInside, error): Promise<void> {
+  prototype.recoverFromOffsetOutOfRange = async function (
+    this: ConsumerGroupInside,
+    error,
+  ): Promise<void> {
     const attached = this.assigners.find((assigner) => assigner.outOfRange !== undefined);
     if (attached?.outOfRange === undefined) return recoverFromOffsetOutOfRange.call(this, error);
     return attached.outOfRange(error.topic, error.partition);
@@ -156,7 +162,8 @@ function wakeOnResume(): void {
     resumed.delete(this);
   };
   prototype.fetch = async function (this: ConsumerGroupInside, nodeId): Promise<unknown[]> {
-    if (this.subscriptionState.active().some(({ partitions }) => partitions.length > 0)) return fetch.call(this, nodeId);
+    if (this.subscriptionState.active().some(({ partitions }) => partitions.length > 0))
+      return fetch.call(this, nodeId);
     try {
       await this.cluster.refreshMetadataIfNecessary();
       this.checkForStaleAssignment();
@@ -195,7 +202,10 @@ function forgetOldErrors(): void {
         } catch (error) {
           const kafkaError = error as { retriable?: boolean; type?: string; name?: string };
           const known = isRebalancing(error) || kafkaError.type === 'UNKNOWN_MEMBER_ID';
-          const passing = kafkaError.retriable === true && !known && kafkaError.name !== 'KafkaJSNoBrokerAvailableError';
+          const passing =
+            kafkaError.retriable === true &&
+            !known &&
+            kafkaError.name !== 'KafkaJSNoBrokerAvailableError';
           // Returning makes the runner schedule itself anew, with a fresh count.
           if (!passing || Date.now() - beganMs < HEALTHY_MS) throw error;
         }
@@ -208,7 +218,10 @@ function forgetOldErrors(): void {
 const announced = new Map<string, ReadonlyMap<string, ReadonlySet<number>>>();
 
 /** Tells which partitions (topic → partitions) the next transaction of this id will write to, before its first send. */
-export function announcePartitions(transactionalId: string, partitions: ReadonlyMap<string, ReadonlySet<number>>): void {
+export function announcePartitions(
+  transactionalId: string,
+  partitions: ReadonlyMap<string, ReadonlySet<number>>,
+): void {
   announced.set(transactionalId, partitions);
 }
 
@@ -218,14 +231,18 @@ export function announcePartitions(transactionalId: string, partitions: Readonly
  * the first; one that was not announced is still added when it is written to.
  */
 function addPartitionsAtOnce(): void {
-  const createManager = internal<(options: { transactionalId?: string }) => EosManager>('producer/eosManager/index.js');
+  const createManager = internal<(options: { transactionalId?: string }) => EosManager>(
+    'producer/eosManager/index.js',
+  );
   replace('producer/eosManager/index.js', (options: { transactionalId?: string }): EosManager => {
     const manager = createManager(options);
     const id = options.transactionalId;
     if (id === undefined) return manager;
     const add = manager.addPartitionsToTransaction;
     manager.addPartitionsToTransaction = async (topics) => {
-      const all = new Map([...(announced.get(id) ?? [])].map(([topic, partitions]) => [topic, new Set(partitions)]));
+      const all = new Map(
+        [...(announced.get(id) ?? [])].map(([topic, partitions]) => [topic, new Set(partitions)]),
+      );
       for (const { topic, partitions } of topics) {
         const known = all.get(topic) ?? new Set();
         for (const { partition } of partitions) known.add(partition);
@@ -265,7 +282,9 @@ export function scramProvider<Provider>(hash: 256 | 512, sasl: object): Provider
 
 /** kafkajs's error for a code of the protocol (src/protocol/error). */
 export function protocolError(code: number): Error {
-  return internal<{ createErrorFromCode: (code: number) => Error }>('protocol/error.js').createErrorFromCode(code);
+  return internal<{ createErrorFromCode: (code: number) => Error }>(
+    'protocol/error.js',
+  ).createErrorFromCode(code);
 }
 
 const kafkajs = loadKafkaJs();

@@ -19,7 +19,10 @@ interface Cluster {
   refreshMetadataIfNecessary(): Promise<void>;
   refreshMetadata(): Promise<void>;
   /** Node ids with the partitions that they lead. */
-  findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
+  findLeaderForPartitions(
+    topic: string,
+    partitions: readonly number[],
+  ): Readonly<Record<string, readonly number[]>>;
   findBroker(options: { nodeId: string }): Promise<Leader>;
   removeBroker(address: { host: string; port: number }): void;
   isConnected(): boolean;
@@ -60,7 +63,9 @@ export function sendWholeBatches(): void {
     readonly KafkaJSMetadataNotLoaded: KafkaErrorClass;
     readonly KafkaJSNonRetriableError: KafkaErrorClass;
   }>('errors.js');
-  const { staleMetadata } = internal<{ staleMetadata(error: KafkaError): boolean }>('protocol/error.js');
+  const { staleMetadata } = internal<{ staleMetadata(error: KafkaError): boolean }>(
+    'protocol/error.js',
+  );
 
   const needsMetadata = (error: KafkaError): boolean =>
     staleMetadata(error) ||
@@ -83,12 +88,14 @@ export function sendWholeBatches(): void {
       const { partition, count } = batch;
       await cluster.refreshMetadataIfNecessary();
       const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
-      if (nodeId === undefined) throw new KafkaJSMetadataNotLoaded(`partition ${partition} of topic ${topic} is not known`);
+      if (nodeId === undefined)
+        throw new KafkaJSMetadataNotLoaded(`partition ${partition} of topic ${topic} is not known`);
       const leader = await cluster.findBroker({ nodeId });
       await eosManager.acquireBrokerLock(leader);
       try {
         const transactional = eosManager.isTransactional();
-        if (transactional) await eosManager.addPartitionsToTransaction([{ topic, partitions: [{ partition }] }]);
+        if (transactional)
+          await eosManager.addPartitionsToTransaction([{ topic, partitions: [{ partition }] }]);
         const known = sequences.get(eosManager) ?? new Map<string, number>();
         sequences.set(eosManager, known);
         const place = `${topic}:${partition}`;
@@ -114,7 +121,9 @@ export function sendWholeBatches(): void {
         });
         // Only what was appended counts: after an error the same batch comes with the same number.
         known.set(place, (sequence + count) % SEQUENCES);
-        return topics.flatMap(({ topicName, partitions }) => partitions.map((answer) => ({ topicName, ...answer })));
+        return topics.flatMap(({ topicName, partitions }) =>
+          partitions.map((answer) => ({ topicName, ...answer })),
+        );
       } finally {
         await eosManager.releaseBrokerLock(leader);
       }
@@ -128,7 +137,8 @@ export function sendWholeBatches(): void {
           return await produce(sending);
         } catch (thrown) {
           const error = thrown as KafkaError;
-          if (error.name === 'KafkaJSConnectionClosedError') cluster.removeBroker({ host: error.host, port: error.port });
+          if (error.name === 'KafkaJSConnectionClosedError')
+            cluster.removeBroker({ host: error.host, port: error.port });
           if (!cluster.isConnected()) {
             logger.debug(`Cluster has disconnected, reconnecting: ${error.message}`, tries);
             await cluster.connect();

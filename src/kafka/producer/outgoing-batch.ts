@@ -52,9 +52,16 @@ const PRODUCE = 0;
 const FIXED_HEAD_BYTES = 40;
 
 /** Bytes in front of the batch in a request with these texts. */
-export function headBytes(fields: Pick<ProduceFields, 'clientId' | 'transactionalId' | 'topic'>): number {
+export function headBytes(
+  fields: Pick<ProduceFields, 'clientId' | 'transactionalId' | 'topic'>,
+): number {
   const { clientId, transactionalId, topic } = fields;
-  return FIXED_HEAD_BYTES + Buffer.byteLength(clientId) + Buffer.byteLength(transactionalId ?? '') + Buffer.byteLength(topic);
+  return (
+    FIXED_HEAD_BYTES +
+    Buffer.byteLength(clientId) +
+    Buffer.byteLength(transactionalId ?? '') +
+    Buffer.byteLength(topic)
+  );
 }
 
 /** A batch to be written. */
@@ -81,7 +88,13 @@ export class OutgoingBatch {
    * @param roomBytes in front of the batch: at least `headBytes` of its requests
    * @param timestampMs of every record, since the epoch
    */
-  constructor(pool: BufferPool, records: EncodedRecords, plan: PlannedBatch, roomBytes: number, timestampMs = Date.now()) {
+  constructor(
+    pool: BufferPool,
+    records: EncodedRecords,
+    plan: PlannedBatch,
+    roomBytes: number,
+    timestampMs = Date.now(),
+  ) {
     const { partition, rows, bytes } = plan;
     this.partition = partition;
     this.count = rows.length;

@@ -24,4 +24,5 @@ export function murmur2(bytes: Buffer, from = 0, to = bytes.length): number {
 }
 
 /** The partition of a key with this hash among `partitions`. */
-export const partitionOfHash = (hash: number, partitions: number): number => (hash & 0x7fffffff) % partitions;
+export const partitionOfHash = (hash: number, partitions: number): number =>
+  (hash & 0x7fffffff) % partitions;

@@ -14,7 +14,11 @@ export interface BatchMessage extends Message {
  * @returns the offset of its first record
  * @throws what kafkajs throws; whether the batch was appended is unknown then
  */
-export async function sendBatch(to: Pick<Producer, 'send'>, topic: string, batch: OutgoingBatch): Promise<number> {
+export async function sendBatch(
+  to: Pick<Producer, 'send'>,
+  topic: string,
+  batch: OutgoingBatch,
+): Promise<number> {
   const message: BatchMessage = { value: null, batch };
   let answered = false;
   try {

@@ -60,7 +60,11 @@ export function planBatches(
 }
 
 /** One batch for each send of records that all go to one partition. A record larger than `maxBytes` travels alone. */
-export function planBatchesTo(partition: number, records: EncodedRecords, maxBytes: number = MAX_SEND_BYTES): PlannedBatch[] {
+export function planBatchesTo(
+  partition: number,
+  records: EncodedRecords,
+  maxBytes: number = MAX_SEND_BYTES,
+): PlannedBatch[] {
   const rows = Int32Array.from({ length: records.length }, (_, row) => row);
   return splitBySize(records, rows, partition, maxBytes, []);
 }

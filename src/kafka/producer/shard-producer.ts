@@ -2,7 +2,12 @@
 import type { Transaction as KafkaTransaction, Producer } from 'kafkajs';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../core/bytes/encoded-records.ts';
-import { type ShardProducer, type ShardProducers, type Transaction, TransactionError } from '../../core/ports/kafka.ts';
+import {
+  type ShardProducer,
+  type ShardProducers,
+  type Transaction,
+  TransactionError,
+} from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { Client, type ConnectOptions } from '../client/connect.ts';
 import { explain } from '../client/errors.ts';
@@ -46,7 +51,12 @@ export class KafkaShardProducers implements ShardProducers {
   readonly #lookUp: TopicLookup;
   readonly #logger: Logger;
 
-  constructor(connect: ConnectOptions, options: ProducersOptions, lookUp: TopicLookup, logger: Logger) {
+  constructor(
+    connect: ConnectOptions,
+    options: ProducersOptions,
+    lookUp: TopicLookup,
+    logger: Logger,
+  ) {
     this.#connect = connect;
     this.#options = options;
     this.#lookUp = lookUp;
@@ -54,7 +64,13 @@ export class KafkaShardProducers implements ShardProducers {
   }
 
   open(shard: number): ShardProducer {
-    return new KafkaShardProducer(shard, this.#connect, this.#options, this.#lookUp, this.#logger.child({ shard }));
+    return new KafkaShardProducer(
+      shard,
+      this.#connect,
+      this.#options,
+      this.#lookUp,
+      this.#logger.child({ shard }),
+    );
   }
 }
 
@@ -81,7 +97,13 @@ class KafkaShardProducer implements ShardProducer {
   /** Records without a key rotate over the partitions, one transaction at a time, to keep sends few. */
   #rotation = Math.floor(Math.random() * 1_000);
 
-  constructor(shard: number, connect: ConnectOptions, options: ProducersOptions, lookUp: TopicLookup, logger: Logger) {
+  constructor(
+    shard: number,
+    connect: ConnectOptions,
+    options: ProducersOptions,
+    lookUp: TopicLookup,
+    logger: Logger,
+  ) {
     this.#shard = shard;
     this.#options = options;
     this.#lookUp = lookUp;
@@ -103,8 +125,13 @@ class KafkaShardProducer implements ShardProducer {
   }
 
   async commit(transaction: Transaction): Promise<{ readonly journalOffset: number }> {
-    if (this.#busy) throw new TransactionError('aborted', 'another transaction of this producer is still running');
-    if (this.#dead !== undefined) throw new TransactionError('aborted', `this producer cannot be used any more: ${this.#dead}`);
+    if (this.#busy)
+      throw new TransactionError(
+        'aborted',
+        'another transaction of this producer is still running',
+      );
+    if (this.#dead !== undefined)
+      throw new TransactionError('aborted', `this producer cannot be used any more: ${this.#dead}`);
     this.#busy = true;
     const progress: { phase: TransactionPhase } = { phase: 'sending' };
     try {
@@ -116,9 +143,13 @@ class KafkaShardProducer implements ShardProducer {
       if (error instanceof TransactionError) throw error;
       const failure = classify(error, progress.phase);
       const doing = progress.phase === 'sending' ? 'before the commit' : 'at the commit';
-      throw new TransactionError(failure, `transaction of shard ${this.#shard} failed ${doing}: ${explain(error, this.#asked)}`, {
-        cause: error,
-      });
+      throw new TransactionError(
+        failure,
+        `transaction of shard ${this.#shard} failed ${doing}: ${explain(error, this.#asked)}`,
+        {
+          cause: error,
+        },
+      );
     } finally {
       this.#busy = false;
     }
@@ -158,13 +189,19 @@ class KafkaShardProducer implements ShardProducer {
     const transaction = await this.#producer.transaction();
     announcePartitions(
       this.#transactionalId,
-      new Map(outputs.map(({ topic, batches }) => [topic, new Set(batches.map(({ partition }) => partition))])),
+      new Map(
+        outputs.map(({ topic, batches }) => [
+          topic,
+          new Set(batches.map(({ partition }) => partition)),
+        ]),
+      ),
     );
     // A send comes first: offsets first fail with CONCURRENT_TRANSACTIONS, which kafkajs does not retry there.
     const records = EncodedRecords.of(wanted.journal);
     const batches = planBatchesTo(this.#shard, records, sendBytesFor(maxMessageBytes));
     const journalOffset = await this.#send(transaction, { topic: journalTopic, records, batches });
-    if (journalOffset === undefined) throw new TransactionError('rejected', 'a transaction needs at least one journal record');
+    if (journalOffset === undefined)
+      throw new TransactionError('rejected', 'a transaction needs at least one journal record');
     for (const output of outputs) await this.#send(transaction, output);
     if (wanted.offsets !== undefined && wanted.offsets.length > 0) {
       this.#checkAlive();
@@ -195,14 +232,22 @@ class KafkaShardProducer implements ShardProducer {
       const { partitions, maxMessageBytes } = await this.#lookUp(topic);
       // The bytes of the records are the caller's again once the transaction has failed for it.
       this.#checkAlive();
-      const batches = planBatches(records, partitions, this.#rotation % partitions, sendBytesFor(maxMessageBytes));
+      const batches = planBatches(
+        records,
+        partitions,
+        this.#rotation % partitions,
+        sendBytesFor(maxMessageBytes),
+      );
       plans.push({ topic, records, batches });
     }
     return plans;
   }
 
   /** @returns the offset of the first record. */
-  async #send(transaction: KafkaTransaction, { topic, records, batches }: PlannedOutput): Promise<number | undefined> {
+  async #send(
+    transaction: KafkaTransaction,
+    { topic, records, batches }: PlannedOutput,
+  ): Promise<number | undefined> {
     let first: number | undefined;
     const roomBytes = headBytes({
       clientId: this.#clientId,

@@ -33,12 +33,16 @@ const REJECTED: ReadonlySet<string> = new Set([
 ]);
 
 /** Answers to EndTxn that prove that it changed nothing. Others may follow a commit that was written down already. */
-const COMMIT_REFUSED: ReadonlySet<string> = new Set(['TRANSACTIONAL_ID_AUTHORIZATION_FAILED', 'UNSUPPORTED_VERSION']);
+const COMMIT_REFUSED: ReadonlySet<string> = new Set([
+  'TRANSACTIONAL_ID_AUTHORIZATION_FAILED',
+  'UNSUPPORTED_VERSION',
+]);
 
 export function classify(error: unknown, phase: TransactionPhase): TransactionFailure {
   const type = protocolErrorOf(error);
   if (type !== undefined && FENCED.has(type)) return 'fenced';
-  if (phase === 'committing') return type !== undefined && COMMIT_REFUSED.has(type) ? 'rejected' : 'unknown';
+  if (phase === 'committing')
+    return type !== undefined && COMMIT_REFUSED.has(type) ? 'rejected' : 'unknown';
   if (type !== undefined && TOO_LARGE.has(type)) return 'too_large';
   return type !== undefined && REJECTED.has(type) ? 'rejected' : 'aborted';
 }

@@ -35,7 +35,10 @@ export class BatchRecords implements RecordsOfBatch {
     this.#parser = new RecordParser(partition, header, limits.maxHeaders);
     const packed = bytes.subarray(header.start + RECORDS_AT, header.end);
     const maxBytes = header.codec === 0 ? packed.length : limits.maxBatchUnpackedBytes;
-    this.#unpacked = new UnpackedBytes(unpack(header.codec, packed, pieceBytesOf(limits)), maxBytes);
+    this.#unpacked = new UnpackedBytes(
+      unpack(header.codec, packed, pieceBytesOf(limits)),
+      maxBytes,
+    );
     this.#missing = header.count;
     this.position = batch.from;
   }
@@ -51,10 +54,14 @@ export class BatchRecords implements RecordsOfBatch {
       }
       if (!bytes.need(LENGTH_BYTES)) return STARVED;
       const ahead = bytes.join(LENGTH_BYTES);
-      if (ahead === 0) throw new MalformedError(`${this.#missing} of its ${this.#batch.header.count} records are missing`);
+      if (ahead === 0)
+        throw new MalformedError(
+          `${this.#missing} of its ${this.#batch.header.count} records are missing`,
+        );
       reader.reset(bytes.head, bytes.at, bytes.at + ahead);
       const length = reader.varint();
-      if (length < LEAST_RECORD_BYTES) throw new MalformedError(`a record has a length of ${length} bytes`);
+      if (length < LEAST_RECORD_BYTES)
+        throw new MalformedError(`a record has a length of ${length} bytes`);
       const prefix = reader.at - bytes.at;
       const size = prefix + length;
       if (length > this.#limits.maxRecordBytes) {
@@ -64,9 +71,11 @@ export class BatchRecords implements RecordsOfBatch {
         continue;
       }
       if (piece.isFullFor(size)) return FULL;
-      if (size > pieceBytesOf(this.#limits) && bytes.length < size && this.#admitted < size) return { is: 'large', bytes: size };
+      if (size > pieceBytesOf(this.#limits) && bytes.length < size && this.#admitted < size)
+        return { is: 'large', bytes: size };
       if (!bytes.need(size)) return STARVED;
-      if (bytes.join(size) < size) throw new MalformedError(`a record of ${length} bytes is cut off`);
+      if (bytes.join(size) < size)
+        throw new MalformedError(`a record of ${length} bytes is cut off`);
       this.#admitted = 0;
       reader.reset(bytes.head, bytes.at + prefix, bytes.at + size);
       const step = this.#read(piece, size);
@@ -125,7 +134,12 @@ export class BatchRecords implements RecordsOfBatch {
   }
 }
 
-function unreadable(offset: number, timestampMs: number, reason: PoisonReason, message: string): Step {
+function unreadable(
+  offset: number,
+  timestampMs: number,
+  reason: PoisonReason,
+  message: string,
+): Step {
   return {
     is: 'unreadable',
     range: { from: offset, to: offset + 1, timestampMs, poison: { reason, message } },

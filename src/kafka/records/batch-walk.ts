@@ -63,7 +63,10 @@ const AFTER_WATERMARK = 2 ** 31;
  * The complete batches, in order; a response may end in the middle of one.
  * @param endOffset high watermark of the response; a batch far behind it is misplaced
  */
-export function* walkBatches(bytes: Buffer, endOffset = Number.MAX_SAFE_INTEGER): Generator<BatchHeader> {
+export function* walkBatches(
+  bytes: Buffer,
+  endOffset = Number.MAX_SAFE_INTEGER,
+): Generator<BatchHeader> {
   for (let start = 0; start + CRC_AT <= bytes.length; ) {
     const stated = bytes.readInt32BE(start + 8) + PREFIX_BYTES;
     const magic = bytes.readInt8(start + MAGIC_AT);
@@ -76,13 +79,24 @@ export function* walkBatches(bytes: Buffer, endOffset = Number.MAX_SAFE_INTEGER)
   }
 }
 
-function header(bytes: Buffer, start: number, end: number, form: number, endOffset: number): BatchHeader {
+function header(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  form: number,
+  endOffset: number,
+): BatchHeader {
   const v2 = form === 2;
   const baseOffset = readInt64(bytes, start);
   const lastOffset = baseOffset + (v2 ? bytes.readInt32BE(start + 23) : 0);
-  const placed = baseOffset >= 0 && baseOffset < endOffset + AFTER_WATERMARK && Number.isSafeInteger(lastOffset);
+  const placed =
+    baseOffset >= 0 && baseOffset < endOffset + AFTER_WATERMARK && Number.isSafeInteger(lastOffset);
   const magic = placed ? form : MISPLACED;
-  const attributes = v2 ? bytes.readInt16BE(start + ATTRIBUTES_AT) : form === BROKEN ? 0 : bytes.readInt8(start + 17);
+  const attributes = v2
+    ? bytes.readInt16BE(start + ATTRIBUTES_AT)
+    : form === BROKEN
+      ? 0
+      : bytes.readInt8(start + 17);
   const timestamp = form === 1 ? bytes.readBigInt64BE(start + 18) : -1n;
   return {
     magic,
@@ -98,7 +112,11 @@ function header(bytes: Buffer, start: number, end: number, form: number, endOffs
     count: v2 ? bytes.readInt32BE(start + 57) : 1,
     baseTimestamp: v2 ? bytes.readBigInt64BE(start + 27) : timestamp,
     maxTimestamp: v2 ? readInt64(bytes, start + 35) : Number(timestamp),
-    crc: v2 ? bytes.readUInt32BE(start + CRC_AT) : form === BROKEN ? 0 : bytes.readUInt32BE(start + 12),
+    crc: v2
+      ? bytes.readUInt32BE(start + CRC_AT)
+      : form === BROKEN
+        ? 0
+        : bytes.readUInt32BE(start + 12),
   };
 }
 
@@ -144,18 +162,29 @@ export function* placeBatches({
     if (held !== undefined) {
       const senseless = held.magic < 0 || held.magic > 2 || held.lastOffset < held.baseOffset;
       const known = senseless ? next.baseOffset : held.lastOffset + 1;
-      yield place(held, next.baseOffset > held.baseOffset ? Math.min(known, next.baseOffset) : known);
+      yield place(
+        held,
+        next.baseOffset > held.baseOffset ? Math.min(known, next.baseOffset) : known,
+      );
     }
     held = next;
   }
   if (held === undefined) return;
   const first = Math.max(position, held.baseOffset);
-  if (lastIntact ?? isIntact(bytes, held)) yield place(held, Math.max(held.lastOffset, held.baseOffset) + 1, true);
-  else yield place(held, Math.max(first + 1, held.magic === 2 ? Math.min(held.lastOffset + 1, endOffset) : 0), false);
+  if (lastIntact ?? isIntact(bytes, held))
+    yield place(held, Math.max(held.lastOffset, held.baseOffset) + 1, true);
+  else
+    yield place(
+      held,
+      Math.max(first + 1, held.magic === 2 ? Math.min(held.lastOffset + 1, endOffset) : 0),
+      false,
+    );
 }
 
 /** Returns the last complete batch, looked at; undefined when there is none. @throws UnusableOffset as placeBatches does */
-export function lastBatch(fetched: Omit<FetchedBytes, 'aborted' | 'partition'>): PlacedBatch | undefined {
+export function lastBatch(
+  fetched: Omit<FetchedBytes, 'aborted' | 'partition'>,
+): PlacedBatch | undefined {
   let last: PlacedBatch | undefined;
   for (const batch of placeBatches(fetched)) last = batch;
   return last;

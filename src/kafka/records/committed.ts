@@ -34,7 +34,8 @@ export class CommittedFilter {
       this.#aborting.add(aborted.producerId);
     }
     if (batch.control) {
-      if (isAbort(bytes.subarray(batch.start + RECORDS_AT, batch.end))) this.#aborting.delete(batch.producerId);
+      if (isAbort(bytes.subarray(batch.start + RECORDS_AT, batch.end)))
+        this.#aborting.delete(batch.producerId);
       return false;
     }
     return !(batch.transactional && this.#aborting.has(batch.producerId));

@@ -59,6 +59,7 @@ export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
 
 function byBytes(start: number, bytes: Uint8Array, from: number, to: number): number {
   let crc = start;
-  for (let at = from; at < to; at++) crc = (crc >>> 8) ^ (T[(crc ^ (bytes[at] as number)) & 255] as number);
+  for (let at = from; at < to; at++)
+    crc = (crc >>> 8) ^ (T[(crc ^ (bytes[at] as number)) & 255] as number);
   return crc;
 }

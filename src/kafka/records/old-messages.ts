@@ -35,7 +35,11 @@ export class OldMessages implements RecordsOfBatch {
     const message = readMessage(bytes, batch.header, partition);
     if (batch.header.codec === 0) this.#next = message;
     else {
-      const stretches = unpack(batch.header.codec, message.value ?? Buffer.alloc(0), this.#pieceBytes);
+      const stretches = unpack(
+        batch.header.codec,
+        message.value ?? Buffer.alloc(0),
+        this.#pieceBytes,
+      );
       this.#unpacked = new UnpackedBytes(stretches, this.#maxBytes);
     }
   }
@@ -51,7 +55,8 @@ export class OldMessages implements RecordsOfBatch {
       this.#next = record;
       const { offset, key, value } = record;
       if (offset >= this.#batch.from) {
-        if (offset < this.position || offset >= this.#batch.to) throw new MalformedError(`offset ${offset} is not in order`);
+        if (offset < this.position || offset >= this.#batch.to)
+          throw new MalformedError(`offset ${offset} is not in order`);
         const size = (key?.length ?? 0) + (value?.length ?? 0);
         if (piece.isFullFor(size)) return FULL;
         piece.add(record, size);
@@ -76,7 +81,8 @@ export class OldMessages implements RecordsOfBatch {
   /** Only the last message of a set tells the offset of the first: all of it must be there. */
   #unpackAll(unpacked: UnpackedBytes): Step | undefined {
     if (!unpacked.need(this.#pieceBytes + 1)) return STARVED;
-    if (unpacked.length > this.#pieceBytes && !this.#admitted) return { is: 'large', bytes: this.#maxBytes };
+    if (unpacked.length > this.#pieceBytes && !this.#admitted)
+      return { is: 'large', bytes: this.#maxBytes };
     if (!unpacked.need(this.#maxBytes + 1)) return STARVED;
     unpacked.join(unpacked.length);
     this.#messages = this.#inner(unpacked.head.subarray(unpacked.at));
@@ -90,7 +96,8 @@ export class OldMessages implements RecordsOfBatch {
     // Format 1 counts from the first message of the set; the outer message has the offset of the last.
     const base = magic === 0 ? 0 : lastOffset - last;
     for (const message of walkBatches(bytes)) {
-      if (message.magic !== magic || message.codec !== 0) throw new MalformedError('a set of messages holds another');
+      if (message.magic !== magic || message.codec !== 0)
+        throw new MalformedError('a set of messages holds another');
       const record = readMessage(bytes, message, this.#partition);
       yield {
         ...record,

@@ -4,7 +4,13 @@
  */
 import type { AdmitLargeRecord, RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
 import { BatchRecords } from './batch-records.ts';
-import { type BatchHeader, isIntact, MISPLACED, type PlacedBatch, placeBatches } from './batch-walk.ts';
+import {
+  type BatchHeader,
+  isIntact,
+  MISPLACED,
+  type PlacedBatch,
+  placeBatches,
+} from './batch-walk.ts';
 import { CommittedFilter } from './committed.ts';
 import { CODECS } from './compression/unpack.ts';
 import type { FetchedBytes, ReadLimits } from './fetched-bytes.ts';
@@ -68,7 +74,14 @@ export async function* readPieces(
           const rest = Math.max(position, records?.position ?? from);
           position = to;
           if (rest < to) {
-            yield take(unreadableBatch(header, rest, to, error instanceof Error ? error.message : String(error)));
+            yield take(
+              unreadableBatch(
+                header,
+                rest,
+                to,
+                error instanceof Error ? error.message : String(error),
+              ),
+            );
             await goOn();
           }
           break;
@@ -96,7 +109,12 @@ export async function* readPieces(
   }
 }
 
-function openBatch(bytes: Buffer, batch: PlacedBatch, partition: number, limits: ReadLimits): RecordsOfBatch {
+function openBatch(
+  bytes: Buffer,
+  batch: PlacedBatch,
+  partition: number,
+  limits: ReadLimits,
+): RecordsOfBatch {
   return batch.header.magic === 2
     ? new BatchRecords(bytes, batch, partition, limits)
     : new OldMessages(bytes, batch, partition, limits);
@@ -104,10 +122,19 @@ function openBatch(bytes: Buffer, batch: PlacedBatch, partition: number, limits:
 
 function damage({ magic }: BatchHeader): string {
   if (magic === MISPLACED) return 'its offset cannot be';
-  return magic === 2 ? 'its CRC-32C is wrong' : magic < 0 ? 'its length cannot be' : `message format ${magic} is not known`;
+  return magic === 2
+    ? 'its CRC-32C is wrong'
+    : magic < 0
+      ? 'its length cannot be'
+      : `message format ${magic} is not known`;
 }
 
-function unreadableBatch(header: BatchHeader, from: number, to: number, why: string): UnreadableRecords {
+function unreadableBatch(
+  header: BatchHeader,
+  from: number,
+  to: number,
+  why: string,
+): UnreadableRecords {
   const codec = CODECS[header.codec] ?? `codec ${header.codec}`;
   const size = header.end - header.start;
   const message = `the record batch at offset ${Math.max(header.baseOffset, from)} (format ${header.magic}, ${codec}, ${size} bytes) cannot be read: ${why}`;

@@ -2,7 +2,12 @@
 
 import { MalformedError, NO_BYTES, type VarintReader } from '../../base/varint-reader.ts';
 import { type RecordPlaces, RecordView } from '../../core/bytes/record-view.ts';
-import { type Header, NO_HEADERS, type RecordHeaders, type SourceRecord } from '../../core/record.ts';
+import {
+  type Header,
+  NO_HEADERS,
+  type RecordHeaders,
+  type SourceRecord,
+} from '../../core/record.ts';
 import type { BatchHeader } from './batch-walk.ts';
 
 /** Attributes (1 byte), timestamp delta (at most 10) and offset delta (at most 5): what stands before the key. */
@@ -51,7 +56,9 @@ export class RecordParser implements RecordPlaces {
     const { baseOffset, lastOffset } = this.#batch;
     const room = lastOffset - baseOffset - --this.#behind;
     if (delta <= this.#lastDelta || delta > room) {
-      throw new MalformedError(`offset delta ${delta} is not between ${this.#lastDelta + 1} and ${room}`);
+      throw new MalformedError(
+        `offset delta ${delta} is not between ${this.#lastDelta + 1} and ${room}`,
+      );
     }
     this.#lastDelta = delta;
     this.offset = baseOffset + delta;
@@ -66,7 +73,8 @@ export class RecordParser implements RecordPlaces {
     const { at } = reader;
     const delta = reader.varlong();
     if (logAppendTime) return maxTimestamp;
-    if (Math.abs(this.#baseTimestampMs) < EXACT && Math.abs(delta) < EXACT) return this.#baseTimestampMs + delta;
+    if (Math.abs(this.#baseTimestampMs) < EXACT && Math.abs(delta) < EXACT)
+      return this.#baseTimestampMs + delta;
     return Number(BigInt.asIntN(64, baseTimestamp + reader.exactVarlong(at)));
   }
 
@@ -83,7 +91,8 @@ export class RecordParser implements RecordPlaces {
       throw new MalformedError(`a record of ${reader.left} more bytes declares ${count} headers`);
     if (count > this.#maxHeaders) return count;
     this.headers = count === 0 ? NO_HEADERS : readHeaders(reader, count);
-    if (reader.left !== 0) throw new MalformedError(`a record has ${reader.left} bytes behind its end`);
+    if (reader.left !== 0)
+      throw new MalformedError(`a record has ${reader.left} bytes behind its end`);
     return new RecordView(this);
   }
 }

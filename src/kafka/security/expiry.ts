@@ -25,7 +25,11 @@ export class ExpiryWatch {
   }
 
   /** @param where `host:port` of a broker; authorities are told apart by their subjects. */
-  seen(owner: CertificateOwner, certificate: X509Certificate, where = owner === 'ca' ? (certificate.subject ?? '') : ''): void {
+  seen(
+    owner: CertificateOwner,
+    certificate: X509Certificate,
+    where = owner === 'ca' ? (certificate.subject ?? '') : '',
+  ): void {
     const endsMs = Date.parse(certificate.validTo);
     const ends = this.#ends.get(owner) ?? new Map<string, number>();
     this.#ends.set(owner, ends.set(where, endsMs));

@@ -44,11 +44,16 @@ export function saslLogin(options: SaslOptions, tokens: TokenSource | undefined)
           }
         };
         try {
-          if (options.mechanism === 'oauthbearer') await bearToken(options.extensions, tokens as TokenSource, saslAuthenticate);
+          if (options.mechanism === 'oauthbearer')
+            await bearToken(options.extensions, tokens as TokenSource, saslAuthenticate);
           else if (options.mechanism === 'plain') await sayPassword(options, saslAuthenticate);
           else await proveHavingPassword(options, { ...args, saslAuthenticate });
         } catch (error) {
-          throw loginFailure(options, `${args.host}:${args.port}`, error instanceof RefusedToken ? error : (cause ?? error));
+          throw loginFailure(
+            options,
+            `${args.host}:${args.port}`,
+            error instanceof RefusedToken ? error : (cause ?? error),
+          );
         }
       },
     }),
@@ -57,12 +62,18 @@ export function saslLogin(options: SaslOptions, tokens: TokenSource | undefined)
 
 type PasswordLogin = Exclude<SaslOptions, { mechanism: 'oauthbearer' }>;
 
-async function sayPassword({ username, password }: PasswordLogin, saslAuthenticate: SaslAuthenticate): Promise<void> {
+async function sayPassword(
+  { username, password }: PasswordLogin,
+  saslAuthenticate: SaslAuthenticate,
+): Promise<void> {
   await saslAuthenticate(exchange(`\0${username}\0${await password()}`));
 }
 
 /** kafkajs's own SCRAM, with a silent logger: it logs what is thrown anyway. */
-async function proveHavingPassword({ mechanism, username, password }: PasswordLogin, args: ProviderArguments): Promise<void> {
+async function proveHavingPassword(
+  { mechanism, username, password }: PasswordLogin,
+  args: ProviderArguments,
+): Promise<void> {
   const hash = mechanism === 'scram-sha-256' ? 256 : 512;
   const provider = scramProvider<Provider>(hash, {
     mechanism,
@@ -86,8 +97,10 @@ const NO_SCRAM = 'it does not answer as SCRAM says';
 /** kafkajs looks for too few rounds only. @param challenge r, s and i of RFC 5802, section 5.1, as kafkajs parsed them */
 function checkChallenge(challenge: unknown): void {
   const { r, s, i } = challenge as Record<string, unknown>;
-  if (typeof r !== 'string' || typeof s !== 'string' || !/^\d{1,15}$/.test(String(i))) throw new Error(NO_SCRAM);
-  if (Number(i) > MAX_ROUNDS) throw new Error(`it asks for ${Number(i)} rounds of hashing, more than any honest one`);
+  if (typeof r !== 'string' || typeof s !== 'string' || !/^\d{1,15}$/.test(String(i)))
+    throw new Error(NO_SCRAM);
+  if (Number(i) > MAX_ROUNDS)
+    throw new Error(`it asks for ${Number(i)} rounds of hashing, more than any honest one`);
 }
 
 const silent = (): undefined => undefined;
@@ -106,7 +119,9 @@ async function bearToken(
   const pairs = Object.entries(extensions).map(([name, value]) => `${name}=${value}\x01`);
   let why = '';
   try {
-    const answer = await saslAuthenticate(exchange(`n,,\x01auth=Bearer ${token}\x01${pairs.join('')}\x01`));
+    const answer = await saslAuthenticate(
+      exchange(`n,,\x01auth=Bearer ${token}\x01${pairs.join('')}\x01`),
+    );
     if (answer.length === 0) return;
     // {"status":"invalid_token",…}: a word, and nothing that could repeat the token.
     why = /"status"\s*:\s*"([a-z_]{1,40})"/.exec(answer.toString('utf8'))?.[1] ?? '';
@@ -134,12 +149,14 @@ function exchange(text: string): Exchange {
   };
 }
 
-const isRefusal = (error: unknown): boolean => (error as { type?: unknown }).type === 'SASL_AUTHENTICATION_FAILED';
+const isRefusal = (error: unknown): boolean =>
+  (error as { type?: unknown }).type === 'SASL_AUTHENTICATION_FAILED';
 
 function loginFailure(options: SaslOptions, broker: string, error: unknown): unknown {
   if (isRefusal(error)) {
     if (options.mechanism === 'oauthbearer') {
-      const why = error instanceof RefusedToken && error.message !== '' ? ` (${error.message})` : '';
+      const why =
+        error instanceof RefusedToken && error.message !== '' ? ` (${error.message})` : '';
       return new SecurityError(
         `the broker ${broker} does not take the token${why}: check kafka.sasl.oauth.scope and kafka.sasl.oauth.audience, kafka.sasl.oauth.extensions, and whose tokens the brokers take`,
         { cause: error },
@@ -152,9 +169,13 @@ function loginFailure(options: SaslOptions, broker: string, error: unknown): unk
     );
   }
   // A broker that went away in the middle: kafkajs tries again.
-  if (error instanceof SecurityError || (error as { retriable?: unknown }).retriable === true) return error;
+  if (error instanceof SecurityError || (error as { retriable?: unknown }).retriable === true)
+    return error;
   const why = reasonOf(error, options);
-  return new SecurityError(`the login at the broker ${broker} with ${options.mechanism} failed: ${why}`, { cause: error });
+  return new SecurityError(
+    `the login at the broker ${broker} with ${options.mechanism} failed: ${why}`,
+    { cause: error },
+  );
 }
 
 function reasonOf(error: unknown, { mechanism }: SaslOptions): string {

@@ -8,7 +8,8 @@ const BEGIN = /-----BEGIN CERTIFICATE-----/g;
 export function certificatesIn(text: string): X509Certificate[] {
   const parts = text.match(PART) ?? [];
   if (parts.length === 0) throw new Error('it has no certificate in PEM');
-  if (parts.length !== text.match(BEGIN)?.length) throw new Error('its last certificate is cut off');
+  if (parts.length !== text.match(BEGIN)?.length)
+    throw new Error('its last certificate is cut off');
   return parts.map((part, index) => {
     try {
       return new X509Certificate(part);

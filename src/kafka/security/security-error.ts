@@ -4,7 +4,10 @@ export class SecurityError extends Error {
   /** kafkajs tries again only what is. */
   readonly retriable: boolean;
 
-  constructor(message: string, { retriable = false, ...options }: ErrorOptions & { readonly retriable?: boolean } = {}) {
+  constructor(
+    message: string,
+    { retriable = false, ...options }: ErrorOptions & { readonly retriable?: boolean } = {},
+  ) {
     super(message, options);
     this.retriable = retriable;
   }

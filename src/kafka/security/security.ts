@@ -32,7 +32,9 @@ export class Security {
     this.#options = options;
     this.#expiry = new ExpiryWatch(logger, observe);
     if (tls !== undefined) {
-      this.#tls = new TlsMaterial(tls, logger, (owner, certificate) => this.#expiry.seen(owner, certificate));
+      this.#tls = new TlsMaterial(tls, logger, (owner, certificate) =>
+        this.#expiry.seen(owner, certificate),
+      );
       this.#look = setInterval(() => void this.prepare().catch(() => undefined), LOOK_MS).unref();
     }
     if (sasl?.mechanism === 'oauthbearer')

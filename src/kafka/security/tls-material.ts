@@ -50,7 +50,9 @@ export class TlsMaterial {
       return;
     }
     const enough = new AbortController();
-    const late = sleep(MAX_READ_MS, undefined, { signal: enough.signal, ref: false }).catch(() => undefined);
+    const late = sleep(MAX_READ_MS, undefined, { signal: enough.signal, ref: false }).catch(
+      () => undefined,
+    );
     try {
       await Promise.race([this.#reading, late]);
     } finally {
@@ -60,7 +62,8 @@ export class TlsMaterial {
 
   /** For tls.connect. @throws Error before the first refresh. */
   get connection(): ConnectionOptions {
-    if (this.#material === undefined) throw new SecurityError('the TLS files were not read yet', { retriable: true });
+    if (this.#material === undefined)
+      throw new SecurityError('the TLS files were not read yet', { retriable: true });
     const { serverName, minVersion, insecureSkipVerification } = this.#options;
     return {
       secureContext: this.#material.context,
@@ -88,7 +91,10 @@ export class TlsMaterial {
       if (this.#material === undefined) throw new SecurityError(why, { cause: error });
       if (why === this.#warned) return;
       this.#warned = why;
-      this.#logger.warn({ error: why }, 'the TLS files for Kafka were changed and cannot be used: the earlier ones stay in use');
+      this.#logger.warn(
+        { error: why },
+        'the TLS files for Kafka were changed and cannot be used: the earlier ones stay in use',
+      );
     }
   }
 
@@ -99,16 +105,22 @@ export class TlsMaterial {
 
   async #load(version: string, passphrase: string | undefined): Promise<Material> {
     const { ca, certificate, key, minVersion } = this.#options;
-    const authorities = await Promise.all(ca.map(async (path) => await read('ca', path, certificatesIn)));
+    const authorities = await Promise.all(
+      ca.map(async (path) => await read('ca', path, certificatesIn)),
+    );
     const own =
       certificate === undefined
         ? undefined
         : await read('certificate', certificate, (text) => ({ text, chain: certificatesIn(text) }));
     const secret =
-      key === undefined ? undefined : await read('key', key, (text) => ({ text, key: privateKeyIn(text, passphrase) }));
+      key === undefined
+        ? undefined
+        : await read('key', key, (text) => ({ text, key: privateKeyIn(text, passphrase) }));
     const [leaf] = own?.chain ?? [];
     if (leaf !== undefined && secret !== undefined && !leaf.checkPrivateKey(secret.key))
-      throw new Error(`kafka.tls.key ${key} does not belong to kafka.tls.certificate ${certificate}`);
+      throw new Error(
+        `kafka.tls.key ${key} does not belong to kafka.tls.certificate ${certificate}`,
+      );
     const context = createSecureContext({
       minVersion,
       ...(ca.length === 0 ? {} : { ca: authorities.flat().map(String) }),
@@ -127,16 +139,26 @@ export class TlsMaterial {
 }
 
 /** @throws Error that names the option and the file. */
-async function read<T>(option: 'ca' | 'certificate' | 'key', path: string, parse: (text: string) => T): Promise<T> {
+async function read<T>(
+  option: 'ca' | 'certificate' | 'key',
+  path: string,
+  parse: (text: string) => T,
+): Promise<T> {
   try {
     return parse(await readFile(path, 'utf8'));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new Error(`kafka.tls.${option} ${path}: ${code === undefined ? message : `it cannot be read (${code})`}`);
+    throw new Error(
+      `kafka.tls.${option} ${path}: ${code === undefined ? message : `it cannot be read (${code})`}`,
+    );
   }
 }
 
 async function versionOf(paths: readonly string[]): Promise<string> {
-  const all = await Promise.all(paths.map((path) => stat(path).catch((error: NodeJS.ErrnoException) => error)));
-  return all.map((one) => (one instanceof Error ? one.code : `${one.mtimeMs}/${one.size}/${one.ino}`)).join(' ');
+  const all = await Promise.all(
+    paths.map((path) => stat(path).catch((error: NodeJS.ErrnoException) => error)),
+  );
+  return all
+    .map((one) => (one instanceof Error ? one.code : `${one.mtimeMs}/${one.size}/${one.ino}`))
+    .join(' ');
 }

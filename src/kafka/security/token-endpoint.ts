@@ -59,7 +59,12 @@ async function post(options: TokenOptions, signal: AbortSignal): Promise<Answer>
   // One request in many minutes: a connection that is kept would only be found dead.
   const http = opened(options);
   try {
-    return await read(await http.send({ method: 'POST', url: new URL(endpoint), headers, body: Buffer.from(form) }, signal));
+    return await read(
+      await http.send(
+        { method: 'POST', url: new URL(endpoint), headers, body: Buffer.from(form) },
+        signal,
+      ),
+    );
   } finally {
     await http.close();
   }
@@ -85,13 +90,19 @@ async function read({ status, body }: Awaited<ReturnType<HttpExchange['send']>>)
   let bytes = 0;
   for await (const part of body) {
     bytes += part.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new Error(`its answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+    if (bytes > MAX_ANSWER_BYTES)
+      throw new Error(`its answer is longer than ${MAX_ANSWER_BYTES} bytes`);
     parts.push(part);
   }
   return { status, body: Buffer.concat(parts).toString('utf8') };
 }
 
-function notReached(host: string, options: TokenOptions, error: unknown, late: boolean): SecurityError {
+function notReached(
+  host: string,
+  options: TokenOptions,
+  error: unknown,
+  late: boolean,
+): SecurityError {
   const { code = '', message = String(error) } = error as NodeJS.ErrnoException;
   if (isProxyFailure(error)) {
     const text = `no token for Kafka from ${host}: the proxy did not let the request through (${code}): check service.proxy, or HTTPS_PROXY and NO_PROXY`;
@@ -117,12 +128,18 @@ function refused(host: string, { status, body }: Answer): SecurityError {
     ? 'it is asked again'
     : code === ' invalid_scope' || code === ' invalid_target'
       ? 'check kafka.sasl.oauth.scope and kafka.sasl.oauth.audience'
-      : status === 401 || status === 403 || code === ' invalid_client' || code === ' unauthorized_client'
+      : status === 401 ||
+          status === 403 ||
+          code === ' invalid_client' ||
+          code === ' unauthorized_client'
         ? 'check kafka.sasl.oauth.clientId and kafka.sasl.oauth.clientSecret'
         : status === 404 || status === 405 || (status >= 300 && status < 400)
           ? 'check kafka.sasl.oauth.tokenEndpoint; redirects are not followed'
           : 'check kafka.sasl.oauth: scope, audience, parameters';
-  return new SecurityError(`the token endpoint ${host} gives no token for Kafka (${status}${code}): ${remedy}`, { retriable });
+  return new SecurityError(
+    `the token endpoint ${host} gives no token for Kafka (${status}${code}): ${remedy}`,
+    { retriable },
+  );
 }
 
 function lifetimeOf(expiresIn: unknown, token: string): number {
@@ -136,7 +153,9 @@ function lifetimeOf(expiresIn: unknown, token: string): number {
 function objectIn(text: string): Record<string, unknown> | undefined {
   try {
     const parsed: unknown = JSON.parse(text);
-    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : undefined;
+    return typeof parsed === 'object' && parsed !== null
+      ? (parsed as Record<string, unknown>)
+      : undefined;
   } catch {
     return undefined;
   }

@@ -99,8 +99,11 @@ export class TokenSource {
         return value;
       } catch (error) {
         signal.throwIfAborted();
-        if (attempt >= ATTEMPTS || !(error instanceof SecurityError) || !error.retriable) throw error;
-        await wait(FIRST_WAIT_MS * 2 ** (attempt - 1) * (0.5 + random() / 2), signal).catch(() => signal.throwIfAborted());
+        if (attempt >= ATTEMPTS || !(error instanceof SecurityError) || !error.retriable)
+          throw error;
+        await wait(FIRST_WAIT_MS * 2 ** (attempt - 1) * (0.5 + random() / 2), signal).catch(() =>
+          signal.throwIfAborted(),
+        );
       }
     }
   }

@@ -3,7 +3,11 @@ import type { EventInput } from '../../events/expression/index.ts';
 import type { EventFormat } from '../../events/format.ts';
 import { jsonFormat } from '../../events/json-event.ts';
 import { MappingFailure } from '../../events/mapping/mapping-failure.ts';
-import { compileObject, jsonBytes, type ObjectSource } from '../../events/mapping/object-mapping.ts';
+import {
+  compileObject,
+  jsonBytes,
+  type ObjectSource,
+} from '../../events/mapping/object-mapping.ts';
 import { compileType, type TypeSource } from '../../events/mapping/type-mapping.ts';
 import { compileDecoder, type Decoder, type DecoderOptions } from '../../events/record-decoder.ts';
 
@@ -42,7 +46,10 @@ export function createImportDecoder(mapping: ImportMapping): Decoder {
     const data = dataMapping.find(input);
     // Before it is written: an expression may name the same large part of an event a thousand times.
     if (!dataMapping.isPath && jsonBytes(data, maxLineBytes) > maxLineBytes) {
-      throw new MappingFailure('too_large', `the record makes a line of more than the ${maxLineBytes} bytes allowed`);
+      throw new MappingFailure(
+        'too_large',
+        `the record makes a line of more than the ${maxLineBytes} bytes allowed`,
+      );
     }
     return JSON.stringify({ type, data });
   }
@@ -51,7 +58,10 @@ export function createImportDecoder(mapping: ImportMapping): Decoder {
     const line = lineOf(input, again !== undefined);
     const bytes = Buffer.byteLength(line);
     if (bytes > maxLineBytes) {
-      throw new MappingFailure('too_large', `the record makes a line of ${bytes} bytes, more than the ${maxLineBytes} allowed`);
+      throw new MappingFailure(
+        'too_large',
+        `the record makes a line of ${bytes} bytes, more than the ${maxLineBytes} allowed`,
+      );
     }
     return { type: IMPORT_TYPE, content: line, metadata: {}, expected: undefined, bytes };
   });

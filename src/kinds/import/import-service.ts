@@ -22,5 +22,9 @@ export interface ImportService {
   /** GET of an import's status (4.4). */
   getImport(importId: string, options: CallOptions): Promise<ImportState>;
   /** PUT to a presigned address: Content-Length, exactly this Content-Type, no Authorization (4.3, 5.3). */
-  upload(url: string, body: Buffer, options: CallOptions & { readonly contentType: string }): Promise<unknown>;
+  upload(
+    url: string,
+    body: Buffer,
+    options: CallOptions & { readonly contentType: string },
+  ): Promise<unknown>;
 }

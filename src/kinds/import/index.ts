@@ -44,7 +44,9 @@ export function importKind(options: ImportOptions, service: ImportService): Sour
         const about = job();
         yield items.slice(from, from + SLICE).map((item): ItemOutcome => {
           const { partition, offset } = item;
-          const receipt = attempt(() => render(item, { status: 'SUCCESS', importStatus: rawState, error: undefined }, about));
+          const receipt = attempt(() =>
+            render(item, { status: 'SUCCESS', importStatus: rawState, error: undefined }, about),
+          );
           if ('poison' in receipt) return { partition, offset, poison: receipt.poison };
           return { partition, offset, status: 'success', record: receipt.made };
         });
@@ -53,10 +55,15 @@ export function importKind(options: ImportOptions, service: ImportService): Sour
 
     outcomeOf({ partition, offset, replay }, { rawState }, job) {
       const source = { partition, offset, replay, timestampMs: -1, key: null, headers: undefined };
-      const record = render(source, { status: 'SUCCESS', importStatus: rawState, error: undefined }, job);
+      const record = render(
+        source,
+        { status: 'SUCCESS', importStatus: rawState, error: undefined },
+        job,
+      );
       return { partition, offset, status: 'success', record };
     },
 
-    failure: (item, error, job) => render(item, { status: 'ERROR', importStatus: null, error }, job),
+    failure: (item, error, job) =>
+      render(item, { status: 'ERROR', importStatus: null, error }, job),
   };
 }

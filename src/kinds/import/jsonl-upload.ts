@@ -23,7 +23,9 @@ export class JsonLines implements RowSink {
 
   add({ content }: ContentItem): void {
     const lines = this.#lines;
-    lines.room(1 + (content.length > SHORT_CHARACTERS ? Buffer.byteLength(content) : 3 * content.length));
+    lines.room(
+      1 + (content.length > SHORT_CHARACTERS ? Buffer.byteLength(content) : 3 * content.length),
+    );
     const end = lines.at + lines.buffer.write(content, lines.at, 'utf8');
     lines.buffer[end] = LINE_END;
     lines.at = end + 1;

@@ -2,7 +2,12 @@
 import { eventId } from '../../core/outcome/dead-letter.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
-import { sourceMembers, type TerminalSource, terminalHeaders, terminalKey } from '../../events/terminal-parts.ts';
+import {
+  sourceMembers,
+  type TerminalSource,
+  terminalHeaders,
+  terminalKey,
+} from '../../events/terminal-parts.ts';
 
 export interface ReceiptFacts {
   readonly status: 'SUCCESS' | 'ERROR';
@@ -11,7 +16,11 @@ export interface ReceiptFacts {
   readonly error: { readonly code: string; readonly message: string } | undefined;
 }
 
-export type RenderReceipt = (source: TerminalSource, facts: ReceiptFacts, job: JobContext) => OutgoingRecord;
+export type RenderReceipt = (
+  source: TerminalSource,
+  facts: ReceiptFacts,
+  job: JobContext,
+) => OutgoingRecord;
 
 /** @param topic the source topic */
 export function createReceiptRenderer(topic: string): RenderReceipt {

@@ -30,13 +30,17 @@ export function createLookupDecoder(mapping: LookupMapping): Decoder {
 
   function idOf(input: EventInput): string {
     const id = part.find(input);
-    if (typeof id !== 'string') throw part.failure('no_content', `must be a string, but is ${typeOfFound(id)}`);
+    if (typeof id !== 'string')
+      throw part.failure('no_content', `must be a string, but is ${typeOfFound(id)}`);
     if (id === '') throw part.failure('empty_content', 'is empty, and must be a decision id');
     if (id === '.' || id === '..' || !id.isWellFormed() || /\p{Cc}/u.test(id)) {
       throw part.failure('no_content', 'is no decision id: it cannot stand in an address');
     }
     if (id.length > MAX_ID_LENGTH) {
-      throw part.failure('too_large', `has ${id.length} characters, more than the ${MAX_ID_LENGTH} that a decision id may have`);
+      throw part.failure(
+        'too_large',
+        `has ${id.length} characters, more than the ${MAX_ID_LENGTH} that a decision id may have`,
+      );
     }
     return id;
   }
@@ -48,7 +52,8 @@ export function createLookupDecoder(mapping: LookupMapping): Decoder {
 }
 
 function readWhole({ value }: ValuedRecord): ReadEvent {
-  if (!isUtf8(value)) return poison('no_content', 'the value is no decision id: its bytes are not UTF-8');
+  if (!isUtf8(value))
+    return poison('no_content', 'the value is no decision id: its bytes are not UTF-8');
   const document = { content: value.toString('utf8').trim() };
   return { event: { document, exact: () => document } };
 }

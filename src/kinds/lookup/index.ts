@@ -49,9 +49,15 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
     return status === undefined || status === 'PENDING';
   }
 
-  function ended(item: ContentItem, decision: LookedUpDecision | undefined, why: LookupError, about: JobContext): ItemOutcome {
+  function ended(
+    item: ContentItem,
+    decision: LookedUpDecision | undefined,
+    why: LookupError,
+    about: JobContext,
+  ): ItemOutcome {
     const { partition, offset } = item;
-    if (options.onFailure === 'error') return { partition, offset, status: 'error', record: render(item, decision, why, about) };
+    if (options.onFailure === 'error')
+      return { partition, offset, status: 'error', record: render(item, decision, why, about) };
     return {
       partition,
       offset,
@@ -64,7 +70,12 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
    * @throws ServiceError
    */
   async function mustFindAnother(id: string, signal: AbortSignal): Promise<void> {
-    if (found === undefined || found.id === id || options.monotonic() - found.atMs < options.missingGraceMs) return;
+    if (
+      found === undefined ||
+      found.id === id ||
+      options.monotonic() - found.atMs < options.missingGraceMs
+    )
+      return;
     const { id: known } = found;
     try {
       await service.getDecision(known, { signal });
@@ -104,7 +115,8 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
       };
     } catch (error) {
       if (signal.aborted) throw error;
-      if (!(error instanceof ServiceError)) return { partition, offset, poison: internalPoison(error) };
+      if (!(error instanceof ServiceError))
+        return { partition, offset, poison: internalPoison(error) };
       const about = job();
       if (isWithout(error)) {
         if (!grace.isOver(place, options.monotonic())) return undefined;
@@ -137,8 +149,12 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
       let failure: PromiseRejectedResult | undefined;
       for (let from = 0; from < items.length; from += AT_ONCE) {
         signal.throwIfAborted();
-        const asked = await Promise.allSettled(items.slice(from, from + AT_ONCE).map((item) => lookUp(item, job, signal, last)));
-        yield asked.flatMap((one) => (one.status === 'fulfilled' && one.value !== undefined ? [one.value] : []));
+        const asked = await Promise.allSettled(
+          items.slice(from, from + AT_ONCE).map((item) => lookUp(item, job, signal, last)),
+        );
+        yield asked.flatMap((one) =>
+          one.status === 'fulfilled' && one.value !== undefined ? [one.value] : [],
+        );
         failure ??= asked.find((one) => one.status === 'rejected');
         if (asked.every((one) => one.status === 'rejected')) break;
       }
@@ -153,7 +169,10 @@ export function lookupKind(options: LookupOptions, service: LookupService): Sour
 
 /** Whether the service has no decision of this id, or refuses to look for one. */
 function isWithout({ failure, status }: ServiceError): boolean {
-  return failure === 'not_found' || (failure === 'rejected' && (status === undefined || REFUSES_INPUT.has(status)));
+  return (
+    failure === 'not_found' ||
+    (failure === 'rejected' && (status === undefined || REFUSES_INPUT.has(status)))
+  );
 }
 
 const REVIEW_FAILED = {

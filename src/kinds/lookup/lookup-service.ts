@@ -12,5 +12,8 @@ export interface LookedUpDecision {
 
 export interface LookupService {
   /** GET /v1/decisions/{decision_id} (service-interface.md 4.5). Rejects with ServiceError, or with the signal's reason. */
-  getDecision(decisionId: string, options: { readonly signal: AbortSignal }): Promise<LookedUpDecision>;
+  getDecision(
+    decisionId: string,
+    options: { readonly signal: AbortSignal },
+  ): Promise<LookedUpDecision>;
 }

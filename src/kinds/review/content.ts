@@ -9,16 +9,24 @@ const MAX_URL_LENGTH = 8192;
 type Options = Pick<MappingOptions, 'content' | 'contentKind' | 'maxContentBytes'>;
 
 /** @throws RangeError on an expression that is none; what it returns throws MappingFailure */
-export function compileContent({ content: text, contentKind, maxContentBytes }: Options): (input: EventInput) => string {
+export function compileContent({
+  content: text,
+  contentKind,
+  maxContentBytes,
+}: Options): (input: EventInput) => string {
   const part = new MappedPart(text, 'source.mapping.content');
   return (input) => {
     const content = part.find(input);
-    if (typeof content !== 'string') throw part.failure('no_content', `must be a string, but is ${typeOfFound(content)}`);
+    if (typeof content !== 'string')
+      throw part.failure('no_content', `must be a string, but is ${typeOfFound(content)}`);
     if (content === '') throw part.failure('empty_content', 'is an empty string');
     // A UTF-16 unit becomes at most three bytes: short texts need no count.
     if (content.length * 3 > maxContentBytes && Buffer.byteLength(content) > maxContentBytes) {
       const bytes = Buffer.byteLength(content);
-      throw part.failure('too_large', `has ${bytes} bytes, more than the ${maxContentBytes} allowed`);
+      throw part.failure(
+        'too_large',
+        `has ${bytes} bytes, more than the ${maxContentBytes} allowed`,
+      );
     }
     if (contentKind === 'url') {
       const problem = problemWithUrl(content);
@@ -33,6 +41,7 @@ function problemWithUrl(content: string): string | undefined {
   if (content.length > MAX_URL_LENGTH)
     return `has ${content.length} characters, more than the ${MAX_URL_LENGTH} that a URL may have`;
   if (/[\s\p{Cc}]/u.test(content)) return 'must be a URL, but has blanks or control characters';
-  if (!/^https?:\/\//i.test(content)) return 'must be an absolute URL that begins with http:// or https://';
+  if (!/^https?:\/\//i.test(content))
+    return 'must be an absolute URL that begins with http:// or https://';
   return URL.canParse(content) ? undefined : 'must be a URL, but cannot be read as one';
 }

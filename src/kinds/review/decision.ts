@@ -5,7 +5,12 @@
 import { eventId } from '../../core/outcome/dead-letter.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { ContentItem, OutgoingRecord } from '../../core/record.ts';
-import { sourceMembers, type TerminalSource, terminalHeaders, terminalKey } from '../../events/terminal-parts.ts';
+import {
+  sourceMembers,
+  type TerminalSource,
+  terminalHeaders,
+  terminalKey,
+} from '../../events/terminal-parts.ts';
 import type { Labels } from './results/labels.ts';
 
 export interface DecisionOptions {
@@ -31,7 +36,11 @@ export interface DecisionFacts {
 export interface DecisionRenderer {
   render(source: TerminalSource, facts: DecisionFacts, job: JobContext): OutgoingRecord;
   /** The decision of an item that got no result row. */
-  failure(item: ContentItem, error: { readonly code: string; readonly message: string }, job: JobContext): OutgoingRecord;
+  failure(
+    item: ContentItem,
+    error: { readonly code: string; readonly message: string },
+    job: JobContext,
+  ): OutgoingRecord;
 }
 
 const NO_LABELS: Labels = { json: '[]', raw: undefined };
@@ -45,7 +54,10 @@ export interface JobParts {
 }
 
 /** @param topic the source topic @throws RangeError when the job's time is none */
-export function jobParts(topic: string, { remoteId, type, attempt, decidedAtMs }: JobContext): JobParts {
+export function jobParts(
+  topic: string,
+  { remoteId, type, attempt, decidedAtMs }: JobContext,
+): JobParts {
   const batch = JSON.stringify({ id: remoteId === '' ? null : remoteId, type, attempt });
   return {
     batch: `,"batch":${batch},"source":{"topic":${JSON.stringify(topic)},`,
@@ -54,7 +66,10 @@ export function jobParts(topic: string, { remoteId, type, attempt, decidedAtMs }
 }
 
 /** Builds the renderer of one pipeline's decisions. */
-export function createDecisionRenderer({ topic, includeContent }: DecisionOptions): DecisionRenderer {
+export function createDecisionRenderer({
+  topic,
+  includeContent,
+}: DecisionOptions): DecisionRenderer {
   // What is the same for all decisions of one chunk.
   let lastJob: JobContext | undefined;
   let parts: JobParts = { batch: '', end: '' };
@@ -68,11 +83,15 @@ export function createDecisionRenderer({ topic, includeContent }: DecisionOption
     const { labels } = facts;
     const value =
       `{"id":${JSON.stringify(id)},"status":"${facts.status}"` +
-      (facts.serviceStatus === undefined ? '' : `,"service_status":${JSON.stringify(facts.serviceStatus)}`) +
+      (facts.serviceStatus === undefined
+        ? ''
+        : `,"service_status":${JSON.stringify(facts.serviceStatus)}`) +
       `,"result":${jsonOrNull(facts.result)},"expected_result":${jsonOrNull(facts.expected)},"labels":${labels.json}` +
       (labels.raw === undefined ? '' : `,"labels_raw":${JSON.stringify(labels.raw)}`) +
       `,"metadata":${facts.metadata}` +
-      (includeContent && facts.content !== undefined ? `,"content":${JSON.stringify(facts.content)}` : '') +
+      (includeContent && facts.content !== undefined
+        ? `,"content":${JSON.stringify(facts.content)}`
+        : '') +
       `,"error":${facts.error === undefined ? 'null' : JSON.stringify(facts.error)}` +
       `${parts.batch}${sourceMembers(source)}${parts.end}`;
     const headers = terminalHeaders(source.headers, id);

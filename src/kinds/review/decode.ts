@@ -24,10 +24,16 @@ export function createDecoder(mapping: MappingOptions): Decoder {
     const expected = expectedPart.find(input) ?? undefined;
     if (expected === undefined) return undefined;
     if (typeof expected !== 'string') {
-      throw expectedPart.failure('bad_metadata', `must be a string, but is ${typeOfFound(expected)}`);
+      throw expectedPart.failure(
+        'bad_metadata',
+        `must be a string, but is ${typeOfFound(expected)}`,
+      );
     }
     if (expected.length > maxMetadataBytes) {
-      throw expectedPart.failure('too_large', `has more than the ${maxMetadataBytes} bytes allowed for metadata`);
+      throw expectedPart.failure(
+        'too_large',
+        `has more than the ${maxMetadataBytes} bytes allowed for metadata`,
+      );
     }
     return expected;
   }
@@ -38,7 +44,9 @@ export function createDecoder(mapping: MappingOptions): Decoder {
     const expected = expectedOf(input);
     const metadata = metadataOf(input);
     // An expression may make more of an event than it holds.
-    const bytes = Math.max(valueLengthOf(record), content.length + (metadata.bytes ?? 0)) + memoryBesideText(metadata.object);
+    const bytes =
+      Math.max(valueLengthOf(record), content.length + (metadata.bytes ?? 0)) +
+      memoryBesideText(metadata.object);
     return { type, content, metadata: metadata.object, expected, bytes };
   });
 }

@@ -44,9 +44,15 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
     resultColumn: options.resultColumn,
   };
   const problem = problemWithReferenceColumn(columns.referenceColumn);
-  if (problem !== undefined) throw new RangeError(`the connector's column "${columns.referenceColumn}" ${problem}`);
-  if (columns.resultColumn !== undefined && foldName(columns.resultColumn) === foldName(columns.referenceColumn))
-    throw new RangeError(`the connector's column "${columns.referenceColumn}" is the column of the result too`);
+  if (problem !== undefined)
+    throw new RangeError(`the connector's column "${columns.referenceColumn}" ${problem}`);
+  if (
+    columns.resultColumn !== undefined &&
+    foldName(columns.resultColumn) === foldName(columns.referenceColumn)
+  )
+    throw new RangeError(
+      `the connector's column "${columns.referenceColumn}" is the column of the result too`,
+    );
   const mapping = { ...DEFAULT_MAPPING, ...options };
   const decisions = { topic: options.topic, includeContent: options.includeContent ?? false };
   const renderer = createDecisionRenderer(decisions);
@@ -79,7 +85,8 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
     async status(remoteId, signal, type) {
       try {
         const batch = await service.getBatch(remoteId, { signal });
-        if (types.isAnother(type, batch.type)) return { state: 'foreign', rawState: batch.rawStatus };
+        if (types.isAnother(type, batch.type))
+          return { state: 'foreign', rawState: batch.rawStatus };
         return remoteStatus(batch);
       } catch (error) {
         if (!(error instanceof ServiceError) || error.failure !== 'not_found') throw error;
@@ -133,11 +140,14 @@ class EchoedTypes {
 export function remoteStatus(batch: BatchState): RemoteStatus {
   const { rawStatus: rawState, downloadUrl: resultUrl, counts } = batch;
   const expected =
-    counts.success === undefined || counts.error === undefined ? {} : { expectedRows: counts.success + counts.error };
+    counts.success === undefined || counts.error === undefined
+      ? {}
+      : { expectedRows: counts.success + counts.error };
   const state = stateOf(rawState);
   if (state !== 'finished') return { state, rawState, ...expected };
   // Finished, but no address yet: asking again is all that helps.
-  if (resultUrl === undefined) return { state: 'pending', rawState, withoutResults: true, ...expected };
+  if (resultUrl === undefined)
+    return { state: 'pending', rawState, withoutResults: true, ...expected };
   return { state, rawState, resultUrl, ...expected };
 }
 

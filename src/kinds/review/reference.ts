@@ -73,22 +73,28 @@ export function readReference(text: string): Reference | string {
   } catch {
     return text.trim() === '' ? 'the reference is empty' : 'the reference is not JSON';
   }
-  if (!Array.isArray(parts) || parts.length < 4 || parts.length > 6) return 'the reference is not an array of 4 to 6';
+  if (!Array.isArray(parts) || parts.length < 4 || parts.length > 6)
+    return 'the reference is not an array of 4 to 6';
   const [partition, offset, timestampMs, rawKey, rawShape, extras = {}] = parts as unknown[];
   if (!isCount(partition) || !isCount(offset)) return 'the reference names no partition and offset';
   // Whatever a record batch can hold. Many of these are no date.
-  if (typeof timestampMs !== 'number' || Math.abs(timestampMs) > 2 ** 63) return 'the timestamp is out of range';
+  if (typeof timestampMs !== 'number' || Math.abs(timestampMs) > 2 ** 63)
+    return 'the timestamp is out of range';
   const key = bytesFromJson(rawKey);
   if (key === undefined) return 'the key is neither text nor base64';
-  if (rawShape !== undefined && rawShape !== 0 && typeof rawShape !== 'string') return 'the shape is not a text';
+  if (rawShape !== undefined && rawShape !== 0 && typeof rawShape !== 'string')
+    return 'the shape is not a text';
   const shape = typeof rawShape === 'string' ? rawShape : undefined;
   if (typeof extras !== 'object' || extras === null) return 'the extras are not an object';
   const { r: replay = 0, k, h, x: expected, m: metadata, f } = extras as Record<string, unknown>;
   if (!isCount(replay)) return 'the replay is not a count';
   const outputKey = k === undefined ? undefined : bytesFromJson(k);
-  if (k !== undefined && outputKey === undefined) return 'the output key is neither text nor base64';
-  if (expected !== undefined && typeof expected !== 'string') return 'the expected result is not a text';
-  if (metadata !== undefined && !isMetadata(metadata)) return 'the carried metadata is not a list of keys and JSON texts';
+  if (k !== undefined && outputKey === undefined)
+    return 'the output key is neither text nor base64';
+  if (expected !== undefined && typeof expected !== 'string')
+    return 'the expected result is not a text';
+  if (metadata !== undefined && !isMetadata(metadata))
+    return 'the carried metadata is not a list of keys and JSON texts';
   const headers = h === undefined ? undefined : headersFromPairs(h);
   if (headers === null) return 'the headers are not a list of names and values';
   const read = {
@@ -114,13 +120,17 @@ function bytesToJson(bytes: Buffer): JsonBytes {
 
 function bytesFromJson(json: unknown): Buffer | string | null | undefined {
   if (json === null || typeof json === 'string') return json;
-  if (Array.isArray(json) && json.length === 1 && typeof json[0] === 'string') return Buffer.from(json[0], 'base64');
+  if (Array.isArray(json) && json.length === 1 && typeof json[0] === 'string')
+    return Buffer.from(json[0], 'base64');
   return undefined;
 }
 
 function headerPairs(headers: RecordHeaders): [string, JsonBytes][] | undefined {
   if (headers.length === 0) return undefined;
-  return headers.map(([name, value]) => [name, Buffer.isBuffer(value) ? bytesToJson(value) : value]);
+  return headers.map(([name, value]) => [
+    name,
+    Buffer.isBuffer(value) ? bytesToJson(value) : value,
+  ]);
 }
 
 function headersFromPairs(pairs: unknown): RecordHeaders | null {
@@ -142,6 +152,12 @@ function isCount(value: unknown): value is number {
 function isMetadata(list: unknown): list is [string, string][] {
   return (
     Array.isArray(list) &&
-    list.every((pair) => Array.isArray(pair) && typeof pair[0] === 'string' && typeof pair[1] === 'string' && isJsonText(pair[1]))
+    list.every(
+      (pair) =>
+        Array.isArray(pair) &&
+        typeof pair[0] === 'string' &&
+        typeof pair[1] === 'string' &&
+        isJsonText(pair[1]),
+    )
   );
 }

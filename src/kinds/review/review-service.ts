@@ -27,7 +27,14 @@ export interface ReviewService {
   /** GET /v1/batches/{batch_id} (4.2). */
   getBatch(batchId: string, options: CallOptions): Promise<BatchState>;
   /** PUT to a presigned address: Content-Length, exactly this Content-Type, no Authorization (4.1, 5.3). */
-  upload(url: string, body: Buffer, options: CallOptions & { readonly contentType: string }): Promise<unknown>;
+  upload(
+    url: string,
+    body: Buffer,
+    options: CallOptions & { readonly contentType: string },
+  ): Promise<unknown>;
   /** GET of a presigned address, as a stream (2.3). */
-  download(url: string, options: CallOptions): AsyncIterable<Buffer> | Promise<AsyncIterable<Buffer>>;
+  download(
+    url: string,
+    options: CallOptions,
+  ): AsyncIterable<Buffer> | Promise<AsyncIterable<Buffer>>;
 }

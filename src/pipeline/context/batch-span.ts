@@ -28,7 +28,11 @@ export function batchLinks({ context }: SpanPlace, from?: LiveJob): TraceLinks |
 }
 
 /** Starts the span of a batch that is to be submitted. @param before the span of the batch that the items leave, if its owner is this process */
-export function startBatchSpan(place: SpanPlace, { batch, attempt }: Submission, before: Span | undefined): Span {
+export function startBatchSpan(
+  place: SpanPlace,
+  { batch, attempt }: Submission,
+  before: Span | undefined,
+): Span {
   const { tracer } = place.context;
   if (!tracer.enabled) return NO_SPAN;
   const { links = [], traced = 0, unlinked = 0 } = batch.links ?? {};

@@ -4,7 +4,13 @@
  * item is caught where the item is added to its batch.
  */
 import type { ServiceCall } from '../../core/outcome/failure-row.ts';
-import { attempt, classOf, crashOf, internalPoison, NotPrepared } from '../../core/outcome/internal-error.ts';
+import {
+  attempt,
+  classOf,
+  crashOf,
+  internalPoison,
+  NotPrepared,
+} from '../../core/outcome/internal-error.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { KindSteps, PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { Decoded, Poison, SourceRecord } from '../../core/record.ts';
@@ -18,10 +24,14 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
     prepare: (records, signal) => reading.prepare(records, signal),
     decode: (record, replay, again) => reading.decode(record, replay, again),
     rows: (pool) => kind.rows(pool),
-    create: (type, signal) => calls.one('create', { type }, signal, () => kind.create(type, signal)),
-    upload: (job, body, signal) => calls.one('upload', { batch: job.remoteId }, signal, () => kind.upload(job, body, signal)),
+    create: (type, signal) =>
+      calls.one('create', { type }, signal, () => kind.create(type, signal)),
+    upload: (job, body, signal) =>
+      calls.one('upload', { batch: job.remoteId }, signal, () => kind.upload(job, body, signal)),
     status: (remoteId, signal, type) =>
-      calls.one('status', { batch: remoteId, type }, signal, () => kind.status(remoteId, signal, type)),
+      calls.one('status', { batch: remoteId, type }, signal, () =>
+        kind.status(remoteId, signal, type),
+      ),
     failure: (item, error, job) => kind.failure(item, error, job),
   };
   if ('results' in kind) {
@@ -68,7 +78,11 @@ class GuardedReading {
     }
   }
 
-  decode(record: SourceRecord, replay: number, again: { readonly type: string } | undefined): Decoded {
+  decode(
+    record: SourceRecord,
+    replay: number,
+    again: { readonly type: string } | undefined,
+  ): Decoded {
     const poison = this.#unprepared.get(record);
     if (poison !== undefined) return { poison };
     try {
@@ -99,7 +113,12 @@ class GuardedCalls {
     this.#internal = internal;
   }
 
-  async one<T>(call: ServiceCall, where: object, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  async one<T>(
+    call: ServiceCall,
+    where: object,
+    signal: AbortSignal,
+    ask: () => Promise<T>,
+  ): Promise<T> {
     try {
       return await ask();
     } catch (error) {
@@ -107,7 +126,11 @@ class GuardedCalls {
     }
   }
 
-  async *each<T>(where: () => object, signal: AbortSignal, open: () => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  async *each<T>(
+    where: () => object,
+    signal: AbortSignal,
+    open: () => AsyncIterable<T>,
+  ): AsyncGenerator<T, void, undefined> {
     try {
       yield* open();
     } catch (error) {

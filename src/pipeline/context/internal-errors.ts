@@ -29,6 +29,9 @@ export class InternalErrors {
     if (times === 1 && this.#times.size >= MAX_PLACES) this.#times.clear();
     this.#times.set(place, times);
     if (times > FIRST_LINES && times % EVERY !== 0) return;
-    this.#logger.error({ ...where, stage, times, error: crash }, 'internal error of the connector: please report it');
+    this.#logger.error(
+      { ...where, stage, times, error: crash },
+      'internal error of the connector: please report it',
+    );
   }
 }

@@ -1,7 +1,12 @@
 /** What the parts of a shard worker share: the ports, the options, and the limits that span the pipeline's shards. */
 import type { LimitFunction } from 'p-limit';
 import type { Clock, Random } from '../../base/clock.ts';
-import type { ClusterAdmin, ShardGroup, ShardProducers, SourceReader } from '../../core/ports/kafka.ts';
+import type {
+  ClusterAdmin,
+  ShardGroup,
+  ShardProducers,
+  SourceReader,
+} from '../../core/ports/kafka.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { HealthReporter, Logger, Metrics } from '../../core/ports/telemetry.ts';
 import type { Tracer } from '../../core/ports/tracing.ts';

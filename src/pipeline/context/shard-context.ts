@@ -205,7 +205,9 @@ export class ShardRuntime {
 
   /** Whether the output topic takes the decision about a record, as far as is known. @param bytes size of the decision (sizeOfRecord) */
   mayPublish(partition: number, offset: number, bytes: number): boolean {
-    return !this.chunk.isOversized(partition, offset) && fits(bytes, this.context.topics.maxOutputBytes);
+    return (
+      !this.chunk.isOversized(partition, offset) && fits(bytes, this.context.topics.maxOutputBytes)
+    );
   }
 
   /** Decisions about some of a job's records are out. */
@@ -226,7 +228,12 @@ export class ShardRuntime {
     this.context.ledger.deadLetters(records);
   }
 
-  async #publish(topic: string, chunk: TerminalRecords, oldestEventMs: number, take: () => Step): Promise<void> {
+  async #publish(
+    topic: string,
+    chunk: TerminalRecords,
+    oldestEventMs: number,
+    take: () => Step,
+  ): Promise<void> {
     let held: Held | undefined;
     const committed = this.queue.run(() => {
       const step = take();

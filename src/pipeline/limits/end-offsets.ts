@@ -73,9 +73,14 @@ export class EndsInquiry {
 
   async #ask(waits: WaitReasons): Promise<void> {
     const { admin, clock, logger } = this.#ports;
-    const partitions = this.#owned().flatMap((one) => one.endsNotHeardSince(clock.monotonic() - ASK_MS));
+    const partitions = this.#owned().flatMap((one) =>
+      one.endsNotHeardSince(clock.monotonic() - ASK_MS),
+    );
     try {
-      const ends = partitions.length === 0 ? new Map<number, number>() : await admin.ends(this.#topic, partitions);
+      const ends =
+        partitions.length === 0
+          ? new Map<number, number>()
+          : await admin.ends(this.#topic, partitions);
       // Whoever owns a partition now: an end is the same for all.
       for (const one of this.#owned()) one.endsAnswered(ends);
       this.#waitForLeaders(
@@ -83,7 +88,11 @@ export class EndsInquiry {
         waits,
       );
     } catch (error) {
-      if (!this.#stopped) logger.debug({ error: String(error) }, 'could not ask where the source ends; asking again later');
+      if (!this.#stopped)
+        logger.debug(
+          { error: String(error) },
+          'could not ask where the source ends; asking again later',
+        );
     }
     this.start(waits);
   }
@@ -98,7 +107,10 @@ export class EndsInquiry {
     if (this.#stopped || waits === undefined) return;
     for (const partition of partitions) {
       if (!this.#leaderless.has(partition))
-        this.#leaderless.set(partition, waits.begin('no_leader', `partition ${partition} of ${this.#topic}`));
+        this.#leaderless.set(
+          partition,
+          waits.begin('no_leader', `partition ${partition} of ${this.#topic}`),
+        );
     }
   }
 }

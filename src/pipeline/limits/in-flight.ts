@@ -7,7 +7,11 @@ export class Held {
   readonly #dropped: (records: number, empty: boolean) => void;
   #records: number;
 
-  constructor(records: number, oldestEventMs: number, dropped: (records: number, empty: boolean) => void) {
+  constructor(
+    records: number,
+    oldestEventMs: number,
+    dropped: (records: number, empty: boolean) => void,
+  ) {
     this.#records = records;
     this.oldestEventMs = oldestEventMs;
     this.#dropped = dropped;

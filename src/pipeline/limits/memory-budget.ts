@@ -17,7 +17,8 @@ const MAX_IDLE_BYTES = 8 * 1024 * 1024;
 const ITEM_OVERHEAD_BYTES = 768;
 
 /** Memory that `items` of `bytes` in all take as objects: those that are read again. */
-export const memoryOfItems = (items: number, bytes: number): number => bytes + items * ITEM_OVERHEAD_BYTES;
+export const memoryOfItems = (items: number, bytes: number): number =>
+  bytes + items * ITEM_OVERHEAD_BYTES;
 
 /** Something that holds items it could seal into a batch to make room. */
 export interface Sealable {
@@ -102,7 +103,8 @@ export class MemoryBudget {
   relieve(): void {
     if (this.#sealed > (this.totalBytes * INTAKE_SHARE) / 2) return;
     let largest: Sealable | undefined;
-    for (const one of this.#sealables) if (one.largestBytes() > (largest?.largestBytes() ?? 0)) largest = one;
+    for (const one of this.#sealables)
+      if (one.largestBytes() > (largest?.largestBytes() ?? 0)) largest = one;
     largest?.sealLargest();
   }
 
@@ -197,7 +199,10 @@ export class MemoryBudget {
   }
 
   get #roomForWork(): number {
-    return Math.max(this.totalBytes * (1 - INTAKE_SHARE), this.totalBytes - this.#intakeBytes) - this.#adopted;
+    return (
+      Math.max(this.totalBytes * (1 - INTAKE_SHARE), this.totalBytes - this.#intakeBytes) -
+      this.#adopted
+    );
   }
 
   async #freed(signal: AbortSignal): Promise<void> {

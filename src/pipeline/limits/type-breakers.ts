@@ -140,7 +140,11 @@ export class TypeGates {
   /** Whether the type is held back now while others are not, for as long as it takes. */
   holds(type: string): boolean {
     const gate = this.#gates.get(type);
-    return gate !== undefined && gate.closedUntilMs > this.#clock.monotonic() && OF_THE_TYPE.has(gate.reason);
+    return (
+      gate !== undefined &&
+      gate.closedUntilMs > this.#clock.monotonic() &&
+      OF_THE_TYPE.has(gate.reason)
+    );
   }
 
   /** Resolves when a batch may be created, with leave to do so. @throws the signal's reason */
@@ -229,6 +233,9 @@ export class TypeGates {
   #arm(gate: Gate): void {
     gate.cancelTimer?.();
     const waitMs = gate.closedUntilMs - this.#clock.monotonic();
-    gate.cancelTimer = gate.waiting.size === 0 ? undefined : this.#clock.after(Math.max(0, waitMs), () => this.#wake(gate));
+    gate.cancelTimer =
+      gate.waiting.size === 0
+        ? undefined
+        : this.#clock.after(Math.max(0, waitMs), () => this.#wake(gate));
   }
 }

@@ -106,12 +106,20 @@ export class WaitReasons {
    * Settles as `work` does; while that takes long, `who` waits.
    * @param atMostMs of work that needs nobody outside: what takes longer is stuck, see `overdue`.
    */
-  async during<T>(reason: WaitReason, who: string, work: Promise<T>, atMostMs?: number): Promise<T> {
+  async during<T>(
+    reason: WaitReason,
+    who: string,
+    work: Promise<T>,
+    atMostMs?: number,
+  ): Promise<T> {
     let end: (() => void) | undefined;
     const cancelLong = this.#clock.after(LONG_MS, () => {
       end = this.begin(reason, who);
     });
-    const cancelStuck = atMostMs === undefined ? undefined : this.#clock.after(atMostMs, () => this.#overdue.set(who, reason));
+    const cancelStuck =
+      atMostMs === undefined
+        ? undefined
+        : this.#clock.after(atMostMs, () => this.#overdue.set(who, reason));
     try {
       return await work;
     } finally {
@@ -128,7 +136,11 @@ export class WaitReasons {
   }
 
   /** Gives what `source` gives; while the next of it is long in coming, `who` waits. */
-  async *each<T>(reason: WaitReason, who: string, source: AsyncIterable<T>): AsyncGenerator<T, void, void> {
+  async *each<T>(
+    reason: WaitReason,
+    who: string,
+    source: AsyncIterable<T>,
+  ): AsyncGenerator<T, void, void> {
     const iterator = source[Symbol.asyncIterator]();
     let ended = false;
     try {
@@ -144,7 +156,12 @@ export class WaitReasons {
   }
 
   /** Runs `run` when `limit` lets it; while its turn is long in coming, `who` waits, until `signal` says that it does not matter any more. */
-  async permitted<T>(limit: Limit, who: string, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+  async permitted<T>(
+    limit: Limit,
+    who: string,
+    signal: AbortSignal,
+    run: () => Promise<T>,
+  ): Promise<T> {
     const turn = Promise.withResolvers<void>();
     const given = () => turn.resolve();
     signal.addEventListener('abort', given, { once: true });
@@ -161,20 +178,27 @@ export class WaitReasons {
 
   /** Reasons in force, each with who waits. */
   current(): { reason: WaitReason; who: string[] }[] {
-    return [...this.#waiting].filter(([, who]) => who.size > 0).map(([reason, who]) => ({ reason, who: [...who.keys()] }));
+    return [...this.#waiting]
+      .filter(([, who]) => who.size > 0)
+      .map(([reason, who]) => ({ reason, who: [...who.keys()] }));
   }
 
   /** Reasons in force, for people: since when, how many wait, and who, `named` of them at most. */
   view(named: number): WaitView[] {
     return this.current().map(({ reason, who }) => {
-      const forMs = this.#clock.monotonic() - (this.#spells.get(reason)?.sinceMs ?? this.#clock.monotonic());
+      const forMs =
+        this.#clock.monotonic() - (this.#spells.get(reason)?.sinceMs ?? this.#clock.monotonic());
       const sinceMs = this.#clock.now() - forMs;
       return { reason, sinceMs, waiting: who.length, who: who.slice(0, named) };
     });
   }
 
   #publish(reason: WaitReason): void {
-    this.#metrics.set('shards_paused', { pipeline: this.#pipeline, reason }, this.#waiting.get(reason)?.size ?? 0);
+    this.#metrics.set(
+      'shards_paused',
+      { pipeline: this.#pipeline, reason },
+      this.#waiting.get(reason)?.size ?? 0,
+    );
   }
 
   #begun(reason: WaitReason): void {
@@ -198,9 +222,14 @@ export class WaitReasons {
     if (spell === undefined) return;
     if (who.length > 0) {
       spell.told = true;
-      this.#logger.warn({ reason, waiting: who.length, who: who.slice(0, NAMED), seconds: this.#secondsOf(spell) }, 'waiting');
+      this.#logger.warn(
+        { reason, waiting: who.length, who: who.slice(0, NAMED), seconds: this.#secondsOf(spell) },
+        'waiting',
+      );
     }
-    spell.cancelTell = this.#clock.after(spell.told ? REMIND_MS : SAME_MS, () => this.#tell(reason));
+    spell.cancelTell = this.#clock.after(spell.told ? REMIND_MS : SAME_MS, () =>
+      this.#tell(reason),
+    );
   }
 
   #paused(reason: WaitReason): void {
@@ -209,7 +238,8 @@ export class WaitReasons {
     spell.cancelEnd = this.#clock.after(SAME_MS, () => {
       spell.cancelTell();
       this.#spells.delete(reason);
-      if (spell.told) this.#logger.info({ reason, seconds: this.#secondsOf(spell) }, 'no longer waiting');
+      if (spell.told)
+        this.#logger.info({ reason, seconds: this.#secondsOf(spell) }, 'no longer waiting');
     });
   }
 

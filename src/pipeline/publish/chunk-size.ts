@@ -66,7 +66,11 @@ export class ChunkMemory {
   /** A transaction with these records failed: too long for its timeout, perhaps, or too large. */
   failed(records: Coordinates, error: unknown): void {
     this.#rows = Math.max(1, Math.floor(Math.min(this.#rows, records.length) / 2));
-    if (records.length === 1 && error instanceof TransactionError && error.failure === 'too_large') {
+    if (
+      records.length === 1 &&
+      error instanceof TransactionError &&
+      error.failure === 'too_large'
+    ) {
       this.#oversized.add(placeOf({ partition: records.partition(0), offset: records.offset(0) }));
     }
   }

@@ -3,9 +3,20 @@
 import { fits } from '../../core/bytes/batch-size.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
-import { type DeadLetterStage, deadLetter, deadLetterOf, type LetterContext } from '../../core/outcome/dead-letter.ts';
+import {
+  type DeadLetterStage,
+  deadLetter,
+  deadLetterOf,
+  type LetterContext,
+} from '../../core/outcome/dead-letter.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
-import type { OutgoingRecord, Poison, PoisonReason, SourceCoordinate, SourceRecord } from '../../core/record.ts';
+import type {
+  OutgoingRecord,
+  Poison,
+  PoisonReason,
+  SourceCoordinate,
+  SourceRecord,
+} from '../../core/record.ts';
 import type { ShardRuntime } from '../context/shard-context.ts';
 
 export interface Letter {
@@ -21,7 +32,11 @@ export interface Due extends SourceCoordinate {
 }
 
 /** Key and headers alone may be more than the topic takes: then the coordinates must do. So they must where the connector failed. */
-export function mayBeWhole({ chunk }: ShardRuntime, at: SourceCoordinate, { reason }: Poison): boolean {
+export function mayBeWhole(
+  { chunk }: ShardRuntime,
+  at: SourceCoordinate,
+  { reason }: Poison,
+): boolean {
   return reason !== 'internal_error' && !chunk.isOversized(at.partition, at.offset);
 }
 
@@ -42,7 +57,8 @@ export function letterOf(
     if ('poison' in whole) why = whole.poison;
     else if (whole.made !== undefined) return { record: whole.made, reason: poison.reason };
   }
-  if (why.crash !== undefined) context.internal.report(stage, { topic, partition, offset }, why.crash);
+  if (why.crash !== undefined)
+    context.internal.report(stage, { topic, partition, offset }, why.crash);
   return { record: deadLetterOf({ partition, offset }, why, about), reason: why.reason };
 }
 

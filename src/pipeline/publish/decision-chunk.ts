@@ -49,7 +49,12 @@ export class DecisionChunk {
   }
 
   /** Makes a decision and takes it. An exception is about this record alone. */
-  add({ partition, offset }: SourceCoordinate, isError: boolean, result: string | undefined, make: () => OutgoingRecord): void {
+  add(
+    { partition, offset }: SourceCoordinate,
+    isError: boolean,
+    result: string | undefined,
+    make: () => OutgoingRecord,
+  ): void {
     const decision = attempt(() => {
       const record = make();
       return { record, bytes: sizeOfRecord(record) };

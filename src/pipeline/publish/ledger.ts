@@ -46,7 +46,8 @@ export class Ledger {
   }
 
   deadLetters(letters: readonly { readonly reason: string }[]): void {
-    for (const [reason, { length }] of Map.groupBy(letters, ({ reason }) => reason)) this.deadLettered(reason, length);
+    for (const [reason, { length }] of Map.groupBy(letters, ({ reason }) => reason))
+      this.deadLettered(reason, length);
   }
 
   skipped(reason: string, records: number): void {

@@ -63,15 +63,25 @@ export class TransactionQueue {
         const transaction = build();
         if (transaction === undefined) return undefined;
         this.#startedMs = startedMs;
-        const { journalOffset } = await this.#waits.during('kafka', this.#who, this.#producer.commit(transaction));
+        const { journalOffset } = await this.#waits.during(
+          'kafka',
+          this.#who,
+          this.#producer.commit(transaction),
+        );
         this.lastCommitMs = this.#clock.monotonic();
         this.#metrics.count('transactions_total', { ...this.#labels, outcome: 'committed' });
-        this.#metrics.observe('transaction_duration_seconds', this.#labels, (this.lastCommitMs - startedMs) / 1000);
+        this.#metrics.observe(
+          'transaction_duration_seconds',
+          this.#labels,
+          (this.lastCommitMs - startedMs) / 1000,
+        );
         return journalOffset;
       } catch (error) {
         this.#failed = error;
         const failure =
-          error instanceof TransactionError ? error : new TransactionError('unknown', describe(error), { cause: error });
+          error instanceof TransactionError
+            ? error
+            : new TransactionError('unknown', describe(error), { cause: error });
         this.#metrics.count('transactions_total', { ...this.#labels, outcome: failure.failure });
         this.#onFailure(failure);
         throw error;

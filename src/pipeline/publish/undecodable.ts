@@ -30,7 +30,10 @@ export interface UndecodableRecords {
  * which no more than a chunk is looked at at once.
  * @throws TransactionError, or what ended the queue before.
  */
-export async function deadLetterUndecodable(shard: ShardRuntime, pieces: readonly UndecodableRecords[]): Promise<void> {
+export async function deadLetterUndecodable(
+  shard: ShardRuntime,
+  pieces: readonly UndecodableRecords[],
+): Promise<void> {
   const { state, chunk } = shard;
   const letter = ({ record, poison, held }: Undecodable & Pick<UndecodableRecords, 'held'>) => {
     const { partition, offset, timestampMs } = record;
@@ -43,7 +46,9 @@ export async function deadLetterUndecodable(shard: ShardRuntime, pieces: readonl
       about: { partition, offset, timestampMs, isOfBatch, held, reason },
     };
   };
-  await chunk.inChunks(allOf(shard, pieces), letter, (letters, ended) => shard.deadLetter(letters, ended));
+  await chunk.inChunks(allOf(shard, pieces), letter, (letters, ended) =>
+    shard.deadLetter(letters, ended),
+  );
 }
 
 function* allOf(
@@ -57,7 +62,8 @@ function* allOf(
     const claims = state.partition(partition);
     const isOfBatch = poison.reason === 'unreadable_batch';
     for (let offset = unreadable.from; offset < unreadable.to; offset++) {
-      if (!claims.isClaimed(offset)) yield { record: { partition, offset, timestampMs, isOfBatch }, poison, held };
+      if (!claims.isClaimed(offset))
+        yield { record: { partition, offset, timestampMs, isOfBatch }, poison, held };
     }
   }
 }

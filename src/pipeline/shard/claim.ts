@@ -28,12 +28,17 @@ export interface ClaimRequest {
  * @throws RefusedError when this connector must not run on this journal or source; ShardLostError when another instance
  * claimed meanwhile; JournalFormatError when the journal is broken; TransactionError.
  */
-export async function claimShard(context: PipelineContext, request: ClaimRequest, signal: AbortSignal): Promise<ShardState> {
+export async function claimShard(
+  context: PipelineContext,
+  request: ClaimRequest,
+  signal: AbortSignal,
+): Promise<ShardState> {
   const { admin, options, clock } = context;
   const { shard, partitions, replay, queue } = request;
   const startedMs = clock.monotonic();
   const journal = (await admin.ranges(options.journal.topic, [shard])).get(shard);
-  if (journal === undefined) throw new RefusedError(`the journal ${options.journal.topic} has no partition ${shard}`);
+  if (journal === undefined)
+    throw new RefusedError(`the journal ${options.journal.topic} has no partition ${shard}`);
   signal.throwIfAborted();
 
   replay.start(journal.start);
@@ -50,7 +55,9 @@ export async function claimShard(context: PipelineContext, request: ClaimRequest
   // The first owner of a new journal may have written it just before it was fenced.
   checkMeta(context, state.meta);
   if (clock.monotonic() - startedMs > context.topics.deleteRetentionMs / 2) {
-    throw new ShardLostError('the replay took so long that the journal may have forgotten deletions meanwhile');
+    throw new ShardLostError(
+      'the replay took so long that the journal may have forgotten deletions meanwhile',
+    );
   }
 
   const starts = await startPositions(context, request, state, signal);
@@ -59,11 +66,13 @@ export async function claimShard(context: PipelineContext, request: ClaimRequest
   const step = shardState.progressOnly();
   const writes: JournalWrite[] = [...first, ...(step?.journal ?? [])];
   const [head, ...rest] = writes;
-  if (head !== undefined) await queue.run(() => ({ journal: [head, ...rest], offsets: step?.offsets ?? [] }));
+  if (head !== undefined)
+    await queue.run(() => ({ journal: [head, ...rest], offsets: step?.offsets ?? [] }));
   signal.throwIfAborted();
   // Only now, so that the records peeked at do not look like progress.
   const ranges = await admin.ranges(options.source.topic, partitions);
-  for (const partition of starts.values()) partition.rewindToLastClaimed(ranges.get(partition.partition)?.start ?? 0);
+  for (const partition of starts.values())
+    partition.rewindToLastClaimed(ranges.get(partition.partition)?.start ?? 0);
   return shardState;
 }
 
@@ -99,7 +108,8 @@ async function startPositions(
   const committed = await confirmedOffsets(context, partitions, signal);
   // The journal's record and the commit of a partition are written together, from the first claim on.
   const forgotten = partitions.filter(
-    (partition) => !state.progress.has(partition) && isOwnCommit(committed.get(partition)?.metadata ?? ''),
+    (partition) =>
+      !state.progress.has(partition) && isOwnCommit(committed.get(partition)?.metadata ?? ''),
   );
   if (forgotten.length > 0) {
     // A newer owner may have committed them since the journal was read: then the shard is lost, and nothing is wrong.
@@ -107,7 +117,13 @@ async function startPositions(
     await request.queue.run(() => ({
       journal: [writeOwner({ instance, claim: random.id(), atMs: clock.now() })],
     }));
-    throw new RefusedError(forgottenJournal(context.options, forgotten, `has lost their records in partition ${request.shard}`));
+    throw new RefusedError(
+      forgottenJournal(
+        context.options,
+        forgotten,
+        `has lost their records in partition ${request.shard}`,
+      ),
+    );
   }
   const read = partitions.map((partition) => {
     const { watermark = 0 } = state.progress.get(partition) ?? {};
@@ -117,10 +133,18 @@ async function startPositions(
   const starts = new Map<number, PartitionState>();
   for (const partition of partitions) {
     const range = ranges.get(partition);
-    if (range === undefined) throw new ShardLostError(`source partition ${partition} cannot be seen yet`);
+    if (range === undefined)
+      throw new ShardLostError(`source partition ${partition} cannot be seen yet`);
     starts.set(
       partition,
-      startPosition(context, request, state, partition, range, committed.get(partition) ?? { offset: null, metadata: '' }),
+      startPosition(
+        context,
+        request,
+        state,
+        partition,
+        range,
+        committed.get(partition) ?? { offset: null, metadata: '' },
+      ),
     );
   }
   return starts;
@@ -137,7 +161,8 @@ async function confirmedOffsets(
 ): Promise<ReadonlyMap<number, CommittedOffset>> {
   const { admin, options, clock } = context;
   const read = () => admin.committed(options.source.group, options.source.topic, partitions);
-  const foreign = (at: CommittedOffset | undefined) => at !== undefined && at.offset !== null && !isOwnCommit(at.metadata);
+  const foreign = (at: CommittedOffset | undefined) =>
+    at !== undefined && at.offset !== null && !isOwnCommit(at.metadata);
   let before = await read();
   for (;;) {
     if (![...before.values()].some(foreign)) return before;
@@ -169,7 +194,11 @@ function startPosition(
   if (progress === undefined) {
     const first = state.meta === undefined;
     // An offset that was set by hand counts; a partition added later starts at its beginning.
-    const at = reset ? (committed.offset as number) : first && options.source.startFrom === 'latest' ? range.end : range.start;
+    const at = reset
+      ? (committed.offset as number)
+      : first && options.source.startFrom === 'latest'
+        ? range.end
+        : range.start;
     const offset = Math.min(Math.max(at, range.start), range.end);
     logger.info({ partition, offset, end: range.end }, 'starts reading this source partition');
     return PartitionState.startAt(partition, offset, { inherited: reset });
@@ -186,7 +215,8 @@ function startPosition(
     const offset = Math.min(Math.max(committed.offset as number, range.start), range.end);
     const live = new OffsetSet();
     for (const job of state.jobs.values())
-      for (const [p, offsets] of job.left.entries()) if (p === partition) for (const one of offsets) live.add(one);
+      for (const [p, offsets] of job.left.entries())
+        if (p === partition) for (const one of offsets) live.add(one);
     const result = resetProgress(progress, offset, live);
     logger.warn(
       {

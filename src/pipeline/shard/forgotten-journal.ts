@@ -14,10 +14,15 @@ export type JournalOptions = Pick<PipelineOptions, 'source' | 'journal'>;
 const SHOWN = 8;
 
 /** The refusal, with what can be done. @param partitions source partitions whose offsets were committed with the journal that is lost */
-export function forgottenJournal({ source, journal }: JournalOptions, partitions: readonly number[], state: string): string {
+export function forgottenJournal(
+  { source, journal }: JournalOptions,
+  partitions: readonly number[],
+  state: string,
+): string {
   const { group, topic } = source;
   const named =
-    partitions.slice(0, SHOWN).join(', ') + (partitions.length > SHOWN ? ` and ${partitions.length - SHOWN} more` : '');
+    partitions.slice(0, SHOWN).join(', ') +
+    (partitions.length > SHOWN ? ` and ${partitions.length - SHOWN} more` : '');
   return (
     `group ${group} has committed offsets of partition ${named} of source topic ${topic} together with a journal, but the journal topic ${JSON.stringify(journal.topic)} ${state}. ` +
     'What was under review stands in that journal alone: without it those records would end without a decision or dead letter. ' +
@@ -27,7 +32,11 @@ export function forgottenJournal({ source, journal }: JournalOptions, partitions
 }
 
 /** Source partitions with an offset that this connector committed for the group. */
-export async function ownCommits(admin: ClusterAdmin, { source }: JournalOptions, partitions: number): Promise<number[]> {
+export async function ownCommits(
+  admin: ClusterAdmin,
+  { source }: JournalOptions,
+  partitions: number,
+): Promise<number[]> {
   const all = Array.from({ length: partitions }, (_, partition) => partition);
   const committed = await admin.committed(source.group, source.topic, all);
   return all.filter((partition) => isOwnCommit(committed.get(partition)?.metadata ?? ''));
@@ -46,12 +55,18 @@ export async function refuseForgotten(
   shards: number | undefined,
 ): Promise<void> {
   if (owned.length === 0) return;
-  if (shards === undefined) throw new RefusedError(forgottenJournal(options, owned, 'does not exist'));
+  if (shards === undefined)
+    throw new RefusedError(forgottenJournal(options, owned, 'does not exist'));
   // A partition without a leader has no known end: its claim looks when it has one.
-  const ends = await admin.ends(options.journal.topic, [...new Set(owned.map((partition) => partition % shards))]);
+  const ends = await admin.ends(options.journal.topic, [
+    ...new Set(owned.map((partition) => partition % shards)),
+  ]);
   const empty = [...ends].filter(([, end]) => end === 0).map(([shard]) => shard);
   if (empty.length === 0) return;
-  const state = empty.length === shards ? 'is empty' : `is empty in partition ${empty.sort((a, b) => a - b).join(', ')}`;
+  const state =
+    empty.length === shards
+      ? 'is empty'
+      : `is empty in partition ${empty.sort((a, b) => a - b).join(', ')}`;
   const lost = owned.filter((partition) => empty.includes(partition % shards));
   throw new RefusedError(forgottenJournal(options, lost, state));
 }

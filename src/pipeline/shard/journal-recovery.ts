@@ -33,7 +33,12 @@ export class JournalReplay {
   #failure: unknown;
   #wake: (() => void) | undefined;
 
-  constructor({ group, clock, topic, shard }: { group: ShardGroup; clock: Clock; topic: string; shard: number }) {
+  constructor({
+    group,
+    clock,
+    topic,
+    shard,
+  }: { group: ShardGroup; clock: Clock; topic: string; shard: number }) {
     this.#group = group;
     this.#clock = clock;
     this.#topic = topic;
@@ -104,7 +109,9 @@ export class JournalReplay {
   #fold({ records, unreadable }: RecordPiece): void {
     for (const record of records) {
       if (this.#barrier !== undefined && record.offset > this.#barrier) {
-        throw new ShardLostError('the journal goes on behind our claim: another instance owns the shard');
+        throw new ShardLostError(
+          'the journal goes on behind our claim: another instance owns the shard',
+        );
       }
       this.#view.fold(record.key?.toString() ?? '', record.value?.toString() ?? null);
     }
@@ -118,7 +125,10 @@ export class JournalReplay {
 
   /** The journal's meta record, looked for up to `end`. undefined when there is none: a new journal. */
   async meta(end: number, signal: AbortSignal): Promise<JournalMeta | undefined> {
-    await this.#until(() => this.#view.meta !== undefined || (this.#position as number) >= end, signal);
+    await this.#until(
+      () => this.#view.meta !== undefined || (this.#position as number) >= end,
+      signal,
+    );
     return this.#view.meta;
   }
 
@@ -129,8 +139,12 @@ export class JournalReplay {
   async upTo(barrier: number, claim: string, signal: AbortSignal): Promise<JournalState> {
     this.#barrier = barrier;
     // What was fetched counts, too: a newer claim may stand there.
-    await this.#until(() => (this.#position as number) > barrier && this.#position === this.#expected, signal);
-    if (this.#view.owner?.claim !== claim) throw new ShardLostError('a newer claim stands in the journal');
+    await this.#until(
+      () => (this.#position as number) > barrier && this.#position === this.#expected,
+      signal,
+    );
+    if (this.#view.owner?.claim !== claim)
+      throw new ShardLostError('a newer claim stands in the journal');
     return this.#view.finish();
   }
 
@@ -145,7 +159,9 @@ export class JournalReplay {
         const before = this.#position;
         const cancel = this.#clock.after(STALL_MS, () => {
           if (this.#position === before)
-            this.#failure ??= new ShardLostError(`the journal could not be read further than offset ${before}`);
+            this.#failure ??= new ShardLostError(
+              `the journal could not be read further than offset ${before}`,
+            );
           this.#wake?.();
         });
         await new Promise<void>((resolve) => {

@@ -60,7 +60,11 @@ function maxMessageOf({ settings }: TopicDescription): number | undefined {
   return setting === undefined ? undefined : Number(setting);
 }
 
-async function mustExist(admin: ClusterAdmin, topic: string, role: string): Promise<TopicDescription> {
+async function mustExist(
+  admin: ClusterAdmin,
+  topic: string,
+  role: string,
+): Promise<TopicDescription> {
   const found = await admin.describeTopic(topic);
   if (found === undefined)
     throw new RefusedError(
@@ -130,18 +134,28 @@ export function journalSpec(
   return { partitions, replicationFactor, settings: journalSettings(brokers === 1 ? 1 : 2) };
 }
 
-async function untilVisible(admin: ClusterAdmin, topic: string, clock: Clock): Promise<TopicDescription> {
+async function untilVisible(
+  admin: ClusterAdmin,
+  topic: string,
+  clock: Clock,
+): Promise<TopicDescription> {
   const untilMs = clock.monotonic() + VISIBLE_MS;
   for (;;) {
     const made = await admin.describeTopic(topic);
     if (made !== undefined) return made;
     if (clock.monotonic() > untilMs)
-      throw new Error(`the journal topic ${topic} was created but cannot be seen after ${VISIBLE_MS} ms: start again`);
+      throw new Error(
+        `the journal topic ${topic} was created but cannot be seen after ${VISIBLE_MS} ms: start again`,
+      );
     await clock.sleep(LOOK_AGAIN_MS);
   }
 }
 
-async function checkJournal(admin: ClusterAdmin, options: PipelineOptions, journal: TopicDescription): Promise<void> {
+async function checkJournal(
+  admin: ClusterAdmin,
+  options: PipelineOptions,
+  journal: TopicDescription,
+): Promise<void> {
   const problem = journalProblem(options, journal, await admin.brokerCount());
   if (problem !== undefined) throw new RefusedError(problem);
 }
@@ -166,7 +180,9 @@ export function journalProblem(
     );
   }
   if (!(Number(setting('delete.retention.ms')) >= MIN_DELETE_RETENTION_MS)) {
-    problems.push(`delete.retention.ms is ${setting('delete.retention.ms')}, must be at least ${MIN_DELETE_RETENTION_MS} (1 h)`);
+    problems.push(
+      `delete.retention.ms is ${setting('delete.retention.ms')}, must be at least ${MIN_DELETE_RETENTION_MS} (1 h)`,
+    );
   }
   const remedies = problems.length === 0 ? [] : ['Alter the topic with kafka-configs.'];
   const { partitions } = options.journal;

@@ -49,7 +49,11 @@ export class Losses {
     const forMs = nowMs - this.#ownedSinceMs;
     if (forMs >= FORGIVE_AFTER_MS) this.#failures = 0;
     const idle = report.inFlight === 0 && report.buffered === 0 && report.lag === 0;
-    this.owned(forMs, idle, (partition) => worker?.owned?.runtime.state.partitions.get(partition)?.watermark);
+    this.owned(
+      forMs,
+      idle,
+      (partition) => worker?.owned?.runtime.state.partitions.get(partition)?.watermark,
+    );
   }
 
   /** The shard was lost. @param places where it stood: of the partition that intake was taking, or of all; none when it was lost in its claim */
@@ -62,8 +66,14 @@ export class Losses {
   }
 
   /** It is owned again. @param idle nothing is in hand, and nothing is left to read. @param watermarkOf W of a partition */
-  owned(forMs: number, idle: boolean, watermarkOf: (partition: number) => number | undefined): void {
-    const moved = this.#places.some(({ partition, offset }) => (watermarkOf(partition) ?? offset) > offset);
+  owned(
+    forMs: number,
+    idle: boolean,
+    watermarkOf: (partition: number) => number | undefined,
+  ): void {
+    const moved = this.#places.some(
+      ({ partition, offset }) => (watermarkOf(partition) ?? offset) > offset,
+    );
     if (moved || forMs >= (idle ? IDLE_AFTER_MS : WELL_AFTER_MS)) this.#forget();
   }
 
@@ -89,12 +99,17 @@ export class Losses {
   /** For people, when it is lost again and again: at which positions, how often and why. */
   get text(): string | undefined {
     if (this.#times < AGAIN_AND_AGAIN) return undefined;
-    const what = this.#places.length === 0 ? 'cannot be claimed' : `is claimed again and again at ${this.#named}`;
+    const what =
+      this.#places.length === 0
+        ? 'cannot be claimed'
+        : `is claimed again and again at ${this.#named}`;
     return `${what} (${this.#times} times): ${shortly(this.#error)}`;
   }
 
   get #named(): string {
-    const named = this.#places.slice(0, MAX_NAMED).map(({ partition, offset }) => `partition ${partition}, offset ${offset}`);
+    const named = this.#places
+      .slice(0, MAX_NAMED)
+      .map(({ partition, offset }) => `partition ${partition}, offset ${offset}`);
     if (this.#places.length > MAX_NAMED) named.push('…');
     return named.join('; ');
   }
@@ -102,4 +117,7 @@ export class Losses {
 
 const samePlaces = (a: readonly SourceCoordinate[], b: readonly SourceCoordinate[]): boolean =>
   a.length === b.length &&
-  a.every(({ partition, offset }, index) => b[index]?.partition === partition && b[index]?.offset === offset);
+  a.every(
+    ({ partition, offset }, index) =>
+      b[index]?.partition === partition && b[index]?.offset === offset,
+  );

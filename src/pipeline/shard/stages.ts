@@ -41,13 +41,15 @@ export function startParts(
   };
   const letters = new SourceLetterQueue(shard);
   const rewind = new Rewind(shard, letters);
-  const holdBack = (plan: BatchPlan, records: CoordinateList) => rewind.add(heldBack(shard, plan, records, submit));
+  const holdBack = (plan: BatchPlan, records: CoordinateList) =>
+    rewind.add(heldBack(shard, plan, records, submit));
   const retrier = new Retrier(shard, { rewind, letters, submit, holdBack });
   const tracker = new Tracker(shard, {
     settle: settling(shard),
     fail: (job, failure) => retrier.add(job, failure),
   });
-  const follow = (job: LiveJob, firstWaitMs: number) => shard.spawn('track', () => tracker.follow(job, firstWaitMs));
+  const follow = (job: LiveJob, firstWaitMs: number) =>
+    shard.spawn('track', () => tracker.follow(job, firstWaitMs));
   const submitter = new Submitter(shard, letters, {
     track: (job) => follow(job, context.options.review.pollInitialMs),
     fail: (job, failure) => retrier.add(job, failure),
@@ -57,7 +59,11 @@ export function startParts(
     },
     holdBack,
   });
-  const intake = new Intake(shard, (sealed, held) => submit(firstSubmission(sealed, held, context)), hooks.commitProgress);
+  const intake = new Intake(
+    shard,
+    (sealed, held) => submit(firstSubmission(sealed, held, context)),
+    hooks.commitProgress,
+  );
   shard.onPublished = () => intake.roomMade();
 
   context.ledger.recovered(state.unsettled);
@@ -81,7 +87,11 @@ function settling(shard: ShardRuntime): Settle {
   return (job, status, _download, last) => settler.settle(job, status, last);
 }
 
-function firstSubmission({ batch }: SealedItems, held: Held, { budget }: PipelineContext): Submission {
+function firstSubmission(
+  { batch }: SealedItems,
+  held: Held,
+  { budget }: PipelineContext,
+): Submission {
   const memory = new BatchMemory((change) => budget.unseal(-change), batch.heldBytes);
   return {
     type: batch.type,

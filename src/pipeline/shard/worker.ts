@@ -154,7 +154,8 @@ export class ShardWorker {
 
   report(): WorkerReport {
     if (this.#owned === undefined) {
-      const { records: inFlight = 0, oldestEventMs = Number.POSITIVE_INFINITY } = this.#inHand?.committing ?? {};
+      const { records: inFlight = 0, oldestEventMs = Number.POSITIVE_INFINITY } =
+        this.#inHand?.committing ?? {};
       return {
         owner: false,
         inFlight,
@@ -174,7 +175,10 @@ export class ShardWorker {
       oldestEventMs = Math.min(oldestEventMs, job.record.oldestEventMs);
       const phase = runtime.jobs.get(id)?.phase ?? 'uploading';
       jobs.set(phase, (jobs.get(phase) ?? 0) + 1);
-      oldestJobMs.set(phase, Math.min(oldestJobMs.get(phase) ?? Number.POSITIVE_INFINITY, job.record.createdMs));
+      oldestJobMs.set(
+        phase,
+        Math.min(oldestJobMs.get(phase) ?? Number.POSITIVE_INFINITY, job.record.createdMs),
+      );
     }
     return {
       owner: true,
@@ -194,18 +198,22 @@ export class ShardWorker {
     const waited = context.waits.begin('claim', `shard ${this.#shard}`);
     try {
       const who = `shard ${this.#shard}: claims`;
-      const state = await context.waits.permitted(context.limits.claims, who, this.#abort.signal, () =>
-        claimShard(
-          context,
-          {
-            shard: this.#shard,
-            partitions: this.#partitions,
-            replay: this.#replay,
-            queue: this.#queue,
-            logger: this.#logger,
-          },
-          this.#abort.signal,
-        ),
+      const state = await context.waits.permitted(
+        context.limits.claims,
+        who,
+        this.#abort.signal,
+        () =>
+          claimShard(
+            context,
+            {
+              shard: this.#shard,
+              partitions: this.#partitions,
+              replay: this.#replay,
+              queue: this.#queue,
+              logger: this.#logger,
+            },
+            this.#abort.signal,
+          ),
       );
       this.#abort.signal.throwIfAborted();
       this.#own(
@@ -222,7 +230,10 @@ export class ShardWorker {
         }),
       );
       context.metrics.count('claims_total', { pipeline: options.name, outcome: 'owned' });
-      this.#logger.info({ jobs: state.jobs.size, items: state.unsettled, ms: clock.monotonic() - startedMs }, 'owns the shard');
+      this.#logger.info(
+        { jobs: state.jobs.size, items: state.unsettled, ms: clock.monotonic() - startedMs },
+        'owns the shard',
+      );
     } finally {
       waited();
     }
@@ -249,14 +260,27 @@ export class ShardWorker {
     // A transaction has its own timeouts: one that outlives them twice is stuck, and only then does this loop fall silent.
     if (runningSinceMs !== undefined) {
       if (nowMs < runningSinceMs + this.#maxTransactionMs)
-        health.waiting(this.#loop, 'a Kafka transaction', runningSinceMs + this.#maxTransactionMs - nowMs);
+        health.waiting(
+          this.#loop,
+          'a Kafka transaction',
+          runningSinceMs + this.#maxTransactionMs - nowMs,
+        );
     } else if (this.#owned === undefined) health.waiting(this.#loop, 'claiming the shard');
     else if (this.#owned.runtime.overdue === undefined) health.beat(this.#loop);
-    else if (!this.#stuck) health.waiting(this.#loop, `${this.#owned.runtime.overdue}: nothing outside can hold this up`, 0);
+    else if (!this.#stuck)
+      health.waiting(
+        this.#loop,
+        `${this.#owned.runtime.overdue}: nothing outside can hold this up`,
+        0,
+      );
     this.#stuck = this.#owned?.runtime.overdue !== undefined;
     if (this.#owned === undefined) return;
-    if (nowMs - this.#lastProgressMs >= options.timing.progressIntervalMs) this.#spawn('progress', () => this.#commitProgress());
-    if (nowMs - this.#queue.lastCommitMs >= options.timing.probeIntervalMs && runningSinceMs === undefined)
+    if (nowMs - this.#lastProgressMs >= options.timing.progressIntervalMs)
+      this.#spawn('progress', () => this.#commitProgress());
+    if (
+      nowMs - this.#queue.lastCommitMs >= options.timing.probeIntervalMs &&
+      runningSinceMs === undefined
+    )
       this.#spawn('probe', () => this.#probe());
   }
 
@@ -305,7 +329,11 @@ export class ShardWorker {
     const { runningSinceMs } = this.#queue;
     if (runningSinceMs === undefined) return;
     const loop = `${this.#loop}/ended-${clock.now()}`;
-    health.waiting(loop, 'a Kafka transaction', Math.max(0, runningSinceMs + this.#maxTransactionMs - clock.monotonic()));
+    health.waiting(
+      loop,
+      'a Kafka transaction',
+      Math.max(0, runningSinceMs + this.#maxTransactionMs - clock.monotonic()),
+    );
     void closed.then(() => health.ended(loop));
   }
 
@@ -322,7 +350,8 @@ export class ShardWorker {
             cause: error,
           })
         : undefined;
-    if (this.#owned === undefined) metrics.count('claims_total', { pipeline: options.name, outcome: 'failed' });
+    if (this.#owned === undefined)
+      metrics.count('claims_total', { pipeline: options.name, outcome: 'failed' });
     let places: readonly SourceCoordinate[] = [];
     if (this.#owned !== undefined) {
       const { partitions } = this.#owned.runtime.state;
@@ -340,7 +369,9 @@ export class ShardWorker {
     const cancel = clock.after(options.timing.uploadDrainMs, () => this.abandonUploads());
     const closed = this.#queue.close();
     this.#watchEnding(closed);
-    this.#drained = Promise.all([closed.then(() => this.#producer.close()), ...this.#running]).then(cancel);
+    this.#drained = Promise.all([closed.then(() => this.#producer.close()), ...this.#running]).then(
+      cancel,
+    );
     this.#onOver(refused ?? error, places);
   }
 }

@@ -3,7 +3,12 @@
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import type { ClaimedCoordinate, CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import type { DeadLetterStage } from '../../core/outcome/dead-letter.ts';
-import { type Poison, placeOf, type SourceCoordinate, type SourceRecord } from '../../core/record.ts';
+import {
+  type Poison,
+  placeOf,
+  type SourceCoordinate,
+  type SourceRecord,
+} from '../../core/record.ts';
 import type { ShardRuntime } from '../context/shard-context.ts';
 import type { Held } from '../limits/in-flight.ts';
 import { letterOf, mayBeWhole } from '../publish/dead-letters.ts';
@@ -65,7 +70,9 @@ export class SourceLetterQueue {
     const bytes = context.options.chunk.maxBytes + due.size * BYTES_PER_RECORD;
     const release = await this.#shard.saysWhy('work_memory', context.budget.work(bytes, signal));
     try {
-      const whole = [...due.values()].filter(({ at, letters }) => mayBeWhole(this.#shard, at, letters.poison));
+      const whole = [...due.values()].filter(({ at, letters }) =>
+        mayBeWhole(this.#shard, at, letters.poison),
+      );
       const wanted = CoordinateSet.of(whole.map(({ at }) => at));
       await readAgain(this.#shard, wanted, async (found) => {
         for (const one of found) {
@@ -84,7 +91,10 @@ export class SourceLetterQueue {
     }
   }
 
-  async #publish(records: readonly (SourceRecord | SourceCoordinate)[], due: ReadonlyMap<string, Queued>): Promise<void> {
+  async #publish(
+    records: readonly (SourceRecord | SourceCoordinate)[],
+    due: ReadonlyMap<string, Queued>,
+  ): Promise<void> {
     const { context, chunk } = this.#shard;
     const of = (one: SourceCoordinate) => due.get(placeOf(one)) as Queued;
     // Records that are in no job go out together, whatever batches they were sealed into.

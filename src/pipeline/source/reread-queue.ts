@@ -43,14 +43,20 @@ export interface Wanted {
    * Takes the items. Records that are gone, or do not decode, are not among them: those become dead letters.
    * @param batchOf makes a batch of some of them
    */
-  readonly found: (items: readonly ContentItem[], pass: GatePass, batchOf: BatchOf) => Promise<void>;
+  readonly found: (
+    items: readonly ContentItem[],
+    pass: GatePass,
+    batchOf: BatchOf,
+  ) => Promise<void>;
 }
 
 /**
  * Resolves to a batch of items, with the memory that they are counted with. An item whose row cannot be written is not in it: it
  * becomes a dead letter. undefined when no other is left. @throws the reason of the shard's end
  */
-export type BatchOf = (items: readonly ContentItem[]) => Promise<Pick<Submission, 'batch' | 'memory'> | undefined>;
+export type BatchOf = (
+  items: readonly ContentItem[],
+) => Promise<Pick<Submission, 'batch' | 'memory'> | undefined>;
 
 interface Ready {
   readonly wanted: Wanted;
@@ -63,7 +69,10 @@ interface Reading extends Ready {
   /** Those not found yet. */
   readonly left: CoordinateSet;
   readonly items: ContentItem[];
-  readonly unreadable: Map<string, { readonly poison: Poison; readonly records: ClaimedCoordinate[] }>;
+  readonly unreadable: Map<
+    string,
+    { readonly poison: Poison; readonly records: ClaimedCoordinate[] }
+  >;
   /** Why the log could not give a record that is still there, by `placeOf`. */
   readonly lost: Map<string, Poison>;
 }
@@ -108,7 +117,11 @@ export class Rewind {
     const served: Ready[] = [];
     let bytes = 0;
     for (let next = this.#ready[0]; next !== undefined; next = this.#ready[0]) {
-      if (served.length === MAX_SERVED || (served.length > 0 && bytes + next.wanted.bytes > budget.rewindBytes)) break;
+      if (
+        served.length === MAX_SERVED ||
+        (served.length > 0 && bytes + next.wanted.bytes > budget.rewindBytes)
+      )
+        break;
       this.#ready.shift();
       bytes += next.wanted.bytes;
       served.push(next);
@@ -121,7 +134,9 @@ export class Rewind {
       const found = (records: readonly SourceRecord[], lost: readonly UnreadableRecord[]) => {
         this.#decodeAll(readings, records);
         for (const one of lost)
-          readings.find(({ left }) => left.has(one.partition, one.offset))?.lost.set(placeOf(one), one.poison);
+          readings
+            .find(({ left }) => left.has(one.partition, one.offset))
+            ?.lost.set(placeOf(one), one.poison);
       };
       return { wanted: allOf(readings), found };
     });
@@ -137,7 +152,8 @@ export class Rewind {
     try {
       for (const { wanted, records, left, items, unreadable, lost, pass } of readings) {
         for (const at of records) {
-          if (left.has(at.partition, at.offset)) noteUnreadable(unreadable, at, lost.get(placeOf(at)) ?? GONE);
+          if (left.has(at.partition, at.offset))
+            noteUnreadable(unreadable, at, lost.get(placeOf(at)) ?? GONE);
         }
         for (const { poison, records: some } of unreadable.values()) {
           const { from, held } = wanted;
@@ -165,7 +181,10 @@ export class Rewind {
   }
 
   /** A batch of items that were read again, which are in memory until it is whole. */
-  async #batchOf({ type, from, held }: Wanted, items: readonly ContentItem[]): Promise<ItemBatch | undefined> {
+  async #batchOf(
+    { type, from, held }: Wanted,
+    items: readonly ContentItem[],
+  ): Promise<ItemBatch | undefined> {
     const { context, signal } = this.#shard;
     const { clock } = context;
     const batch = openBatch(this.#shard, type, from);
@@ -198,7 +217,8 @@ export class Rewind {
 
   /** Its gate may have closed while it waited for memory: then it waits there again. */
   #stillMay({ wanted, pass }: Ready): boolean {
-    const may = !wanted.submits || pass === 'probe' || this.#shard.context.gates.isOpen(wanted.type);
+    const may =
+      !wanted.submits || pass === 'probe' || this.#shard.context.gates.isOpen(wanted.type);
     if (!may) this.add(wanted);
     return may;
   }
@@ -210,7 +230,10 @@ export class Rewind {
     }
   }
 
-  #decode({ wanted, records, written, left, items, unreadable }: Reading, record: SourceRecord): void {
+  #decode(
+    { wanted, records, written, left, items, unreadable }: Reading,
+    record: SourceRecord,
+  ): void {
     const { partition, offset, timestampMs } = record;
     assertSameLog(this.#shard.context.options, record, written);
     left.delete(partition, offset);
@@ -231,7 +254,11 @@ export class Rewind {
   }
 }
 
-function noteUnreadable(unreadable: Reading['unreadable'], at: ClaimedCoordinate, poison: Poison): void {
+function noteUnreadable(
+  unreadable: Reading['unreadable'],
+  at: ClaimedCoordinate,
+  poison: Poison,
+): void {
   const key = `${poison.reason} ${poison.message}`;
   const same = unreadable.get(key) ?? { poison, records: [] };
   unreadable.set(key, same);
@@ -245,7 +272,8 @@ const GONE: Poison = {
 
 function allOf(readings: readonly Reading[]): CoordinateSet {
   const all = new CoordinateSet();
-  for (const { left } of readings) for (const { partition, offset } of left) all.add(partition, offset);
+  for (const { left } of readings)
+    for (const { partition, offset } of left) all.add(partition, offset);
   return all;
 }
 

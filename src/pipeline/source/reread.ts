@@ -27,13 +27,18 @@ export async function rangesBehind(
 ): Promise<ReadonlyMap<number, PartitionRange>> {
   const ask = () => admin.ranges(options.source.topic, [...read.keys()]);
   const ranges = await ask();
-  if ([...read].every(([partition, offset]) => offset <= (ranges.get(partition)?.end ?? offset))) return ranges;
+  if ([...read].every(([partition, offset]) => offset <= (ranges.get(partition)?.end ?? offset)))
+    return ranges;
   await clock.sleep(options.timing.resetConfirmMs, signal);
   return ask();
 }
 
 /** The source topic does not hold what was read there. */
-export function sourceRecreated({ source, journal }: PipelineOptions, partition: number, offset: number): RefusedError {
+export function sourceRecreated(
+  { source, journal }: PipelineOptions,
+  partition: number,
+  offset: number,
+): RefusedError {
   return new RefusedError(
     `offset ${offset} in partition ${partition} of source topic ${source.topic} is not what this pipeline has read there: the topic was deleted and created again, or lost its newest records. ` +
       `Give the pipeline a new journal topic and a new group to review the new topic from its beginning; what the old journal ${journal.topic} still holds can no longer be retried.`,
@@ -55,7 +60,8 @@ export function assertSameLog(
   { partition, offset, timestampMs }: SourceRecord,
   [oldestMs, newestMs]: WrittenBetween,
 ): void {
-  if (timestampMs < oldestMs || timestampMs > newestMs) throw sourceRecreated(options, partition, offset);
+  if (timestampMs < oldestMs || timestampMs > newestMs)
+    throw sourceRecreated(options, partition, offset);
 }
 
 /** How long records are decoded in one go: one alone may take a quarter of a second, and others have their turn in between. */
@@ -67,7 +73,10 @@ export interface UnreadableRecord extends SourceCoordinate {
 }
 
 /** Takes what was found of the wanted records. The records are valid until it returns. */
-export type FoundAgain = (records: readonly SourceRecord[], unreadable: readonly UnreadableRecord[]) => void | Promise<void>;
+export type FoundAgain = (
+  records: readonly SourceRecord[],
+  unreadable: readonly UnreadableRecord[],
+) => void | Promise<void>;
 
 /**
  * Reads records once more, partition by partition, and hands over those that are wanted and still there. Only what lies below
@@ -75,15 +84,25 @@ export type FoundAgain = (records: readonly SourceRecord[], unreadable: readonly
  * reader waits for what was there once.
  * @throws what ends the shard
  */
-export async function readAgain(shard: ShardRuntime, wanted: CoordinateSet, found: FoundAgain): Promise<void> {
+export async function readAgain(
+  shard: ShardRuntime,
+  wanted: CoordinateSet,
+  found: FoundAgain,
+): Promise<void> {
   const { context, signal } = shard;
   // `found` may take out of the set what it finds.
-  const spans = wanted.entries().flatMap(([partition, offsets]) => spansOf(partition, offsets.clone()));
+  const spans = wanted
+    .entries()
+    .flatMap(([partition, offsets]) => spansOf(partition, offsets.clone()));
   const partitions = [...new Set(spans.map(({ partition }) => partition))];
-  const ranges = await shard.saysWhy('kafka', context.admin.ranges(context.options.source.topic, partitions));
+  const ranges = await shard.saysWhy(
+    'kafka',
+    context.admin.ranges(context.options.source.topic, partitions),
+  );
   for (const { partition, from, to, offsets } of spans) {
     const start = ranges.get(partition)?.start;
-    if (start === undefined) throw new ShardLostError(`source partition ${partition} cannot be seen`);
+    if (start === undefined)
+      throw new ShardLostError(`source partition ${partition} cannot be seen`);
     if (to < start) continue;
     const mine = async ({ records, unreadable }: RecordPiece) => {
       await found(
@@ -91,7 +110,10 @@ export async function readAgain(shard: ShardRuntime, wanted: CoordinateSet, foun
         unreadable === undefined ? [] : unreadableOf(partition, unreadable, offsets),
       );
     };
-    await shard.saysWhy('kafka', context.reader.read({ partition, from: Math.max(from, start), to }, mine, signal));
+    await shard.saysWhy(
+      'kafka',
+      context.reader.read({ partition, from: Math.max(from, start), to }, mine, signal),
+    );
   }
 }
 
@@ -138,9 +160,17 @@ export async function readToDecode(
 }
 
 /** A range may hold a million offsets, and there may be a million ranges: those of the wanted that lie in one are few. */
-function unreadableOf(partition: number, { from, to, poison }: UnreadableRecords, wanted: OffsetSet): UnreadableRecord[] {
+function unreadableOf(
+  partition: number,
+  { from, to, poison }: UnreadableRecords,
+  wanted: OffsetSet,
+): UnreadableRecord[] {
   const found: UnreadableRecord[] = [];
-  for (let offset = wanted.firstFrom(from); offset !== undefined && offset < to; offset = wanted.firstFrom(offset + 1))
+  for (
+    let offset = wanted.firstFrom(from);
+    offset !== undefined && offset < to;
+    offset = wanted.firstFrom(offset + 1)
+  )
     found.push({ partition, offset, poison });
   return found;
 }

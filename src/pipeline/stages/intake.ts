@@ -47,18 +47,24 @@ export class Intake implements EndsWanted {
    * @param submit takes a sealed batch; must not block.
    * @param commitProgress is asked to commit W soon: skipped records alone have moved it far.
    */
-  constructor(shard: ShardRuntime, submit: (sealed: SealedItems, held: Held) => void, commitProgress: () => void) {
+  constructor(
+    shard: ShardRuntime,
+    submit: (sealed: SealedItems, held: Held) => void,
+    commitProgress: () => void,
+  ) {
     this.#shard = shard;
     this.#taker = new PieceTaker(shard, submit);
     this.#commitProgress = commitProgress;
-    for (const state of shard.state.partitions.values()) this.#expected.set(state.partition, state.position);
+    for (const state of shard.state.partitions.values())
+      this.#expected.set(state.partition, state.position);
   }
 
   /** Goes on after a rejoin, at the newest record that was read: a topic that was created again meanwhile has another one there. */
   rejoined(): void {
     for (const [partition, state] of this.#shard.state.partitions) {
       const seen = state.expectAgain();
-      if (seen !== undefined) this.#expected.set(partition, Math.min(seen, this.#expected.get(partition) as number));
+      if (seen !== undefined)
+        this.#expected.set(partition, Math.min(seen, this.#expected.get(partition) as number));
     }
     this.resume();
   }
@@ -85,7 +91,10 @@ export class Intake implements EndsWanted {
     const expected = this.#expected.get(batch.partition);
     if (expected === undefined) return;
     this.#ends.fetched(batch.partition, batch.endOffset, this.#shard.context.clock.monotonic());
-    if (batch.nextOffset === batch.fetchOffset && (batch.fetchOffset > expected || batch.endOffset < batch.fetchOffset)) {
+    if (
+      batch.nextOffset === batch.fetchOffset &&
+      (batch.fetchOffset > expected || batch.endOffset < batch.fetchOffset)
+    ) {
       this.#checkRange(batch.partition);
       return;
     }
@@ -121,7 +130,9 @@ export class Intake implements EndsWanted {
   }
 
   endsNotHeardSince(atMs: number): number[] {
-    return [...this.#expected.keys()].filter((partition) => !this.#ends.isHeardSince(partition, atMs));
+    return [...this.#expected.keys()].filter(
+      (partition) => !this.#ends.isHeardSince(partition, atMs),
+    );
   }
 
   endsAnswered(ends: ReadonlyMap<number, number>): void {
@@ -148,7 +159,8 @@ export class Intake implements EndsWanted {
         const range = ranges.get(partition);
         signal.throwIfAborted();
         const expected = this.#expected.get(partition) as number;
-        if (range !== undefined && expected > range.end) throw sourceRecreated(context.options, partition, expected);
+        if (range !== undefined && expected > range.end)
+          throw sourceRecreated(context.options, partition, expected);
         if (range !== undefined && expected < range.start) {
           if (this.#hasInbox(partition)) {
             this.#overtaken.add(partition);
@@ -188,7 +200,8 @@ export class Intake implements EndsWanted {
         this.#taking = undefined;
         this.#inbox.shift();
         this.#inboxBytes -= batch.bytes;
-        if (!this.#hasInbox(batch.partition) && this.#overtaken.delete(batch.partition)) this.#checkRange(batch.partition);
+        if (!this.#hasInbox(batch.partition) && this.#overtaken.delete(batch.partition))
+          this.#checkRange(batch.partition);
         this.#flow();
       }
     } finally {
@@ -228,14 +241,16 @@ export class Intake implements EndsWanted {
       signal.throwIfAborted();
       let prepared = 0;
       for (let rest: RecordPiece | undefined = piece; rest !== undefined; ) {
-        if (++prepared > MAX_PREPARED) throw new NotPrepared('what was prepared for a record is gone again and again');
+        if (++prepared > MAX_PREPARED)
+          throw new NotPrepared('what was prepared for a record is gone again and again');
         await this.#shard.prepared(rest.records, patienceMs);
         signal.throwIfAborted();
         const taken: Taken = await this.#takeInTurn(batch.partition, rest, admitted);
         signal.throwIfAborted();
         if (taken.held !== undefined) this.#due.push(taken);
         // Records are valid until the next piece. Letters with coordinates alone share transactions with those of other pieces.
-        if (taken.records.length > 0 || this.#due.length >= MAX_DUE || !context.budget.mayTake) await this.#publishDue();
+        if (taken.records.length > 0 || this.#due.length >= MAX_DUE || !context.budget.mayTake)
+          await this.#publishDue();
         admitted = false;
         this.#flow();
         if (taken.rest?.records.length !== rest.records.length) prepared = 0;
@@ -320,7 +335,10 @@ export class Intake implements EndsWanted {
   #waitForSpan(partition: number, wide: boolean): void {
     const end = this.#spanWaits.get(partition);
     if (wide && end === undefined) {
-      this.#spanWaits.set(partition, this.#shard.context.waits.begin('span', `partition ${partition}`));
+      this.#spanWaits.set(
+        partition,
+        this.#shard.context.waits.begin('span', `partition ${partition}`),
+      );
     } else if (!wide && end !== undefined) {
       end();
       this.#spanWaits.delete(partition);

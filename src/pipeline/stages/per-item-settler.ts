@@ -7,18 +7,30 @@ import { Seldom } from '../../base/seldom.ts';
 import { detached, detachedItem } from '../../core/batch/detached.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
-import type { ItemOutcome, JobContext, RemoteStatus, SourceKind } from '../../core/ports/pipeline-kind.ts';
+import type {
+  ItemOutcome,
+  JobContext,
+  RemoteStatus,
+  SourceKind,
+} from '../../core/ports/pipeline-kind.ts';
 import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../../core/record.ts';
 import type { ShardRuntime } from '../context/shard-context.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import { type Due, mayBeWhole, settleAsLetters } from '../publish/dead-letters.ts';
 import { DecisionChunk } from '../publish/decision-chunk.ts';
-import { assertSameLog, readAgain, readToDecode, type UnreadableRecord, writtenBetween } from '../source/reread.ts';
+import {
+  assertSameLog,
+  readAgain,
+  readToDecode,
+  type UnreadableRecord,
+  writtenBetween,
+} from '../source/reread.ts';
 import { jobSettled, type SettleOutcome } from './result-file-settler.ts';
 
 const GONE: Poison = {
   reason: 'source_unavailable',
-  message: 'the source topic no longer has this record, and without it nothing can be said about it',
+  message:
+    'the source topic no longer has this record, and without it nothing can be said about it',
 };
 
 export class SourceSettler {
@@ -50,13 +62,23 @@ export class SourceSettler {
       jobSettled(this.#shard, job, fields, startedMs, job.record.count);
       return 'done';
     }
-    if (cut !== undefined && this.#log.allows(`${cut.failure} ${cut.status}`, context.clock.monotonic()))
-      this.#shard.logger.warn({ ...fields, error: cut.message }, 'could not ask what became of records; trying again');
+    if (
+      cut !== undefined &&
+      this.#log.allows(`${cut.failure} ${cut.status}`, context.clock.monotonic())
+    )
+      this.#shard.logger.warn(
+        { ...fields, error: cut.message },
+        'could not ask what became of records; trying again',
+      );
     return { afterMs: 0, counted: false, unanswered: cut };
   }
 
   /** Once over what is left, in pieces that memory has room for. @returns why some of it could not be asked for */
-  async #pass(job: LiveJob, status: RemoteStatus, last: boolean): Promise<ServiceError | undefined> {
+  async #pass(
+    job: LiveJob,
+    status: RemoteStatus,
+    last: boolean,
+  ): Promise<ServiceError | undefined> {
     const { context, signal } = this.#shard;
     const { budget } = context;
     const { bytes, count } = job.record;
@@ -80,7 +102,10 @@ export class SourceSettler {
   }
 
   /** Publishes what became of the items, a chunk at a time. @returns why it ended early */
-  async #ask(job: LiveJob, outcomes: AsyncIterable<readonly ItemOutcome[]>): Promise<ServiceError | undefined> {
+  async #ask(
+    job: LiveJob,
+    outcomes: AsyncIterable<readonly ItemOutcome[]>,
+  ): Promise<ServiceError | undefined> {
     const { context, signal, who } = this.#shard;
     const decisions = new DecisionChunk(this.#shard, job);
     let overdue = 0;
@@ -105,7 +130,10 @@ export class SourceSettler {
     if (overdue > 0) {
       const failure = 'review_timeout';
       context.metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: failure });
-      this.#shard.logger.warn({ ...fields, failure, records: overdue }, 'a batch did not end with a decision for each record');
+      this.#shard.logger.warn(
+        { ...fields, failure, records: overdue },
+        'a batch did not end with a decision for each record',
+      );
     }
     return cut;
   }
@@ -166,21 +194,33 @@ export class SourceSettler {
     const due = decisions.refused
       .filter(({ partition, offset }) => job.left.has(partition, offset))
       .map((one): Due => ({ ...one, record: records.get(placeOf(one)) }));
-    const isAtHand = (one: Due) => one.record !== undefined || !mayBeWhole(this.#shard, one, one.poison);
+    const isAtHand = (one: Due) =>
+      one.record !== undefined || !mayBeWhole(this.#shard, one, one.poison);
     const [atHand, others] = [due.filter(isAtHand), due.filter((one) => !isAtHand(one))];
     await settleAsLetters(this.#shard, job, atHand, 'settle');
     await this.#settleReadAgain(job, others);
   }
 
-  async #settleUnread(job: LiveJob, status: RemoteStatus, unread: readonly Due[], about: JobContext): Promise<void> {
+  async #settleUnread(
+    job: LiveJob,
+    status: RemoteStatus,
+    unread: readonly Due[],
+    about: JobContext,
+  ): Promise<void> {
     const decisions = new DecisionChunk(this.#shard, job);
     for (const { partition, offset, poison } of unread) {
       const at = { partition, offset };
-      const outcome = this.#kind.outcomeOf({ ...at, replay: job.replayOf(partition) }, status, about);
+      const outcome = this.#kind.outcomeOf(
+        { ...at, replay: job.replayOf(partition) },
+        status,
+        about,
+      );
       this.#take(job, outcome ?? { ...at, poison }, decisions);
       if (decisions.isFull) await decisions.flush();
     }
-    const records = unread.flatMap((one) => (one.record === undefined ? [] : [[placeOf(one), one.record] as const]));
+    const records = unread.flatMap((one) =>
+      one.record === undefined ? [] : [[placeOf(one), one.record] as const],
+    );
     await this.#settleAll(job, decisions, new Map(records));
   }
 

@@ -73,11 +73,14 @@ export class PieceTaker {
         [unreadable, nextOffset] = [undefined, position];
         break;
       }
-      if (!partition.matches(offset, record.timestampMs)) throw sourceRecreated(context.options, number, offset);
+      if (!partition.matches(offset, record.timestampMs))
+        throw sourceRecreated(context.options, number, offset);
       if (offset < position) continue;
       partition.passGap(position, offset);
       position = offset;
-      const decoded = partition.isClaimed(offset) ? undefined : this.#decode(record, partition.replay);
+      const decoded = partition.isClaimed(offset)
+        ? undefined
+        : this.#decode(record, partition.replay);
       if (decoded === 'unprepared') {
         rest = { ...piece, records: records.slice(index) };
         [unreadable, nextOffset] = [undefined, position];
@@ -135,7 +138,8 @@ export class PieceTaker {
     }
     if (!('item' in decoded)) return decoded;
     const { key, outputKey = key, headers } = decoded.item;
-    if (fits(sizeOfRecord({ key: outputKey, value: null, headers }), topics.maxOutputBytes)) return decoded;
+    if (fits(sizeOfRecord({ key: outputKey, value: null, headers }), topics.maxOutputBytes))
+      return decoded;
     // No decision about it could be published: it is not reviewed either.
     const message = `key and headers alone are larger than a record of topic ${options.output.topic} may be: raise its max.message.bytes`;
     return { poison: { reason: 'too_large', message } };

@@ -105,7 +105,13 @@ class Pass {
   /** Why the first malformed row is none. */
   #firstMalformed: string | undefined;
 
-  constructor(shard: ShardRuntime, kind: ResultFileKind, job: LiveJob, status: RemoteStatus, download: number) {
+  constructor(
+    shard: ShardRuntime,
+    kind: ResultFileKind,
+    job: LiveJob,
+    status: RemoteStatus,
+    download: number,
+  ) {
     this.#shard = shard;
     this.#kind = kind;
     this.#job = job;
@@ -128,7 +134,9 @@ class Pass {
     const { context, signal } = this.#shard;
     const startedMs = context.clock.monotonic();
     let cut: ServiceError | undefined;
-    const reading = this.#shard.spanOf(this.#job.record.id).step('download', { 'content_review.download': this.#download });
+    const reading = this.#shard
+      .spanOf(this.#job.record.id)
+      .step('download', { 'content_review.download': this.#download });
     try {
       for await (const slice of context.waits.each(
         'download',
@@ -147,7 +155,11 @@ class Pass {
     reading.end();
     // Also after a cut: these rows are as good as any, and the next download skips them.
     const readingMs = context.clock.monotonic() - startedMs - this.#decisions.publishingMs;
-    context.metrics.observe('stage_duration_seconds', { ...this.#shard.labels, stage: 'download' }, readingMs / 1000);
+    context.metrics.observe(
+      'stage_duration_seconds',
+      { ...this.#shard.labels, stage: 'download' },
+      readingMs / 1000,
+    );
     await this.#flush();
     await settleAsLetters(this.#shard, this.#job, this.#decisions.refused, 'settle');
     if (this.#job.left.size === 0) {
@@ -195,7 +207,10 @@ class Pass {
   #take(slice: ResultSlice, row: number): void {
     const [partition, offset] = [slice.partition(row), slice.offset(row)];
     if (!this.#takes(partition, offset)) return;
-    if (slice.isError(row) && this.#job.record.attempt < this.#shard.context.options.retry.errorRowAttempts) {
+    if (
+      slice.isError(row) &&
+      this.#job.record.attempt < this.#shard.context.options.retry.errorRowAttempts
+    ) {
       this.#taken.delete(partition, offset);
       this.#retriedErrors.add(partition, offset);
       return;
@@ -210,7 +225,8 @@ class Pass {
       if (!this.#job.everNamed(partition, offset)) this.#anomaly('unknown');
       return false;
     }
-    if (!this.#retriedErrors.has(partition, offset) && this.#taken.add(partition, offset)) return true;
+    if (!this.#retriedErrors.has(partition, offset) && this.#taken.add(partition, offset))
+      return true;
     this.#anomaly('duplicate');
     return false;
   }
@@ -248,7 +264,8 @@ class Pass {
   #afterShortFile(): SettleOutcome {
     const { context } = this.#shard;
     const expected = this.#status.expectedRows ?? this.#job.record.count;
-    if (this.#rows < expected && this.#download <= context.options.retry.downloads) return { afterMs: 0, counted: true };
+    if (this.#rows < expected && this.#download <= context.options.retry.downloads)
+      return { afterMs: 0, counted: true };
     const missing = this.#job.left.size - this.#retriedErrors.size;
     if (missing > 0) this.#anomaly('missing', missing);
     const [reason, malformed] = [this.#firstMalformed, this.#malformed];
@@ -260,6 +277,10 @@ class Pass {
   }
 
   #anomaly(kind: string, count = 1): void {
-    this.#shard.context.metrics.count('result_anomalies_total', { ...this.#shard.labels, kind }, count);
+    this.#shard.context.metrics.count(
+      'result_anomalies_total',
+      { ...this.#shard.labels, kind },
+      count,
+    );
   }
 }

@@ -56,7 +56,9 @@ export class Retrier {
     const spent = this.#spentOf(job);
     const status = this.#shard.status(job);
     const counted = !this.#typeFails(job, failure, spent) || status.probe;
-    const action = counted ? decide(failure, job.record, job.left.size, spent, context.options.retry) : 'retry';
+    const action = counted
+      ? decide(failure, job.record, job.left.size, spent, context.options.retry)
+      : 'retry';
     if (action === 'bisect') this.#spent.set(job.record.root, spent + 2);
     status.phase = 'retrying';
     status.failure = failure;
@@ -103,11 +105,18 @@ export class Retrier {
     const givesUp = action === 'error' || action === 'dead_letter';
     // With no success of the type between its first try and its last, nothing proves that the content is at fault.
     const tries = Math.min(FAILURES_IN_A_ROW, record.attempt + record.depth);
-    return gates.failed(record.type, givesUp ? tries : pausesType === 'given_up' ? Number.POSITIVE_INFINITY : undefined);
+    return gates.failed(
+      record.type,
+      givesUp ? tries : pausesType === 'given_up' ? Number.POSITIVE_INFINITY : undefined,
+    );
   }
 
   #spentOf(job: LiveJob): number {
-    return Math.max(job.record.spent, this.#spent.get(job.record.root) ?? 0, this.#shard.state.spentInLine(job.record.root));
+    return Math.max(
+      job.record.spent,
+      this.#spent.get(job.record.root) ?? 0,
+      this.#shard.state.spentInLine(job.record.root),
+    );
   }
 
   #wanted(retry: Retry): Wanted {
@@ -130,7 +139,8 @@ export class Retrier {
         if (second.length === 0) return;
         const plan = this.#plan(retry, second);
         // A closed gate lets one batch through, not two.
-        if (pass !== 'open' && one !== undefined) return this.#holdBack(plan, new CoordinateList(second));
+        if (pass !== 'open' && one !== undefined)
+          return this.#holdBack(plan, new CoordinateList(second));
         const other = await batchOf(second);
         if (other !== undefined) this.#submit({ ...plan, pass, ...other });
       },
@@ -167,7 +177,9 @@ export class Retrier {
   #messageOf(job: LiveJob, failure: JobFailure): string {
     const { message } = jobRule(failure);
     const { detail } = this.#shard.status(job);
-    return failure === 'rows_malformed' && detail !== undefined ? `${message}: ${detail.reason}` : message;
+    return failure === 'rows_malformed' && detail !== undefined
+      ? `${message}: ${detail.reason}`
+      : message;
   }
 
   async #settleAsFailed({ job, failure }: Retry, items: readonly ContentItem[]): Promise<void> {
@@ -185,11 +197,14 @@ export class Retrier {
 }
 
 /** Of the bytes of the job's body, those of some of its records. */
-const shareOf = ({ record }: LiveJob, records: number): number => Math.ceil((record.bytes * records) / Math.max(1, record.count));
+const shareOf = ({ record }: LiveJob, records: number): number =>
+  Math.ceil((record.bytes * records) / Math.max(1, record.count));
 
 /** What is left of a job; its records were claimed long ago, so their timestamps do not matter. */
 const remainderOf = (job: LiveJob): CoordinateList =>
-  new CoordinateList([...job.left].map((at) => ({ ...at, timestampMs: 0, replay: job.replayOf(at.partition) })));
+  new CoordinateList(
+    [...job.left].map((at) => ({ ...at, timestampMs: 0, replay: job.replayOf(at.partition) })),
+  );
 
 function halves(items: readonly ContentItem[]): [readonly ContentItem[], readonly ContentItem[]] {
   const middle = Math.ceil(items.length / 2);

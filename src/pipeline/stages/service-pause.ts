@@ -20,7 +20,8 @@ export class ServicePause {
     const { context, who } = this.#shard;
     const { because } = reactionTo('status', error.failure);
     this.#end = context.waits.begin(because, who);
-    const pauseMs = because === 'unauthorized' ? context.options.review.authPauseMs : UNAVAILABLE_PAUSE_MS;
+    const pauseMs =
+      because === 'unauthorized' ? context.options.review.authPauseMs : UNAVAILABLE_PAUSE_MS;
     return Math.max(pauseMs, error.retryAfterMs ?? 0);
   }
 

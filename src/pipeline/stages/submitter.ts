@@ -75,7 +75,11 @@ export class Submitter {
         heldBack = true;
         return;
       }
-      span = startBatchSpan(this.#shard, submission, from === undefined ? undefined : this.#shard.spanOf(from.record.id));
+      span = startBatchSpan(
+        this.#shard,
+        submission,
+        from === undefined ? undefined : this.#shard.spanOf(from.record.id),
+      );
       const encoded = await this.#shard.permitted('encodes', () => this.#encode(submission, span));
       body = encoded;
       if (place !== undefined) await this.#shard.saysWhy('order', place.turn());
@@ -140,7 +144,11 @@ export class Submitter {
     signal.throwIfAborted();
     const startedMs = context.clock.monotonic();
     if (from === undefined) {
-      context.metrics.observe('stage_duration_seconds', { ...labels, stage: 'buffer' }, (startedMs - batch.sinceMs) / 1000);
+      context.metrics.observe(
+        'stage_duration_seconds',
+        { ...labels, stage: 'buffer' },
+        (startedMs - batch.sinceMs) / 1000,
+      );
     }
     const body = await this.#shard.saysWhy('encode', batch.sink.finish(), MAX_ENCODE_MS);
     memory.hold(body.heldBytes);
@@ -159,7 +167,8 @@ export class Submitter {
     const { context, signal } = this.#shard;
     const startedMs = context.clock.monotonic();
     try {
-      const asked = () => this.#shard.saysWhy('service_unavailable', context.kind.create(type, signal));
+      const asked = () =>
+        this.#shard.saysWhy('service_unavailable', context.kind.create(type, signal));
       const created = await step(span, 'create', {}, asked, ({ remoteId }) => ({
         'content_review.batch': remoteId,
       }));
@@ -175,11 +184,18 @@ export class Submitter {
       if (!(error instanceof ServiceError)) throw error;
       const reaction = reactionTo('create', error.failure);
       if (reaction.do === 'reject_type') {
-        if (context.options.review.onRejectedType === 'dead-letter' && REFUSES_INPUT.has(error.status ?? 0)) return 'rejected';
+        if (
+          context.options.review.onRejectedType === 'dead-letter' &&
+          REFUSES_INPUT.has(error.status ?? 0)
+        )
+          return 'rejected';
         context.gates.rejected(type, error.message);
         return undefined;
       }
-      this.#shard.logger.warn({ type, ...spanFields(span), error: error.message }, 'could not create a batch; trying again');
+      this.#shard.logger.warn(
+        { type, ...spanFields(span), error: error.message },
+        'could not create a batch; trying again',
+      );
       this.#later(type, reaction.because, error.retryAfterMs);
     }
     return undefined;
@@ -193,11 +209,18 @@ export class Submitter {
   }
 
   #later(type: string, reason: WaitReason, floorMs?: number): void {
-    this.#shard.context.gates.unanswered(type, reason, (before) => this.#waitMs(reason, before, floorMs));
+    this.#shard.context.gates.unanswered(type, reason, (before) =>
+      this.#waitMs(reason, before, floorMs),
+    );
   }
 
   /** @returns undefined when another job took the same remote id meanwhile. */
-  async #journal(submission: Submission, created: CreatedJob, { body }: EncodedBody, span: Span): Promise<LiveJob | undefined> {
+  async #journal(
+    submission: Submission,
+    created: CreatedJob,
+    { body }: EncodedBody,
+    span: Span,
+  ): Promise<LiveJob | undefined> {
     const { context, state, queue } = this.#shard;
     const { from, held, batch } = submission;
     const { records } = batch;
@@ -222,7 +245,8 @@ export class Submitter {
     const startedMs = context.clock.monotonic();
     await queue.run((): Transaction | undefined => {
       if (state.hasRemoteId(created.remoteId)) return undefined;
-      const step = from === undefined ? state.submit(record, records) : state.move(from, record, records);
+      const step =
+        from === undefined ? state.submit(record, records) : state.move(from, record, records);
       held?.drop(records.length);
       return {
         journal: step.journal as [(typeof step.journal)[number], ...typeof step.journal],
@@ -245,7 +269,10 @@ export class Submitter {
     span.event('journaled');
     if (from === undefined) this.#journaled();
     const fields = this.#shard.fieldsOf(job);
-    this.#shard.logger.debug({ ...fields, rows: records.length, attempt: record.attempt }, 'batch created');
+    this.#shard.logger.debug(
+      { ...fields, rows: records.length, attempt: record.attempt },
+      'batch created',
+    );
     return job;
   }
 
@@ -258,8 +285,14 @@ export class Submitter {
       signal.throwIfAborted();
       const startedMs = context.clock.monotonic();
       try {
-        const sent = () => this.#shard.saysWhy('upload', context.kind.upload(created, body, uploadSignal));
-        await step(this.#shard.spanOf(job.record.id), 'upload', { 'content_review.bytes': body.body.length }, sent);
+        const sent = () =>
+          this.#shard.saysWhy('upload', context.kind.upload(created, body, uploadSignal));
+        await step(
+          this.#shard.spanOf(job.record.id),
+          'upload',
+          { 'content_review.bytes': body.body.length },
+          sent,
+        );
         this.#observe('upload', startedMs);
         return this.#uploaded(job);
       } catch (error) {
@@ -267,7 +300,10 @@ export class Submitter {
         body.drop();
         signal.throwIfAborted();
         if (!(error instanceof ServiceError)) throw error;
-        this.#shard.logger.warn({ ...this.#shard.fieldsOf(job), error: error.message }, 'the upload failed');
+        this.#shard.logger.warn(
+          { ...this.#shard.fieldsOf(job), error: error.message },
+          'the upload failed',
+        );
         const reaction = reactionTo('upload', error.failure);
         mayHaveArrived ||= error.mayHaveArrived;
         // Submitted again now it might be reviewed twice: the service is asked first, as for an upload whose answer was good.
@@ -290,7 +326,11 @@ export class Submitter {
   /** A member that the group has not heard for a session timeout may have been replaced: it must not upload. */
   async #membership(): Promise<void> {
     const { context, signal, shard } = this.#shard;
-    if (context.clock.monotonic() - context.group.lastHeardMs() < context.options.timing.sessionTimeoutMs) return;
+    if (
+      context.clock.monotonic() - context.group.lastHeardMs() <
+      context.options.timing.sessionTimeoutMs
+    )
+      return;
     const done = context.waits.begin('membership', `shard ${shard}`);
     try {
       await context.group.confirmMembership(signal);
@@ -311,12 +351,19 @@ export class Submitter {
 
   #waitMs(reason: WaitReason, attempt: number, floorMs?: number): number {
     const { options, random } = this.#shard.context;
-    const base = reason === 'unauthorized' ? options.review.authPauseMs : Math.min(1000, backoffCeilingMs(attempt, BACKOFF));
+    const base =
+      reason === 'unauthorized'
+        ? options.review.authPauseMs
+        : Math.min(1000, backoffCeilingMs(attempt, BACKOFF));
     return base / 2 + retryWaitMs(attempt, BACKOFF, random, floorMs);
   }
 
   #observe(stage: string, startedMs: number): void {
     const { context, labels } = this.#shard;
-    context.metrics.observe('stage_duration_seconds', { ...labels, stage }, (context.clock.monotonic() - startedMs) / 1000);
+    context.metrics.observe(
+      'stage_duration_seconds',
+      { ...labels, stage },
+      (context.clock.monotonic() - startedMs) / 1000,
+    );
   }
 }

@@ -20,7 +20,12 @@ const STATE_CHARACTERS = 80;
 const MAX_SAID = 100;
 
 /** @param last whether what is not through now fails, because its time is over */
-export type Settle = (job: LiveJob, status: RemoteStatus, download: number, last: boolean) => Promise<SettleOutcome>;
+export type Settle = (
+  job: LiveJob,
+  status: RemoteStatus,
+  download: number,
+  last: boolean,
+) => Promise<SettleOutcome>;
 
 export class Tracker {
   readonly #shard: ShardRuntime;
@@ -101,7 +106,12 @@ export class Tracker {
           }
           downloads++;
           const left = job.left.size;
-          const outcome = await this.#settle(job, status, downloads, isLate && review.onTimeout === 'error');
+          const outcome = await this.#settle(
+            job,
+            status,
+            downloads,
+            isLate && review.onTimeout === 'error',
+          );
           if (outcome === 'done') return;
           if (typeof outcome === 'string') return this.#fail(job, outcome);
           if (!outcome.counted) downloads--;
@@ -135,7 +145,10 @@ export class Tracker {
           if (nowMs - this.#shard.status(job).graceFromMs < review.uploadGraceMs) continue;
           return this.#fail(job, 'upload_lost');
         case 'unknown':
-          this.#sayOnce(status.rawState, 'the service reports a state that this version does not know: treated as pending');
+          this.#sayOnce(
+            status.rawState,
+            'the service reports a state that this version does not know: treated as pending',
+          );
           break;
         case 'pending':
           if (status.withoutResults === true)
@@ -158,7 +171,10 @@ export class Tracker {
       ...this.#shard.labels,
       reason: 'review_overdue',
     });
-    this.#shard.logger.error({ ...this.#shard.fieldsOf(job), state }, 'the review takes longer than maxReviewTime; waiting on');
+    this.#shard.logger.error(
+      { ...this.#shard.fieldsOf(job), state },
+      'the review takes longer than maxReviewTime; waiting on',
+    );
     return true;
   }
 
@@ -167,7 +183,10 @@ export class Tracker {
     try {
       return await this.#shard.permitted('polls', async () => {
         signal.throwIfAborted();
-        return this.#shard.saysWhy('service_unavailable', context.kind.status(job.record.remoteId, signal, job.record.type));
+        return this.#shard.saysWhy(
+          'service_unavailable',
+          context.kind.status(job.record.remoteId, signal, job.record.type),
+        );
       });
     } catch (error) {
       signal.throwIfAborted();
@@ -181,6 +200,7 @@ export class Tracker {
   }
 
   #sayOnce(state: string, what: string): void {
-    if (this.#odd.allows(`${state} ${what}`)) this.#shard.logger.warn({ state: state.slice(0, STATE_CHARACTERS) }, what);
+    if (this.#odd.allows(`${state} ${what}`))
+      this.#shard.logger.warn({ state: state.slice(0, STATE_CHARACTERS) }, what);
   }
 }

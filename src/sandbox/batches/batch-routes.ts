@@ -1,6 +1,11 @@
 /** POST /v1/batches and GET /v1/batches/{batch_id} (service-interface.md 4.1, 4.2). */
 import { randomUUID } from 'node:crypto';
-import { CONTENT_TYPES, type CreateBatchResponse, type GetBatchResponse, PATHS } from '../../service/contract.ts';
+import {
+  CONTENT_TYPES,
+  type CreateBatchResponse,
+  type GetBatchResponse,
+  PATHS,
+} from '../../service/contract.ts';
 import type { Fault } from '../faults/schema.ts';
 import { apiError, jsonAnswer, type Plan, Refusal } from '../http/answer.ts';
 import type { Authorize } from '../http/bearer.ts';
@@ -43,7 +48,8 @@ async function createPlan(exchange: Exchange, parts: BatchRouteParts): Promise<P
     type,
     async run(fault) {
       const { store, clock } = parts;
-      const fits = (batch: { readonly type: string }) => (fault?.match.type ?? batch.type) === batch.type;
+      const fits = (batch: { readonly type: string }) =>
+        (fault?.match.type ?? batch.type) === batch.type;
       const repeated = fault?.action === 'repeat_id' ? store.newest(fits)?.id : undefined;
       const id = repeated ?? randomUUID();
       if (repeated === undefined) store.create(id, type, clock.now());
@@ -62,7 +68,8 @@ async function createPlan(exchange: Exchange, parts: BatchRouteParts): Promise<P
 async function retrievePlan(exchange: Exchange, parts: BatchRouteParts): Promise<Plan> {
   const id = exchange.path.slice(PATHS.batches.length + 1);
   const known = parts.store.get(id);
-  if (known === undefined) throw new Refusal(apiError(404, 'not_found', 'there is no batch with this id'));
+  if (known === undefined)
+    throw new Refusal(apiError(404, 'not_found', 'there is no batch with this id'));
   return {
     operation: 'get_batch',
     type: known.type,
@@ -79,7 +86,9 @@ async function retrievePlan(exchange: Exchange, parts: BatchRouteParts): Promise
         batch_status: status,
         upload_url: null,
         download_url:
-          status === 'SUCCESS' ? downloadAddress({ folder: RESULTS, id, origin: exchange.origin }, fault, parts) : null,
+          status === 'SUCCESS'
+            ? downloadAddress({ folder: RESULTS, id, origin: exchange.origin }, fault, parts)
+            : null,
         ...countsOf(batch),
       };
       return jsonAnswer(200, body);
@@ -104,11 +113,21 @@ async function firstRow(id: string, uploads: ObjectStore): Promise<string> {
 function contentType(body: unknown, allowed: readonly string[] | undefined): string {
   const type = typeof body === 'object' && body !== null && 'type' in body ? body.type : undefined;
   if (typeof type !== 'string' || type === '') {
-    throw new Refusal(apiError(400, 'bad_request', 'the body must be a JSON object with a field type, a text that is not empty'));
+    throw new Refusal(
+      apiError(
+        400,
+        'bad_request',
+        'the body must be a JSON object with a field type, a text that is not empty',
+      ),
+    );
   }
   if (allowed !== undefined && !allowed.includes(type)) {
     throw new Refusal(
-      apiError(400, 'unknown_type', `this type of content is not reviewed here; known are ${allowed.join(', ')}`),
+      apiError(
+        400,
+        'unknown_type',
+        `this type of content is not reviewed here; known are ${allowed.join(', ')}`,
+      ),
     );
   }
   return type;

@@ -37,11 +37,18 @@ export class BatchStore extends WorkStore<Batch> {
   }
 
   create(id: string, type: string, createdMs: number): void {
-    this.database.run('INSERT INTO batches (id, type, status, created_ms) VALUES (?, ?, ?, ?)', id, type, WAITING, createdMs);
+    this.database.run(
+      'INSERT INTO batches (id, type, status, created_ms) VALUES (?, ?, ?, ?)',
+      id,
+      type,
+      WAITING,
+      createdMs,
+    );
   }
 
   totals(): { readonly batches: number; readonly uploads: number; readonly rows: number } {
-    const sql = 'SELECT count(*) AS batches, count(uploaded_ms) AS uploads, coalesce(sum(rows), 0) AS rows FROM batches';
+    const sql =
+      'SELECT count(*) AS batches, count(uploaded_ms) AS uploads, coalesce(sum(rows), 0) AS rows FROM batches';
     const row = this.database.first(sql);
     return {
       batches: Number(row?.batches),
@@ -51,7 +58,8 @@ export class BatchStore extends WorkStore<Batch> {
   }
 
   reviewed(id: string, { rows, errorRows, etag, problem }: Reviewed): void {
-    const sql = 'UPDATE batches SET reviewed = 1, rows = ?, error_rows = ?, etag = ?, problem = ? WHERE id = ?';
+    const sql =
+      'UPDATE batches SET reviewed = 1, rows = ?, error_rows = ?, etag = ?, problem = ? WHERE id = ?';
     this.database.run(sql, rows, errorRows, etag, problem, id);
   }
 

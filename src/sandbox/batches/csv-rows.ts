@@ -23,7 +23,8 @@ export async function* csvRows(upload: Readable): AsyncGenerator<string[][]> {
     failure = error;
   });
   const taken = (): string[][] => {
-    if (failure !== undefined) throw failure instanceof CsvError ? new InvalidUpload(csvProblem(failure)) : failure;
+    if (failure !== undefined)
+      throw failure instanceof CsvError ? new InvalidUpload(csvProblem(failure)) : failure;
     const slice = rows;
     rows = [];
     return slice;

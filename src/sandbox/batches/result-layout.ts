@@ -27,7 +27,9 @@ export function resultLayout(header: readonly string[], policy: Policy): ResultL
     from,
     cell: (cells) => cells[from] ?? '',
   });
-  const metadata = header.flatMap((name, from) => (from === content || from === expected ? [] : [copy(name, from)]));
+  const metadata = header.flatMap((name, from) =>
+    from === content || from === expected ? [] : [copy(name, from)],
+  );
   const fields: Readonly<Record<Policy['results']['columns'][number], readonly Column[]>> = {
     content: [copy(RESULT_COLUMNS.content, content)],
     status: [{ name: RESULT_COLUMNS.status, cell: (_, verdict) => verdict.status }],

@@ -68,7 +68,8 @@ class Review implements ReviewCounts {
     const [header = [], ...data] = rows;
     const { policy, type, fault } = this.#request;
     const contentColumn = header.indexOf(CONTENT_COLUMN);
-    if (contentColumn < 0) throw new InvalidUpload(`the upload has no column named ${CONTENT_COLUMN}`);
+    if (contentColumn < 0)
+      throw new InvalidUpload(`the upload has no column named ${CONTENT_COLUMN}`);
     const layout = resultLayout(header, policy);
     const mangler = fault?.action === 'rows' ? new RowMangler(fault, header, layout) : undefined;
     this.#file = { judge: judgeFor(policy.review, type, header, contentColumn), layout, mangler };
@@ -77,14 +78,18 @@ class Review implements ReviewCounts {
   }
 
   end(): string {
-    if (this.#file === undefined) throw new InvalidUpload('the upload is empty: it needs a header row');
+    if (this.#file === undefined)
+      throw new InvalidUpload('the upload is empty: it needs a header row');
     return this.#file.mangler?.end() ?? '';
   }
 
   #results(rows: string[][], { judge, layout, mangler }: OpenFile): string {
     const results = rows.map((cells) => {
       const verdict = judge(cells);
-      if (verdict.failsBatch) throw new InvalidUpload('a rule of the policy fails every batch with a row like one of these');
+      if (verdict.failsBatch)
+        throw new InvalidUpload(
+          'a rule of the policy fails every batch with a row like one of these',
+        );
       if (verdict.status === 'ERROR') this.errorRows += 1;
       return layout.row(cells, verdict);
     });

@@ -35,7 +35,11 @@ export function reviewWork(parts: ReviewParts): Workshop<Batch> {
   };
 }
 
-async function judged({ id, type, fault }: Batch, signal: AbortSignal, parts: ReviewParts): Promise<Reviewed> {
+async function judged(
+  { id, type, fault }: Batch,
+  signal: AbortSignal,
+  parts: ReviewParts,
+): Promise<Reviewed> {
   const { uploads, results, policy, onError } = parts;
   const draft = await results.draft(RESULTS.fileName(id));
   try {
@@ -52,7 +56,8 @@ async function judged({ id, type, fault }: Batch, signal: AbortSignal, parts: Re
     await draft.discard();
     if (signal.aborted) throw error;
     if (!(error instanceof InvalidUpload)) onError(error);
-    const problem = error instanceof InvalidUpload ? error.message : 'the sandbox failed to review this batch';
+    const problem =
+      error instanceof InvalidUpload ? error.message : 'the sandbox failed to review this batch';
     return { rows: 0, errorRows: 0, etag: null, problem };
   }
 }

@@ -48,7 +48,9 @@ export class RowMangler {
     const rows = Array.from({ length: unknown }, (_, index) =>
       this.#widened(
         last.map((cell, column) =>
-          column === this.#refColumn ? cell.replace(/\d+/g, (digits) => String(Number(digits) + FAR_AWAY + index)) : cell,
+          column === this.#refColumn
+            ? cell.replace(/\d+/g, (digits) => String(Number(digits) + FAR_AWAY + index))
+            : cell,
         ),
       ),
     );
@@ -57,9 +59,14 @@ export class RowMangler {
 
   #csv(rows: readonly (readonly string[])[]): string {
     const { unclosed } = this.#fault;
-    const text = (row: readonly string[]) => stringify([row.filter((_, column) => !this.#dropped.has(column))]);
+    const text = (row: readonly string[]) =>
+      stringify([row.filter((_, column) => !this.#dropped.has(column))]);
     return rows
-      .map((row) => (unclosed !== undefined && row[this.#contentColumn]?.includes(unclosed) ? `"${text(row)}` : text(row)))
+      .map((row) =>
+        unclosed !== undefined && row[this.#contentColumn]?.includes(unclosed)
+          ? `"${text(row)}`
+          : text(row),
+      )
       .join('');
   }
 

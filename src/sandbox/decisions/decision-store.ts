@@ -38,7 +38,15 @@ export class DecisionStore {
   /** Takes the place of those with the same ids; all or nothing. */
   put(decisions: readonly Decision[]): void {
     const rows = decisions.map(({ id, type, status, result, labels, metadata, dueMs }) => {
-      return [id, type, status, result, labels && JSON.stringify(labels), JSON.stringify(metadata), dueMs];
+      return [
+        id,
+        type,
+        status,
+        result,
+        labels && JSON.stringify(labels),
+        JSON.stringify(metadata),
+        dueMs,
+      ];
     });
     this.#database.runAll('INSERT OR REPLACE INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)', rows);
   }

@@ -63,7 +63,11 @@ export class Decisions {
   #batchOf(id: string): Batch | undefined {
     const [, batchId, row] = /^(.+)-(\d+)$/.exec(id) ?? [];
     const batch = batchId === undefined ? undefined : this.#parts.batches.get(batchId);
-    return batch !== undefined && id === decisionIdOf(batch.id, Number(row)) && Number(row) < batch.rows ? batch : undefined;
+    return batch !== undefined &&
+      id === decisionIdOf(batch.id, Number(row)) &&
+      Number(row) < batch.rows
+      ? batch
+      : undefined;
   }
 
   #status({ status, dueMs }: Decision): DecisionStatus {
@@ -105,7 +109,9 @@ function deciderFor(batchId: string, type: string, header: readonly string[], po
   const content = header.indexOf(CONTENT_COLUMN);
   const expected = header.indexOf(RESULT_COLUMNS.expected);
   const judge = judgeFor(policy.review, type, header, content);
-  const names = header.flatMap((name, column) => (column === content || column === expected ? [] : [{ name, column }]));
+  const names = header.flatMap((name, column) =>
+    column === content || column === expected ? [] : [{ name, column }],
+  );
   let row = 0;
   return (cells: readonly string[]): Decision => ({
     id: decisionIdOf(batchId, row++),
@@ -117,6 +123,12 @@ function deciderFor(batchId: string, type: string, header: readonly string[], po
 }
 
 /** What a verdict says in the fields of a decision. */
-export function decided({ status, result, labels }: Verdict): Pick<Decision, 'status' | 'result' | 'labels'> {
-  return status === 'SUCCESS' ? { status, result, labels: JSON.parse(labels) } : { status, result: null, labels: null };
+export function decided({
+  status,
+  result,
+  labels,
+}: Verdict): Pick<Decision, 'status' | 'result' | 'labels'> {
+  return status === 'SUCCESS'
+    ? { status, result, labels: JSON.parse(labels) }
+    : { status, result: null, labels: null };
 }

@@ -36,9 +36,18 @@ export interface MakeParts {
 }
 
 /** Makes decisions, and returns their ids in the order given. @throws InvalidSandboxInput, and then makes none. */
-export function makeDecisions(input: readonly MadeDecision[], { store, policy, clock }: MakeParts): string[] {
+export function makeDecisions(
+  input: readonly MadeDecision[],
+  { store, policy, clock }: MakeParts,
+): string[] {
   const decisions = validate(madeDecisions, input, 'list of decisions').map((given): Decision => {
-    const { decision_id: id = randomUUID(), type, content, metadata, pending = policy.timing.decisionTimeMs } = given;
+    const {
+      decision_id: id = randomUUID(),
+      type,
+      content,
+      metadata,
+      pending = policy.timing.decisionTimeMs,
+    } = given;
     const names = Object.keys(metadata);
     const judge = judgeFor(policy.review, type, [CONTENT_COLUMN, ...names], 0);
     const verdict = decided(judge([content, ...names.map((name) => String(metadata[name]))]));

@@ -7,7 +7,15 @@ const UPLOAD = ['upload', 'upload_import'] as const;
 const TRANSFER = [...UPLOAD, 'download'] as const;
 const IMPORT_API = ['create_import', 'get_import'] as const;
 const apiOperation = z.enum(['create_batch', 'get_batch', ...IMPORT_API, 'get_decision']);
-const httpOperation = z.enum(['create_batch', 'get_batch', 'upload', 'download', ...IMPORT_API, 'upload_import', 'get_decision']);
+const httpOperation = z.enum([
+  'create_batch',
+  'get_batch',
+  'upload',
+  'download',
+  ...IMPORT_API,
+  'upload_import',
+  'get_decision',
+]);
 const addressOperation = z.enum(['create_batch', 'get_batch', 'create_import']);
 const workOperation = z.enum(['review', 'ingest']);
 const count = z.int().min(0);
@@ -16,7 +24,9 @@ const common = {
   /** Only for batches, and decisions, of this content type. */
   match: z.strictObject({ type: z.string().optional() }).prefault({}),
   /** How many matching operations it hits. */
-  times: z.union([z.int().min(1), z.literal('always')], { error: 'a whole number from 1, or always' }).default(1),
+  times: z
+    .union([z.int().min(1), z.literal('always')], { error: 'a whole number from 1, or always' })
+    .default(1),
   /** How many matching operations pass before the first hit. */
   skip: count.default(0),
 };

@@ -15,7 +15,8 @@ export async function carryOut(
   { request, response }: { request: IncomingMessage; response: ServerResponse },
   around: Surroundings,
 ): Promise<void> {
-  if (fault !== undefined && 'delay' in fault) await sleep(around.clock, fault.delay, around.closing);
+  if (fault !== undefined && 'delay' in fault)
+    await sleep(around.clock, fault.delay, around.closing);
   switch (fault?.action) {
     case 'answer':
       return send(response, scripted(fault), {}, around);
@@ -36,8 +37,15 @@ export async function carryOut(
 }
 
 function scripted(fault: AnswerFault): Answer {
-  const retryAfter = fault.retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(fault.retryAfter / 1_000)) };
-  const answer = (isTransfer(fault.operation) ? storageError : apiError)(fault.status, fault.code, fault.message);
+  const retryAfter =
+    fault.retryAfter === undefined
+      ? {}
+      : { 'retry-after': String(Math.ceil(fault.retryAfter / 1_000)) };
+  const answer = (isTransfer(fault.operation) ? storageError : apiError)(
+    fault.status,
+    fault.code,
+    fault.message,
+  );
   return {
     ...answer,
     headers: { ...answer.headers, ...retryAfter, ...fault.headers },
@@ -47,7 +55,8 @@ function scripted(fault: AnswerFault): Answer {
 
 function shapeOf(fault: Fault | undefined): Shape {
   if (fault?.action === 'cut') return { cutAfterBytes: fault.afterBytes };
-  if (fault?.action === 'slow' && fault.operation === 'download') return { bytesPerSecond: fault.bytesPerSecond };
+  if (fault?.action === 'slow' && fault.operation === 'download')
+    return { bytesPerSecond: fault.bytesPerSecond };
   return {};
 }
 

@@ -27,7 +27,11 @@ export class Refusal extends Error {
   }
 }
 
-export function jsonAnswer(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
+export function jsonAnswer(
+  status: number,
+  value: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
   return {
     status,
     headers: { 'content-type': 'application/json', ...headers },
@@ -36,7 +40,12 @@ export function jsonAnswer(status: number, value: unknown, headers: Readonly<Rec
 }
 
 /** The sandbox's own choice: the interface does not show its error format (service-interface.md 7). */
-export function apiError(status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}): Answer {
+export function apiError(
+  status: number,
+  code: string,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
   return jsonAnswer(status, { error: { code, message } }, headers);
 }
 

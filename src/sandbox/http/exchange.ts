@@ -20,7 +20,11 @@ export interface RouteGroup {
   handle(exchange: Exchange): Promise<Plan | Answer>;
 }
 
-export function exchangeOf(request: IncomingMessage, response: ServerResponse, fallbackOrigin: string): Exchange {
+export function exchangeOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+  fallbackOrigin: string,
+): Exchange {
   const url = request.url ?? '/';
   const mark = url.indexOf('?');
   return {
@@ -47,10 +51,13 @@ const MAX_JSON_BYTES = 2 ** 20;
 export async function readJson({ request }: Exchange): Promise<unknown> {
   const contentType = request.headers['content-type'] ?? '';
   if (!/^application\/json\s*(;|$)/i.test(contentType)) {
-    throw new Refusal(apiError(415, 'unsupported_media_type', 'send the body as Content-Type: application/json'));
+    throw new Refusal(
+      apiError(415, 'unsupported_media_type', 'send the body as Content-Type: application/json'),
+    );
   }
   const { bytes, body } = await readBody(request, MAX_JSON_BYTES);
-  if (bytes > MAX_JSON_BYTES) throw new Refusal(apiError(413, 'too_large', `the body may have ${MAX_JSON_BYTES} bytes`));
+  if (bytes > MAX_JSON_BYTES)
+    throw new Refusal(apiError(413, 'too_large', `the body may have ${MAX_JSON_BYTES} bytes`));
   try {
     return JSON.parse(body.toString());
   } catch {
@@ -65,7 +72,10 @@ export async function requireEmptyBody({ request }: Exchange): Promise<void> {
 }
 
 /** Reads to the end, as leaving it would end the connection before the answer, and keeps no more than `limit` bytes. */
-async function readBody(request: IncomingMessage, limit: number): Promise<{ readonly bytes: number; readonly body: Buffer }> {
+async function readBody(
+  request: IncomingMessage,
+  limit: number,
+): Promise<{ readonly bytes: number; readonly body: Buffer }> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request) {

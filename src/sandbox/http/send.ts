@@ -16,17 +16,30 @@ export interface Surroundings {
 }
 
 /** Resolves when the answer is out, or its receiver is gone. */
-export async function send(response: ServerResponse, answer: Answer, shape: Shape, around: Surroundings): Promise<void> {
+export async function send(
+  response: ServerResponse,
+  answer: Answer,
+  shape: Shape,
+  around: Surroundings,
+): Promise<void> {
   const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body;
   const length = Buffer.isBuffer(body) ? { 'content-length': String(body.length) } : {};
   response.writeHead(answer.status, { ...length, ...answer.headers });
-  if (Buffer.isBuffer(body) && shape.bytesPerSecond === undefined && shape.cutAfterBytes === undefined) {
+  if (
+    Buffer.isBuffer(body) &&
+    shape.bytesPerSecond === undefined &&
+    shape.cutAfterBytes === undefined
+  ) {
     response.end(body);
     return;
   }
   response.flushHeaders();
   let left = shape.cutAfterBytes ?? Number.POSITIVE_INFINITY;
-  for await (const chunk of throttled(Buffer.isBuffer(body) ? [body] : body, shape.bytesPerSecond, around)) {
+  for await (const chunk of throttled(
+    Buffer.isBuffer(body) ? [body] : body,
+    shape.bytesPerSecond,
+    around,
+  )) {
     if (response.destroyed) return;
     await flush(response, chunk.subarray(0, left));
     left -= chunk.length;
@@ -42,11 +55,15 @@ export async function* throttled(
   bytesPerSecond: number | undefined,
   { clock, closing }: Surroundings,
 ): AsyncGenerator<Buffer> {
-  const step = bytesPerSecond === undefined ? Number.POSITIVE_INFINITY : Math.max(1, Math.round(bytesPerSecond / 10));
+  const step =
+    bytesPerSecond === undefined
+      ? Number.POSITIVE_INFINITY
+      : Math.max(1, Math.round(bytesPerSecond / 10));
   for await (const chunk of source) {
     for (let from = 0; from < chunk.length; from += step) {
       const part = chunk.subarray(from, from + step);
-      if (bytesPerSecond !== undefined) await sleep(clock, (part.length / bytesPerSecond) * 1_000, closing);
+      if (bytesPerSecond !== undefined)
+        await sleep(clock, (part.length / bytesPerSecond) * 1_000, closing);
       yield part;
     }
   }

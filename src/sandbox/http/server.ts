@@ -25,20 +25,24 @@ export interface SandboxServer {
 
 export function sandboxServer(parts: ServerParts): SandboxServer {
   const handled = new Set<Promise<void>>();
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, (request, response) => {
-    const exchange = exchangeOf(request, response, parts.fallbackOrigin());
-    const done = serve(exchange, parts)
-      .catch((error: unknown) => fail(exchange, error, parts))
-      .finally(() => handled.delete(done));
-    handled.add(done);
-  });
+  const server = createServer(
+    { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 },
+    (request, response) => {
+      const exchange = exchangeOf(request, response, parts.fallbackOrigin());
+      const done = serve(exchange, parts)
+        .catch((error: unknown) => fail(exchange, error, parts))
+        .finally(() => handled.delete(done));
+      handled.add(done);
+    },
+  );
   return { server, idle: () => Promise.all(handled) };
 }
 
 async function serve(exchange: Exchange, parts: ServerParts): Promise<void> {
   const { path, response } = exchange;
   const route = parts.routes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`));
-  if (route === undefined) throw new Refusal(apiError(404, 'not_found', 'there is nothing at this path'));
+  if (route === undefined)
+    throw new Refusal(apiError(404, 'not_found', 'there is nothing at this path'));
   const outcome = await route.handle(exchange);
   if (isAnswer(outcome)) return send(response, outcome, {}, parts);
   return carryOut(outcome, parts.faults.take(outcome.operation, outcome.type), exchange, parts);
@@ -56,6 +60,9 @@ function fail({ response }: Exchange, error: unknown, parts: ServerParts): void 
     response.destroy();
     return;
   }
-  const answer = error instanceof Refusal ? error.answer : apiError(500, 'internal', 'the sandbox failed; its operator sees why');
+  const answer =
+    error instanceof Refusal
+      ? error.answer
+      : apiError(500, 'internal', 'the sandbox failed; its operator sees why');
   send(response, answer, {}, parts).catch(parts.onError);
 }

@@ -1,9 +1,19 @@
 /** POST /v1/import and GET /v1/import/{import_id} (service-interface.md 4.3, 4.4). */
 import { randomUUID } from 'node:crypto';
-import { CONTENT_TYPES, type CreateImportResponse, type GetImportResponse, PATHS } from '../../service/contract.ts';
+import {
+  CONTENT_TYPES,
+  type CreateImportResponse,
+  type GetImportResponse,
+  PATHS,
+} from '../../service/contract.ts';
 import { apiError, jsonAnswer, type Plan, Refusal } from '../http/answer.ts';
 import type { Authorize } from '../http/bearer.ts';
-import { type Exchange, type RouteGroup, requireEmptyBody, requireMethod } from '../http/exchange.ts';
+import {
+  type Exchange,
+  type RouteGroup,
+  requireEmptyBody,
+  requireMethod,
+} from '../http/exchange.ts';
 import { type AddressParts, uploadAddress } from '../storage/addresses.ts';
 import { IMPORTS } from '../storage/paths.ts';
 import type { ImportStore } from './import-store.ts';
@@ -56,7 +66,8 @@ function createPlan({ origin }: Exchange, parts: ImportRouteParts): Plan {
 function retrievePlan({ path }: Exchange, { store }: ImportRouteParts): Plan {
   const id = path.slice(PATHS.imports.length + 1);
   const known = store.get(id);
-  if (known === undefined) throw new Refusal(apiError(404, 'not_found', 'there is no import with this id'));
+  if (known === undefined)
+    throw new Refusal(apiError(404, 'not_found', 'there is no import with this id'));
   return {
     operation: 'get_import',
     type: undefined,

@@ -28,11 +28,17 @@ export class ImportStore extends WorkStore<Import> {
   }
 
   create(id: string, createdMs: number): void {
-    this.database.run('INSERT INTO imports (id, status, created_ms) VALUES (?, ?, ?)', id, WAITING, createdMs);
+    this.database.run(
+      'INSERT INTO imports (id, status, created_ms) VALUES (?, ?, ?)',
+      id,
+      WAITING,
+      createdMs,
+    );
   }
 
   totals(): { readonly imports: number; readonly uploads: number; readonly records: number } {
-    const sql = 'SELECT count(*) AS imports, count(uploaded_ms) AS uploads, coalesce(sum(records), 0) AS records FROM imports';
+    const sql =
+      'SELECT count(*) AS imports, count(uploaded_ms) AS uploads, coalesce(sum(records), 0) AS records FROM imports';
     const row = this.database.first(sql);
     return {
       imports: Number(row?.imports),
@@ -42,7 +48,12 @@ export class ImportStore extends WorkStore<Import> {
   }
 
   ingested(id: string, { records, problem }: Ingested): void {
-    this.database.run('UPDATE imports SET processed = 1, records = ?, problem = ? WHERE id = ?', records, problem, id);
+    this.database.run(
+      'UPDATE imports SET processed = 1, records = ?, problem = ? WHERE id = ?',
+      records,
+      problem,
+      id,
+    );
   }
 
   protected override itemOf(row: Row): Import {

@@ -26,11 +26,16 @@ export function ingestWork(parts: IngestParts): Workshop<Import> {
       signal.throwIfAborted();
       store.ingested(id, ingested);
     },
-    outcome: ({ problem, fault }) => (problem !== null || fault?.action === 'import_failed' ? 'FAILED' : 'COMPLETE'),
+    outcome: ({ problem, fault }) =>
+      problem !== null || fault?.action === 'import_failed' ? 'FAILED' : 'COMPLETE',
   };
 }
 
-async function read(id: string, signal: AbortSignal, { uploads, policy, onError }: IngestParts): Promise<Ingested> {
+async function read(
+  id: string,
+  signal: AbortSignal,
+  { uploads, policy, onError }: IngestParts,
+): Promise<Ingested> {
   try {
     return {
       records: await readRecords(uploads.read(IMPORTS.fileName(id)), policy.imports, signal),

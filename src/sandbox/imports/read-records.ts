@@ -49,17 +49,25 @@ function recordCheck({ types, fail }: Policy['imports']): Check {
   return (line, number) => {
     const { text, type } = record(line, number, decoder);
     if (types !== undefined && !types.includes(type)) {
-      throw new InvalidImport(`line ${number}: records of this type are not imported here; known are ${types.join(', ')}`);
+      throw new InvalidImport(
+        `line ${number}: records of this type are not imported here; known are ${types.join(', ')}`,
+      );
     }
     for (const rule of rules) {
       if ((rule.types?.includes(type) ?? true) && rule.tests.every((test) => test(text))) {
-        throw new InvalidImport(`line ${number}: a rule of the policy fails every import with a record like this`);
+        throw new InvalidImport(
+          `line ${number}: a rule of the policy fails every import with a record like this`,
+        );
       }
     }
   };
 }
 
-function record(line: Buffer, number: number, decoder: TextDecoder): { readonly text: string; readonly type: string } {
+function record(
+  line: Buffer,
+  number: number,
+  decoder: TextDecoder,
+): { readonly text: string; readonly type: string } {
   let text: string;
   try {
     text = decoder.decode(line);
@@ -76,7 +84,8 @@ function record(line: Buffer, number: number, decoder: TextDecoder): { readonly 
   const { type, data, ...others } = value;
   if (typeof type !== 'string') throw new InvalidImport(`line ${number}: type must be a text`);
   if (!isObject(data)) throw new InvalidImport(`line ${number}: data must be an object`);
-  if (Object.keys(others).length > 0) throw new InvalidImport(`line ${number} has fields other than type and data`);
+  if (Object.keys(others).length > 0)
+    throw new InvalidImport(`line ${number} has fields other than type and data`);
   return { text, type };
 }
 

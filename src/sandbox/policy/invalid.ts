@@ -8,18 +8,28 @@ export class InvalidSandboxInput extends Error {
 type Issue = z.core.$ZodIssue;
 
 /** @throws InvalidSandboxInput with one line for each problem in `input`; `source` says what was read. */
-export function validate<Schema extends z.ZodType>(schema: Schema, input: unknown, source: string): z.output<Schema> {
+export function validate<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+  source: string,
+): z.output<Schema> {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.flatMap((issue) => describe(issue, input));
-  throw new InvalidSandboxInput(`${source} is not valid:\n${lines.map((line) => `  ${line}`).join('\n')}`);
+  throw new InvalidSandboxInput(
+    `${source} is not valid:\n${lines.map((line) => `  ${line}`).join('\n')}`,
+  );
 }
 
 function describe(issue: Issue, input: unknown): string[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => `${pathText([...issue.path, key])}: unknown setting; remove it or correct its name`);
+    return issue.keys.map(
+      (key) => `${pathText([...issue.path, key])}: unknown setting; remove it or correct its name`,
+    );
   }
-  return [`${pathText(issue.path)}: found ${shown(valueAt(input, issue.path))}; allowed: ${allowed(issue)}`];
+  return [
+    `${pathText(issue.path)}: found ${shown(valueAt(input, issue.path))}; allowed: ${allowed(issue)}`,
+  ];
 }
 
 function allowed(issue: Issue): string {
@@ -57,13 +67,16 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 function pathText(path: readonly PropertyKey[]): string {
-  const text = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('');
+  const text = path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
+    .join('');
   return text.startsWith('.') ? text.slice(1) : text || '(whole document)';
 }
 
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   let value = input;
-  for (const step of path) value = value === null || value === undefined ? undefined : Reflect.get(Object(value), step);
+  for (const step of path)
+    value = value === null || value === undefined ? undefined : Reflect.get(Object(value), step);
   return value;
 }
 

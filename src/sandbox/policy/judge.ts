@@ -24,7 +24,12 @@ const ROW_ERROR: Verdict = { status: 'ERROR', result: '', labels: '' };
 const BATCH_ERROR: Verdict = { ...ROW_ERROR, failsBatch: true };
 
 /** A judge for files of one content type with this header: rules for other types drop out, columns are found once. */
-export function judgeFor(policy: ReviewPolicy, type: string, header: readonly string[], contentColumn: number): Judge {
+export function judgeFor(
+  policy: ReviewPolicy,
+  type: string,
+  header: readonly string[],
+  contentColumn: number,
+): Judge {
   const rules = policy.rules
     .filter(({ when }) => when.type?.includes(type) ?? true)
     .map((rule) => ({
@@ -46,7 +51,8 @@ export function judgeFor(policy: ReviewPolicy, type: string, header: readonly st
         score += rule.score;
         decided ??= rule.result;
       }
-      if (rule.labelText) labels += `${labels && ','}${applied ? rule.labelText.applied : rule.labelText.notApplied}`;
+      if (rule.labelText)
+        labels += `${labels && ','}${applied ? rule.labelText.applied : rule.labelText.notApplied}`;
     }
     decided ??= thresholds.find((threshold) => score >= threshold.score)?.result ?? policy.default;
     return { status: 'SUCCESS', result: decided, labels: `[${labels}]` };
@@ -65,8 +71,13 @@ function testOf({ when }: Rule, header: readonly string[], contentColumn: number
 }
 
 /** The conditions on a text; all must hold. */
-export function textTests({ contains = [], matches = [] }: TextCondition): ((text: string) => boolean)[] {
-  const expressions = [anyOf(contains.map(literal)), anyOf(matches)].filter((expression) => expression !== undefined);
+export function textTests({
+  contains = [],
+  matches = [],
+}: TextCondition): ((text: string) => boolean)[] {
+  const expressions = [anyOf(contains.map(literal)), anyOf(matches)].filter(
+    (expression) => expression !== undefined,
+  );
   return expressions.map((expression) => (text) => expression.test(text));
 }
 

@@ -7,7 +7,14 @@ import { InvalidSandboxInput, validate } from './invalid.ts';
 import { byteSize, duration } from './units.ts';
 
 /** What a column of the result file holds (service-interface.md 2.3). */
-export const RESULT_FIELDS = ['content', 'status', 'result', 'expected', 'labels', 'metadata'] as const;
+export const RESULT_FIELDS = [
+  'content',
+  'status',
+  'result',
+  'expected',
+  'labels',
+  'metadata',
+] as const;
 export type ResultField = (typeof RESULT_FIELDS)[number];
 
 const text = z.string().min(1, { error: 'text that is not empty' });
@@ -80,7 +87,10 @@ const results = z.strictObject({
 const review = z.strictObject({
   default: text.default('approved'),
   thresholds: z.array(z.strictObject({ score: z.number(), result: text })).default([]),
-  rules: z.array(rule).refine(hasUniqueLabels, { error: 'each label in one rule only' }).default([]),
+  rules: z
+    .array(rule)
+    .refine(hasUniqueLabels, { error: 'each label in one rule only' })
+    .default([]),
 });
 
 const imports = z.strictObject({
@@ -118,11 +128,15 @@ export function parsePolicy(input: unknown, source = 'sandbox policy'): Policy {
  */
 export async function readPolicyFile(path: string): Promise<PolicyInput> {
   const yaml = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new InvalidSandboxInput(`sandbox policy ${path} cannot be read; give the path of a YAML file`, { cause });
+    throw new InvalidSandboxInput(
+      `sandbox policy ${path} cannot be read; give the path of a YAML file`,
+      { cause },
+    );
   });
   const document = parseDocument(yaml);
   const [problem] = document.errors;
-  if (problem !== undefined) throw new InvalidSandboxInput(`sandbox policy ${path} is not YAML: ${problem.message}`);
+  if (problem !== undefined)
+    throw new InvalidSandboxInput(`sandbox policy ${path} is not YAML: ${problem.message}`);
   const input: PolicyInput = document.toJS() ?? {};
   parsePolicy(input, `sandbox policy ${path}`);
   return input;

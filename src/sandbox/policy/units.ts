@@ -17,18 +17,26 @@ const BYTES_PER_UNIT: Readonly<Record<string, number>> = {
 
 function quantity(units: Readonly<Record<string, number>>, allowed: string) {
   const shape = new RegExp(`^(\\d+(?:\\.\\d+)?)(${Object.keys(units).join('|')})$`);
-  return z.union([z.literal(0), z.string()], { error: allowed }).transform((text, context): number => {
-    if (text === 0 || text === '0') return 0;
-    const [, amount, unit] = shape.exec(text) ?? [];
-    const factor = unit === undefined ? undefined : units[unit];
-    if (factor !== undefined) return Math.round(Number(amount) * factor);
-    context.addIssue({ code: 'custom', message: allowed });
-    return z.NEVER;
-  });
+  return z
+    .union([z.literal(0), z.string()], { error: allowed })
+    .transform((text, context): number => {
+      if (text === 0 || text === '0') return 0;
+      const [, amount, unit] = shape.exec(text) ?? [];
+      const factor = unit === undefined ? undefined : units[unit];
+      if (factor !== undefined) return Math.round(Number(amount) * factor);
+      context.addIssue({ code: 'custom', message: allowed });
+      return z.NEVER;
+    });
 }
 
 /** A length of time; milliseconds once parsed. */
-export const duration = quantity(MS_PER_UNIT, '0, or a number with one of the units ms, s, m, h, d (such as 250ms or 1h)');
+export const duration = quantity(
+  MS_PER_UNIT,
+  '0, or a number with one of the units ms, s, m, h, d (such as 250ms or 1h)',
+);
 
 /** A size; bytes once parsed. */
-export const byteSize = quantity(BYTES_PER_UNIT, '0, or a number with one of the units B, KiB, MiB, GiB (such as 8MiB)');
+export const byteSize = quantity(
+  BYTES_PER_UNIT,
+  '0, or a number with one of the units B, KiB, MiB, GiB (such as 8MiB)',
+);

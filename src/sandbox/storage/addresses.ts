@@ -20,7 +20,13 @@ export interface Place {
 
 /** @param idName of the signed parameter that carries the id, such as batch_id (service-interface.md 2.1). */
 export function uploadAddress(
-  { folder, id, origin, contentType, idName }: Place & { readonly contentType: string; readonly idName: string },
+  {
+    folder,
+    id,
+    origin,
+    contentType,
+    idName,
+  }: Place & { readonly contentType: string; readonly idName: string },
   fault: Fault | undefined,
   { policy, clock, secret }: AddressParts,
 ): string {
@@ -40,7 +46,11 @@ export function uploadAddress(
   });
 }
 
-export function downloadAddress({ folder, id, origin }: Place, fault: Fault | undefined, parts: AddressParts): string {
+export function downloadAddress(
+  { folder, id, origin }: Place,
+  fault: Fault | undefined,
+  parts: AddressParts,
+): string {
   const valid = validity(parts.policy.timing.downloadUrlValidityMs, fault, parts.clock);
   return presign(parts.secret, { method: 'GET', origin, path: folder.path(id), ...valid });
 }

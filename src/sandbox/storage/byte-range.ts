@@ -10,7 +10,10 @@ export interface ByteRange {
  * The range that a Range header asks of a file of `size` bytes. `undefined`: the whole file (no header, several ranges,
  * or one that cannot be read, which S3 ignores). `'unsatisfiable'`: answered with 416.
  */
-export function byteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
+export function byteRange(
+  header: string | undefined,
+  size: number,
+): ByteRange | 'unsatisfiable' | undefined {
   const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(header ?? '') ?? [];
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined;
   if (first === '') {

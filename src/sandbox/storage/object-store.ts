@@ -31,7 +31,8 @@ export class ObjectStore {
   constructor(directory: string) {
     this.#directory = directory;
     mkdirSync(directory, { recursive: true });
-    for (const name of readdirSync(directory)) if (name.endsWith(PART)) rmSync(join(directory, name));
+    for (const name of readdirSync(directory))
+      if (name.endsWith(PART)) rmSync(join(directory, name));
   }
 
   path(name: string): string {
@@ -76,7 +77,8 @@ class FileDraft implements Draft {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     this.#hash.update(bytes);
     this.bytes += bytes.length;
-    for (let from = 0; from < bytes.length; ) from += (await this.#file.write(bytes, from)).bytesWritten;
+    for (let from = 0; from < bytes.length; )
+      from += (await this.#file.write(bytes, from)).bytesWritten;
   }
 
   md5(): Buffer {

@@ -74,9 +74,13 @@ export function verifyPresigned(secret: string, request: PresignedRequest, nowMs
     );
   }
   if (nowMs >= signedAtMs + validForS * 1_000) throw denied('Request has expired');
-  const unsigned = Object.keys(request.headers).filter((name) => name.startsWith('x-amz-') && !signedHeaders.includes(name));
+  const unsigned = Object.keys(request.headers).filter(
+    (name) => name.startsWith('x-amz-') && !signedHeaders.includes(name),
+  );
   if (unsigned.length > 0)
-    throw denied(`There were headers present in the request which were not signed: ${unsigned.join(', ')}`);
+    throw denied(
+      `There were headers present in the request which were not signed: ${unsigned.join(', ')}`,
+    );
   const canonical = {
     method: request.method,
     path: request.path,
@@ -103,12 +107,29 @@ interface Canonical {
   readonly signedHeaders: readonly string[];
 }
 
-function signatureOf(secret: string, date: string, { method, path, query, headers, signedHeaders }: Canonical): string {
-  const headerLines = signedHeaders.map((name) => `${name}:${String(headers[name] ?? '').trim()}\n`).join('');
-  const request = [method, path, queryText(query), headerLines, signedHeaders.join(';'), 'UNSIGNED-PAYLOAD'].join('\n');
+function signatureOf(
+  secret: string,
+  date: string,
+  { method, path, query, headers, signedHeaders }: Canonical,
+): string {
+  const headerLines = signedHeaders
+    .map((name) => `${name}:${String(headers[name] ?? '').trim()}\n`)
+    .join('');
+  const request = [
+    method,
+    path,
+    queryText(query),
+    headerLines,
+    signedHeaders.join(';'),
+    'UNSIGNED-PAYLOAD',
+  ].join('\n');
   const scope = scopeOf(date);
-  const toSign = [ALGORITHM, date, scope, createHash('sha256').update(request).digest('hex')].join('\n');
-  const key = scope.split('/').reduce<string | Buffer>((link, part) => hmac(link, part), `AWS4${secret}`);
+  const toSign = [ALGORITHM, date, scope, createHash('sha256').update(request).digest('hex')].join(
+    '\n',
+  );
+  const key = scope
+    .split('/')
+    .reduce<string | Buffer>((link, part) => hmac(link, part), `AWS4${secret}`);
   return hmac(key, toSign).toString('hex');
 }
 
@@ -127,7 +148,10 @@ function queryText(query: ReadonlyMap<string, string>): string {
 
 /** RFC 3986: encodeURIComponent leaves five characters as they are that the signature wants encoded. */
 function encoded(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 /** A name given twice keeps its last value, which then does not match the signature. */
@@ -141,7 +165,9 @@ function amzDate(ms: number): string {
 }
 
 function timeOf(date: string): number {
-  return Date.parse(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
+  return Date.parse(
+    date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'),
+  );
 }
 
 function equal(given: string, expected: string): boolean {

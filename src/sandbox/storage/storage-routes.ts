@@ -44,7 +44,11 @@ export function storageRoutes(parts: StorageRouteParts): RouteGroup {
   return {
     prefix: STORAGE_PREFIX,
     async handle(exchange) {
-      verifyPresigned(parts.secret, { ...exchange, headers: exchange.request.headers }, parts.clock.now());
+      verifyPresigned(
+        parts.secret,
+        { ...exchange, headers: exchange.request.headers },
+        parts.clock.now(),
+      );
       for (const inbox of parts.inboxes) {
         const destination = find(inbox.folder, exchange.path, (id) => inbox.find(id));
         if (destination !== undefined) return uploadPlan(destination, inbox, exchange, parts);
@@ -56,7 +60,11 @@ export function storageRoutes(parts: StorageRouteParts): RouteGroup {
   };
 }
 
-function find<Item>(folder: Folder, path: string, get: (id: string) => Item | undefined): Item | undefined {
+function find<Item>(
+  folder: Folder,
+  path: string,
+  get: (id: string) => Item | undefined,
+): Item | undefined {
   const id = folder.idOf(path);
   return id === undefined ? undefined : get(id);
 }
@@ -65,20 +73,35 @@ function noSuchKey(): Refusal {
   return new Refusal(storageError(404, 'NoSuchKey', 'The specified key does not exist.'));
 }
 
-function uploadPlan(destination: Destination, inbox: Inbox, { request }: Exchange, parts: StorageRouteParts): Plan {
+function uploadPlan(
+  destination: Destination,
+  inbox: Inbox,
+  { request }: Exchange,
+  parts: StorageRouteParts,
+): Plan {
   const declared = request.headers['content-length'];
   if (declared === undefined) {
-    throw new Refusal(storageError(411, 'MissingContentLength', 'You must provide the Content-Length HTTP header.'));
+    throw new Refusal(
+      storageError(411, 'MissingContentLength', 'You must provide the Content-Length HTTP header.'),
+    );
   }
   if (Number(declared) > parts.maxUploadBytes) {
-    throw new Refusal(storageError(400, 'EntityTooLarge', 'Your proposed upload exceeds the maximum allowed size'));
+    throw new Refusal(
+      storageError(400, 'EntityTooLarge', 'Your proposed upload exceeds the maximum allowed size'),
+    );
   }
   const expectedMd5 = md5Header(request.headers['content-md5']);
   return {
     operation: inbox.operation,
     type: destination.type,
     async run(fault) {
-      const etag = await receive(destination.id, request, { inbox, expectedMd5, bytes: Number(declared) }, fault, parts);
+      const etag = await receive(
+        destination.id,
+        request,
+        { inbox, expectedMd5, bytes: Number(declared) },
+        fault,
+        parts,
+      );
       return { status: 200, headers: { etag }, body: '' };
     },
   };
@@ -87,7 +110,10 @@ function uploadPlan(destination: Destination, inbox: Inbox, { request }: Exchang
 function md5Header(header: string | string[] | undefined): Buffer | undefined {
   if (header === undefined) return undefined;
   const md5 = Buffer.from(String(header), 'base64');
-  if (md5.length !== 16) throw new Refusal(storageError(400, 'InvalidDigest', 'The Content-MD5 you specified is not valid.'));
+  if (md5.length !== 16)
+    throw new Refusal(
+      storageError(400, 'InvalidDigest', 'The Content-MD5 you specified is not valid.'),
+    );
   return md5;
 }
 
@@ -136,7 +162,8 @@ function downloadPlan(batch: Batch, { request }: Exchange, parts: StorageRoutePa
     const message = 'At least one of the pre-conditions you specified did not hold';
     throw new Refusal(storageError(412, 'PreconditionFailed', message));
   }
-  if (ifNoneMatch !== undefined && matches(ifNoneMatch, etag)) throw new Refusal({ status: 304, headers: { etag }, body: '' });
+  if (ifNoneMatch !== undefined && matches(ifNoneMatch, etag))
+    throw new Refusal({ status: 304, headers: { etag }, body: '' });
   return {
     operation: 'download',
     type: batch.type,
@@ -148,7 +175,12 @@ function matches(condition: string, etag: string): boolean {
   return condition.split(',').some((part) => part.trim() === '*' || part.trim() === etag);
 }
 
-async function download({ id }: Batch, etag: string, rangeHeader: string | undefined, results: ObjectStore): Promise<Answer> {
+async function download(
+  { id }: Batch,
+  etag: string,
+  rangeHeader: string | undefined,
+  results: ObjectStore,
+): Promise<Answer> {
   const name = RESULTS.fileName(id);
   const object = await results.info(name);
   if (object === undefined) throw noSuchKey();
@@ -156,7 +188,9 @@ async function download({ id }: Batch, etag: string, rangeHeader: string | undef
   const range = byteRange(rangeHeader, bytes);
   if (range === 'unsatisfiable') {
     const headers = { 'content-range': `bytes */${bytes}` };
-    throw new Refusal(storageError(416, 'InvalidRange', 'The requested range is not satisfiable', headers));
+    throw new Refusal(
+      storageError(416, 'InvalidRange', 'The requested range is not satisfiable', headers),
+    );
   }
   const headers = {
     'content-type': CONTENT_TYPES.csv,

@@ -54,7 +54,9 @@ export abstract class WorkStore<Item extends Work> {
 
   /** In the order of creation. */
   all(): Item[] {
-    return this.database.all(`SELECT * FROM ${this.#table} ORDER BY seq`).map((row) => this.itemOf(row));
+    return this.database
+      .all(`SELECT * FROM ${this.#table} ORDER BY seq`)
+      .map((row) => this.itemOf(row));
   }
 
   /** Those that are not at their end. */
@@ -70,11 +72,21 @@ export abstract class WorkStore<Item extends Work> {
   }
 
   begin(id: string, finishDueMs: number | null): void {
-    this.database.run(`UPDATE ${this.#table} SET status = ?, finish_due_ms = ? WHERE id = ?`, this.busy, finishDueMs, id);
+    this.database.run(
+      `UPDATE ${this.#table} SET status = ?, finish_due_ms = ? WHERE id = ?`,
+      this.busy,
+      finishDueMs,
+      id,
+    );
   }
 
   finish(id: string, status: Item['status'], finishedMs: number): void {
-    this.database.run(`UPDATE ${this.#table} SET status = ?, finished_ms = ? WHERE id = ?`, status, finishedMs, id);
+    this.database.run(
+      `UPDATE ${this.#table} SET status = ?, finished_ms = ? WHERE id = ?`,
+      status,
+      finishedMs,
+      id,
+    );
   }
 }
 

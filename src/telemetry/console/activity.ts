@@ -82,7 +82,8 @@ export class PipelineActivity {
   sample(atMs: number): void {
     const durations = this.#durations;
     const near = new Durations();
-    for (const { durations: earlier } of this.#samples.slice(1 - LATENCY_SAMPLES)) near.addAll(earlier);
+    for (const { durations: earlier } of this.#samples.slice(1 - LATENCY_SAMPLES))
+      near.addAll(earlier);
     near.addAll(durations);
     this.#samples.push({
       atMs,
@@ -103,7 +104,9 @@ export class PipelineActivity {
   }
 
   samplesAfter(atMs: number): Sample[] {
-    return this.#samples.filter((sample) => sample.atMs > atMs).map(({ durations: _, outcomes: __, ...sample }) => sample);
+    return this.#samples
+      .filter((sample) => sample.atMs > atMs)
+      .map(({ durations: _, outcomes: __, ...sample }) => sample);
   }
 
   /** Over the samples after `atMs`. */
@@ -118,7 +121,8 @@ export class PipelineActivity {
     const recent = new Map(this.#outcomes);
     for (const sample of this.#samples) {
       if (sample.atMs <= atMs) continue;
-      for (const [outcome, count] of sample.outcomes) recent.set(outcome, (recent.get(outcome) ?? 0) + count);
+      for (const [outcome, count] of sample.outcomes)
+        recent.set(outcome, (recent.get(outcome) ?? 0) + count);
     }
     return [...this.#totals]
       .map(([outcome, total]) => ({ outcome, recent: recent.get(outcome) ?? 0, total }))

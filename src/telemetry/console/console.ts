@@ -50,7 +50,8 @@ export class Console {
     const refused = refusal(this.#listenHost, headers);
     if (refused !== undefined) return json(403, { status: 'refused', reason: refused });
     if (asset === undefined) {
-      if (isForeignScript(headers)) return json(403, { status: 'refused', reason: 'scripts of other sites are not answered' });
+      if (isForeignScript(headers))
+        return json(403, { status: 'refused', reason: 'scripts of other sites are not answered' });
       const asked = new URLSearchParams(query);
       const sinceMs = Number(asked.get('since') ?? 0);
       return json(
@@ -62,7 +63,8 @@ export class Console {
       );
     }
     const caching = { etag: asset.etag, 'cache-control': 'no-cache' };
-    if (headers['if-none-match'] === asset.etag) return { status: 304, headers: { ...PROTECTION, ...caching }, body: '' };
+    if (headers['if-none-match'] === asset.etag)
+      return { status: 304, headers: { ...PROTECTION, ...caching }, body: '' };
     return {
       status: 200,
       headers: { ...PROTECTION, ...caching, 'content-type': asset.type },

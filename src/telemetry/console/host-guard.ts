@@ -19,7 +19,9 @@ export function isForeignScript(headers: IncomingHttpHeaders): boolean {
 }
 
 function namesUs(host: string, listenHost: string): boolean {
-  const name = /^(\[[^\]]*\]|[^:]*)(?::\d+)?$/.exec(host.toLowerCase())?.[1]?.replace(/^\[|\]$/g, '');
+  const name = /^(\[[^\]]*\]|[^:]*)(?::\d+)?$/
+    .exec(host.toLowerCase())?.[1]
+    ?.replace(/^\[|\]$/g, '');
   return name !== undefined && (name === listenHost.toLowerCase() || isLoopback(name));
 }
 

@@ -11,7 +11,10 @@ export class Durations {
   }
 
   add(seconds: number, times = 1): void {
-    const bucket = Math.max(0, Math.ceil(Math.log(Math.max(seconds, SMALLEST_SECONDS) / SMALLEST_SECONDS) / GROWTH));
+    const bucket = Math.max(
+      0,
+      Math.ceil(Math.log(Math.max(seconds, SMALLEST_SECONDS) / SMALLEST_SECONDS) / GROWTH),
+    );
     this.#count(bucket, times);
   }
 
@@ -26,7 +29,10 @@ export class Durations {
     const ascending = [...this.#counts].sort(([a], [b]) => a - b);
     for (const [bucket, count] of ascending) {
       // As if the durations of a bucket were spread evenly over it: a line of quantiles then moves instead of jumping.
-      if (rank <= count) return bucket === 0 ? 0 : SMALLEST_SECONDS * Math.exp((bucket - 1 + (rank - 0.5) / count) * GROWTH);
+      if (rank <= count)
+        return bucket === 0
+          ? 0
+          : SMALLEST_SECONDS * Math.exp((bucket - 1 + (rank - 0.5) / count) * GROWTH);
       rank -= count;
     }
     return null;

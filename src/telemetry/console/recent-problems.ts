@@ -42,7 +42,8 @@ export class RecentProblems {
       firstMs: before?.firstMs ?? lastMs,
       lastMs,
     });
-    if (this.#problems.size > MAX_PROBLEMS) this.#problems.delete(this.#problems.keys().next().value as string);
+    if (this.#problems.size > MAX_PROBLEMS)
+      this.#problems.delete(this.#problems.keys().next().value as string);
   }
 
   /** The newest first. */
@@ -54,15 +55,31 @@ export class RecentProblems {
 function describe(fields: Readonly<Record<string, unknown>>): string {
   const { error } = fields;
   const parts = typeof error === 'string' ? [error] : [];
-  for (let cause: unknown = error, depth = 0; isError(cause) && depth < 4; cause = cause.cause, depth++)
+  for (
+    let cause: unknown = error, depth = 0;
+    isError(cause) && depth < 4;
+    cause = cause.cause, depth++
+  )
     if (!parts.includes(cause.message)) parts.push(cause.message);
   const others = Object.entries(fields)
-    .filter(([name, value]) => !LEFT_OUT.has(name) && value !== null && (typeof value !== 'object' || Array.isArray(value)))
-    .map(([name, value]) => `${name}=${Array.isArray(value) ? value.map(String).join(', ') : String(value)}`);
+    .filter(
+      ([name, value]) =>
+        !LEFT_OUT.has(name) &&
+        value !== null &&
+        (typeof value !== 'object' || Array.isArray(value)),
+    )
+    .map(
+      ([name, value]) =>
+        `${name}=${Array.isArray(value) ? value.map(String).join(', ') : String(value)}`,
+    );
   return [parts.join(': '), others.join('  ')].filter((part) => part !== '').join('  ');
 }
 
 const isError = (value: unknown): value is { message: string; cause?: unknown } =>
-  typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string';
+  typeof value === 'object' &&
+  value !== null &&
+  'message' in value &&
+  typeof value.message === 'string';
 
-const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+const cut = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length - 1)}…` : text;

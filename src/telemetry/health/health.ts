@@ -71,7 +71,12 @@ export class Health {
   waiting(name: string, reason: string, atMostMs: number = Number.POSITIVE_INFINITY): void {
     const loop = this.#loops.get(name);
     // The same unbounded wait said again keeps its start, so that /livez shows how long it really takes.
-    if (loop?.reason === reason && loop.atMostMs === Number.POSITIVE_INFINITY && atMostMs === Number.POSITIVE_INFINITY) return;
+    if (
+      loop?.reason === reason &&
+      loop.atMostMs === Number.POSITIVE_INFINITY &&
+      atMostMs === Number.POSITIVE_INFINITY
+    )
+      return;
     this.#loops.set(name, { sinceMs: this.#now(), reason, atMostMs });
   }
 
@@ -100,7 +105,8 @@ export class Health {
     const loops = [...this.#loops].map(([name, loop]): LoopReport => {
       const silentMs = now - loop.sinceMs;
       const allowedMs = this.#stuckAfterMs + loop.atMostMs;
-      const state = silentMs > allowedMs ? 'stuck' : loop.reason === undefined ? 'running' : 'waiting';
+      const state =
+        silentMs > allowedMs ? 'stuck' : loop.reason === undefined ? 'running' : 'waiting';
       return {
         name,
         state,
@@ -119,7 +125,8 @@ export class Health {
         conditions: [{ name: 'started', ready: false, reason: 'still starting' }],
       };
     const conditions = [...this.#conditions].map(
-      ([name, reason]): ConditionReport => (reason === undefined ? { name, ready: true } : { name, ready: false, reason }),
+      ([name, reason]): ConditionReport =>
+        reason === undefined ? { name, ready: true } : { name, ready: false, reason },
     );
     return { ok: conditions.every((condition) => condition.ready), conditions };
   }

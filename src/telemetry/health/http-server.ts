@@ -1,8 +1,18 @@
 /** The operator's window: /metrics for Prometheus, /livez and /readyz for the platform, pages for people. Reads only; holds no secrets (I6). */
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import { OPENMETRICS_CONTENT_TYPE, openMetricsOf, prefersOpenMetrics } from '../metrics/exposition.ts';
+import {
+  OPENMETRICS_CONTENT_TYPE,
+  openMetricsOf,
+  prefersOpenMetrics,
+} from '../metrics/exposition.ts';
 import type { PromMetrics } from '../metrics/metrics.ts';
 import type { Health } from './health.ts';
 
@@ -20,7 +30,11 @@ export interface TelemetryServerOptions {
 /** What people look at with a browser. */
 export interface Pages {
   /** @returns undefined for a path that is none of its own */
-  answer(request: { readonly path: string; readonly query: string; readonly headers: IncomingHttpHeaders }):
+  answer(request: {
+    readonly path: string;
+    readonly query: string;
+    readonly headers: IncomingHttpHeaders;
+  }):
     | {
         readonly status: number;
         readonly headers: Readonly<Record<string, string>>;
@@ -42,7 +56,9 @@ const CLIENT_TIMEOUT_MS = 5_000;
 const MAX_CONNECTIONS = 64;
 
 /** @throws Error that names the setting to change when the address cannot be listened on. */
-export async function startTelemetryServer(options: TelemetryServerOptions): Promise<TelemetryServer> {
+export async function startTelemetryServer(
+  options: TelemetryServerOptions,
+): Promise<TelemetryServer> {
   const server = createServer(
     {
       requestTimeout: CLIENT_TIMEOUT_MS,
@@ -61,7 +77,9 @@ export async function startTelemetryServer(options: TelemetryServerOptions): Pro
   server.keepAliveTimeout = CLIENT_TIMEOUT_MS;
   const port = await listen(server, options.host, options.port);
   // Accepting can fail later (out of file descriptors): that must not end the process.
-  server.on('error', (error) => options.logger.warn({ error }, 'telemetry server cannot accept a connection'));
+  server.on('error', (error) =>
+    options.logger.warn({ error }, 'telemetry server cannot accept a connection'),
+  );
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
   return { url: `http://${host}:${port}`, port, close: () => close(server) };
 }
@@ -74,7 +92,9 @@ async function answer(
   // A body is never read: the connection ends with the answer instead.
   request.resume();
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
-  const page = PATHS.includes(path) ? undefined : pages?.answer({ path, query, headers: request.headers });
+  const page = PATHS.includes(path)
+    ? undefined
+    : pages?.answer({ path, query, headers: request.headers });
   if (page === undefined && !PATHS.includes(path)) {
     return send(response, 404, {
       status: 'not found',
@@ -118,11 +138,17 @@ function send(response: ServerResponse, status: number, body: object): void {
 function listen(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException) => {
-      const why = error.code === 'EADDRINUSE' ? 'another process has the port' : (error.code ?? error.message);
+      const why =
+        error.code === 'EADDRINUSE'
+          ? 'another process has the port'
+          : (error.code ?? error.message);
       reject(
-        new Error(`cannot listen on ${host}:${port} (${why}): change http.host or http.port, or set http.enabled to false`, {
-          cause: error,
-        }),
+        new Error(
+          `cannot listen on ${host}:${port} (${why}): change http.host or http.port, or set http.enabled to false`,
+          {
+            cause: error,
+          },
+        ),
       );
     };
     server.once('error', failed);

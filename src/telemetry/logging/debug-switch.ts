@@ -31,7 +31,10 @@ export class DebugSwitch {
       return;
     }
     this.#logger.setLevel('debug');
-    this.#logger.info({ from: this.#configured, to: 'debug', by, forMs: this.#forMs }, 'log level changed');
+    this.#logger.info(
+      { from: this.#configured, to: 'debug', by, forMs: this.#forMs },
+      'log level changed',
+    );
     this.#timer = setTimeout(() => this.#off('time'), this.#forMs);
     // A process that has ended waits for nothing.
     this.#timer.unref();

@@ -12,8 +12,11 @@ export function formatLogLine(line: string): string {
   }
   const { time, level, msg, ...fields } = record;
   const clock = typeof time === 'string' ? time.slice(11, 23) : '';
-  const parts = [`${clock} ${String(level).toUpperCase().padEnd(5)} ${escapeControls(String(msg ?? ''))}`];
-  for (const [name, value] of Object.entries(fields)) parts.push(`${escapeControls(name)}=${formatValue(value)}`);
+  const parts = [
+    `${clock} ${String(level).toUpperCase().padEnd(5)} ${escapeControls(String(msg ?? ''))}`,
+  ];
+  for (const [name, value] of Object.entries(fields))
+    parts.push(`${escapeControls(name)}=${formatValue(value)}`);
   return `${parts.join('  ')}\n`;
 }
 
@@ -24,7 +27,13 @@ function formatValue(value: unknown): string {
 }
 
 function isError(value: unknown): value is { name: string; message: string; cause?: unknown } {
-  return typeof value === 'object' && value !== null && 'name' in value && 'message' in value && 'stack' in value;
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'name' in value &&
+    'message' in value &&
+    'stack' in value
+  );
 }
 
 /** Stacks are for the JSON lines; at a terminal the chain of messages says what happened. */
@@ -44,5 +53,8 @@ function shorten(text: string): string {
 
 /** A value from outside must neither start a new line nor steer the terminal. */
 function escapeControls(text: string): string {
-  return text.replace(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  return text.replace(
+    /\p{Cc}/gu,
+    (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
 }

@@ -1,4 +1,10 @@
-import { type DestinationStream, destination, type Logger as Pino, pino, stdTimeFunctions } from 'pino';
+import {
+  type DestinationStream,
+  destination,
+  type Logger as Pino,
+  pino,
+  stdTimeFunctions,
+} from 'pino';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { formatLogLine } from './log-text.ts';
 import { redactFields, redactText } from './redact.ts';
@@ -27,14 +33,21 @@ export interface LeveledLogger extends Logger {
   setLevel(level: LogLevel): void;
 }
 
-export type OnProblem = (level: 'warn' | 'error', fields: Readonly<Record<string, unknown>>, message: string) => void;
+export type OnProblem = (
+  level: 'warn' | 'error',
+  fields: Readonly<Record<string, unknown>>,
+  message: string,
+) => void;
 
 const STANDARD_OUTPUT = 1;
 /** Fields that every line has: a caller's field of the same name moves aside instead of making the line ambiguous. */
 const RESERVED = new Set(['level', 'time', 'msg']);
 
 /** JSON lines for machines; text when a person looks at a terminal. `LOG_FORMAT` (json, text) decides when it is set. */
-export function chooseLogFormat(env: NodeJS.ProcessEnv = process.env, isTty: boolean = process.stdout.isTTY === true): LogFormat {
+export function chooseLogFormat(
+  env: NodeJS.ProcessEnv = process.env,
+  isTty: boolean = process.stdout.isTTY === true,
+): LogFormat {
   if (env.LOG_FORMAT === 'text' || env.LOG_FORMAT === 'json') return env.LOG_FORMAT;
   return isTty ? 'text' : 'json';
 }
@@ -46,7 +59,9 @@ export function chooseLogFormat(env: NodeJS.ProcessEnv = process.env, isTty: boo
 export function createLogger(options: LoggerOptions): LeveledLogger {
   const lines = options.sink ?? standardOutput(options.onDropped ?? (() => undefined));
   const text = (options.format ?? chooseLogFormat()) === 'text';
-  const sink: DestinationStream = text ? { write: (line) => lines.write(formatLogLine(line)) } : lines;
+  const sink: DestinationStream = text
+    ? { write: (line) => lines.write(formatLogLine(line)) }
+    : lines;
   const logger = pino(
     {
       level: options.level,
@@ -62,7 +77,9 @@ export function createLogger(options: LoggerOptions): LeveledLogger {
 }
 
 function standardOutput(onDropped: (lines: number) => void): DestinationStream {
-  return isPipe(STANDARD_OUTPUT) ? new PipeSink(STANDARD_OUTPUT, onDropped) : destination({ dest: STANDARD_OUTPUT, sync: true });
+  return isPipe(STANDARD_OUTPUT)
+    ? new PipeSink(STANDARD_OUTPUT, onDropped)
+    : destination({ dest: STANDARD_OUTPUT, sync: true });
 }
 
 class PinoLogger implements LeveledLogger {
@@ -70,7 +87,11 @@ class PinoLogger implements LeveledLogger {
   readonly #bindings: Readonly<Record<string, unknown>>;
   readonly #onProblem: OnProblem | undefined;
 
-  constructor(logger: Pino, bindings: Readonly<Record<string, unknown>>, onProblem: OnProblem | undefined) {
+  constructor(
+    logger: Pino,
+    bindings: Readonly<Record<string, unknown>>,
+    onProblem: OnProblem | undefined,
+  ) {
     this.#pino = logger;
     this.#bindings = bindings;
     this.#onProblem = onProblem;

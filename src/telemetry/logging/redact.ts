@@ -29,7 +29,8 @@ const ERROR_FIELDS = [
 
 /** A text without the query or user of an address, without bearer tokens, and with a bounded length. */
 export function redactText(text: string): string {
-  const bounded = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text;
+  const bounded =
+    text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text;
   return (
     bounded
       // https://user:password@host
@@ -38,7 +39,10 @@ export function redactText(text: string): string {
       // The query of a path alone: undici reports paths without the host.
       .replace(/\?[^\s"'<>\\]*=[^\s"'<>\\]*/g, `?${REDACTED}`)
       // A query that was taken apart.
-      .replace(/\b(x-amz-[a-z0-9_-]+|signature|sig|awsaccesskeyid)=[^\s&"'<>\\]+/gi, `$1=${REDACTED}`)
+      .replace(
+        /\b(x-amz-[a-z0-9_-]+|signature|sig|awsaccesskeyid)=[^\s&"'<>\\]+/gi,
+        `$1=${REDACTED}`,
+      )
       .replace(/\b(bearer|basic)\s+(?!(?:token|key|auth)s?\b)[a-z0-9._~+/=-]+/gi, `$1 ${REDACTED}`)
       .replace(
         /\b((?:proxy-)?authorization|x-api-key|api[-_ ]?key)(["']?\s*[:=]\s*["']?)(?!(?:bearer|basic) \[)[^\s"',;}]+/gi,
@@ -55,7 +59,9 @@ export function redactValue(value: unknown): unknown {
 /** The fields of a log call or of a child logger; an error given instead of fields becomes `error`. */
 export function redactFields(fields: object): Record<string, unknown> {
   const safe = redactValue(fields instanceof Error ? { error: fields } : fields);
-  return typeof safe === 'object' && safe !== null && !Array.isArray(safe) ? (safe as Record<string, unknown>) : { fields: safe };
+  return typeof safe === 'object' && safe !== null && !Array.isArray(safe)
+    ? (safe as Record<string, unknown>)
+    : { fields: safe };
 }
 
 function copy(value: unknown, depth: number, parents: Set<object>): unknown {
@@ -90,7 +96,8 @@ function copy(value: unknown, depth: number, parents: Set<object>): unknown {
 function copyObject(value: object, depth: number, parents: Set<object>): unknown {
   if (value instanceof Error) return copyError(value, depth, parents);
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
+  if (value instanceof Date)
+    return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
   if (value instanceof URL) return redactText(value.href);
   if (value instanceof Map)
     return copyEntries(
@@ -99,7 +106,8 @@ function copyObject(value: object, depth: number, parents: Set<object>): unknown
       parents,
     );
   if (Array.isArray(value) || value instanceof Set) return copyList([...value], depth, parents);
-  if ('toJSON' in value && typeof value.toJSON === 'function') return copy(value.toJSON(), depth, parents);
+  if ('toJSON' in value && typeof value.toJSON === 'function')
+    return copy(value.toJSON(), depth, parents);
   return copyEntries(Object.entries(value), depth, parents);
 }
 
@@ -117,7 +125,9 @@ function copyEntries(
   const result: Record<string, unknown> = Object.create(null);
   for (const [key, entry] of entries.slice(0, MAX_ENTRIES)) {
     result[redactText(key)] =
-      isSecretField(key) && entry !== undefined && entry !== null ? REDACTED : copy(entry, depth, parents);
+      isSecretField(key) && entry !== undefined && entry !== null
+        ? REDACTED
+        : copy(entry, depth, parents);
   }
   if (entries.length > MAX_ENTRIES) result['…'] = `${entries.length - MAX_ENTRIES} more`;
   return result;

@@ -38,7 +38,8 @@ export class PipeSink implements LogSink {
   }
 
   write(line: string): void {
-    if (this.#closed || this.#pipe.writableLength + line.length > MAX_WAITING_BYTES) this.#onDropped(1);
+    if (this.#closed || this.#pipe.writableLength + line.length > MAX_WAITING_BYTES)
+      this.#onDropped(1);
     else this.#pipe.write(line);
   }
 }

@@ -3,7 +3,8 @@
  * the plain format cannot be had from the same registry; and it has no units. The second is made from the first instead.
  */
 
-export const OPENMETRICS_CONTENT_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
+export const OPENMETRICS_CONTENT_TYPE =
+  'application/openmetrics-text; version=1.0.0; charset=utf-8';
 
 /** Units that OpenMetrics knows, as the ends of names. */
 const UNIT = /_(seconds|bytes)$/;
@@ -14,7 +15,9 @@ export function openMetricsOf(text: string): string {
   const lines: string[] = [];
   let help = '';
   for (const line of text.split('\n')) {
-    const [, keyword, name = '', rest = ''] = line.startsWith('#') ? (COMMENT.exec(line) ?? []) : [];
+    const [, keyword, name = '', rest = ''] = line.startsWith('#')
+      ? (COMMENT.exec(line) ?? [])
+      : [];
     if (keyword === 'HELP') {
       // Quotes are escaped here, and not there.
       help = rest.replaceAll('"', '\\"');
@@ -39,7 +42,8 @@ export function prefersOpenMetrics(accept: string | undefined): boolean {
     const [type = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
     const q = Number(parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? 1);
     if (!(q > 0)) continue;
-    const version = parameters.find((parameter) => parameter.startsWith('version='))?.slice(8) ?? '1.0.0';
+    const version =
+      parameters.find((parameter) => parameter.startsWith('version='))?.slice(8) ?? '1.0.0';
     if (type === 'application/openmetrics-text' && version === '1.0.0') open = Math.max(open, q);
     else if (type === 'text/plain') plain = Math.max(plain, q);
   }

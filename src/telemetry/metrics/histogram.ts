@@ -39,7 +39,9 @@ export class Histogram {
   render(): string {
     const lines = [`# HELP ${this.#name} ${escaped(this.#help)}`, `# TYPE ${this.#name} histogram`];
     for (const { labels, counts, sum, count } of this.#series.values()) {
-      const shared = Object.entries(labels).map(([name, value]) => `${name}="${escaped(String(value)).replaceAll('"', '\\"')}"`);
+      const shared = Object.entries(labels).map(
+        ([name, value]) => `${name}="${escaped(String(value)).replaceAll('"', '\\"')}"`,
+      );
       let below = 0;
       for (const [at, bound] of [...this.#bounds, '+Inf'].entries()) {
         below += counts[at] as number;

@@ -30,11 +30,13 @@ export const LABELS = {
   kind: 'Kind of anomaly: duplicate, unknown, malformed, missing, unreadable.',
   outcome: 'How it ended: committed, owned, or the kind of failure.',
   operation: 'Operation of the service: create_batch, get_batch, upload, download, …',
-  target: 'Hosts that are loaded apart: api (calls to baseUrl) or storage (uploads, and as many downloads).',
+  target:
+    'Hosts that are loaded apart: api (calls to baseUrl) or storage (uploads, and as many downloads).',
   code: 'HTTP status, or the kind of failure when there was no answer.',
   stage:
     'Stage of a batch: buffer (until sealed), create, journal, upload, review (from its creation to the last look at its results), download (reading them, each time), settle (the last download and the transactions of its rows). Of internal errors: the stage of the dead letter (decode, create, rewind, settle), or the call to the service (create, upload, status, results).',
-  state: 'State of a batch (uploading, reviewing, settling, retrying), or of a loop (running, waiting, stuck).',
+  state:
+    'State of a batch (uploading, reviewing, settling, retrying), or of a loop (running, waiting, stuck).',
   condition: 'Name of a readiness condition.',
   certificate: 'Whose certificate: client, ca or broker.',
   version: 'Version of the connector.',
@@ -44,13 +46,26 @@ export const LABELS = {
 export type LabelName = keyof typeof LABELS;
 
 /** A presigned transfer of a small file takes milliseconds, a review up to a day: one scale for all stages, so that they compare. */
-const STAGE_SECONDS = [0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 15, 30, 60, 300, 900, 3_600, 14_400, 43_200, 86_400];
+const STAGE_SECONDS = [
+  0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 15, 30, 60, 300, 900, 3_600, 14_400, 43_200, 86_400,
+];
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const TRANSACTION_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60];
 const ROWS = [1, 10, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 100_000];
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
-const BODY_BYTES = [KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 2 * MIB, 4 * MIB, 8 * MIB, 16 * MIB, 64 * MIB];
+const BODY_BYTES = [
+  KIB,
+  16 * KIB,
+  64 * KIB,
+  256 * KIB,
+  MIB,
+  2 * MIB,
+  4 * MIB,
+  8 * MIB,
+  16 * MIB,
+  64 * MIB,
+];
 
 export const METRICS = {
   // ── What goes in and what comes out: the two sides of the balance ────────────────────────────────────────────────

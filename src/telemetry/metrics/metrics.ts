@@ -39,11 +39,20 @@ export class PromMetrics implements Metrics {
 
   /** Makes the series of a pipeline that are known beforehand, at 0. */
   startPipeline(pipeline: string): void {
-    for (const [name, { kind, labels, startsWith = {} }] of Object.entries<MetricDefinition>(METRICS)) {
+    for (const [name, { kind, labels, startsWith = {} }] of Object.entries<MetricDefinition>(
+      METRICS,
+    )) {
       if (kind !== 'counter' || !labels.includes('pipeline')) continue;
       const others = labels.filter((label) => label !== 'pipeline');
       for (const values of combinations(others.map((label) => startsWith[label] ?? [])))
-        this.count(name, Object.fromEntries([['pipeline', pipeline], ...others.map((label, at) => [label, values[at]])]), 0);
+        this.count(
+          name,
+          Object.fromEntries([
+            ['pipeline', pipeline],
+            ...others.map((label, at) => [label, values[at]]),
+          ]),
+          0,
+        );
     }
   }
 
@@ -56,7 +65,8 @@ export class PromMetrics implements Metrics {
 
   set(name: string, labels: Labels, value: number): void {
     const metric = this.#find('gauge', name, labels);
-    if (!Number.isFinite(value)) throw new TypeError(`metric ${name}: ${value} is not a finite number`);
+    if (!Number.isFinite(value))
+      throw new TypeError(`metric ${name}: ${value} is not a finite number`);
     (metric as Gauge).set(labels, value);
   }
 
@@ -66,8 +76,10 @@ export class PromMetrics implements Metrics {
 
   observe(name: string, labels: Labels, value: number, times = 1): void {
     const metric = this.#find('histogram', name, labels);
-    if (!Number.isFinite(value)) throw new TypeError(`metric ${name}: ${value} is not a finite number`);
-    if (!(Number.isSafeInteger(times) && times > 0)) throw new TypeError(`metric ${name}: nothing is observed ${times} times`);
+    if (!Number.isFinite(value))
+      throw new TypeError(`metric ${name}: ${value} is not a finite number`);
+    if (!(Number.isSafeInteger(times) && times > 0))
+      throw new TypeError(`metric ${name}: nothing is observed ${times} times`);
     (metric as Histogram).observe(labels, value, times);
   }
 
@@ -79,9 +91,13 @@ export class PromMetrics implements Metrics {
   /** All series as Prometheus reads them. */
   async render(): Promise<string> {
     const ours = [...this.#series].map(([name, { metric }]) =>
-      metric instanceof Histogram ? metric.render() : this.#registry.getSingleMetricAsString(METRIC_PREFIX + name),
+      metric instanceof Histogram
+        ? metric.render()
+        : this.#registry.getSingleMetricAsString(METRIC_PREFIX + name),
     );
-    const nodes = this.#node.getMetricsAsArray().map(({ name }) => this.#node.getSingleMetricAsString(name));
+    const nodes = this.#node
+      .getMetricsAsArray()
+      .map(({ name }) => this.#node.getSingleMetricAsString(name));
     return `${(await Promise.all([...ours, ...nodes])).join('\n\n')}\n`;
   }
 
@@ -89,11 +105,13 @@ export class PromMetrics implements Metrics {
     const series = this.#series.get(name);
     if (series === undefined) throw new TypeError(`metric ${name} is not in metric-list.ts`);
     const { definition } = series;
-    if (definition.kind !== kind) throw new TypeError(`metric ${name} is a ${definition.kind}, not a ${kind}`);
+    if (definition.kind !== kind)
+      throw new TypeError(`metric ${name} is a ${definition.kind}, not a ${kind}`);
     let given = 0;
     for (const label in labels) {
       given++;
-      if (!(definition.labels as readonly string[]).includes(label)) throw new TypeError(`metric ${name} has no label ${label}`);
+      if (!(definition.labels as readonly string[]).includes(label))
+        throw new TypeError(`metric ${name} has no label ${label}`);
     }
     if (given !== definition.labels.length) {
       throw new TypeError(
@@ -106,7 +124,10 @@ export class PromMetrics implements Metrics {
 
 /** One value of each list, in every way; none when a list is empty. */
 function combinations(lists: readonly (readonly string[])[]): string[][] {
-  return lists.reduce<string[][]>((some, list) => some.flatMap((one) => list.map((value) => [...one, value])), [[]]);
+  return lists.reduce<string[][]>(
+    (some, list) => some.flatMap((one) => list.map((value) => [...one, value])),
+    [[]],
+  );
 }
 
 function create(name: string, definition: MetricDefinition, registry: Registry): Series['metric'] {

@@ -15,7 +15,10 @@ export class CountedExporter implements SpanExporter {
   #pending = 0;
   #gaveUp = false;
 
-  constructor(exporter: SpanExporter, { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics }) {
+  constructor(
+    exporter: SpanExporter,
+    { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics },
+  ) {
     this.#exporter = exporter;
     this.#logger = logger;
     this.#metrics = metrics;
@@ -56,7 +59,10 @@ export class CountedExporter implements SpanExporter {
     this.#lost += spans;
     if (this.#failing) return;
     this.#failing = true;
-    this.#logger.warn({ spans, error: describe(error) }, 'traces do not arrive at the collector; the pipelines go on without');
+    this.#logger.warn(
+      { spans, error: describe(error) },
+      'traces do not arrive at the collector; the pipelines go on without',
+    );
   }
 
   forceFlush(): Promise<void> {

@@ -16,7 +16,11 @@ const SERVICE_NAME = 'content-review-connector';
 /** Without any of it nothing of the SDK is loaded. Never rejects: what cannot be used is logged, and the pipelines go on. */
 export async function startTracing(
   env: Environment,
-  { logger, metrics, version }: { readonly logger: Logger; readonly metrics: Metrics; readonly version: string },
+  {
+    logger,
+    metrics,
+    version,
+  }: { readonly logger: Logger; readonly metrics: Metrics; readonly version: string },
 ): Promise<Tracing> {
   const registered = registeredTracer(version);
   if (registered !== undefined) {

@@ -10,7 +10,13 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { NO_SPAN, type Span, type SpanAttributes, type SpanIds, type Tracer } from '../../core/ports/tracing.ts';
+import {
+  NO_SPAN,
+  type Span,
+  type SpanAttributes,
+  type SpanIds,
+  type Tracer,
+} from '../../core/ports/tracing.ts';
 import type { TraceParent } from '../../core/trace-context.ts';
 import { redactText } from '../logging/redact.ts';
 
@@ -76,7 +82,8 @@ class OtelSpan implements Span {
 /** The last line of defence, as for log lines (I6). */
 function redacted(attributes: SpanAttributes): Record<string, string | number | boolean> {
   const safe: Record<string, string | number | boolean> = {};
-  for (const [name, value] of Object.entries(attributes)) safe[name] = typeof value === 'string' ? redactText(value) : value;
+  for (const [name, value] of Object.entries(attributes))
+    safe[name] = typeof value === 'string' ? redactText(value) : value;
   return safe;
 }
 

@@ -2,7 +2,12 @@
 import { type Tracer as ApiTracer, DiagLogLevel, diag } from '@opentelemetry/api';
 import { OTLPTraceExporter as OtlpJsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as OtlpProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
-import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from '@opentelemetry/resources';
 import {
   AlwaysOffSampler,
   AlwaysOnSampler,
@@ -30,12 +35,16 @@ export interface SdkOptions {
 }
 
 /** Where the spans go, and OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, are read from the environment of the process. */
-export function startSdk(settings: TracingSettings, { name, version, logger, metrics }: SdkOptions): Sdk {
+export function startSdk(
+  settings: TracingSettings,
+  { name, version, logger, metrics }: SdkOptions,
+): Sdk {
   diag.setLogger(diagnosticsTo(logger), {
     logLevel: DiagLogLevel.WARN,
     suppressOverrideMessage: true,
   });
-  const inner = settings.protocol === 'http/json' ? new OtlpJsonExporter() : new OtlpProtobufExporter();
+  const inner =
+    settings.protocol === 'http/json' ? new OtlpJsonExporter() : new OtlpProtobufExporter();
   const exporter = new CountedExporter(inner, { logger, metrics });
   // The detectors for process and host are left out: a command line is nobody's business.
   const resource = defaultResource()
@@ -52,7 +61,10 @@ export function startSdk(settings: TracingSettings, { name, version, logger, met
       const late = Promise.withResolvers<'late'>();
       const timer = setTimeout(() => late.resolve('late'), withinMs);
       const closed = provider.shutdown().catch((error: unknown) => {
-        logger.warn({ error: error instanceof Error ? error.message : String(error) }, 'the last traces could not be sent');
+        logger.warn(
+          { error: error instanceof Error ? error.message : String(error) },
+          'the last traces could not be sent',
+        );
       });
       if ((await Promise.race([closed, late.promise])) === 'late') {
         logger.warn({ spans: exporter.giveUp() }, 'the last traces could not be sent in time');

@@ -53,7 +53,8 @@ export function tracingSettings(env: Environment): ReadSettings {
     const found = read(...names);
     if (found === undefined) return fallback;
     const known = all.find((one) => one === found[1].toLowerCase());
-    if (known === undefined) problems.push(`${found[0]} must be one of ${all.join(', ')}: ${fallback} is used`);
+    if (known === undefined)
+      problems.push(`${found[0]} must be one of ${all.join(', ')}: ${fallback} is used`);
     return known ?? fallback;
   };
   const count = (name: string, min: number): number | undefined => {
@@ -61,19 +62,24 @@ export function tracingSettings(env: Environment): ReadSettings {
     if (found === undefined) return undefined;
     const number = Number(found[1]);
     if (Number.isSafeInteger(number) && number >= min && number <= MAX_COUNT) return number;
-    problems.push(`${name} must be a whole number from ${min} to ${MAX_COUNT}: its default is used`);
+    problems.push(
+      `${name} must be a whole number from ${min} to ${MAX_COUNT}: its default is used`,
+    );
     return undefined;
   };
 
   if (read('OTEL_SDK_DISABLED')?.[1].toLowerCase() === 'true') return off;
   const exporters = read('OTEL_TRACES_EXPORTER')?.[1].split(',');
   if (exporters === undefined) {
-    if (read('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT') === undefined) return off;
+    if (read('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT') === undefined)
+      return off;
   } else {
     const names = exporters.map((name) => name.trim().toLowerCase()).filter((name) => name !== '');
     const others = names.filter((name) => name !== 'otlp' && name !== 'none');
     if (others.length > 0)
-      problems.push('OTEL_TRACES_EXPORTER may be otlp or none: other exporters are not part of the connector');
+      problems.push(
+        'OTEL_TRACES_EXPORTER may be otlp or none: other exporters are not part of the connector',
+      );
     if (!names.includes('otlp')) return off;
   }
   const protocol = read('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL');
@@ -91,7 +97,12 @@ export function tracingSettings(env: Environment): ReadSettings {
   }
   return {
     settings: {
-      protocol: oneOf(PROTOCOLS, 'http/protobuf', 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'),
+      protocol: oneOf(
+        PROTOCOLS,
+        'http/protobuf',
+        'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL',
+        'OTEL_EXPORTER_OTLP_PROTOCOL',
+      ),
       sampler: oneOf(SAMPLERS, 'parentbased_always_on', 'OTEL_TRACES_SAMPLER'),
       samplerRatio: ratioOf(read('OTEL_TRACES_SAMPLER_ARG')?.[1], problems),
       batching,
@@ -103,7 +114,9 @@ export function tracingSettings(env: Environment): ReadSettings {
 /** Milliseconds, or spans: far more than anybody means. */
 const MAX_COUNT = 1_000_000;
 
-const BATCHING: Readonly<Record<keyof TracingSettings['batching'], readonly [variable: string, min: number]>> = {
+const BATCHING: Readonly<
+  Record<keyof TracingSettings['batching'], readonly [variable: string, min: number]>
+> = {
   scheduledDelayMillis: ['OTEL_BSP_SCHEDULE_DELAY', 0],
   exportTimeoutMillis: ['OTEL_BSP_EXPORT_TIMEOUT', 1],
   maxQueueSize: ['OTEL_BSP_MAX_QUEUE_SIZE', 1],

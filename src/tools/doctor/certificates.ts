@@ -10,7 +10,9 @@ export function certificateFindings(certificates: readonly Certificate[], nowMs:
   const findings = certificates.flatMap(({ whose, endsMs }): Finding[] => {
     const leftMs = endsMs - nowMs;
     if (leftMs <= 0) return [failed(`${whose} has expired on ${day(endsMs)}`, 'replace it')];
-    return leftMs > SOON_MS ? [] : [warning(`${whose} expires in ${Math.ceil(leftMs / DAY_MS)} days`, 'replace it')];
+    return leftMs > SOON_MS
+      ? []
+      : [warning(`${whose} expires in ${Math.ceil(leftMs / DAY_MS)} days`, 'replace it')];
   });
   const [first] = [...certificates].sort((a, b) => a.endsMs - b.endsMs);
   return together(

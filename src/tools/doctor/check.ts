@@ -46,7 +46,9 @@ export const skipped = (found: string): Finding => ({ status: 'skipped', found }
 export function together(well: string, findings: readonly Finding[]): Finding {
   const wrong = findings.filter(({ status }) => status === 'failed' || status === 'warning');
   if (wrong.length === 0) return ok(well);
-  const remedies = [...new Set(wrong.flatMap(({ remedy }) => (remedy === undefined ? [] : [remedy])))];
+  const remedies = [
+    ...new Set(wrong.flatMap(({ remedy }) => (remedy === undefined ? [] : [remedy]))),
+  ];
   return {
     status: wrong.some(({ status }) => status === 'failed') ? 'failed' : 'warning',
     found: wrong.map(({ found }) => found).join('; '),
@@ -55,4 +57,5 @@ export function together(well: string, findings: readonly Finding[]): Finding {
 }
 
 /** `1 partition`, `2 partitions`. */
-export const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
+export const counted = (count: number, one: string): string =>
+  `${count} ${one}${count === 1 ? '' : 's'}`;

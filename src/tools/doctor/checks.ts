@@ -56,7 +56,12 @@ function pipelineChecks(
 ): Check[] {
   const { source, output, deadLetters } = topicChecks(pipeline, topics, reached);
   const journal = journalChecks(pipeline, parts.kafka, topics, { reached, source });
-  const [members, ...transactions] = groupChecks(pipeline, parts.kafka, reached, parts.roundTrip !== undefined);
+  const [members, ...transactions] = groupChecks(
+    pipeline,
+    parts.kafka,
+    reached,
+    parts.roundTrip !== undefined,
+  );
   const schemas = schemaChecks(pipeline, registry);
   // What cannot be read without the registry would wait for it.
   const sample = sampleCheck(
@@ -79,7 +84,15 @@ function pipelineChecks(
   ];
   if (parts.roundTrip !== undefined) {
     const asked = service.asked.get(questionOf(pipeline.inspection.pipeline.kind));
-    checks.push(roundTripCheck(pipeline, parts.clock, parts.roundTrip, asked === undefined ? [] : [asked], sample));
+    checks.push(
+      roundTripCheck(
+        pipeline,
+        parts.clock,
+        parts.roundTrip,
+        asked === undefined ? [] : [asked],
+        sample,
+      ),
+    );
   }
   return checks.filter((check) => check !== undefined);
 }

@@ -5,7 +5,8 @@ import type { KafkaParts, PipelineParts } from './parts.ts';
 const SHOWN = 3;
 
 /** One that no shard has: theirs end in a number. */
-export const transactionalIdOf = ({ engine }: Pick<PipelineParts, 'engine'>): string => `${engine.journal.topic}-doctor`;
+export const transactionalIdOf = ({ engine }: Pick<PipelineParts, 'engine'>): string =>
+  `${engine.journal.topic}-doctor`;
 
 export function groupChecks(
   pipeline: PipelineParts,
@@ -25,7 +26,11 @@ export function groupChecks(
         const { state, members, isOurs, protocol, protocolType, allowed } = await probe.group(id);
         const findings: Finding[] = [];
         if (!isOurs) {
-          const others = [...new Set(members.map(({ clientId, host }) => `${clientId} at ${host.replace(/^\//, '')}`))];
+          const others = [
+            ...new Set(
+              members.map(({ clientId, host }) => `${clientId} at ${host.replace(/^\//, '')}`),
+            ),
+          ];
           findings.push(
             failed(
               `another kind of consumer uses it (${protocolType} ${protocol}: ${others.slice(0, SHOWN).join(', ')}${others.length > SHOWN ? ', …' : ''})`,
@@ -33,13 +38,21 @@ export function groupChecks(
             ),
           );
         }
-        if (allowed === undefined) findings.push(warning('which rights are given cannot be told (Kafka 2.3 and later can)'));
+        if (allowed === undefined)
+          findings.push(warning('which rights are given cannot be told (Kafka 2.3 and later can)'));
         else if (!allowed.has('READ'))
           findings.push(
-            failed('the right to READ is missing', `grant READ on group ${id} to ${principal()} (docs/kafka-security.md)`),
+            failed(
+              'the right to READ is missing',
+              `grant READ on group ${id} to ${principal()} (docs/kafka-security.md)`,
+            ),
           );
-        const who = members.length === 0 ? 'no replica runs now' : counted(members.length, 'replica');
-        return together(`${state === 'Dead' ? 'not there yet' : state}, ${who}, may READ`, findings);
+        const who =
+          members.length === 0 ? 'no replica runs now' : counted(members.length, 'replica');
+        return together(
+          `${state === 'Dead' ? 'not there yet' : state}, ${who}, may READ`,
+          findings,
+        );
       },
     },
     {
@@ -61,7 +74,9 @@ export function groupChecks(
       needs: checks.slice(1),
       async run() {
         await probe.openTransactionalId(transactionalId, pipeline.transactionTimeoutMs);
-        return ok(`initialised with kafka.transactionTimeout (${pipeline.transactionTimeoutMs} ms); nothing was written`);
+        return ok(
+          `initialised with kafka.transactionTimeout (${pipeline.transactionTimeoutMs} ms); nothing was written`,
+        );
       },
     });
   }

@@ -5,7 +5,16 @@ import { forgottenJournal } from '../../pipeline/shard/forgotten-journal.ts';
 import { journalProblem, journalSpec } from '../../pipeline/shard/journal-topic.ts';
 import { eachAtATime, InspectError, PARTITIONS_AT_A_TIME } from '../inspect/context.ts';
 import { readShardJournal, type ShardJournal } from '../inspect/shard-journal.ts';
-import { type Check, counted, type Finding, failed, ok, skipped, together, warning } from './check.ts';
+import {
+  type Check,
+  counted,
+  type Finding,
+  failed,
+  ok,
+  skipped,
+  together,
+  warning,
+} from './check.ts';
 import type { KafkaParts, PipelineParts } from './parts.ts';
 import { replicaFindings } from './replicas.ts';
 import type { Topics } from './topics.ts';
@@ -39,11 +48,14 @@ export function journalChecks(
       if (found === undefined) return await missing(pipeline, kafka, topics);
       const brokers = await topics.brokers();
       const problem = journalProblem(pipeline.engine, found.description, brokers);
-      return together(`${counted(found.description.partitions, 'shard')}, compacted, may READ and WRITE`, [
-        ...(problem === undefined ? [] : [failed(problem)]),
-        ...topics.rights(journal, found, ['READ', 'WRITE']),
-        ...replicaFindings(found, brokers, true),
-      ]);
+      return together(
+        `${counted(found.description.partitions, 'shard')}, compacted, may READ and WRITE`,
+        [
+          ...(problem === undefined ? [] : [failed(problem)]),
+          ...topics.rights(journal, found, ['READ', 'WRITE']),
+          ...replicaFindings(found, brokers, true),
+        ],
+      );
     },
   };
   const content: Check = {
@@ -63,11 +75,17 @@ export function journalChecks(
         });
       } catch (error) {
         if (!(error instanceof InspectError)) throw error;
-        return failed(error.message, 'put the old setting back, or give this pipeline a journal topic and a group of its own');
+        return failed(
+          error.message,
+          'put the old setting back, or give this pipeline a journal topic and a group of its own',
+        );
       }
-      if (shards.every(({ state }) => state.meta === undefined)) return ok('empty: this pipeline has not run with it yet');
+      if (shards.every(({ state }) => state.meta === undefined))
+        return ok('empty: this pipeline has not run with it yet');
       const jobs = shards.reduce((sum, { state }) => sum + state.jobs.size, 0);
-      return ok(`this pipeline's own; ${counted(jobs, 'live job')} in ${counted(numbers.length, 'shard')}`);
+      return ok(
+        `this pipeline's own; ${counted(jobs, 'live job')} in ${counted(numbers.length, 'shard')}`,
+      );
     },
   };
   const offsets: Check = {
@@ -81,16 +99,25 @@ export function journalChecks(
 }
 
 /** Whether it could be made: the brokers check it, and make nothing. */
-async function missing({ engine }: PipelineParts, { probe }: Pick<KafkaParts, 'probe'>, topics: Topics): Promise<Finding> {
+async function missing(
+  { engine }: PipelineParts,
+  { probe }: Pick<KafkaParts, 'probe'>,
+  topics: Topics,
+): Promise<Finding> {
   const source = await topics.get(engine.source.topic).catch(() => undefined);
-  if (source === undefined) return skipped('not tried, because the source topic, which it takes its shards from, cannot be seen');
+  if (source === undefined)
+    return skipped(
+      'not tried, because the source topic, which it takes its shards from, cannot be seen',
+    );
   try {
     const spec = journalSpec(engine, {
       brokers: await topics.brokers(),
       sourcePartitions: source.description.partitions,
     });
     await probe.tryCreate(engine.journal.topic, spec);
-    return ok(`not there yet: the first start makes it, with ${counted(spec.partitions, 'shard')}, and may`);
+    return ok(
+      `not there yet: the first start makes it, with ${counted(spec.partitions, 'shard')}, and may`,
+    );
   } catch (error) {
     if (error instanceof RefusedError) return failed(error.message);
     throw error;
@@ -110,17 +137,32 @@ async function positions(
   const committed = await inspection.admin.committed(group, topic, partitions);
   const findings: Finding[] = [];
   const known = (partition: number) => shards.some(({ state }) => state.progress.has(partition));
-  const forgotten = partitions.filter((partition) => !known(partition) && isOwnCommit(committed.get(partition)?.metadata ?? ''));
+  const forgotten = partitions.filter(
+    (partition) => !known(partition) && isOwnCommit(committed.get(partition)?.metadata ?? ''),
+  );
   if (forgotten.length > 0)
-    findings.push(failed(forgottenJournal(engine, forgotten, shards.length === 0 ? 'does not exist' : 'holds nothing of them')));
+    findings.push(
+      failed(
+        forgottenJournal(
+          engine,
+          forgotten,
+          shards.length === 0 ? 'does not exist' : 'holds nothing of them',
+        ),
+      ),
+    );
   let waiting = 0;
   for (const partition of partitions) {
     const range = ranges.get(partition);
     if (range === undefined) continue;
     const { offset, metadata } = committed.get(partition) ?? { offset: null, metadata: '' };
-    const watermark = shards.find(({ state }) => state.progress.has(partition))?.state.progress.get(partition)?.watermark;
+    const watermark = shards
+      .find(({ state }) => state.progress.has(partition))
+      ?.state.progress.get(partition)?.watermark;
     const isReset = offset !== null && !isOwnCommit(metadata);
-    const at = (isReset ? offset : watermark) ?? offset ?? (engine.source.startFrom === 'latest' ? range.end : range.start);
+    const at =
+      (isReset ? offset : watermark) ??
+      offset ??
+      (engine.source.startFrom === 'latest' ? range.end : range.start);
     waiting += Math.max(0, range.end - Math.max(at, range.start));
     if (isReset && watermark !== undefined)
       findings.push(

@@ -16,15 +16,27 @@ export function kafkaChecks({ kafka, pipelines, clock }: DoctorParts): KafkaChec
     name: 'kafka.connect',
     about: `kafka.brokers ${addresses.join(',')}`,
     async run() {
-      const failures = await Promise.all(addresses.map((address) => probe.connect(address).then(() => undefined, messageOf)));
-      const findings = failures.flatMap((why, n) => (why === undefined ? [] : [{ address: addresses[n] ?? '', why }]));
+      const failures = await Promise.all(
+        addresses.map((address) => probe.connect(address).then(() => undefined, messageOf)),
+      );
+      const findings = failures.flatMap((why, n) =>
+        why === undefined ? [] : [{ address: addresses[n] ?? '', why }],
+      );
       if (findings.length === addresses.length)
         return failed(
-          [...new Set(findings.map(({ address, why }) => (addresses.length === 1 ? why : `${address}: ${why}`)))].join('; '),
+          [
+            ...new Set(
+              findings.map(({ address, why }) =>
+                addresses.length === 1 ? why : `${address}: ${why}`,
+              ),
+            ),
+          ].join('; '),
         );
       return together(
         `connected by ${kafka.login()}`,
-        findings.map(({ address, why }) => warning(`${address}: ${why}`, 'correct kafka.brokers, or start that broker')),
+        findings.map(({ address, why }) =>
+          warning(`${address}: ${why}`, 'correct kafka.brokers, or start that broker'),
+        ),
       );
     },
   };
@@ -43,7 +55,12 @@ export function kafkaChecks({ kafka, pipelines, clock }: DoctorParts): KafkaChec
             ),
           ];
         if (missing.length === 0) return [];
-        return [failed(`broker ${id} does not speak ${missing.join(', ')}`, 'use brokers of Kafka 0.11 to 4')];
+        return [
+          failed(
+            `broker ${id} does not speak ${missing.join(', ')}`,
+            'use brokers of Kafka 0.11 to 4',
+          ),
+        ];
       });
       return together(
         `${all.map(({ id, address }) => `${id} at ${address}`).join(', ')}: all answer, and speak what is needed`,
@@ -77,7 +94,10 @@ const SETTINGS = [
   'transaction.state.log.min.isr',
 ];
 
-async function limits(probe: DoctorParts['kafka']['probe'], pipelines: readonly PipelineParts[]): Promise<Finding> {
+async function limits(
+  probe: DoctorParts['kafka']['probe'],
+  pipelines: readonly PipelineParts[],
+): Promise<Finding> {
   const settings = await probe.brokerSettings(SETTINGS);
   if (settings === undefined)
     return skipped(
@@ -118,4 +138,5 @@ async function limits(probe: DoctorParts['kafka']['probe'], pipelines: readonly 
   );
 }
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -16,22 +16,36 @@ export function memoryCheck(memory: MemoryFacts): Check {
   };
 }
 
-function memoryFinding({ budgetBytes, containerBytes, arenas, semiSpaceMiB }: MemoryFacts): Finding {
+function memoryFinding({
+  budgetBytes,
+  containerBytes,
+  arenas,
+  semiSpaceMiB,
+}: MemoryFacts): Finding {
   const neededBytes = BASE_BYTES + PER_BUDGET * budgetBytes;
   if (containerBytes === undefined)
-    return ok(`no limit here; with memory.budget ${mib(budgetBytes)} a container needs ${mib(neededBytes)} and some reserve`);
+    return ok(
+      `no limit here; with memory.budget ${mib(budgetBytes)} a container needs ${mib(neededBytes)} and some reserve`,
+    );
   const findings: Finding[] = [];
   if (containerBytes < neededBytes) {
     const fits = Math.floor((containerBytes - BASE_BYTES) / PER_BUDGET / MIB);
     findings.push(
       warning(
         `the container has ${mib(containerBytes)}, but memory.budget ${mib(budgetBytes)} takes up to ${mib(neededBytes)}, more with large contents`,
-        fits < 1 ? `give it ${mib(neededBytes)}` : `give it ${mib(neededBytes)}, or set memory.budget to ${fits}MiB`,
+        fits < 1
+          ? `give it ${mib(neededBytes)}`
+          : `give it ${mib(neededBytes)}, or set memory.budget to ${fits}MiB`,
       ),
     );
   }
   if (arenas === undefined)
-    findings.push(warning('MALLOC_ARENA_MAX is not set: glibc may keep a heap for each thread', 'set MALLOC_ARENA_MAX=1'));
+    findings.push(
+      warning(
+        'MALLOC_ARENA_MAX is not set: glibc may keep a heap for each thread',
+        'set MALLOC_ARENA_MAX=1',
+      ),
+    );
   if (semiSpaceMiB === undefined || semiSpaceMiB > SEMI_SPACE_MIB)
     findings.push(
       warning(

@@ -4,7 +4,11 @@ import type { Topic } from './topics.ts';
 
 const SHOWN = 5;
 
-export function replicaFindings({ partitions, description }: Topic, brokers: number, written: boolean): Finding[] {
+export function replicaFindings(
+  { partitions, description }: Topic,
+  brokers: number,
+  written: boolean,
+): Finding[] {
   const findings: Finding[] = [];
   const named = (some: readonly { readonly partition: number }[]) =>
     `${some
@@ -13,7 +17,9 @@ export function replicaFindings({ partitions, description }: Topic, brokers: num
       .join(', ')}${some.length > SHOWN ? ` and ${some.length - SHOWN} more` : ''}`;
   const leaderless = partitions.filter(({ leader }) => leader < 0);
   if (leaderless.length > 0)
-    findings.push(failed(`no leader for partition ${named(leaderless)}`, 'start the brokers that have them'));
+    findings.push(
+      failed(`no leader for partition ${named(leaderless)}`, 'start the brokers that have them'),
+    );
   const needed = Number(description.settings.get('min.insync.replicas') ?? 1);
   const tooFew = partitions.filter(({ inSync, leader }) => leader >= 0 && inSync < needed);
   const behind = partitions.filter(({ inSync, replicas }) => inSync < replicas);
@@ -25,13 +31,20 @@ export function replicaFindings({ partitions, description }: Topic, brokers: num
       ),
     );
   else if (behind.length > 0)
-    findings.push(warning(`not all replicas are in sync of partition ${named(behind)}`, 'look at the brokers'));
+    findings.push(
+      warning(`not all replicas are in sync of partition ${named(behind)}`, 'look at the brokers'),
+    );
   if (brokers > 1) findings.push(...ofSeveralBrokers(description, needed, written));
   return findings;
 }
 
-function ofSeveralBrokers({ replicationFactor, settings }: Topic['description'], needed: number, written: boolean): Finding[] {
-  if (replicationFactor === 1) return [warning('it has one replica: with its broker it is away', 'give it three replicas')];
+function ofSeveralBrokers(
+  { replicationFactor, settings }: Topic['description'],
+  needed: number,
+  written: boolean,
+): Finding[] {
+  if (replicationFactor === 1)
+    return [warning('it has one replica: with its broker it is away', 'give it three replicas')];
   const findings: Finding[] = [];
   if (written && needed >= replicationFactor)
     findings.push(
@@ -42,7 +55,10 @@ function ofSeveralBrokers({ replicationFactor, settings }: Topic['description'],
     );
   if (written && needed < 2)
     findings.push(
-      warning('min.insync.replicas is 1: what was acknowledged may be lost with one broker', 'set min.insync.replicas=2'),
+      warning(
+        'min.insync.replicas is 1: what was acknowledged may be lost with one broker',
+        'set min.insync.replicas=2',
+      ),
     );
   if (settings.get('unclean.leader.election.enable') === 'true')
     findings.push(

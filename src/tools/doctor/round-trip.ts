@@ -64,7 +64,8 @@ async function there(
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(LAST_WAIT_MS, waitMs * 2)) {
     await clock.sleep(waitMs, signal);
     status = await kind.status(created.remoteId, signal, item.type);
-    if (status.state === 'finished' || status.state === 'failed' || status.state === 'cancelled') break;
+    if (status.state === 'finished' || status.state === 'failed' || status.state === 'cancelled')
+      break;
     if (clock.now() - startedMs >= limitMs)
       return warning(
         `${what} was uploaded, and is ${status.rawState} after ${seconds(limitMs)}: the service goes on with it`,
@@ -86,7 +87,10 @@ async function there(
       : { wrong: undefined, hasResult: true };
   const took = seconds(clock.now() - startedMs);
   if (wrong !== undefined)
-    return failed(`${what}: ${wrong}`, 'look at the result file (batch results), and at who changes it on the way');
+    return failed(
+      `${what}: ${wrong}`,
+      'look at the result file (batch results), and at who changes it on the way',
+    );
   if (!hasResult)
     return warning(
       `${what}: its row has no result`,
@@ -115,12 +119,16 @@ async function compared(
     for (const row of slice) {
       rows++;
       if ('malformed' in row) problem = `its row cannot be told: ${row.malformed}`;
-      else if ('poison' in row) problem = `no decision can be made of its row: ${row.poison.message}`;
-      else if (row.partition !== item.partition || row.offset !== item.offset) problem = 'its row names another record';
+      else if ('poison' in row)
+        problem = `no decision can be made of its row: ${row.poison.message}`;
+      else if (row.partition !== item.partition || row.offset !== item.offset)
+        problem = 'its row names another record';
       else if (row.status === 'error') problem = 'the service gave its row the status ERROR';
       else {
         hasResult = row.result !== undefined;
-        problem = sameMetadata(row.record.value, item.metadata) ? undefined : 'its metadata came back changed';
+        problem = sameMetadata(row.record.value, item.metadata)
+          ? undefined
+          : 'its metadata came back changed';
       }
     }
     slice.release();
@@ -145,7 +153,9 @@ function testItem(kind: PipelineKind, type: string, clock: Clock): ContentItem {
     key: null,
     headers: [],
     type: isImport ? 'import' : type,
-    content: isImport ? JSON.stringify({ type, data: { content: CONTENT, connection_test: true } }) : CONTENT,
+    content: isImport
+      ? JSON.stringify({ type, data: { content: CONTENT, connection_test: true } })
+      : CONTENT,
     metadata: isImport ? {} : { connection_test: true, checked: 'quotes " and, commas' },
     expected: undefined,
     replay: 0,

@@ -25,9 +25,12 @@ export async function runChecks(
   const results: Result[] = [];
   for (const check of checks) {
     // Those that it waits for stand before it.
-    const over = (of: readonly Check[] = []) => Promise.all(of.flatMap((one) => running.get(one) ?? []));
+    const over = (of: readonly Check[] = []) =>
+      Promise.all(of.flatMap((one) => running.get(one) ?? []));
     const [needs, after] = [over(check.needs), over(check.after)];
-    const result = after.then(() => needs).then((done) => runOne(check, done, turns, clock, signal));
+    const result = after
+      .then(() => needs)
+      .then((done) => runOne(check, done, turns, clock, signal));
     result.catch(() => undefined);
     running.set(check, result);
   }
@@ -39,11 +42,19 @@ export async function runChecks(
   return results;
 }
 
-async function runOne(check: Check, needs: readonly Result[], turns: Turns, clock: Clock, signal: AbortSignal): Promise<Result> {
+async function runOne(
+  check: Check,
+  needs: readonly Result[],
+  turns: Turns,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Result> {
   const missing = needs.find(({ status }) => status === 'failed' || status === 'skipped');
   if (missing !== undefined) {
     const because =
-      missing.status === 'failed' ? `${nameOf(missing.check)} failed` : missing.found.replace(/^not tried, because /, '');
+      missing.status === 'failed'
+        ? `${nameOf(missing.check)} failed`
+        : missing.found.replace(/^not tried, because /, '');
     return { check, ...skipped(`not tried, because ${because}`), durationMs: 0 };
   }
   await turns.take();
@@ -58,14 +69,19 @@ async function runOne(check: Check, needs: readonly Result[], turns: Turns, cloc
 }
 
 /** The check named as its line names it. */
-export const nameOf = ({ pipeline, about }: Check): string => (pipeline === undefined ? about : `${pipeline}: ${about}`);
+export const nameOf = ({ pipeline, about }: Check): string =>
+  pipeline === undefined ? about : `${pipeline}: ${about}`;
 
 async function withinLimit(check: Check, clock: Clock, signal: AbortSignal): Promise<Finding> {
   const limitMs = check.limitMs ?? CHECK_LIMIT_MS;
   const stop = new AbortController();
   const ended = new AbortController();
   const late = clock.sleep(limitMs, AbortSignal.any([ended.signal, signal])).then(
-    () => failed(`no answer within ${Math.round(limitMs / 1_000)} s`, 'look at the network and the load between here and there'),
+    () =>
+      failed(
+        `no answer within ${Math.round(limitMs / 1_000)} s`,
+        'look at the network and the load between here and there',
+      ),
     (error: unknown) => {
       if (signal.aborted) throw error;
       return failed('ended');

@@ -42,7 +42,9 @@ export function sampleCheck(
       await eachAtATime(newest(await scan.bounds(topic)), PARTITIONS_AT_A_TIME, async (range) => {
         if (enough.signal.aborted) return;
         try {
-          await readRange(scan, topic, range, tally, either, () => enough.abort(new Error('that is enough')));
+          await readRange(scan, topic, range, tally, either, () =>
+            enough.abort(new Error('that is enough')),
+          );
         } catch (error) {
           if (signal.aborted || !enough.signal.aborted) throw error;
         }
@@ -83,7 +85,10 @@ async function readRange(
 function newest(bounds: ReadonlyMap<number, PartitionBounds>): Range[] {
   const filled = [...bounds].filter(([, { start, stable }]) => stable > start);
   const step = Math.max(1, filled.length / MAX_PARTITIONS);
-  const chosen = Array.from({ length: Math.min(MAX_PARTITIONS, filled.length) }, (_, n) => filled[Math.floor(n * step)]);
+  const chosen = Array.from(
+    { length: Math.min(MAX_PARTITIONS, filled.length) },
+    (_, n) => filled[Math.floor(n * step)],
+  );
   const each = Math.ceil(RECORDS / Math.max(1, chosen.length));
   return chosen.flatMap((one) => {
     if (one === undefined) return [];
@@ -125,10 +130,13 @@ class Tally {
   }
 
   finding(nowMs: number): Finding {
-    const [skipped, letters] = [this.#skipped, this.#letters].map((counts) => [...counts.values()].reduce((a, b) => a + b, 0));
+    const [skipped, letters] = [this.#skipped, this.#letters].map((counts) =>
+      [...counts.values()].reduce((a, b) => a + b, 0),
+    );
     const all = this.#accepted + (skipped ?? 0) + (letters ?? 0);
     if (all === 0) return ok('there is none: nothing to try');
-    const taken = { review: 'reviewed', import: 'imported', lookup: 'looked up' }[this.#kind.name] ?? 'taken';
+    const taken =
+      { review: 'reviewed', import: 'imported', lookup: 'looked up' }[this.#kind.name] ?? 'taken';
     const parts = [
       `${this.#accepted} of ${all} would be ${taken}`,
       ...listed('skipped', this.#skipped),
@@ -140,7 +148,8 @@ class Tally {
       'see what becomes of one with check --sample, and correct source.format, source.mapping or the producer (docs/mapping.md)';
     if (letters === all) findings.push(failed(text, remedy));
     else if (letters !== 0) findings.push(warning(text, remedy));
-    else if (skipped === all) findings.push(warning(text, 'look at source.filter and source.nullValues'));
+    else if (skipped === all)
+      findings.push(warning(text, 'look at source.filter and source.nullValues'));
     if (this.#newestMs > nowMs + AHEAD_MS)
       findings.push(
         warning(

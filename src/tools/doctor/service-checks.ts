@@ -34,14 +34,22 @@ export function serviceChecks({ service, pipelines, clock }: DoctorParts): Servi
         const { code } = error as { readonly code?: unknown };
         // Anything else is about files or settings, and explains itself.
         if (typeof code !== 'string') throw error;
-        const option = service.proxy === undefined ? 'service.baseUrl' : 'service.proxy, HTTPS_PROXY or NO_PROXY';
-        return failed(`its host is not known here (${code})`, `correct ${option}, or the name servers of this machine`);
+        const option =
+          service.proxy === undefined
+            ? 'service.baseUrl'
+            : 'service.proxy, HTTPS_PROXY or NO_PROXY';
+        return failed(
+          `its host is not known here (${code})`,
+          `correct ${option}, or the name servers of this machine`,
+        );
       }
     },
   };
   const checks: Check[] = [address];
   const asked = new Map<ServiceQuestion, Check>();
-  for (const question of new Set(pipelines.map(({ inspection }) => questionOf(inspection.pipeline.kind)))) {
+  for (const question of new Set(
+    pipelines.map(({ inspection }) => questionOf(inspection.pipeline.kind)),
+  )) {
     const check: Check = {
       name: `service.${question}`,
       about: `${about}, asked for ${question === 'batch' ? 'a batch' : question === 'import' ? 'an import' : 'a decision'} that does not exist`,
@@ -74,13 +82,19 @@ export function serviceChecks({ service, pipelines, clock }: DoctorParts): Servi
 async function ask(answer: Promise<void>, question: ServiceQuestion): Promise<Finding> {
   try {
     await answer;
-    return warning('it knows one by an id that was made up here', 'look at who answers there: is service.baseUrl right?');
+    return warning(
+      'it knows one by an id that was made up here',
+      'look at who answers there: is service.baseUrl right?',
+    );
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const { failure, status } = error;
     if (failure === 'not_found') {
-      const path = question === 'import' ? 'service.baseUrl or service.importPath' : 'service.baseUrl';
-      return ok(`answers ${status ?? 404}, as it should; a wrong path in ${path} would look the same (--round-trip tells)`);
+      const path =
+        question === 'import' ? 'service.baseUrl or service.importPath' : 'service.baseUrl';
+      return ok(
+        `answers ${status ?? 404}, as it should; a wrong path in ${path} would look the same (--round-trip tells)`,
+      );
     }
     // The message ends with what to do.
     if (failure === 'rejected' && status !== undefined) return warning(error.message);
@@ -89,7 +103,8 @@ async function ask(answer: Promise<void>, question: ServiceQuestion): Promise<Fi
 }
 
 function clockFinding(aheadMs: number | undefined): Finding {
-  if (aheadMs === undefined) return skipped('not tried, because no answer of the service told its time');
+  if (aheadMs === undefined)
+    return skipped('not tried, because no answer of the service told its time');
   const seconds = Math.round(Math.abs(aheadMs) / 1_000);
   const text = `${seconds} s ${aheadMs > 0 ? 'behind' : 'ahead of'} that of the service`;
   const remedy = 'set the clock right (NTP): addresses for uploads and downloads end at a time';

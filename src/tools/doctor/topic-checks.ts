@@ -28,7 +28,8 @@ export function topicChecks(pipeline: PipelineParts, topics: Topics, reached: Ch
     needs: [reached],
     async run() {
       const found = await topics.get(topic);
-      if (found === undefined) return failed('it does not exist', 'create it, or correct its name in the configuration');
+      if (found === undefined)
+        return failed('it does not exist', 'create it, or correct its name in the configuration');
       const findings = [
         ...topics.rights(topic, found, needed),
         ...replicaFindings(found, await topics.brokers(), needed.includes('WRITE')),
@@ -41,7 +42,8 @@ export function topicChecks(pipeline: PipelineParts, topics: Topics, reached: Ch
       );
     },
   });
-  const largestSource = async () => (await topics.get(source.topic).catch(() => undefined))?.description;
+  const largestSource = async () =>
+    (await topics.get(source.topic).catch(() => undefined))?.description;
   return {
     source: check('topic.source', 'source', source.topic, ['READ'], async ({ description }) =>
       sourceFindings(pipeline, description),
@@ -49,8 +51,12 @@ export function topicChecks(pipeline: PipelineParts, topics: Topics, reached: Ch
     output: check('topic.output', 'output', output.topic, ['WRITE'], async ({ description }) =>
       outputFindings(pipeline, description, await largestSource()),
     ),
-    deadLetters: check('topic.deadLetters', 'dead-letter', deadLetters.topic, ['WRITE'], async ({ description }) =>
-      letterFindings(pipeline, description, await largestSource()),
+    deadLetters: check(
+      'topic.deadLetters',
+      'dead-letter',
+      deadLetters.topic,
+      ['WRITE'],
+      async ({ description }) => letterFindings(pipeline, description, await largestSource()),
     ),
   };
 }
@@ -78,10 +84,17 @@ function sourceFindings({ engine }: PipelineParts, { settings }: TopicDescriptio
   return findings;
 }
 
-function outputFindings(pipeline: PipelineParts, description: TopicDescription, source: TopicDescription | undefined): Finding[] {
+function outputFindings(
+  pipeline: PipelineParts,
+  description: TopicDescription,
+  source: TopicDescription | undefined,
+): Finding[] {
   const problem = outputProblem(description, pipeline.engine.output.topic);
   const findings = problem === undefined ? [] : [failed(problem)];
-  const largest = Math.min(pipeline.maxContentBytes, maxMessage(source) ?? Number.POSITIVE_INFINITY);
+  const largest = Math.min(
+    pipeline.maxContentBytes,
+    maxMessage(source) ?? Number.POSITIVE_INFINITY,
+  );
   const takes = maxMessage(description);
   if (pipeline.includesContent && takes !== undefined && takes < largest)
     findings.push(
@@ -90,11 +103,16 @@ function outputFindings(pipeline: PipelineParts, description: TopicDescription, 
         `raise max.message.bytes above ${largest}, or lower source.maxContent`,
       ),
     );
-  else findings.push(...smallMessages(takes, 'a larger decision becomes a dead letter (too_large)'));
+  else
+    findings.push(...smallMessages(takes, 'a larger decision becomes a dead letter (too_large)'));
   return findings;
 }
 
-function letterFindings(pipeline: PipelineParts, description: TopicDescription, source: TopicDescription | undefined): Finding[] {
+function letterFindings(
+  pipeline: PipelineParts,
+  description: TopicDescription,
+  source: TopicDescription | undefined,
+): Finding[] {
   const problem = outputProblem(description, pipeline.engine.deadLetters.topic);
   const findings = problem === undefined ? [] : [failed(problem)];
   const [takes, comes] = [maxMessage(description), maxMessage(source)];
@@ -105,7 +123,13 @@ function letterFindings(pipeline: PipelineParts, description: TopicDescription, 
         `raise max.message.bytes to ${comes} or more`,
       ),
     );
-  else findings.push(...smallMessages(takes, 'a dead letter of a larger record has no value, and cannot be replayed'));
+  else
+    findings.push(
+      ...smallMessages(
+        takes,
+        'a dead letter of a larger record has no value, and cannot be replayed',
+      ),
+    );
   return findings;
 }
 

@@ -31,7 +31,8 @@ export class Topics {
 
   /** What this client lacks of the rights on a topic. */
   rights(name: string, { allowed }: TopicReplicas, needed: readonly KafkaOperation[]): Finding[] {
-    if (allowed === undefined) return [warning('which rights are given cannot be told (Kafka 2.3 and later can)')];
+    if (allowed === undefined)
+      return [warning('which rights are given cannot be told (Kafka 2.3 and later can)')];
     const missing = needed.filter((operation) => !allowed.has(operation));
     if (missing.length === 0) return [];
     const list = missing.join(' and ');

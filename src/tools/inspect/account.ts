@@ -52,17 +52,27 @@ export interface TakenRecord {
 }
 
 /** Why a record without a terminal record is not called missing. */
-export type UnknownReason = 'retention' | 'compaction' | 'reset' | 'start' | 'journal' | 'moving' | 'filter';
+export type UnknownReason =
+  | 'retention'
+  | 'compaction'
+  | 'reset'
+  | 'start'
+  | 'journal'
+  | 'moving'
+  | 'filter';
 
 export const REASONS: Readonly<Record<UnknownReason, string>> = {
-  retention: 'retention has removed the beginning of an output topic: older records may have had their terminal record there',
-  compaction: 'an output topic is compacted: a newer record with the same key may have replaced a terminal record',
+  retention:
+    'retention has removed the beginning of an output topic: older records may have had their terminal record there',
+  compaction:
+    'an output topic is compacted: a newer record with the same key may have replaced a terminal record',
   reset: 'the group was reset, and the journal no longer tells which records that passed over',
   start: 'the journal does not tell where the pipeline began: it was written by an older version',
   journal:
     'the group had offsets when this journal was made: an earlier journal may have had the records before them under review',
   moving: 'the journal was rewritten while it was read: ask again',
-  filter: 'source.filter may have skipped records: what it says of values in this format only the running connector can tell',
+  filter:
+    'source.filter may have skipped records: what it says of values in this format only the running connector can tell',
 };
 
 /**
@@ -84,12 +94,15 @@ export function accountOf(
   if (journal.isPassedOver(offset)) return { account: 'passedOver' };
   if (!hasValue && limits.skipsNullValues) return { account: 'skipped' };
   const filtered = hasValue && isFiltered !== undefined ? isFiltered() : false;
-  if (filtered !== false) return filtered === true ? { account: 'skipped' } : { account: 'unknown', reason: 'filter' };
+  if (filtered !== false)
+    return filtered === true ? { account: 'skipped' } : { account: 'unknown', reason: 'filter' };
   const beforeAll = terminals.first === undefined || offset < terminals.first;
   if (journal.hasForgottenResets) return { account: 'unknown', reason: 'reset' };
   if (limits.compacted) return { account: 'unknown', reason: 'compaction' };
   if (timestampMs < limits.completeSinceMs) return { account: 'unknown', reason: 'retention' };
   if (beforeStart) return { account: 'unknown', reason: 'journal' };
   if (journal.start === undefined && beforeAll) return { account: 'unknown', reason: 'start' };
-  return limits.isSuspect(offset) ? { account: 'missing' } : { account: 'unknown', reason: 'moving' };
+  return limits.isSuspect(offset)
+    ? { account: 'missing' }
+    : { account: 'unknown', reason: 'moving' };
 }

@@ -21,7 +21,14 @@ import { BalanceBuilder, emptyCounts, type PartitionBalance, TerminalTally } fro
 import { InspectError, type Inspection } from './context.ts';
 import { NO_GAPS, outputGaps } from './output-gaps.ts';
 import { forgottenOffsets, journalWord, readShardJournal } from './shard-journal.ts';
-import { firstTimestamp, type OutputRange, outputBounds, rangesBefore, rangesSince, scanTerminals } from './terminal-scan.ts';
+import {
+  firstTimestamp,
+  type OutputRange,
+  outputBounds,
+  rangesBefore,
+  rangesSince,
+  scanTerminals,
+} from './terminal-scan.ts';
 
 export interface AuditRequest {
   /** Empty: all. */
@@ -89,13 +96,21 @@ interface Look {
 async function lookAt(
   inspection: Inspection,
   ranges: readonly Range[],
-  { whole, suspects }: { readonly whole: boolean; readonly suspects?: ReadonlyMap<number, OffsetSet> },
+  {
+    whole,
+    suspects,
+  }: { readonly whole: boolean; readonly suspects?: ReadonlyMap<number, OffsetSet> },
 ): Promise<Look> {
-  const tallies = new Map(ranges.map(({ partition, from, to }) => [partition, new TerminalTally(partition, from, to)] as const));
+  const tallies = new Map(
+    ranges.map(
+      ({ partition, from, to }) => [partition, new TerminalTally(partition, from, to)] as const,
+    ),
+  );
   const journals = await journalsOf(inspection, tallies);
   const outputs = await outputBounds(inspection);
   const oldest = whole ? undefined : await oldestTimestamp(inspection, ranges);
-  const scanned = whole || oldest !== undefined ? await rangesSince(inspection, outputs, oldest) : [];
+  const scanned =
+    whole || oldest !== undefined ? await rangesSince(inspection, outputs, oldest) : [];
   await scanTerminals(inspection, scanned, ({ kind, partition, offset, replay }) => {
     tallies.get(partition)?.add(kind, offset, replay);
     return undefined;
@@ -117,12 +132,21 @@ async function rangesOf(
   request: AuditRequest,
 ): Promise<{ ranges: readonly Range[]; notes: readonly string[] }> {
   if (request.from !== undefined && request.to !== undefined && request.from >= request.to) {
-    throw new InspectError('usage', `a range from ${request.from} to ${request.to} (not included) holds nothing`);
+    throw new InspectError(
+      'usage',
+      `a range from ${request.from} to ${request.to} (not included) holds nothing`,
+    );
   }
   const { scan, pipeline } = inspection;
   const bounds = await scan.bounds(pipeline.topics.source);
-  const firstAt = request.sinceMs === undefined ? undefined : await scan.firstAt(pipeline.topics.source, request.sinceMs);
-  const wanted = request.partitions.length === 0 ? [...bounds.keys()] : [...new Set(request.partitions)].sort((a, b) => a - b);
+  const firstAt =
+    request.sinceMs === undefined
+      ? undefined
+      : await scan.firstAt(pipeline.topics.source, request.sinceMs);
+  const wanted =
+    request.partitions.length === 0
+      ? [...bounds.keys()]
+      : [...new Set(request.partitions)].sort((a, b) => a - b);
   const cut: string[] = [];
   const ranges = wanted.map((partition) => {
     const range = bounds.get(partition);
@@ -135,7 +159,8 @@ async function rangesOf(
     const from = Math.max(request.from ?? firstAt?.get(partition) ?? range.start, range.start);
     const to = Math.max(from, Math.min(request.to ?? range.stable, range.stable));
     // What was asked for by offset, and is not there.
-    if ((request.from ?? from) < from || (request.to ?? to) > to) cut.push(`partition ${partition} to [${from}, ${to})`);
+    if ((request.from ?? from) < from || (request.to ?? to) > to)
+      cut.push(`partition ${partition} to [${from}, ${to})`);
     return { partition, from, to };
   });
   const first = request.from ?? 0;
@@ -163,13 +188,17 @@ async function journalsOf(
     const journal = await readShardJournal(inspection, shard);
     const partitions = [...tallies.keys()].filter((partition) => partition % shards === shard);
     const forgotten = await forgottenOffsets(inspection, journal, partitions);
-    for (const partition of partitions) words.set(partition, journalWord(journal, partition, forgotten.get(partition)));
+    for (const partition of partitions)
+      words.set(partition, journalWord(journal, partition, forgotten.get(partition)));
   }
   return words;
 }
 
 /** Where the outputs have to be read from; undefined when the range holds no record. */
-async function oldestTimestamp(inspection: Inspection, ranges: readonly Range[]): Promise<number | undefined> {
+async function oldestTimestamp(
+  inspection: Inspection,
+  ranges: readonly Range[],
+): Promise<number | undefined> {
   let oldest: number | undefined;
   for (const { partition, from, to } of ranges) {
     const first = await firstTimestamp(inspection, inspection.pipeline.topics.source, {
@@ -196,7 +225,11 @@ async function judge(
   for (const tally of tallies.values()) {
     const { partition, from, to } = tally;
     const { isFiltered } = pipeline;
-    const builder = new BalanceBuilder(tally, journals.get(partition) ?? journalWord(undefined, partition), limitsOf(partition));
+    const builder = new BalanceBuilder(
+      tally,
+      journals.get(partition) ?? journalWord(undefined, partition),
+      limitsOf(partition),
+    );
     await scan.read(
       pipeline.topics.source,
       { partition, from, until: to },
@@ -212,7 +245,8 @@ async function judge(
         }
         // What stands there is not known: each offset counts as a record, and has its dead letter.
         const { from: first = 0, to: end = 0, timestampMs = 0 } = unreadable ?? {};
-        for (let offset = first; offset < end; offset++) builder.take({ offset, timestampMs, hasValue: true });
+        for (let offset = first; offset < end; offset++)
+          builder.take({ offset, timestampMs, hasValue: true });
       },
       signal,
     );
@@ -235,14 +269,27 @@ async function report(
     withoutSource: 0,
     replayed: 0,
   };
-  for (const balance of balances) for (const key of Object.keys(totals) as (keyof AuditTotals)[]) totals[key] += balance[key];
+  for (const balance of balances)
+    for (const key of Object.keys(totals) as (keyof AuditTotals)[]) totals[key] += balance[key];
   const notes = [...about, ...[...reasons].map((reason) => REASONS[reason])];
   let tooMany = totals.double > 0;
   if (totals.withoutSource > 0) {
-    const compacted = (await admin.describeTopic(pipeline.topics.source))?.settings.get('cleanup.policy')?.includes('compact');
-    if (compacted === true) notes.push('the source topic is compacted: some records with a terminal record are gone from it');
+    const compacted = (await admin.describeTopic(pipeline.topics.source))?.settings
+      .get('cleanup.policy')
+      ?.includes('compact');
+    if (compacted === true)
+      notes.push(
+        'the source topic is compacted: some records with a terminal record are gone from it',
+      );
     else tooMany = true;
   }
-  const verdict = totals.missing > 0 ? 'missing' : tooMany ? 'double' : totals.unknown > 0 ? 'unknown' : 'balanced';
+  const verdict =
+    totals.missing > 0
+      ? 'missing'
+      : tooMany
+        ? 'double'
+        : totals.unknown > 0
+          ? 'unknown'
+          : 'balanced';
   return { verdict, partitions: balances, totals, scanned, notes };
 }

@@ -1,6 +1,13 @@
 /** The balance of one source partition: each record in its range is put into exactly one account. Pure. */
 import { OffsetSet } from '../../core/offsets/offset-set.ts';
-import { accountOf, type JournalWord, type Limits, type TakenRecord, type Terminals, type UnknownReason } from './account.ts';
+import {
+  accountOf,
+  type JournalWord,
+  type Limits,
+  type TakenRecord,
+  type Terminals,
+  type UnknownReason,
+} from './account.ts';
 import { type OffsetRun, runsOf } from './offset-runs.ts';
 import type { TerminalKind } from './terminal-scan.ts';
 
@@ -97,7 +104,8 @@ export class TerminalTally implements Terminals {
   /** Terminal records for offsets that are not in `visible`. */
   without(visible: OffsetSet): OffsetSet {
     const without = new OffsetSet();
-    for (const set of [this.#decided, this.#deadLettered]) for (const one of set) if (!visible.has(one)) without.add(one);
+    for (const set of [this.#decided, this.#deadLettered])
+      for (const one of set) if (!visible.has(one)) without.add(one);
     return without;
   }
 }

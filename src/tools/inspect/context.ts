@@ -74,11 +74,19 @@ export class InspectError extends Error {
 export const PARTITIONS_AT_A_TIME = 4;
 
 /** Runs `work` on every item, at most `width` at a time. Rejects with the first failure, after what runs has ended. */
-export async function eachAtATime<T>(items: Iterable<T>, width: number, work: (item: T) => Promise<void>): Promise<void> {
+export async function eachAtATime<T>(
+  items: Iterable<T>,
+  width: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const queue = [...items];
   let failure: { readonly error: unknown } | undefined;
   const worker = async () => {
-    for (let item = queue.shift(); item !== undefined && failure === undefined; item = queue.shift()) {
+    for (
+      let item = queue.shift();
+      item !== undefined && failure === undefined;
+      item = queue.shift()
+    ) {
       try {
         await work(item);
       } catch (error) {

@@ -2,7 +2,13 @@
 import type { DEAD_LETTER_HEADERS } from '../../core/outcome/dead-letter.ts';
 import { placeOf, type SourceCoordinate } from '../../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
-import { headerText, outputBounds, rangesSince, scanTerminals, type TerminalRecord } from './terminal-scan.ts';
+import {
+  headerText,
+  outputBounds,
+  rangesSince,
+  scanTerminals,
+  type TerminalRecord,
+} from './terminal-scan.ts';
 
 export interface LetterFilter {
   /** Empty: every reason. */
@@ -35,7 +41,11 @@ export async function scanLetters(
   found: (letter: Letter, terminal: TerminalRecord) => undefined | Promise<undefined>,
 ): Promise<void> {
   const { decisions: _, ...outputs } = await outputBounds(inspection);
-  const ranges = await rangesSince(inspection, { decisions: new Map(), ...outputs }, filter.sinceMs);
+  const ranges = await rangesSince(
+    inspection,
+    { decisions: new Map(), ...outputs },
+    filter.sinceMs,
+  );
   const wanted = new Set(filter.at.map(placeOf));
   await scanTerminals(inspection, ranges, (terminal) => {
     const letter = readLetter(terminal);
@@ -78,12 +88,15 @@ export async function listLetters(
   limit: number,
   replayedMs: (letter: Letter) => number | undefined,
 ): Promise<LetterList> {
-  if (!Number.isSafeInteger(limit) || limit < 1) throw new InspectError('usage', 'the limit is a whole number from 1');
+  if (!Number.isSafeInteger(limit) || limit < 1)
+    throw new InspectError('usage', 'the limit is a whole number from 1');
   const byReason: Record<string, number> = {};
   let newest: Letter[] = [];
   let matching = 0;
   const keep = () => {
-    newest = newest.sort((a, b) => a.publishedMs - b.publishedMs || a.letter.offset - b.letter.offset).slice(-limit);
+    newest = newest
+      .sort((a, b) => a.publishedMs - b.publishedMs || a.letter.offset - b.letter.offset)
+      .slice(-limit);
   };
   await scanLetters(inspection, filter, (letter) => {
     matching++;

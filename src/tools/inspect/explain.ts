@@ -9,7 +9,12 @@ import { type Explanation, type NamingJob, type RecordState, summarise } from '.
 import { findTerminals, nothingFound } from './find-terminals.ts';
 import { batchBefore } from './journal-report.ts';
 import { NO_GAPS, outputGaps } from './output-gaps.ts';
-import { forgottenOffsets, type JournalObserver, journalWord, readShardJournal } from './shard-journal.ts';
+import {
+  forgottenOffsets,
+  type JournalObserver,
+  journalWord,
+  readShardJournal,
+} from './shard-journal.ts';
 import { outputBounds } from './terminal-scan.ts';
 
 export interface ExplainOptions {
@@ -42,9 +47,12 @@ async function lookAt(
   const trace = new JobTrace(at);
   const journal = await readShardJournal(inspection, at.partition % shards, trace.observe);
   const progress = journal.state.progress.get(at.partition);
-  const live = trace.jobs.find(({ record }) => journal.state.jobs.get(record.id)?.left.has(at.partition, at.offset));
+  const live = trace.jobs.find(({ record }) =>
+    journal.state.jobs.get(record.id)?.left.has(at.partition, at.offset),
+  );
   const forgotten = (await forgottenOffsets(inspection, journal, [at.partition])).get(at.partition);
-  const claimed = progress === undefined ? at.offset < (forgotten ?? 0) : isClaimed(progress, at.offset);
+  const claimed =
+    progress === undefined ? at.offset < (forgotten ?? 0) : isClaimed(progress, at.offset);
   const settled = claimed && live === undefined;
   const compacted = source.record === 'none' && (await isCompacted(inspection));
   const wasReset = (progress?.replay ?? 0) > 0;
@@ -53,9 +61,11 @@ async function lookAt(
   const { tally, terminals, scanned } = worthAScan
     ? await findTerminals(inspection, at, since, { thorough: thorough || wasReset, settled })
     : nothingFound(at);
-  const notes: string[] = source.cause === undefined ? [] : [`the source record cannot be read: ${source.cause}`];
+  const notes: string[] =
+    source.cause === undefined ? [] : [`the source record cannot be read: ${source.cause}`];
   const liveJob = live && journal.state.jobs.get(live.record.id);
-  const behind = liveJob && inspection.pipeline.inOrder ? batchBefore(liveJob, journal.state) : undefined;
+  const behind =
+    liveJob && inspection.pipeline.inOrder ? batchBefore(liveJob, journal.state) : undefined;
   const about = { liveId: live?.record.id, behind, ask: source.decision };
   const jobs = await describeJobs(inspection, trace, about, notes);
   const { account, reason } = accountOf(
@@ -85,7 +95,10 @@ async function lookAt(
       valueBytes: source.valueBytes ?? null,
     },
     shard: journal.shard,
-    owner: journal.state.owner === undefined ? null : { instance: journal.state.owner.instance, atMs: journal.state.owner.atMs },
+    owner:
+      journal.state.owner === undefined
+        ? null
+        : { instance: journal.state.owner.instance, atMs: journal.state.owner.atMs },
     position:
       progress === undefined
         ? null
@@ -106,7 +119,10 @@ async function lookAt(
 const isClaimed = (progress: PartitionProgress, offset: number): boolean =>
   offset < progress.watermark || progress.claimed.has(offset);
 
-async function sourceBounds({ scan, pipeline }: Inspection, { partition, offset }: SourceCoordinate): Promise<PartitionBounds> {
+async function sourceBounds(
+  { scan, pipeline }: Inspection,
+  { partition, offset }: SourceCoordinate,
+): Promise<PartitionBounds> {
   const { source } = pipeline.topics;
   const all = await scan.bounds(source);
   const bounds = all.get(partition);
@@ -193,7 +209,8 @@ class JobTrace {
     if (entry.entry === 'job' && entry.value !== null) {
       const known = this.jobs.some(({ record }) => record.id === entry.id);
       if (!known && entry.value.sources.some((source) => source.partition === partition)) {
-        if (coordinatesOf(entry.value).has(partition, offset)) this.jobs.push({ record: entry.value, leftMs: null });
+        if (coordinatesOf(entry.value).has(partition, offset))
+          this.jobs.push({ record: entry.value, leftMs: null });
       }
     } else if (entry.entry === 'left' || entry.entry === 'job') {
       const job = this.jobs.find(({ record }) => record.id === entry.id);
@@ -218,11 +235,14 @@ async function describeJobs(
   const described: NamingJob[] = [];
   let ask = remoteBatch;
   for (const { record, leftMs } of jobs) {
-    const asked = record.id === liveId && decision !== undefined ? decision() : ask?.(record.remoteId);
+    const asked =
+      record.id === liveId && decision !== undefined ? decision() : ask?.(record.remoteId);
     const service = await asked?.catch((error: unknown) => {
       signal.throwIfAborted();
       ask = undefined;
-      notes.push(`the service did not answer: ${error instanceof Error ? error.message : String(error)}`);
+      notes.push(
+        `the service did not answer: ${error instanceof Error ? error.message : String(error)}`,
+      );
       return undefined;
     });
     const { id, remoteId, type, attempt, depth, count, createdMs } = record;
@@ -257,8 +277,10 @@ function stateOf(facts: {
   const kept = KEPT_STATES[account];
   if (account === 'decided' || account === 'deadLettered') return kept;
   if (source.record === 'none') return 'no_record';
-  if (source.record === 'removed' && account !== 'beforeStart' && account !== 'passedOver') return 'removed';
-  if (account === 'waiting') return progress !== undefined && offset < progress.read ? 'buffered' : 'not_read';
+  if (source.record === 'removed' && account !== 'beforeStart' && account !== 'passedOver')
+    return 'removed';
+  if (account === 'waiting')
+    return progress !== undefined && offset < progress.read ? 'buffered' : 'not_read';
   return kept;
 }
 

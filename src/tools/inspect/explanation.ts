@@ -91,11 +91,20 @@ export interface Explanation {
 }
 
 /** One or two sentences for people. */
-export function summarise({ kind, state, jobs, terminals, position }: Omit<Explanation, 'summary'>): string {
+export function summarise({
+  kind,
+  state,
+  jobs,
+  terminals,
+  position,
+}: Omit<Explanation, 'summary'>): string {
   const [terminal] = terminals;
   const live = jobs.find((job) => job.live);
   const events = new Set(terminals.map(({ eventId }) => eventId));
-  const twice = events.size < terminals.length ? ' It was published more than once: this breaks the promise.' : '';
+  const twice =
+    events.size < terminals.length
+      ? ' It was published more than once: this breaks the promise.'
+      : '';
   switch (state) {
     case 'not_read':
       return position === null
@@ -107,7 +116,8 @@ export function summarise({ kind, state, jobs, terminals, position }: Omit<Expla
       return `In review: batch ${live?.remoteId}, attempt ${live?.attempt}. It waits for ${waitsFor({ kind, service: live?.service ?? undefined, running: true, behind: live?.behind ?? undefined })}.${twice}`;
     case 'decided': {
       const decision = terminals.find(({ kind }) => kind === 'decision')?.decision ?? null;
-      if (decision === null) return `Decided; what was decided is written in a form that cannot be read here.${twice}`;
+      if (decision === null)
+        return `Decided; what was decided is written in a form that cannot be read here.${twice}`;
       const { status, result, errorCode, batch } = decision;
       return `Decided: ${status}${result ? ` ${result}` : ''}${errorCode ? ` (${errorCode})` : ''}, batch ${batch.id}, attempt ${batch.attempt}.${twice}`;
     }

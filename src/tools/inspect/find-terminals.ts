@@ -46,7 +46,9 @@ export async function findTerminals(
       if (terminal.partition !== at.partition) return undefined;
       tally.add(terminal.kind, terminal.offset, terminal.replay);
       if (terminal.offset !== at.offset) return undefined;
-      const range = ranges.find(({ kind, partition }) => kind === terminal.kind && partition === terminal.record.partition);
+      const range = ranges.find(
+        ({ kind, partition }) => kind === terminal.kind && partition === terminal.record.partition,
+      );
       if (range !== undefined) found.push({ range, terminal });
       return thorough ? undefined : 'enough';
     });
@@ -54,12 +56,15 @@ export async function findTerminals(
   const scanned = await search(since);
   if (found.length === 0 && settled) {
     const before = rangesBefore(outputs, since);
-    if (before.length > 0) inspection.notice('not found since its timestamp: reading the outputs from their beginning');
+    if (before.length > 0)
+      inspection.notice('not found since its timestamp: reading the outputs from their beginning');
     scanned.unshift(...(await search(before)));
   }
   return {
     tally,
-    terminals: await Promise.all(found.map(({ range, terminal }) => describeTerminal(inspection, range.topic, terminal))),
+    terminals: await Promise.all(
+      found.map(({ range, terminal }) => describeTerminal(inspection, range.topic, terminal)),
+    ),
     scanned: scanned.filter(({ from, until }) => until > from),
   };
 }

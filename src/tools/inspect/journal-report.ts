@@ -67,7 +67,9 @@ export async function journalReport(inspection: Inspection): Promise<JournalRepo
   });
   // After the journals: a lag of W beyond the end would look like a recreated topic.
   const bounds = await scan.bounds(pipeline.topics.source);
-  const committed = await admin.committed(pipeline.group, pipeline.topics.source, [...bounds.keys()]);
+  const committed = await admin.committed(pipeline.group, pipeline.topics.source, [
+    ...bounds.keys(),
+  ]);
   const group = { id: pipeline.group, ...(await scan.group(pipeline.group)) };
   const notes: string[] = [];
   if (group.members === 0) notes.push('no replica is running: nothing moves until one is started');
@@ -100,7 +102,8 @@ function shardReport(
   const partitions = [...bounds].filter(([partition]) => partition % shards === shard);
   return {
     shard,
-    owner: state.owner === undefined ? null : { instance: state.owner.instance, atMs: state.owner.atMs },
+    owner:
+      state.owner === undefined ? null : { instance: state.owner.instance, atMs: state.owner.atMs },
     partitions: partitions.map(([partition, { start, end }]) => {
       const progress = state.progress.get(partition);
       const offset = committed.get(partition) ?? { offset: null, metadata: '' };
@@ -174,12 +177,15 @@ export function waitsFor({ kind, service, running, behind }: Circumstances): str
       return 'the import';
     case 'SUCCESS':
     case 'COMPLETE':
-      if (behind !== undefined) return `its turn: batch ${behind} publishes before it (output.order: source)`;
+      if (behind !== undefined)
+        return `its turn: batch ${behind} publishes before it (output.order: source)`;
       return `its results to be read and published${then}`;
     case 'ERROR':
     case 'FAILED':
     case 'CANCELLED':
-      return kind === 'lookup' ? `its decision to be published${then}` : `its next attempt: it has failed${then}`;
+      return kind === 'lookup'
+        ? `its decision to be published${then}`
+        : `its next attempt: it has failed${then}`;
     case 'unknown_to_service':
       return `the service to know it again; ${GIVEN_UP[kind] ?? 'given up for a new batch'} after review.missingGrace${then}`;
     case 'unreadable_answer':
@@ -201,7 +207,9 @@ async function askService(
 ): Promise<Map<string, RemoteBatch>> {
   const answers = new Map<string, RemoteBatch>();
   if (remoteBatch === undefined) return answers;
-  const jobs = journals.flatMap(({ state }) => [...state.jobs.values()].map(({ record }) => record));
+  const jobs = journals.flatMap(({ state }) =>
+    [...state.jobs.values()].map(({ record }) => record),
+  );
   const oldest = jobs.sort((a, b) => a.createdMs - b.createdMs).slice(0, MAX_ASKED);
   if (oldest.length < jobs.length) {
     notes.push(`the service was asked for the oldest ${MAX_ASKED} of ${jobs.length} batches`);
@@ -212,7 +220,9 @@ async function askService(
   }).catch((error: unknown) => {
     signal.throwIfAborted();
     // One that fails is enough: the others would only wait for it as long.
-    notes.push(`the service did not answer: ${error instanceof Error ? error.message : String(error)}`);
+    notes.push(
+      `the service did not answer: ${error instanceof Error ? error.message : String(error)}`,
+    );
   });
   return answers;
 }

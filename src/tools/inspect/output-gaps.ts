@@ -30,7 +30,10 @@ export async function outputGaps(inspection: Inspection, outputs: Outputs): Prom
         until: end,
       });
       // A producer's clock may be ahead of the connector's: a record may look younger than its own terminal record.
-      completeSinceMs = Math.max(completeSinceMs, (oldest ?? Number.POSITIVE_INFINITY) + CLOCK_MARGIN_MS);
+      completeSinceMs = Math.max(
+        completeSinceMs,
+        (oldest ?? Number.POSITIVE_INFINITY) + CLOCK_MARGIN_MS,
+      );
     }
   }
   return { completeSinceMs, compacted };

@@ -22,7 +22,8 @@ export class ReplayMemory {
   static async read(inspection: Inspection): Promise<ReplayMemory> {
     const memory = new ReplayMemory();
     const topic = memoryTopicOf(inspection.pipeline.topics.deadLetters);
-    if ((await inspection.admin.describeTopic(topic)) !== undefined) await memory.readOn(inspection);
+    if ((await inspection.admin.describeTopic(topic)) !== undefined)
+      await memory.readOn(inspection);
     return memory;
   }
 
@@ -30,13 +31,15 @@ export class ReplayMemory {
   async readOn({ scan, pipeline, signal }: Inspection, until?: number): Promise<void> {
     const topic = memoryTopicOf(pipeline.topics.deadLetters);
     const bounds = (await scan.bounds(topic)).get(0);
-    if (bounds === undefined) throw new InspectError('refused', `topic ${topic} has no partition 0`);
+    if (bounds === undefined)
+      throw new InspectError('refused', `topic ${topic} has no partition 0`);
     const end = until ?? bounds.stable;
     await scan.read(
       topic,
       { partition: 0, from: Math.max(bounds.start, this.#position), until: end },
       ({ records }) => {
-        for (const { key, value } of records) this.#fold(topic, key?.toString() ?? '', value?.toString() ?? null);
+        for (const { key, value } of records)
+          this.#fold(topic, key?.toString() ?? '', value?.toString() ?? null);
       },
       signal,
     );
@@ -61,7 +64,12 @@ export class ReplayMemory {
     }
     try {
       const { v, publishedMs, atMs } = JSON.parse(value);
-      if (v !== VERSION || !/^\d+\/\d+$/.test(key) || typeof publishedMs !== 'number' || typeof atMs !== 'number')
+      if (
+        v !== VERSION ||
+        !/^\d+\/\d+$/.test(key) ||
+        typeof publishedMs !== 'number' ||
+        typeof atMs !== 'number'
+      )
         throw new RangeError('not a record of this version');
       this.#replayed.set(key, { publishedMs, atMs });
     } catch (error) {
@@ -80,7 +88,11 @@ export const ownerWrite = (instance: string, atMs: number): JournalWrite => ({
   value: JSON.stringify({ v: VERSION, instance, atMs }),
 });
 
-export const replayedWrite = ({ letter, eventId, publishedMs }: Letter, to: string, atMs: number): JournalWrite => ({
+export const replayedWrite = (
+  { letter, eventId, publishedMs }: Letter,
+  to: string,
+  atMs: number,
+): JournalWrite => ({
   key: `${letter.partition}/${letter.offset}`,
   value: JSON.stringify({ v: VERSION, eventId, to, publishedMs, atMs }),
 });

@@ -55,7 +55,10 @@ export class ReplayWriter {
    * When told to stop it leaves the rest.
    * @throws InspectError
    */
-  async write(chunk: readonly Replayable[], told: (one: Replayable, outcome: WriteOutcome) => void): Promise<void> {
+  async write(
+    chunk: readonly Replayable[],
+    told: (one: Replayable, outcome: WriteOutcome) => void,
+  ): Promise<void> {
     for (let rest = chunk; rest.length > 0 && !this.#options.stop.aborted; ) {
       const part = rest.slice(0, this.#rows);
       if (await this.#commitPart(part)) {
@@ -71,7 +74,8 @@ export class ReplayWriter {
       this.#rows = Math.max(1, Math.floor(part.length / 2));
       // The producer is dead. Before there is another one, another replay may have been at work.
       await this.#begin();
-      for (const one of rest) if (this.memory.replayedMs(one.letter) !== undefined) told(one, 'replayed_before');
+      for (const one of rest)
+        if (this.memory.replayedMs(one.letter) !== undefined) told(one, 'replayed_before');
       rest = rest.filter(({ letter }) => this.memory.replayedMs(letter) === undefined);
     }
   }
@@ -94,7 +98,9 @@ export class ReplayWriter {
   /** @returns false when it is too large for one of the topics. */
   async #commitPart(part: readonly Replayable[]): Promise<boolean> {
     const { to } = this.#options;
-    const [head, ...more] = part.map(({ letter }) => replayedWrite(letter, to, this.#inspection.clock.now()));
+    const [head, ...more] = part.map(({ letter }) =>
+      replayedWrite(letter, to, this.#inspection.clock.now()),
+    );
     if (head === undefined) return true;
     try {
       await this.#commit({
@@ -118,15 +124,20 @@ export class ReplayWriter {
   }
 }
 
-const isTooLarge = (error: unknown): boolean => error instanceof TransactionError && error.failure === 'too_large';
+const isTooLarge = (error: unknown): boolean =>
+  error instanceof TransactionError && error.failure === 'too_large';
 
 function replayFailure(error: TransactionError): InspectError {
   const again = 'Run it again: it goes on where this one stopped, and replays nothing twice.';
   switch (error.failure) {
     case 'fenced':
-      return new InspectError('refused', `another replay of the same dead letters has begun: this one ends. ${again}`, {
-        cause: error,
-      });
+      return new InspectError(
+        'refused',
+        `another replay of the same dead letters has begun: this one ends. ${again}`,
+        {
+          cause: error,
+        },
+      );
     case 'rejected':
     case 'too_large':
       return new InspectError('refused', `Kafka refuses the replayed records: ${error.message}`, {

@@ -3,7 +3,12 @@
 import { detached } from '../../core/batch/detached.ts';
 import { isReasonHeader } from '../../core/outcome/dead-letter.ts';
 import type { ShardProducer } from '../../core/ports/kafka.ts';
-import { type OutgoingRecord, placeOf, type SourceCoordinate, type SourceRecord } from '../../core/record.ts';
+import {
+  type OutgoingRecord,
+  placeOf,
+  type SourceCoordinate,
+  type SourceRecord,
+} from '../../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
 import { type Letter, type LetterFilter, scanLetters } from './dead-letters.ts';
 import { memoryTopicOf, ReplayMemory } from './replay-memory.ts';
@@ -54,7 +59,10 @@ export interface ReplayRequest {
  * replay that was interrupted is continued by running it again.
  * @throws InspectError
  */
-export async function replayLetters(inspection: Inspection, request: ReplayRequest): Promise<ReplayReport> {
+export async function replayLetters(
+  inspection: Inspection,
+  request: ReplayRequest,
+): Promise<ReplayReport> {
   const { to, open, instance, stop = new AbortController().signal } = request;
   await checkTarget(inspection, to);
   if (open === undefined) {
@@ -67,7 +75,9 @@ export async function replayLetters(inspection: Inspection, request: ReplayReque
   await prepareMemory(inspection);
   const writer = await ReplayWriter.open(inspection, { to, open, instance, stop });
   try {
-    return await new Replay(inspection, request, writer.memory, (chunk, told) => writer.write(chunk, told)).run(stop);
+    return await new Replay(inspection, request, writer.memory, (chunk, told) =>
+      writer.write(chunk, told),
+    ).run(stop);
   } finally {
     await writer.close();
   }
@@ -92,7 +102,12 @@ class Replay {
   #writing: Promise<undefined> = Promise.resolve(undefined);
   #toldMs: number;
 
-  constructor(inspection: Inspection, request: ReplayRequest, memory: ReplayMemory, write: ReplayWriter['write']) {
+  constructor(
+    inspection: Inspection,
+    request: ReplayRequest,
+    memory: ReplayMemory,
+    write: ReplayWriter['write'],
+  ) {
     this.#inspection = inspection;
     this.#request = request;
     this.#memory = memory;
@@ -115,7 +130,9 @@ class Replay {
       if (!stop.aborted || error !== stop.reason) throw error;
       await this.#writing;
     }
-    const letters = this.#listed.flatMap(({ status, ...letter }) => (status === undefined ? [] : [{ ...letter, status }]));
+    const letters = this.#listed.flatMap(({ status, ...letter }) =>
+      status === undefined ? [] : [{ ...letter, status }],
+    );
     return {
       dryRun: open === undefined,
       to,
@@ -164,7 +181,9 @@ class Replay {
     const { clock, notice } = this.#inspection;
     if (this.#request.open === undefined || clock.now() - this.#toldMs < TELL_EVERY_MS) return;
     this.#toldMs = clock.now();
-    notice(`${this.#counts.replayed.toLocaleString('en-US')} records put on ${this.#request.to} so far`);
+    notice(
+      `${this.#counts.replayed.toLocaleString('en-US')} records put on ${this.#request.to} so far`,
+    );
   }
 }
 
@@ -177,7 +196,10 @@ export function originalOf(letter: SourceRecord): OutgoingRecord {
 async function checkTarget({ admin, pipeline }: Inspection, to: string): Promise<void> {
   const { source, decisions, deadLetters, journal } = pipeline.topics;
   const written = [decisions, deadLetters, journal, ...pipeline.reservedTopics];
-  if (to !== source && (written.includes(to) || written.some((topic) => memoryTopicOf(topic) === to))) {
+  if (
+    to !== source &&
+    (written.includes(to) || written.some((topic) => memoryTopicOf(topic) === to))
+  ) {
     throw new InspectError(
       'usage',
       `${to} is a topic that the connector writes itself: replay to the source, or to a retry topic`,
@@ -203,6 +225,9 @@ async function prepareMemory({ admin, pipeline }: Inspection): Promise<void> {
       ]),
     });
   } else if (found.settings.get('cleanup.policy') !== 'compact') {
-    throw new InspectError('refused', `topic ${topic} must have cleanup.policy=compact: otherwise it forgets what was replayed`);
+    throw new InspectError(
+      'refused',
+      `topic ${topic} must have cleanup.policy=compact: otherwise it forgets what was replayed`,
+    );
   }
 }

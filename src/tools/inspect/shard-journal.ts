@@ -29,7 +29,11 @@ export type JournalObserver = (entry: JournalEntry, writtenMs: number) => void;
  * Reads a shard's journal to its end as it is now.
  * @throws InspectError `refused` when it cannot be understood: it is another application's, or of a newer version.
  */
-export async function readShardJournal(inspection: Inspection, shard: number, observe?: JournalObserver): Promise<ShardJournal> {
+export async function readShardJournal(
+  inspection: Inspection,
+  shard: number,
+  observe?: JournalObserver,
+): Promise<ShardJournal> {
   const { scan, pipeline, signal } = inspection;
   const view = new JournalView();
   const history = new ProgressHistory();
@@ -40,7 +44,10 @@ export async function readShardJournal(inspection: Inspection, shard: number, ob
     const shards = all.size;
     const bounds = all.get(shard);
     if (bounds === undefined) {
-      throw new InspectError('usage', `the journal ${pipeline.topics.journal} has no partition ${shard}`);
+      throw new InspectError(
+        'usage',
+        `the journal ${pipeline.topics.journal} has no partition ${shard}`,
+      );
     }
     try {
       await scan.read(
@@ -55,7 +62,8 @@ export async function readShardJournal(inspection: Inspection, shard: number, ob
             if (entry.entry === 'progress') history.fold(entry.partition, entry.value);
             observe?.(entry, record.timestampMs);
           }
-          if (unreadable !== undefined) throw new JournalFormatError(`offset ${unreadable.from}: ${unreadable.poison.message}`);
+          if (unreadable !== undefined)
+            throw new JournalFormatError(`offset ${unreadable.from}: ${unreadable.poison.message}`);
           position = nextOffset;
         },
         signal,
@@ -66,11 +74,16 @@ export async function readShardJournal(inspection: Inspection, shard: number, ob
     } catch (error) {
       if (!(error instanceof JournalFormatError)) throw error;
       // Compaction may have removed a record for the sake of one written after this pass began: read on to it.
-      const more = ((await scan.bounds(pipeline.topics.journal)).get(shard)?.stable ?? 0) > position;
+      const more =
+        ((await scan.bounds(pipeline.topics.journal)).get(shard)?.stable ?? 0) > position;
       if (!more || pass === MAX_PASSES) {
-        throw new InspectError('refused', `partition ${shard} of the journal ${pipeline.topics.journal}: ${error.message}`, {
-          cause: error,
-        });
+        throw new InspectError(
+          'refused',
+          `partition ${shard} of the journal ${pipeline.topics.journal}: ${error.message}`,
+          {
+            cause: error,
+          },
+        );
       }
     }
   }
@@ -79,7 +92,8 @@ export async function readShardJournal(inspection: Inspection, shard: number, ob
 function checkMeta({ pipeline }: Inspection, { meta }: JournalState, shards: number): void {
   const { group, kind, topics } = pipeline;
   if (meta === undefined) return;
-  const refuse = (why: string) => new InspectError('refused', `the journal ${topics.journal} ${why}`);
+  const refuse = (why: string) =>
+    new InspectError('refused', `the journal ${topics.journal} ${why}`);
   if (meta.group !== group || meta.source !== topics.source || meta.kind !== kind) {
     throw refuse(
       `belongs to group ${meta.group} and topic ${meta.source} (${meta.kind}), not to ${group} and ${topics.source} (${kind}): is this the configuration that the pipeline runs with?`,
@@ -109,12 +123,19 @@ export async function forgottenOffsets(
   for (const [partition, { offset, metadata }] of committed)
     if (offset !== null && isOwnCommit(metadata)) own.set(partition, offset);
   if (own.size > 0)
-    for (const partition of (await readShardJournal(inspection, journal.shard)).state.progress.keys()) own.delete(partition);
+    for (const partition of (
+      await readShardJournal(inspection, journal.shard)
+    ).state.progress.keys())
+      own.delete(partition);
   return own;
 }
 
 /** Progress of one partition according to the journal. @param forgotten result of `forgottenOffsets` */
-export function journalWord(journal: ShardJournal | undefined, partition: number, forgotten?: number): JournalWord {
+export function journalWord(
+  journal: ShardJournal | undefined,
+  partition: number,
+  forgotten?: number,
+): JournalWord {
   const progress = journal?.state.progress.get(partition);
   const live = journal?.live.get(partition);
   const passedOver = journal?.history.passedOver(partition);
@@ -156,9 +177,11 @@ export class ProgressHistory {
     this.#last.set(partition, progress);
     if (progress.start !== undefined) this.#starts.set(partition, progress.start);
     // Of a version that did not write it. Nothing was ever claimed: no record between the start and W.
-    else if (progress.last === null && progress.replay === 0) this.#starts.set(partition, progress.watermark);
+    else if (progress.last === null && progress.replay === 0)
+      this.#starts.set(partition, progress.watermark);
     const resets = progress.replay - (before?.replay ?? 0);
-    if (resets === 1 && before !== undefined && progress.last === null) this.#passOver(partition, before, progress.watermark);
+    if (resets === 1 && before !== undefined && progress.last === null)
+      this.#passOver(partition, before, progress.watermark);
     else if (resets > 0) this.#forgottenResets.add(partition);
   }
 
@@ -181,6 +204,7 @@ export class ProgressHistory {
     const passed = this.#passedOver.get(partition) ?? new OffsetSet();
     this.#passedOver.set(partition, passed);
     // Offsets up to the new W that were claimed before were settled, or are still in live jobs.
-    for (const [from, to] of before.claimed.gaps(before.watermark, watermark)) passed.addRange(from, to);
+    for (const [from, to] of before.claimed.gaps(before.watermark, watermark))
+      passed.addRange(from, to);
   }
 }

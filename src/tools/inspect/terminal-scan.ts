@@ -32,7 +32,10 @@ export const CLOCK_MARGIN_MS = 5 * 60_000;
 const ABORT_SLACK_MS = 30_000;
 
 /** The text of one of the connector's own headers; undefined when the record has none. */
-export function headerText({ headers }: SourceRecord, name: keyof typeof DEAD_LETTER_HEADERS): string | undefined {
+export function headerText(
+  { headers }: SourceRecord,
+  name: keyof typeof DEAD_LETTER_HEADERS,
+): string | undefined {
   const value = lastHeader(headers, DEAD_LETTER_HEADERS[name]) ?? undefined;
   return value === undefined ? undefined : String(value);
 }
@@ -50,7 +53,11 @@ export function parseEventId(
 }
 
 /** undefined for a record of another pipeline or application. */
-export function readTerminal(kind: TerminalKind, record: SourceRecord, topic: string): TerminalRecord | undefined {
+export function readTerminal(
+  kind: TerminalKind,
+  record: SourceRecord,
+  topic: string,
+): TerminalRecord | undefined {
   const eventId = headerText(record, 'eventId');
   const at = parseEventId(eventId, topic);
   return at === undefined ? undefined : { kind, eventId: eventId as string, ...at, record };
@@ -85,7 +92,8 @@ export async function rangesSince(
     ['decision', decisions, outputs.decisions],
     ['dead_letter', deadLetters, outputs.deadLetters],
   ] as const) {
-    const first = sinceMs === undefined ? undefined : await scan.firstAt(topic, sinceMs - CLOCK_MARGIN_MS);
+    const first =
+      sinceMs === undefined ? undefined : await scan.firstAt(topic, sinceMs - CLOCK_MARGIN_MS);
     for (const [partition, { start, end }] of bounds) {
       const from = Math.min(Math.max(first?.get(partition) ?? start, start), end);
       ranges.push({ kind, topic, partition, from, until: end });
@@ -104,7 +112,9 @@ export function rangesBefore(outputs: Outputs, ranges: readonly OutputRange[]): 
 }
 
 /** Takes the next terminal record; may wait. `enough` ends the scan. */
-export type FoundTerminalRecord = (terminal: TerminalRecord) => 'enough' | undefined | Promise<undefined>;
+export type FoundTerminalRecord = (
+  terminal: TerminalRecord,
+) => 'enough' | undefined | Promise<undefined>;
 
 /**
  * Reads the pipeline's terminal records in these ranges, a few partitions at a time.
@@ -130,13 +140,15 @@ export async function scanTerminals(
         { partition, from, until },
         async ({ records, unreadable, nextOffset }) => {
           guard.end();
-          if (unreadable !== undefined) inspection.notice(unreadableOutput(topic, partition, unreadable));
+          if (unreadable !== undefined)
+            inspection.notice(unreadableOutput(topic, partition, unreadable));
           progress.until = Math.min(nextOffset, until);
           for (const record of records) {
             const terminal = readTerminal(kind, record, pipeline.topics.source);
             const answer = terminal === undefined ? undefined : found(terminal);
             // Almost always plain: awaiting each would cost more than the rest.
-            if ((answer instanceof Promise ? await answer : answer) === 'enough') enough.abort(new Error('found'));
+            if ((answer instanceof Promise ? await answer : answer) === 'enough')
+              enough.abort(new Error('found'));
           }
           guard.moved();
         },
@@ -151,7 +163,11 @@ export async function scanTerminals(
   return passed;
 }
 
-function unreadableOutput(topic: string, partition: number, { from, to, poison }: UnreadableRecords): string {
+function unreadableOutput(
+  topic: string,
+  partition: number,
+  { from, to, poison }: UnreadableRecords,
+): string {
   return `${topic}-${partition}: what stands at offsets ${from} to ${to - 1} cannot be read and is not counted: ${poison.message}`;
 }
 
@@ -176,7 +192,10 @@ class OpenTransactionGuard {
     this.end();
     const { clock, notice, pipeline } = this.#inspection;
     const limitMs = pipeline.transactionTimeoutMs + ABORT_SLACK_MS;
-    const tell = () => notice(`waiting for an open transaction on ${this.#where} (at most ${Math.ceil(limitMs / 1000)} s)`);
+    const tell = () =>
+      notice(
+        `waiting for an open transaction on ${this.#where} (at most ${Math.ceil(limitMs / 1000)} s)`,
+      );
     const giveUp = () =>
       this.#controller.abort(
         new InspectError(

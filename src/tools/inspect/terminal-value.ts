@@ -6,7 +6,10 @@ import type { FoundTerminal } from './explanation.ts';
 const MAGIC_BYTE = 0;
 
 /** undefined when it is none of this connector's, or cannot be read. */
-export async function terminalMembers(value: Buffer, { readFramed }: Inspection): Promise<object | undefined> {
+export async function terminalMembers(
+  value: Buffer,
+  { readFramed }: Inspection,
+): Promise<object | undefined> {
   if (value[0] === MAGIC_BYTE) return readFramed?.(value);
   try {
     const members: unknown = JSON.parse(String(value));

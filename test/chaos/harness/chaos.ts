@@ -46,7 +46,10 @@ export async function runChaos(options: ChaosOptions): Promise<Report> {
 function writeLogs(folder: string, { stack }: World): void {
   mkdirSync(folder, { recursive: true });
   for (const [index, { lines }] of stack.replicas.entries()) {
-    writeFileSync(path.join(folder, `chaos-${index + 1}.log`), lines.map((line) => `${line}\n`).join(''));
+    writeFileSync(
+      path.join(folder, `chaos-${index + 1}.log`),
+      lines.map((line) => `${line}\n`).join(''),
+    );
   }
 }
 
@@ -68,7 +71,9 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
     (name, { hit, note }, tookMs) => {
       const atS = ((performance.now() - startedMs) / 1_000).toFixed(0).padStart(4);
       const about = note === undefined ? '' : ` (${note})`;
-      options.onProgress(`${atS} s  ${name}${about}: ${hit ? 'hit' : 'missed'}, over after ${(tookMs / 1_000).toFixed(1)} s`);
+      options.onProgress(
+        `${atS} s  ${name}${about}: ${hit ? 'hit' : 'missed'}, over after ${(tookMs / 1_000).toFixed(1)} s`,
+      );
     },
   );
   await schedule.run();
@@ -94,7 +99,9 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   // Gauges are a second old at most; counters are not.
   const idle = async () => {
     await fleet.lookAtAll();
-    return fleet.lives.every(({ ended, counters }) => ended !== 'running' || counters?.inFlight === 0);
+    return fleet.lives.every(
+      ({ ended, counters }) => ended !== 'running' || counters?.inFlight === 0,
+    );
   };
   await eventually('no replica has items in flight', idle, {
     deadlineMs: GAUGES_MS,

@@ -77,7 +77,9 @@ export class Fleet {
       if (this.#expected.has(replica)) return;
       this.#forget(replica);
       life.ended = 'killed';
-      this.violations.push(`${name} ended by itself (${signal ?? `code ${code}`}): ${replica.lines.slice(-3).join(' | ')}`);
+      this.violations.push(
+        `${name} ended by itself (${signal ?? `code ${code}`}): ${replica.lines.slice(-3).join(' | ')}`,
+      );
     });
     return replica;
   }
@@ -94,7 +96,9 @@ export class Fleet {
   /** Resolves when it has joined the group of each pipeline. */
   async joined(replica: Replica): Promise<void> {
     await Promise.all(
-      this.#stack.pipelines.map(({ name }) => replica.logged('joined the group', { where: ({ pipeline }) => pipeline === name })),
+      this.#stack.pipelines.map(({ name }) =>
+        replica.logged('joined the group', { where: ({ pipeline }) => pipeline === name }),
+      ),
     );
   }
 
@@ -115,7 +119,10 @@ export class Fleet {
     await this.#look(replica, life).catch(() => undefined);
     const { code, signal } = await replica.process.stop(STOP_MS);
     life.ended = 'stopped';
-    if (code !== 0) this.violations.push(`${life.name} did not end in order on SIGTERM (${signal ?? `code ${code}`})`);
+    if (code !== 0)
+      this.violations.push(
+        `${life.name} did not end in order on SIGTERM (${signal ?? `code ${code}`})`,
+      );
   }
 
   freeze(replica: Replica): void {
@@ -150,7 +157,8 @@ export class Fleet {
 
   /** A replica with live jobs, drawn when at least `least` replicas have some. */
   async someBusy(random: SeededRandom, least = 1): Promise<Replica> {
-    const enough = () => this.#over.signal.aborted || this.busy().length >= Math.min(least, this.running.length);
+    const enough = () =>
+      this.#over.signal.aborted || this.busy().length >= Math.min(least, this.running.length);
     await eventually(`${least} replicas have live jobs`, enough, { deadlineMs: BUSY_MS });
     const busy = this.busy();
     return busy[random.below(busy.length)] as Replica;
@@ -166,7 +174,9 @@ export class Fleet {
 
   /** Looks at all of them once more. */
   async lookAtAll(): Promise<void> {
-    await Promise.all(this.running.map((replica) => this.#look(replica, this.#lifeOf.get(replica) as Life)));
+    await Promise.all(
+      this.running.map((replica) => this.#look(replica, this.#lifeOf.get(replica) as Life)),
+    );
   }
 
   async close(): Promise<void> {
@@ -203,7 +213,8 @@ export class Fleet {
     life.counters = counters;
     life.peakBytes = Math.max(life.peakBytes, peakOf(replica.process.pid));
     this.samples++;
-    for (const line of counters.uneven) this.violations.push(`${life.name} is out of balance: ${line}`);
+    for (const line of counters.uneven)
+      this.violations.push(`${life.name} is out of balance: ${line}`);
     const secret = await replica.secretServed();
     if (secret !== undefined) this.violations.push(`${life.name} serves ${secret}`);
   }
@@ -224,7 +235,10 @@ function livezOf(replica: Replica): string | undefined {
 export function readCounters(text: string): Counters {
   const lines = text.split('\n');
   const series = (name: string) =>
-    lines.filter((line) => line.startsWith(`content_review_${name}{`) || line.startsWith(`content_review_${name} `));
+    lines.filter(
+      (line) =>
+        line.startsWith(`content_review_${name}{`) || line.startsWith(`content_review_${name} `),
+    );
   const countIn = (line: string) => Number(line.split(' ').at(-1));
   const sum = (name: string) => series(name).reduce((total, line) => total + countIn(line), 0);
   return {
@@ -239,7 +253,10 @@ export function readCounters(text: string): Counters {
 /** Peak of a process's resident set, bytes, as the kernel keeps it; 0 where it does not tell, or when the process is gone. */
 function peakOf(pid: number): number {
   try {
-    return 1_024 * Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+    return (
+      1_024 *
+      Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
+    );
   } catch {
     return 0;
   }

@@ -49,10 +49,15 @@ function readOptions(): Options | 'help' | Error {
       },
     });
     if (values.help === true) return 'help';
-    const [minutes, brokers, rate] = [values.minutes, values.brokers, values.rate].map(Number) as [number, number, number];
+    const [minutes, brokers, rate] = [values.minutes, values.brokers, values.rate].map(Number) as [
+      number,
+      number,
+      number,
+    ];
     const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
     if (!(minutes > 0)) return new Error('--minutes takes a number above 0');
-    if (!Number.isSafeInteger(seed) || seed < 0) return new Error('--seed takes a whole number from 0');
+    if (!Number.isSafeInteger(seed) || seed < 0)
+      return new Error('--seed takes a whole number from 0');
     if (brokers !== 1 && brokers !== 3) return new Error('--brokers takes 1 or 3');
     if (!(rate >= 1)) return new Error('--rate takes a number from 1');
     const [first, ...others] = KINDS.filter((kind) => values.kinds.split(',').includes(kind));
@@ -61,9 +66,11 @@ function readOptions(): Options | 'help' | Error {
     const kinds = [first, ...others] as const;
     const known = allFaults(kinds);
     const given = values.faults?.split(',').map((name) => name.trim());
-    const named = (one: string) => known.filter((name) => name === one || name.startsWith(`${one}: `));
+    const named = (one: string) =>
+      known.filter((name) => name === one || name.startsWith(`${one}: `));
     const strange = given?.find((one) => named(one).length === 0);
-    if (strange !== undefined) return new Error(`--faults: there is no "${strange}"; there are ${known.join(', ')}`);
+    if (strange !== undefined)
+      return new Error(`--faults: there is no "${strange}"; there are ${known.join(', ')}`);
     const faults = given === undefined ? known : [...new Set(given.flatMap(named))];
     return {
       minutes,
@@ -100,15 +107,20 @@ async function main(): Promise<number> {
     });
   }
   const onProgress = (message: string) => process.stdout.write(`${message}\n`);
-  onProgress(`seed ${options.seed}, ${options.brokers === 1 ? '1 broker' : `${options.brokers} brokers`}`);
+  onProgress(
+    `seed ${options.seed}, ${options.brokers === 1 ? '1 broker' : `${options.brokers} brokers`}`,
+  );
   try {
     const report = await runChaos({ ...options, signal: interrupted.signal, onProgress });
-    if (options.report !== undefined) writeFileSync(options.report, `${JSON.stringify(report, undefined, 2)}\n`);
+    if (options.report !== undefined)
+      writeFileSync(options.report, `${JSON.stringify(report, undefined, 2)}\n`);
     process.stdout.write(reportText(report));
     return report.ok ? 0 : 1;
   } catch (error) {
     if (interrupted.signal.aborted) return 130;
-    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.stderr.write(
+      `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
     return 1;
   }
 }

@@ -46,13 +46,18 @@ export class PipelineRun {
       brokers: kafka.brokers,
       topic: pipeline.topics.source,
       random,
-      events: kind === 'review' && registry !== undefined ? new RegisteredEvents(events, registry, random) : events,
+      events:
+        kind === 'review' && registry !== undefined
+          ? new RegisteredEvents(events, registry, random)
+          : events,
       partitions: partitionsOf(kind),
       rate,
       periodMs: PERIODS_MS[kind],
       isFull,
       // Decisions must be there before anybody asks for them.
-      ...(events instanceof LookupEvents ? { prepare: () => sandbox.makeDecisions(events.toMake()) } : {}),
+      ...(events instanceof LookupEvents
+        ? { prepare: () => sandbox.makeDecisions(events.toMake()) }
+        : {}),
     });
     this.view = new View(kafka, pipeline.topics, this.ledger, this.producer);
   }

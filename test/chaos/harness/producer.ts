@@ -82,7 +82,9 @@ export class Producer {
     if (events.length < write.count) return undefined;
     const places: SourceCoordinate[] = [];
     const batches = write.make(events, random);
-    const entries = new Map(events.map((event) => [traceOf(event), this.#note([event])[0] as Journaled]));
+    const entries = new Map(
+      events.map((event) => [traceOf(event), this.#note([event])[0] as Journaled]),
+    );
     for (const { bytes, written } of batches) {
       for (const [trace, event] of written) (entries.get(trace) as Journaled).event = event;
       const offset = await this.#raw.write(topic, partition, bytes).catch((error: unknown) => {
@@ -92,7 +94,8 @@ export class Producer {
       if (offset === undefined) return undefined;
       for (const [trace] of written) (entries.get(trace) as Journaled).fate = 'written';
       if (written.size === 0) this.bombs.add(`${partition}:${offset}`);
-      for (let index = 0; index < Math.max(1, written.size); index++) places.push({ partition, offset: offset + index });
+      for (let index = 0; index < Math.max(1, written.size); index++)
+        places.push({ partition, offset: offset + index });
     }
     return places;
   }
@@ -165,7 +168,9 @@ export class Producer {
   /** @returns none when they cannot be prepared. */
   async #some(count: number, partition?: number): Promise<ChaosEvent[]> {
     const { random, events, prepare } = this.#options;
-    const some = Array.from({ length: count }, () => events.next(partition ?? random.below(this.partitions)));
+    const some = Array.from({ length: count }, () =>
+      events.next(partition ?? random.below(this.partitions)),
+    );
     try {
       await prepare?.();
       return some;

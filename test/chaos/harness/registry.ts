@@ -54,7 +54,8 @@ export class ChaosRegistry implements SchemaIds {
       body: JSON.stringify({ schemaType: 'JSON', schema }),
       signal: AbortSignal.timeout(ANSWER_MS),
     });
-    if (!answer.ok) throw new Error(`the schema registry answered ${answer.status}: ${await answer.text()}`);
+    if (!answer.ok)
+      throw new Error(`the schema registry answered ${answer.status}: ${await answer.text()}`);
     return ((await answer.json()) as { id: number }).id;
   }
 

@@ -76,7 +76,15 @@ export interface Findings {
   readonly tookMs: number;
 }
 
-export function reportOn({ world, schedule, verdicts, drainMs, violations, options, tookMs }: Findings): Report {
+export function reportOn({
+  world,
+  schedule,
+  verdicts,
+  drainMs,
+  violations,
+  options,
+  tookMs,
+}: Findings): Report {
   const { fleet, observer, pipelines } = world;
   const complaints = verdicts.flatMap((verdict) => verdict.complaints);
   const found = [
@@ -96,11 +104,18 @@ export function reportOn({ world, schedule, verdicts, drainMs, violations, optio
   if (peakBytes > MEMORY_CEILING_BYTES)
     found.push(`a replica had ${mib(peakBytes)} resident, more than ${mib(MEMORY_CEILING_BYTES)}`);
   const isDisturbed = schedule.tallies.some(({ name }) => name in NEMESES);
-  const { violations: unexplained, ...losses } = lossesIn((message) => fleet.logged(message), isDisturbed);
+  const { violations: unexplained, ...losses } = lossesIn(
+    (message) => fleet.logged(message),
+    isDisturbed,
+  );
   found.push(...unexplained, ...fleet.prober.violations);
-  const terminals = fleet.lives.reduce((sum, { counters }) => sum + (counters?.decided ?? 0) + (counters?.deadLettered ?? 0), 0);
+  const terminals = fleet.lives.reduce(
+    (sum, { counters }) => sum + (counters?.decided ?? 0) + (counters?.deadLettered ?? 0),
+    0,
+  );
   const published = pipelines.reduce((sum, { ledger }) => sum + ledger.terminals, 0);
-  if (terminals > published) found.push(`the replicas counted ${terminals} terminal records, and there are ${published}`);
+  if (terminals > published)
+    found.push(`the replicas counted ${terminals} terminal records, and there are ${published}`);
   return {
     ok: found.length === 0,
     seed: options.seed,
@@ -124,7 +139,10 @@ export function reportOn({ world, schedule, verdicts, drainMs, violations, optio
   };
 }
 
-function pipelineReport({ kind, ledger, producer, view }: PipelineRun, { lost, twice, passedOver }: Verdict): PipelineReport {
+function pipelineReport(
+  { kind, ledger, producer, view }: PipelineRun,
+  { lost, twice, passedOver }: Verdict,
+): PipelineReport {
   return {
     kind,
     records: ledger.records,
@@ -138,11 +156,33 @@ function pipelineReport({ kind, ledger, producer, view }: PipelineRun, { lost, t
   };
 }
 
-const COLUMNS = ['records', 'aborted', 'outputs', 'dead letters', 'again', 'passed over', 'lost', 'twice'] as const;
+const COLUMNS = [
+  'records',
+  'aborted',
+  'outputs',
+  'dead letters',
+  'again',
+  'passed over',
+  'lost',
+  'twice',
+] as const;
 
-function pipelineLine({ kind, records, abortedRecords, outputs, deadLetters, again, passedOver, lost, twice }: PipelineReport) {
+function pipelineLine({
+  kind,
+  records,
+  abortedRecords,
+  outputs,
+  deadLetters,
+  again,
+  passedOver,
+  lost,
+  twice,
+}: PipelineReport) {
   const counts = [records, abortedRecords, outputs, deadLetters, again, passedOver, lost, twice];
-  return [kind.padEnd(8), ...counts.map((count, index) => String(count).padStart(COLUMNS[index]?.length ?? 0))].join('  ');
+  return [
+    kind.padEnd(8),
+    ...counts.map((count, index) => String(count).padStart(COLUMNS[index]?.length ?? 0)),
+  ].join('  ');
 }
 
 export function reportText(report: Report): string {

@@ -41,14 +41,27 @@ export class SandboxServer {
     const lines: string[] = [];
     const kept = await spawnKept({
       command: process.execPath,
-      args: [CLI, 'sandbox', '--port', '0', '--policy', this.#policyFile, '--data', this.#data, '--api-key', this.#apiKey],
+      args: [
+        CLI,
+        'sandbox',
+        '--port',
+        '0',
+        '--policy',
+        this.#policyFile,
+        '--data',
+        this.#data,
+        '--api-key',
+        this.#apiKey,
+      ],
       onLine: (line) => {
         lines.push(line);
         const url = /listening on (\S+)/.exec(line)?.[1];
         if (url !== undefined) listening.resolve(url);
       },
     });
-    void kept.exited.then(() => listening.reject(new Error(`the sandbox did not start:\n${lines.join('\n')}`)));
+    void kept.exited.then(() =>
+      listening.reject(new Error(`the sandbox did not start:\n${lines.join('\n')}`)),
+    );
     this.#process = kept;
     this.#url = await listening.promise;
     this.#started(Number(new URL(this.#url).port));
@@ -69,10 +82,13 @@ export class SandboxServer {
     const { imports } = (await this.#ask('/sandbox/imports')) as {
       imports: readonly { readonly finished: string | null }[];
     };
-    return [...(await this.batches()), ...imports].filter(({ finished }) => finished === null).length;
+    return [...(await this.batches()), ...imports].filter(({ finished }) => finished === null)
+      .length;
   }
 
-  async batches(): Promise<{ readonly batch_id: string; readonly finished: string | null; readonly fault: string | null }[]> {
+  async batches(): Promise<
+    { readonly batch_id: string; readonly finished: string | null; readonly fault: string | null }[]
+  > {
     const { batches } = (await this.#ask('/sandbox/batches')) as {
       batches: Awaited<ReturnType<SandboxServer['batches']>>;
     };
@@ -111,7 +127,8 @@ export class SandboxServer {
       ...init,
       signal: AbortSignal.timeout(ANSWER_MS),
     });
-    if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}: ${await answer.text()}`);
+    if (!answer.ok)
+      throw new Error(`the sandbox answered ${answer.status}: ${await answer.text()}`);
     return await answer.json();
   }
 }

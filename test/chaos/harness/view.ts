@@ -39,7 +39,9 @@ export class View {
 
   /** By partition with records due: when it last got a terminal record, or began to owe one, `performance.now()`. */
   owingSinceMs(): number[] {
-    return [...this.#ledger.dueByPartition()].flatMap(([partition, due]) => (due > 0 ? [this.#movedMs.get(partition) ?? 0] : []));
+    return [...this.#ledger.dueByPartition()].flatMap(([partition, due]) =>
+      due > 0 ? [this.#movedMs.get(partition) ?? 0] : [],
+    );
   }
 
   /** Whether no transaction is undecided in source and outputs. */
@@ -66,7 +68,11 @@ export class View {
     for (const record of deadLetters) {
       this.deadLetters.push(record);
       const header = (name: string) => String(lastHeader(record.headers, name));
-      this.#terminal(Number(header('dead-letter-partition')), Number(header('dead-letter-offset')), header('event-id'));
+      this.#terminal(
+        Number(header('dead-letter-partition')),
+        Number(header('dead-letter-offset')),
+        header('event-id'),
+      );
     }
   }
 
@@ -88,10 +94,13 @@ export class View {
     const entry = this.#producer.journal.get(trace);
     const { partition, offset } = record;
     if (entry === undefined || entry.event.partition !== partition) {
-      this.oddities.push(`${partition}:${offset} of the source holds ${trace}, which was not written there`);
+      this.oddities.push(
+        `${partition}:${offset} of the source holds ${trace}, which was not written there`,
+      );
       return;
     }
-    if (entry.fate === 'aborted') this.oddities.push(`${partition}:${offset} of the source holds ${trace}, which was aborted`);
+    if (entry.fate === 'aborted')
+      this.oddities.push(`${partition}:${offset} of the source holds ${trace}, which was aborted`);
     this.#owe({ ...entry.event, offset });
     this.seen.add(trace);
   }
@@ -99,7 +108,8 @@ export class View {
   #owe(event: Produced): void {
     const { partition, offset } = event;
     this.produced.push(event);
-    if ((this.#ledger.dueByPartition().get(partition) ?? 0) === 0) this.#movedMs.set(partition, performance.now());
+    if ((this.#ledger.dueByPartition().get(partition) ?? 0) === 0)
+      this.#movedMs.set(partition, performance.now());
     this.#ledger.produced(partition, offset);
   }
 

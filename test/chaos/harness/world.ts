@@ -5,7 +5,12 @@ import { CANARY } from '../../support/canary.ts';
 import { eventually } from '../../support/eventually.ts';
 import { TestKafka } from '../../support/kafka/kafka.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
-import { createStack, type Stack, type StackOptions, type StackPipeline } from '../../support/stack.ts';
+import {
+  createStack,
+  type Stack,
+  type StackOptions,
+  type StackPipeline,
+} from '../../support/stack.ts';
 import { REVIEW_RULES } from '../load/hostile-events.ts';
 import { type Kind, setupOf } from '../load/pipelines.ts';
 import { TcpProxy } from './faults/proxy.ts';
@@ -61,7 +66,10 @@ export class World {
 
   private constructor(
     options: WorldOptions,
-    parts: Pick<World, 'cluster' | 'kafka' | 'brokers' | 'service' | 'sandbox' | 'registry' | 'stack' | 'leaks'>,
+    parts: Pick<
+      World,
+      'cluster' | 'kafka' | 'brokers' | 'service' | 'sandbox' | 'registry' | 'stack' | 'leaks'
+    >,
   ) {
     this.cluster = parts.cluster;
     this.kafka = parts.kafka;
@@ -95,7 +103,9 @@ export class World {
   static async start(options: WorldOptions): Promise<World> {
     const begun: (() => Promise<unknown>)[] = [];
     try {
-      const brokers = await Promise.all(Array.from({ length: options.brokers }, () => TcpProxy.listen('kafka')));
+      const brokers = await Promise.all(
+        Array.from({ length: options.brokers }, () => TcpProxy.listen('kafka')),
+      );
       begun.push(...brokers.map((proxy) => () => proxy.close()));
       const service = await TcpProxy.listen('http');
       begun.push(() => service.close());
@@ -109,7 +119,9 @@ export class World {
       for (const [index, proxy] of brokers.entries()) {
         const port = cluster.behind?.[index];
         if (port === undefined)
-          throw new Error('chaos needs brokers of its own behind proxies: Java 17 or newer, and KAFKA_BROKERS not set');
+          throw new Error(
+            'chaos needs brokers of its own behind proxies: Java 17 or newer, and KAFKA_BROKERS not set',
+          );
         proxy.targetPort = port;
       }
       const kafka = new TestKafka(cluster.brokers);
@@ -119,7 +131,9 @@ export class World {
       });
       await sandbox.start();
       begun.push(() => sandbox.process.stop(0));
-      const registry = options.registered ? await ChaosRegistry.start(options.onProgress) : undefined;
+      const registry = options.registered
+        ? await ChaosRegistry.start(options.onProgress)
+        : undefined;
       if (registry !== undefined) begun.push(() => registry.stop());
       const at = { sandbox: sandbox.process, url: `http://127.0.0.1:${service.port}` };
       const leaks: string[] = [];
@@ -192,8 +206,15 @@ export class World {
     this.#over.abort(new Error('the run is over'));
     await this.fleet.close().catch(() => undefined);
     // The brokers' end ends what the clients wait for.
-    await Promise.allSettled([this.cluster.stop(), this.sandbox.process.stop(0), this.registry?.stop()]);
-    await Promise.allSettled([...this.pipelines.map(({ producer }) => producer.stop()), this.observer.stop()]);
+    await Promise.allSettled([
+      this.cluster.stop(),
+      this.sandbox.process.stop(0),
+      this.registry?.stop(),
+    ]);
+    await Promise.allSettled([
+      ...this.pipelines.map(({ producer }) => producer.stop()),
+      this.observer.stop(),
+    ]);
     await this.kafka.close().catch(() => undefined);
     await Promise.all([...this.brokers, this.service].map((proxy) => proxy.close()));
   }
@@ -216,10 +237,17 @@ const CHOICES = {
   },
 };
 
-function stackOptions(kinds: readonly [Kind, ...Kind[]], brokers: readonly TcpProxy[], registryUrl?: string): StackOptions {
+function stackOptions(
+  kinds: readonly [Kind, ...Kind[]],
+  brokers: readonly TcpProxy[],
+  registryUrl?: string,
+): StackOptions {
   return {
     ...setupOf(kinds, CHOICES, registryUrl !== undefined),
-    connector: ['--max-semi-space-size=8', new URL('../../../src/cli/main.ts', import.meta.url).pathname],
+    connector: [
+      '--max-semi-space-size=8',
+      new URL('../../../src/cli/main.ts', import.meta.url).pathname,
+    ],
     config: {
       log: { level: 'debug' },
       ...(registryUrl === undefined ? {} : { schemaRegistry: { urls: registryUrl } }),

@@ -17,10 +17,15 @@ export class Imported {
   /** Reads the files of the complete imports that receipts name. @param url of the sandbox */
   static async read(url: string, receipts: readonly ReadRecord[]): Promise<Imported> {
     const { imports } = (await (await ask(`${url}/sandbox/imports`)).json()) as SandboxImports;
-    const complete = new Set(imports.filter((one) => one.import_status === 'COMPLETE').map((one) => one.import_id));
-    const named = receipts.map(({ value }) => (JSON.parse(String(value)) as { readonly import_id: unknown }).import_id);
+    const complete = new Set(
+      imports.filter((one) => one.import_status === 'COMPLETE').map((one) => one.import_id),
+    );
+    const named = receipts.map(
+      ({ value }) => (JSON.parse(String(value)) as { readonly import_id: unknown }).import_id,
+    );
     const found = new Imported();
-    for (const id of new Set(named)) if (typeof id === 'string' && complete.has(id)) await found.#take(url, id);
+    for (const id of new Set(named))
+      if (typeof id === 'string' && complete.has(id)) await found.#take(url, id);
     return found;
   }
 
@@ -36,7 +41,8 @@ export class Imported {
   }
 }
 
-const numberOf = ({ data }: ImportedRecord): number => Number((data as Readonly<Record<string, unknown>>)[NUMBER]);
+const numberOf = ({ data }: ImportedRecord): number =>
+  Number((data as Readonly<Record<string, unknown>>)[NUMBER]);
 
 async function ask(url: string): Promise<Response> {
   const answer = await fetch(url);

@@ -3,7 +3,11 @@ import { deadLetterProblem, outputProblem } from '../../support/contracts.ts';
 import type { ReadRecord } from '../../support/topic-reader.ts';
 import type { Complaints } from './complaints.ts';
 
-export function judgeContracts(outputs: readonly ReadRecord[], deadLetters: readonly ReadRecord[], verdict: Complaints): void {
+export function judgeContracts(
+  outputs: readonly ReadRecord[],
+  deadLetters: readonly ReadRecord[],
+  verdict: Complaints,
+): void {
   for (const { topic, partition, offset, value, headers } of outputs) {
     const problem = outputProblem(JSON.parse(String(value)), headers);
     if (problem !== undefined) verdict.add(problem, `${topic} ${partition}:${offset}`);

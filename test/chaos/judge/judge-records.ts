@@ -28,7 +28,12 @@ type Value = Readonly<Record<string, unknown>>;
 type FateOf<K extends string> = Extract<Fate, { readonly [key in K]: unknown }>[K];
 
 /** A record of the output topic. */
-export function judgeOutput(ground: Ground, record: ReadRecord, terminal: Terminal, verdict: Complaints): void {
+export function judgeOutput(
+  ground: Ground,
+  record: ReadRecord,
+  terminal: Terminal,
+  verdict: Complaints,
+): void {
   const value = JSON.parse(String(record.value)) as Value;
   const source = value.source as {
     topic: string;
@@ -45,7 +50,8 @@ export function judgeOutput(ground: Ground, record: ReadRecord, terminal: Termin
   }
   const [what, wrong] = wrongIn(value, event, event.fate, ground);
   if (!sameBytes(record.key, event.key)) wrong.push('key');
-  if (source.topic !== ground.sourceTopic || source.timestamp !== timestampText(event.timestampMs)) wrong.push('source');
+  if (source.topic !== ground.sourceTopic || source.timestamp !== timestampText(event.timestampMs))
+    wrong.push('source');
   const id = String(value.id);
   const rightId = isEventId(ground, id, where);
   if (!rightId) wrong.push('id');
@@ -67,13 +73,20 @@ function wrongIn(
 }
 
 /** null for what no date holds. */
-const timestampText = (ms: number): string | null => (ms < 0 || ms > 8.64e15 ? null : new Date(ms).toISOString());
+const timestampText = (ms: number): string | null =>
+  ms < 0 || ms > 8.64e15 ? null : new Date(ms).toISOString();
 
 /** Names of the parts that differ. */
 const differing = (value: Value, wanted: Value): string[] =>
-  Object.entries(wanted).flatMap(([name, part]) => (isDeepStrictEqual(value[name], part) ? [] : [name]));
+  Object.entries(wanted).flatMap(([name, part]) =>
+    isDeepStrictEqual(value[name], part) ? [] : [name],
+  );
 
-function wrongInDecision(value: Value, { metadata }: ChaosEvent, { status, result, type }: FateOf<'decision'>): string[] {
+function wrongInDecision(
+  value: Value,
+  { metadata }: ChaosEvent,
+  { status, result, type }: FateOf<'decision'>,
+): string[] {
   const wrong = differing(value, { status, result, metadata });
   if ((value.error === null) !== (status === 'SUCCESS')) wrong.push('error');
   if ((value.batch as { readonly type: string } | undefined)?.type !== type) wrong.push('type');
@@ -98,13 +111,23 @@ function wrongInLookup(value: Value, { id, decision }: FateOf<'lookup'>): string
     metadata,
   };
   const wrong = differing(value, wanted);
-  const code = status === 'SUCCESS' ? undefined : decision === undefined ? 'decision_unknown' : 'review_failed';
+  const code =
+    status === 'SUCCESS'
+      ? undefined
+      : decision === undefined
+        ? 'decision_unknown'
+        : 'review_failed';
   const said = (value.error as { readonly code: string } | null)?.code;
   if (said !== code) wrong.push(`error (${said ?? 'none'})`);
   return wrong;
 }
 
-export function judgeDeadLetter(ground: Ground, record: ReadRecord, terminal: Terminal, verdict: Complaints): void {
+export function judgeDeadLetter(
+  ground: Ground,
+  record: ReadRecord,
+  terminal: Terminal,
+  verdict: Complaints,
+): void {
   const { sourceTopic } = ground;
   const header = (name: string) => headerOf(record, `dead-letter-${name}`);
   const where = `${header('partition')}:${header('offset')}`;
@@ -120,18 +143,26 @@ export function judgeDeadLetter(ground: Ground, record: ReadRecord, terminal: Te
   if (!isEventId(ground, headerOf(record, 'event-id'), where)) wrong('event id');
   if (!sameBytes(record.key, event.key)) wrong('key');
   if (!sameBytes(record.value, event.value)) wrong('value');
-  const own = record.headers.filter(([name]) => !name.startsWith('dead-letter-') && name !== 'event-id');
+  const own = record.headers.filter(
+    ([name]) => !name.startsWith('dead-letter-') && name !== 'event-id',
+  );
   if (!sameHeaders(own, event.headers)) wrong('headers');
 }
 
-const eventId = ({ sourceTopic }: Ground, where: string): string => `${sourceTopic}-${where.replace(':', '-')}`;
+const eventId = ({ sourceTopic }: Ground, where: string): string =>
+  `${sourceTopic}-${where.replace(':', '-')}`;
 
 function isEventId(ground: Ground, id: string, where: string): boolean {
   return (ground.replays === true ? id.replace(/#[1-9]\d*$/, '') : id) === eventId(ground, where);
 }
 
-export const at = ({ partition, offset }: { readonly partition: number; readonly offset: number }): string =>
-  `${partition}:${offset}`;
+export const at = ({
+  partition,
+  offset,
+}: {
+  readonly partition: number;
+  readonly offset: number;
+}): string => `${partition}:${offset}`;
 
 function sameBytes(a: Buffer | null, b: Buffer | null): boolean {
   return a === null || b === null ? a === b : a.equals(b);

@@ -15,24 +15,44 @@ export interface Left {
 /** So many records are looked through at once; only when something is found, one by one. */
 const AT_ONCE = 500;
 
-export function judgeSilence({ kind, journal, outputs, deadLetters }: Left, verdict: Complaints): void {
+export function judgeSilence(
+  { kind, journal, outputs, deadLetters }: Left,
+  verdict: Complaints,
+): void {
   const whole = ({ key, value, headers }: ReadRecord) => `${key} ${value} ${headersOf(headers)}`;
   look('is in the journal', journal, whole, verdict);
   // A looked-up decision holds what the service says of the content; a decision and a receipt hold nothing of it.
-  look('is in the output', outputs, kind === 'lookup' ? ({ headers }) => headersOf(headers) : whole, verdict);
+  look(
+    'is in the output',
+    outputs,
+    kind === 'lookup' ? ({ headers }) => headersOf(headers) : whole,
+    verdict,
+  );
   // The value is the source record's own.
-  look('is in the headers of a dead letter', deadLetters, ({ headers }) => headersOf(headers), verdict);
+  look(
+    'is in the headers of a dead letter',
+    deadLetters,
+    ({ headers }) => headersOf(headers),
+    verdict,
+  );
 }
 
-function look(what: string, records: readonly ReadRecord[], textOf: (record: ReadRecord) => string, verdict: Complaints): void {
+function look(
+  what: string,
+  records: readonly ReadRecord[],
+  textOf: (record: ReadRecord) => string,
+  verdict: Complaints,
+): void {
   for (let from = 0; from < records.length; from += AT_ONCE) {
     const some = records.slice(from, from + AT_ONCE);
     if (secretIn(some.map(textOf).join('\n')) === undefined) continue;
     for (const record of some) {
       const found = secretIn(textOf(record));
-      if (found !== undefined) verdict.add(`"${found}" ${what}`, `${record.partition}:${record.offset}`);
+      if (found !== undefined)
+        verdict.add(`"${found}" ${what}`, `${record.partition}:${record.offset}`);
     }
   }
 }
 
-const headersOf = (headers: ReadRecord['headers']): string => headers.map(([name, value]) => `${name}: ${value}`).join('\n');
+const headersOf = (headers: ReadRecord['headers']): string =>
+  headers.map(([name, value]) => `${name}: ${value}`).join('\n');

@@ -43,7 +43,11 @@ const decisionValue = {
   },
 };
 
-const record = (value: Buffer | null, headers: NamedHeaders, key = Buffer.from('k')): ReadRecord => ({
+const record = (
+  value: Buffer | null,
+  headers: NamedHeaders,
+  key = Buffer.from('k'),
+): ReadRecord => ({
   topic: 'out',
   partition: 0,
   offset: 0,
@@ -72,7 +76,8 @@ const letter = (value = 'x', headers: NamedHeaders = {}): ReadRecord =>
     ...headers,
   });
 
-const journal = (key: string, value: string | null) => record(value === null ? null : Buffer.from(value), {}, Buffer.from(key));
+const journal = (key: string, value: string | null) =>
+  record(value === null ? null : Buffer.from(value), {}, Buffer.from(key));
 
 const kept: Evidence = {
   sourceTopic: 'content',
@@ -80,7 +85,12 @@ const kept: Evidence = {
   returnedHeaders: ['trace'],
   outputs: [decision()],
   deadLetters: [letter()],
-  journal: [journal('job/a', '{}'), journal('job/a/left', '{}'), journal('job/a', null), journal('job/a/left', null)],
+  journal: [
+    journal('job/a', '{}'),
+    journal('job/a/left', '{}'),
+    journal('job/a', null),
+    journal('job/a/left', null),
+  ],
   group: [{ partition: 2, committed: 9, end: 9 }],
 };
 
@@ -98,21 +108,49 @@ const broken: readonly [what: string, evidence: Partial<Evidence>, complaint: Re
     /more than one/,
   ],
   ['a record that was aborted', { produced: [poison] }, /^2:7: .*no committed record/],
-  ['a decision for poison', { produced: [{ ...event, fate: poison.fate }, poison] }, /must have a dead letter/],
-  ['a dead letter for content', { produced: [event, { ...poison, fate: event.fate }] }, /must have a decision/],
+  [
+    'a decision for poison',
+    { produced: [{ ...event, fate: poison.fate }, poison] },
+    /must have a dead letter/,
+  ],
+  [
+    'a dead letter for content',
+    { produced: [event, { ...poison, fate: event.fate }] },
+    /must have a decision/,
+  ],
   ['another status', { outputs: [decision({ status: 'ERROR' })] }, /wrong status/],
   ['an error beside a result', { outputs: [decision({ error: {} })] }, /wrong error/],
   ['another result', { outputs: [decision({ result: 'rejected' })] }, /wrong result/],
   ['another type', { outputs: [decision({ batch: { type: 'comment' } })] }, /wrong type/],
-  ['metadata of other types', { outputs: [decision({ metadata: { a: ['1', '1', null] } })] }, /wrong metadata/],
+  [
+    'metadata of other types',
+    { outputs: [decision({ metadata: { a: ['1', '1', null] } })] },
+    /wrong metadata/,
+  ],
   ['another key', { produced: [{ ...event, key: null }, poison] }, /wrong key/],
   ['another event id', { outputs: [decision({ id: 'content-2-7#1' })] }, /wrong id/],
-  ['a header too many', { outputs: [decision({}, { internal: 'i' })] }, /decision with the wrong headers/],
+  [
+    'a header too many',
+    { outputs: [decision({}, { internal: 'i' })] },
+    /decision with the wrong headers/,
+  ],
   ['a changed dead letter', { deadLetters: [letter('y')] }, /dead letter with the wrong value/],
-  ['another event id of a dead letter', { deadLetters: [letter('x', { 'event-id': 'content-2-8#1' })] }, /wrong event id/],
-  ['a header of a dead letter lost', { deadLetters: [letter('x', { internal: 'j' })] }, /dead letter with the wrong headers/],
+  [
+    'another event id of a dead letter',
+    { deadLetters: [letter('x', { 'event-id': 'content-2-8#1' })] },
+    /wrong event id/,
+  ],
+  [
+    'a header of a dead letter lost',
+    { deadLetters: [letter('x', { internal: 'j' })] },
+    /dead letter with the wrong headers/,
+  ],
   ['a live job', { journal: kept.journal.slice(0, 3) }, /^job\/a\/left: is still live/],
-  ['a group that is behind', { group: [{ partition: 2, committed: 8, end: 9 }] }, /^partition 2 \(8 of 9\)/],
+  [
+    'a group that is behind',
+    { group: [{ partition: 2, committed: 8, end: 9 }] },
+    /^partition 2 \(8 of 9\)/,
+  ],
 ];
 
 for (const [what, evidence, complaint] of broken) {
@@ -185,10 +223,26 @@ const others: readonly [what: string, evidence: Evidence, complaint: RegExp | un
     { ...imported, outputs: [output({ ...receiptValue, import_status: 'IN_PROGRESS' })] },
     /wrong import_status/,
   ],
-  ['a receipt of a failure', { ...imported, outputs: [output({ ...receiptValue, status: 'ERROR' })] }, /wrong status/],
-  ['a record that was imported and has no receipt', { ...imported, outputs: [] }, /has no terminal record/],
-  ['nothing wrong in a decision that was found', { ...imported, produced: [known], outputs: [output(foundValue)] }, undefined],
-  ['nothing wrong about an unknown id', { ...imported, produced: [unknown], outputs: [output(unknownValue)] }, undefined],
+  [
+    'a receipt of a failure',
+    { ...imported, outputs: [output({ ...receiptValue, status: 'ERROR' })] },
+    /wrong status/,
+  ],
+  [
+    'a record that was imported and has no receipt',
+    { ...imported, outputs: [] },
+    /has no terminal record/,
+  ],
+  [
+    'nothing wrong in a decision that was found',
+    { ...imported, produced: [known], outputs: [output(foundValue)] },
+    undefined,
+  ],
+  [
+    'nothing wrong about an unknown id',
+    { ...imported, produced: [unknown], outputs: [output(unknownValue)] },
+    undefined,
+  ],
   [
     'a pending decision',
     {
@@ -239,7 +293,14 @@ test('the judge sees terminal records that do not fit their contract', () => {
   judgeContracts([decision(whole)], [letter('x', about)], fitting);
   assert.deepEqual(fitting.list(), []);
   const unfit = new Complaints();
-  judgeContracts([decision({ ...whole, decided_at: 'now' })], [letter('x', { ...about, 'dead-letter-offset': '-1' })], unfit);
+  judgeContracts(
+    [decision({ ...whole, decided_at: 'now' })],
+    [letter('x', { ...about, 'dead-letter-offset': '-1' })],
+    unfit,
+  );
   assert.equal(unfit.list().length, 2);
-  assert.match(unfit.list().join(), /decision\.schema\.json: \/decided_at.*dead-letter\.schema\.json: \/dead-letter-offset/);
+  assert.match(
+    unfit.list().join(),
+    /decision\.schema\.json: \/decided_at.*dead-letter\.schema\.json: \/dead-letter-offset/,
+  );
 });

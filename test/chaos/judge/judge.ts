@@ -30,15 +30,18 @@ export function judge(evidence: Evidence): string[] {
     seen.set(where, times);
     if (times === 2) verdict.add('has more than one terminal record', where);
     const event = produced.get(where);
-    if (event === undefined) verdict.add('has a terminal record, but no committed record stands there', where);
+    if (event === undefined)
+      verdict.add('has a terminal record, but no committed record stands there', where);
     return times > 1 ? undefined : event;
   };
   for (const record of evidence.outputs) judgeOutput(evidence, record, terminal, verdict);
   for (const record of evidence.deadLetters) judgeDeadLetter(evidence, record, terminal, verdict);
-  for (const where of produced.keys()) if (!seen.has(where)) verdict.add('has no terminal record', where);
+  for (const where of produced.keys())
+    if (!seen.has(where)) verdict.add('has no terminal record', where);
   for (const key of liveJobKeys(evidence.journal)) verdict.add('is still live in the journal', key);
   for (const { partition, committed, end } of evidence.group) {
-    if (committed !== end) verdict.add('is not committed to its end', `partition ${partition} (${committed} of ${end})`);
+    if (committed !== end)
+      verdict.add('is not committed to its end', `partition ${partition} (${committed} of ${end})`);
   }
   return verdict.list();
 }

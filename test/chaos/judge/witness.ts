@@ -22,7 +22,12 @@ export class Witness {
   readonly #readers: Readonly<Record<'outputs' | 'deadLetters', TopicReader>>;
 
   /** @param produced grows while events are written */
-  constructor(kafka: TestKafka, pipeline: StackPipeline, kind: Kind, produced: readonly Produced[]) {
+  constructor(
+    kafka: TestKafka,
+    pipeline: StackPipeline,
+    kind: Kind,
+    produced: readonly Produced[],
+  ) {
     this.#kafka = kafka;
     this.#pipeline = pipeline;
     this.#kind = kind;
@@ -49,7 +54,10 @@ export class Witness {
     const more = new Complaints();
     judgeContracts(this.outputs, this.deadLetters, more);
     const journal = await this.#kafka.readAll(this.#pipeline.topics.journal, { uncommitted: true });
-    judgeSilence({ kind: this.#kind, journal, outputs: this.outputs, deadLetters: this.deadLetters }, more);
+    judgeSilence(
+      { kind: this.#kind, journal, outputs: this.outputs, deadLetters: this.deadLetters },
+      more,
+    );
     const complaints = [...judge({ ...evidence, isImported }), ...more.list()];
     return complaints.map((complaint) => `${this.#pipeline.name}: ${complaint}`);
   }

@@ -17,28 +17,30 @@ export const REVIEW_RULES = {
   ],
 };
 
-const POISON: readonly { readonly reason: string; readonly value: (n: number) => Buffer | null }[] = [
-  { reason: 'null_value', value: () => null },
-  { reason: 'not_json', value: (n) => Buffer.from(`not JSON ${n} ${CANARY.content}`) },
-  { reason: 'not_json', value: (n) => Buffer.from([0xff, 0xfe, 0x00, n & 0xff]) },
-  { reason: 'not_an_object', value: (n) => Buffer.from(`[${n}, "${CANARY.content}"]`) },
-  {
-    reason: 'no_content',
-    value: (n) => Buffer.from(JSON.stringify({ type: 'post', content: n })),
-  },
-  {
-    reason: 'empty_content',
-    value: (n) => Buffer.from(JSON.stringify({ type: 'post', content: '', n })),
-  },
-  {
-    reason: 'no_type',
-    value: (n) => Buffer.from(JSON.stringify({ content: `typeless ${n} ${CANARY.content}` })),
-  },
-  {
-    reason: 'bad_metadata',
-    value: (n) => Buffer.from(JSON.stringify({ type: 'post', content: CANARY.content, metadata: [n] })),
-  },
-];
+const POISON: readonly { readonly reason: string; readonly value: (n: number) => Buffer | null }[] =
+  [
+    { reason: 'null_value', value: () => null },
+    { reason: 'not_json', value: (n) => Buffer.from(`not JSON ${n} ${CANARY.content}`) },
+    { reason: 'not_json', value: (n) => Buffer.from([0xff, 0xfe, 0x00, n & 0xff]) },
+    { reason: 'not_an_object', value: (n) => Buffer.from(`[${n}, "${CANARY.content}"]`) },
+    {
+      reason: 'no_content',
+      value: (n) => Buffer.from(JSON.stringify({ type: 'post', content: n })),
+    },
+    {
+      reason: 'empty_content',
+      value: (n) => Buffer.from(JSON.stringify({ type: 'post', content: '', n })),
+    },
+    {
+      reason: 'no_type',
+      value: (n) => Buffer.from(JSON.stringify({ content: `typeless ${n} ${CANARY.content}` })),
+    },
+    {
+      reason: 'bad_metadata',
+      value: (n) =>
+        Buffer.from(JSON.stringify({ type: 'post', content: CANARY.content, metadata: [n] })),
+    },
+  ];
 
 export class ReviewEvents implements EventSource {
   readonly #random: SeededRandom;
@@ -65,7 +67,9 @@ export class ReviewEvents implements EventSource {
     // Looked for in all that the connector says and leaves (judge-silence.ts).
     const own = n % 3 === 0 ? `${CANARY.content} ` : '';
     const content = `=${n}, "${said}"\r\n${own}${'words '.repeat(random.below(40))}`;
-    const value = Buffer.from(`{"type":"${type}","content":${JSON.stringify(content)},"metadata":${metadata}}`);
+    const value = Buffer.from(
+      `{"type":"${type}","content":${JSON.stringify(content)},"metadata":${metadata}}`,
+    );
     const failed = said === 'cannot be reviewed';
     const rejected = said === 'a forbidden phrase' && type === 'comment';
     const decision = {

@@ -36,7 +36,10 @@ export class HostileParts {
   /** Of the nth event. */
   envelope(n: number, partition: number): Envelope {
     const random = this.#random;
-    const key = random.below(10) === 0 ? (this.#keys[random.below(SHAPES)] as Buffer | null) : Buffer.from(`user-${n % 997}`);
+    const key =
+      random.below(10) === 0
+        ? (this.#keys[random.below(SHAPES)] as Buffer | null)
+        : Buffer.from(`user-${n % 997}`);
     const headers = headerList({
       trace: `trace-${n}`,
       binary: Buffer.from([0, 0xff, n & 0xff]),
@@ -48,7 +51,8 @@ export class HostileParts {
   /** JSON text of an object that is the nth event's own. */
   object(n: number): string {
     const own = `${JSON.stringify(NUMBER)}:${n}`;
-    if (this.#random.below(4) > 0) return `{${own},"user":{"id":${n},"tags":["a","b",null]},"zip":"00${n}","ok":true}`;
+    if (this.#random.below(4) > 0)
+      return `{${own},"user":{"id":${n},"tags":["a","b",null]},"zip":"00${n}","ok":true}`;
     const shape = this.#shapes[this.#random.below(SHAPES)] as string;
     return shape === '{}' ? `{${own}}` : `{${own},${shape.slice(1)}`;
   }

@@ -6,16 +6,17 @@ import { HostileParts } from './hostile-parts.ts';
 
 const TYPES = ['user', 'order', 'Größe "XL"\n', ' '];
 
-const POISON: readonly { readonly reason: string; readonly value: (n: number) => Buffer | null }[] = [
-  { reason: 'null_value', value: () => null },
-  { reason: 'not_json', value: (n) => Buffer.from(`not JSON ${n} ${CANARY.content}`) },
-  { reason: 'not_an_object', value: (n) => Buffer.from(`[${n}, "${CANARY.content}"]`) },
-  { reason: 'no_type', value: (n) => Buffer.from(JSON.stringify({ type: n, data: {} })) },
-  {
-    reason: 'no_content',
-    value: (n) => Buffer.from(JSON.stringify({ type: 'user', data: [n, CANARY.content] })),
-  },
-];
+const POISON: readonly { readonly reason: string; readonly value: (n: number) => Buffer | null }[] =
+  [
+    { reason: 'null_value', value: () => null },
+    { reason: 'not_json', value: (n) => Buffer.from(`not JSON ${n} ${CANARY.content}`) },
+    { reason: 'not_an_object', value: (n) => Buffer.from(`[${n}, "${CANARY.content}"]`) },
+    { reason: 'no_type', value: (n) => Buffer.from(JSON.stringify({ type: n, data: {} })) },
+    {
+      reason: 'no_content',
+      value: (n) => Buffer.from(JSON.stringify({ type: 'user', data: [n, CANARY.content] })),
+    },
+  ];
 
 export class ImportEvents implements EventSource {
   readonly #random: SeededRandom;

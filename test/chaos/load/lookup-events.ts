@@ -6,7 +6,16 @@ import type { ChaosEvent, EventSource, MadeDecision } from './events.ts';
 import { HostileParts } from './hostile-parts.ts';
 
 /** Of ids, to begin with: what has to be escaped in an address, and what could be taken for something else. */
-const PREFIXES = ['decision-', 'decision-', 'decision-', 'a/b?c#', '100 % ü🙂 ', '%2F..%2f', '"{', "é'&"];
+const PREFIXES = [
+  'decision-',
+  'decision-',
+  'decision-',
+  'a/b?c#',
+  '100 % ü🙂 ',
+  '%2F..%2f',
+  '"{',
+  "é'&",
+];
 const EXPLANATIONS = [
   'Speaks of winning a prize.',
   '',
@@ -17,12 +26,13 @@ const EXPLANATIONS = [
 /** In place of the policy's time: nine of ten are made at once. */
 const PENDING = [...Array<string>(36).fill('0ms'), '300ms', '800ms', '1500ms', '4s'];
 
-const POISON: readonly { readonly reason: string; readonly value: (n: number) => Buffer | null }[] = [
-  { reason: 'null_value', value: () => null },
-  { reason: 'empty_content', value: () => Buffer.from(' \n') },
-  { reason: 'no_content', value: () => Buffer.from('..') },
-  { reason: 'no_content', value: (n) => Buffer.from([0xff, n & 0xff]) },
-];
+const POISON: readonly { readonly reason: string; readonly value: (n: number) => Buffer | null }[] =
+  [
+    { reason: 'null_value', value: () => null },
+    { reason: 'empty_content', value: () => Buffer.from(' \n') },
+    { reason: 'no_content', value: () => Buffer.from('..') },
+    { reason: 'no_content', value: (n) => Buffer.from([0xff, n & 0xff]) },
+  ];
 
 export class LookupEvents implements EventSource {
   readonly #random: SeededRandom;
@@ -45,7 +55,8 @@ export class LookupEvents implements EventSource {
     }
     const id = `${this.#one(PREFIXES)}${n}`;
     const value = Buffer.from(id);
-    if (random.below(40) === 0) return { ...at, value, fate: { lookup: { id, decision: undefined } } };
+    if (random.below(40) === 0)
+      return { ...at, value, fate: { lookup: { id, decision: undefined } } };
     const decision = this.#decision(n);
     const { status, result, labels, metadata } = decision;
     this.#toMake.push({

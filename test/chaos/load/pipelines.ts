@@ -51,11 +51,16 @@ export function setupOf(
   choices: Choices,
   registered = false,
 ): Pick<StackOptions, keyof PipelineSetup | 'beside'> {
-  const setup = (kind: Kind) => pipelineOf(kind, choices, registered && kind === 'review' ? 'json-schema' : 'json');
+  const setup = (kind: Kind) =>
+    pipelineOf(kind, choices, registered && kind === 'review' ? 'json-schema' : 'json');
   return { ...setup(first), beside: others.map(setup) };
 }
 
-function pipelineOf(kind: Kind, { uploadGrace, resultColumn, kafka }: Choices, format: string): PipelineSetup {
+function pipelineOf(
+  kind: Kind,
+  { uploadGrace, resultColumn, kafka }: Choices,
+  format: string,
+): PipelineSetup {
   const { partitions, shards, maxRows, maxAge, maxWait } = SIZES[kind];
   return {
     partitions,

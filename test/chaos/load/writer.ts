@@ -22,7 +22,13 @@ export class Writer {
   readonly #random: SeededRandom;
   readonly #events: EventSource;
 
-  constructor(kafka: TestKafka, stack: Stack, { topics }: StackPipeline, kind: Kind, random: SeededRandom) {
+  constructor(
+    kafka: TestKafka,
+    stack: Stack,
+    { topics }: StackPipeline,
+    kind: Kind,
+    random: SeededRandom,
+  ) {
     this.#kafka = kafka;
     this.#stack = stack;
     this.#topic = topics.source;
@@ -69,9 +75,12 @@ export class Writer {
 
   async #some(count: number): Promise<ChaosEvent[]> {
     const partitions = partitionsOf(this.#kind);
-    const events = Array.from({ length: count }, () => this.#events.next(this.#random.below(partitions)));
+    const events = Array.from({ length: count }, () =>
+      this.#events.next(this.#random.below(partitions)),
+    );
     // Before anybody can ask for them.
-    if (this.#events instanceof LookupEvents) await makeDecisions(this.#stack.sandboxUrl, this.#events.toMake());
+    if (this.#events instanceof LookupEvents)
+      await makeDecisions(this.#stack.sandboxUrl, this.#events.toMake());
     return events;
   }
 }

@@ -23,7 +23,10 @@ const POLICY: SandboxOptions['policy'] = {
 describe('batch get and batch results', { timeout: 120_000 }, () => {
   it('tell the state by words, JSON and exit code', async (t) => {
     const service = await bench(t, nextDirectory(), POLICY);
-    const submit = async () => (await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post')).out.trim();
+    const submit = async () =>
+      (
+        await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post')
+      ).out.trim();
     service.faults({ operation: 'review', action: 'stuck' });
     const stuck = await submit();
     const pending = await service.run('batch', 'get', stuck, '--json');
@@ -43,7 +46,13 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
       .split('\n')
       .map((line) => JSON.parse(line));
     assert.deepEqual(
-      rows.map(({ row, content, status, result, metadata }) => [row, content, status, result, metadata]),
+      rows.map(({ row, content, status, result, metadata }) => [
+        row,
+        content,
+        status,
+        result,
+        metadata,
+      ]),
       [
         [1, 'Buy now, "cheap"!\r\nReally.', 'SUCCESS', 'rejected', { author: 'u-7' }],
         [2, 'Good morning', 'SUCCESS', 'approved', { author: 'u-8' }],
@@ -56,7 +65,10 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
 
   it('go on with a download that breaks, byte for byte, and leave no file that is not whole', async (t) => {
     const service = await bench(t, nextDirectory());
-    const file = service.file('posts.csv', `Content\n${Array.from({ length: 3_000 }, (_, n) => `row ${n} of many\n`).join('')}`);
+    const file = service.file(
+      'posts.csv',
+      `Content\n${Array.from({ length: 3_000 }, (_, n) => `row ${n} of many\n`).join('')}`,
+    );
     const id = (await service.run('batch', 'submit', file, '-t', 'post')).out.trim();
     const whole = await service.run('batch', 'results', id, '--wait');
     const results = service.path('results.csv');
@@ -72,35 +84,77 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
     service.faults({ operation: 'download', action: 'short', bytes: 20_000 });
     const short = await service.run('batch', 'results', id, '--output', service.path('short.csv'));
     assert.equal(short.code, EXIT.failure);
-    assert.match(short.err, /The result file (has \d+ rows|ends within a row), but the service counted 3,000: fetch it again/);
-    assert.deepEqual(readdirSync(path.dirname(results)).sort(), ['posts.csv', 'results.csv', 'service.yaml']);
+    assert.match(
+      short.err,
+      /The result file (has \d+ rows|ends within a row), but the service counted 3,000: fetch it again/,
+    );
+    assert.deepEqual(readdirSync(path.dirname(results)).sort(), [
+      'posts.csv',
+      'results.csv',
+      'service.yaml',
+    ]);
   });
 
   it('show the rows as JSON with the column of the result that is named', async (t) => {
     const service = await bench(t, nextDirectory());
     const csv = 'Content,Lab result,Status\nGood morning,positive,mystatus\n';
-    const submitted = await service.run('batch', 'submit', service.file('lab.csv', csv), '-t', 'post', '--wait', '--json');
-    assert.match(submitted.err, /the column "Lab result" is named like that of the result: .*--result-column/);
+    const submitted = await service.run(
+      'batch',
+      'submit',
+      service.file('lab.csv', csv),
+      '-t',
+      'post',
+      '--wait',
+      '--json',
+    );
+    assert.match(
+      submitted.err,
+      /the column "Lab result" is named like that of the result: .*--result-column/,
+    );
     assert.match(submitted.err, /the column "Status" is named like one of the results/);
     const { batchId } = JSON.parse(submitted.out);
     const row = async (...flags: string[]) =>
       JSON.parse((await service.run('batch', 'results', batchId, '--json', ...flags)).out);
     const { status, result, metadata } = await row();
-    assert.deepEqual([status, result, metadata], ['SUCCESS', 'approved', { 'Lab result': 'positive', Status: 'mystatus' }]);
+    assert.deepEqual(
+      [status, result, metadata],
+      ['SUCCESS', 'approved', { 'Lab result': 'positive', Status: 'mystatus' }],
+    );
     assert.equal((await row('--result-column', 'Lab result')).result, 'positive');
     const alone = await service.run('batch', 'results', batchId, '--result-column', 'x');
-    assert.deepEqual([alone.code, /--result-column needs --json/.test(alone.err)], [EXIT.usage, true]);
-    const wrong = await service.run('batch', 'results', batchId, '--json', '--result-column', 'No result');
+    assert.deepEqual(
+      [alone.code, /--result-column needs --json/.test(alone.err)],
+      [EXIT.usage, true],
+    );
+    const wrong = await service.run(
+      'batch',
+      'results',
+      batchId,
+      '--json',
+      '--result-column',
+      'No result',
+    );
     assert.match(wrong.err, /no column "No result"/);
-    const digits = '[{"name":"a","applied":true,"explanation":"e","n":12345678901234567890,"p":0.10}]';
+    const digits =
+      '[{"name":"a","applied":true,"explanation":"e","n":12345678901234567890,"p":0.10}]';
     const body = `Content,Status,S result,Labels\nx,SUCCESS,ok,"${digits.replaceAll('"', '""')}"\n`;
     service.faults({ operation: 'download', action: 'answer', status: 200, body });
     const exact = await service.run('batch', 'results', batchId, '--json');
     assert.ok(exact.out.includes(`"labels":${digits}`), exact.out);
     service.faults({ operation: 'review', action: 'stuck' });
-    const stuck = (await service.run('batch', 'submit', service.path('lab.csv'), '-t', 'post')).out.trim();
+    const stuck = (
+      await service.run('batch', 'submit', service.path('lab.csv'), '-t', 'post')
+    ).out.trim();
     const flags = ['--json', '--result-column', 'Lab result'];
-    const waited = await service.run('batch', 'results', stuck, '--wait', '--timeout', '100ms', ...flags);
+    const waited = await service.run(
+      'batch',
+      'results',
+      stuck,
+      '--wait',
+      '--timeout',
+      '100ms',
+      ...flags,
+    );
     assert.deepEqual(
       [waited.code, waited.err.includes("--json --result-column 'Lab result'")],
       [EXIT.unfinished, true],
@@ -110,17 +164,34 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
 
   it('keep nothing that is no result file, or ends within a row', async (t) => {
     const service = await bench(t, nextDirectory());
-    const submitted = await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post', '--wait', '--json');
+    const submitted = await service.run(
+      'batch',
+      'submit',
+      service.file('posts.csv', CSV),
+      '-t',
+      'post',
+      '--wait',
+      '--json',
+    );
     const { batchId } = JSON.parse(submitted.out);
     const bodies = {
-      'a page': ['<html>\n<body>\n</body>\n</html>\n', /is no result file: it has neither a column Status nor one/],
+      'a page': [
+        '<html>\n<body>\n</body>\n</html>\n',
+        /is no result file: it has neither a column Status nor one/,
+      ],
       'an error': ['{"error":"not now"}\n', /is no result file/],
       nothing: ['', /is no result file/],
       'half a row': ['Content,Status,S result\nx,SUCCESS,ok\ny,SUC', /ends within a row/],
     } as const;
     for (const [name, [body, message]] of Object.entries(bodies)) {
       service.faults({ operation: 'download', action: 'answer', status: 200, body });
-      const { code, err } = await service.run('batch', 'results', batchId, '--output', service.path('results.csv'));
+      const { code, err } = await service.run(
+        'batch',
+        'results',
+        batchId,
+        '--output',
+        service.path('results.csv'),
+      );
       assert.equal(code, EXIT.failure, name);
       assert.match(err, message, name);
       assert.equal(readdirSync(service.path('.')).includes('results.csv'), false, name);
@@ -129,7 +200,15 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
 
   it('are given up at an abort also where somebody has stopped reading them', async (t) => {
     const service = await bench(t, nextDirectory());
-    const submitted = await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post', '--wait', '--json');
+    const submitted = await service.run(
+      'batch',
+      'submit',
+      service.file('posts.csv', CSV),
+      '-t',
+      'post',
+      '--wait',
+      '--json',
+    );
     const { batchId } = JSON.parse(submitted.out);
     const client = new ContentReviewClient({ baseUrl: service.sandbox.baseUrl, apiKey: KEY });
     t.after(() => client.close());
@@ -165,12 +244,25 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
 
   it('replace a file only when told to', async (t) => {
     const service = await bench(t, nextDirectory());
-    const id = (await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post', '--wait', '--json')).out;
+    const id = (
+      await service.run(
+        'batch',
+        'submit',
+        service.file('posts.csv', CSV),
+        '-t',
+        'post',
+        '--wait',
+        '--json',
+      )
+    ).out;
     const { batchId } = JSON.parse(id);
     const there = service.file('there.csv', 'precious');
     assert.equal((await service.run('batch', 'results', batchId, '-o', there)).code, EXIT.usage);
     assert.equal(readFileSync(there, 'utf8'), 'precious');
-    assert.equal((await service.run('batch', 'results', batchId, '-o', there, '--force')).code, EXIT.ok);
+    assert.equal(
+      (await service.run('batch', 'results', batchId, '-o', there, '--force')).code,
+      EXIT.ok,
+    );
     assert.match(readFileSync(there, 'utf8'), /^Content,/);
     assert.equal((await service.run('batch', 'results', batchId, '-o', '/dev/null')).code, EXIT.ok);
   });

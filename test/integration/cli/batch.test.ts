@@ -31,13 +31,22 @@ function assertNothingSent({ sandbox }: Bench): void {
 describe('batch submit', { timeout: 120_000 }, () => {
   it('sends the file as it is, and prints nothing but the id on standard output', async (t) => {
     const service = await bench(t, nextDirectory());
-    const { code, out, err } = await service.run('batch', 'submit', service.file('posts.csv', CSV), '--type', 'post');
+    const { code, out, err } = await service.run(
+      'batch',
+      'submit',
+      service.file('posts.csv', CSV),
+      '--type',
+      'post',
+    );
     assert.equal(code, EXIT.ok);
     const id = out.trimEnd();
     assert.match(id, ID);
     assert.equal(out, `${id}\n`);
     assert.match(err, /posts\.csv: 2 rows, 2 columns, 7\d B\nbatch \S+ created\nuploaded/);
-    assert.match(err, new RegExp(`follow it with: \\S+ batch get ${id} --wait --config \\S+service.yaml`));
+    assert.match(
+      err,
+      new RegExp(`follow it with: \\S+ batch get ${id} --wait --config \\S+service.yaml`),
+    );
     const [batch] = service.sandbox.batches();
     assert.deepEqual([batch?.batch_id, batch?.type, batch?.uploaded !== null], [id, 'post', true]);
   });
@@ -46,7 +55,16 @@ describe('batch submit', { timeout: 120_000 }, () => {
     const service = await bench(t, nextDirectory(), POLICY);
     const results = service.path('results.csv');
     const file = service.file('posts.csv', CSV);
-    const { code, out, err } = await service.run('batch', 'submit', file, '-t', 'post', '--wait', '--output', results);
+    const { code, out, err } = await service.run(
+      'batch',
+      'submit',
+      file,
+      '-t',
+      'post',
+      '--wait',
+      '--output',
+      results,
+    );
     assert.equal(code, EXIT.ok, err);
     assert.match(out, /^batch {4}\S{36}\ntype {5}post\nstatus {3}SUCCESS\nrows {5}2: 2 decided\n$/);
     assert.match(err, /results of batch \S+: 2 rows in \S+results\.csv\n$/);
@@ -54,7 +72,11 @@ describe('batch submit', { timeout: 120_000 }, () => {
       readFileSync(results, 'utf8'),
       /^Content,Status,Sandbox result,Expected result,Labels,author\n"Buy now, ""cheap""!\r\nReally\.",SUCCESS,rejected,.*,u-7\nGood morning,/s,
     );
-    assert.deepEqual(readdirSync(path.dirname(results)).sort(), ['posts.csv', 'results.csv', 'service.yaml']);
+    assert.deepEqual(readdirSync(path.dirname(results)).sort(), [
+      'posts.csv',
+      'results.csv',
+      'service.yaml',
+    ]);
   });
 
   it('with --json gives one document, and with --output - the results alone', async (t) => {
@@ -67,7 +89,16 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.match(batchId, ID);
     const counts = { total: 2, success: 2, pending: 0, error: 0, cancelled: 0 };
     assert.deepEqual(rest, { type: 'post', status: 'SUCCESS', counts, outcome: 'done' });
-    const piped = await service.run('batch', 'submit', file, '-t', 'post', '--wait', '--output', '-');
+    const piped = await service.run(
+      'batch',
+      'submit',
+      file,
+      '-t',
+      'post',
+      '--wait',
+      '--output',
+      '-',
+    );
     assert.match(piped.out, /^Content,Status,/);
     assert.equal(piped.out.trimEnd().split(/\r?\n/).length, 4);
   });
@@ -100,10 +131,19 @@ describe('batch submit', { timeout: 120_000 }, () => {
       ['', /bad\.csv is empty\. Nothing was sent\.\n$/],
       ['\ufeff', /is empty\. Nothing was sent\.\n$/],
       [Buffer.from(`\ufeff${CSV}`, 'utf16le'), /is UTF-16 text, not UTF-8: save it as UTF-8/],
-      [Buffer.from('Content\ncaf\xe9\n', 'latin1'), /line 2: not UTF-8 \(Windows-1252 or Latin-1, perhaps\)/],
+      [
+        Buffer.from('Content\ncaf\xe9\n', 'latin1'),
+        /line 2: not UTF-8 \(Windows-1252 or Latin-1, perhaps\)/,
+      ],
     ];
     for (const [content, message] of cases) {
-      const { code, out, err } = await service.run('batch', 'submit', service.file('bad.csv', content), '-t', 'post');
+      const { code, out, err } = await service.run(
+        'batch',
+        'submit',
+        service.file('bad.csv', content),
+        '-t',
+        'post',
+      );
       assert.deepEqual([code, out], [EXIT.usage, '']);
       assert.match(err, message);
     }
@@ -122,12 +162,18 @@ describe('batch submit', { timeout: 120_000 }, () => {
       [[file, '-t', 'post', '--output', 'x.csv'], /--output needs --wait/],
       [[file, '-t', 'post', '--timeout', '5m'], /--timeout needs --wait/],
       [[file, '-t', 'post', '--wait', '--timeout', '5'], /has a unit/],
-      [[file, '-t', 'post', '--wait', '--output', there], /there\.csv exists already: name another file, or add --force/],
+      [
+        [file, '-t', 'post', '--wait', '--output', there],
+        /there\.csv exists already: name another file, or add --force/,
+      ],
       [
         [file, '-t', 'post', '--wait', '--output', service.path('no/such/x.csv')],
         /nothing can be written to \S+no\/such: there is no such directory/,
       ],
-      [[file, '-t', 'post', '--wait', '--output', service.path('.')], /is a directory: name a file in it/],
+      [
+        [file, '-t', 'post', '--wait', '--output', service.path('.')],
+        /is a directory: name a file in it/,
+      ],
       [[file, '-t', 'post', '--wait', '--output', '-', '--json'], /both want standard output/],
     ];
     for (const [args, message] of cases) {
@@ -143,16 +189,37 @@ describe('batch submit', { timeout: 120_000 }, () => {
     const service = await bench(t, nextDirectory(), POLICY);
     const file = service.file('posts.csv', 'Content\nfail this row\nfine\n');
     const results = service.path('results.csv');
-    const partly = await service.run('batch', 'submit', file, '-t', 'post', '--wait', '--output', results);
+    const partly = await service.run(
+      'batch',
+      'submit',
+      file,
+      '-t',
+      'post',
+      '--wait',
+      '--output',
+      results,
+    );
     assert.equal(partly.code, EXIT.partlyFailed);
     assert.match(partly.out, /rows {5}2: 1 decided, 1 failed\n/);
     assert.match(partly.err, /2 rows, 1 without a decision in/);
     assert.match(readFileSync(results, 'utf8'), /fail this row,ERROR/);
     for (const action of ['batch_error', 'batch_cancelled'] as const) {
       service.faults({ operation: 'review', action });
-      const failed = await service.run('batch', 'submit', file, '-t', 'post', '--wait', '--output', service.path('never.csv'));
+      const failed = await service.run(
+        'batch',
+        'submit',
+        file,
+        '-t',
+        'post',
+        '--wait',
+        '--output',
+        service.path('never.csv'),
+      );
       assert.equal(failed.code, EXIT.failed);
-      assert.match(failed.out, action === 'batch_error' ? /status {3}ERROR/ : /status {3}CANCELLED/);
+      assert.match(
+        failed.out,
+        action === 'batch_error' ? /status {3}ERROR/ : /status {3}CANCELLED/,
+      );
     }
     assert.equal(existsSync(service.path('never.csv')), false);
   });
@@ -180,18 +247,36 @@ describe('batch submit', { timeout: 120_000 }, () => {
   it('creates again when the answer was lost, and uploads the file to one batch only', async (t) => {
     const service = await bench(t, nextDirectory());
     service.faults({ operation: 'create_batch', action: 'reset_after' });
-    const { code, out, err } = await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post');
+    const { code, out, err } = await service.run(
+      'batch',
+      'submit',
+      service.file('posts.csv', CSV),
+      '-t',
+      'post',
+    );
     assert.equal(code, EXIT.ok);
     assert.match(err, /create_batch: reset \(what it may have created stays empty\), trying again/);
     const uploaded = service.sandbox.batches().filter((batch) => batch.uploaded !== null);
-    assert.deepEqual([service.sandbox.batches().length, uploaded.map((batch) => batch.batch_id)], [2, [out.trim()]]);
+    assert.deepEqual(
+      [service.sandbox.batches().length, uploaded.map((batch) => batch.batch_id)],
+      [2, [out.trim()]],
+    );
   });
 
   it('says of a batch that is done, when its results cannot be fetched, how to fetch them', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('posts.csv', 'Content\nfine\n');
     service.faults({ operation: 'download', action: 'answer', status: 503, times: 'always' });
-    const { code, out, err } = await service.run('batch', 'submit', file, '-t', 'x', '--wait', '-o', service.path('results.csv'));
+    const { code, out, err } = await service.run(
+      'batch',
+      'submit',
+      file,
+      '-t',
+      'x',
+      '--wait',
+      '-o',
+      service.path('results.csv'),
+    );
     assert.deepEqual([code, out], [EXIT.unreachable, '']);
     assert.match(
       err,
@@ -202,14 +287,28 @@ describe('batch submit', { timeout: 120_000 }, () => {
   it('asks what became of an upload whose answer was lost, and sends nothing again', async (t) => {
     const service = await bench(t, nextDirectory());
     service.faults({ operation: 'upload', action: 'reset_after', times: 2 });
-    const arrived = await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post', '--wait');
+    const arrived = await service.run(
+      'batch',
+      'submit',
+      service.file('posts.csv', CSV),
+      '-t',
+      'post',
+      '--wait',
+    );
     assert.equal(arrived.code, EXIT.ok, arrived.err);
     assert.match(arrived.err, /the answer to the upload was lost, but the file is there/);
     service.faults(
       { operation: 'upload', action: 'reset_after', times: 2 },
       { operation: 'get_batch', action: 'state', state: 'WAITING_FOR_UPLOAD' },
     );
-    const unclear = await service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post', '--wait');
+    const unclear = await service.run(
+      'batch',
+      'submit',
+      service.file('posts.csv', CSV),
+      '-t',
+      'post',
+      '--wait',
+    );
     assert.equal(unclear.code, EXIT.unreachable);
     assert.match(
       unclear.err,
@@ -220,7 +319,8 @@ describe('batch submit', { timeout: 120_000 }, () => {
 
   it('asks also when it is a later try that is refused: the one before may have arrived', async (t) => {
     const service = await bench(t, nextDirectory());
-    const submit = () => service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post');
+    const submit = () =>
+      service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post');
     const lost = { operation: 'upload', action: 'reset_after' } as const;
     const expired = {
       operation: 'upload',
@@ -239,7 +339,10 @@ describe('batch submit', { timeout: 120_000 }, () => {
     });
     const unclear = await submit();
     assert.equal(unclear.code, EXIT.failure);
-    assert.match(unclear.err, /no longer valid\. Whether batch \S+ has its file is not known\.\nLook before you submit/);
+    assert.match(
+      unclear.err,
+      /no longer valid\. Whether batch \S+ has its file is not known\.\nLook before you submit/,
+    );
     assert.doesNotMatch(unclear.err, /stays without/);
   });
 
@@ -250,12 +353,19 @@ describe('batch submit', { timeout: 120_000 }, () => {
     const without = /batch \S{36} stays without a file, and nothing is done with it\. Submit/;
     const tooLarge = await submit(service.file('posts.csv', CSV));
     assert.deepEqual(
-      [tooLarge.code, without.test(tooLarge.err), /larger than the storage takes/.test(tooLarge.err)],
+      [
+        tooLarge.code,
+        without.test(tooLarge.err),
+        /larger than the storage takes/.test(tooLarge.err),
+      ],
       [EXIT.usage, true, true],
     );
     service.faults({ operation: 'create_batch', action: 'expired_url' });
     const expired = await submit(small);
-    assert.deepEqual([expired.code, without.test(expired.err), /no longer valid/.test(expired.err)], [EXIT.failure, true, true]);
+    assert.deepEqual(
+      [expired.code, without.test(expired.err), /no longer valid/.test(expired.err)],
+      [EXIT.failure, true, true],
+    );
     assert.deepEqual(
       service.sandbox.batches().map((batch) => batch.uploaded),
       [null, null],
@@ -268,7 +378,10 @@ describe('batch submit', { timeout: 120_000 }, () => {
     const file = service.file('posts.csv', CSV);
     const type = await service.run('batch', 'submit', file, '-t', 'post');
     assert.equal(type.code, EXIT.usage);
-    assert.match(type.err, /Refused by the service at \S+\. Nothing was sent\.\n {2}create_batch .*known are comment/);
+    assert.match(
+      type.err,
+      /Refused by the service at \S+\. Nothing was sent\.\n {2}create_batch .*known are comment/,
+    );
     const args = ['batch', 'submit', file, '-t', 'comment'];
     const key = await run(args, { ...service.env, CONTENT_REVIEW_API_KEY: 'sk-wrong-key' });
     assert.equal(key.code, EXIT.refused);

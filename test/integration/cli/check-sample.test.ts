@@ -42,7 +42,9 @@ pipelines:
   - {name: framed, kind: lookup, source: {topic: e}, output: {format: json-schema, subject: {name: mine}}}
 `;
 
-type Run = (args: readonly string[]) => Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
+type Run = (
+  args: readonly string[],
+) => Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
 
 /** The command line in this process: starting one takes half a second. */
 const here: Run = async (args) => {
@@ -54,21 +56,40 @@ const here: Run = async (args) => {
   return { code, ...said };
 };
 
-async function checkedBy(run: Run, pipeline: string | undefined, value: unknown, ...more: string[]) {
+async function checkedBy(
+  run: Run,
+  pipeline: string | undefined,
+  value: unknown,
+  ...more: string[]
+) {
   const [config, sample] = [join(DIRECTORY, 'c.yaml'), join(DIRECTORY, `${Math.random()}.json`)];
-  await writeFile(config, pipeline !== undefined && OUTPUTS.includes(`{name: ${pipeline},`) ? OUTPUTS : CONFIG);
+  await writeFile(
+    config,
+    pipeline !== undefined && OUTPUTS.includes(`{name: ${pipeline},`) ? OUTPUTS : CONFIG,
+  );
   await writeFile(sample, typeof value === 'string' ? value : JSON.stringify(value));
   const name = pipeline === undefined ? [] : ['--pipeline', pipeline];
   return run(['check', '--config', config, '--sample', sample, ...name, ...more]);
 }
 
-const checked = (pipeline: string | undefined, value: unknown, ...more: string[]) => checkedBy(here, pipeline, value, ...more);
+const checked = (pipeline: string | undefined, value: unknown, ...more: string[]) =>
+  checkedBy(here, pipeline, value, ...more);
 
-const EVENT = '{"visibility":"public","post":{"kind":1,"body":"Hi, \\"you\\"","id":12345678901234567890,"author":{"id":"007"}}}';
+const EVENT =
+  '{"visibility":"public","post":{"kind":1,"body":"Hi, \\"you\\"","id":12345678901234567890,"author":{"id":"007"}}}';
 
 describe('check --sample, without Kafka, a service or its key', { timeout: 120_000 }, () => {
   it('shows the CSV row as it would be uploaded, and the decision that it would become', async () => {
-    const { code, out, err } = await checkedBy(runCliProcess, 'posts', EVENT, '--key', 'user-7', '--header', 'lang=en', '--json');
+    const { code, out, err } = await checkedBy(
+      runCliProcess,
+      'posts',
+      EVENT,
+      '--key',
+      'user-7',
+      '--header',
+      'lang=en',
+      '--json',
+    );
     assert.deepEqual([code, err], [EXIT.ok, '']);
     const { upload, published, ...rest } = JSON.parse(out);
     assert.deepEqual(rest, {
@@ -82,7 +103,10 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     assert.deepEqual(header, ['Content', 'author.id', 'lang', 'id', 'connector_ref']);
     assert.deepEqual(row?.slice(0, 4), ['Hi, "you"', '007', 'en', '12345678901234567890']);
     assert.match(out, /"metadata":\{"author\.id":"007","lang":"en","id":12345678901234567890\}/);
-    assert.deepEqual([published.topic, published.key, published.value.result], ['events.decisions', 'user-7', 'INVENTED']);
+    assert.deepEqual(
+      [published.topic, published.key, published.value.result],
+      ['events.decisions', 'user-7', 'INVENTED'],
+    );
   });
 
   it('shows the same to people, and says that the result is made up', async () => {
@@ -100,7 +124,11 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     const skipped = await checkedBy(runCliProcess, 'posts', { visibility: 'private' });
     assert.deepEqual([skipped.code, skipped.err], [EXIT.notTaken, '']);
     assert.match(skipped.out, /it would be skipped \(filter\), with no terminal record/);
-    const dead = await checked('posts', { visibility: 'public', post: { kind: 3, body: 'SECRET' } }, '--json');
+    const dead = await checked(
+      'posts',
+      { visibility: 'public', post: { kind: 3, body: 'SECRET' } },
+      '--json',
+    );
     assert.equal(dead.code, EXIT.notTaken);
     assert.deepEqual(JSON.parse(dead.out), {
       pipeline: 'posts',
@@ -109,14 +137,20 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
       outcome: 'dead_letter',
       topic: 'events.dead-letters',
       reason: 'type_not_allowed',
-      message: '"post.kind" is a number that source.mapping.type.map does not have (source.mapping.type.field)',
+      message:
+        '"post.kind" is a number that source.mapping.type.map does not have (source.mapping.type.field)',
     });
   });
 
   it('shows the line and the receipt of an import, and the question and the answer of a lookup', async () => {
-    const imported = JSON.parse((await checked('users', { id: 7, first: 'Jo', last: 'Do' }, '--json')).out);
+    const imported = JSON.parse(
+      (await checked('users', { id: 7, first: 'Jo', last: 'Do' }, '--json')).out,
+    );
     assert.equal(imported.upload, '{"type":"user","data":{"id":7,"name":"Jo Do"}}\n');
-    assert.deepEqual([imported.published.topic, imported.published.value.import_status], ['users.decisions', 'COMPLETE']);
+    assert.deepEqual(
+      [imported.published.topic, imported.published.value.import_status],
+      ['users.decisions', 'COMPLETE'],
+    );
     const lookedUp = JSON.parse((await checked('ids', 'decision/7\n', '--json')).out);
     assert.equal(lookedUp.upload, '/v1/decisions/decision%2F7');
     assert.equal(lookedUp.published.value.decision_id, 'decision/7');
@@ -134,13 +168,23 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     };
     const structured = await checked('events', event);
     assert.match(structured.out, /as type post\.\nThe sample is taken for a structured CloudEvent/);
-    const binary = ['ce_specversion=1.0', 'ce_id=e-2', 'ce_source=/x', 'ce_type=post'].flatMap((header) => ['--header', header]);
+    const binary = ['ce_specversion=1.0', 'ce_id=e-2', 'ce_source=/x', 'ce_type=post'].flatMap(
+      (header) => ['--header', header],
+    );
     assert.match((await checked('events', { text: 'hi' }, ...binary)).out, /^hi,e-2,/m);
   });
 
   it('shows a decision as the CloudEvent that it would be: in binary mode its headers, in structured mode its value', async () => {
     const event = '{"type":"post","content":"hi","metadata":{"id":12345678901234567890}}';
-    const binary = await checked('binary', event, '--header', 'lang=en', '--header', 'ce_id=theirs', '--json');
+    const binary = await checked(
+      'binary',
+      event,
+      '--header',
+      'lang=en',
+      '--header',
+      'ce_id=theirs',
+      '--json',
+    );
     const { published, notes } = JSON.parse(binary.out);
     assert.deepEqual(notes, []);
     const { ce_time: time, ...headers } = published.headers;
@@ -162,7 +206,10 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
       'event-id': 'b-0-0',
       'content-type': 'application/cloudevents+json; charset=UTF-8',
     });
-    assert.deepEqual([value.specversion, value.source, value.id, value.data.result], ['1.0', '/mine', 'b-0-0', 'INVENTED']);
+    assert.deepEqual(
+      [value.specversion, value.source, value.id, value.data.result],
+      ['1.0', '/mine', 'b-0-0', 'INVENTED'],
+    );
     assert.match(structured.out, /"metadata":\{"id":12345678901234567890\}/);
     assert.match(
       (await checked('binary', event)).out,
@@ -172,13 +219,21 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
 
   it('says that a value would be encoded, by which schema and under which subject, and shows its JSON', async () => {
     for (const [pipeline, event, note] of [
-      ['avro', { type: 'post', content: 'x' }, 'Avro (contracts/avro/decision.avsc), under subject c.decisions-value'],
+      [
+        'avro',
+        { type: 'post', content: 'x' },
+        'Avro (contracts/avro/decision.avsc), under subject c.decisions-value',
+      ],
       [
         'protobuf',
         { type: 'user', data: {} },
         'Protobuf (contracts/protobuf/receipt.proto), under subject content_review.v1.Receipt',
       ],
-      ['framed', 'd-7', 'JSON with a schema (contracts/looked-up-decision.schema.json), under subject mine'],
+      [
+        'framed',
+        'd-7',
+        'JSON with a schema (contracts/looked-up-decision.schema.json), under subject mine',
+      ],
     ] as const) {
       const { code, out } = await checked(pipeline, event, '--json');
       assert.equal(code, EXIT.ok);
@@ -202,8 +257,19 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
       assert.match(err, pattern);
     }
     const config = join(DIRECTORY, 'c.yaml');
-    const missing = await here(['check', '-c', config, '-p', 'posts', '--sample', join(DIRECTORY, 'none.json')]);
+    const missing = await here([
+      'check',
+      '-c',
+      config,
+      '-p',
+      'posts',
+      '--sample',
+      join(DIRECTORY, 'none.json'),
+    ]);
     assert.match(missing.err, /none\.json cannot be read: there is no such file/);
-    assert.match((await here(['check', '-c', config, '--key', 'x'])).err, /--key goes with --sample/);
+    assert.match(
+      (await here(['check', '-c', config, '--key', 'x'])).err,
+      /--key goes with --sample/,
+    );
   });
 });

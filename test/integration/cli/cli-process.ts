@@ -50,6 +50,9 @@ export function startCli(
 }
 
 /** Runs it to its end. */
-export function runCliProcess(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended> {
+export function runCliProcess(
+  args: readonly string[],
+  env?: Readonly<Record<string, string>>,
+): Promise<Ended> {
   return startCli(args, env).ended;
 }

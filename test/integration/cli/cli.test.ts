@@ -73,7 +73,10 @@ describe('the command line as a process', TIMEOUT, () => {
       [[], /Usage: content-review-connector/],
       [['chekc'], /unknown command 'chekc'\n\(Did you mean check\?\)/],
       [['check'], /required option '-c, --config <file>' not specified/],
-      [['run', '--config', 'x', '--confg', 'y'], /unknown option '--confg'\n\(Did you mean --config\?\)/],
+      [
+        ['run', '--config', 'x', '--confg', 'y'],
+        /unknown option '--confg'\n\(Did you mean --config\?\)/,
+      ],
       [['sandbox', '--port', '70000'], /A port is a whole number from 0 to 65535/],
     ] as const) {
       const { code, out, err } = await runCliProcess(args);
@@ -91,7 +94,10 @@ describe('check as a process', TIMEOUT, () => {
     });
     assert.equal(code, EXIT.ok);
     assert.equal(err, '');
-    assert.match(out, /Pipeline posts \(review\)\n {2}content-events -> content-decisions, or content-dead-letters/);
+    assert.match(
+      out,
+      /Pipeline posts \(review\)\n {2}content-events -> content-decisions, or content-dead-letters/,
+    );
     assert.match(out, /service\.apiKey +\[secret\]/);
     assert.match(out, /pipelines\[0\]\.batch\.maxAge +30s/);
     assert.doesNotMatch(out, /hunter2/);
@@ -114,7 +120,9 @@ describe('check as a process', TIMEOUT, () => {
     const { code, out, err } = await runCliProcess(['check', '-c', path]);
     assert.equal(code, EXIT.usage);
     assert.equal(out, '');
-    const paths = err.split('\n').flatMap((line) => /^ {2}\S+bad\.yaml:\d+:\d+ {2}(\S+):/.exec(line)?.[1] ?? []);
+    const paths = err
+      .split('\n')
+      .flatMap((line) => /^ {2}\S+bad\.yaml:\d+:\d+ {2}(\S+):/.exec(line)?.[1] ?? []);
     assert.deepEqual(paths, [
       'kafka.broker',
       'kafka.brokers',
@@ -129,7 +137,10 @@ describe('check as a process', TIMEOUT, () => {
   it('ends with 2 for a file that is not there', async () => {
     const { code, err } = await runCliProcess(['check', '-c', join(directory, 'none.yaml')]);
     assert.equal(code, EXIT.usage);
-    assert.match(err, /none\.yaml has 1 problem:\n {2}\(file\): cannot be read: there is no such file/);
+    assert.match(
+      err,
+      /none\.yaml has 1 problem:\n {2}\(file\): cannot be read: there is no such file/,
+    );
   });
 });
 
@@ -172,7 +183,13 @@ describe('sandbox as a process', TIMEOUT, () => {
   });
 
   it('ends with 2 for a policy that is wrong or missing, and with 1 for a port in use', async () => {
-    const missing = await runCliProcess(['sandbox', '--port', '0', '--policy', join(directory, 'none.yaml')]);
+    const missing = await runCliProcess([
+      'sandbox',
+      '--port',
+      '0',
+      '--policy',
+      join(directory, 'none.yaml'),
+    ]);
     assert.equal(missing.code, EXIT.usage);
     assert.match(missing.err, /cannot be read/);
     const { child, ended, said } = startCli(['sandbox', '--port', '0'], {

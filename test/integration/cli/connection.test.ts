@@ -15,7 +15,8 @@ describe('the connection', { timeout: 120_000 }, () => {
     const service = await bench(t, nextDirectory());
     const { baseUrl } = service.sandbox;
     const keyFile = service.file('key', `${KEY}\n`);
-    const get = (args: readonly string[], env: Record<string, string> = {}) => run(['batch', 'get', 'nope', ...args], env);
+    const get = (args: readonly string[], env: Record<string, string> = {}) =>
+      run(['batch', 'get', 'nope', ...args], env);
     const reached = /There is no batch with this id/;
     assert.match((await get([], { ...service.env })).err, reached);
     assert.match(
@@ -33,26 +34,46 @@ describe('the connection', { timeout: 120_000 }, () => {
       // biome-ignore lint/suspicious/noTemplateCurlyInString: the command fills it in from its environment.
       'kafka: {brokers: "${NOT_SET}"}\nservice: {baseUrl: "${URL}", apiKey: {file: key}}\npipelines: 7\n',
     );
-    assert.match((await get(['-c', config], { URL: baseUrl, CONTENT_REVIEW_API_KEY: 'x' })).err, reached);
+    assert.match(
+      (await get(['-c', config], { URL: baseUrl, CONTENT_REVIEW_API_KEY: 'x' })).err,
+      reached,
+    );
     assert.match((await get(['-c', config, '--url', baseUrl], {})).err, reached);
   });
 
   it('that is not said, or cannot be used, is a wrong call, and no key is ever shown', async (t) => {
     const service = await bench(t, nextDirectory());
     const { baseUrl } = service.sandbox;
-    const get = (args: readonly string[], env: Record<string, string> = {}) => run(['batch', 'get', 'nope', ...args], env);
+    const get = (args: readonly string[], env: Record<string, string> = {}) =>
+      run(['batch', 'get', 'nope', ...args], env);
     const cases: readonly (readonly [readonly string[], Record<string, string>, RegExp])[] = [
-      [[], { CONTENT_REVIEW_API_KEY: KEY }, /Where is the service\? Say --url, or set CONTENT_REVIEW_URL/],
+      [
+        [],
+        { CONTENT_REVIEW_API_KEY: KEY },
+        /Where is the service\? Say --url, or set CONTENT_REVIEW_URL/,
+      ],
       [['--url', baseUrl], {}, /There is no API key: set CONTENT_REVIEW_API_KEY/],
       [['--url', baseUrl], { CONTENT_REVIEW_API_KEY: ' ' }, /CONTENT_REVIEW_API_KEY: it is empty/],
-      [['--url', 'review.example.com'], { CONTENT_REVIEW_API_KEY: KEY }, /the address of the service must be an absolute http/],
-      [['--url', 'http://me:hunter2@host'], { CONTENT_REVIEW_API_KEY: KEY }, /must hold no credentials/],
+      [
+        ['--url', 'review.example.com'],
+        { CONTENT_REVIEW_API_KEY: KEY },
+        /the address of the service must be an absolute http/,
+      ],
+      [
+        ['--url', 'http://me:hunter2@host'],
+        { CONTENT_REVIEW_API_KEY: KEY },
+        /must hold no credentials/,
+      ],
       [
         ['--url', baseUrl, '--api-key-file', service.path('none')],
         {},
         /cannot be taken from the file \S+none: there is no such file/,
       ],
-      [['--url', baseUrl, '--api-key', 'hunter2'], {}, /A key on the command line can be read by every user/],
+      [
+        ['--url', baseUrl, '--api-key', 'hunter2'],
+        {},
+        /A key on the command line can be read by every user/,
+      ],
       [
         ['-c', service.file('wrong.yaml', 'service: {baseUrl: 7, apiKeys: hunter2}\n')],
         {},
@@ -70,21 +91,36 @@ describe('the connection', { timeout: 120_000 }, () => {
   it('that fails is told by what failed, and what helps', async (t) => {
     const service = await bench(t, nextDirectory());
     const { baseUrl } = service.sandbox;
-    const id = (await service.run('batch', 'submit', service.file('posts.csv', 'Content\nHello\n'), '-t', 'post')).out.trim();
+    const id = (
+      await service.run(
+        'batch',
+        'submit',
+        service.file('posts.csv', 'Content\nHello\n'),
+        '-t',
+        'post',
+      )
+    ).out.trim();
     const told = async (code: number, message: RegExp, env: Record<string, string> = {}) => {
       const ran = await run(['batch', 'get', id], { ...service.env, ...env });
       assert.equal(ran.code, code, ran.err);
       assert.match(ran.err, message);
     };
-    await told(EXIT.refused, /^The API key \(from CONTENT_REVIEW_API_KEY\) cannot be used\.\n.*was not called/, {
-      CONTENT_REVIEW_API_KEY: `Bearer ${KEY}`,
-    });
+    await told(
+      EXIT.refused,
+      /^The API key \(from CONTENT_REVIEW_API_KEY\) cannot be used\.\n.*was not called/,
+      {
+        CONTENT_REVIEW_API_KEY: `Bearer ${KEY}`,
+      },
+    );
     await told(EXIT.usage, /: say its address without \/v1\.\n/, {
       CONTENT_REVIEW_URL: `${baseUrl}/v1/`,
     });
     service.faults({ operation: 'get_batch', action: 'answer', status: 429, retryAfter: '1h' });
     await told(EXIT.unreachable, /is not able to answer now, and says to try again in 1h\.\n/);
     service.faults({ operation: 'get_batch', action: 'answer', status: 200, body: '<html>' });
-    await told(EXIT.failure, /^What answers as the service at \S+ does not answer as it should\.\n/);
+    await told(
+      EXIT.failure,
+      /^What answers as the service at \S+ does not answer as it should\.\n/,
+    );
   });
 });

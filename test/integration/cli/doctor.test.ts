@@ -80,9 +80,15 @@ test('before the first start all is well, and the journal is not made', async ()
     [],
   );
   assert.equal(code, EXIT.ok);
-  assert.match(lines.get('journal.topic')?.found ?? '', /^not there yet: the first start makes it, with 2 shards/);
+  assert.match(
+    lines.get('journal.topic')?.found ?? '',
+    /^not there yet: the first start makes it, with 2 shards/,
+  );
   assert.equal(lines.get('source.sample')?.found, '20 of 20 would be reviewed');
-  assert.equal(lines.get('group.offsets')?.found, 'none committed yet: it starts from the earliest, 20 offsets');
+  assert.equal(
+    lines.get('group.offsets')?.found,
+    'none committed yet: it starts from the earliest, 20 offsets',
+  );
   const { topics } = await (await kafka.admin()).fetchTopicMetadata();
   assert.ok(!topics.some(({ name }) => name === stack.topics.journal));
 });
@@ -97,7 +103,9 @@ test('beside a running connector all is well, a round trip comes back, and the c
     decisions: await admin.fetchTopicOffsets(stack.topics.decisions),
     letters: await admin.fetchTopicOffsets(stack.topics.deadLetters),
     offsets: await admin.fetchOffsets({ groupId: stack.group }),
-    members: (await admin.describeGroups([stack.group])).groups[0]?.members.map(({ memberId }) => memberId),
+    members: (await admin.describeGroups([stack.group])).groups[0]?.members.map(
+      ({ memberId }) => memberId,
+    ),
   });
   await eventually('all is committed', async () => {
     const { offsets } = await state();
@@ -111,8 +119,14 @@ test('beside a running connector all is well, a round trip comes back, and the c
   );
   assert.equal(code, EXIT.ok);
   assert.match(lines.get('group.members')?.found ?? '', /^Stable, 1 replica/);
-  assert.match(lines.get('journal.content')?.found ?? '', /^this pipeline's own; 0 live jobs in 2 shards$/);
-  assert.match(lines.get('service.round-trip')?.found ?? '', /^batch [0-9a-f-]{36}: created, uploaded, reviewed, fetched/);
+  assert.match(
+    lines.get('journal.content')?.found ?? '',
+    /^this pipeline's own; 0 live jobs in 2 shards$/,
+  );
+  assert.match(
+    lines.get('service.round-trip')?.found ?? '',
+    /^batch [0-9a-f-]{36}: created, uploaded, reviewed, fetched/,
+  );
   assert.equal(lines.get('transactions.open')?.status, 'ok');
   assert.deepEqual(await state(), before);
   // A producer that was fenced would notice with its next transaction.
@@ -121,7 +135,10 @@ test('beside a running connector all is well, a round trip comes back, and the c
     value: JSON.stringify({ type: 'post', content: SECRET }),
   }));
   await kafka.write(stack.topics.source, more);
-  await eventually('22 decisions', async () => (await kafka.readAll(stack.topics.decisions)).length === 22);
+  await eventually(
+    '22 decisions',
+    async () => (await kafka.readAll(stack.topics.decisions)).length === 22,
+  );
   const levels = replica.lines.slice(from).map((line) => parseLogLine(line)?.level);
   assert.deepEqual(
     levels.filter((level) => level !== 'info'),
@@ -140,10 +157,23 @@ test('a wrong key, a topic that is missing and a journal that forgets are told e
   const { code, lines } = await doctor(file, '--round-trip');
   assert.equal(code, EXIT.unwell);
   assert.deepEqual(statuses(lines, 'failed'), ['service.batch', 'topic.output', 'journal.topic']);
-  assert.deepEqual(statuses(lines, 'skipped'), ['journal.content', 'group.offsets', 'service.round-trip']);
-  assert.match(lines.get('service.batch')?.found ?? '', /answered 401 .*check that the API key is the current one/);
-  assert.equal(lines.get('topic.output')?.remedy, 'create it, or correct its name in the configuration');
-  assert.match(lines.get('journal.topic')?.found ?? '', /cleanup\.policy is "delete", must be exactly "compact"/);
+  assert.deepEqual(statuses(lines, 'skipped'), [
+    'journal.content',
+    'group.offsets',
+    'service.round-trip',
+  ]);
+  assert.match(
+    lines.get('service.batch')?.found ?? '',
+    /answered 401 .*check that the API key is the current one/,
+  );
+  assert.equal(
+    lines.get('topic.output')?.remedy,
+    'create it, or correct its name in the configuration',
+  );
+  assert.match(
+    lines.get('journal.topic')?.found ?? '',
+    /cleanup\.policy is "delete", must be exactly "compact"/,
+  );
   assert.match(lines.get('group.offsets')?.found ?? '', /^not tried, because .*journal.* failed$/);
 });
 
@@ -151,13 +181,23 @@ test('a journal of another pipeline is told', async () => {
   const { code, lines } = await doctor(changed([stack.group, uniqueName('group')]));
   assert.equal(code, EXIT.unwell);
   assert.deepEqual(statuses(lines, 'failed'), ['journal.content']);
-  assert.match(lines.get('journal.content')?.found ?? '', new RegExp(`belongs to group ${stack.group}`));
+  assert.match(
+    lines.get('journal.content')?.found ?? '',
+    new RegExp(`belongs to group ${stack.group}`),
+  );
 });
 
 test('nobody at the address of Kafka: one line says it, the service is looked at all the same', async () => {
-  const { code, out } = await tool('doctor', '--config', changed([kafka.brokers[0] ?? '', '127.0.0.1:1']));
+  const { code, out } = await tool(
+    'doctor',
+    '--config',
+    changed([kafka.brokers[0] ?? '', '127.0.0.1:1']),
+  );
   assert.equal(code, EXIT.unwell);
-  assert.match(out, /^✗ kafka\.brokers 127\.0\.0\.1:1.*: Connection error: .*check that the brokers run/m);
+  assert.match(
+    out,
+    /^✗ kafka\.brokers 127\.0\.0\.1:1.*: Connection error: .*check that the brokers run/m,
+  );
   assert.match(out, /^✓ service http\S+, asked for a batch that does not exist: answers 404/m);
   assert.match(out, /^- reviews: source topic \S+: not tried, because kafka\.brokers .* failed$/m);
   assert.match(out, /^16 checks: \d+ well, \d+ to look at, 1 wrong, 11 not tried\.$/m);

@@ -20,7 +20,10 @@ describe('import', { timeout: 120_000 }, () => {
     const file = service.file('records.jsonl', `\ufeff${JSONL}`);
     const submitted = await service.run('import', 'submit', file);
     assert.equal(submitted.code, EXIT.ok, submitted.err);
-    assert.match(submitted.err, /records\.jsonl: 2 records, \d+ B\n {2}note: begins with a byte order mark/);
+    assert.match(
+      submitted.err,
+      /records\.jsonl: 2 records, \d+ B\n {2}note: begins with a byte order mark/,
+    );
     const id = submitted.out.trim();
     const content = await fetch(`${service.sandbox.baseUrl}/sandbox/imports/${id}/content`);
     assert.equal(await content.text(), JSONL);
@@ -36,7 +39,10 @@ describe('import', { timeout: 120_000 }, () => {
   it('ends with 8 when it failed, with 10 while it is not finished, with 2 for an unknown id', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('records.jsonl', JSONL);
-    service.faults({ operation: 'ingest', action: 'import_failed' }, { operation: 'ingest', action: 'stuck' });
+    service.faults(
+      { operation: 'ingest', action: 'import_failed' },
+      { operation: 'ingest', action: 'stuck' },
+    );
     assert.equal((await service.run('import', 'submit', file, '--wait')).code, EXIT.failed);
     const stuck = await service.run(
       'import',
@@ -49,7 +55,10 @@ describe('import', { timeout: 120_000 }, () => {
       '/v1/import/{import_id}',
     );
     assert.equal(stuck.code, EXIT.unfinished);
-    assert.match(stuck.err, /import get \S{36} --wait --config \S+ --import-path '\/v1\/import\/\{import_id\}'\n$/);
+    assert.match(
+      stuck.err,
+      /import get \S{36} --wait --config \S+ --import-path '\/v1\/import\/\{import_id\}'\n$/,
+    );
     const unknown = await service.run('import', 'get', 'nope');
     assert.equal(unknown.code, EXIT.usage);
     assert.match(unknown.err, /There is no import with this id/);
@@ -69,7 +78,10 @@ describe('import', { timeout: 120_000 }, () => {
     service.faults({ operation: 'get_import', action: 'answer', status: 401 });
     const refused = await service.run('import', 'submit', file, '--wait');
     assert.equal(refused.code, EXIT.refused);
-    assert.match(refused.err, /The file was sent, .* do not submit it again\. The API key .* is not accepted/);
+    assert.match(
+      refused.err,
+      /The file was sent, .* do not submit it again\. The API key .* is not accepted/,
+    );
     service.faults({ operation: 'get_import', action: 'answer', status: 503, times: 3 });
     const away = await service.run('import', 'submit', file, '--wait');
     assert.equal(away.code, EXIT.ok, away.err);
@@ -81,7 +93,10 @@ describe('import', { timeout: 120_000 }, () => {
 
   it('sends nothing of a file with problems', async (t) => {
     const service = await bench(t, nextDirectory());
-    const file = service.file('bad.jsonl', `${JSONL}\n{"type":"user"}\n{"type":"user","data":{},"id":7}\n`);
+    const file = service.file(
+      'bad.jsonl',
+      `${JSONL}\n{"type":"user"}\n{"type":"user","data":{},"id":7}\n`,
+    );
     const { code, out, err } = await service.run('import', 'submit', file, '--wait');
     assert.deepEqual([code, out], [EXIT.usage, '']);
     assert.match(
@@ -131,15 +146,22 @@ describe('decision get', { timeout: 120_000 }, () => {
       metadata: { post: 42 },
       outcome: 'done',
     });
-    const digits = '[{"name":"a","applied":true,"explanation":null,"n":12345678901234567890,"p":0.10}]';
+    const digits =
+      '[{"name":"a","applied":true,"explanation":null,"n":12345678901234567890,"p":0.10}]';
     const body = `{"decision_status":"SUCCESS","metadata":{"n":1.10},"labels":${digits}}`;
     service.faults({ operation: 'get_decision', action: 'answer', status: 200, body });
     const exact = await service.run('decision', 'get', 'd-1', '--json');
     assert.ok(exact.out.includes(`"labels":${digits},"metadata":{"n":1.10}`), exact.out);
     assert.equal((await service.run('decision', 'get', 'd-2', '--wait')).code, EXIT.failed);
     assert.equal((await service.run('decision', 'get', 'd-3')).code, EXIT.unfinished);
-    assert.match((await service.run('decision', 'get', '..')).err, /^That cannot be asked for\.\n.* was not called/);
-    assert.equal((await service.run('decision', 'get', 'd-3', '--wait', '--timeout', '20ms')).code, EXIT.unfinished);
+    assert.match(
+      (await service.run('decision', 'get', '..')).err,
+      /^That cannot be asked for\.\n.* was not called/,
+    );
+    assert.equal(
+      (await service.run('decision', 'get', 'd-3', '--wait', '--timeout', '20ms')).code,
+      EXIT.unfinished,
+    );
     const unknown = await service.run('decision', 'get', 'd-4');
     assert.equal(unknown.code, EXIT.usage);
     assert.match(unknown.err, /There is no decision with this id/);
@@ -155,7 +177,10 @@ describe('decision get', { timeout: 120_000 }, () => {
     );
     const { code, err } = await service.run('decision', 'get', 'd-1', '--wait');
     assert.equal(code, EXIT.ok);
-    assert.equal(err.match(/decision d-1: the service cannot be reached just now, waiting for it/g)?.length, 1);
+    assert.equal(
+      err.match(/decision d-1: the service cannot be reached just now, waiting for it/g)?.length,
+      1,
+    );
   });
 
   it('gives up where nobody ever answered, and says how to go on', async (t) => {
@@ -178,7 +203,10 @@ describe('a file that changes after it was checked', { timeout: 120_000 }, () =>
       if (text.includes('2 records')) writeFileSync(file, JSONL.replace('user', 'USER'));
     });
     assert.equal(code, EXIT.failure);
-    assert.match(err, /records\.jsonl changed while it was being read\. import \S{36} stays without a file/);
+    assert.match(
+      err,
+      /records\.jsonl changed while it was being read\. import \S{36} stays without a file/,
+    );
     assert.deepEqual(
       service.sandbox.imports().map((one) => one.uploaded),
       [null],

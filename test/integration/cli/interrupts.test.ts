@@ -23,14 +23,20 @@ async function stage(t: TestContext) {
   const service = await bench(t, directory);
   const temporary = service.path('tmp');
   mkdirSync(temporary);
-  const start = (args: readonly string[], stdin?: 'pipe') => startCli(args, { ...service.env, TMPDIR: temporary }, stdin);
+  const start = (args: readonly string[], stdin?: 'pipe') =>
+    startCli(args, { ...service.env, TMPDIR: temporary }, stdin);
   const leftovers = () =>
-    [...readdirSync(directory), ...readdirSync(temporary)].filter((name) => /content-review|\.part$/.test(name));
+    [...readdirSync(directory), ...readdirSync(temporary)].filter((name) =>
+      /content-review|\.part$/.test(name),
+    );
   return { service, start, leftovers };
 }
 
 /** Runs what a message told to run, as a person would. */
-async function runPrinted(err: string, { env }: Bench): Promise<{ stdout: string; stderr: string }> {
+async function runPrinted(
+  err: string,
+  { env }: Bench,
+): Promise<{ stdout: string; stderr: string }> {
   const command = err.trimEnd().split('\n').at(-1) ?? '';
   return await promisify(exec)(command, { cwd: ROOT, env: { PATH: process.env.PATH, ...env } });
 }
@@ -62,7 +68,10 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
     t.after(() => writer.close());
     child.kill('SIGINT');
     const { code, err } = await ended;
-    assert.deepEqual([code, err], [EXIT.interrupted, 'Interrupted before the file was sent. Submit it again.\n']);
+    assert.deepEqual(
+      [code, err],
+      [EXIT.interrupted, 'Interrupted before the file was sent. Submit it again.\n'],
+    );
   });
 
   it('during the upload says that the import stays without its file, which it does', async (t) => {
@@ -70,8 +79,16 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
     service.faults({ operation: 'upload_import', action: 'slow', bytesPerSecond: 1_000 });
     // More than the network between holds.
     const line = `{"type":"post","data":{"text":"${'x'.repeat(1_000_000)}"}}\n`;
-    const { child, ended } = start(['import', 'submit', service.file('posts.jsonl', line.repeat(32)), '--wait']);
-    await eventually('the upload has begun', () => service.sandbox.faults.entries()[0]?.fired === 1);
+    const { child, ended } = start([
+      'import',
+      'submit',
+      service.file('posts.jsonl', line.repeat(32)),
+      '--wait',
+    ]);
+    await eventually(
+      'the upload has begun',
+      () => service.sandbox.faults.entries()[0]?.fired === 1,
+    );
     child.kill('SIGINT');
     const { code, err } = await ended;
     assert.equal(code, EXIT.interrupted);
@@ -117,7 +134,16 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
       service.faults({ operation: 'download', action: 'slow', bytesPerSecond: 1_000 });
       const results = service.path('results.csv');
       const file = service.file('posts.csv', `${CSV}${'x'.repeat(100_000)},u-9\n`);
-      const { child, ended } = start(['batch', 'submit', file, '-t', 'post', '--wait', '-o', results]);
+      const { child, ended } = start([
+        'batch',
+        'submit',
+        file,
+        '-t',
+        'post',
+        '--wait',
+        '-o',
+        results,
+      ]);
       await eventually('the download has begun', () => leftovers().length === 1);
       for (const signal of signals) child.kill(signal);
       const { code } = await ended;
@@ -126,7 +152,11 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
         [EXIT.interrupted, [], false],
       );
     };
-    await Promise.all([interrupted('SIGINT'), interrupted('SIGINT', 'SIGINT'), interrupted('SIGTERM')]);
+    await Promise.all([
+      interrupted('SIGINT'),
+      interrupted('SIGINT', 'SIGINT'),
+      interrupted('SIGTERM'),
+    ]);
     // A terminal that is closed.
     await interrupted('SIGHUP');
   });
@@ -135,7 +165,10 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
 describe('pipes', { timeout: 120_000 }, () => {
   it('bring the file and take the results, with messages on standard error only', async (t) => {
     const { start, leftovers } = await stage(t);
-    const { child, ended } = start(['batch', 'submit', '-', '-t', 'post', '--wait', '-o', '-'], 'pipe');
+    const { child, ended } = start(
+      ['batch', 'submit', '-', '-t', 'post', '--wait', '-o', '-'],
+      'pipe',
+    );
     child.stdin?.end(CSV);
     const { code, out, err } = await ended;
     assert.equal(code, EXIT.ok, err);

@@ -12,7 +12,9 @@ export const FILE_BYTES = 200_000_000;
 export const MAX_RSS_MIB = 256;
 
 /** A service that takes whatever comes, and knows the digest of the upload. */
-export async function wideService(t: TestContext): Promise<{ readonly url: string; digest(): string | undefined }> {
+export async function wideService(
+  t: TestContext,
+): Promise<{ readonly url: string; digest(): string | undefined }> {
   let digest: string | undefined;
   const server = createServer(async (request, response) => {
     const upload_url = `http://${request.headers.host}/put`;
@@ -56,10 +58,15 @@ const TELL_RSS = `import { writeSync } from 'node:fs';
 process.on('exit', () => writeSync(2, 'peak ' + Math.round(process.resourceUsage().maxRSS / 1024) + ' MiB\\n'));`;
 
 /** Starts a command that says at its end how much memory it needed, at most. */
-export function startMeasured(args: readonly string[], env: Readonly<Record<string, string>>, stdin: 'ignore' | 'pipe') {
+export function startMeasured(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  stdin: 'ignore' | 'pipe',
+) {
   const NODE_OPTIONS = `--max-semi-space-size=4 --import=data:text/javascript,${encodeURIComponent(TELL_RSS)}`;
   return startCli(args, { ...env, NODE_OPTIONS }, stdin);
 }
 
 /** MiB. */
-export const peakOf = ({ err }: Ended): number => Number(/peak (\d+) MiB/.exec(err)?.[1] ?? Number.NaN);
+export const peakOf = ({ err }: Ended): number =>
+  Number(/peak (\d+) MiB/.exec(err)?.[1] ?? Number.NaN);

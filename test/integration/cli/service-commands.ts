@@ -78,7 +78,11 @@ export class Bench {
 }
 
 /** A sandbox that ends with the test. @param directory a new one for each */
-export async function bench(t: TestContext, directory: string, policy: SandboxOptions['policy'] = {}): Promise<Bench> {
+export async function bench(
+  t: TestContext,
+  directory: string,
+  policy: SandboxOptions['policy'] = {},
+): Promise<Bench> {
   mkdirSync(directory, { recursive: true });
   const failures: unknown[] = [];
   const sandbox = await startSandbox({

@@ -24,7 +24,8 @@ test('an import is created, uploaded from a file, and waited for until it is com
   const states = ['WAITING_FOR_UPLOAD', 'IN_PROGRESS', 'ON_FIRE', 'COMPLETE'];
   const { client, clock, server } = await scripted(t, (response, request) => {
     const upload_url = `http://${request.headers.host}/put?sig=1`;
-    if (request.method === 'POST') json(response, 200, { import_id: 'i-1', import_status: 'WAITING_FOR_UPLOAD', upload_url });
+    if (request.method === 'POST')
+      json(response, 200, { import_id: 'i-1', import_status: 'WAITING_FOR_UPLOAD', upload_url });
     else if (request.method === 'PUT') response.end();
     else json(response, 200, { import_id: 'i-1', import_status: states.shift() });
   });
@@ -33,7 +34,10 @@ test('an import is created, uploaded from a file, and waited for until it is com
   const file = path.join(directory, 'records.jsonl');
   await writeFile(file, '{"type":"user","data":{}}\n');
   const progress: string[] = [];
-  const id = await client.imports.submit({ path: file }, { onProgress: (sent, total) => progress.push(`${sent}/${total}`) });
+  const id = await client.imports.submit(
+    { path: file },
+    { onProgress: (sent, total) => progress.push(`${sent}/${total}`) },
+  );
   const answers: string[] = [];
   const done = await client.imports.waitFor(id, {
     onAnswer: ({ rawStatus }) => answers.push(rawStatus),
@@ -64,7 +68,10 @@ test('a decision is waited for until it is not pending, ever less often', async 
     }),
   );
   const decision = await client.decisions.waitFor('d-1', { firstDelayMs: 100, maxDelayMs: 1_000 });
-  assert.deepEqual([decision.status, decision.result, decision.metadata], ['SUCCESS', 'keep', { a: 1 }]);
+  assert.deepEqual(
+    [decision.status, decision.result, decision.metadata],
+    ['SUCCESS', 'keep', { a: 1 }],
+  );
   assert.equal(clock.slept.length, 11);
   for (const [index, ms] of clock.slept.entries()) {
     const ceiling = Math.min(1_000, 100 * 1.5 ** index);
@@ -84,9 +91,13 @@ test('a batch is finished only when its results can be had, or when there will b
 });
 
 test('a wait ends after its time with the last status, or with the reason of an abort', async (t) => {
-  const { client, clock } = await scripted(t, (response) => json(response, 200, { batch_status: 'PENDING' }));
+  const { client, clock } = await scripted(t, (response) =>
+    json(response, 200, { batch_status: 'PENDING' }),
+  );
   await assert.rejects(client.batches.waitFor('b-1', { timeoutMs: 60_000 }), (error) => {
-    return error instanceof WaitTimeoutError && error.id === 'b-1' && error.lastStatus === 'PENDING';
+    return (
+      error instanceof WaitTimeoutError && error.id === 'b-1' && error.lastStatus === 'PENDING'
+    );
   });
   assert.equal(clock.armed, 0);
   const stop = new AbortController();
@@ -110,13 +121,24 @@ test('each failure is an error of its own class, with what it knows, and all are
   ] as const;
   for (const [status, kind] of expected) {
     const retries: string[] = [];
-    const { client } = await scripted(t, (response) => json(response, status, { message: 'no' }, { 'retry-after': '1' }), {
-      retry: { maxRetries: 1 },
-      onRetry: (operation, reason) => retries.push(`${operation} ${reason}`),
-    });
+    const { client } = await scripted(
+      t,
+      (response) => json(response, status, { message: 'no' }, { 'retry-after': '1' }),
+      {
+        retry: { maxRetries: 1 },
+        onRetry: (operation, reason) => retries.push(`${operation} ${reason}`),
+      },
+    );
     await assert.rejects(client.decisions.get('d-1'), (error) => {
-      assert.ok(error instanceof kind && error instanceof RequestError && error instanceof ContentReviewError);
-      assert.deepEqual([error.status, error.operation, error.name], [status, 'get_decision', kind.name]);
+      assert.ok(
+        error instanceof kind &&
+          error instanceof RequestError &&
+          error instanceof ContentReviewError,
+      );
+      assert.deepEqual(
+        [error.status, error.operation, error.name],
+        [status, 'get_decision', kind.name],
+      );
       assert.equal(error.retryAfterMs, 1000);
       return true;
     });
@@ -156,8 +178,14 @@ test('nothing is created for what cannot be uploaded, and no message holds it', 
     { path: 7 },
   ];
   for (const source of wrong as UploadSource[]) {
-    for (const submit of [() => client.batches.submit('post', source), () => client.imports.submit(source)])
-      await assert.rejects(submit(), (error) => error instanceof TypeError && /^what is uploaded must be/.test(error.message));
+    for (const submit of [
+      () => client.batches.submit('post', source),
+      () => client.imports.submit(source),
+    ])
+      await assert.rejects(
+        submit(),
+        (error) => error instanceof TypeError && /^what is uploaded must be/.test(error.message),
+      );
   }
   await assert.rejects(client.batches.submit('post', { path: '/none/such' }), { code: 'ENOENT' });
   await assert.rejects(client.imports.submit({ path: tmpdir() }), TypeError);
@@ -165,7 +193,9 @@ test('nothing is created for what cannot be uploaded, and no message holds it', 
 });
 
 test('the client can be used with `await using`, and is closed then', async (t) => {
-  const { server } = await scripted(t, (response) => json(response, 200, { batch_status: 'PENDING' }));
+  const { server } = await scripted(t, (response) =>
+    json(response, 200, { batch_status: 'PENDING' }),
+  );
   let kept: ContentReviewClient;
   {
     await using client = new ContentReviewClient({ baseUrl: server.url, apiKey: KEY });
@@ -182,7 +212,8 @@ test('closing the client ends at once what waits: for the next question, for ano
   for (const wait of ['question', 'try', 'download'] as const) {
     const server = await httpServer(t, (response, request) => {
       if (wait === 'try') json(response, 503, {}, { 'retry-after': '50' });
-      else if (request.url === '/file') response.writeHead(200, { 'content-length': '9' }).write('Con', () => response.destroy());
+      else if (request.url === '/file')
+        response.writeHead(200, { 'content-length': '9' }).write('Con', () => response.destroy());
       else
         json(response, 200, {
           batch_status: 'SUCCESS',
@@ -198,7 +229,8 @@ test('closing the client ends at once what waits: for the next question, for ano
       },
     };
     const client = new ContentReviewClient({ baseUrl: server.url, apiKey: KEY, clock });
-    const work = wait === 'download' ? client.batches.results('b-1').next() : client.batches.waitFor('b-1');
+    const work =
+      wait === 'download' ? client.batches.results('b-1').next() : client.batches.waitFor('b-1');
     work.catch(() => undefined);
     await waits.promise;
     await client.close();
@@ -260,7 +292,10 @@ test('a 404 right after its own create is waited out, and no other', async (t) =
   const startedMs = clock.now();
   const before = server.seen.length;
   await assert.rejects(client.imports.waitFor('i-1', { timeoutMs: 3_600_000 }), NotFoundError);
-  assert.ok(server.seen.length > before + 2 && clock.now() - startedMs < 60_000, 'until half a minute after the create');
+  assert.ok(
+    server.seen.length > before + 2 && clock.now() - startedMs < 60_000,
+    'until half a minute after the create',
+  );
 });
 
 test('a batch status counts in any case', async (t) => {
@@ -277,8 +312,13 @@ test('a batch without a type and a file without a byte are refused before anythi
   const file = path.join(directory, 'empty.csv');
   await writeFile(file, '');
   const name = 'TypeError';
-  for (const type of ['', ' ']) await assert.rejects(client.batches.submit(type, Buffer.from('Content\na\n')), { name });
-  for (const source of [Buffer.alloc(0), { path: file }, { length: 0, open: async function* () {} }]) {
+  for (const type of ['', ' '])
+    await assert.rejects(client.batches.submit(type, Buffer.from('Content\na\n')), { name });
+  for (const source of [
+    Buffer.alloc(0),
+    { path: file },
+    { length: 0, open: async function* () {} },
+  ]) {
     await assert.rejects(client.batches.submit('post', source), {
       name,
       message: 'what is uploaded is empty',

@@ -13,8 +13,13 @@ const ENTRY = new URL('../../../src/client/index.ts', import.meta.url).href;
 const DOCUMENT = new URL('../../../docs/client.md', import.meta.url);
 
 /** The example below a heading, run in a process and a directory of its own. @returns what it printed */
-async function run(t: TestContext, heading: string, environment: Record<string, string>): Promise<string> {
-  const section = (await readFile(DOCUMENT, 'utf8')).split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+async function run(
+  t: TestContext,
+  heading: string,
+  environment: Record<string, string>,
+): Promise<string> {
+  const section =
+    (await readFile(DOCUMENT, 'utf8')).split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   const example = /```ts\n(.*?)```/s.exec(section)?.[1] ?? '';
   assert.ok(example.includes("'content-review-connector'"), `no example below "${heading}"`);
   const directory = await mkdtemp(path.join(tmpdir(), 'client-example-'));
@@ -56,6 +61,9 @@ test('decisions, against a scripted server', async (t) => {
     else json(response, 404, {});
   });
   const BASE_URL = server.url;
-  assert.equal(await run(t, 'Decisions', { BASE_URL, DECISION_ID: 'd-1' }), "SUCCESS remove [ 'spam' ]\n");
+  assert.equal(
+    await run(t, 'Decisions', { BASE_URL, DECISION_ID: 'd-1' }),
+    "SUCCESS remove [ 'spam' ]\n",
+  );
   assert.equal(await run(t, 'Decisions', { BASE_URL, DECISION_ID: 'd-2' }), 'no such decision\n');
 });

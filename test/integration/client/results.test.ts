@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import test from 'node:test';
-import { BlockedError, NoResultsError, ProtocolError, type ResultRow } from '../../../src/client/index.ts';
+import {
+  BlockedError,
+  NoResultsError,
+  ProtocolError,
+  type ResultRow,
+} from '../../../src/client/index.ts';
 import { json, type Seen } from '../service/servers.ts';
 import { all, scripted } from './scripted.ts';
 
@@ -49,7 +54,8 @@ test('rows are typed, with labels read and other columns as metadata', async (t)
       { name: 'spam', applied: true, explanation: null },
       { name: 'scam', applied: true, explanation: null },
     ],
-    labelsJson: '[{"name":"spam","applied":true,"explanation":null},{"name":"scam","applied":true,"explanation":null}]',
+    labelsJson:
+      '[{"name":"spam","applied":true,"explanation":null},{"name":"scam","applied":true,"explanation":null}]',
     labelsText: 'spam;scam',
     metadata: Object.fromEntries([
       ['author', 'x'],
@@ -57,7 +63,13 @@ test('rows are typed, with labels read and other columns as metadata', async (t)
     ]),
   } satisfies ResultRow);
   assert.deepEqual(
-    rows.map(({ row: number, content, status, result, labels }) => [number, content, status, result, labels.length]),
+    rows.map(({ row: number, content, status, result, labels }) => [
+      number,
+      content,
+      status,
+      result,
+      labels.length,
+    ]),
     [
       [1, 'a "b"', 'SUCCESS', 'remove', 2],
       [2, '', 'ERROR', null, 0],
@@ -75,7 +87,10 @@ test('uploaded columns that are named like those of the service are metadata, wh
     'Content,Lab result,Status,Labels,Status,Acme result,Labels\na,positive,mystatus,mylabel,ERROR,keep,spam\n',
   ];
   for (const text of files) {
-    const { client } = await scripted(t, serving({ downloads: [{ text, cutAt: text.length - 2 }, { text }] }));
+    const { client } = await scripted(
+      t,
+      serving({ downloads: [{ text, cutAt: text.length - 2 }, { text }] }),
+    );
     const rows = await all(client.batches.results('b-1'));
     const seen = rows.map(({ content, status, result, labels }) => ({
       content,
@@ -93,7 +108,8 @@ test('uploaded columns that are named like those of the service are metadata, wh
 });
 
 test('numbers in labels keep their digits beside what JavaScript reads of them', async (t) => {
-  const labels = '[{"name":"a","applied":true,"explanation":"e","n":12345678901234567890,"p":0.10}]';
+  const labels =
+    '[{"name":"a","applied":true,"explanation":"e","n":12345678901234567890,"p":0.10}]';
   const text = `Content,Status,Labels\na,SUCCESS,"${labels.replaceAll('"', '""')}"\n`;
   const { client } = await scripted(t, serving({ downloads: [{ text }] }));
   const [first] = await all(client.batches.results('b-1'));
@@ -115,17 +131,29 @@ test('a download that breaks is taken up again: each row comes once, in order', 
 
 test('another file behind a break is told, not mixed in', async (t) => {
   const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
-  for (const other of [text.replace('text 1,', 'text X,'), HEADER, text.replace('author', 'writer')]) {
-    const { client } = await scripted(t, serving({ downloads: [{ text, cutAt: 400_000 }, { text: other }] }));
+  for (const other of [
+    text.replace('text 1,', 'text X,'),
+    HEADER,
+    text.replace('author', 'writer'),
+  ]) {
+    const { client } = await scripted(
+      t,
+      serving({ downloads: [{ text, cutAt: 400_000 }, { text: other }] }),
+    );
     await assert.rejects(all(client.batches.results('b-1')), (error: Error) => {
-      return error instanceof ProtocolError && /not the one that was read before/.test(error.message);
+      return (
+        error instanceof ProtocolError && /not the one that was read before/.test(error.message)
+      );
     });
   }
 });
 
 test('a download that always breaks at the same place ends as an error', async (t) => {
   const text = HEADER + row(0) + row(1);
-  const { client, server } = await scripted(t, serving({ downloads: [{ text, cutAt: HEADER.length + 5 }] }));
+  const { client, server } = await scripted(
+    t,
+    serving({ downloads: [{ text, cutAt: HEADER.length + 5 }] }),
+  );
   await assert.rejects(all(client.batches.results('b-1')), ProtocolError);
   assert.equal(server.seen.filter(({ url }) => url.startsWith('/file')).length, 6);
 });
@@ -147,7 +175,9 @@ test('what cannot be decoded, or is too large, is fetched once: it would be the 
           return;
         }
         fetched++;
-        response.writeHead(200, { 'content-encoding': encoding }).end('Content,Status\r\n'.repeat(100));
+        response
+          .writeHead(200, { 'content-encoding': encoding })
+          .end('Content,Status\r\n'.repeat(100));
       },
       { maxResultBytes: 1000 },
     );
@@ -170,16 +200,24 @@ test('a file that lacks rows is told after the whole ones, and a piece of a row 
   await assert.rejects(reading, /has 1 whole rows, but the service counted 3/);
   assert.deepEqual(seen, ['text 0']);
   // The same end, but nothing is wanting.
-  const whole = await scripted(t, serving({ downloads: [{ text }], batch: { success_count: 2, error_count: 0 } }));
+  const whole = await scripted(
+    t,
+    serving({ downloads: [{ text }], batch: { success_count: 2, error_count: 0 } }),
+  );
   assert.equal((await all(whole.client.batches.results('b-1'))).length, 2);
 });
 
 test('a ragged row ends the reading, or is told and left out', async (t) => {
   const text = `${HEADER + row(0)}only,two\r\n${row(2)}`;
   const { client } = await scripted(t, serving({ downloads: [{ text }] }));
-  await assert.rejects(all(client.batches.results('b-1')), /row 2 of the result file has 2 cells, its header 7/);
+  await assert.rejects(
+    all(client.batches.results('b-1')),
+    /row 2 of the result file has 2 cells, its header 7/,
+  );
   const told: object[] = [];
-  const rows = await all(client.batches.results('b-1', { onMalformedRow: (malformed) => told.push(malformed) }));
+  const rows = await all(
+    client.batches.results('b-1', { onMalformedRow: (malformed) => told.push(malformed) }),
+  );
   assert.deepEqual(
     rows.map((each) => each.row),
     [1, 3],
@@ -195,7 +233,11 @@ test('files that are none are protocol errors that do not repeat them', async (t
   ] as const) {
     const { client } = await scripted(t, serving({ downloads: [{ text }] }));
     await assert.rejects(all(client.batches.results('b-1')), (error: Error) => {
-      return error instanceof ProtocolError && message.test(error.message) && !error.message.includes('hunter22');
+      return (
+        error instanceof ProtocolError &&
+        message.test(error.message) &&
+        !error.message.includes('hunter22')
+      );
     });
   }
 });
@@ -204,7 +246,9 @@ test('a batch without results says its status', async (t) => {
   const batch = { batch_status: 'PENDING', download_url: null };
   const { client } = await scripted(t, serving({ downloads: [], batch }));
   await assert.rejects(all(client.batches.results('b-1')), (error) => {
-    return error instanceof NoResultsError && error.batchStatus === 'PENDING' && error.batchId === 'b-1';
+    return (
+      error instanceof NoResultsError && error.batchStatus === 'PENDING' && error.batchId === 'b-1'
+    );
   });
 });
 
@@ -221,13 +265,15 @@ test('leaving the loop, or an abort, ends the download', async (t) => {
   const reason = new Error('enough');
   let rows = 0;
   const reading = (async () => {
-    for await (const _ of client.batches.results('b-1', { signal: stop.signal })) if (++rows === 3) stop.abort(reason);
+    for await (const _ of client.batches.results('b-1', { signal: stop.signal }))
+      if (++rows === 3) stop.abort(reason);
   })();
   await assert.rejects(reading, (error) => error === reason);
   assert.equal(rows, 3, 'rows that are at hand are not given out any more');
   const whole = (async () => {
     const again = new AbortController();
-    for await (const _ of client.batches.resultFile('b-1', { signal: again.signal })) again.abort(reason);
+    for await (const _ of client.batches.resultFile('b-1', { signal: again.signal }))
+      again.abort(reason);
   })();
   await assert.rejects(whole, (error) => error === reason);
   // The one permit is free again.

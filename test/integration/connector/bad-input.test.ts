@@ -27,7 +27,10 @@ const stack = await startStack(kafka, directories[0] as string, {
 after(() => stack.stop());
 
 /** The stack's configuration, changed, in a file of its own. */
-function changedConfig(change: (config: ReturnType<typeof parse>) => void, of: Stack = stack): string {
+function changedConfig(
+  change: (config: ReturnType<typeof parse>) => void,
+  of: Stack = stack,
+): string {
   const config = parse(readFileSync(of.configFile, 'utf8'));
   change(config);
   const file = path.join(directories[1] as string, `${uniqueName('config')}.yaml`);
@@ -80,7 +83,10 @@ test('with no broker at the address it exits 3, and names the address and what t
 for (const [role, set] of [
   ['source', (pipeline: ReturnType<typeof parse>, name: string) => (pipeline.source.topic = name)],
   ['output', (pipeline: ReturnType<typeof parse>, name: string) => (pipeline.output.topic = name)],
-  ['dead-letter', (pipeline: ReturnType<typeof parse>, name: string) => (pipeline.deadLetters.topic = name)],
+  [
+    'dead-letter',
+    (pipeline: ReturnType<typeof parse>, name: string) => (pipeline.deadLetters.topic = name),
+  ],
 ] as const) {
   test(`a missing ${role} topic makes it exit 4 and is named`, async () => {
     const name = uniqueName('nowhere');
@@ -97,7 +103,11 @@ test('a journal with another cleanup policy than compact makes it exit 4 and say
       config.pipelines[0].journal.topic = journal;
     });
     assert.equal(code, 4, out);
-    assert.ok(out.includes(journal) && out.includes(`cleanup.policy is \\"${policy}\\", must be exactly \\"compact\\"`), out);
+    assert.ok(
+      out.includes(journal) &&
+        out.includes(`cleanup.policy is \\"${policy}\\", must be exactly \\"compact\\"`),
+      out,
+    );
   }
 });
 
@@ -124,7 +134,10 @@ test('a wrong service key: not ready with the reason, nothing lost, and all goes
   });
   assert.ok(!refusal.includes('wrong-key') && !replica.lines.join('\n').includes('wrong-key'));
   assert.equal((await fetch(`${url}/livez`)).status, 200);
-  await eventually('all records wait', async () => (await replica.metric('items_in_flight')) === 40);
+  await eventually(
+    'all records wait',
+    async () => (await replica.metric('items_in_flight')) === 40,
+  );
 
   writeFileSync(keyFile, CANARY.key);
   const terminal = new TerminalRecords(kafka, keyed);
@@ -165,7 +178,9 @@ test('records that cannot be reviewed become dead letters with their reason; odd
   const terminal = new TerminalRecords(kafka, stack);
   await terminal.untilCount(source.length);
   terminal.assertOnceEach(source);
-  for (const [index, { key, value, reason }] of events.map((event) => ({ reason: undefined, ...event })).entries()) {
+  for (const [index, { key, value, reason }] of events
+    .map((event) => ({ reason: undefined, ...event }))
+    .entries()) {
     const found = terminal.one(source[index] as { partition: number; offset: number });
     assert.equal(found.reason, reason, `${value}`);
     assert.equal(String(found.record.key), key);
@@ -177,7 +192,10 @@ test('records that cannot be reviewed become dead letters with their reason; odd
       assert.equal(headerOf(found.record, 'h'), `v${index}`);
     }
   }
-  await eventually('the balance is even', async () => (await replica.metric('items_in_flight')) === 0);
+  await eventually(
+    'the balance is even',
+    async () => (await replica.metric('items_in_flight')) === 0,
+  );
   assert.equal(await replica.metric('balance_items'), 0);
 });
 

@@ -12,7 +12,10 @@ const directories = Array.from({ length: 5 }, () => temporaryDirectory());
 // Of its own, since Kafka's tools run beside it.
 const kafka = await exclusiveKafka();
 
-async function begin(partitions: number, pipeline: NonNullable<StackOptions['pipeline']> = {}): Promise<Stack> {
+async function begin(
+  partitions: number,
+  pipeline: NonNullable<StackOptions['pipeline']> = {},
+): Promise<Stack> {
   const stack = await startStack(kafka, directories.pop() as string, {
     partitions,
     pipeline: {
@@ -37,7 +40,10 @@ const events = (count: number, partitions: readonly number[], text = 'text') =>
     value: JSON.stringify({ type: 'post', content: `${text} ${n}`, metadata: { n } }),
   }));
 
-async function write(stack: Stack, ...args: Parameters<typeof events>): Promise<SourceCoordinate[]> {
+async function write(
+  stack: Stack,
+  ...args: Parameters<typeof events>
+): Promise<SourceCoordinate[]> {
   return await kafka.write(stack.topics.source, events(...args));
 }
 
@@ -48,13 +54,25 @@ async function end(replica: Replica): Promise<void> {
 
 /** Waits until the group has committed everything: nothing is left to be read or settled. */
 async function untilCommitted(stack: Stack): Promise<void> {
-  const committed = async () => (await groupPositions(kafka, stack)).every((at) => at.committed === at.end);
+  const committed = async () =>
+    (await groupPositions(kafka, stack)).every((at) => at.committed === at.end);
   await eventually('the group has committed everything', committed);
 }
 
 /** What an operator types: kafka-consumer-groups --reset-offsets … --execute. */
-async function resetOffsets(stack: Stack, topicPartition: string, ...how: readonly string[]): Promise<void> {
-  const args = ['--bootstrap-server', kafka.brokers[0] as string, '--group', stack.group, '--reset-offsets', '--execute'];
+async function resetOffsets(
+  stack: Stack,
+  topicPartition: string,
+  ...how: readonly string[]
+): Promise<void> {
+  const args = [
+    '--bootstrap-server',
+    kafka.brokers[0] as string,
+    '--group',
+    stack.group,
+    '--reset-offsets',
+    '--execute',
+  ];
   const tool = 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand';
   await kafka.cluster.tool(tool, [...args, '--topic', topicPartition, ...how]);
 }
@@ -62,7 +80,11 @@ async function resetOffsets(stack: Stack, topicPartition: string, ...how: readon
 test('replicas share the shards, each with all of its source partitions, and move no shard that can stay', async () => {
   const stack = await begin(7, { journal: { partitions: 4 } });
   const replicas = [await stack.startReplica()];
-  await eventually('one replica owns all shards', () => ownedJobs(replicas[0] as Replica).size === 4, { deadlineMs: 30_000 });
+  await eventually(
+    'one replica owns all shards',
+    () => ownedJobs(replicas[0] as Replica).size === 4,
+    { deadlineMs: 30_000 },
+  );
   const source = await write(stack, 70, [0, 1, 2, 3, 4, 5, 6]);
   const terminal = new TerminalRecords(kafka, stack);
   await terminal.untilCount(source.length);
@@ -90,7 +112,10 @@ test('replicas share the shards, each with all of its source partitions, and mov
   }
   terminal.assertOnceEach(source);
   const owned = () => Promise.all(replicas.map((replica) => replica.metric('shards_owned')));
-  await eventually('the metrics say the same', async () => (await owned()).reduce((sum, count) => sum + count) === 4);
+  await eventually(
+    'the metrics say the same',
+    async () => (await owned()).reduce((sum, count) => sum + count) === 4,
+  );
 });
 
 test('source partitions added while it runs are read from their beginning, in the shards that exist', async () => {
@@ -102,7 +127,8 @@ test('source partitions added while it runs are read from their beginning, in th
   const admin = await kafka.admin();
   await admin.createPartitions({ topicPartitions: [{ topic: stack.topics.source, count: 5 }] });
   const visible = async () =>
-    (await admin.fetchTopicMetadata({ topics: [stack.topics.source] })).topics[0]?.partitions.length === 5;
+    (await admin.fetchTopicMetadata({ topics: [stack.topics.source] })).topics[0]?.partitions
+      .length === 5;
   await eventually('the new partitions are there', visible);
   // At once, when the connector can hardly have seen them; the writer in use has not either.
   const another = new TestKafka(kafka.brokers);
@@ -110,7 +136,10 @@ test('source partitions added while it runs are read from their beginning, in th
   await another.close();
   await terminal.untilCount(source.length);
   terminal.assertOnceEach(source);
-  assert.equal((await kafka.readAll(stack.topics.journal)).filter(({ partition }) => partition > 1).length, 0);
+  assert.equal(
+    (await kafka.readAll(stack.topics.journal)).filter(({ partition }) => partition > 1).length,
+    0,
+  );
 });
 
 test('offsets set back with kafka-consumer-groups are honoured: reviewed again, under event ids that end in #1', async () => {
@@ -134,7 +163,8 @@ test('offsets set back with kafka-consumer-groups are honoured: reviewed again, 
   const again = source.filter(({ partition, offset }) => partition === 0 && offset >= 5);
   assert.equal(again.length, 15);
   const ids = terminal.all.map(({ eventId }) => eventId).toSorted();
-  const id = ({ partition, offset }: SourceCoordinate, suffix = '') => `${stack.topics.source}-${partition}-${offset}${suffix}`;
+  const id = ({ partition, offset }: SourceCoordinate, suffix = '') =>
+    `${stack.topics.source}-${partition}-${offset}${suffix}`;
   const wanted = [
     ...source.map((at) => id(at)),
     ...again.map((at) => id(at, '#1')),
@@ -178,7 +208,8 @@ test('a source topic that was deleted and created again is refused with exit 4, 
   await end(replica);
 
   await admin.deleteTopics({ topics: [topic] });
-  const make = () => admin.createTopics({ waitForLeaders: false, topics: [{ topic, numPartitions: 1 }] });
+  const make = () =>
+    admin.createTopics({ waitForLeaders: false, topics: [{ topic, numPartitions: 1 }] });
   await eventually('the topic can be made anew', make);
   for (const count of [10, 90]) {
     await eventually('the new topic can be written to', () => write(stack, count, [0], 'anew'));
@@ -186,7 +217,10 @@ test('a source topic that was deleted and created again is refused with exit 4, 
     const { code } = await refused.process.exited;
     const log = refused.lines.join('\n');
     assert.equal(code, 4, log);
-    assert.match(log, /the topic was deleted and created again.* Give the pipeline a new journal topic and a new group/);
+    assert.match(
+      log,
+      /the topic was deleted and created again.* Give the pipeline a new journal topic and a new group/,
+    );
     assert.ok(log.includes(topic));
   }
   await terminal.refresh();

@@ -57,7 +57,10 @@ test('records of mixed types are imported in JSON Lines files, and each gets one
   const second = await stack.startReplica();
   const terminal = new TerminalRecords(kafka, stack);
   await terminal.untilCount(source.length, PATIENCE_MS);
-  await eventually('nothing is in flight', async () => (await second.metric('items_in_flight')) === 0);
+  await eventually(
+    'nothing is in flight',
+    async () => (await second.metric('items_in_flight')) === 0,
+  );
   await terminal.refresh();
   terminal.assertOnceEach(source);
   assert.equal(await second.metric('balance_items'), 0);
@@ -69,7 +72,10 @@ test('records of mixed types are imported in JSON Lines files, and each gets one
   const imports = new Set<string>();
   for (const { value, key, headers } of receipts) {
     const receipt = JSON.parse(String(value));
-    assert.deepEqual([receipt.status, receipt.import_status, receipt.error], ['SUCCESS', 'COMPLETE', null]);
+    assert.deepEqual(
+      [receipt.status, receipt.import_status, receipt.error],
+      ['SUCCESS', 'COMPLETE', null],
+    );
     assert.equal(headerOf({ headers }, 'trace'), `t${String(key).slice(1)}`);
     imports.add(receipt.import_id);
   }

@@ -59,16 +59,23 @@ test('the decisions behind ids are published once they are made, although their 
   const second = await stack.startReplica();
   const terminal = new TerminalRecords(kafka, stack);
   await terminal.untilCount(source.length, PATIENCE_MS);
-  await eventually('nothing is in flight', async () => (await second.metric('items_in_flight')) === 0);
+  await eventually(
+    'nothing is in flight',
+    async () => (await second.metric('items_in_flight')) === 0,
+  );
   await terminal.refresh();
   terminal.assertOnceEach(source);
   assert.equal(await second.metric('balance_items'), 0);
 
-  const found = (await kafka.readAll(stack.topics.decisions)).map(({ value }) => JSON.parse(String(value)));
+  const found = (await kafka.readAll(stack.topics.decisions)).map(({ value }) =>
+    JSON.parse(String(value)),
+  );
   const letters = await kafka.readAll(stack.topics.deadLetters);
   assert.deepEqual([found.length, letters.length], [IDS - 3, 3]);
   for (const { decision_id, status, result, metadata, error } of found) {
-    if (decision_id.startsWith('nobody')) assert.deepEqual([status, error.code], ['ERROR', 'decision_unknown']);
-    else assert.deepEqual([status, result, metadata.n], ['SUCCESS', 'approved', decision_id.slice(2)]);
+    if (decision_id.startsWith('nobody'))
+      assert.deepEqual([status, error.code], ['ERROR', 'decision_unknown']);
+    else
+      assert.deepEqual([status, result, metadata.n], ['SUCCESS', 'approved', decision_id.slice(2)]);
   }
 });

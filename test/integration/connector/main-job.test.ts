@@ -55,7 +55,9 @@ test('content events come back as one decision each, with metadata deep-equal, a
     },
     { deadlineMs: 30_000 },
   ).catch((error) => {
-    throw new Error(`${error.message}: ${seen.length} decisions, ${dead} dead letters\n${replica.lines.slice(-30).join('\n')}`);
+    throw new Error(
+      `${error.message}: ${seen.length} decisions, ${dead} dead letters\n${replica.lines.slice(-30).join('\n')}`,
+    );
   });
   assert.equal(dead, 10);
   assert.equal(new Set(seen.map(({ source }) => `${source.partition}:${source.offset}`)).size, 490);
@@ -63,7 +65,9 @@ test('content events come back as one decision each, with metadata deep-equal, a
     assert.deepEqual(back, { ...metadata, n: source.offset * 3 + source.partition });
   }
   assert.equal(
-    await eventually('the balance is even', async () => ((await replica.metric('items_in_flight')) === 0 ? 'even' : undefined)),
+    await eventually('the balance is even', async () =>
+      (await replica.metric('items_in_flight')) === 0 ? 'even' : undefined,
+    ),
     'even',
   );
   assert.equal(await replica.metric('balance_items'), 0);

@@ -59,9 +59,13 @@ test('a connector killed with 1,000 live jobs is ready within 3 seconds of its c
   });
   const claimMs = readyMs - Date.parse(String(joined.time));
   const owned = await Promise.all(
-    Array.from({ length: PARTITIONS }, (_, shard) => second.logged('owns the shard', { where: (line) => line.shard === shard })),
+    Array.from({ length: PARTITIONS }, (_, shard) =>
+      second.logged('owns the shard', { where: (line) => line.shard === shard }),
+    ),
   );
-  const ownedMs = Math.max(...owned.map(({ time }) => Date.parse(String(time)))) - Date.parse(String(joined.time));
+  const ownedMs =
+    Math.max(...owned.map(({ time }) => Date.parse(String(time)))) -
+    Date.parse(String(joined.time));
   assert.equal(liveJobs(second), JOBS);
   assert.equal(await second.metric('items_recovered_total'), JOBS * ROWS_PER_JOB);
   t.diagnostic(
@@ -72,7 +76,10 @@ test('a connector killed with 1,000 live jobs is ready within 3 seconds of its c
   await setFaults(stack, []);
   const terminal = new TerminalRecords(kafka, stack);
   await terminal.untilCount(source.length, 90_000);
-  await eventually('nothing is in flight', async () => (await second.metric('items_in_flight')) === 0);
+  await eventually(
+    'nothing is in flight',
+    async () => (await second.metric('items_in_flight')) === 0,
+  );
   await terminal.refresh();
   terminal.assertOnceEach(source);
   assert.deepEqual(liveJobKeys(await kafka.readAll(stack.topics.journal)), []);

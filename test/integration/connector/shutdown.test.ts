@@ -52,7 +52,8 @@ test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at 
   const over = new AbortController();
   const writing = (async () => {
     for (let n = 0; !over.signal.aborted; n++) {
-      const value = (partition: number) => JSON.stringify({ type: 'post', content: `text ${n}/${partition}` });
+      const value = (partition: number) =>
+        JSON.stringify({ type: 'post', content: `text ${n}/${partition}` });
       const events = Array.from({ length: PARTITIONS * 10 }, (_, i) => ({
         partition: i % PARTITIONS,
         value: value(i),
@@ -62,7 +63,8 @@ test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at 
       await sleep(100);
     }
   })();
-  const busy = () => [first, second].every((replica) => ownedJobs(replica).size === 2 && liveJobs(replica) >= 10);
+  const busy = () =>
+    [first, second].every((replica) => ownedJobs(replica).size === 2 && liveJobs(replica) >= 10);
   await eventually('both replicas have pending reviews', busy, { deadlineMs: 30_000 });
   const from = second.lines.length;
   const pending = liveJobs(first);
@@ -70,12 +72,18 @@ test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at 
 
   const startedMs = performance.now();
   const exited = terminate(first);
-  await Promise.all(shards.map((shard) => second.logged('owns the shard', { from, where: (line) => line.shard === shard })));
+  await Promise.all(
+    shards.map((shard) =>
+      second.logged('owns the shard', { from, where: (line) => line.shard === shard }),
+    ),
+  );
   const takenMs = performance.now() - startedMs;
   const { code, ms } = await exited;
   over.abort();
   await writing;
-  t.diagnostic(`exit after ${ms.toFixed(0)} ms with ${pending} reviews pending; taken over after ${takenMs.toFixed(0)} ms`);
+  t.diagnostic(
+    `exit after ${ms.toFixed(0)} ms with ${pending} reviews pending; taken over after ${takenMs.toFixed(0)} ms`,
+  );
   assert.equal(code, 0, ended(first));
   assert.ok(ms < SHUTDOWN_MS, `${ms} ms`);
   assert.ok(takenMs < SHUTDOWN_MS, `the other replica had the shards after ${takenMs} ms`);
@@ -83,7 +91,10 @@ test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at 
   await setFaults(stack, []);
   const terminal = new TerminalRecords(kafka, stack);
   await terminal.untilCount(source.length);
-  await eventually('nothing is in flight', async () => (await second.metric('items_in_flight')) === 0);
+  await eventually(
+    'nothing is in flight',
+    async () => (await second.metric('items_in_flight')) === 0,
+  );
   await terminal.refresh();
   terminal.assertOnceEach(source);
   // The transactions in hand were finished, not cut: nothing in the journal was ever aborted.
@@ -94,7 +105,13 @@ test('SIGTERM ends a busy replica within 5 seconds; the other has its shards at 
 
 test('SIGTERM while starting ends within 5 seconds, at every stage of the start', async (t) => {
   const stack = await begin(directories[1]);
-  for (const stage of ['metrics and health', 'created the journal topic', 'joined the group', 'running', 'owns the shard']) {
+  for (const stage of [
+    'metrics and health',
+    'created the journal topic',
+    'joined the group',
+    'running',
+    'owns the shard',
+  ]) {
     const replica = await stack.startReplica();
     await replica.logged(stage);
     const { code, ms } = await terminate(replica);
@@ -106,7 +123,11 @@ test('SIGTERM while starting ends within 5 seconds, at every stage of the start'
 
 test('with the broker frozen or gone SIGTERM still ends within 5 seconds, and a second signal at once with 130', async (t) => {
   const stack = await begin(directories[2], '6s');
-  const replicas = [await stack.startReplica(), await stack.startReplica(), await stack.startReplica()];
+  const replicas = [
+    await stack.startReplica(),
+    await stack.startReplica(),
+    await stack.startReplica(),
+  ];
   const [twice, frozen, gone] = replicas as [Replica, Replica, Replica];
   const source = await kafka.write(
     stack.topics.source,
@@ -151,7 +172,10 @@ test('with the broker frozen or gone SIGTERM still ends within 5 seconds, and a 
   const next = await stack.startReplica();
   const terminal = new TerminalRecords(kafka, stack);
   await terminal.untilCount(source.length, 60_000);
-  await eventually('nothing is in flight', async () => (await next.metric('items_in_flight')) === 0);
+  await eventually(
+    'nothing is in flight',
+    async () => (await next.metric('items_in_flight')) === 0,
+  );
   await terminal.refresh();
   terminal.assertOnceEach(source);
 });

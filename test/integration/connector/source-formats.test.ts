@@ -8,7 +8,11 @@ import { startRegistry } from '../../../dev/registry/start.ts';
 import { isKeptNumber, parseKeepingDigits } from '../../../src/base/exact-json.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { ConfluentRegistry } from '../../../src/events/registry/index.ts';
-import { type Format, type SourceFormatRecord, sourceFormatRecords } from '../../support/formats/source-records.ts';
+import {
+  type Format,
+  type SourceFormatRecord,
+  sourceFormatRecords,
+} from '../../support/formats/source-records.ts';
 import { headerOf } from '../../support/headers.ts';
 import { type NewRecord, testKafka } from '../../support/kafka/kafka.ts';
 import { registrySettings } from '../../support/registry.ts';
@@ -67,7 +71,9 @@ before(async () => {
     config: { schemaRegistry: { urls: [server.url], timeout: '60s', validate: true } },
   });
   const { pipelines, replicas } = stack;
-  const written = pipelines.map(({ name, topics }) => kafka.write(topics.source, keyed(sent[name as Format])));
+  const written = pipelines.map(({ name, topics }) =>
+    kafka.write(topics.source, keyed(sent[name as Format])),
+  );
   const [coordinates] = await Promise.all([Promise.all(written), stack.startReplica()]);
   await Promise.all(
     pipelines.map(async ({ name, topics }: StackPipeline, index) => {
@@ -128,13 +134,19 @@ const keyed = (records: readonly SourceFormatRecord[]): NewRecord[] =>
 function uploadedRow(batch: string, offset: number): Record<string, string> {
   const file = readFileSync(path.join(directory, 'sandbox', 'uploads', `${batch}.csv`));
   const rows = parse(file, { columns: true }) as Record<string, string>[];
-  return rows.find(({ connector_ref: ref = '' }) => JSON.parse(ref)[1] === offset) ?? assert.fail(`no row for ${offset}`);
+  return (
+    rows.find(({ connector_ref: ref = '' }) => JSON.parse(ref)[1] === offset) ??
+    assert.fail(`no row for ${offset}`)
+  );
 }
 
 /** JSON text with the members of objects in one order, and the digits of numbers as they are. */
 function sorted(value: unknown): string {
-  if (typeof value !== 'object' || value === null || isKeptNumber(value)) return JSON.stringify(value);
+  if (typeof value !== 'object' || value === null || isKeptNumber(value))
+    return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(sorted).join()}]`;
-  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${sorted(member)}`);
+  const members = Object.entries(value).map(
+    ([name, member]) => `${JSON.stringify(name)}:${sorted(member)}`,
+  );
   return `{${members.sort().join()}}`;
 }

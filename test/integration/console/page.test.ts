@@ -5,7 +5,13 @@ import { createRequire } from 'node:module';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { startBrowser } from '../../support/console/browser.ts';
-import { busyScene, hugeScene, type Scene, serve, troubleScene } from '../../support/console/scenes.ts';
+import {
+  busyScene,
+  hugeScene,
+  type Scene,
+  serve,
+  troubleScene,
+} from '../../support/console/scenes.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const DESKTOP = { width: 1280, height: 900 };
@@ -21,7 +27,12 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
   after(() => browser.close());
 
   /** A page that shows this; `problems` is what the browser complained of. */
-  async function open(t: TestContext, shown: Scene, options: BrowserContextOptions = {}, path = '/') {
+  async function open(
+    t: TestContext,
+    shown: Scene,
+    options: BrowserContextOptions = {},
+    path = '/',
+  ) {
     const served = await serve(shown);
     t.after(served.close);
     const context = await browser.newContext({ viewport: DESKTOP, ...options });
@@ -37,7 +48,8 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     return { page, complaints, asked, ...served };
   }
 
-  const text = async (page: Page, selector: string) => (await page.locator(selector).innerText()).replaceAll(/\s+/g, ' ').trim();
+  const text = async (page: Page, selector: string) =>
+    (await page.locator(selector).innerText()).replaceAll(/\s+/g, ' ').trim();
   const violations = async (page: Page) => {
     await page.evaluate(AXE);
     const found = await page.evaluate(
@@ -100,7 +112,10 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
       await page.locator('#announce').textContent(),
       '2 things need attention: Not ready: comments/service. Type profile is held back',
     );
-    assert.match(await text(page, '#t-batches tbody tr:nth-child(1)'), /the API key “processing” 5 min/);
+    assert.match(
+      await text(page, '#t-batches tbody tr:nth-child(1)'),
+      /the API key “processing” 5 min/,
+    );
     shown.activity.set('balance_items', { pipeline: 'comments' }, 3);
     await page.locator('#attention', { hasText: 'comments is out of balance by 3' }).waitFor();
     assert.match((await page.locator('#announce').textContent()) ?? '', /^3 things/);
@@ -112,8 +127,14 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     await close();
     await page.locator('#verdict', { hasText: /No answer since \d\d:\d\d:\d\d/ }).waitFor();
     assert.equal(await page.locator('#t-batches tbody tr').count(), 12);
-    assert.match((await page.locator('#announce').textContent()) ?? '', /^No answer from the connector/);
-    assert.equal(await page.evaluate("getComputedStyle(document.querySelector('.dot')).animationName"), 'none');
+    assert.match(
+      (await page.locator('#announce').textContent()) ?? '',
+      /^No answer from the connector/,
+    );
+    assert.equal(
+      await page.evaluate("getComputedStyle(document.querySelector('.dot')).animationName"),
+      'none',
+    );
     // On a port of its own: the one before may be somebody else's by now.
     const again = await serve(shown);
     t.after(again.close);
@@ -134,7 +155,11 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     await page.locator('#pipelines [aria-current]', { hasText: 'comments' }).waitFor();
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Enter');
-    assert.equal(await page.evaluate('document.activeElement.id'), 'main', 'the way past the head of the page');
+    assert.equal(
+      await page.evaluate('document.activeElement.id'),
+      'main',
+      'the way past the head of the page',
+    );
     await page.locator('#pipelines [aria-current]', { hasText: 'comments' }).waitFor();
   });
 
@@ -150,7 +175,10 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     assert.equal(await page.locator('#x-copy').isDisabled(), true);
     await page.locator('#x-offset').fill('7');
     assert.match(await text(page, '#x-command'), /main\.js explain 1:7 --config/);
-    assert.match(await text(page, '#p-shards'), /main\.js journal --config .* --pipeline comments tells their owners/);
+    assert.match(
+      await text(page, '#p-shards'),
+      /main\.js journal --config .* --pipeline comments tells their owners/,
+    );
   });
 
   it('writes what came from outside as text', async (t) => {
@@ -183,14 +211,22 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     it(`has nothing that axe finds, ${colorScheme}, ${viewport.width} pixels wide`, async (t) => {
       const { page } = await open(t, troubleScene(), { viewport, colorScheme });
       assert.deepEqual(await violations(page), []);
-      assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, 'scrolls sideways');
+      assert.equal(
+        await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
+        true,
+        'scrolls sideways',
+      );
     });
 
   it('lets 200 shards with 5,000 batches be looked at on a phone', async (t) => {
     const { page } = await open(t, hugeScene(), { viewport: PHONE });
     assert.equal(await text(page, '#k-batches'), 'the 50 oldest of 5,000');
     assert.equal(await text(page, '#k-shards'), '200 of 600 here');
-    assert.equal(await page.locator('#t-shards tbody tr').count(), 0, 'a long list is opened by those who want it');
+    assert.equal(
+      await page.locator('#t-shards tbody tr').count(),
+      0,
+      'a long list is opened by those who want it',
+    );
     await page.locator('#d-shards summary').click();
     await page.locator('#t-shards tbody tr').nth(199).waitFor();
     assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);

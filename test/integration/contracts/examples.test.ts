@@ -10,7 +10,8 @@ import { startStack } from '../../support/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { TerminalRecords } from '../../support/terminal-records.ts';
 
-const example = (name: string) => fileURLToPath(new URL(`../../../examples/${name}.ts`, import.meta.url));
+const example = (name: string) =>
+  fileURLToPath(new URL(`../../../examples/${name}.ts`, import.meta.url));
 
 const kafka = await testKafka();
 const directory = temporaryDirectory();
@@ -42,7 +43,10 @@ test('what the example producer writes comes to the example consumer once, and w
     });
 
   const sent: string[] = [];
-  const [producer] = await Promise.all([run('producer', { TOPIC: source }, sent), stack.startReplica()]);
+  const [producer] = await Promise.all([
+    run('producer', { TOPIC: source }, sent),
+    stack.startReplica(),
+  ]);
   assert.deepEqual([(await producer.exited).code, sent], [0, [`sent 3 comments to ${source}`]]);
   const [poison] = await kafka.write(source, [{ key: 'u-9', value: '{"type":"comment"}' }]);
   assert.deepEqual(poison, { partition: 0, offset: 3 });
@@ -52,7 +56,9 @@ test('what the example producer writes comes to the example consumer once, and w
   assert.match(headerOf(decision, 'trace-id'), /^[0-9a-f-]{36}$/);
   assert.equal(String(decision.key), 'u-7');
   // As a consumer sees it whose commit of offsets was lost.
-  await kafka.write(decisions, [{ partition: decision.partition, value: decision.value, headers: decision.headers }]);
+  await kafka.write(decisions, [
+    { partition: decision.partition, value: decision.value, headers: decision.headers },
+  ]);
 
   const printed: string[] = [];
   const env = { DECISIONS: decisions, DEAD_LETTERS: deadLetters, GROUP: uniqueName('moderation') };
@@ -64,9 +70,12 @@ test('what the example producer writes comes to the example consumer once, and w
     throw new Error(`${error.message}: ${printed.join('\n')}`);
   });
   const id = `${source}-0-`;
-  const about = (comment: string, author: string) => JSON.stringify({ comment, author: { id: author } });
+  const about = (comment: string, author: string) =>
+    JSON.stringify({ comment, author: { id: author } });
   const known = printed
-    .map((line) => line.replace(/: [^:]+, about /, ': RESULT, about ').replace(/(dead letter, \w+): .+/, '$1'))
+    .map((line) =>
+      line.replace(/: [^:]+, about /, ': RESULT, about ').replace(/(dead letter, \w+): .+/, '$1'),
+    )
     .sort();
   assert.deepEqual(known, [
     `${id}0: RESULT, about ${about('c-1', 'u-7')}`,

@@ -16,7 +16,10 @@ export class DemoProcess {
   #output = '';
   #more = Promise.withResolvers<void>();
 
-  constructor(args: readonly string[] = [], env: Readonly<Record<string, string | undefined>> = {}) {
+  constructor(
+    args: readonly string[] = [],
+    env: Readonly<Record<string, string | undefined>> = {},
+  ) {
     this.process = spawn(process.execPath, [MAIN, ...args], {
       cwd: ROOT,
       env: {
@@ -82,7 +85,9 @@ export class DemoProcess {
       try {
         const environment = readFileSync(`/proc/${pid}/environ`, 'latin1');
         if (!environment.includes(this.#temporary)) continue;
-        found.push(`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')}`);
+        found.push(
+          `${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')}`,
+        );
       } catch {
         // Gone in the meantime, or somebody else's.
       }

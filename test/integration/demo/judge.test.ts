@@ -3,7 +3,11 @@ import { test } from 'node:test';
 import { judge, OTHER_END, problemsOf } from '../../../dev/demo/judge.ts';
 import { FAILED, METADATA_CHANGED, WRONG } from '../../../dev/demo/kind.ts';
 import type { Ledger } from '../../../dev/demo/ledger.ts';
-import { CONTENT_POISON, contentEvent, type ExpectedDecision } from '../../../dev/demo/review/events.ts';
+import {
+  CONTENT_POISON,
+  contentEvent,
+  type ExpectedDecision,
+} from '../../../dev/demo/review/events.ts';
 import { type Decision, reviewDemo } from '../../../dev/demo/review/kind.ts';
 import type { DeadLetter } from '../../../dev/demo/terminal.ts';
 import { email, source } from './fixtures.ts';
@@ -21,7 +25,10 @@ const check = await reviewDemo.checker([], { url: '', signal: new AbortControlle
 
 function decision(partition: number, offset: number, changes: Partial<Decision> = {}): Decision {
   const expected = ledger.get(`${partition}-${offset}`)?.expected;
-  const event = expected && 'outcome' in expected ? expected.outcome : { type: 'email', metadata: {}, result: 'ham' };
+  const event =
+    expected && 'outcome' in expected
+      ? expected.outcome
+      : { type: 'email', metadata: {}, result: 'ham' };
   return {
     id: `${TOPIC}-${partition}-${offset}`,
     status: 'SUCCESS',
@@ -61,10 +68,22 @@ test('one right outcome for every record is well', () => {
   assert.deepEqual(verdict.latenciesMs, [1_000, 1_000]);
 });
 
-const FAULTS: readonly (readonly [string, string, string, readonly Decision[], readonly DeadLetter[]])[] = [
+const FAULTS: readonly (readonly [
+  string,
+  string,
+  string,
+  readonly Decision[],
+  readonly DeadLetter[],
+])[] = [
   ['a missing outcome', 'neither outcome nor dead letter', '0-1', [decision(0, 0)], [letter()]],
   ['a missing dead letter', 'neither outcome nor dead letter', '1-0', both, []],
-  ['an outcome twice', 'more than one outcome or dead letter', '0-1', [...both, decision(0, 1)], [letter()]],
+  [
+    'an outcome twice',
+    'more than one outcome or dead letter',
+    '0-1',
+    [...both, decision(0, 1)],
+    [letter()],
+  ],
   [
     'an outcome and a dead letter',
     'more than one outcome or dead letter',
@@ -80,11 +99,23 @@ const FAULTS: readonly (readonly [string, string, string, readonly Decision[], r
     [...both, decision(0, 0, { source: source('user-data', 0, 0) })],
     [letter()],
   ],
-  ['metadata with a number for a text', METADATA_CHANGED, '0-0', [changed(7), decision(0, 1)], [letter()]],
+  [
+    'metadata with a number for a text',
+    METADATA_CHANGED,
+    '0-0',
+    [changed(7), decision(0, 1)],
+    [letter()],
+  ],
   ['another reason', OTHER_END, '1-0', both, [letter({ reason: 'no_type' })]],
   ['other bytes', OTHER_END, '1-0', both, [letter({ value: 'x' })]],
   ['an outcome where a dead letter belongs', OTHER_END, '1-0', [...both, decision(1, 0)], []],
-  ['a failed review', FAILED, '0-0', [decision(0, 0, { status: 'ERROR' }), decision(0, 1)], [letter()]],
+  [
+    'a failed review',
+    FAILED,
+    '0-0',
+    [decision(0, 0, { status: 'ERROR' }), decision(0, 1)],
+    [letter()],
+  ],
   [
     'a decision in a batch of another type',
     WRONG,
@@ -102,6 +133,8 @@ function changed(id: unknown): Decision {
 
 for (const [name, what, at, decisions, deadLetters] of FAULTS) {
   test(`the judge finds ${name}`, () => {
-    assert.deepEqual(problemsOf(judged(decisions, deadLetters)), [`${what}: 1 record, at (partition-offset) ${at}`]);
+    assert.deepEqual(problemsOf(judged(decisions, deadLetters)), [
+      `${what}: 1 record, at (partition-offset) ${at}`,
+    ]);
   });
 }

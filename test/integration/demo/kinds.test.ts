@@ -40,7 +40,9 @@ test('each pipeline gets as many records as it says, poison among them, and the 
   for (const kind of [reviewDemo, importDemo, lookupDemo]) {
     const records = await all<unknown>(kind.records(sandbox));
     assert.equal(records.length, kind.total, kind.name);
-    const reasons = records.flatMap(({ expected }) => ('deadLetter' in expected ? [expected.deadLetter] : []));
+    const reasons = records.flatMap(({ expected }) =>
+      'deadLetter' in expected ? [expected.deadLetter] : [],
+    );
     assert.ok(reasons.length >= 4, kind.name);
     const again = await all<unknown>(kind.records(sandbox));
     assert.deepEqual(
@@ -62,14 +64,20 @@ test('a receipt must name a complete import whose file has exactly this record',
   const expected = { ...record, title: '' };
   const receipt: Receipt = { ...COMMON, import_id: 'i-1', import_status: 'COMPLETE' };
   const problems = async (file: unknown, changes: Partial<Receipt> = {}) => {
-    const sandbox = await standIn(`{"type":"report","data":{"id":"other"}}\n${JSON.stringify(file)}\n`);
+    const sandbox = await standIn(
+      `{"type":"report","data":{"id":"other"}}\n${JSON.stringify(file)}\n`,
+    );
     const outcome = { ...receipt, ...changes };
     return (await importDemo.checker([outcome], sandbox))(expected, outcome);
   };
   assert.deepEqual(await problems(record), []);
-  assert.deepEqual(await problems({ ...record, data: { ...record.data, message: { id: 7 } } }), [NOT_IN_FILE]);
+  assert.deepEqual(await problems({ ...record, data: { ...record.data, message: { id: 7 } } }), [
+    NOT_IN_FILE,
+  ]);
   assert.deepEqual(await problems({ ...record, type: 'report' }), [NOT_IN_FILE]);
-  assert.deepEqual(await problems({ ...record, data: { ...record.data, id: 'b@example.com' } }), [NOT_IN_FILE]);
+  assert.deepEqual(await problems({ ...record, data: { ...record.data, id: 'b@example.com' } }), [
+    NOT_IN_FILE,
+  ]);
   assert.deepEqual(await problems(record, { import_id: 'i-2' }), [NOT_IN_FILE]);
   assert.deepEqual(await problems(record, { import_id: null }), [NOT_IN_FILE]);
   assert.deepEqual(await problems(record, { import_status: 'FAILED' }), [FAILED]);
@@ -93,11 +101,19 @@ test('a looked-up decision must be the one that was asked for, and have ended as
   const ends = { decided: found, failed, unknown };
   for (const [wanted, right] of Object.entries(ends) as [keyof typeof ends, LookedUp][]) {
     for (const [end, outcome] of Object.entries(ends)) {
-      assert.deepEqual(check({ ...expected, end: wanted }, outcome), end === wanted ? [] : [WRONG], `${wanted}, ${end}`);
+      assert.deepEqual(
+        check({ ...expected, end: wanted }, outcome),
+        end === wanted ? [] : [WRONG],
+        `${wanted}, ${end}`,
+      );
     }
-    assert.deepEqual(check({ ...expected, end: wanted }, { ...right, decision_id: 'd-2' }), [WRONG]);
+    assert.deepEqual(check({ ...expected, end: wanted }, { ...right, decision_id: 'd-2' }), [
+      WRONG,
+    ]);
   }
-  assert.deepEqual(check({ ...expected, end: 'decided' }, { ...found, metadata: { n: '1' } }), [METADATA_CHANGED]);
+  assert.deepEqual(check({ ...expected, end: 'decided' }, { ...found, metadata: { n: '1' } }), [
+    METADATA_CHANGED,
+  ]);
   assert.deepEqual(check({ ...expected, end: 'decided' }, { ...found, result: null }), [WRONG]);
 });
 

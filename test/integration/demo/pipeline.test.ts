@@ -28,7 +28,9 @@ const METRICS = new Metrics(
 );
 
 test('the counts of a pipeline are its own', () => {
-  const [review, imports, lookup] = demoPipelines(namesWith('')).map((pipeline) => pipeline.counts(METRICS));
+  const [review, imports, lookup] = demoPipelines(namesWith('')).map((pipeline) =>
+    pipeline.counts(METRICS),
+  );
   assert.deepEqual([review?.name, review?.buffered, review?.atService], ['review', 17, 50]);
   assert.deepEqual([imports?.name, imports?.buffered, imports?.atService], ['import', 7, 0]);
   assert.deepEqual([lookup?.name, lookup?.buffered, lookup?.atService], ['lookup', 0, 0]);
@@ -41,6 +43,8 @@ test('each pipeline is judged, and its problems bear its name', async () => {
     pipeline.take({ topic: outcomes, key: null, value, headers: [] });
     pipeline.take({ topic: "another's", key: null, value, headers: [] });
     const { problems } = await pipeline.judge(new Screen(process.stdout), SANDBOX);
-    assert.deepEqual(problems, [`${pipeline.name}: never produced: 1 record, at (partition-offset) 0-7`]);
+    assert.deepEqual(problems, [
+      `${pipeline.name}: never produced: 1 record, at (partition-offset) 0-7`,
+    ]);
   }
 });

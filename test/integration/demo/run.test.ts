@@ -42,13 +42,21 @@ test('on a cluster of somebody else --keep leaves topics with unique names to lo
   for (const balance of BALANCES) assert.match(demo.output, balance);
 
   const [, metrics = ''] = await demo.says(/^ {2}metrics +(http\S+)/m);
-  assert.equal((await (await fetch(metrics)).text()).match(/^content_review_balance_items\{[^}]*\} 0$/gm)?.length, 3);
+  assert.equal(
+    (await (await fetch(metrics)).text()).match(/^content_review_balance_items\{[^}]*\} 0$/gm)
+      ?.length,
+    3,
+  );
   const [, health = ''] = await demo.says(/^ {2}health +\S+ +(http\S+)/m);
   assert.equal((await fetch(health)).status, 200);
   const [, batches = ''] = await demo.says(/^ {2}sandbox +(http\S+\/batches)/m);
   assert.equal((await fetch(batches)).status, 200);
   const [, topic = ''] = await demo.says(/node dev\/demo\/read\.ts \S+ (\S+)/);
-  const { stdout } = await promisify(execFile)(process.execPath, [READ, kafka.brokers.join(','), topic], { maxBuffer: 2 ** 26 });
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [READ, kafka.brokers.join(','), topic],
+    { maxBuffer: 2 ** 26 },
+  );
   const decisions = stdout
     .trimEnd()
     .split('\n')
@@ -57,7 +65,8 @@ test('on a cluster of somebody else --keep leaves topics with unique names to lo
 
   const [, prefix = ''] = /^(demo-[0-9a-f]{8}-)emails\.decisions$/.exec(topic) ?? [];
   const topics = async () => (await admin.listTopics()).filter((name) => name.startsWith(prefix));
-  const groups = async () => (await admin.listGroups()).groups.filter(({ groupId }) => groupId.startsWith(prefix));
+  const groups = async () =>
+    (await admin.listGroups()).groups.filter(({ groupId }) => groupId.startsWith(prefix));
   assert.equal((await topics()).length, 12, 'four of each pipeline');
   assert.equal((await groups()).length, 4, 'one of each pipeline, and the reader');
   const { code } = await demo.interrupt();
@@ -90,7 +99,10 @@ test('without any Kafka the demo says what to install and ends with 1', async ()
     PATH: temporaryDirectory(),
   });
   assert.equal(await demo.end(), 1, demo.output);
-  assert.match(demo.output, /There is no Kafka to use[\s\S]*Java 17[\s\S]*Docker[\s\S]*KAFKA_BROKERS/);
+  assert.match(
+    demo.output,
+    /There is no Kafka to use[\s\S]*Java 17[\s\S]*Docker[\s\S]*KAFKA_BROKERS/,
+  );
   assert.deepEqual(demo.left(), []);
 });
 

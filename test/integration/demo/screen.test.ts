@@ -7,7 +7,10 @@ import { table } from '../../../dev/demo/table.ts';
 
 function output(terminal: { readonly columns: number } | undefined) {
   const stream = new PassThrough() as unknown as NodeJS.WriteStream & PassThrough;
-  Object.assign(stream, terminal === undefined ? {} : { ...terminal, isTTY: true, getColorDepth: () => 4 });
+  Object.assign(
+    stream,
+    terminal === undefined ? {} : { ...terminal, isTTY: true, getColorDepth: () => 4 },
+  );
   const text = () => {
     let all = '';
     for (let chunk = stream.read(); chunk !== null; chunk = stream.read()) all += String(chunk);

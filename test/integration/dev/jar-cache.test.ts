@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { ensureJars, JarsUnavailable } from '../../../dev/kafka/jars.ts';
@@ -32,7 +39,8 @@ function isolated(): Places {
   mkdirSync(bin);
   mkdirSync(places.repository);
   writeFileSync(places.manifest, MANIFEST);
-  for (const [name, content] of Object.entries(JARS)) writeFileSync(path.join(places.repository, name), content);
+  for (const [name, content] of Object.entries(JARS))
+    writeFileSync(path.join(places.repository, name), content);
   const mvn = path.join(bin, 'mvn');
   const script = [
     '#!/bin/sh',
@@ -48,7 +56,9 @@ function isolated(): Places {
 }
 
 function mavenRuns(places: Places): number {
-  return existsSync(places.calls) ? readFileSync(places.calls, 'utf8').trim().split('\n').length : 0;
+  return existsSync(places.calls)
+    ? readFileSync(places.calls, 'utf8').trim().split('\n').length
+    : 0;
 }
 
 async function ensure(places: Places): Promise<{ readonly jars: string; readonly said: string }> {
@@ -87,7 +97,10 @@ for (const [what, damage] of [
 test('jars that Maven brings are refused when the manifest lists others, and nothing is installed', async () => {
   const places = isolated();
   writeFileSync(path.join(places.repository, 'kafka.jar'), 'another broker');
-  await assert.rejects(ensure(places), /other jars than dev\/kafka\/jars\.sha256 lists \(kafka\.jar\); nothing was installed/);
+  await assert.rejects(
+    ensure(places),
+    /other jars than dev\/kafka\/jars\.sha256 lists \(kafka\.jar\); nothing was installed/,
+  );
   assert.deepEqual(readdirSync(places.parent), []);
 });
 

@@ -71,7 +71,9 @@ test('a kept child is the real process: signals reach it and its exit is told', 
   const child = await spawnKept({ command: 'sleep', args: ['60'] });
   assert.equal(readFileSync(`/proc/${child.pid}/comm`, 'utf8').trim(), 'sleep');
   child.kill('SIGSTOP');
-  await eventually('it is stopped', () => / T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8')));
+  await eventually('it is stopped', () =>
+    / T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8')),
+  );
   child.kill('SIGKILL');
   assert.deepEqual(await child.exited, { code: null, signal: 'SIGKILL' });
   assert.deepEqual(child.exit, { code: null, signal: 'SIGKILL' });
@@ -94,7 +96,12 @@ test('output goes to the log file and, line by line, to the listener', async () 
   const silent = await spawnKept({ command: 'sh', args: ['-c', script], logFile });
   await silent.exited;
   assert.deepEqual(lines.sort(), ['error', 'out']);
-  assert.deepEqual(readFileSync(logFile, 'utf8').trim().split('\n').sort(), ['error', 'error', 'out', 'out']);
+  assert.deepEqual(readFileSync(logFile, 'utf8').trim().split('\n').sort(), [
+    'error',
+    'error',
+    'out',
+    'out',
+  ]);
 });
 
 test('a command that does not exist is an error, and the directory meant for it is removed', async () => {

@@ -49,7 +49,10 @@ test('one broker keeps its address, topics and committed offsets over SIGKILL an
     ...['--reset-offsets', '--group', 'group', '--topic', topic, '--to-earliest', '--execute'],
   ]);
   assert.match(reset, new RegExp(`group +${topic} +1 +0`));
-  await assert.rejects(cluster.tool('org.apache.kafka.tools.TopicCommand', [...servers, '--no-such-option']), /no-such-option/);
+  await assert.rejects(
+    cluster.tool('org.apache.kafka.tools.TopicCommand', [...servers, '--no-such-option']),
+    /no-such-option/,
+  );
 
   const pid = cluster.pid(0);
   await kafka.close();
@@ -65,7 +68,8 @@ test('three brokers replicate everything, and go on serving while one of them is
   const { cluster } = kafka;
   assert.equal(new Set(cluster.brokers).size, 3);
   const topic = await kafka.createTopic('replicated', { partitions: 3 });
-  const spread = (round: string) => [0, 1, 2].map((partition) => ({ partition, value: `${round}${partition}` }));
+  const spread = (round: string) =>
+    [0, 1, 2].map((partition) => ({ partition, value: `${round}${partition}` }));
   await kafka.write(topic, spread('a'));
   await cluster.kill(0);
   await kafka.write(topic, spread('b'));
@@ -80,12 +84,28 @@ test('three brokers replicate everything, and go on serving while one of them is
     return topics[0]?.partitions.every(({ isr }) => isr.length === 3);
   });
   const values = (await kafka.readAll(topic)).map(({ value }) => String(value)).sort();
-  assert.deepEqual(values, ['a0', 'a1', 'a2', 'b0', 'b1', 'b2', 'c0', 'c1', 'c2', 'd0', 'd1', 'd2']);
+  assert.deepEqual(values, [
+    'a0',
+    'a1',
+    'a2',
+    'b0',
+    'b1',
+    'b2',
+    'c0',
+    'c1',
+    'c2',
+    'd0',
+    'd1',
+    'd2',
+  ]);
 });
 
 test('a broker that refuses its settings fails the start with the end of its log, and leaves nothing', async () => {
   const before = readdirSync(process.env.TMPDIR ?? '');
-  await assert.rejects(startKafka({ properties: { 'log.segment.bytes': 'many' } }), /log\.segment\.bytes/);
+  await assert.rejects(
+    startKafka({ properties: { 'log.segment.bytes': 'many' } }),
+    /log\.segment\.bytes/,
+  );
   assert.deepEqual(readdirSync(process.env.TMPDIR ?? ''), before);
 });
 

@@ -8,7 +8,10 @@ test('without Java, Docker or a cluster, one message names all three ways', asyn
   process.env.JAVA_HOME = '';
   process.env.KAFKA_BROKERS = '';
   await assert.rejects(startKafka(), (error: Error) => {
-    assert.match(error.message, /1\. Java 17 or later and Maven.*java was not found, and mvn was not found/);
+    assert.match(
+      error.message,
+      /1\. Java 17 or later and Maven.*java was not found, and mvn was not found/,
+    );
     assert.match(error.message, /2\. a running Docker engine.*docker was not found/);
     assert.match(error.message, /3\. an existing cluster: set KAFKA_BROKERS/);
     return true;

@@ -20,14 +20,29 @@ describe('a batch of bytes', () => {
   it("is taken in every codec, and malformed in ways that Java's consumer bears, which reads every record of it", async () => {
     const topic = await kafka.createTopic('raw', { partitions: 2 });
     const codecs: Codec[] = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
-    const bodies = [...codecs.map((codec) => ({ codec, tamper: undefined })), ...Object.values(MALFORMED_BODIES)];
+    const bodies = [
+      ...codecs.map((codec) => ({ codec, tamper: undefined })),
+      ...Object.values(MALFORMED_BODIES),
+    ];
     for (const [index, { codec, tamper }] of bodies.entries()) {
-      const records = [{ value: `${index} a` }, { value: `${index} b`, headers: [['h', null] as const] }];
+      const records = [
+        { value: `${index} a` },
+        { value: `${index} b`, headers: [['h', null] as const] },
+      ];
       const batch = rawBatch({ records, ...(codec && { codec }), ...(tamper && { tamper }) });
       assert.equal(await producer.write(topic, 1, batch), 2 * index);
     }
     const printed = await cluster.tool('org.apache.kafka.tools.consumer.ConsoleConsumer', [
-      ...['--bootstrap-server', String(cluster.brokers[0]), '--topic', topic, '--partition', '1', '--offset', 'earliest'],
+      ...[
+        '--bootstrap-server',
+        String(cluster.brokers[0]),
+        '--topic',
+        topic,
+        '--partition',
+        '1',
+        '--offset',
+        'earliest',
+      ],
       ...['--max-messages', String(2 * bodies.length), '--timeout-ms', '20000'],
     ]);
     assert.deepEqual(
@@ -39,7 +54,10 @@ describe('a batch of bytes', () => {
   it('is taken by a broker with every odd timestamp', async () => {
     const topic = await kafka.createTopic('raw-odd', { settings: ANY_TIMESTAMP });
     for (const [offset, timestampMs] of ODD_TIMESTAMPS.entries()) {
-      assert.equal(await producer.write(topic, 0, rawBatch({ records: [{ value: 'v' }], timestampMs })), offset);
+      assert.equal(
+        await producer.write(topic, 0, rawBatch({ records: [{ value: 'v' }], timestampMs })),
+        offset,
+      );
     }
   });
 

@@ -26,17 +26,28 @@ test('what is written to a partition comes back from it with key, headers, times
   const [nothing, first, second] = await kafka.readAll(topic);
   assert.deepEqual([nothing?.partition, nothing?.key, nothing?.value], [0, null, null]);
   assert.equal(first?.timestampMs, 1_700_000_000_000);
-  assert.deepEqual(first?.headers, headerList({ h: [Buffer.from('a'), null, Buffer.from('b')], one: Buffer.from([0, 255]) }));
-  assert.deepEqual([second?.partition, second?.offset, second?.value], [2, 1, Buffer.from([1, 2, 3])]);
+  assert.deepEqual(
+    first?.headers,
+    headerList({ h: [Buffer.from('a'), null, Buffer.from('b')], one: Buffer.from([0, 255]) }),
+  );
+  assert.deepEqual(
+    [second?.partition, second?.offset, second?.value],
+    [2, 1, Buffer.from([1, 2, 3])],
+  );
 });
 
 test('records of aborted and open transactions are not read, those around them are', async () => {
   const topic = await kafka.createTopic('transactions');
   await kafka.write(topic, [{ value: 'plain' }]);
-  await kafka.writeTransaction(topic, [{ key: Buffer.alloc(4), value: 'aborted with a key of four zero bytes' }], 'abort');
+  await kafka.writeTransaction(
+    topic,
+    [{ key: Buffer.alloc(4), value: 'aborted with a key of four zero bytes' }],
+    'abort',
+  );
   await kafka.writeTransaction(topic, [{ value: 'committed' }], 'commit');
   await kafka.writeTransaction(topic, [{ value: 'aborted' }], 'abort');
-  const read = async (options = {}) => (await kafka.readAll(topic, options)).map(({ value }) => String(value));
+  const read = async (options = {}) =>
+    (await kafka.readAll(topic, options)).map(({ value }) => String(value));
   assert.deepEqual(await read(), ['plain', 'committed']);
   await kafka.writeTransaction(topic, [{ value: 'open' }], 'open', {
     transactionalId: `${topic}-open`,

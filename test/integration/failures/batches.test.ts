@@ -78,7 +78,10 @@ test('batch ERROR: by choice the poison item ends as a dead letter with the orig
   const terminal = await letters.ends();
   assert.deepEqual(outcomes(terminal), ['review_failed', 'SUCCESS']);
   assert.equal(String(terminal[0]?.record.key), 'poison');
-  assert.equal(String(terminal[0]?.record.value), JSON.stringify({ type: 'letters', content: POISON }));
+  assert.equal(
+    String(terminal[0]?.record.value),
+    JSON.stringify({ type: 'letters', content: POISON }),
+  );
 });
 
 test('batch ERROR: one that passes costs a second batch, and no record anything', async () => {
@@ -119,7 +122,11 @@ test('batches of a type keep failing: the type pauses and says so, and goes on w
 
 test('batch unknown to the service: after a grace its records are submitted in a new batch', async () => {
   const forgotten = scene('forgotten');
-  await forgotten.untilMetric('jobs_failed_total', { reason: 'batch_unknown' }, (value) => value >= 1);
+  await forgotten.untilMetric(
+    'jobs_failed_total',
+    { reason: 'batch_unknown' },
+    (value) => value >= 1,
+  );
   forgotten.lift();
   await forgotten.endsWell();
   assert.ok(forgotten.batches.length >= 2);

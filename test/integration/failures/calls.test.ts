@@ -100,7 +100,11 @@ test('record that cannot be reviewed: it becomes a dead letter as it came, with 
   assert.deepEqual(outcomes(terminal), ['not_json', 'null_value', 'empty_content']);
   const [first] = terminal;
   assert.deepEqual(
-    [String(first?.record.key), String(first?.record.value), headerOf(first?.record ?? {}, 'trace')],
+    [
+      String(first?.record.key),
+      String(first?.record.value),
+      headerOf(first?.record ?? {}, 'trace'),
+    ],
     ['k', 'not JSON', 't'],
   );
   assert.equal(await unreadable.metric('dead_lettered_total', { reason: 'not_json' }), 1);
@@ -121,7 +125,8 @@ test('type rejected on create: by choice its records become dead letters as they
   const refused = scene('refused');
   const terminal = await refused.ends();
   assert.deepEqual(new Set(outcomes(terminal)), new Set(['rejected_type']));
-  for (const [n, { record }] of terminal.entries()) assert.equal(String(record.value), refused.event(`text ${n}`, { n }).value);
+  for (const [n, { record }] of terminal.entries())
+    assert.equal(String(record.value), refused.event(`text ${n}`, { n }).value);
   assert.equal(await refused.metric('dead_lettered_total', { reason: 'rejected_type' }), 8);
   assert.equal(await refused.metric('shards_paused'), 0);
 });
@@ -139,7 +144,10 @@ test('answer that is not what the interface promises: what it quotes of uploaded
   await quoting.endsWell();
   // The replica's log, metrics and pages are searched for the content of all scenes when it ends.
   assert.match(await quoting.untilLogged(/answered 400/), /answered 400 bad_row;/);
-  assert.match(await quoting.untilLogged(/a state that this version does not know/), /which is not shaped like one/);
+  assert.match(
+    await quoting.untilLogged(/a state that this version does not know/),
+    /which is not shaped like one/,
+  );
 });
 
 test('create answered unclearly: it is made again, the orphan is counted and gets no upload', async () => {
@@ -191,7 +199,9 @@ test('columns and states never seen before: tolerated, passed over and logged on
   assert.equal(unknown.batches.length, 1);
   await unknown.untilLogged(/a state that this version does not know/);
   await unknown.untilLogged(/Reviewer/);
-  const said = unknown.log.filter((line) => line.includes('a state that this version does not know'));
+  const said = unknown.log.filter((line) =>
+    line.includes('a state that this version does not know'),
+  );
   assert.deepEqual([said.length, said[0]?.includes('ON_FIRE')], [1, true]);
   assert.equal(unknown.log.filter((line) => line.includes('Reviewer')).length, 1);
 });

@@ -6,7 +6,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { headersAsBytes } from '../../support/headers.ts';
-import { bomb, MALFORMED_BODIES, manyHeaders, ODD_HEADERS } from '../../support/kafka/hostile-batches.ts';
+import {
+  bomb,
+  MALFORMED_BODIES,
+  manyHeaders,
+  ODD_HEADERS,
+} from '../../support/kafka/hostile-batches.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { RawProducer } from '../../support/kafka/raw-producer.ts';
 import { type RawRecord, rawBatch } from '../../support/kafka/record-batches.ts';
@@ -75,7 +80,8 @@ async function scene(
   const all = [...fine, ...hostile.flat()];
   await terminal.untilCount(all.length, WITHIN_MS);
   terminal.assertOnceEach(all);
-  for (const at of fine) assert.equal(terminal.one(at).decision?.status, 'SUCCESS', `${at.partition}:${at.offset}`);
+  for (const at of fine)
+    assert.equal(terminal.one(at).decision?.status, 'SUCCESS', `${at.partition}:${at.offset}`);
   assert.equal(await replica.metric('claims_total'), 2, 'no shard was lost');
   return { stack, replica, terminal, hostile };
 }
@@ -150,10 +156,18 @@ test('record batch that cannot be read: the offsets that are left of it become d
     ends.slice(0, -1),
     odd.map(() => ['SUCCESS', 'SUCCESS']),
   );
-  assert.deepEqual(ends.at(-1), ['SUCCESS', 'unreadable_batch', 'unreadable_batch', 'unreadable_batch']);
+  assert.deepEqual(ends.at(-1), [
+    'SUCCESS',
+    'unreadable_batch',
+    'unreadable_batch',
+    'unreadable_batch',
+  ]);
   const { topic, partition, from, reason } = await replica.logged(
     'records of the source topic cannot be read: they become dead letters',
   );
-  assert.deepEqual([topic, partition, from, reason], [stack.topics.source, 0, hostile.at(-1)?.[1]?.offset, 'unreadable_batch']);
+  assert.deepEqual(
+    [topic, partition, from, reason],
+    [stack.topics.source, 0, hostile.at(-1)?.[1]?.offset, 'unreadable_batch'],
+  );
   assert.equal(await replica.metric('dead_lettered_total', { reason: 'unreadable_batch' }), 3);
 });

@@ -19,7 +19,11 @@ const { scene, replica, configFile, startReplica } = await run(kafka, {
 
 test('another owner took the shard: the old one commits nothing more, and each record is decided once', async () => {
   const frozen = scene('frozen');
-  await eventually('its batch is under review', () => frozen.batches[0]?.batch_status === 'SUCCESS', { deadlineMs: 60_000 });
+  await eventually(
+    'its batch is under review',
+    () => frozen.batches[0]?.batch_status === 'SUCCESS',
+    { deadlineMs: 60_000 },
+  );
   process.kill(replica.process.pid, 'SIGSTOP');
   const heir = await startReplica();
   await heir.logged('owns the shard');

@@ -95,7 +95,11 @@ test('decision unknown to the service: by choice it ends as a dead letter with t
 
 test('decision PENDING for ever: by default it is waited for, and said once', async () => {
   const waited = scene('waited');
-  await waited.untilMetric('jobs_failed_total', { reason: 'review_overdue' }, (value) => value === 1);
+  await waited.untilMetric(
+    'jobs_failed_total',
+    { reason: 'review_overdue' },
+    (value) => value === 1,
+  );
   sandbox.makeDecisions([{ decision_id: 'late', content: 'text' }]);
   assert.deepEqual(outcomes(await waited.ends()), ['SUCCESS']);
   assert.equal(await waited.metric('jobs_failed_total', { reason: 'review_overdue' }), 1);
@@ -109,7 +113,10 @@ test('answer that is not what the interface promises: a lookup is logged with ca
   const nonsense = scene('nonsense');
   const line = JSON.parse(await nonsense.untilLogged(/the answer about a decision makes no sense/));
   assert.equal(line.level, 'warn');
-  assert.match(line.error, /get_decision at \S+\/v1\/decisions\/page answered 200, but the body is not JSON/);
+  assert.match(
+    line.error,
+    /get_decision at \S+\/v1\/decisions\/page answered 200, but the body is not JSON/,
+  );
   await nonsense.untilMetric('shards_paused', { reason: 'bad_answer' }, (value) => value === 1);
   assert.deepEqual(outcomes(await nonsense.ends()), ['ERROR decision_unreadable', 'SUCCESS']);
   assert.equal(await nonsense.metric('shards_paused', { reason: 'bad_answer' }), 0);

@@ -222,7 +222,11 @@ test('result rows malformed: the records are submitted again, and the decision s
   assert.deepEqual(outcomes(terminal).toSorted(), ['ERROR rows_malformed', 'SUCCESS']);
   const values = terminal.map(({ record }) => String(record.value)).join('\n');
   assert.match(values, /"message":"[^"]*malformed ones: the reference is not JSON"/);
-  assert.ok(malformed.log.some((line) => line.includes('"malformed":1') && line.includes('the reference is not JSON')));
+  assert.ok(
+    malformed.log.some(
+      (line) => line.includes('"malformed":1') && line.includes('the reference is not JSON'),
+    ),
+  );
 });
 
 test('result rows duplicate, unknown or shuffled: each record is decided once, the rest is counted and dropped', async () => {

@@ -29,14 +29,22 @@ async function deleteBefore(of: Scene, offset: number): Promise<void> {
 
 test('source record gone before a retry: it becomes a dead letter with its coordinates, the others are submitted again', async () => {
   const gone = scene('gone');
-  await eventually('the batch has failed at the service', () => gone.batches[0]?.batch_status === 'ERROR', {
-    deadlineMs: 60_000,
-  });
+  await eventually(
+    'the batch has failed at the service',
+    () => gone.batches[0]?.batch_status === 'ERROR',
+    {
+      deadlineMs: 60_000,
+    },
+  );
   await deleteBefore(gone, 3);
   gone.lift();
   const terminal = await gone.ends();
-  assert.deepEqual(outcomes(terminal), [...Array(3).fill('source_unavailable'), ...Array(5).fill('SUCCESS')]);
-  for (const { record } of terminal.slice(0, 3)) assert.deepEqual([record.key, record.value], [null, null]);
+  assert.deepEqual(outcomes(terminal), [
+    ...Array(3).fill('source_unavailable'),
+    ...Array(5).fill('SUCCESS'),
+  ]);
+  for (const { record } of terminal.slice(0, 3))
+    assert.deepEqual([record.key, record.value], [null, null]);
   assert.equal(await gone.metric('dead_lettered_total', { reason: 'source_unavailable' }), 3);
 });
 

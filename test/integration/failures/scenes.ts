@@ -53,7 +53,14 @@ export class Scene {
   readonly #kafka: TestKafka;
   readonly #sandbox: Sandbox;
 
-  constructor(name: string, topics: StackTopics, options: SceneOptions, kafka: TestKafka, sandbox: Sandbox, replicas: Replica[]) {
+  constructor(
+    name: string,
+    topics: StackTopics,
+    options: SceneOptions,
+    kafka: TestKafka,
+    sandbox: Sandbox,
+    replicas: Replica[],
+  ) {
     this.name = name;
     this.topics = topics;
     this.options = options;
@@ -82,7 +89,9 @@ export class Scene {
   async writeEvents(): Promise<void> {
     const { events = 8 } = this.options;
     await this.write(
-      typeof events === 'number' ? Array.from({ length: events }, (_, n) => this.event(`text ${n}`, { n })) : events,
+      typeof events === 'number'
+        ? Array.from({ length: events }, (_, n) => this.event(`text ${n}`, { n }))
+        : events,
     );
   }
 
@@ -97,16 +106,22 @@ export class Scene {
   }
 
   /** Waits until a metric says so: what is counted after a transaction comes a moment after its records. */
-  async untilMetric(name: string, labels: Readonly<Record<string, string>>, is: (value: number) => boolean): Promise<void> {
+  async untilMetric(
+    name: string,
+    labels: Readonly<Record<string, string>>,
+    is: (value: number) => boolean,
+  ): Promise<void> {
     let last: number | undefined;
     const asked = async () => {
       last = await this.metric(name, labels);
       return is(last);
     };
     const what = `${name} ${JSON.stringify(labels)} of ${this.name} is as it should be`;
-    await eventually(what, asked, { deadlineMs: DEADLINE_MS, everyMs: 50 }).catch((error: Error) => {
-      throw new Error(`${error.message}; it is ${last}`);
-    });
+    await eventually(what, asked, { deadlineMs: DEADLINE_MS, everyMs: 50 }).catch(
+      (error: Error) => {
+        throw new Error(`${error.message}; it is ${last}`);
+      },
+    );
   }
 
   /** Takes this scene's faults out of the script. */
@@ -116,13 +131,19 @@ export class Scene {
 
   /** Waits until a line of this pipeline's log matches. */
   async untilLogged(message: RegExp): Promise<string> {
-    return await eventually(`${this.name} logs ${message}`, () => this.log.find((line) => message.test(line)), {
-      deadlineMs: DEADLINE_MS,
-    });
+    return await eventually(
+      `${this.name} logs ${message}`,
+      () => this.log.find((line) => message.test(line)),
+      {
+        deadlineMs: DEADLINE_MS,
+      },
+    );
   }
 
   get log(): string[] {
-    return this.replicas.flatMap(({ lines }) => lines).filter((line) => line.includes(`"pipeline":"${this.name}"`));
+    return this.replicas
+      .flatMap(({ lines }) => lines)
+      .filter((line) => line.includes(`"pipeline":"${this.name}"`));
   }
 
   /** Each source record has exactly one terminal record, and the balance is even. That the replica keeps its silence is seen to by `spawnReplica`. */
@@ -138,7 +159,10 @@ export class Scene {
   /** All of them end as decisions with status SUCCESS. */
   async endsWell(): Promise<Terminal[]> {
     const terminal = await this.ends();
-    assert.deepEqual(new Set(terminal.map(({ reason, decision }) => reason ?? decision?.status)), new Set(['SUCCESS']));
+    assert.deepEqual(
+      new Set(terminal.map(({ reason, decision }) => reason ?? decision?.status)),
+      new Set(['SUCCESS']),
+    );
     return terminal;
   }
 }
@@ -151,7 +175,10 @@ function plantEvent(value: string): void {
     return;
   }
   const { content, data } = (event ?? {}) as { content?: unknown; data?: unknown };
-  for (const text of [content, ...(typeof data === 'object' && data !== null ? Object.values(data) : [])]) {
+  for (const text of [
+    content,
+    ...(typeof data === 'object' && data !== null ? Object.values(data) : []),
+  ]) {
     if (typeof text === 'string') plant(text);
   }
 }
@@ -159,7 +186,8 @@ function plantEvent(value: string): void {
 /** What became of the records, in the order of the source: `SUCCESS`, `ERROR <code>`, or the reason of a dead letter. */
 export function outcomes(terminal: readonly Terminal[]): string[] {
   return terminal.map(
-    ({ reason, decision }) => reason ?? (decision?.error ? `ERROR ${decision.error.code}` : `${decision?.status}`),
+    ({ reason, decision }) =>
+      reason ?? (decision?.error ? `ERROR ${decision.error.code}` : `${decision?.status}`),
   );
 }
 

@@ -61,9 +61,16 @@ test('service overloaded or out of reach: calls are made again no sooner than to
     ['upload', '503'],
     ['upload', 'reset'],
   ] as const) {
-    assert.ok((await replica.metric('http_retries_total', { operation, reason })) >= 1, `${operation} ${reason}`);
+    assert.ok(
+      (await replica.metric('http_retries_total', { operation, reason })) >= 1,
+      `${operation} ${reason}`,
+    );
   }
-  assert.ok(sandbox.faults.entries().every(({ fault, fired }) => fault.match.type !== 'busy' || fired === fault.times));
+  assert.ok(
+    sandbox.faults
+      .entries()
+      .every(({ fault, fired }) => fault.match.type !== 'busy' || fired === fault.times),
+  );
   assert.equal(await busy.metric('jobs_failed_total'), 0);
 });
 

@@ -63,11 +63,19 @@ it('neither the group nor the reader sees a record of an aborted transaction, ho
   await world.settle(group.start(listener));
   group.seek('source', 0, 0);
   group.resume('source', 0);
-  await world.until('the group has read to the end', () => listener.batches.at(-1)?.nextOffset === end);
+  await world.until(
+    'the group has read to the end',
+    () => listener.batches.at(-1)?.nextOffset === end,
+  );
   assert.deepEqual(listener.values('source', 0).sort(), expected);
 
   const read: string[] = [];
-  const onPiece = ({ records }: RecordPiece) => void read.push(...records.map(({ value }) => String(value)));
-  await world.settle(world.sourceReader().read({ partition: 0, from: 0, to: end - 1 }, onPiece, new AbortController().signal));
+  const onPiece = ({ records }: RecordPiece) =>
+    void read.push(...records.map(({ value }) => String(value)));
+  await world.settle(
+    world
+      .sourceReader()
+      .read({ partition: 0, from: 0, to: end - 1 }, onPiece, new AbortController().signal),
+  );
   assert.deepEqual(read.sort(), expected);
 });

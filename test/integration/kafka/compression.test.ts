@@ -22,16 +22,31 @@ describe('a source topic compressed with', { concurrency: 2 }, () => {
       const world = await realWorld(kafka, { sourcePartitions: 1, shards: 1 });
       after(() => world.close());
       const { source, output } = world.topics;
-      const java = [`bootstrap.servers=${cluster.brokers[0]}`, `compression.type=${codec}`, 'batch.size=200000', 'linger.ms=100'];
+      const java = [
+        `bootstrap.servers=${cluster.brokers[0]}`,
+        `compression.type=${codec}`,
+        'batch.size=200000',
+        'linger.ms=100',
+      ];
       await cluster.tool('org.apache.kafka.tools.ProducerPerformance', [
-        ...['--topic', source, '--num-records', String(COUNT), '--record-size', String(RECORD_BYTES)],
+        ...[
+          '--topic',
+          source,
+          '--num-records',
+          String(COUNT),
+          '--record-size',
+          String(RECORD_BYTES),
+        ],
         ...['--throughput', '-1', '--producer-props', ...java],
       ]);
       const listener = new RecordingListener();
       const group = world.group();
       readSourceFrom(group, listener, 0);
       await world.settle(group.start(listener));
-      await world.until('all records are read', () => listener.records('source', 0).length === COUNT);
+      await world.until(
+        'all records are read',
+        () => listener.records('source', 0).length === COUNT,
+      );
       for (const { value } of listener.records('source', 0)) {
         assert.match(value?.toString() ?? '', /^[A-Z]{1000}$/);
       }
@@ -47,7 +62,13 @@ describe('a source topic compressed with', { concurrency: 2 }, () => {
       after(() => producer.close());
       await producer.write(output, 0, rawBatch({ codec, records }));
       const printed = await cluster.tool('org.apache.kafka.tools.consumer.ConsoleConsumer', [
-        ...['--bootstrap-server', String(cluster.brokers[0]), '--topic', output, '--from-beginning'],
+        ...[
+          '--bootstrap-server',
+          String(cluster.brokers[0]),
+          '--topic',
+          output,
+          '--from-beginning',
+        ],
         ...['--max-messages', '300', '--timeout-ms', '20000'],
       ]);
       assert.deepEqual(

@@ -16,13 +16,20 @@ export interface Right {
 }
 
 /** @param names what stands for a topic or group of the page @throws Error for a command that it does not understand */
-export function documentedRights(principal: string, names: Readonly<Record<string, string>>): Right[] {
+export function documentedRights(
+  principal: string,
+  names: Readonly<Record<string, string>>,
+): Right[] {
   const page = readFileSync(new URL('../../../docs/kafka-security.md', import.meta.url), 'utf8');
-  const commands = page.split('\n').filter((line) => line.startsWith('$ACLS ') && line.includes(` User:${principal} `));
+  const commands = page
+    .split('\n')
+    .filter((line) => line.startsWith('$ACLS ') && line.includes(` User:${principal} `));
   if (commands.length === 0) throw new Error(`the page has no commands for ${principal}`);
   return commands.flatMap((command) => {
     const target = /--(topic|group|transactional-id) (\S+)/.exec(command);
-    const operations = [...command.matchAll(/--operation (\S+)/g)].map(([, operation]) => operation as Right['operation']);
+    const operations = [...command.matchAll(/--operation (\S+)/g)].map(
+      ([, operation]) => operation as Right['operation'],
+    );
     const [, resource, written = ''] = target ?? [];
     const base = written.replace(/-$/, '');
     const name = names[base];
@@ -32,7 +39,9 @@ export function documentedRights(principal: string, names: Readonly<Record<strin
       operation,
       resource: resource as Right['resource'],
       name: name + written.slice(base.length),
-      pattern: command.includes('--resource-pattern-type prefixed') ? ('prefixed' as const) : ('literal' as const),
+      pattern: command.includes('--resource-pattern-type prefixed')
+        ? ('prefixed' as const)
+        : ('literal' as const),
     }));
   });
 }
@@ -47,7 +56,11 @@ const entryOf = (principal: string, { operation, resource, name, pattern }: Righ
   permissionType: ALLOW,
 });
 
-export async function grant(admin: Admin, principal: string, rights: readonly Right[]): Promise<void> {
+export async function grant(
+  admin: Admin,
+  principal: string,
+  rights: readonly Right[],
+): Promise<void> {
   await admin.createAcls({ acl: rights.map((right) => entryOf(principal, right)) });
 }
 

@@ -12,7 +12,10 @@ const load = createRequire(import.meta.url);
 // Its brokers are frozen and killed.
 const kafka = await exclusiveKafka();
 
-async function joined(world: RealWorld, prepare: (listener: RecordingListener) => void = () => undefined) {
+async function joined(
+  world: RealWorld,
+  prepare: (listener: RecordingListener) => void = () => undefined,
+) {
   const group = world.groupWith({ restartDelayMs: 50 });
   const listener = new RecordingListener();
   readSourceFrom(group, listener, 0);
@@ -27,13 +30,19 @@ function refuseJoins(groupId: string, times: number, type = 'GROUP_LOAD_IN_PROGR
     prototype: { joinAndSync(this: { groupId: string }): Promise<void> };
   };
   const { KafkaJSProtocolError } = load('kafkajs/src/errors') as {
-    KafkaJSProtocolError: new (from: { type: string; message: string; retriable: boolean }) => Error;
+    KafkaJSProtocolError: new (from: {
+      type: string;
+      message: string;
+      retriable: boolean;
+    }) => Error;
   };
   const real = prototype.joinAndSync;
   let left = times;
   prototype.joinAndSync = function () {
     if (this.groupId !== groupId || left-- <= 0) return real.call(this);
-    return Promise.reject(new KafkaJSProtocolError({ type, message: `scripted ${type}`, retriable: true }));
+    return Promise.reject(
+      new KafkaJSProtocolError({ type, message: `scripted ${type}`, retriable: true }),
+    );
   };
   return () => {
     prototype.joinAndSync = real;
@@ -41,7 +50,11 @@ function refuseJoins(groupId: string, times: number, type = 'GROUP_LOAD_IN_PROGR
 }
 
 async function newWorld(): Promise<RealWorld> {
-  const world = await realWorld(kafka, { sourcePartitions: 2, shards: 2 }, { 'max.message.bytes': '8000000' });
+  const world = await realWorld(
+    kafka,
+    { sourcePartitions: 2, shards: 2 },
+    { 'max.message.bytes': '8000000' },
+  );
   after(() => world.close());
   return world;
 }
@@ -59,10 +72,16 @@ describe('a member of the group', () => {
     await world.until('the loss is told', () => listener.losses.length === 1);
     broken = false;
     listener.batches.length = 0;
-    await world.until('the records are read again', () => listener.records('source', 0).length === 3);
+    await world.until(
+      'the records are read again',
+      () => listener.records('source', 0).length === 3,
+    );
     assert.match(listener.losses[0] ?? '', /the engine has a bug/);
     assert.ok(
-      world.logger.lines.some(({ level, fields }) => level === 'error' && /the engine has a bug/.test(String(fields.error))),
+      world.logger.lines.some(
+        ({ level, fields }) =>
+          level === 'error' && /the engine has a bug/.test(String(fields.error)),
+      ),
     );
   });
 
@@ -80,7 +99,8 @@ describe('a member of the group', () => {
     const [sixth = 0, seventh = 0] = lossesMs.slice(5);
     assert.ok(seventh - sixth >= 50 * 2 ** 5 * 0.5, `${seventh - sixth} ms after five failures`);
     const { source } = world.topics;
-    const place = (message: string) => world.logger.lines.find((line) => line.message === message)?.fields;
+    const place = (message: string) =>
+      world.logger.lines.find((line) => line.message === message)?.fields;
     for (const message of ['a Kafka callback threw', 'lost the group: joining again']) {
       const { topic, partition, offset } = place(message) ?? {};
       assert.deepEqual([topic, partition, Number(offset)], [source, 0, 0], message);
@@ -121,9 +141,15 @@ describe('a member of the group', () => {
 
   it('says what to do when the brokers cannot be reached', async () => {
     const logger = recordingLogger();
-    const nowhere = connectKafka({ brokers: ['127.0.0.1:1'], clientId: 'lost', connectionTimeoutMs: 300 }, logger);
+    const nowhere = connectKafka(
+      { brokers: ['127.0.0.1:1'], clientId: 'lost', connectionTimeoutMs: 300 },
+      logger,
+    );
     const group = nowhere.group({ groupId: 'g', sourceTopic: 's', journalTopic: 'j' });
-    await assert.rejects(group.start(new RecordingListener()), /127\.0\.0\.1:1.*check that the brokers run/);
+    await assert.rejects(
+      group.start(new RecordingListener()),
+      /127\.0\.0\.1:1.*check that the brokers run/,
+    );
     await assert.rejects(nowhere.admin.brokerCount(), /check that the brokers run/);
     await nowhere.close();
   });
@@ -136,7 +162,9 @@ describe('a member of the group', () => {
       const listener = new RecordingListener();
       await world.settle(group.start(listener));
       assert.equal(listener.losses.length, 0, 'nothing was lost that was not had');
-      const warnings = world.logger.lines.filter(({ message }) => /cannot be joined yet/.test(message));
+      const warnings = world.logger.lines.filter(({ message }) =>
+        /cannot be joined yet/.test(message),
+      );
       assert.equal(warnings.length, 2);
       assert.match(String(warnings[0]?.fields.reason), /GROUP_LOAD_IN_PROGRESS/);
     } finally {
@@ -149,7 +177,10 @@ describe('a member of the group', () => {
     const group = world.groupWith({ restartDelayMs: 50 });
     const restore = refuseJoins(world.topics.group, 1, 'GROUP_AUTHORIZATION_FAILED');
     try {
-      await assert.rejects(world.settle(group.start(new RecordingListener())), /GROUP_AUTHORIZATION_FAILED.*grant READ on group/);
+      await assert.rejects(
+        world.settle(group.start(new RecordingListener())),
+        /GROUP_AUTHORIZATION_FAILED.*grant READ on group/,
+      );
     } finally {
       restore();
     }
@@ -158,7 +189,10 @@ describe('a member of the group', () => {
   it('says which topic is missing', async () => {
     const world = await newWorld();
     const group = world.groupWith({ sourceTopic: 'no-such-topic' });
-    await assert.rejects(world.settle(group.start(new RecordingListener())), /no-such-topic.*create the topic/);
+    await assert.rejects(
+      world.settle(group.start(new RecordingListener())),
+      /no-such-topic.*create the topic/,
+    );
   });
 
   it('is told of the loss when the broker goes, and comes back with it', async () => {
@@ -216,7 +250,8 @@ describe('a member of the group', () => {
     // A third one asks to join; the slow one does not hear of it for 15 s, and all others have to wait for it.
     const third = world.groupWith({});
     const refused = assert.rejects(third.start(new RecordingListener()), /stopped/);
-    const rejoining = () => world.logger.lines.filter(({ message }) => /rebalancing, re-joining/.test(message)).length;
+    const rejoining = () =>
+      world.logger.lines.filter(({ message }) => /rebalancing, re-joining/.test(message)).length;
     await world.until('the quick one joins again', () => rejoining() >= 2);
     assert.equal(await members(), 3);
     const startedMs = performance.now();
@@ -231,7 +266,10 @@ describe('a member of the group', () => {
     const world = await newWorld();
     const first = await joined(world);
     const second = await joined(world);
-    await world.until('both have shards', () => first.listener.shards.length === 1 && second.listener.shards.length === 1);
+    await world.until(
+      'both have shards',
+      () => first.listener.shards.length === 1 && second.listener.shards.length === 1,
+    );
     await world.settle(second.group.stop());
     await world.until('the first has both', () => first.listener.shards.length === 2);
     const loud = world.logger.lines.filter(({ level }) => level === 'warn' || level === 'error');

@@ -12,7 +12,8 @@ const kafka = await testKafka();
 async function twoInOneFetch(react: (group: ShardGroup, other: number) => void) {
   const world = await realWorld(kafka, { sourcePartitions: 2, shards: 1 });
   after(() => world.close());
-  for (const partition of [0, 1]) await world.produce(world.topics.source, partition, numbered(0, 4));
+  for (const partition of [0, 1])
+    await world.produce(world.topics.source, partition, numbered(0, 4));
   const group = world.group();
   const listener = new RecordingListener();
   readSourceFrom(group, listener, 0);
@@ -30,21 +31,33 @@ async function twoInOneFetch(react: (group: ShardGroup, other: number) => void) 
 
 describe('a batch fetched before its partition was', () => {
   it('sought is dropped, and the partition read from where it was sought', async () => {
-    const { world, listener, other } = await twoInOneFetch((group, partition) => group.seek('source', partition, 2));
-    await world.until('the other partition is read', () => listener.records('source', other).length > 0);
+    const { world, listener, other } = await twoInOneFetch((group, partition) =>
+      group.seek('source', partition, 2),
+    );
+    await world.until(
+      'the other partition is read',
+      () => listener.records('source', other).length > 0,
+    );
     await world.produce(world.topics.source, other, numbered(4, 1));
     await world.until('all of it is read', () => listener.values('source', other).includes('v4'));
     assert.deepEqual(listener.values('source', other), ['v2', 'v3', 'v4']);
   });
 
   it('paused is dropped, and comes again when it is resumed', async () => {
-    const { world, group, listener, other } = await twoInOneFetch((one, partition) => one.pause('source', partition));
+    const { world, group, listener, other } = await twoInOneFetch((one, partition) =>
+      one.pause('source', partition),
+    );
     await world.settle(group.confirmMembership(new AbortController().signal));
     await world.produce(world.topics.source, 1 - other, numbered(4, 1));
-    await world.until('the first partition goes on', () => listener.values('source', 1 - other).includes('v4'));
+    await world.until('the first partition goes on', () =>
+      listener.values('source', 1 - other).includes('v4'),
+    );
     assert.deepEqual(listener.records('source', other), []);
     group.resume('source', other);
-    await world.until('the other is read after all', () => listener.records('source', other).length === 4);
+    await world.until(
+      'the other is read after all',
+      () => listener.records('source', other).length === 4,
+    );
   });
 });
 

@@ -77,12 +77,17 @@ test('a partition without a leader stops only itself, of the source or of the jo
         topic,
         all.filter((one) => one !== without),
       );
-    for (const { name, terminal } of pipelines) await terminal.untilCount(written.get(name)?.length ?? 0, DEADLINE_MS);
+    for (const { name, terminal } of pipelines)
+      await terminal.untilCount(written.get(name)?.length ?? 0, DEADLINE_MS);
   };
   const untilShown = (replica: Replica, labels: Readonly<Record<string, string>>) =>
-    eventually(`it shows ${JSON.stringify(labels)}`, async () => (await replica.metric('shards_paused', labels)) > 0, {
-      deadlineMs: DEADLINE_MS,
-    });
+    eventually(
+      `it shows ${JSON.stringify(labels)}`,
+      async () => (await replica.metric('shards_paused', labels)) > 0,
+      {
+        deadlineMs: DEADLINE_MS,
+      },
+    );
 
   const owner = await stack.startReplica();
   for (const { name, topic } of pipelines) await write(name, topic, all);
@@ -108,18 +113,24 @@ test('a partition without a leader stops only itself, of the source or of the jo
   const heir = await stack.startReplica();
   await othersAreDecided();
   for (const { name, lost: without } of pipelines) {
-    await eventually(`only the shard of partition ${without} of ${name} waits for its claim`, async () => {
-      const ready = (await (await fetch(`${await heir.url()}/readyz`)).json()) as {
-        conditions: { name: string; reason?: string }[];
-      };
-      const shards = ready.conditions.find((one) => one.name === `${name}/shards`);
-      return shards?.reason === `claiming shard(s) ${without}`;
-    });
+    await eventually(
+      `only the shard of partition ${without} of ${name} waits for its claim`,
+      async () => {
+        const ready = (await (await fetch(`${await heir.url()}/readyz`)).json()) as {
+          conditions: { name: string; reason?: string }[];
+        };
+        const shards = ready.conditions.find((one) => one.name === `${name}/shards`);
+        return shards?.reason === `claiming shard(s) ${without}`;
+      },
+    );
   }
   const failed = await heir.logged('lost the shard; claiming it again once the group answers', {
     where: ({ pipeline }) => pipeline === 'journal-alone',
   });
-  assert.match(String(failed.error), new RegExp(`partition ${lost.journal} of topic ${journal} has no leader; start the broker`));
+  assert.match(
+    String(failed.error),
+    new RegExp(`partition ${lost.journal} of topic ${journal} has no leader; start the broker`),
+  );
 
   await kafka.cluster.restart(0);
   written.get('journal-alone')?.push(...waiting);

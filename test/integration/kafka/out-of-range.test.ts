@@ -65,7 +65,10 @@ describe('an offset out of range', () => {
     group.seek('source', 1, 0);
     group.resume('source', 1);
     await world.produce(world.topics.source, 1, numbered(0, 1));
-    await world.until('another partition is read', () => listener.records('source', 1).length === 1);
+    await world.until(
+      'another partition is read',
+      () => listener.records('source', 1).length === 1,
+    );
     assert.deepEqual(await committed(world), [null, null]);
     // A new position releases it.
     group.seek('source', 0, 0);

@@ -65,13 +65,22 @@ export function securityDoctorSuite({ kafka, caFile, sasl, file }: SecuredKafka)
         ['kafka.settings skipped'],
       );
       assert.equal(code, EXIT.ok);
-      assert.match(byCheck.get('kafka.connect')?.found ?? '', /TLS, scram-sha-512, as User:connector$/);
-      assert.match(byCheck.get('kafka.certificates')?.found ?? '', /^the first of 2 to expire does so on \d{4}-\d{2}-\d{2}/);
+      assert.match(
+        byCheck.get('kafka.connect')?.found ?? '',
+        /TLS, scram-sha-512, as User:connector$/,
+      );
+      assert.match(
+        byCheck.get('kafka.certificates')?.found ?? '',
+        /^the first of 2 to expire does so on \d{4}-\d{2}-\d{2}/,
+      );
     });
 
     it('says in one line that the login is refused, and tries nothing that needs it', async () => {
       const text = readFileSync(stack.configFile, 'utf8');
-      const wrong = file('doctor-wrong.yaml', text.replace(/username: connector/, 'username: unknown-to-brokers'));
+      const wrong = file(
+        'doctor-wrong.yaml',
+        text.replace(/username: connector/, 'username: unknown-to-brokers'),
+      );
       const { code, byCheck } = await lines(wrong);
       assert.equal(code, EXIT.unwell);
       const failed = [...byCheck.values()].filter(({ status }) => status === 'failed');
@@ -80,7 +89,10 @@ export function securityDoctorSuite({ kafka, caFile, sasl, file }: SecuredKafka)
         ['kafka.connect'],
       );
       assert.match(failed[0]?.found ?? '', /unknown-to-brokers.*kafka\.sasl\.username/);
-      assert.match(byCheck.get('group.members')?.found ?? '', /^not tried, because kafka\.brokers .* failed$/);
+      assert.match(
+        byCheck.get('group.members')?.found ?? '',
+        /^not tried, because kafka\.brokers .* failed$/,
+      );
     });
 
     it('names each right that is missing in the line of what needs it', async () => {
@@ -109,7 +121,8 @@ export function securityDoctorSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       await grant(admin, 'connector', [found]);
       const { code, byCheck } = await lines();
       assert.equal(code, EXIT.unwell);
-      const said = (check: string) => `${byCheck.get(check)?.status}: ${byCheck.get(check)?.found} ${byCheck.get(check)?.remedy}`;
+      const said = (check: string) =>
+        `${byCheck.get(check)?.status}: ${byCheck.get(check)?.found} ${byCheck.get(check)?.remedy}`;
       const to = 'to User:connector \\(docs/kafka-security\\.md\\)';
       for (const [check, what] of [
         ['topic.source', `READ on topic ${source}`],
@@ -124,7 +137,10 @@ export function securityDoctorSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       const [read] = rights.filter((one) => one.operation === 'Read' && one.name === source);
       await grant(admin, 'connector', [read as Right]);
       const again = await lines();
-      assert.match(again.byCheck.get('journal.topic')?.found ?? '', new RegExp(`grant CREATE on topic ${journal} ${to}`));
+      assert.match(
+        again.byCheck.get('journal.topic')?.found ?? '',
+        new RegExp(`grant CREATE on topic ${journal} ${to}`),
+      );
     });
   });
 }

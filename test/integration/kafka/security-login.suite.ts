@@ -19,7 +19,12 @@ import { PASSWORD, SESSION_MS, type SecuredKafka } from './secured-kafka.ts';
 import { tokenAnswer, tokenServer, unsignedToken } from './token-server.ts';
 
 /** The middle of a token says who it is for, in base64. */
-const SECRETS = [PASSWORD, 'client-secret-1', 'passphrase-1', unsignedToken('nobody', 0).split('.')[0] as string];
+const SECRETS = [
+  PASSWORD,
+  'client-secret-1',
+  'passphrase-1',
+  unsignedToken('nobody', 0).split('.')[0] as string,
+];
 
 /** Shares of a session: the connector logs in again at 85 %. */
 const [EARLY_IN_SESSION, LATE_IN_SESSION] = [0.8, 0.9];
@@ -36,14 +41,20 @@ export function securityLoginSuite(secured: SecuredKafka): void {
   });
 
   const TLS: TlsOptions = { ca: [caFile], minVersion: 'TLSv1.2', insecureSkipVerification: false };
-  const login = (mechanism: PasswordMechanism, password: () => Promise<string> = async () => PASSWORD): SaslOptions => ({
+  const login = (
+    mechanism: PasswordMechanism,
+    password: () => Promise<string> = async () => PASSWORD,
+  ): SaslOptions => ({
     mechanism,
     username: 'nobody',
     password,
   });
   function connect(broker: string, tls?: TlsOptions, sasl?: SaslOptions): KafkaConnection {
     const security = new Security({ tls, sasl }, logger, () => undefined);
-    const connection = connectKafka({ brokers: [broker], clientId: 'login-test', security, connectionTimeoutMs: 3_000 }, logger);
+    const connection = connectKafka(
+      { brokers: [broker], clientId: 'login-test', security, connectionTimeoutMs: 3_000 },
+      logger,
+    );
     open.push(connection);
     return connection;
   }
@@ -60,7 +71,8 @@ export function securityLoginSuite(secured: SecuredKafka): void {
 
   describe('a protected connection', { concurrency: true }, () => {
     for (const mechanism of ['plain', 'scram-sha-256', 'scram-sha-512'] as const)
-      it(`logs in with ${mechanism}`, async () => assert.equal(await brokers(connect(port, TLS, login(mechanism))), 1));
+      it(`logs in with ${mechanism}`, async () =>
+        assert.equal(await brokers(connect(port, TLS, login(mechanism))), 1));
 
     it('is known by its certificate', async () => {
       const own = ca.issue({ name: 'connector' });
@@ -99,7 +111,12 @@ export function securityLoginSuite(secured: SecuredKafka): void {
           TLS,
           login(mechanism, async () => 'wrong'),
         );
-        await refused(connection, new RegExp(`refuses the login of nobody with ${mechanism}: check kafka.sasl.username and`));
+        await refused(
+          connection,
+          new RegExp(
+            `refuses the login of nobody with ${mechanism}: check kafka.sasl.username and`,
+          ),
+        );
       }
     });
 
@@ -118,7 +135,8 @@ export function securityLoginSuite(secured: SecuredKafka): void {
     it('says that a port may want a login', () =>
       refused(connect(port, TLS), /Closed connection.*a login \(kafka\.sasl\.mechanism\)/));
 
-    it('says that a port wants TLS', () => refused(connect(port, undefined, login('scram-sha-256')), /kafka\.tls\.enabled/));
+    it('says that a port wants TLS', () =>
+      refused(connect(port, undefined, login('scram-sha-256')), /kafka\.tls\.enabled/));
 
     it('says that a port does not speak TLS', () =>
       refused(connect(plain, TLS), /TLS with .* failed .*kafka\.tls\.enabled to false/));
@@ -135,9 +153,13 @@ export function securityLoginSuite(secured: SecuredKafka): void {
     });
 
     it('says that the certificate is for another name', () =>
-      refused(connect(port.replace('127.0.0.1', 'localhost'), TLS, login('plain')), /for another name.*kafka\.tls\.serverName/));
+      refused(
+        connect(port.replace('127.0.0.1', 'localhost'), TLS, login('plain')),
+        /for another name.*kafka\.tls\.serverName/,
+      ));
 
-    it('says that a certificate is asked for', () => refused(connect(mtls, TLS), /kafka\.tls\.certificate and kafka\.tls\.key/));
+    it('says that a certificate is asked for', () =>
+      refused(connect(mtls, TLS), /kafka\.tls\.certificate and kafka\.tls\.key/));
 
     it('says that its certificate is not accepted', async () => {
       const strange = certificateAuthority('Other CA').issue({ name: 'connector' });
@@ -154,13 +176,18 @@ export function securityLoginSuite(secured: SecuredKafka): void {
 
     it('says that brokers do not take the token, and asks for another one', async () => {
       let expired = true;
-      const server = await tokenServer(() => tokenAnswer(unsignedToken('nobody', expired ? -3_600_000 : 60_000), 3_600));
+      const server = await tokenServer(() =>
+        tokenAnswer(unsignedToken('nobody', expired ? -3_600_000 : 60_000), 3_600),
+      );
       try {
         const connection = connect(port, TLS, oauth(server.url));
         const error = await brokers(connection).catch((reason: Error) => reason);
         assert.ok(error instanceof Error);
         assertSilent(allOf(error), 'an error', SECRETS);
-        assert.match(error.message, /does not take the token \(invalid_token\): check kafka\.sasl\.oauth\.scope/);
+        assert.match(
+          error.message,
+          /does not take the token \(invalid_token\): check kafka\.sasl\.oauth\.scope/,
+        );
         assert.equal(questionFailure(error), 'refused');
         expired = false;
         assert.equal(await brokers(connection), 1);
@@ -172,7 +199,9 @@ export function securityLoginSuite(secured: SecuredKafka): void {
 
     it('waits for a token endpoint that is away for a moment, and logs in then', async () => {
       const server = await tokenServer((count) =>
-        count <= 4 ? { status: 503, body: '' } : tokenAnswer(unsignedToken('nobody', 60_000), 60_000),
+        count <= 4
+          ? { status: 503, body: '' }
+          : tokenAnswer(unsignedToken('nobody', 60_000), 60_000),
       );
       try {
         const connection = connect(port, TLS, oauth(server.url));
@@ -231,13 +260,21 @@ export function securityLoginSuite(secured: SecuredKafka): void {
       const reader = connectKafka({ brokers: [mtls], clientId: 'rotation', security }, lines);
       assert.equal(await brokers(reader), 1, 'a certificate without its key is not used yet');
       assert.equal(security.principal, 'User:CN=first');
-      assert.equal(lines.lines.filter(({ message }) => message.includes('the earlier ones stay in use')).length, 1);
+      assert.equal(
+        lines.lines.filter(({ message }) => message.includes('the earlier ones stay in use'))
+          .length,
+        1,
+      );
       writeFileSync(key, second.key);
       const later = connectKafka({ brokers: [mtls], clientId: 'rotation', security }, lines);
       assert.equal(await brokers(later), 1);
       assert.equal(security.principal, 'User:CN=second');
       assert.equal(expiries.length, 2);
-      assert.ok(lines.lines.some(({ message }) => /kafka\.tls\.certificate\) expires in 5 days: replace it/.test(message)));
+      assert.ok(
+        lines.lines.some(({ message }) =>
+          /kafka\.tls\.certificate\) expires in 5 days: replace it/.test(message),
+        ),
+      );
       await Promise.all([connection, reader, later].map((one) => one.close()));
     });
 
@@ -273,7 +310,10 @@ export function securityLoginSuite(secured: SecuredKafka): void {
    * A busy machine makes each question later: that brings a login where none was due yet to none of them.
    * @param loginsAt times of the logins, ms of performance.now(); grows
    */
-  async function usedBeyondItsSession(connection: KafkaConnection, loginsAt: readonly number[]): Promise<void> {
+  async function usedBeyondItsSession(
+    connection: KafkaConnection,
+    loginsAt: readonly number[],
+  ): Promise<void> {
     assert.equal(await brokers(connection), 1);
     const firstMs = performance.now();
     assert.equal(await brokers(connection), 1);
@@ -283,7 +323,10 @@ export function securityLoginSuite(secured: SecuredKafka): void {
     await sleep(firstMs + SESSION_MS + 500 - performance.now());
     assert.equal(await brokers(connection), 1);
     for (const [n, atMs] of loginsAt.slice(1).entries())
-      assert.ok(atMs - (loginsAt[n] as number) > EARLY_IN_SESSION * SESSION_MS, 'no login while the session was young');
+      assert.ok(
+        atMs - (loginsAt[n] as number) > EARLY_IN_SESSION * SESSION_MS,
+        'no login while the session was young',
+      );
   }
 
   function oauth(endpoint: string): SaslOptions {

@@ -59,7 +59,10 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
         partition: n % 2,
         value: JSON.stringify({ type: 'post', content: `text ${n}` }),
       });
-      await kafka.write(source, [...Array.from({ length: 19 }, (_, n) => event(n)), { partition: 0, value: 'not json' }]);
+      await kafka.write(source, [
+        ...Array.from({ length: 19 }, (_, n) => event(n)),
+        { partition: 0, value: 'not json' },
+      ]);
       const replica = await stack.startReplica();
       const published = kafka.reader(decisions);
       let count = 0;
@@ -79,7 +82,8 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       await revoke(await kafka.admin(), 'connector', write);
       const from = replica.lines.length;
       await kafka.write(source, [event(20)]);
-      const names = (line: object) => JSON.stringify(line).includes(`grant WRITE on topic ${decisions} to User:connector`);
+      const names = (line: object) =>
+        JSON.stringify(line).includes(`grant WRITE on topic ${decisions} to User:connector`);
       await replica.logged('lost the shard; claiming it again once the group answers', {
         from,
         where: names,
@@ -107,7 +111,18 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
     it('has its dead letters replayed by who may do that too, and names each right until it is granted', async () => {
       const admin = await kafka.admin();
       const replayer = configFor('replayer');
-      const replay = () => tool('dead-letters', 'replay', '--config', replayer, '--since', '1h', '--to', 'source', '--yes');
+      const replay = () =>
+        tool(
+          'dead-letters',
+          'replay',
+          '--config',
+          replayer,
+          '--since',
+          '1h',
+          '--to',
+          'source',
+          '--yes',
+        );
       await grant(admin, 'replayer', documentedRights('auditor', names));
       // In the order in which they are needed: with one missing nothing is replayed.
       const missing = documentedRights('replayer', names).sort((a, b) => order(a) - order(b));
@@ -142,7 +157,10 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       await grant(await kafka.admin(), 'connector', [read]);
       assert.equal(code, 4, replica.lines.join('\n'));
       assert.match(replica.lines.join('\n'), /refuses to run/);
-      assert.match(replica.lines.join('\n'), new RegExp(`grant READ on topic ${stack.topics.source} to User:connector`));
+      assert.match(
+        replica.lines.join('\n'),
+        new RegExp(`grant READ on topic ${stack.topics.source} to User:connector`),
+      );
     });
 
     it('names each of them when it is the one that is missing', async () => {
@@ -151,31 +169,48 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
         await revoke(admin, 'connector', right);
         const expected = messageFor(right);
         let said = 'nothing';
-        await eventually(`the message for ${right.operation} on ${right.resource} ${right.name}`, async () => {
-          said = await probe(right).then(
-            () => 'it works',
-            (error: Error) => error.message,
-          );
-          return said.includes(expected);
-        }).catch((error) => assert.fail(`${(error as Error).message}: expected ${expected}, and it was: ${said}`));
+        await eventually(
+          `the message for ${right.operation} on ${right.resource} ${right.name}`,
+          async () => {
+            said = await probe(right).then(
+              () => 'it works',
+              (error: Error) => error.message,
+            );
+            return said.includes(expected);
+          },
+        ).catch((error) =>
+          assert.fail(`${(error as Error).message}: expected ${expected}, and it was: ${said}`),
+        );
         await grant(admin, 'connector', [right]);
       }
     });
 
     function configFor(user: string): string {
-      const config = readFileSync(stack.configFile, 'utf8').replace('username: connector', `username: ${user}`);
+      const config = readFileSync(stack.configFile, 'utf8').replace(
+        'username: connector',
+        `username: ${user}`,
+      );
       return file(`${user}-config.yaml`, config);
     }
 
     /** Rights change at the broker a moment after they were granted or taken. */
-    async function told(right: Right, principal: string, run: () => Promise<ToolEnd>): Promise<void> {
+    async function told(
+      right: Right,
+      principal: string,
+      run: () => Promise<ToolEnd>,
+    ): Promise<void> {
       const expected = messageFor(right, principal);
       let said = '';
-      await eventually(`the message for ${right.operation} on ${right.resource} ${right.name}`, async () => {
-        const { code, out, err } = await run();
-        said = `${code}: ${out}${err}`;
-        return code === 4 && err.includes(expected);
-      }).catch((error) => assert.fail(`${(error as Error).message}: expected ${expected}, and it was ${said}`));
+      await eventually(
+        `the message for ${right.operation} on ${right.resource} ${right.name}`,
+        async () => {
+          const { code, out, err } = await run();
+          said = `${code}: ${out}${err}`;
+          return code === 4 && err.includes(expected);
+        },
+      ).catch((error) =>
+        assert.fail(`${(error as Error).message}: expected ${expected}, and it was ${said}`),
+      );
     }
 
     function order({ operation, resource, name }: Right): number {
@@ -210,7 +245,9 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
           settings: new Map(),
         });
       else if (operation === 'Read' && resource === 'topic')
-        await connection.sourceReader({ topic: name }).read({ partition: 0, from: 0, to: 0 }, () => undefined, signal);
+        await connection
+          .sourceReader({ topic: name })
+          .read({ partition: 0, from: 0, to: 0 }, () => undefined, signal);
       else if (operation === 'DescribeConfigs') await connection.admin.describeTopic(name);
       else if (resource === 'group') await connection.admin.committed(stack.group, source, [0]);
       else {
@@ -252,7 +289,10 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
         [decisions, 'WRITE'],
         [deadLetters, 'WRITE'],
       ]);
-      const connection = connectKafka({ brokers: [sasl], clientId: 'rights', security, uses }, quiet);
+      const connection = connectKafka(
+        { brokers: [sasl], clientId: 'rights', security, uses },
+        quiet,
+      );
       return { connection, [Symbol.asyncDispose]: () => connection.close() };
     }
   });

@@ -32,10 +32,14 @@ export async function tokenServer(answer: TokenServer['answer']): Promise<TokenS
   const requests: TokenServer['requests'] = [];
   const server = createServer((request, response) => {
     void bodyOf(request).then((body) => {
-      const login = Buffer.from((request.headers.authorization ?? '').replace('Basic ', ''), 'base64').toString();
+      const login = Buffer.from(
+        (request.headers.authorization ?? '').replace('Basic ', ''),
+        'base64',
+      ).toString();
       requests.push({ form: new URLSearchParams(body), login });
       const given = self.answer(requests.length);
-      if (given !== 'hang') response.writeHead(given.status, { 'content-type': 'application/json' }).end(given.body);
+      if (given !== 'hang')
+        response.writeHead(given.status, { 'content-type': 'application/json' }).end(given.body);
     });
   });
   server.listen(0, '127.0.0.1');

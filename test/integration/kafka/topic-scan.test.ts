@@ -8,7 +8,10 @@ import { createLogger } from '../../../src/telemetry/logging/logger.ts';
 import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 
 const kafka = await testKafka();
-const connection = connectKafka({ brokers: kafka.brokers, clientId: 'scan-test' }, createLogger({ level: 'silent' }));
+const connection = connectKafka(
+  { brokers: kafka.brokers, clientId: 'scan-test' },
+  createLogger({ level: 'silent' }),
+);
 const scan = connection.scan();
 after(async () => {
   await scan.close();

@@ -14,7 +14,9 @@ const kafka = await exclusiveKafka();
 
 interface Broker {
   disconnect(): Promise<void>;
-  produce(options: { readonly topicData: { readonly topic: string; readonly batch: OutgoingBatch } }): Promise<unknown>;
+  produce(options: {
+    readonly topicData: { readonly topic: string; readonly batch: OutgoingBatch };
+  }): Promise<unknown>;
 }
 const ASKED = {
   apiVersion: 7,
@@ -31,7 +33,8 @@ async function newWorld(): Promise<RealWorld> {
   return world;
 }
 
-const failure = (kind: string) => (error: unknown) => error instanceof TransactionError && error.failure === kind;
+const failure = (kind: string) => (error: unknown) =>
+  error instanceof TransactionError && error.failure === kind;
 
 describe('a transaction', () => {
   it('that takes too long fails as aborted, is never committed, and its producer is closed quickly', async () => {
@@ -71,7 +74,10 @@ describe('a transaction', () => {
           retriable: true,
         });
       };
-      await assert.rejects(world.settle(producer.commit({ journal: [{ key: 'a', value: '1' }] })), failure('unknown'));
+      await assert.rejects(
+        world.settle(producer.commit({ journal: [{ key: 'a', value: '1' }] })),
+        failure('unknown'),
+      );
       prototype.endTxn = endTxn;
       await world.settle(
         world
@@ -101,9 +107,14 @@ describe('a transaction', () => {
       .open(0)
       .commit({
         journal: [{ key: 'a', value: '1' }],
-        outputs: [{ topic: 'no-such-topic', records: EncodedRecords.of([{ key: 'k', value: 'v' }]) }],
+        outputs: [
+          { topic: 'no-such-topic', records: EncodedRecords.of([{ key: 'k', value: 'v' }]) },
+        ],
       });
-    await assert.rejects(world.settle(attempt), (error) => failure('aborted')(error) && /no-such-topic/.test(String(error)));
+    await assert.rejects(
+      world.settle(attempt),
+      (error) => failure('aborted')(error) && /no-such-topic/.test(String(error)),
+    );
   });
 
   it('with offset metadata beyond what Kafka keeps is rejected', async () => {
@@ -136,10 +147,14 @@ describe('a transaction', () => {
       const records = Array.from({ length: 50 }, (_, n) => ({ key: `${round}/${n}`, value: 'v' }));
       return [{ topic: output, records: EncodedRecords.of(records) }];
     };
-    await world.settle(producer.commit({ journal: [{ key: 'a', value: '1' }], outputs: outputs(0) }));
+    await world.settle(
+      producer.commit({ journal: [{ key: 'a', value: '1' }], outputs: outputs(0) }),
+    );
     await world.addPartitions(output, 6);
     count = 6;
-    await world.settle(producer.commit({ journal: [{ key: 'b', value: '2' }], outputs: outputs(1) }));
+    await world.settle(
+      producer.commit({ journal: [{ key: 'b', value: '2' }], outputs: outputs(1) }),
+    );
     await producer.close();
     const seen = await world.readAll(output);
     assert.equal(seen.length, 100);
@@ -159,7 +174,9 @@ describe('a transaction', () => {
             outputs: [
               {
                 topic: output,
-                records: EncodedRecords.of([1, 2, 3].map((n) => ({ key: 'k', value: `${round}/${n}` }))),
+                records: EncodedRecords.of(
+                  [1, 2, 3].map((n) => ({ key: 'k', value: `${round}/${n}` })),
+                ),
               },
             ],
           }),
@@ -207,7 +224,10 @@ describe('a transaction', () => {
     const world = await newWorld();
     const producer = world.producers().open(0);
     const first = producer.commit({ journal: [{ key: 'a', value: '1' }] });
-    await assert.rejects(producer.commit({ journal: [{ key: 'b', value: '2' }] }), failure('aborted'));
+    await assert.rejects(
+      producer.commit({ journal: [{ key: 'b', value: '2' }] }),
+      failure('aborted'),
+    );
     await world.settle(first);
     await world.settle(producer.commit({ journal: [{ key: 'c', value: '3' }] }));
   });

@@ -16,7 +16,9 @@ const SEEN_MS = 60_000;
 const directories = Array.from({ length: 2 }, () => temporaryDirectory());
 const kafka = await exclusiveKafka();
 
-async function begin(directory: string): Promise<{ stack: Stack; replica: Replica; terminal: TerminalRecords }> {
+async function begin(
+  directory: string,
+): Promise<{ stack: Stack; replica: Replica; terminal: TerminalRecords }> {
   const stack = await startStack(kafka, directory, {
     partitions: PARTITIONS,
     pipeline: {
@@ -51,13 +53,20 @@ const write = (stack: Stack, count: number) =>
     })),
   );
 
-async function probe(replica: Replica, path: '/livez' | '/readyz'): Promise<{ status: number; body: string }> {
+async function probe(
+  replica: Replica,
+  path: '/livez' | '/readyz',
+): Promise<{ status: number; body: string }> {
   const answer = await fetch(`${await replica.url()}${path}`);
   return { status: answer.status, body: await answer.text() };
 }
 
 /** Resolves when `seen` holds; liveness is asked all the time and must never fail. */
-async function whileAlive(replica: Replica, what: string, seen: () => Promise<boolean>): Promise<void> {
+async function whileAlive(
+  replica: Replica,
+  what: string,
+  seen: () => Promise<boolean>,
+): Promise<void> {
   let dead: string | undefined;
   await eventually(
     what,
@@ -83,18 +92,39 @@ test('the broker frozen: alive, not ready and why, waiting for Kafka; thawed, al
   await kafka.cluster.kill(0, 'SIGSTOP');
   const frozenMs = performance.now();
   await setFaults(stack, []);
-  await whileAlive(replica, 'a transaction is seen to wait', async () => (await waits(replica, 'kafka')) > 0);
-  await whileAlive(replica, 'it is not ready', async () => (await probe(replica, '/readyz')).status === 503);
-  assert.match((await probe(replica, '/readyz')).body, /the brokers have not answered group \S+ for \d+ s|not a member of group/);
+  await whileAlive(
+    replica,
+    'a transaction is seen to wait',
+    async () => (await waits(replica, 'kafka')) > 0,
+  );
+  await whileAlive(
+    replica,
+    'it is not ready',
+    async () => (await probe(replica, '/readyz')).status === 503,
+  );
+  assert.match(
+    (await probe(replica, '/readyz')).body,
+    /the brokers have not answered group \S+ for \d+ s|not a member of group/,
+  );
   await replica.logged('waiting', { where: ({ reason }) => reason === 'kafka' });
   // Longer than the client's own patience: it gives its requests up, and tries anew.
-  await whileAlive(replica, 'a shard was lost and waits', async () => (await waits(replica, 'membership')) > 0);
+  await whileAlive(
+    replica,
+    'a shard was lost and waits',
+    async () => (await waits(replica, 'membership')) > 0,
+  );
 
   await kafka.cluster.kill(0, 'SIGCONT');
   const thawedMs = performance.now();
   await terminal.untilCount(source.length, DRAIN_MS);
-  await eventually('it is ready again', async () => (await probe(replica, '/readyz')).status === 200, { deadlineMs: SEEN_MS });
-  t.diagnostic(`frozen for ${Math.round(thawedMs - frozenMs)} ms, drained ${Math.round(performance.now() - thawedMs)} ms later`);
+  await eventually(
+    'it is ready again',
+    async () => (await probe(replica, '/readyz')).status === 200,
+    { deadlineMs: SEEN_MS },
+  );
+  t.diagnostic(
+    `frozen for ${Math.round(thawedMs - frozenMs)} ms, drained ${Math.round(performance.now() - thawedMs)} ms later`,
+  );
   await terminal.refresh();
   terminal.assertOnceEach(source);
   assert.equal(replica.process.exit, undefined);
@@ -106,9 +136,13 @@ test('the service frozen: alive and ready, waiting for the service; thawed, all 
   await eventually('work is in flight', () => liveJobs(replica) >= 4, { deadlineMs: SEEN_MS });
   // A frozen upload would hold its permit, and say `upload`.
   const uploads = { stage: 'upload' };
-  await eventually('all is uploaded', async () => (await replica.metric('stage_duration_seconds_count', uploads)) >= 4, {
-    deadlineMs: SEEN_MS,
-  });
+  await eventually(
+    'all is uploaded',
+    async () => (await replica.metric('stage_duration_seconds_count', uploads)) >= 4,
+    {
+      deadlineMs: SEEN_MS,
+    },
+  );
   await setFaults(stack, []);
 
   stack.sandbox.kill('SIGSTOP');
@@ -121,7 +155,11 @@ test('the service frozen: alive and ready, waiting for the service; thawed, all 
   );
   await replica.logged('waiting', { where: ({ reason }) => reason === 'service_unavailable' });
   // Until requests were given up and made again.
-  await whileAlive(replica, 'requests are repeated', async () => (await replica.metric('http_retries_total')) > 0);
+  await whileAlive(
+    replica,
+    'requests are repeated',
+    async () => (await replica.metric('http_retries_total')) > 0,
+  );
   assert.equal((await probe(replica, '/readyz')).status, 200);
   assert.equal(await waits(replica, 'kafka'), 0);
 
@@ -129,7 +167,9 @@ test('the service frozen: alive and ready, waiting for the service; thawed, all 
   const thawedMs = performance.now();
   const source = [...first, ...second];
   await terminal.untilCount(source.length, DRAIN_MS);
-  t.diagnostic(`frozen for ${Math.round(thawedMs - frozenMs)} ms, drained ${Math.round(performance.now() - thawedMs)} ms later`);
+  t.diagnostic(
+    `frozen for ${Math.round(thawedMs - frozenMs)} ms, drained ${Math.round(performance.now() - thawedMs)} ms later`,
+  );
   await terminal.refresh();
   terminal.assertOnceEach(source);
   assert.equal(replica.process.exit, undefined);

@@ -289,13 +289,20 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         series: {
           ...Object.fromEntries(
             ['b', 'c', 'd'].flatMap((instance) => [
-              [`shards_paused{pipeline="p",reason="service_unavailable",instance="${instance}"}`, '0x90'],
-              [`http_requests_total{operation="create_batch",code="201",instance="${instance}"}`, '0+5x90'],
+              [
+                `shards_paused{pipeline="p",reason="service_unavailable",instance="${instance}"}`,
+                '0x90',
+              ],
+              [
+                `http_requests_total{operation="create_batch",code="201",instance="${instance}"}`,
+                '0+5x90',
+              ],
             ]),
           ),
           'shards_paused{pipeline="p",reason="service_unavailable",instance="a"}': '2x90',
           'http_requests_total{operation="create_batch",code="201",instance="a"}': '60x90',
-          'http_requests_total{operation="create_batch",code="headers_timeout",instance="a"}': '0+3x90',
+          'http_requests_total{operation="create_batch",code="headers_timeout",instance="a"}':
+            '0+3x90',
         },
         at: ['20m', '85m'],
         labels: ['pipeline="p"', 'reason="service_unavailable"'],

@@ -21,8 +21,12 @@ test('promtool finds nothing wrong with the rules', async () => {
 });
 
 test('the expressions of the runbook are such', async () => {
-  const pages = globSync('docs/runbook/*.md', { cwd: ROOT }).map((page) => readFileSync(path.join(ROOT, page), 'utf8'));
-  const expressions = pages.flatMap((page) => [...page.matchAll(/^prom '(.+)'$/gm)].map(([, expr = '']) => expr));
+  const pages = globSync('docs/runbook/*.md', { cwd: ROOT }).map((page) =>
+    readFileSync(path.join(ROOT, page), 'utf8'),
+  );
+  const expressions = pages.flatMap((page) =>
+    [...page.matchAll(/^prom '(.+)'$/gm)].map(([, expr = '']) => expr),
+  );
   assert.ok(expressions.length > pages.length, `${expressions.length}`);
   const file = path.join(directory, 'runbook.yaml');
   const rules = expressions.map((expr, at) => ({ record: `runbook:${at}`, expr }));
@@ -36,10 +40,17 @@ test('each alert has a history to fire on and one to keep quiet on', () => {
 
 test('each alert fires on its history and keeps quiet on the other one', async () => {
   const files = ALERTS.map((alert) => {
-    const { fires, quiet, step = '1m' } = CASES[alert.name] ?? assert.fail(`no case for ${alert.name}`);
+    const {
+      fires,
+      quiet,
+      step = '1m',
+    } = CASES[alert.name] ?? assert.fail(`no case for ${alert.name}`);
     const tests = [fires, quiet].flat().map((one) => testOf(alert, one, step));
     const file = path.join(directory, `${alert.name}.yaml`);
-    writeFileSync(file, stringify({ rule_files: [rulesOf(alert)], evaluation_interval: step, tests }));
+    writeFileSync(
+      file,
+      stringify({ rule_files: [rulesOf(alert)], evaluation_interval: step, tests }),
+    );
     return file;
   });
   await execute(promtool, ['test', 'rules', ...files]);
@@ -57,7 +68,12 @@ function rulesOf(alert: Alert): string {
 }
 
 function testOf({ name, severity }: Alert, { series, at, labels }: Case, interval: string): object {
-  const expected = [`alertname="${name}"`, 'alertstate="firing"', ...(labels ?? []), `severity="${severity}"`].join(',');
+  const expected = [
+    `alertname="${name}"`,
+    'alertstate="firing"',
+    ...(labels ?? []),
+    `severity="${severity}"`,
+  ].join(',');
   return {
     interval,
     input_series: Object.entries(series).map(([one, values]) => ({

@@ -28,7 +28,11 @@ const RANGES: Readonly<Record<string, string>> = {
 /** What this connector has no data for: no registry, no TLS to Kafka. test/unit/structure/runbook.test.ts looks at names and labels. */
 const WITHOUT_DATA = ['Schema registry', 'Certificates'];
 /** Of Node, by prom-client; ours have none. */
-const DISLIKED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+const DISLIKED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
 
 const kafka = await testKafka();
 const directory = temporaryDirectory();
@@ -75,7 +79,9 @@ describe('a Prometheus that scrapes a connector', () => {
   /** Events, one of them poison and one of them passed over. */
   async function send(events: number): Promise<void> {
     const value = (n: number) =>
-      n === 0 ? 'not json' : JSON.stringify({ type: n === 1 ? 'noise' : 'post', content: `text ${n}` });
+      n === 0
+        ? 'not json'
+        : JSON.stringify({ type: n === 1 ? 'noise' : 'post', content: `text ${n}` });
     await kafka.write(
       stack.topics.source,
       Array.from({ length: events }, (_, n) => ({ partition: n % PARTITIONS, value: value(n) })),
@@ -87,7 +93,9 @@ describe('a Prometheus that scrapes a connector', () => {
     eventually(
       `${sent} events are settled, and Prometheus has seen it`,
       async () => {
-        const ends = ['decisions', 'dead_lettered', 'events_skipped'].map((name) => `sum(content_review_${name}_total)`);
+        const ends = ['decisions', 'dead_lettered', 'events_skipped'].map(
+          (name) => `sum(content_review_${name}_total)`,
+        );
         const [sample] = await prometheus.query(ends.join(' + '));
         return sample?.value === sent;
       },
@@ -107,7 +115,9 @@ describe('a Prometheus that scrapes a connector', () => {
         await send(20);
         await settled();
         const answers = await Promise.all(
-          empty.map(async ({ expr }) => (await prometheus.query(expr)).some(({ value }) => Number.isFinite(value))),
+          empty.map(async ({ expr }) =>
+            (await prometheus.query(expr)).some(({ value }) => Number.isFinite(value)),
+          ),
         );
         empty = empty.filter((_, at) => !answers[at]);
         return empty.length === 0;
@@ -120,10 +130,15 @@ describe('a Prometheus that scrapes a connector', () => {
 
   it('counts the alerts of the chosen job, instance and pipeline, and those that name none', async () => {
     const [{ expr = '' } = {}] = targets().filter(({ panel }) => panel === 'Alerts');
-    const count = async (chosen: Readonly<Record<string, string>>) => (await prometheus.query(valued(expr, chosen)))[0]?.value;
+    const count = async (chosen: Readonly<Record<string, string>>) =>
+      (await prometheus.query(valued(expr, chosen)))[0]?.value;
     await eventually('the alert fires', async () => (await count({})) === 1);
-    assert.equal(await count({ $job: 'content-review-connector', $instance: host, $pipeline: '.+' }), 1);
-    for (const other of ['$job', '$instance', '$pipeline']) assert.equal(await count({ [other]: 'other' }), 0, other);
+    assert.equal(
+      await count({ $job: 'content-review-connector', $instance: host, $pipeline: '.+' }),
+      1,
+    );
+    for (const other of ['$job', '$instance', '$pipeline'])
+      assert.equal(await count({ [other]: 'other' }), 0, other);
   });
 
   it('reads OpenMetrics, with units, and promtool has nothing to say about the names', async () => {
@@ -133,7 +148,13 @@ describe('a Prometheus that scrapes a connector', () => {
     const text = await (await fetch(`${await replica.url()}/metrics`)).text();
     const file = path.join(directory, 'metrics.txt');
     writeFileSync(file, text);
-    const { stdout, stderr } = await execute('sh', ['-c', '"$1" check metrics < "$2" 2>&1 || true', 'sh', promtool, file]);
+    const { stdout, stderr } = await execute('sh', [
+      '-c',
+      '"$1" check metrics < "$2" 2>&1 || true',
+      'sh',
+      promtool,
+      file,
+    ]);
     const complaints = (stdout + stderr).split('\n').filter((line) => line !== '');
     assert.deepEqual(
       complaints.filter((line) => !DISLIKED.some((name) => line.startsWith(name))),
@@ -153,7 +174,9 @@ describe('a Prometheus that scrapes a connector', () => {
         // Some are there only while a batch is under way, which a scrape has to meet.
         await send(20);
         await settled();
-        const series = await prometheus.query('last_over_time({job="content-review-connector"}[10m])');
+        const series = await prometheus.query(
+          'last_over_time({job="content-review-connector"}[10m])',
+        );
         const names = new Set(series.map(({ labels }) => labels.__name__));
         missing = missing.filter((name) => !names.has(name));
         return missing.length === 0;
@@ -171,7 +194,9 @@ function expressions(): { readonly panel: string; readonly expr: string }[] {
     const inner = withoutZero(expr);
     if (inner === undefined || WITHOUT_DATA.includes(panel)) return [{ panel, expr: valued(expr) }];
     // This test has no last week.
-    return [{ panel, expr: `last_over_time((${valued(inner).replaceAll(' offset 1w', '')})[1m:1s])` }];
+    return [
+      { panel, expr: `last_over_time((${valued(inner).replaceAll(' offset 1w', '')})[1m:1s])` },
+    ];
   });
 }
 
@@ -183,5 +208,8 @@ function targets(): { readonly panel: string; readonly expr: string }[] {
 }
 
 function valued(expr: string, chosen: Readonly<Record<string, string>> = {}): string {
-  return Object.entries({ ...RANGES, ...chosen }).reduce((text, [name, value]) => text.replaceAll(name, value), expr);
+  return Object.entries({ ...RANGES, ...chosen }).reduce(
+    (text, [name, value]) => text.replaceAll(name, value),
+    expr,
+  );
 }

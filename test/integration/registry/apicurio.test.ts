@@ -5,7 +5,12 @@ import avsc from 'avsc';
 import { type LocalRegistry, startRegistry } from '../../../dev/registry/start.ts';
 import { avroFormat } from '../../../src/events/formats/avro/avro-format.ts';
 import { protobufFormat } from '../../../src/events/formats/protobuf/protobuf-format.ts';
-import { ConfluentRegistry, RegistryUnavailable, writeFrame, writeMessageIndexes } from '../../../src/events/registry/index.ts';
+import {
+  ConfluentRegistry,
+  RegistryUnavailable,
+  writeFrame,
+  writeMessageIndexes,
+} from '../../../src/events/registry/index.ts';
 import { recordingObserver, registrySettings } from '../../support/registry.ts';
 
 const { signal } = new AbortController();
@@ -38,7 +43,9 @@ function record(value: Buffer) {
 }
 
 function avroRecord(id: number, content: string) {
-  return record(writeFrame(id, avsc.Type.forSchema(EVENT as unknown as avsc.Schema).toBuffer({ content })));
+  return record(
+    writeFrame(id, avsc.Type.forSchema(EVENT as unknown as avsc.Schema).toBuffer({ content })),
+  );
 }
 
 test('schemas are registered, found by id, subject, version and text, and what is not there is undefined', async () => {
@@ -47,10 +54,16 @@ test('schemas are registered, found by id, subject, version and text, and what i
   const later = await registry.register('found-value', avro(LATER), signal);
   assert.deepEqual(await registry.versions('found-value', signal), [1, 2]);
   assert.equal((await registry.version('found-value', 'latest', signal))?.id, later);
-  assert.deepEqual(JSON.parse((await registry.version('found-value', 1, signal))?.text ?? ''), EVENT);
+  assert.deepEqual(
+    JSON.parse((await registry.version('found-value', 1, signal))?.text ?? ''),
+    EVENT,
+  );
   assert.equal((await registry.lookup('found-value', avro(EVENT), signal))?.version, 1);
   assert.deepEqual(JSON.parse((await registry.byId(id, signal))?.text ?? ''), EVENT);
-  assert.equal(await registry.lookup('found-value', avro({ ...EVENT, name: 'Other' }), signal), undefined);
+  assert.equal(
+    await registry.lookup('found-value', avro({ ...EVENT, name: 'Other' }), signal),
+    undefined,
+  );
   assert.equal(await registry.byId(1_000_000, signal), undefined);
   assert.equal(await registry.versions('nobody-value', signal), undefined);
   assert.equal(await registry.version('found-value', 9, signal), undefined);
@@ -68,7 +81,10 @@ test("a schema is compatible or not by the subject's rule, which a new subject d
     signal,
   );
   assert.equal((await registry.compatibility('ruled-value', avro(LATER), signal)).compatible, true);
-  assert.equal((await registry.compatibility('ruled-value', avro(BROKEN), signal)).compatible, false);
+  assert.equal(
+    (await registry.compatibility('ruled-value', avro(BROKEN), signal)).compatible,
+    false,
+  );
   assert.deepEqual(await registry.compatibility('new-value', avro(BROKEN), signal), {
     compatible: true,
     messages: [],
@@ -78,11 +94,18 @@ test("a schema is compatible or not by the subject's rule, which a new subject d
 test('a Protobuf file that imports another is read with what it refers to', async () => {
   const author = 'syntax = "proto3"; package people; message Author { int64 id = 1; }';
   await registry.register('people/author.proto', { type: 'PROTOBUF', text: author }, signal);
-  const post = 'syntax = "proto3"; import "people/author.proto"; message First {} message Post { people.Author author = 1; }';
+  const post =
+    'syntax = "proto3"; import "people/author.proto"; message First {} message Post { people.Author author = 1; }';
   const references = [{ name: 'people/author.proto', subject: 'people/author.proto', version: 1 }];
-  const id = await registry.register('post-value', { type: 'PROTOBUF', text: post, references }, signal);
+  const id = await registry.register(
+    'post-value',
+    { type: 'PROTOBUF', text: post, references },
+    signal,
+  );
   const format = protobufFormat(registry);
-  const one = record(writeFrame(id, Buffer.concat([writeMessageIndexes([1]), Buffer.from([0x0a, 2, 0x08, 7])])));
+  const one = record(
+    writeFrame(id, Buffer.concat([writeMessageIndexes([1]), Buffer.from([0x0a, 2, 0x08, 7])])),
+  );
   await format.prepare?.([one], signal);
   assert.deepEqual(format.read(one).event?.document, { author: { id: 7 } });
 });

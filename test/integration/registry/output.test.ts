@@ -84,14 +84,25 @@ test('a connector starts only with its schemas registered, then its records are 
   });
   after(() => stack.stop());
   const flags = ['--config', stack.configFile];
-  const [posts, users, framed, events] = stack.pipelines as [StackPipeline, StackPipeline, StackPipeline, StackPipeline];
+  const [posts, users, framed, events] = stack.pipelines as [
+    StackPipeline,
+    StackPipeline,
+    StackPipeline,
+    StackPipeline,
+  ];
 
   assert.equal((await tool('schemas', 'check', ...flags)).code, 5);
   const refused = await stack.startReplica();
   const { error } = await refused.logged('refuses to run');
-  assert.match(String(error), new RegExp(`not registered under subject ${posts.topics.decisions}-value.*schemas register`));
+  assert.match(
+    String(error),
+    new RegExp(`not registered under subject ${posts.topics.decisions}-value.*schemas register`),
+  );
   assert.deepEqual(await refused.process.exited, { code: 4, signal: null });
-  assert.equal(await registry.versions(`${posts.topics.decisions}-value`, new AbortController().signal), undefined);
+  assert.equal(
+    await registry.versions(`${posts.topics.decisions}-value`, new AbortController().signal),
+    undefined,
+  );
 
   const registered = await tool('schemas', 'register', ...flags);
   assert.equal(registered.code, 0, registered.err);
@@ -132,15 +143,22 @@ test('a connector starts only with its schemas registered, then its records are 
       source,
       decided_at,
     } = (await consumed(value as Buffer)) as Record<string, Record<string, unknown>>;
-    assert.deepEqual([id, status, text, source?.key], [headerOf({ headers }, 'event-id'), 'SUCCESS', metadata, String(key)]);
+    assert.deepEqual(
+      [id, status, text, source?.key],
+      [headerOf({ headers }, 'event-id'), 'SUCCESS', metadata, String(key)],
+    );
     assert.equal(typeof decided_at, 'number');
   }
   for (const { value, headers } of await written(users, EACH)) {
     const { id, status, import_status, source } = await consumed(value as Buffer);
-    assert.deepEqual([id, status, import_status], [headerOf({ headers }, 'event-id'), 'STATUS_SUCCESS', 'COMPLETE']);
+    assert.deepEqual(
+      [id, status, import_status],
+      [headerOf({ headers }, 'event-id'), 'STATUS_SUCCESS', 'COMPLETE'],
+    );
     assert.equal((source as { topic: string }).topic, users.topics.source);
   }
-  for (const { value } of await written(framed, EACH)) assertContract('decision', await consumed(value as Buffer));
+  for (const { value } of await written(framed, EACH))
+    assertContract('decision', await consumed(value as Buffer));
   for (const { value, headers } of await written(events, EACH)) {
     const event = JSON.parse(String(value));
     assert.deepEqual(

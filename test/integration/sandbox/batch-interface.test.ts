@@ -55,7 +55,9 @@ test('2.1 the upload address carries the four signed metadata parameters', async
   const { batch_id, upload_url } = await caller.create();
   const parameters = new URL(upload_url).searchParams;
   assert.deepEqual(
-    ['batch_id', 'policy_id', 'team_id', 'team_name'].map((name) => parameters.get(`x-amz-meta-${name}`)),
+    ['batch_id', 'policy_id', 'team_id', 'team_name'].map((name) =>
+      parameters.get(`x-amz-meta-${name}`),
+    ),
     [batch_id, 'pol', 'team', 'Trust & Safety'],
   );
   const other = upload_url.replace('x-amz-meta-team_id=team', 'x-amz-meta-team_id=other');
@@ -130,7 +132,10 @@ test('2.1 download_url is valid for 1 hour, and asking again gives a fresh one',
   clock.advance(3_599_999);
   assert.equal((await caller.results(batch)).status, 200);
   clock.advance(1);
-  assert.match((await caller.results(batch)).text, /<Code>AccessDenied<\/Code><Message>Request has expired<\/Message>/);
+  assert.match(
+    (await caller.results(batch)).text,
+    /<Code>AccessDenied<\/Code><Message>Request has expired<\/Message>/,
+  );
   assert.equal((await caller.results(await caller.retrieve(batch.batch_id))).status, 200);
 });
 
@@ -146,7 +151,8 @@ test('2.3 the result file has the columns of the document, then the metadata, on
   const { caller } = await sandboxFor(t, { policy: POLICY });
   const reply = await caller.results(await caller.reviewed(CSV));
   assert.equal(reply.status, 200);
-  const label = (applied: boolean, explanation: string) => JSON.stringify([{ name: 'advertising', applied, explanation }]);
+  const label = (applied: boolean, explanation: string) =>
+    JSON.stringify([{ name: 'advertising', applied, explanation }]);
   assert.deepEqual(parse(reply.text), [
     ['Content', 'Status', 'Sandbox result', 'Expected result', 'Labels', 'user'],
     ['hello', 'SUCCESS', 'ok', 'ok', label(false, 'The rule does not match.'), '7'],
@@ -175,13 +181,24 @@ test('4.1 type is required, a text, and one that the policy allows: 400 with a J
 test('4.1 a body that is not JSON by its Content-Type, or too large, is refused', async (t) => {
   const { caller } = await sandboxFor(t);
   const authorization = 'Bearer test-key';
-  assert.equal((await caller.post('{"type":"a"}', { authorization, 'content-type': 'text/plain' })).status, 415);
+  assert.equal(
+    (await caller.post('{"type":"a"}', { authorization, 'content-type': 'text/plain' })).status,
+    415,
+  );
   assert.equal((await caller.post({ type: 'x'.repeat(2 ** 20) })).status, 413);
 });
 
 test('4 unknown ids and paths are 404, other methods 405, with JSON errors', async (t) => {
   const { caller } = await sandboxFor(t);
-  for (const path of ['/v1/batches/unknown', '/v1/batches/a/b', '/v1/batches/%zz', '/v1/other', '/v1/batchesx', '/', '//']) {
+  for (const path of [
+    '/v1/batches/unknown',
+    '/v1/batches/a/b',
+    '/v1/batches/%zz',
+    '/v1/other',
+    '/v1/batchesx',
+    '/',
+    '//',
+  ]) {
     const reply = await caller.get(path);
     assert.equal(reply.status, 404, path);
     assert.equal(JSON.parse(reply.text).error.code, 'not_found');
@@ -193,22 +210,38 @@ test('4 unknown ids and paths are 404, other methods 405, with JSON errors', asy
 test('5 every call needs a known bearer key: 401 with a JSON error otherwise, and nothing is created', async (t) => {
   const { sandbox, caller } = await sandboxFor(t, { apiKeys: ['one', 'two'] });
   const json = { 'content-type': 'application/json' };
-  for (const authorization of ['', 'Bearer', 'Bearer three', 'Basic one', 'one', 'Bearer one two']) {
+  for (const authorization of [
+    '',
+    'Bearer',
+    'Bearer three',
+    'Basic one',
+    'one',
+    'Bearer one two',
+  ]) {
     const headers = { ...json, ...(authorization && { authorization }) };
-    for (const reply of [await caller.post({ type: 'a' }, headers), await caller.get('/v1/batches/x', headers)]) {
+    for (const reply of [
+      await caller.post({ type: 'a' }, headers),
+      await caller.get('/v1/batches/x', headers),
+    ]) {
       assert.equal(reply.status, 401, authorization);
       assert.equal(JSON.parse(reply.text).error.code, 'unauthorized');
     }
   }
   assert.equal(sandbox.batches().length, 0);
   for (const key of ['one', 'two'])
-    assert.equal((await caller.post({ type: 'a' }, { ...json, authorization: `Bearer ${key}` })).status, 200);
+    assert.equal(
+      (await caller.post({ type: 'a' }, { ...json, authorization: `Bearer ${key}` })).status,
+      200,
+    );
 });
 
 test('a sandbox without API keys, or on a port in use, refuses to start', async (t) => {
   await assert.rejects(sandboxFor(t, { apiKeys: [] }), /at least one API key/);
   const { sandbox } = await sandboxFor(t);
-  await assert.rejects(sandboxFor(t, { port: sandbox.port }), /cannot listen on 127\.0\.0\.1:\d+ .*choose another --port/);
+  await assert.rejects(
+    sandboxFor(t, { port: sandbox.port }),
+    /cannot listen on 127\.0\.0\.1:\d+ .*choose another --port/,
+  );
 });
 
 test('3.1 a rule with failsBatch sends every batch that holds a matching row to ERROR, and no other', async (t) => {

@@ -21,20 +21,31 @@ export interface Reply {
 }
 
 /** Sends one request on a connection of its own. Rejects when the connection breaks before or within the answer. */
-export function raw(method: string, url: string, headers: Record<string, string> = {}, body?: string | Buffer): Promise<Reply> {
+export function raw(
+  method: string,
+  url: string,
+  headers: Record<string, string> = {},
+  body?: string | Buffer,
+): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { method, headers, agent: new Agent({ keepAlive: false }) }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk) => chunks.push(chunk));
-      response.on('error', (error) => reject(Object.assign(error, { received: Buffer.concat(chunks).length })));
-      response.on('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text: Buffer.concat(chunks).toString(),
-        }),
-      );
-    });
+    const outgoing = request(
+      url,
+      { method, headers, agent: new Agent({ keepAlive: false }) },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk) => chunks.push(chunk));
+        response.on('error', (error) =>
+          reject(Object.assign(error, { received: Buffer.concat(chunks).length })),
+        );
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text: Buffer.concat(chunks).toString(),
+          }),
+        );
+      },
+    );
     outgoing.on('error', reject);
     outgoing.end(body);
   });
@@ -48,7 +59,12 @@ export class Caller {
   }
 
   post(body: unknown, headers: Record<string, string> = API_HEADERS): Promise<Reply> {
-    return raw('POST', `${this.baseUrl}/v1/batches`, headers, typeof body === 'string' ? body : JSON.stringify(body));
+    return raw(
+      'POST',
+      `${this.baseUrl}/v1/batches`,
+      headers,
+      typeof body === 'string' ? body : JSON.stringify(body),
+    );
   }
 
   get(path: string, headers: Record<string, string> = API_HEADERS): Promise<Reply> {
@@ -63,7 +79,11 @@ export class Caller {
     return JSON.parse((await this.get(`/v1/batches/${batchId}`)).text);
   }
 
-  upload(address: string, csv: string | Buffer, headers: Record<string, string> = {}): Promise<Reply> {
+  upload(
+    address: string,
+    csv: string | Buffer,
+    headers: Record<string, string> = {},
+  ): Promise<Reply> {
     const length = String(Buffer.byteLength(csv));
     return raw('PUT', address, { ...CSV_HEADERS, 'content-length': length, ...headers }, csv);
   }
@@ -91,7 +111,9 @@ export class Caller {
     return JSON.parse((await this.createImport()).text);
   }
 
-  async retrieveImport(importId: string): Promise<GetImportResponse & { readonly record_count: number }> {
+  async retrieveImport(
+    importId: string,
+  ): Promise<GetImportResponse & { readonly record_count: number }> {
     return JSON.parse((await this.get(`/v1/import/${importId}`)).text);
   }
 
@@ -100,7 +122,10 @@ export class Caller {
   }
 
   /** Asks until the import is in this state; the test's own time limit ends a wait in vain. */
-  async untilImport(importId: string, status: string): Promise<GetImportResponse & { readonly record_count: number }> {
+  async untilImport(
+    importId: string,
+    status: string,
+  ): Promise<GetImportResponse & { readonly record_count: number }> {
     for (;;) {
       const one = await this.retrieveImport(importId);
       if (one.import_status === status) return one;
@@ -125,7 +150,12 @@ export class Caller {
 
   async control(method: string, path: string, body?: unknown): Promise<Reply> {
     const headers = { 'content-type': 'application/json' };
-    return raw(method, `${this.baseUrl}/sandbox/${path}`, headers, body === undefined ? undefined : JSON.stringify(body));
+    return raw(
+      method,
+      `${this.baseUrl}/sandbox/${path}`,
+      headers,
+      body === undefined ? undefined : JSON.stringify(body),
+    );
   }
 }
 

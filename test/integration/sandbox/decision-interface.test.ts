@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import type { PolicyInput } from '../../../src/sandbox/policy/schema.ts';
 import { HandClock, sandboxFor } from './caller.ts';
 
-const CSV = 'user,Content,Expected result,note\n7,hello,ok,\n8,"buy, now",bad,"a\nb"\n9,broken,ok,x\n';
+const CSV =
+  'user,Content,Expected result,note\n7,hello,ok,\n8,"buy, now",bad,"a\nb"\n9,broken,ok,x\n';
 const POLICY: PolicyInput = {
   review: {
     default: 'ok',
@@ -24,10 +25,14 @@ const POLICY: PolicyInput = {
 test('2.6, 4.5 each reviewed row has a decision with its metadata, result and labels; an ERROR has neither of the last', async (t) => {
   const { caller } = await sandboxFor(t, { policy: POLICY });
   const { batch_id } = await caller.reviewed(CSV);
-  const { decision_ids } = JSON.parse((await caller.control('GET', `batches/${batch_id}/decisions`)).text);
+  const { decision_ids } = JSON.parse(
+    (await caller.control('GET', `batches/${batch_id}/decisions`)).text,
+  );
   assert.deepEqual(decision_ids, [`${batch_id}-0`, `${batch_id}-1`, `${batch_id}-2`]);
   const decisions = await Promise.all(decision_ids.map((id: string) => caller.decision(id)));
-  const label = (applied: boolean) => [{ name: 'ads', applied, explanation: applied ? 'It sells.' : 'No.' }];
+  const label = (applied: boolean) => [
+    { name: 'ads', applied, explanation: applied ? 'It sells.' : 'No.' },
+  ];
   assert.deepEqual(decisions, [
     {
       decision_id: `${batch_id}-0`,
@@ -70,7 +75,10 @@ test('3.3 a decision is PENDING while its batch is, and for the decision time af
     clock.advance(ms);
     const { decision_status, result, labels, metadata } = await caller.decision(`${batch_id}-1`);
     assert.equal(decision_status, status);
-    assert.deepEqual([result === null, labels === null], status === 'PENDING' ? [true, true] : [false, false]);
+    assert.deepEqual(
+      [result === null, labels === null],
+      status === 'PENDING' ? [true, true] : [false, false],
+    );
     assert.deepEqual(metadata, { user: '8', note: 'a\nb' });
   }
 });
@@ -89,7 +97,9 @@ test('decisions of a batch that ends in CANCELLED or ERROR are ERROR', async (t)
 });
 
 test('what a spoiled result file leaves out has its decision all the same', async (t) => {
-  const faults: PolicyInput['faults'] = [{ operation: 'review', action: 'rows', missing: 3, unknown: 2 }];
+  const faults: PolicyInput['faults'] = [
+    { operation: 'review', action: 'rows', missing: 3, unknown: 2 },
+  ];
   const { caller } = await sandboxFor(t, { policy: { faults } });
   const { batch_id } = await caller.reviewed(CSV);
   assert.equal((await caller.decision(`${batch_id}-2`)).metadata.user, '9');
@@ -99,7 +109,9 @@ test('what a spoiled result file leaves out has its decision all the same', asyn
 test('all decisions of a large batch, asked for at once and in any order', async (t) => {
   const { caller } = await sandboxFor(t);
   const rows = 20_000;
-  const { batch_id } = await caller.reviewed(`Content,n\n${Array.from({ length: rows }, (_, n) => `text,${n}\n`).join('')}`);
+  const { batch_id } = await caller.reviewed(
+    `Content,n\n${Array.from({ length: rows }, (_, n) => `text,${n}\n`).join('')}`,
+  );
   const asked = [rows - 1, 0, 12_345, 777, rows - 1];
   const found = await Promise.all(asked.map((row) => caller.decision(`${batch_id}-${row}`)));
   assert.deepEqual(
@@ -111,7 +123,17 @@ test('all decisions of a large batch, asked for at once and in any order', async
 test('404 for ids that name no decision, 401 without a key, 405 for another method', async (t) => {
   const { caller } = await sandboxFor(t);
   const { batch_id } = await caller.reviewed(CSV);
-  for (const id of ['other', batch_id, `${batch_id}-3`, `${batch_id}-00`, `${batch_id}-`, '%', '%2F', 'x-0', '']) {
+  for (const id of [
+    'other',
+    batch_id,
+    `${batch_id}-3`,
+    `${batch_id}-00`,
+    `${batch_id}-`,
+    '%',
+    '%2F',
+    'x-0',
+    '',
+  ]) {
     assert.equal((await caller.get(`/v1/decisions/${id}`)).status, 404, id);
   }
   assert.equal((await caller.get(`/v1/decisions/${batch_id}-0`, {})).status, 401);
@@ -146,8 +168,14 @@ test('decisions can be made without a batch: judged by the policy or as told, PE
   assert.equal((await caller.decision('error')).decision_status, 'ERROR');
   clock.advance(1_000_000_000);
   assert.equal((await caller.decision('never')).decision_status, 'PENDING');
-  const wrong = await caller.control('POST', 'decisions', [{ decision_id: 'good' }, { decision_status: 'DONE' }]);
-  assert.deepEqual([wrong.status, /\[1\]\.decision_status: found .*DONE/.test(wrong.text)], [400, true]);
+  const wrong = await caller.control('POST', 'decisions', [
+    { decision_id: 'good' },
+    { decision_status: 'DONE' },
+  ]);
+  assert.deepEqual(
+    [wrong.status, /\[1\]\.decision_status: found .*DONE/.test(wrong.text)],
+    [400, true],
+  );
   assert.equal((await caller.get('/v1/decisions/good')).status, 404);
   assert.deepEqual(sandbox.makeDecisions([{ decision_id: 'direct' }]), ['direct']);
 });

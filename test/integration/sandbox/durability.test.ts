@@ -16,7 +16,8 @@ import { startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { API_KEY, Caller, raw, sandboxFor } from './caller.ts';
 
 const PROGRAM = join(import.meta.dirname, 'sandbox-process.ts');
-const csvOf = (rows: number) => `Content,ref\n${Array.from({ length: rows }, (_, n) => `text number ${n},${n}`).join('\n')}\n`;
+const csvOf = (rows: number) =>
+  `Content,ref\n${Array.from({ length: rows }, (_, n) => `text number ${n},${n}`).join('\n')}\n`;
 
 function dataDirectory(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'sandbox-test-'));
@@ -38,9 +39,13 @@ class Victim {
   }
 
   async start(): Promise<Caller> {
-    const child = spawn(process.execPath, [PROGRAM, this.#dataDir, this.#port, JSON.stringify(this.#policy)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      [PROGRAM, this.#dataDir, this.#port, JSON.stringify(this.#policy)],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     this.#child = child;
     const [baseUrl] = await once(createInterface(child.stdout), 'line');
     this.#port = new URL(baseUrl).port;
@@ -88,7 +93,10 @@ test('after SIGKILL everything created, uploaded or finished is there, half an u
 
   await victim.start();
   assert.ok(!readdirSync(join(dataDir, 'uploads')).some((name) => name.includes(cut.batch_id)));
-  assert.deepEqual(await raw('GET', finished.download_url ?? '').then(({ text }) => text), results.text);
+  assert.deepEqual(
+    await raw('GET', finished.download_url ?? '').then(({ text }) => text),
+    results.text,
+  );
   for (const [batch, rows] of [
     [late, 4],
     [stuck, 5],
@@ -151,7 +159,11 @@ test('after SIGKILL imports and decisions are there in every state, and imports 
   });
   const caller = await victim.start();
   const jsonl = '{"type":"a","data":{}}\n'.repeat(3);
-  const [late, stuck, created] = [await caller.newImport(), await caller.newImport(), await caller.newImport()];
+  const [late, stuck, created] = [
+    await caller.newImport(),
+    await caller.newImport(),
+    await caller.newImport(),
+  ];
   await caller.uploadJsonl(late.upload_url, jsonl);
   await caller.uploadJsonl(stuck.upload_url, jsonl);
   const complete = await caller.imported(jsonl);
@@ -167,7 +179,8 @@ test('after SIGKILL imports and decisions are there in every state, and imports 
   assert.deepEqual(await caller.decision(`${batch_id}-2`), before);
   assert.equal((await caller.decision(`${batch_id}-1`)).metadata.ref, '1');
   assert.equal((await caller.decision('made')).decision_status, 'PENDING');
-  for (const { import_id } of [late, stuck]) assert.equal((await caller.untilImport(import_id, 'COMPLETE')).record_count, 3);
+  for (const { import_id } of [late, stuck])
+    assert.equal((await caller.untilImport(import_id, 'COMPLETE')).record_count, 3);
   const { imports } = JSON.parse((await caller.control('GET', 'imports')).text) as {
     imports: ImportSummary[];
   };
@@ -191,11 +204,15 @@ test('an object stored just before a kill, its record not yet written, is found 
 test('a data directory in use is refused', async (t) => {
   const dataDir = dataDirectory(t);
   await sandboxFor(t, { dataDir });
-  await assert.rejects(startSandbox({ dataDir, apiKeys: [API_KEY] }), /sandbox\.sqlite cannot be used .*stop the other sandbox/);
+  await assert.rejects(
+    startSandbox({ dataDir, apiKeys: [API_KEY] }),
+    /sandbox\.sqlite cannot be used .*stop the other sandbox/,
+  );
 });
 
 test('without a data directory nothing is left behind, also when it is stopped in the middle of its work', async (t) => {
-  const left = () => readdirSync(tmpdir()).filter((name) => name.startsWith('content-review-sandbox-'));
+  const left = () =>
+    readdirSync(tmpdir()).filter((name) => name.startsWith('content-review-sandbox-'));
   const before = new Set(left());
   const { caller, sandbox } = await sandboxFor(t);
   const mine = left().filter((name) => !before.has(name));

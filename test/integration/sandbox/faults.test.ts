@@ -14,20 +14,26 @@ const tested = new Set<string>();
 async function withFault(t: TestContext, fault: FaultInput) {
   tested.add(fault.action);
   const { sandbox, caller } = await sandboxFor(t, { policy: { faults: [fault] } });
-  t.after(() => assert.equal(sandbox.faults.entries()[0]?.fired, fault.times ?? 1, 'the fault did not strike'));
+  t.after(() =>
+    assert.equal(sandbox.faults.entries()[0]?.fired, fault.times ?? 1, 'the fault did not strike'),
+  );
   return { sandbox, caller };
 }
 
 /** Runs one operation against a batch that is ready for it. */
 const perform = {
   create_batch: async (caller: Caller) => caller.post({ type: 'comment' }),
-  get_batch: async (caller: Caller) => caller.get(`/v1/batches/${(await caller.create()).batch_id}`),
+  get_batch: async (caller: Caller) =>
+    caller.get(`/v1/batches/${(await caller.create()).batch_id}`),
   upload: async (caller: Caller) => caller.upload((await caller.create()).upload_url, CSV),
   download: async (caller: Caller) => caller.results(await caller.reviewed(CSV)),
   create_import: async (caller: Caller) => caller.createImport(),
-  get_import: async (caller: Caller) => caller.get(`/v1/import/${(await caller.newImport()).import_id}`),
-  get_decision: async (caller: Caller) => caller.get(`/v1/decisions/${(await caller.reviewed(CSV)).batch_id}-0`),
-  upload_import: async (caller: Caller) => caller.uploadJsonl((await caller.newImport()).upload_url, JSONL),
+  get_import: async (caller: Caller) =>
+    caller.get(`/v1/import/${(await caller.newImport()).import_id}`),
+  get_decision: async (caller: Caller) =>
+    caller.get(`/v1/decisions/${(await caller.reviewed(CSV)).batch_id}-0`),
+  upload_import: async (caller: Caller) =>
+    caller.uploadJsonl((await caller.newImport()).upload_url, JSONL),
 };
 const OPERATIONS = Object.keys(perform) as (keyof typeof perform)[];
 
@@ -110,7 +116,10 @@ test('answer: body and headers can be anything, such as a 200 that is not JSON',
   } as const;
   const { caller } = await withFault(t, fault);
   const reply = await perform.get_batch(caller);
-  assert.deepEqual([reply.status, reply.text, reply.headers['content-type']], [200, '<html>', 'text/html']);
+  assert.deepEqual(
+    [reply.status, reply.text, reply.headers['content-type']],
+    [200, '<html>', 'text/html'],
+  );
 });
 
 test('upload and download, slow: the bytes come no faster than the rate', async (t) => {
@@ -239,7 +248,10 @@ test('review, batch_error and batch_cancelled: the batch ends so, with its rows 
   assert.deepEqual([error.error_count, error.batch_count, error.download_url], [20, 20, null]);
   const stopped = await withFault(t, { operation: 'review', action: 'batch_cancelled' });
   const cancelled = await stopped.caller.reviewed(CSV, 'a', 'CANCELLED');
-  assert.deepEqual([cancelled.cancelled_count, cancelled.batch_count, cancelled.download_url], [20, 20, null]);
+  assert.deepEqual(
+    [cancelled.cancelled_count, cancelled.batch_count, cancelled.download_url],
+    [20, 20, null],
+  );
 });
 
 test('review, rows: the file is spoiled, the counts of the batch tell the truth', async (t) => {
@@ -381,7 +393,10 @@ test('a refused request uses up no fault', async (t) => {
     status: 503,
   });
   assert.equal((await caller.post({})).status, 400);
-  assert.equal((await caller.post({ type: 'a' }, { 'content-type': 'application/json' })).status, 401);
+  assert.equal(
+    (await caller.post({ type: 'a' }, { 'content-type': 'application/json' })).status,
+    401,
+  );
   assert.equal((await caller.post({ type: 'a' })).status, 503);
 });
 
@@ -394,9 +409,13 @@ test('faults can be set, added and watched while running, over the control endpo
     match: { type: 'image' },
   };
   assert.equal((await caller.control('PUT', 'faults', [hit])).status, 200);
-  assert.equal((await caller.control('POST', 'faults', [{ ...hit, status: 500, match: {} }])).status, 200);
+  assert.equal(
+    (await caller.control('POST', 'faults', [{ ...hit, status: 500, match: {} }])).status,
+    200,
+  );
   const statuses: number[] = [];
-  for (const type of ['text', 'image', 'image']) statuses.push((await caller.post({ type })).status);
+  for (const type of ['text', 'image', 'image'])
+    statuses.push((await caller.post({ type })).status);
   assert.deepEqual(statuses, [500, 503, 200]);
   const { faults } = JSON.parse((await caller.control('GET', 'faults')).text);
   assert.deepEqual(

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { API_KEY, HandClock, raw, sandboxFor } from './caller.ts';
 
-const JSONL = '{"type":"user","data":{"id":1}}\n{"type":"order","data":{"text":"two\\nlines 😀"}}\n';
+const JSONL =
+  '{"type":"user","data":{"id":1}}\n{"type":"order","data":{"text":"two\\nlines 😀"}}\n';
 
 test('2.4, 4.3 create: import_id is unique, import_status WAITING_FOR_UPLOAD, upload_url presigned, and nothing else', async (t) => {
   const { caller, sandbox } = await sandboxFor(t, { policy: { service: { teamId: 'team' } } });
@@ -15,7 +16,9 @@ test('2.4, 4.3 create: import_id is unique, import_status WAITING_FOR_UPLOAD, up
   const address = new URL(upload_url);
   assert.equal(address.origin, sandbox.baseUrl);
   assert.deepEqual(
-    ['X-Amz-Expires', 'x-amz-meta-import_id', 'x-amz-meta-team_id'].map((name) => address.searchParams.get(name)),
+    ['X-Amz-Expires', 'x-amz-meta-import_id', 'x-amz-meta-team_id'].map((name) =>
+      address.searchParams.get(name),
+    ),
     ['3600', import_id, 'team'],
   );
 });
@@ -81,7 +84,10 @@ test('2.5 a file that is not JSON Lines of {type, data}, or that the policy fail
     ['', /the upload is empty/],
     [`${JSONL}oops\n`, /^line 3 is not JSON$/],
     [`${JSONL}{"type":"user","data":{},"x":1}\n`, /^line 3 has fields other than type and data$/],
-    ['{"type":"guest","data":{}}\n', /^line 1: records of this type are not imported here; known are user, order$/],
+    [
+      '{"type":"guest","data":{}}\n',
+      /^line 1: records of this type are not imported here; known are user, order$/,
+    ],
     ['{"type":"user","data":{"a":"POISON"}}', /^line 1: a rule of the policy fails/],
   ] as const) {
     await caller.imported(jsonl, 'FAILED');
@@ -105,7 +111,9 @@ test('checkers see every import and its content, without a key', async (t) => {
     fault: null,
     problem: null,
   });
-  assert.ok(Date.parse(created) <= Date.parse(uploaded) && Date.parse(uploaded) <= Date.parse(finished));
+  assert.ok(
+    Date.parse(created) <= Date.parse(uploaded) && Date.parse(uploaded) <= Date.parse(finished),
+  );
   const content = await caller.control('GET', `imports/${id}/content`);
   assert.deepEqual([content.text, content.headers['content-type']], [JSONL, 'application/jsonl']);
   assert.equal((await caller.control('GET', `imports/${import_id}/content`)).status, 404);

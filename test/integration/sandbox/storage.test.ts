@@ -25,7 +25,14 @@ async function created(t: TestContext) {
 test('PUT without Content-Length (chunked): 411 MissingContentLength', async (t) => {
   const { upload_url } = await created(t);
   assert.equal(
-    codeOf(await raw('PUT', upload_url, { 'content-type': 'text/csv', 'transfer-encoding': 'chunked' }, CSV)),
+    codeOf(
+      await raw(
+        'PUT',
+        upload_url,
+        { 'content-type': 'text/csv', 'transfer-encoding': 'chunked' },
+        CSV,
+      ),
+    ),
     '411 MissingContentLength',
   );
 });
@@ -33,14 +40,20 @@ test('PUT without Content-Length (chunked): 411 MissingContentLength', async (t)
 test('PUT with another Content-Type than signed, or none: 403 SignatureDoesNotMatch', async (t) => {
   const { caller, upload_url } = await created(t);
   for (const type of ['text/plain;charset=UTF-8', 'text/csv; charset=utf-8']) {
-    assert.equal(codeOf(await caller.upload(upload_url, CSV, { 'content-type': type })), '403 SignatureDoesNotMatch');
+    assert.equal(
+      codeOf(await caller.upload(upload_url, CSV, { 'content-type': type })),
+      '403 SignatureDoesNotMatch',
+    );
   }
   assert.equal(codeOf(await raw('PUT', upload_url, {}, CSV)), '403 SignatureDoesNotMatch');
 });
 
 test('an x-amz-* header that was not signed: 403 AccessDenied', async (t) => {
   const { caller, upload_url } = await created(t);
-  assert.equal(codeOf(await caller.upload(upload_url, CSV, { 'x-amz-acl': 'private' })), '403 AccessDenied');
+  assert.equal(
+    codeOf(await caller.upload(upload_url, CSV, { 'x-amz-acl': 'private' })),
+    '403 AccessDenied',
+  );
 });
 
 test('an Authorization header beside the address: 400 InvalidArgument', async (t) => {
@@ -62,10 +75,19 @@ test('an expired address: 403 AccessDenied, Request has expired; a tampered one:
 
 test('a wrong Content-MD5: 400 BadDigest and no object; one that is no MD5: 400 InvalidDigest; the right one: 200', async (t) => {
   const { caller, sandbox, upload_url } = await created(t);
-  assert.equal(codeOf(await caller.upload(upload_url, CSV, { 'content-md5': md5('other').digest('base64') })), '400 BadDigest');
-  assert.equal(codeOf(await caller.upload(upload_url, CSV, { 'content-md5': 'abc' })), '400 InvalidDigest');
+  assert.equal(
+    codeOf(await caller.upload(upload_url, CSV, { 'content-md5': md5('other').digest('base64') })),
+    '400 BadDigest',
+  );
+  assert.equal(
+    codeOf(await caller.upload(upload_url, CSV, { 'content-md5': 'abc' })),
+    '400 InvalidDigest',
+  );
   assert.equal(sandbox.batches()[0]?.uploaded, null);
-  assert.equal((await caller.upload(upload_url, CSV, { 'content-md5': md5(CSV).digest('base64') })).status, 200);
+  assert.equal(
+    (await caller.upload(upload_url, CSV, { 'content-md5': md5(CSV).digest('base64') })).status,
+    200,
+  );
 });
 
 test('PUT: 200 with the MD5 as ETag; the same PUT again: 200 again, and one review', async (t) => {
@@ -154,12 +176,17 @@ test('HEAD, PUT and DELETE on a GET address: 403', async (t) => {
   const { caller } = await created(t);
   const url = (await caller.reviewed(CSV)).download_url ?? '';
   assert.equal((await raw('HEAD', url)).status, 403);
-  for (const method of ['PUT', 'DELETE']) assert.equal(codeOf(await raw(method, url)), '403 SignatureDoesNotMatch');
+  for (const method of ['PUT', 'DELETE'])
+    assert.equal(codeOf(await raw(method, url)), '403 SignatureDoesNotMatch');
 });
 
 test('without a signature: 403 AccessDenied, also for what is not there', async (t) => {
   const { sandbox, batch_id } = await created(t);
-  for (const path of [`/storage/uploads/${batch_id}.csv`, '/storage/results/none.csv', '/storage']) {
+  for (const path of [
+    `/storage/uploads/${batch_id}.csv`,
+    '/storage/results/none.csv',
+    '/storage',
+  ]) {
     assert.equal(codeOf(await raw('GET', sandbox.baseUrl + path)), '403 AccessDenied');
   }
 });

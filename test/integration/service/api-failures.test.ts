@@ -39,13 +39,18 @@ test('each final status becomes its failure, is not tried again and leaves no or
       status,
       operation: 'create_batch',
     });
-    assert.deepEqual([server.seen.length, observer.requests, observer.orphans], [1, [`create_batch ${status}`], 0]);
+    assert.deepEqual(
+      [server.seen.length, observer.requests, observer.orphans],
+      [1, [`create_batch ${status}`], 0],
+    );
   }
 });
 
 test('408, 429 and every 5xx are tried again until they pass', async (t) => {
   const passing = [408, 429, 500, 502, 503, 504, 599];
-  const server = await httpServer(t, (response, _, index) => json(response, passing[index] ?? 200, CREATED));
+  const server = await httpServer(t, (response, _, index) =>
+    json(response, passing[index] ?? 200, CREATED),
+  );
   const { client, observer, clock } = clientFor(t, server.url, {
     retry: { maxRetries: 10, maxElapsedMs: 600_000 },
   });
@@ -89,7 +94,9 @@ test('Retry-After as an HTTP date holds the next try back until then', async (t)
 
 test('a redirect of the API is not followed: the key would travel with it', async (t) => {
   const other = await httpServer(t, (response) => json(response, 200, CREATED));
-  const server = await httpServer(t, (response) => response.writeHead(307, { location: `${other.url}/v1/batches` }).end());
+  const server = await httpServer(t, (response) =>
+    response.writeHead(307, { location: `${other.url}/v1/batches` }).end(),
+  );
   await assert.rejects(clientFor(t, server.url).client.createBatch('email', NEVER), {
     failure: 'protocol',
     message: /base_url must be the final/,
@@ -115,7 +122,11 @@ test('errors say operation, place, status, the service’s own words and what to
 test('the service’s words are found in the usual places, trimmed, and pages are left out', async (t) => {
   const bodies: [string, string, RegExp][] = [
     ['application/json', '{"message":"m1"}', /answered 400 "m1";/],
-    ['application/problem+json', '{"type":"about:blank","title":"t","detail":"d1"}', /answered 400 "d1";/],
+    [
+      'application/problem+json',
+      '{"type":"about:blank","title":"t","detail":"d1"}',
+      /answered 400 "d1";/,
+    ],
     ['application/json', '{"error":"e1"}', /answered 400 e1;/],
     ['application/json', '{"errors":[{"code":"c1","message":"m2"}]}', /answered 400 c1 "m2";/],
     ['text/plain', ' plain words\n', /answered 400 "plain words";/],
@@ -125,7 +136,9 @@ test('the service’s words are found in the usual places, trimmed, and pages ar
     ['application/json', `{"message":"${'long '.repeat(200)}"}`, /^.{1,400}$/],
   ];
   for (const [type, body, message] of bodies) {
-    const server = await httpServer(t, (response) => response.writeHead(400, { 'content-type': type }).end(body));
+    const server = await httpServer(t, (response) =>
+      response.writeHead(400, { 'content-type': type }).end(body),
+    );
     await assert.rejects(clientFor(t, server.url).client.createBatch('x', NEVER), { message });
   }
 });
@@ -140,33 +153,61 @@ test('a failed validation is shown with its place and reason, and without what w
   const cases: [unknown, RegExp][] = [
     [[missing], /answered 422 "body\.type: value is not a valid enumeration member";/],
     [[{ msg: 'only a reason' }, { loc: ['x'] }, null], /answered 422 "only a reason";/],
-    [[{ loc: ['l'.repeat(500), { deep: 1 }, 7], msg: 'm'.repeat(500) }], /answered 422 "l{32}\.7: m{100}";/],
+    [
+      [{ loc: ['l'.repeat(500), { deep: 1 }, 7], msg: 'm'.repeat(500) }],
+      /answered 422 "l{32}\.7: m{100}";/,
+    ],
     [Array.from({ length: 9 }, () => ({ msg: 'again' })), /answered 422 "again; again; again";/],
     [[], /answered 422;/],
   ];
   for (const [detail, message] of cases) {
     const server = await httpServer(t, (response) => json(response, 422, { detail }));
-    await assert.rejects(clientFor(t, server.url).client.createBatch('x', NEVER), (error: Error) => {
-      assert.match(error.message, message);
-      assert.doesNotMatch(error.message, /SECRET/);
-      return true;
-    });
+    await assert.rejects(
+      clientFor(t, server.url).client.createBatch('x', NEVER),
+      (error: Error) => {
+        assert.match(error.message, message);
+        assert.doesNotMatch(error.message, /SECRET/);
+        return true;
+      },
+    );
   }
 });
 
 test('of what the service answers about uploaded rows only codes are shown: its words may quote them', async (t) => {
   const quote = 'batch row 1 "my secret content" is too rude';
   const bodies: [string, string, RegExp][] = [
-    ['application/json', JSON.stringify({ code: 'bad_row', message: quote, title: quote }), /answered 400 bad_row;/],
-    ['application/json', JSON.stringify({ error: { type: 'bad_row', detail: quote } }), /answered 400 bad_row;/],
-    ['application/json', JSON.stringify({ error: 'invalid_request', error_description: quote }), /answered 400 invalid_request;/],
-    ['application/json', JSON.stringify({ code: quote, error: quote, detail: [{ msg: quote }] }), /answered 400;/],
+    [
+      'application/json',
+      JSON.stringify({ code: 'bad_row', message: quote, title: quote }),
+      /answered 400 bad_row;/,
+    ],
+    [
+      'application/json',
+      JSON.stringify({ error: { type: 'bad_row', detail: quote } }),
+      /answered 400 bad_row;/,
+    ],
+    [
+      'application/json',
+      JSON.stringify({ error: 'invalid_request', error_description: quote }),
+      /answered 400 invalid_request;/,
+    ],
+    [
+      'application/json',
+      JSON.stringify({ code: quote, error: quote, detail: [{ msg: quote }] }),
+      /answered 400;/,
+    ],
     ['text/plain', quote, /answered 400;/],
   ];
   for (const [type, body, message] of bodies) {
-    const server = await httpServer(t, (response) => response.writeHead(400, { 'content-type': type }).end(body));
+    const server = await httpServer(t, (response) =>
+      response.writeHead(400, { 'content-type': type }).end(body),
+    );
     const { client } = clientFor(t, server.url);
-    const calls = [client.getBatch('b-1', NEVER), client.getImport('i-1', NEVER), client.getDecision('d-1', NEVER)];
+    const calls = [
+      client.getBatch('b-1', NEVER),
+      client.getImport('i-1', NEVER),
+      client.getDecision('d-1', NEVER),
+    ];
     for (const call of calls) {
       await assert.rejects(call, (error: Error) => {
         assert.match(error.message, message);
@@ -186,7 +227,10 @@ test('an answer that makes no sense counts as a failed request, and is named', a
       `{"decision_status":"SUCCESS","metadata":{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`,
       /nested deeper than 100 levels;/,
     ],
-    [`{"decision_status":"SUCCESS","labels":[{"name":"a","x":${'{"x":'.repeat(5_000)}1${'}'.repeat(5_000)}}]}`, /nested deeper/],
+    [
+      `{"decision_status":"SUCCESS","labels":[{"name":"a","x":${'{"x":'.repeat(5_000)}1${'}'.repeat(5_000)}}]}`,
+      /nested deeper/,
+    ],
   ];
   for (const [body, message] of cases) {
     const server = await httpServer(t, (response) => response.writeHead(200).end(body));
@@ -207,7 +251,10 @@ test('nobody listening: unavailable after retries, and no orphan, since nothing 
     failure: 'unavailable',
     message: /could not be reached \(ECONNREFUSED\)/,
   });
-  assert.deepEqual(observer.requests, ['create_batch connect_failed', 'create_batch connect_failed']);
+  assert.deepEqual(observer.requests, [
+    'create_batch connect_failed',
+    'create_batch connect_failed',
+  ]);
   assert.equal(observer.orphans, 0);
 });
 
@@ -243,7 +290,10 @@ test('a connection that is not made in time is tried again, and leaves no orphan
     failure: 'unavailable',
     message: /could not be connected to in time/,
   });
-  assert.deepEqual([observer.requests, observer.orphans], [Array(2).fill('create_batch connect_timeout'), 0]);
+  assert.deepEqual(
+    [observer.requests, observer.orphans],
+    [Array(2).fill('create_batch connect_timeout'), 0],
+  );
 });
 
 test('an abort does not wait for a connection, and leaves no orphan', async (t) => {
@@ -420,7 +470,8 @@ test('no more than maxConcurrentRequests are under way at once', async (t) => {
 test('connections are kept and used again', async (t) => {
   const body = '{"batch_status":"PENDING"}';
   const server = await rawServer(t, (socket, received) => {
-    if (received.endsWith('\r\n\r\n')) socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    if (received.endsWith('\r\n\r\n'))
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
   });
   const { client } = clientFor(t, server.url);
   for (let call = 0; call < 20; call++) await client.getBatch('b-1', NEVER);
@@ -434,13 +485,19 @@ test('close ends what is under way with an AbortError, refuses what comes after,
   const { client } = clientFor(t, server.url);
   const result = client.getBatch('b-1', NEVER);
   await arrived.promise;
-  await Promise.all([client.close(), client.close(), assert.rejects(result, { name: 'AbortError' })]);
+  await Promise.all([
+    client.close(),
+    client.close(),
+    assert.rejects(result, { name: 'AbortError' }),
+  ]);
   await client.close();
   await assert.rejects(client.getBatch('b-1', NEVER), { name: 'AbortError' });
 });
 
 test('the key never comes back in an error, even when the service repeats it', async (t) => {
-  const server = await httpServer(t, (response) => json(response, 401, { error: `no such key: ${KEY.slice(0, 12)}***` }));
+  const server = await httpServer(t, (response) =>
+    json(response, 401, { error: `no such key: ${KEY.slice(0, 12)}***` }),
+  );
   await assert.rejects(clientFor(t, server.url).client.createBatch('x', NEVER), (error: Error) => {
     assert.match(error.message, /"no such key: \[redacted\]\*\*\*"/);
     return true;

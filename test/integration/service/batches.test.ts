@@ -28,7 +28,10 @@ test('creating a batch sends the type as JSON with the bearer key (4.1, 5)', asy
   assert.equal(request?.headers.authorization, `Bearer ${KEY}`);
   assert.equal(request?.headers['content-type'], 'application/json');
   assert.deepEqual(JSON.parse(request?.body.toString() ?? ''), { type: 'email' });
-  assert.deepEqual([observer.requests, observer.retries, observer.orphans], [['create_batch 200'], [], 0]);
+  assert.deepEqual(
+    [observer.requests, observer.retries, observer.orphans],
+    [['create_batch 200'], [], 0],
+  );
 });
 
 test('base_url may have a path of its own and a slash at its end', async (t) => {
@@ -48,15 +51,23 @@ test('a base_url that is no plain http(s) address is refused without being repea
   ]) {
     assert.throws(
       () => clientFor(t, url),
-      (error) => error instanceof TypeError && /base_url must/.test(error.message) && !error.message.includes('hunter22'),
+      (error) =>
+        error instanceof TypeError &&
+        /base_url must/.test(error.message) &&
+        !error.message.includes('hunter22'),
     );
   }
 });
 
 test('the misspelt status, unknown fields and unknown statuses of a created batch are tolerated', async (t) => {
   for (const batch_status of ['WATING_FOR_UPLOAD', 'QUEUED_FOR_LUNCH', undefined, 7]) {
-    const server = await httpServer(t, (response) => json(response, 200, { ...CREATED, batch_status, team: { id: 1 } }));
-    assert.equal((await clientFor(t, server.url).client.createBatch('email', NEVER)).batchId, 'b-1');
+    const server = await httpServer(t, (response) =>
+      json(response, 200, { ...CREATED, batch_status, team: { id: 1 } }),
+    );
+    assert.equal(
+      (await clientFor(t, server.url).client.createBatch('email', NEVER)).batchId,
+      'b-1',
+    );
   }
 });
 
@@ -148,7 +159,9 @@ test('a retrieved batch may lack its counts, id and type, and may have a status 
 
 test('a status counts in any case, and what is not shaped like one is not repeated', async (t) => {
   const statuses = [' success', 'Wating_For_Upload', '\u001b[31mmy secret content', 'x'.repeat(65)];
-  const server = await httpServer(t, (response, _, index) => json(response, 200, { batch_status: statuses[index] }));
+  const server = await httpServer(t, (response, _, index) =>
+    json(response, 200, { batch_status: statuses[index] }),
+  );
   const { client } = clientFor(t, server.url);
   const seen: unknown[] = [];
   for (const _ of statuses) {
@@ -174,7 +187,9 @@ test('a retrieved batch without a status, or that is another one, is a protocol 
 
 test('an id is escaped into one path segment, and one that cannot be is refused without a call', async (t) => {
   const id = 'a/b?c#d %ü';
-  const server = await httpServer(t, (response) => json(response, 200, { batch_id: id, batch_status: 'PENDING' }));
+  const server = await httpServer(t, (response) =>
+    json(response, 200, { batch_id: id, batch_status: 'PENDING' }),
+  );
   const { client } = clientFor(t, server.url);
   assert.equal((await client.getBatch(id, NEVER)).rawStatus, 'PENDING');
   assert.equal(server.seen[0]?.url, `/v1/batches/${encodeURIComponent(id)}`);
@@ -210,7 +225,10 @@ test('without a usable key nothing is sent and the error says what to do', async
   ];
   for (const [apiKey, message] of keys) {
     const failed = clientFor(t, server.url, { apiKey }).client.createBatch('email', NEVER);
-    await assert.rejects(failed, (error: Error) => message.test(error.message) && !error.message.includes('hunter22'));
+    await assert.rejects(
+      failed,
+      (error: Error) => message.test(error.message) && !error.message.includes('hunter22'),
+    );
     await assert.rejects(failed, { failure: 'unauthorized' });
   }
   assert.equal(server.seen.length, 0);

@@ -31,7 +31,10 @@ test('a batch goes through create, upload, review and download', async (t) => {
   const { client, observer } = await sandboxAndClient(t);
   const { batchId, uploadUrl } = await client.createBatch('email', NEVER);
   const waiting = await client.getBatch(batchId, NEVER);
-  assert.deepEqual([waiting.status, waiting.type, waiting.downloadUrl], ['WAITING_FOR_UPLOAD', 'email', undefined]);
+  assert.deepEqual(
+    [waiting.status, waiting.type, waiting.downloadUrl],
+    ['WAITING_FOR_UPLOAD', 'email', undefined],
+  );
   await client.upload(uploadUrl, CSV, UPLOAD);
   const batch = await finished(client, batchId);
   assert.equal(batch.status, 'SUCCESS');
@@ -86,7 +89,11 @@ test('every operation survives resets, busy answers and silence', async (t) => {
       assert.ok(observer.retries.includes(`${operation} ${reason}`), `${operation} ${reason}`);
     }
   }
-  assert.equal(clock.slept.filter((ms) => ms >= 3000).length >= operations.length, true, 'Retry-After was kept');
+  assert.equal(
+    clock.slept.filter((ms) => ms >= 3000).length >= operations.length,
+    true,
+    'Retry-After was kept',
+  );
 });
 
 test('a wrong key is unauthorized', async (t) => {

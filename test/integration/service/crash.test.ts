@@ -12,7 +12,11 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 const CLI = new URL('../../../src/cli/main.ts', import.meta.url).pathname;
 const CLIENT = new URL('../../../src/client/index.ts', import.meta.url).href;
 
-async function crash(args: string[], env: Record<string, string>, directory: string): Promise<string> {
+async function crash(
+  args: string[],
+  env: Record<string, string>,
+  directory: string,
+): Promise<string> {
   const flags = ['--report-uncaught-exception', `--report-directory=${directory}`];
   const child = spawn(process.execPath, [...flags, ...args], {
     env: { ...process.env, ...env },
@@ -109,7 +113,11 @@ test('a connector that dies leaves no key of its environment in its report', asy
     `import { subscribe } from 'node:diagnostics_channel';
 subscribe('net.client.socket', () => process.nextTick(() => { throw new Error('of no use'); }));`,
   );
-  const said = await crash(['--import', preload, CLI, 'run', '--config', config], { CANARY_KEY: CANARY.key }, directory);
+  const said = await crash(
+    ['--import', preload, CLI, 'run', '--config', config],
+    { CANARY_KEY: CANARY.key },
+    directory,
+  );
   assert.match(said, /of no use/);
   assert.equal(secretIn(said), undefined);
 });

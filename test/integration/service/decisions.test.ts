@@ -37,14 +37,21 @@ test('metadata keeps every digit, every key and its order', async (t) => {
       .writeHead(200, { 'content-type': 'application/json' })
       .end(`{"decision_status":"SUCCESS","metadata":${metadata},"result":null,"labels":null}`),
   );
-  const { metadataJson, metadata: parsed } = await clientFor(t, server.url).client.getDecision('d-1', NEVER);
+  const { metadataJson, metadata: parsed } = await clientFor(t, server.url).client.getDecision(
+    'd-1',
+    NEVER,
+  );
   // Keys that are whole numbers come first in every JavaScript object.
-  assert.equal(metadataJson, '{"2":1e400,"z":12345678901234567890,"a":1.50,"__proto__":{"x":-0},"empty":""}');
+  assert.equal(
+    metadataJson,
+    '{"2":1e400,"z":12345678901234567890,"a":1.50,"__proto__":{"x":-0},"empty":""}',
+  );
   assert.deepEqual(Object.keys(parsed), ['2', 'z', 'a', '__proto__', 'empty']);
 });
 
 test('labels and a result that is a number keep every digit', async (t) => {
-  const labels = '[{"name":"spam","applied":true,"explanation":null,"n":12345678901234567890,"score":0.10}]';
+  const labels =
+    '[{"name":"spam","applied":true,"explanation":null,"n":12345678901234567890,"score":0.10}]';
   const server = await httpServer(t, (response) =>
     response.writeHead(200).end(`{"decision_status":"SUCCESS","result":0.750,"labels":${labels}}`),
   );
@@ -108,13 +115,15 @@ test('a decision without a status, with metadata that is no object, or that is a
   ];
   const server = await httpServer(t, (response, _, index) => json(response, 200, bodies[index]));
   const { client } = clientFor(t, server.url);
-  for (const _ of bodies) await assert.rejects(client.getDecision('d-1', NEVER), { failure: 'protocol' });
+  for (const _ of bodies)
+    await assert.rejects(client.getDecision('d-1', NEVER), { failure: 'protocol' });
 });
 
 test('a decision id is escaped; one that cannot be is refused without a call; an unknown one is not found', async (t) => {
   const server = await httpServer(t, (response) => json(response, 404, {}));
   const { client } = clientFor(t, server.url);
-  for (const bad of ['', '.', '\ud800']) await assert.rejects(client.getDecision(bad, NEVER), { failure: 'rejected' });
+  for (const bad of ['', '.', '\ud800'])
+    await assert.rejects(client.getDecision(bad, NEVER), { failure: 'rejected' });
   assert.equal(server.seen.length, 0);
   await assert.rejects(client.getDecision('a/b', NEVER), {
     failure: 'not_found',

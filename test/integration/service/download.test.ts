@@ -38,13 +38,20 @@ test('a big file arrives whole, with and without a length', async (t) => {
   const body = randomBytes(5_000_000);
   for (const headers of [{ 'content-length': body.length }, {}]) {
     const server = await httpServer(t, (response) => response.writeHead(200, headers).end(body));
-    assert.ok((await collect(clientFor(t, 'http://127.0.0.1:9').client.download(server.url, NEVER))).equals(body));
+    assert.ok(
+      (await collect(clientFor(t, 'http://127.0.0.1:9').client.download(server.url, NEVER))).equals(
+        body,
+      ),
+    );
   }
 });
 
 test('an empty file is no chunk at all', async (t) => {
   const server = await httpServer(t, (response) => response.end());
-  assert.equal((await collect(clientFor(t, 'http://127.0.0.1:9').client.download(server.url, NEVER))).length, 0);
+  assert.equal(
+    (await collect(clientFor(t, 'http://127.0.0.1:9').client.download(server.url, NEVER))).length,
+    0,
+  );
 });
 
 test('a file that is cut is told as cut, after everything that came before', async (t) => {
@@ -56,7 +63,11 @@ test('a file that is cut is told as cut, after everything that came before', asy
     [`content-length: ${CSV.length}`, half, 'reset'],
     ['transfer-encoding: chunked', chunked, 'close'],
     ['connection: close\r\ntransfer-encoding: chunked', chunked, 'close'],
-    [`content-encoding: gzip\r\ncontent-length: ${gzipSync(CSV).length}`, gzipSync(CSV).subarray(0, 15), 'close'],
+    [
+      `content-encoding: gzip\r\ncontent-length: ${gzipSync(CSV).length}`,
+      gzipSync(CSV).subarray(0, 15),
+      'close',
+    ],
     [`content-encoding: gzip\r\ncontent-length: 15`, gzipSync(CSV).subarray(0, 15), 'close'],
   ];
   for (const [head, body, end] of cuts) {
@@ -66,7 +77,11 @@ test('a file that is cut is told as cut, after everything that came before', asy
     const reading = (async () => {
       for await (const chunk of client.download(server.url, NEVER)) got.push(chunk);
     })();
-    await assert.rejects(reading, { name: 'ServiceError', failure: 'protocol', operation: 'download', message: /was cut/ }, head);
+    await assert.rejects(
+      reading,
+      { name: 'ServiceError', failure: 'protocol', operation: 'download', message: /was cut/ },
+      head,
+    );
     if (!head.includes('gzip') && end === 'close') assert.deepEqual(Buffer.concat(got), half);
     assert.deepEqual(observer.requests, ['download 200', 'download reset']);
   }
@@ -83,7 +98,8 @@ test('a file that stops coming ends with the body timeout, as unavailable', asyn
 
 test('a file that comes a byte at a time is given up, compressed or not', async (t) => {
   for (const headers of [{}, { 'content-encoding': 'gzip' }]) {
-    const bytes = 'content-encoding' in headers ? gzipSync(randomBytes(4_000)) : Buffer.alloc(4_000, 'x');
+    const bytes =
+      'content-encoding' in headers ? gzipSync(randomBytes(4_000)) : Buffer.alloc(4_000, 'x');
     const server = await httpServer(t, (response) => {
       response.writeHead(200, headers);
       let at = 0;
@@ -133,8 +149,14 @@ test('what the storage compressed is decompressed, whoever compressed it, and in
     ['Identity', body],
   ];
   for (const [encoding, bytes] of encodings) {
-    const server = await httpServer(t, (response) => response.writeHead(200, { 'content-encoding': encoding }).end(bytes));
-    assert.ok((await collect(clientFor(t, 'http://127.0.0.1:9').client.download(server.url, NEVER))).equals(body));
+    const server = await httpServer(t, (response) =>
+      response.writeHead(200, { 'content-encoding': encoding }).end(bytes),
+    );
+    assert.ok(
+      (await collect(clientFor(t, 'http://127.0.0.1:9').client.download(server.url, NEVER))).equals(
+        body,
+      ),
+    );
   }
 });
 
@@ -148,7 +170,9 @@ test('a compressed file that grows beyond the limit is stopped, however it is co
     ['zstd', zstdCompressSync(zeros)],
   ];
   for (const [encoding, bytes] of bombs) {
-    const bomb = await httpServer(t, (response) => response.writeHead(200, { 'content-encoding': encoding }).end(bytes));
+    const bomb = await httpServer(t, (response) =>
+      response.writeHead(200, { 'content-encoding': encoding }).end(bytes),
+    );
     const strict = clientFor(t, 'http://127.0.0.1:9', { maxDecompressionRatio: 100 });
     await assert.rejects(
       collect(strict.client.download(bomb.url, NEVER)),
@@ -156,7 +180,9 @@ test('a compressed file that grows beyond the limit is stopped, however it is co
       encoding,
     );
   }
-  const server = await httpServer(t, (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(zeros)));
+  const server = await httpServer(t, (response) =>
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(zeros)),
+  );
   const lax = clientFor(t, 'http://127.0.0.1:9', { maxDecompressionRatio: 2000 });
   assert.equal((await collect(lax.client.download(server.url, NEVER))).length, zeros.length);
 });
@@ -169,7 +195,9 @@ test('a body that is not what it says, or in an encoding that nobody here knows,
     ['gzip, gzip', 'blocked', /an encoding that is none of gzip, deflate, br and zstd/],
     ['constructor', 'blocked', /an encoding that is none of/],
   ] as const) {
-    const server = await httpServer(t, (response) => response.writeHead(200, { 'content-encoding': encoding }).end(CSV));
+    const server = await httpServer(t, (response) =>
+      response.writeHead(200, { 'content-encoding': encoding }).end(CSV),
+    );
     const failed = collect(clientFor(t, 'http://127.0.0.1:9').client.download(server.url, NEVER));
     await assert.rejects(failed, { failure, message, sameAgain: true }, encoding);
   }
@@ -202,9 +230,16 @@ test('a file larger than allowed is stopped, before it begins when it says so, a
 });
 
 test('an expired download address is told as expired, other refusals with their Code', async (t) => {
-  const xml = (code: string, message: string) => `<Error><Code>${code}</Code><Message>${message}</Message></Error>`;
+  const xml = (code: string, message: string) =>
+    `<Error><Code>${code}</Code><Message>${message}</Message></Error>`;
   const server = await httpServer(t, (response, _, index) =>
-    response.writeHead(403).end(index === 0 ? xml('AccessDenied', 'Request has expired') : xml('SignatureDoesNotMatch', 'x')),
+    response
+      .writeHead(403)
+      .end(
+        index === 0
+          ? xml('AccessDenied', 'Request has expired')
+          : xml('SignatureDoesNotMatch', 'x'),
+      ),
   );
   const { client } = clientFor(t, 'http://127.0.0.1:9');
   await assert.rejects(collect(client.download(server.url, NEVER)), {
@@ -290,5 +325,8 @@ test('uploads do not wait for downloads', async (t) => {
 });
 
 test('an address that is none is refused as a ServiceError', async (t) => {
-  await assert.rejects(collect(clientFor(t, 'http://127.0.0.1:9').client.download('nowhere', NEVER)), ServiceError);
+  await assert.rejects(
+    collect(clientFor(t, 'http://127.0.0.1:9').client.download('nowhere', NEVER)),
+    ServiceError,
+  );
 });

@@ -103,12 +103,18 @@ test('an answer without a status, with two, or about another import is a protoco
   const server = await httpServer(t, (response, _, index) => json(response, 200, bodies[index]));
   const { client } = clientFor(t, server.url);
   for (const body of bodies) {
-    await assert.rejects(client.getImport('i-1', NEVER), { failure: 'protocol' }, JSON.stringify(body));
+    await assert.rejects(
+      client.getImport('i-1', NEVER),
+      { failure: 'protocol' },
+      JSON.stringify(body),
+    );
   }
 });
 
 test('the path of the status check is a template, and the id is escaped in it', async (t) => {
-  const server = await httpServer(t, (response) => json(response, 200, { import_status: 'COMPLETE' }));
+  const server = await httpServer(t, (response) =>
+    json(response, 200, { import_status: 'COMPLETE' }),
+  );
   for (const [importPath, expected] of [
     ['/v1/imports/{import_id}/status', '/v1/imports/a%2Fb%24%26/status'],
     ['/v2/import-status?id={import_id}', '/v2/import-status?id=a%2Fb%24%26'],
@@ -124,14 +130,18 @@ test('the path of the status check is a template, and the id is escaped in it', 
     '/v1/{import_id}#x',
     '/a b/{import_id}',
   ]) {
-    assert.throws(() => clientFor(t, server.url, { importPath }), /the path of the import status must/);
+    assert.throws(
+      () => clientFor(t, server.url, { importPath }),
+      /the path of the import status must/,
+    );
   }
 });
 
 test('an import id that cannot stand in a path is refused without a call, an unknown one is not found', async (t) => {
   const server = await httpServer(t, (response) => json(response, 404, {}));
   const { client } = clientFor(t, server.url);
-  for (const bad of ['', '..', '\ud800']) await assert.rejects(client.getImport(bad, NEVER), { failure: 'rejected' });
+  for (const bad of ['', '..', '\ud800'])
+    await assert.rejects(client.getImport(bad, NEVER), { failure: 'rejected' });
   assert.equal(server.seen.length, 0);
   await assert.rejects(client.getImport('i-9', NEVER), {
     failure: 'not_found',

@@ -20,7 +20,9 @@ function resolving(...answers: string[][]): {
     const addresses = answers[Math.min(asked.push(host), answers.length) - 1] ?? [];
     callback(
       null,
-      addresses.map((address): LookupAddress => ({ address, family: address.includes(':') ? 6 : 4 })),
+      addresses.map(
+        (address): LookupAddress => ({ address, family: address.includes(':') ? 6 : 4 }),
+      ),
     );
   };
   return { lookup, asked };
@@ -30,7 +32,14 @@ const named = (url: string, host: string) => url.replace('127.0.0.1', host);
 
 test('a name that resolves to an address of this network is not connected to, nor one that resolves to both kinds only there', async (t) => {
   const server = await httpServer(t, (response) => response.end());
-  for (const address of ['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1', '::ffff:127.0.0.1', 'fe80::1']) {
+  for (const address of [
+    '127.0.0.1',
+    '10.0.0.1',
+    '169.254.169.254',
+    '::1',
+    '::ffff:127.0.0.1',
+    'fe80::1',
+  ]) {
     const { client, observer } = clientFor(t, AWAY, {
       allowHttp: ['files.example.com'],
       lookup: resolving([address]).lookup,
@@ -39,7 +48,11 @@ test('a name that resolves to an address of this network is not connected to, no
     const refused = { failure: 'blocked', message: /its address is not a public one/ };
     await assert.rejects(client.upload(url, BODY, CSV), refused, address);
     await assert.rejects(collect(client.download(url, NEVER)), refused, address);
-    assert.deepEqual(observer.requests, ['upload blocked', 'download blocked'], 'and not tried again');
+    assert.deepEqual(
+      observer.requests,
+      ['upload blocked', 'download blocked'],
+      'and not tried again',
+    );
   }
   // Of several addresses only the allowed ones are tried.
   const allowPrivate = ['127.0.0.0/8'];
@@ -53,7 +66,9 @@ test('a name that resolves to an address of this network is not connected to, no
 });
 
 test('a name that changes between two connections is looked at each time: there is no moment between check and use', async (t) => {
-  const server = await httpServer(t, (response) => response.writeHead(200, { connection: 'close' }).end());
+  const server = await httpServer(t, (response) =>
+    response.writeHead(200, { connection: 'close' }).end(),
+  );
   const allowPrivate = ['127.0.0.0/8'];
   const dns = resolving(['127.0.0.1'], ['169.254.169.254'], ['10.0.0.1']);
   const { client } = clientFor(t, AWAY, {
@@ -65,12 +80,18 @@ test('a name that changes between two connections is looked at each time: there 
   await client.upload(url, BODY, CSV);
   await assert.rejects(client.upload(url, BODY, CSV), { failure: 'blocked' });
   await assert.rejects(client.upload(url, BODY, CSV), { failure: 'blocked' });
-  assert.deepEqual([dns.asked.length, server.seen.length], [3, 1], 'one question, one answer, one connection');
+  assert.deepEqual(
+    [dns.asked.length, server.seen.length],
+    [3, 1],
+    'one question, one answer, one connection',
+  );
 });
 
 test('the service itself may be anywhere, and no transfer uses its connections', async (t) => {
   const server = await httpServer(t, (response) =>
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{"batch_id":"b","upload_url":"https://x.example/"}'),
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end('{"batch_id":"b","upload_url":"https://x.example/"}'),
   );
   const baseUrl = named(server.url, 'review.corp');
   const { client } = clientFor(t, baseUrl, {
@@ -107,9 +128,15 @@ test('each redirect goes through the same checks', async (t) => {
   for (const [location, message] of locations) {
     const server = await httpServer(t, (response) => response.writeHead(307, { location }).end());
     const { client } = clientFor(t, HERE, { retry: { maxRetries: 0 } });
-    await assert.rejects(client.upload(server.url, BODY, CSV), { failure: 'blocked', message }, location);
+    await assert.rejects(
+      client.upload(server.url, BODY, CSV),
+      { failure: 'blocked', message },
+      location,
+    );
   }
-  const other = await httpServer(t, (response) => response.writeHead(307, { location: target.url }).end());
+  const other = await httpServer(t, (response) =>
+    response.writeHead(307, { location: target.url }).end(),
+  );
   const { client } = clientFor(t, HERE, {
     transferHosts: [`127.0.0.1:${new URL(other.url).port}`],
   });
@@ -123,7 +150,9 @@ test('each redirect goes through the same checks', async (t) => {
 test('extra headers go with each transfer, and to no other origin', async (t) => {
   const target = await httpServer(t, (response) => response.end());
   const server = await httpServer(t, (response, request) =>
-    request.path === '/away' ? response.writeHead(307, { location: target.url }).end() : response.end('x'),
+    request.path === '/away'
+      ? response.writeHead(307, { location: target.url }).end()
+      : response.end('x'),
   );
   let sas = 'first';
   const { client } = clientFor(t, HERE, {
@@ -135,10 +164,16 @@ test('extra headers go with each transfer, and to no other origin', async (t) =>
   await client.upload(`${server.url}/away`, BODY, CSV);
   await collect(client.download(server.url, NEVER));
   const [first, second, third] = server.seen.map(({ headers }) => headers);
-  assert.deepEqual([first?.['x-ms-blob-type'], first?.['x-secret'], first?.['x-ms-version']], ['BlockBlob', 'first', undefined]);
+  assert.deepEqual(
+    [first?.['x-ms-blob-type'], first?.['x-secret'], first?.['x-ms-version']],
+    ['BlockBlob', 'first', undefined],
+  );
   assert.equal(second?.['x-secret'], 'rotated');
   assert.deepEqual([third?.['x-ms-version'], third?.['x-ms-blob-type']], ['2024-11-04', undefined]);
-  assert.deepEqual([target.seen[0]?.headers['x-ms-blob-type'], target.seen[0]?.headers['x-secret']], [undefined, undefined]);
+  assert.deepEqual(
+    [target.seen[0]?.headers['x-ms-blob-type'], target.seen[0]?.headers['x-secret']],
+    [undefined, undefined],
+  );
   assert.equal(target.seen[0]?.headers['content-type'], 'text/csv');
 });
 
@@ -179,7 +214,9 @@ test('an upload says whether it may have arrived: yes once an answer was lost, o
     [429, false],
   ];
   // It asks to look elsewhere for what became of the request.
-  const seeOther = await httpServer(t, (response) => response.writeHead(303, { location: '/done' }).end());
+  const seeOther = await httpServer(t, (response) =>
+    response.writeHead(303, { location: '/done' }).end(),
+  );
   await assert.rejects(clientFor(t, HERE).client.upload(seeOther.url, BODY, CSV), {
     failure: 'protocol',
     mayHaveArrived: true,
@@ -187,7 +224,8 @@ test('an upload says whether it may have arrived: yes once an answer was lost, o
   for (const [first, mayHaveArrived] of answers) {
     const server = await rawServer(t, (socket, received, connection) => {
       if (!received.endsWith('hello\r\n')) return;
-      if (connection > 0) socket.end(`HTTP/1.1 403 No\r\ncontent-length: ${expired.length}\r\n\r\n${expired}`);
+      if (connection > 0)
+        socket.end(`HTTP/1.1 403 No\r\ncontent-length: ${expired.length}\r\n\r\n${expired}`);
       else if (first === 'reset') socket.resetAndDestroy();
       else socket.end(`HTTP/1.1 ${first} No\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
     });
@@ -197,7 +235,11 @@ test('an upload says whether it may have arrived: yes once an answer was lost, o
       String(first),
     );
   }
-  const dead = clientFor(t, HERE, { retry: { maxRetries: 1 } }).client.upload('http://127.0.0.1:1/', BODY, CSV);
+  const dead = clientFor(t, HERE, { retry: { maxRetries: 1 } }).client.upload(
+    'http://127.0.0.1:1/',
+    BODY,
+    CSV,
+  );
   await assert.rejects(dead, { failure: 'unavailable', mayHaveArrived: false });
 });
 
@@ -221,10 +263,16 @@ test('the value of an extra header that cannot be had or sent is waited for, and
       downloadHeaders: { 'x-secret': broken },
       retry: { maxRetries: 0 },
     }).client;
-    await assert.rejects(collect(never.download(server.url, NEVER)), (error: Error & { failure: string }) => {
-      assert.match(error.message, /the value of the extra header "x-secret" cannot be had, or not be sent/);
-      return error.failure === 'unavailable' && !error.message.includes('hunter22');
-    });
+    await assert.rejects(
+      collect(never.download(server.url, NEVER)),
+      (error: Error & { failure: string }) => {
+        assert.match(
+          error.message,
+          /the value of the extra header "x-secret" cannot be had, or not be sent/,
+        );
+        return error.failure === 'unavailable' && !error.message.includes('hunter22');
+      },
+    );
   }
 });
 

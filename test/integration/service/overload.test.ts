@@ -12,7 +12,8 @@ const CREATED = {
 };
 const CSV = Buffer.from('Content\r\nhello\r\n');
 const UPLOAD = { contentType: 'text/csv', ...NEVER };
-const SLOW_DOWN = '<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>';
+const SLOW_DOWN =
+  '<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>';
 
 function afterTurns(turns: number, run: () => void): void {
   setImmediate(() => (turns === 0 ? run() : afterTurns(turns - 1, run)));
@@ -47,7 +48,10 @@ test('after a 429 half as many requests go out at once, and storage is not held 
 
 test('an overloaded storage halves its transfers, and its Retry-After is a floor for uploads and downloads', async (t) => {
   const server = await httpServer(t, (response, _, index) => {
-    if (index % 2 === 0) response.writeHead(503, { 'retry-after': '7', 'content-type': 'application/xml' }).end(SLOW_DOWN);
+    if (index % 2 === 0)
+      response
+        .writeHead(503, { 'retry-after': '7', 'content-type': 'application/xml' })
+        .end(SLOW_DOWN);
     else response.end(CSV);
   });
   const { client, clock, observer } = clientFor(t, 'http://127.0.0.1:9', {
@@ -61,7 +65,14 @@ test('an overloaded storage halves its transfers, and its Retry-After is a floor
     `${clock.slept}`,
   );
   // The upload's success comes a window after its overload: one back, then the download's overload halves again.
-  assert.deepEqual(observer.limits, ['api 16', 'storage 8', 'storage 4', 'storage 5', 'storage 2', 'storage 3']);
+  assert.deepEqual(observer.limits, [
+    'api 16',
+    'storage 8',
+    'storage 4',
+    'storage 5',
+    'storage 2',
+    'storage 3',
+  ]);
 });
 
 test("S3's words of overload are tried again whatever the status beside them", async (t) => {
@@ -75,7 +86,9 @@ test("S3's words of overload are tried again whatever the status beside them", a
 });
 
 test('a Retry-After longer than the retries may take comes out with the error, for transfers too', async (t) => {
-  const server = await httpServer(t, (response) => response.writeHead(503, { 'retry-after': '600' }).end(SLOW_DOWN));
+  const server = await httpServer(t, (response) =>
+    response.writeHead(503, { 'retry-after': '600' }).end(SLOW_DOWN),
+  );
   const { client } = clientFor(t, 'http://127.0.0.1:9');
   await assert.rejects(client.upload(server.url, CSV, UPLOAD), {
     failure: 'unavailable',

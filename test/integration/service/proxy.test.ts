@@ -22,10 +22,14 @@ const through = (setting: ProxySetting, env: Record<string, string> = {}) => ({
 });
 
 test('calls and transfers go through a tunnel, with the credentials of the proxy for the proxy alone', async (t) => {
-  const proxy = await proxyServer(t, ({ authorization }) => (authorization === BASIC ? undefined : 407));
+  const proxy = await proxyServer(t, ({ authorization }) =>
+    authorization === BASIC ? undefined : 407,
+  );
   const seen: (string | undefined)[] = [];
   const { port } = await httpsServer(t, (request) => {
-    seen.push(`${request.method} ${request.headers.host} ${request.headers['proxy-authorization']}`);
+    seen.push(
+      `${request.method} ${request.headers.host} ${request.headers['proxy-authorization']}`,
+    );
     return CREATED;
   });
   const base = `https://review.example.com:${port}`;
@@ -34,7 +38,11 @@ test('calls and transfers go through a tunnel, with the credentials of the proxy
     ...through({ url: proxy.url, credentials: () => 'me:hunter22secret' }),
   });
   await client.createBatch('email', NEVER);
-  await client.upload(`https://files.example.com:${port}/x?X-Amz-Signature=1`, Buffer.from('x'), CSV);
+  await client.upload(
+    `https://files.example.com:${port}/x?X-Amz-Signature=1`,
+    Buffer.from('x'),
+    CSV,
+  );
   await collect(client.download(`https://files.example.com:${port}/x`, NEVER));
   assert.deepEqual(
     new Set(proxy.seen.map(({ what }) => what)),
@@ -48,7 +56,9 @@ test('calls and transfers go through a tunnel, with the credentials of the proxy
 });
 
 test('http, where it is allowed, goes to the proxy as a whole address', async (t) => {
-  const proxy = await proxyServer(t, ({ authorization }) => (authorization === BASIC ? undefined : 407));
+  const proxy = await proxyServer(t, ({ authorization }) =>
+    authorization === BASIC ? undefined : 407,
+  );
   const server = await httpServer(t, (response) => response.end(CREATED.body));
   const { port } = new URL(server.url);
   const settings = {
@@ -88,18 +98,27 @@ test('a proxy that is reached by https shows a certificate of its own name, not 
   for (const host of ['a.corp', 'b.corp'])
     await honest.upload(`${plain.url.replace('127.0.0.1', host)}/x`, Buffer.from('x'), CSV);
   assert.equal(plain.seen.length, 2);
-  await assert.rejects(clientOf(proxy.url.replace('localhost', '127.0.0.1')).createBatch('email', NEVER), {
-    failure: 'unavailable',
-    message: /the proxy did not let the request through \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
-  });
+  await assert.rejects(
+    clientOf(proxy.url.replace('localhost', '127.0.0.1')).createBatch('email', NEVER),
+    {
+      failure: 'unavailable',
+      message: /the proxy did not let the request through \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
+    },
+  );
 });
 
 test('HTTPS_PROXY and NO_PROXY of the environment hold, in both spellings', async (t) => {
   const proxy = await proxyServer(t);
   const { port } = await httpsServer(t, () => CREATED);
-  const lookup = (_: string, __: object, done: (error: null, addresses: { address: string; family: number }[]) => void) =>
-    done(null, [{ address: '127.0.0.1', family: 4 }]);
-  const envs = [{ HTTPS_PROXY: proxy.url }, { https_proxy: proxy.url, no_proxy: 'other.example.com' }];
+  const lookup = (
+    _: string,
+    __: object,
+    done: (error: null, addresses: { address: string; family: number }[]) => void,
+  ) => done(null, [{ address: '127.0.0.1', family: 4 }]);
+  const envs = [
+    { HTTPS_PROXY: proxy.url },
+    { https_proxy: proxy.url, no_proxy: 'other.example.com' },
+  ];
   for (const env of envs) {
     const { client } = clientFor(t, `https://review.example.com:${port}`, {
       ...TLS,
@@ -108,7 +127,10 @@ test('HTTPS_PROXY and NO_PROXY of the environment hold, in both spellings', asyn
     await client.createBatch('email', NEVER);
   }
   assert.equal(proxy.seen.length, 2);
-  for (const env of [{ HTTPS_PROXY: proxy.url, NO_PROXY: '.example.com' }, { HTTP_PROXY: proxy.url }]) {
+  for (const env of [
+    { HTTPS_PROXY: proxy.url, NO_PROXY: '.example.com' },
+    { HTTP_PROXY: proxy.url },
+  ]) {
     const { client } = clientFor(t, `https://review.example.com:${port}`, {
       ...TLS,
       lookup,
@@ -146,7 +168,10 @@ test('a proxy that refuses, wants credentials, is not there or hangs is told as 
       (await proxyServer(t, () => 407)).url,
       /the proxy did not let the request through \(HTTP_407\).*wants a user and a password/,
     ],
-    [(await proxyServer(t, () => 403)).url, /the proxy did not let the request through \(HTTP_403\).*NO_PROXY/],
+    [
+      (await proxyServer(t, () => 403)).url,
+      /the proxy did not let the request through \(HTTP_403\).*NO_PROXY/,
+    ],
     [await deadAddress(), /the proxy did not let the request through \(ECONNREFUSED\)/],
   ];
   for (const [url, message] of cases) {
@@ -157,22 +182,29 @@ test('a proxy that refuses, wants credentials, is not there or hangs is told as 
         ...through({ url, credentials: 'me:hunter22secret' }),
       };
       const { client, observer } = clientFor(t, base, settings);
-      await assert.rejects(client.createBatch('email', NEVER), (error: Error & { failure: string }) => {
-        // A 403 to plain http may be the service's own.
-        if (base.startsWith('https:') || !message.source.includes('403')) assert.equal(error.failure, 'unavailable');
-        if (base.startsWith('https:')) assert.match(error.message, message);
-        assert.doesNotMatch(inspect(error, { depth: null, showHidden: true }), secret);
-        return true;
-      });
+      await assert.rejects(
+        client.createBatch('email', NEVER),
+        (error: Error & { failure: string }) => {
+          // A 403 to plain http may be the service's own.
+          if (base.startsWith('https:') || !message.source.includes('403'))
+            assert.equal(error.failure, 'unavailable');
+          if (base.startsWith('https:')) assert.match(error.message, message);
+          assert.doesNotMatch(inspect(error, { depth: null, showHidden: true }), secret);
+          return true;
+        },
+      );
       assert.equal(observer.orphans, 0, 'nothing was sent');
     }
     const { client } = clientFor(t, 'https://review.example.com', {
       retry: { maxRetries: 0 },
       ...through({ url }),
     });
-    await assert.rejects(client.upload('https://files.example.com/?X-Amz-Signature=1', Buffer.from('x'), CSV), (error: Error) => {
-      assert.doesNotMatch(inspect(error, { depth: null, showHidden: true }), secret);
-      return true;
-    });
+    await assert.rejects(
+      client.upload('https://files.example.com/?X-Amz-Signature=1', Buffer.from('x'), CSV),
+      (error: Error) => {
+        assert.doesNotMatch(inspect(error, { depth: null, showHidden: true }), secret);
+        return true;
+      },
+    );
   }
 });

@@ -1,6 +1,11 @@
 /** Real servers on 127.0.0.1 that behave as a test tells them; closed when the test ends. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Server,
+  type Socket,
+} from 'node:net';
 import type { TestContext } from 'node:test';
 import type { UploadBody } from '../../../src/http/upload-body.ts';
 import { ServiceClient } from '../../../src/service/client.ts';
@@ -86,8 +91,15 @@ export async function deadAddress(): Promise<string> {
   return url;
 }
 
-export function json(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+export function json(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response
+    .writeHead(status, { 'content-type': 'application/json', ...headers })
+    .end(JSON.stringify(body));
 }
 
 export const KEY = CANARY.key;
@@ -97,7 +109,11 @@ export const KEY = CANARY.key;
  * is looked at for the key, the queries of the addresses that it was given, and the bytes that it sent (I6). Addresses without a
  * query get one.
  */
-export function clientFor(t: TestContext, baseUrl: string, options: Partial<ServiceClientOptions> = {}) {
+export function clientFor(
+  t: TestContext,
+  baseUrl: string,
+  options: Partial<ServiceClientOptions> = {},
+) {
   const clock = new InstantClock();
   const observer = new RecordingObserver();
   const client = new ServiceClient({
@@ -120,7 +136,8 @@ function silenced(client: ServiceClient): ServiceClient {
   };
   const { upload, download, createBatch, getBatch, createImport, getImport, getDecision } = client;
   const called = <A extends unknown[], R>(method: (...args: A) => Promise<R>) => {
-    return (...args: A): Promise<R> => method.apply(client, args).catch((error: unknown) => look(error, []));
+    return (...args: A): Promise<R> =>
+      method.apply(client, args).catch((error: unknown) => look(error, []));
   };
   return Object.assign(Object.create(client) as ServiceClient, {
     createBatch: called(createBatch),
@@ -129,7 +146,9 @@ function silenced(client: ServiceClient): ServiceClient {
     getImport: called(getImport),
     getDecision: called(getDecision),
     upload: (address: string, ...args: SkipFirst<Parameters<typeof upload>>) =>
-      upload.apply(client, [signed(address), ...args]).catch((error: unknown) => look(error, secretsOf(address, args[0]))),
+      upload
+        .apply(client, [signed(address), ...args])
+        .catch((error: unknown) => look(error, secretsOf(address, args[0]))),
     download: async function* (address: string, ...args: SkipFirst<Parameters<typeof download>>) {
       try {
         yield* download.apply(client, [signed(address), ...args]);
@@ -146,14 +165,18 @@ type SkipFirst<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest 
 /** As a service gives them out: an address of transfers that a test wrote without a query gets a signature that must not be seen. */
 function signed(address: string): string {
   const url = URL.parse(address);
-  return url === null || url.search !== '' ? address : `${url.href}?X-Amz-Signature=${CANARY.signature}`;
+  return url === null || url.search !== ''
+    ? address
+    : `${url.href}?X-Amz-Signature=${CANARY.signature}`;
 }
 
 /** Long enough to be told from other words. */
 function secretsOf(address: string, body?: UploadBody): string[] {
   const query = URL.parse(address)?.search.slice(1) ?? '';
   // Other members, such as the id of the batch, may be told.
-  const signed = query.split('&').filter((pair) => /^(x-amz-(signature|credential|security-token)|sig|signature)=/i.test(pair));
+  const signed = query
+    .split('&')
+    .filter((pair) => /^(x-amz-(signature|credential|security-token)|sig|signature)=/i.test(pair));
   const values = signed.map((pair) => pair.split('=')[1] ?? '');
   const content = Buffer.isBuffer(body) ? [body.subarray(0, 64).toString('latin1')] : [];
   return [...values, ...content].filter((secret) => secret.length >= 6);

@@ -26,19 +26,34 @@ const answers: Record<string, Answer> = {
     http('400 Bad', 'content-type: application/json\r\n', JSON.stringify({ message: received })),
   'JSON that repeats the authorization': (received) => {
     const message = `bad key ${/authorization: Bearer (.*)/i.exec(received)?.[1]} given`;
-    return http('401 No', 'content-type: application/json\r\n', JSON.stringify({ error: { message, code: message } }));
+    return http(
+      '401 No',
+      'content-type: application/json\r\n',
+      JSON.stringify({ error: { message, code: message } }),
+    );
   },
-  'text that repeats the request': (received) => http('422 Bad', 'content-type: text/plain\r\n', received),
-  'XML that repeats the request': (received) => http('403 No', 'content-type: application/xml\r\n', xml(received)),
+  'text that repeats the request': (received) =>
+    http('422 Bad', 'content-type: text/plain\r\n', received),
+  'XML that repeats the request': (received) =>
+    http('403 No', 'content-type: application/xml\r\n', xml(received)),
   'XML whose code is the query': (received) =>
-    http('403 No', '', `<Error><Code>${decodeURIComponent(/X-Amz-Signature=(\S*)/.exec(received)?.[1] ?? '')}</Code></Error>`),
-  'a busy answer that repeats the request': (received) => http('503 Busy', `retry-after: ${oneLine(received)}\r\n`, received),
-  'a success that is not JSON': (received) => http('200 OK', 'content-encoding: gzip\r\n', received),
-  'a success that lacks everything': (received) => http('200 OK', '', JSON.stringify({ echo: received, batch_id: '' })),
+    http(
+      '403 No',
+      '',
+      `<Error><Code>${decodeURIComponent(/X-Amz-Signature=(\S*)/.exec(received)?.[1] ?? '')}</Code></Error>`,
+    ),
+  'a busy answer that repeats the request': (received) =>
+    http('503 Busy', `retry-after: ${oneLine(received)}\r\n`, received),
+  'a success that is not JSON': (received) =>
+    http('200 OK', 'content-encoding: gzip\r\n', received),
+  'a success that lacks everything': (received) =>
+    http('200 OK', '', JSON.stringify({ echo: received, batch_id: '' })),
   'a status line that repeats the request': (received) => http(`400 ${oneLine(received)}`, '', ''),
   'something that is not HTTP': (received) => received,
-  'a broken chunk': (received) => `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${received}`,
-  'a redirect to nowhere': (received) => http('307 Go', `location: http://[${oneLine(received)}\r\n`, ''),
+  'a broken chunk': (received) =>
+    `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${received}`,
+  'a redirect to nowhere': (received) =>
+    http('307 Go', `location: http://[${oneLine(received)}\r\n`, ''),
   'a redirect to a dead place': (received) => {
     const target = /^\S+ (\S+)/.exec(received)?.[1];
     return http('307 Go', `location: http://127.0.0.1:1${target}\r\n`, '');
@@ -55,9 +70,18 @@ function isWhole(received: string): boolean {
 /** Every share of eight characters, as it is and escaped in the ways that addresses and JSON do. */
 function assertSilent(error: unknown, { key, query, content }: Secrets, where: string): void {
   assert.ok(error instanceof Error);
-  const said = [inspect(error, { depth: null, showHidden: true }), error.message, error.stack, JSON.stringify(error)].join('\n');
+  const said = [
+    inspect(error, { depth: null, showHidden: true }),
+    error.message,
+    error.stack,
+    JSON.stringify(error),
+  ].join('\n');
   for (const secret of [key, query, content]) {
-    for (const form of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])) {
+    for (const form of new Set([
+      secret,
+      encodeURIComponent(secret),
+      JSON.stringify(secret).slice(1, -1),
+    ])) {
       for (let at = 0; at + 8 <= form.length; at++) {
         const share = form.slice(at, at + 8);
         assert.ok(!said.includes(share), `${where}: "${share}" of a secret in: ${said}`);
@@ -66,7 +90,11 @@ function assertSilent(error: unknown, { key, query, content }: Secrets, where: s
   }
 }
 
-async function errorsOf(client: ServiceClient, presigned: string, content: string): Promise<unknown[]> {
+async function errorsOf(
+  client: ServiceClient,
+  presigned: string,
+  content: string,
+): Promise<unknown[]> {
   const csv = { contentType: 'text/csv', ...NEVER };
   const results = await Promise.allSettled([
     client.createBatch('email', NEVER),
@@ -104,7 +132,11 @@ test('whatever the other side answers, no share of a key, a query or the content
     }),
     { numRuns: 20 },
   );
-  assert.deepEqual([...failed].sort(), Object.keys(answers).sort(), 'every answer made something fail');
+  assert.deepEqual(
+    [...failed].sort(),
+    Object.keys(answers).sort(),
+    'every answer made something fail',
+  );
 });
 
 test('no share of a secret is in an error when nothing is sent at all', async (t) => {
@@ -114,7 +146,10 @@ test('no share of a secret is in an error when nothing is sent at all', async (t
       const cases: [string, () => Promise<string>][] = [
         [`${dead}/file?sig=${encodeURIComponent(secret.query)}`, async () => secret.key],
         [`http://[${encodeURIComponent(secret.query)}/`, async () => `${secret.key}\n`],
-        [secret.query, () => Promise.reject(Object.assign(new Error(secret.key), { code: secret.key }))],
+        [
+          secret.query,
+          () => Promise.reject(Object.assign(new Error(secret.key), { code: secret.key })),
+        ],
         [
           `http://${encodeURIComponent(secret.query)}:x@127.0.0.1:1/?${encodeURIComponent(secret.query)}`,
           async () => `é${secret.key}`,

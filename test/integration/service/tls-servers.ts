@@ -19,7 +19,10 @@ const read = (name: string) => readFileSync(pem(name));
 
 export async function httpsServer(
   t: TestContext,
-  handler: (request: IncomingMessage, body: Buffer) => { status?: number; body?: string; headers?: Record<string, string> },
+  handler: (
+    request: IncomingMessage,
+    body: Buffer,
+  ) => { status?: number; body?: string; headers?: Record<string, string> },
   { certificate = 'server', ...options }: ServerOptions & { certificate?: 'server' | 'self' } = {},
 ): Promise<{ readonly port: number; readonly server: HttpsServer }> {
   const own = { cert: read(`${certificate}.pem`), key: read(`${certificate}.key`) };

@@ -13,8 +13,11 @@ const CREATED = {
 };
 const CSV = { contentType: 'text/csv', ...NEVER };
 const ONCE = { retry: { maxRetries: 0 } };
-const lookup = (_host: string, _options: object, done: (error: null, addresses: { address: string; family: number }[]) => void) =>
-  done(null, [{ address: '127.0.0.1', family: 4 }]);
+const lookup = (
+  _host: string,
+  _options: object,
+  done: (error: null, addresses: { address: string; family: number }[]) => void,
+) => done(null, [{ address: '127.0.0.1', family: 4 }]);
 
 test('an authority of one’s own is trusted for the service and the storage, and those that Node.js knows stay', async (t) => {
   const { port } = await httpsServer(t, () => CREATED);
@@ -29,7 +32,10 @@ test('an authority of one’s own is trusted for the service and the storage, an
   await client.upload(`${url}/file`, Buffer.from('x'), CSV);
   // One file may be missing of several; a certificate that signed itself is its own authority.
   const { port: selfPort } = await httpsServer(t, () => CREATED, { certificate: 'self' });
-  await assert.rejects(clientFor(t, `https://localhost:${selfPort}`, ONCE).client.createBatch('email', NEVER), unknown);
+  await assert.rejects(
+    clientFor(t, `https://localhost:${selfPort}`, ONCE).client.createBatch('email', NEVER),
+    unknown,
+  );
   const self = clientFor(t, `https://localhost:${selfPort}`, {
     tls: { ca: [pem('ca.pem'), pem('self.pem')] },
   });
@@ -39,7 +45,9 @@ test('an authority of one’s own is trusted for the service and the storage, an
 test('a client certificate goes to the service, and to no storage', async (t) => {
   const shown: (string | undefined)[] = [];
   const note = (request: { socket: unknown }) => {
-    shown.push((request.socket as TLSSocket).getPeerCertificate().subject?.CN as string | undefined);
+    shown.push(
+      (request.socket as TLSSocket).getPeerCertificate().subject?.CN as string | undefined,
+    );
     return CREATED;
   };
   const { port } = await httpsServer(t, note, { requestCert: true, rejectUnauthorized: false });
@@ -73,7 +81,10 @@ test('files that cannot be used are refused at once, by name, without what is in
   for (const [tls, message] of cases) {
     assert.throws(
       () => clientFor(t, 'https://review.example.com', { tls }),
-      (error: Error) => error instanceof TypeError && message.test(error.message) && !/BEGIN|MII|MIG/.test(error.message),
+      (error: Error) =>
+        error instanceof TypeError &&
+        message.test(error.message) &&
+        !/BEGIN|MII|MIG/.test(error.message),
     );
   }
 });
@@ -89,7 +100,10 @@ test('a redirect from https to http is refused on this side, so that no record i
     tls: { ca: [pem('ca.pem')] },
   });
   const refused = { failure: 'blocked', message: /from https to http/, mayHaveArrived: false };
-  await assert.rejects(client.upload(`https://127.0.0.1:${port}/file`, Buffer.from('x'), CSV), refused);
+  await assert.rejects(
+    client.upload(`https://127.0.0.1:${port}/file`, Buffer.from('x'), CSV),
+    refused,
+  );
   assert.deepEqual(observer.requests, ['upload 307', 'upload blocked']);
   assert.equal(target.seen.length, 0);
 });

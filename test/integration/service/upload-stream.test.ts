@@ -8,7 +8,9 @@ import { startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { clientFor, collect, deadAddress, httpServer, KEY, NEVER } from './servers.ts';
 
 const JSONL = { contentType: 'application/jsonl', ...NEVER };
-const PARTS = ['{"type":"a",', '"data":{}}\n', '{"type":"b","data":{}}\n'].map((text) => Buffer.from(text));
+const PARTS = ['{"type":"a",', '"data":{}}\n', '{"type":"b","data":{}}\n'].map((text) =>
+  Buffer.from(text),
+);
 const WHOLE = Buffer.concat(PARTS);
 
 /** A body in pieces, and how often it was begun and left. */
@@ -40,7 +42,10 @@ test('a streamed body arrives whole, with its Content-Length and not chunked', a
 test('an empty streamed body is sent with Content-Length 0', async (t) => {
   const server = await httpServer(t, (response) => response.end());
   await clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, pieces([]).body, JSONL);
-  assert.deepEqual([server.seen[0]?.headers['content-length'], server.seen[0]?.body.length], ['0', 0]);
+  assert.deepEqual(
+    [server.seen[0]?.headers['content-length'], server.seen[0]?.body.length],
+    ['0', 0],
+  );
 });
 
 test('a body larger than what may be held is sent as fast as it is read, never ahead of it', async (t) => {
@@ -69,7 +74,11 @@ test('a body larger than what may be held is sent as fast as it is read, never a
     }
   };
   const { client } = clientFor(t, 'http://127.0.0.1:9');
-  await client.upload(`http://127.0.0.1:${(server.address() as AddressInfo).port}/k`, { length: TOTAL, open }, JSONL);
+  await client.upload(
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}/k`,
+    { length: TOTAL, open },
+    JSONL,
+  );
   assert.equal(received, TOTAL);
   assert.equal(hash.digest('hex'), expected.digest('hex'));
   assert.ok(ahead < 64 * 1024 * 1024, `${ahead} bytes were read before they could be sent`);
@@ -100,8 +109,14 @@ test('a body that can be made only once is not sent twice, and the error says so
   });
   assert.deepEqual([server.seen.length, count.opened, observer.retries], [1, 1, []]);
 
-  const redirecting = await httpServer(t, (response) => response.writeHead(307, { location: server.url }).end());
-  const redirected = client.upload(redirecting.url, pieces(PARTS, { repeatable: false }).body, JSONL);
+  const redirecting = await httpServer(t, (response) =>
+    response.writeHead(307, { location: server.url }).end(),
+  );
+  const redirected = client.upload(
+    redirecting.url,
+    pieces(PARTS, { repeatable: false }).body,
+    JSONL,
+  );
   await assert.rejects(redirected, { failure: 'protocol', message: /redirect/ });
   assert.equal(server.seen.length, 1);
 });
@@ -120,7 +135,10 @@ test('a body of another length than it said never looks complete, and is not tri
     assert.deepEqual(count, { opened: 1, closed: 1 });
   }
   assert.equal(server.seen.length, 0, 'no request was complete');
-  await assert.rejects(client.upload(server.url, pieces(PARTS, { length: Number.NaN }).body, JSONL), RangeError);
+  await assert.rejects(
+    client.upload(server.url, pieces(PARTS, { length: Number.NaN }).body, JSONL),
+    RangeError,
+  );
 });
 
 test('what the source of a body throws comes out as it is', async (t) => {
@@ -131,7 +149,10 @@ test('what the source of a body throws comes out as it is', async (t) => {
     yield* PARTS.slice(0, 2);
     throw broken;
   };
-  await assert.rejects(client.upload(server.url, { length: WHOLE.length, open }, JSONL), (error) => error === broken);
+  await assert.rejects(
+    client.upload(server.url, { length: WHOLE.length, open }, JSONL),
+    (error) => error === broken,
+  );
   assert.deepEqual([server.seen.length, observer.retries], [0, []]);
 });
 
@@ -145,7 +166,9 @@ test('an abort ends a streamed upload at once and closes its source', async (t) 
       yield* PARTS.slice(0, 2);
       begun.resolve();
       yield Buffer.from('a');
-      await new Promise((_, reject) => stop.signal.addEventListener('abort', () => reject(stop.signal.reason)));
+      await new Promise((_, reject) =>
+        stop.signal.addEventListener('abort', () => reject(stop.signal.reason)),
+      );
     } finally {
       closed.resolve();
     }
@@ -183,7 +206,11 @@ test('the sandbox takes a streamed upload, and its refusals are read before the 
   const { batchId, uploadUrl } = await client.createBatch('email', NEVER);
   const large = pieces(Array.from({ length: 30 }, () => Buffer.alloc(1_000_000, 'x')));
   await assert.rejects(client.upload(uploadUrl, large.body, CSV), { failure: 'too_large' });
-  await client.upload(uploadUrl, pieces(['Content\r\n', 'hello\r\n'].map((text) => Buffer.from(text))).body, CSV);
+  await client.upload(
+    uploadUrl,
+    pieces(['Content\r\n', 'hello\r\n'].map((text) => Buffer.from(text))).body,
+    CSV,
+  );
   for (;;) {
     const batch = await client.getBatch(batchId, NEVER);
     if (batch.downloadUrl === undefined) continue;

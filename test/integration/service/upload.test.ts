@@ -17,10 +17,15 @@ function xmlError(code: string, message: string): string {
 
 test('on the wire an upload has host, length, exactly the signed type, User-Agent, and nothing else', async (t) => {
   const server = await rawServer(t, (socket, received) => {
-    if (received.endsWith('hello,1\r\n')) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+    if (received.endsWith('hello,1\r\n'))
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
   });
   const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
-  await client.upload(`${server.url}/bucket/key%20a?X-Amz-Signature=a%2Fb%3D&x-amz-meta-batch_id=1&plus=a+b`, BODY, CSV);
+  await client.upload(
+    `${server.url}/bucket/key%20a?X-Amz-Signature=a%2Fb%3D&x-amz-meta-batch_id=1&plus=a+b`,
+    BODY,
+    CSV,
+  );
   const [head, body] = server.received[0]?.split('\r\n\r\n', 2) ?? [];
   assert.deepEqual(head?.split('\r\n'), [
     'PUT /bucket/key%20a?X-Amz-Signature=a%2Fb%3D&x-amz-meta-batch_id=1&plus=a+b HTTP/1.1',
@@ -68,15 +73,30 @@ test('extra headers are sent, except those that are not the caller’s to set', 
 
 test('each answer of the storage becomes its failure, with the XML Code and nothing else of the XML', async (t) => {
   const expected: [number, string, ServiceFailure, RegExp][] = [
-    [403, xmlError('AccessDenied', 'Request has expired'), 'expired', /answered 403 AccessDenied; ask for a new address/],
-    [400, xmlError('ExpiredToken', 'The provided token has expired.'), 'expired', /answered 400 ExpiredToken/],
+    [
+      403,
+      xmlError('AccessDenied', 'Request has expired'),
+      'expired',
+      /answered 403 AccessDenied; ask for a new address/,
+    ],
+    [
+      400,
+      xmlError('ExpiredToken', 'The provided token has expired.'),
+      'expired',
+      /answered 400 ExpiredToken/,
+    ],
     [
       403,
       xmlError('SignatureDoesNotMatch', 'The signature …'),
       'rejected',
       /answered 403 SignatureDoesNotMatch; the signature does not fit/,
     ],
-    [403, xmlError('AccessDenied', 'There were headers present which were not signed'), 'rejected', /403 AccessDenied/],
+    [
+      403,
+      xmlError('AccessDenied', 'There were headers present which were not signed'),
+      'rejected',
+      /403 AccessDenied/,
+    ],
     [403, 'Forbidden', 'rejected', /answered 403;/],
     [401, '', 'rejected', /answered 401;/],
     [400, xmlError('EntityTooLarge', 'too large'), 'too_large', /EntityTooLarge; send less/],
@@ -89,13 +109,18 @@ test('each answer of the storage becomes its failure, with the XML Code and noth
     [409, xmlError('RequestBodyTooLarge', 'x'), 'too_large', /409 RequestBodyTooLarge/],
   ];
   for (const [status, body, failure, message] of expected) {
-    const server = await httpServer(t, (response) => response.writeHead(status, { 'content-type': 'application/xml' }).end(body));
+    const server = await httpServer(t, (response) =>
+      response.writeHead(status, { 'content-type': 'application/xml' }).end(body),
+    );
     const { client } = clientFor(t, 'http://127.0.0.1:9');
-    await assert.rejects(client.upload(`${server.url}/k?sig=hunter22`, BODY, CSV), (error: Error) => {
-      assert.match(error.message, message);
-      assert.ok(!/hunter22|secret-string/.test(error.message), error.message);
-      return true;
-    });
+    await assert.rejects(
+      client.upload(`${server.url}/k?sig=hunter22`, BODY, CSV),
+      (error: Error) => {
+        assert.match(error.message, message);
+        assert.ok(!/hunter22|secret-string/.test(error.message), error.message);
+        return true;
+      },
+    );
     await assert.rejects(client.upload(server.url, BODY, CSV), {
       failure,
       status,
@@ -133,7 +158,11 @@ test('a good answer whose body never ends is left, and its connection with it', 
       left.resolve();
     });
   });
-  await clientFor(t, 'http://127.0.0.1:9', { bodyTimeoutMs: 100 }).client.upload(server.url, BODY, CSV);
+  await clientFor(t, 'http://127.0.0.1:9', { bodyTimeoutMs: 100 }).client.upload(
+    server.url,
+    BODY,
+    CSV,
+  );
   await left.promise;
 });
 
@@ -159,7 +188,9 @@ test('once an upload has resolved its body may be written over, also when the st
 });
 
 test('a refusal whose text is cut is still that refusal', async (t) => {
-  const server = await rawServer(t, (socket) => socket.end('HTTP/1.1 413 Too Large\r\ncontent-length: 100\r\n\r\n<Er'));
+  const server = await rawServer(t, (socket) =>
+    socket.end('HTTP/1.1 413 Too Large\r\ncontent-length: 100\r\n\r\n<Er'),
+  );
   await assert.rejects(clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, BODY, CSV), {
     failure: 'too_large',
   });
@@ -169,7 +200,8 @@ test('a refusal whose text is cut is still that refusal', async (t) => {
 test('a connection that is reset in the upload is tried again', async (t) => {
   const server = await rawServer(t, (socket, received, connection) => {
     if (connection === 0) socket.resetAndDestroy();
-    else if (received.endsWith('hello,1\r\n')) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+    else if (received.endsWith('hello,1\r\n'))
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
   });
   const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
   await client.upload(server.url, BODY, CSV);
@@ -202,11 +234,16 @@ test('an upload may take its size at the minimum speed longer than other request
 test('redirects keep method, body and type, whichever of the four they are', async (t) => {
   for (const status of [301, 302, 307, 308]) {
     const target = await httpServer(t, (response) => response.end());
-    const server = await httpServer(t, (response) => response.writeHead(status, { location: `${target.url}/there?sig=2` }).end());
+    const server = await httpServer(t, (response) =>
+      response.writeHead(status, { location: `${target.url}/there?sig=2` }).end(),
+    );
     const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
     await client.upload(`${server.url}/here?sig=1`, BODY, CSV);
     const [request] = target.seen;
-    assert.deepEqual([request?.method, request?.url, request?.headers['content-type']], ['PUT', '/there?sig=2', 'text/csv']);
+    assert.deepEqual(
+      [request?.method, request?.url, request?.headers['content-type']],
+      ['PUT', '/there?sig=2', 'text/csv'],
+    );
     assert.ok(request?.body.equals(BODY));
     assert.deepEqual(observer.requests, [`upload ${status}`, 'upload 200']);
   }
@@ -229,7 +266,9 @@ test('a relative redirect stays on its host, and the third redirect is the last'
 
 test('a redirect that leads nowhere is a protocol error', async (t) => {
   for (const location of [undefined, 'ftp://host/x', 'http://[bad']) {
-    const server = await httpServer(t, (response) => response.writeHead(307, location === undefined ? {} : { location }).end());
+    const server = await httpServer(t, (response) =>
+      response.writeHead(307, location === undefined ? {} : { location }).end(),
+    );
     const failed = clientFor(t, 'http://127.0.0.1:9').client.upload(server.url, BODY, CSV);
     await assert.rejects(failed, {
       failure: 'protocol',
@@ -241,7 +280,9 @@ test('a redirect that leads nowhere is a protocol error', async (t) => {
 
 test('allowUrl is asked for the first address and every redirect, and nothing is sent where it says no', async (t) => {
   const target = await httpServer(t, (response) => response.end());
-  const server = await httpServer(t, (response) => response.writeHead(307, { location: target.url }).end());
+  const server = await httpServer(t, (response) =>
+    response.writeHead(307, { location: target.url }).end(),
+  );
   const asked: string[] = [];
   const { client } = clientFor(t, 'http://127.0.0.1:9', {
     allowUrl: async (url) => {
@@ -274,7 +315,10 @@ test('an address that is none is refused without being repeated', async (t) => {
 test('a Content-Type that no header can carry is refused, not sent and not tried again', async (t) => {
   const server = await httpServer(t, (response) => response.end());
   const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
-  await assert.rejects(client.upload(server.url, BODY, { ...CSV, contentType: 'text/csv\r\nx: y' }), { failure: 'rejected' });
+  await assert.rejects(
+    client.upload(server.url, BODY, { ...CSV, contentType: 'text/csv\r\nx: y' }),
+    { failure: 'rejected' },
+  );
   assert.deepEqual([server.seen.length, observer.requests], [0, ['upload bad_request']]);
 });
 

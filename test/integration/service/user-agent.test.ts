@@ -4,7 +4,9 @@ import test from 'node:test';
 import { ContentReviewClient } from '../../../src/client/index.ts';
 import { clientFor, httpServer, json, KEY, NEVER, rawServer } from './servers.ts';
 
-const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+const { version } = JSON.parse(
+  readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
+);
 const EXPECTED = `content-review-connector/${version}`;
 const UPLOAD = { contentType: 'text/csv', ...NEVER };
 

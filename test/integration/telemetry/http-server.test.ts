@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Health } from '../../../src/telemetry/health/health.ts';
-import { startTelemetryServer, type TelemetryServer } from '../../../src/telemetry/health/http-server.ts';
+import {
+  startTelemetryServer,
+  type TelemetryServer,
+} from '../../../src/telemetry/health/http-server.ts';
 import { createLogger } from '../../../src/telemetry/logging/logger.ts';
 import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
 
@@ -42,14 +45,18 @@ describe('telemetry server', () => {
 
   it('serves OpenMetrics to whoever prefers it, and the plain format before and after', async () => {
     metrics.count('rebalances_total', { pipeline: 'p' });
-    const prometheus = 'application/openmetrics-text;version=1.0.0;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1';
+    const prometheus =
+      'application/openmetrics-text;version=1.0.0;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1';
     for (let time = 0; time < 2; time++) {
       const open = await get('/metrics', { headers: { accept: prometheus } });
       assert.equal(open.type, 'application/openmetrics-text; version=1.0.0; charset=utf-8');
       assert.match(open.body, /^# TYPE content_review_rebalances counter$/m);
       assert.match(open.body, /^content_review_rebalances_total\{pipeline="p"\} 1$/m);
       assert.ok(open.body.endsWith('\n# EOF\n'));
-      assert.match((await get('/metrics')).body, /^# TYPE content_review_rebalances_total counter$/m);
+      assert.match(
+        (await get('/metrics')).body,
+        /^# TYPE content_review_rebalances_total counter$/m,
+      );
     }
   });
 

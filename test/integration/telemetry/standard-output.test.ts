@@ -55,9 +55,13 @@ test('with a reader that stops, the process goes on: lines wait, then are droppe
 });
 
 test('what was logged just before a kill is there to read', async () => {
-  const child = logging(`for (let i = 0; i < 50; i++) logger.info({ i }, 'line'); process.kill(process.pid, 'SIGKILL');`);
+  const child = logging(
+    `for (let i = 0; i < 50; i++) logger.info({ i }, 'line'); process.kill(process.pid, 'SIGKILL');`,
+  );
   const read: string[] = [];
-  createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => read.push(line));
+  createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) =>
+    read.push(line),
+  );
   await once(child, 'close');
   assert.deepEqual([read.length, child.signalCode], [50, 'SIGKILL']);
 });
@@ -72,6 +76,9 @@ test('a reader that is gone ends nothing', async () => {
   await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line');
   child.stdout?.destroy();
   child.stdin?.write('go\n');
-  const [alive] = (await once(createInterface({ input: child.stderr as NodeJS.ReadableStream }), 'line')) as [string];
+  const [alive] = (await once(
+    createInterface({ input: child.stderr as NodeJS.ReadableStream }),
+    'line',
+  )) as [string];
   assert.equal(alive, 'alive, dropped 1');
 });

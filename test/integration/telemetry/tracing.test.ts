@@ -51,7 +51,10 @@ test('each decision carries the trace of its event, and the spans of batches arr
   assert.deepEqual([changed.from, changed.to, changed.by], ['info', 'debug', 'SIGUSR2']);
 
   const poison = { ...event(10), value: 'not JSON' };
-  const source = await kafka.write(stack.topics.source, [...Array.from({ length: 10 }, (_, n) => event(n)), poison]);
+  const source = await kafka.write(stack.topics.source, [
+    ...Array.from({ length: 10 }, (_, n) => event(n)),
+    poison,
+  ]);
   const terminal = new TerminalRecords(kafka, stack);
   await terminal.untilCount(source.length, PATIENCE_MS);
   terminal.assertOnceEach(source);
@@ -75,7 +78,9 @@ test('each decision carries the trace of its event, and the spans of batches arr
     batch.links.map((link) => [link.traceId, link.spanId]),
     Array.from({ length: 10 }, (_, n) => [TRACE, spanId(n)]),
   );
-  const steps = collector.spans.filter(({ parentSpanId }) => parentSpanId === batch.spanId).map(({ name }) => name);
+  const steps = collector.spans
+    .filter(({ parentSpanId }) => parentSpanId === batch.spanId)
+    .map(({ name }) => name);
   assert.deepEqual(steps.sort(), ['create', 'download', 'publish', 'upload']);
 });
 

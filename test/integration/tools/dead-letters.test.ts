@@ -5,8 +5,17 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
-import { DEAD_LETTER_HEADERS, deadLetter, deadLetterOf } from '../../../src/core/outcome/dead-letter.ts';
-import { lastHeader, type Poison, type RecordHeaders, type SourceRecord } from '../../../src/core/record.ts';
+import {
+  DEAD_LETTER_HEADERS,
+  deadLetter,
+  deadLetterOf,
+} from '../../../src/core/outcome/dead-letter.ts';
+import {
+  lastHeader,
+  type Poison,
+  type RecordHeaders,
+  type SourceRecord,
+} from '../../../src/core/record.ts';
 import type { LetterList } from '../../../src/tools/inspect/dead-letters.ts';
 import type { ReplayReport } from '../../../src/tools/inspect/replay.ts';
 import { memoryTopicOf } from '../../../src/tools/inspect/replay-memory.ts';
@@ -45,7 +54,11 @@ async function pipeline() {
   return { source, decisions, deadLetters, journal, retry, flags: ['--config', file] };
 }
 
-const record = (offset: number, value: string | null, headers: RecordHeaders = []): SourceRecord => ({
+const record = (
+  offset: number,
+  value: string | null,
+  headers: RecordHeaders = [],
+): SourceRecord => ({
   partition: 1,
   offset,
   timestampMs: 1,
@@ -84,14 +97,26 @@ test('originals come back once, with key, value and headers as they were; the dr
     letterOf('another-topic', record(6, 'not ours'), 'not_json'),
   ]);
   const replay = ['dead-letters', 'replay', ...flags, '--to'];
-  const statuses = ({ letters }: ReplayReport) => letters.map(({ offset, status }) => `${offset} ${status}`).sort();
+  const statuses = ({ letters }: ReplayReport) =>
+    letters.map(({ offset, status }) => `${offset} ${status}`).sort();
 
   const dry = await toolJson<ReplayReport>(...replay, 'source');
   assert.deepEqual(
     [dry.code, dry.dryRun, dry.to, dry.counts],
-    [EXIT.ok, true, source, { replayed: 2, replayed_before: 0, no_value: 3, too_large_for_target: 0 }],
+    [
+      EXIT.ok,
+      true,
+      source,
+      { replayed: 2, replayed_before: 0, no_value: 3, too_large_for_target: 0 },
+    ],
   );
-  assert.deepEqual(statuses(dry), ['1 replayed', '2 replayed', '3 no_value', '4 no_value', '5 no_value']);
+  assert.deepEqual(statuses(dry), [
+    '1 replayed',
+    '2 replayed',
+    '3 no_value',
+    '4 no_value',
+    '5 no_value',
+  ]);
   assert.deepEqual(await kafka.readAll(source), []);
   const { topics } = await (await kafka.admin()).fetchTopicMetadata();
   assert.equal(
@@ -121,7 +146,10 @@ test('originals come back once, with key, value and headers as they were; the dr
 
   const { out } = await tool(...replay, 'source');
   assert.match(out, /^1:1 +not_json +\S+ +4 +was replayed before$/m);
-  assert.match(out, /^Dry run: 0 records would go to content-\w+\. Left alone: 2 replayed before, 3 without a value left\.$/m);
+  assert.match(
+    out,
+    /^Dry run: 0 records would go to content-\w+\. Left alone: 2 replayed before, 3 without a value left\.$/m,
+  );
 
   // A letter that comes later is a new one; one at the place of an old letter too.
   await kafka.write(deadLetters, [letterOf(source, record(8, 'later'), 'not_json')]);
@@ -157,16 +185,37 @@ test('reason, time, places and limit choose', async () => {
     ...[4, 5].map((offset) => letterOf(source, record(offset, 'v'), 'no_type')),
   ]);
   const offsets = async (...more: string[]) => {
-    const { letters, matching } = await toolJson<LetterList>('dead-letters', 'list', ...flags, ...more);
+    const { letters, matching } = await toolJson<LetterList>(
+      'dead-letters',
+      'list',
+      ...flags,
+      ...more,
+    );
     return [matching, letters.map(({ offset }) => offset).sort()];
   };
   assert.deepEqual(await offsets('--reason', 'no_type'), [2, [4, 5]]);
-  assert.deepEqual(await offsets('--reason', 'no_type', '--reason', 'not_json'), [5, [1, 2, 3, 4, 5]]);
+  assert.deepEqual(await offsets('--reason', 'no_type', '--reason', 'not_json'), [
+    5,
+    [1, 2, 3, 4, 5],
+  ]);
   assert.deepEqual(await offsets('--since', '1h'), [2, [4, 5]]);
   assert.deepEqual(await offsets('--limit', '1', '--reason', 'not_json'), [3, [3]]);
-  const some = await toolJson<ReplayReport>('dead-letters', 'replay', '1:2', '1:4', '0:3', '--to', retry, '--yes', ...flags);
+  const some = await toolJson<ReplayReport>(
+    'dead-letters',
+    'replay',
+    '1:2',
+    '1:4',
+    '0:3',
+    '--to',
+    retry,
+    '--yes',
+    ...flags,
+  );
   assert.equal(some.counts.replayed, 2);
-  assert.deepEqual((await kafka.readAll(retry)).map(({ key }) => String(key)).sort(), ['key-2', 'key-4']);
+  assert.deepEqual((await kafka.readAll(retry)).map(({ key }) => String(key)).sort(), [
+    'key-2',
+    'key-4',
+  ]);
   const { out } = await tool('dead-letters', 'list', ...flags, '--limit', '2');
   assert.match(out, /^RECORD +REASON +STAGE +AGE +BYTES +REPLAYED +LETTER +MESSAGE$/m);
   assert.match(out, /^5 dead letters, the newest 2 shown: 3 not_json, 2 no_type\.$/m);
@@ -195,7 +244,9 @@ test('targets that make no sense, and a memory that forgets, are refused', async
 test('a replay that is killed on the way is continued, and two at once replay each letter once all the same', async () => {
   const { source, deadLetters, retry, flags } = await pipeline();
   const COUNT = 6_000;
-  const letters = Array.from({ length: COUNT }, (_, n) => letterOf(source, record(n, `value ${n}`), 'not_json'));
+  const letters = Array.from({ length: COUNT }, (_, n) =>
+    letterOf(source, record(n, `value ${n}`), 'not_json'),
+  );
   await kafka.write(deadLetters, letters.slice(0, COUNT / 2));
   // An open transaction among the letters holds the replay up half-way.
   const transactionalId = uniqueName('open');
@@ -226,13 +277,16 @@ test('a replay that is killed on the way is continued, and two at once replay ea
   const back = await kafka.readAll(retry);
   assert.equal(back.length, COUNT);
   assert.equal(new Set(back.map(({ key }) => String(key))).size, COUNT);
-  for (const { headers } of back) assert.equal(lastHeader(headers, DEAD_LETTER_HEADERS.reason), undefined);
+  for (const { headers } of back)
+    assert.equal(lastHeader(headers, DEAD_LETTER_HEADERS.reason), undefined);
 });
 
 test('SIGINT ends a replay with 130 and leaves no transaction open; the next run goes on', async () => {
   const { source, deadLetters, retry, flags } = await pipeline();
   const COUNT = 2_000;
-  const letters = Array.from({ length: COUNT }, (_, n) => letterOf(source, record(n, `value ${n}`), 'not_json'));
+  const letters = Array.from({ length: COUNT }, (_, n) =>
+    letterOf(source, record(n, `value ${n}`), 'not_json'),
+  );
   await kafka.write(deadLetters, letters.slice(0, COUNT / 2));
   const transactionalId = uniqueName('open');
   await kafka.writeTransaction(deadLetters, [{ partition: 0, value: 'open' }], 'open', {
@@ -249,20 +303,28 @@ test('SIGINT ends a replay with 130 and leaves no transaction open; the next run
   assert.equal(code, EXIT.interrupted, err);
   assert.match(err, /stopping after the transaction under way/);
   const before = (await kafka.readAll(retry)).length;
-  assert.match(out, new RegExp(`^Interrupted: ${before.toLocaleString('en-US')} records put on ${retry}\\.`, 'm'));
+  assert.match(
+    out,
+    new RegExp(`^Interrupted: ${before.toLocaleString('en-US')} records put on ${retry}\\.`, 'm'),
+  );
   assert.ok(before < COUNT);
   await kafka.writeTransaction(deadLetters, [{ partition: 1, value: 'next' }], 'commit', {
     transactionalId,
   });
   const rest = await toolJson<ReplayReport>(...replay.slice(0, 5), ...flags);
-  assert.deepEqual([rest.code, rest.counts.replayed, rest.counts.replayed_before], [EXIT.ok, COUNT - before, before]);
+  assert.deepEqual(
+    [rest.code, rest.counts.replayed, rest.counts.replayed_before],
+    [EXIT.ok, COUNT - before, before],
+  );
   assert.equal(new Set((await kafka.readAll(retry)).map(({ key }) => String(key))).size, COUNT);
 });
 
 test('what the target does not take is told, and the others come back', async () => {
   const { source, deadLetters, flags } = await pipeline();
   const small = await kafka.createTopic('small', { settings: { 'max.message.bytes': '2000' } });
-  const values = Array.from({ length: 40 }, (_, n) => (n === 17 ? 'x'.repeat(2_600) : `value ${n}`));
+  const values = Array.from({ length: 40 }, (_, n) =>
+    n === 17 ? 'x'.repeat(2_600) : `value ${n}`,
+  );
   const context = { topic: source, stage: 'decode', replay: 0, maxValueBytes: 10_000 } as const;
   await kafka.write(
     deadLetters,
@@ -271,7 +333,14 @@ test('what the target does not take is told, and the others come back', async ()
       partition: n % 2,
     })),
   );
-  const report = await toolJson<ReplayReport>('dead-letters', 'replay', '--to', small, '--yes', ...flags);
+  const report = await toolJson<ReplayReport>(
+    'dead-letters',
+    'replay',
+    '--to',
+    small,
+    '--yes',
+    ...flags,
+  );
   assert.deepEqual(report.counts, {
     replayed: 39,
     replayed_before: 0,
@@ -279,7 +348,9 @@ test('what the target does not take is told, and the others come back', async ()
     too_large_for_target: 1,
   });
   assert.deepEqual(
-    report.letters.flatMap(({ offset, status }) => (status === 'too_large_for_target' ? [offset] : [])),
+    report.letters.flatMap(({ offset, status }) =>
+      status === 'too_large_for_target' ? [offset] : [],
+    ),
     [17],
   );
   const keys = (await kafka.readAll(small)).map(({ key }) => String(key));

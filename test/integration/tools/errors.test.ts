@@ -20,7 +20,11 @@ const TOOLS = [
   ['dead-letters', 'replay', '--to', 'source'],
 ];
 
-function configuration(name: string, brokers: readonly string[], pipelines: readonly object[]): string[] {
+function configuration(
+  name: string,
+  brokers: readonly string[],
+  pipelines: readonly object[],
+): string[] {
   const file = path.join(directory, `${name}.yaml`);
   writeFileSync(
     file,
@@ -34,7 +38,11 @@ function configuration(name: string, brokers: readonly string[], pipelines: read
 }
 
 test('a broker that does not answer is 3, and told with what to check', async () => {
-  const flags = configuration('unreachable', ['127.0.0.1:1'], [{ name: 'one', source: { topic: 'content' } }]);
+  const flags = configuration(
+    'unreachable',
+    ['127.0.0.1:1'],
+    [{ name: 'one', source: { topic: 'content' } }],
+  );
   for (const args of TOOLS) {
     const { code, out, err } = await tool(...args, ...flags);
     assert.deepEqual([code, out], [EXIT.unreachable, '']);
@@ -49,7 +57,10 @@ test('a topic that is missing is 4, and named with its part', async () => {
   for (const args of TOOLS) {
     const { code, err } = await tool(...args, ...flags);
     assert.equal(code, EXIT.refused);
-    assert.match(err, /^there is no topic group-\w+\.journal \(the journal of pipeline one\): this pipeline has never run/);
+    assert.match(
+      err,
+      /^there is no topic group-\w+\.journal \(the journal of pipeline one\): this pipeline has never run/,
+    );
   }
 });
 
@@ -65,10 +76,16 @@ test('which pipeline is meant must be clear, and a place must be one', async () 
     [['explain', '1-2', '-p', 'posts'], /A record is named PARTITION:OFFSET, such as 2:1371/],
     [['explain', '-p', 'posts'], /missing required argument 'partition:offset'/],
     [['audit', '-p', 'posts', '--from', 'x'], /An offset is a whole number from 0/],
-    [['audit', '-p', 'posts', '--from', '1', '--since', '1h'], /cannot be used with option '--from <offset>'/],
+    [
+      ['audit', '-p', 'posts', '--from', '1', '--since', '1h'],
+      /cannot be used with option '--from <offset>'/,
+    ],
     [['audit', '-p', 'posts', '--since', '1 fortnight'], /A time is ISO 8601/],
     [['dead-letters', 'replay', '-p', 'posts'], /required option '--to <topic>' not specified/],
-    [['dead-letters', 'replay', '7', '-p', 'posts', '--to', 'source'], /A record is named PARTITION:OFFSET/],
+    [
+      ['dead-letters', 'replay', '7', '-p', 'posts', '--to', 'source'],
+      /A record is named PARTITION:OFFSET/,
+    ],
     [['dead-letters', 'list', '-p', 'posts', '--reason', 'not_jsn'], /Did you mean not_json\?/],
     [['dead-letters', 'list', '-p', 'posts', '--limit', '0'], /The limit is a whole number from 1/],
   ] as const) {
@@ -81,11 +98,21 @@ test('which pipeline is meant must be clear, and a place must be one', async () 
 test('only what asks the service needs its key', async () => {
   const file = path.join(directory, 'no-key.yaml');
   const reference = '$'.concat('{NO_SUCH_VARIABLE}');
-  for (const apiKey of [reference, { env: 'NO_SUCH_VARIABLE' }, { file: 'no-such-file' }, undefined]) {
+  for (const apiKey of [
+    reference,
+    { env: 'NO_SUCH_VARIABLE' },
+    { file: 'no-such-file' },
+    undefined,
+  ]) {
     const service = { baseUrl: 'http://127.0.0.1:9', apiKey };
     const pipelines = [{ name: 'one', source: { topic: 'no-such-topic' } }];
     writeFileSync(file, stringify({ kafka: { brokers: kafka.brokers }, service, pipelines }));
-    for (const args of [['audit'], ['dead-letters', 'list'], ['journal', '--no-service'], ['explain', '0:0', '--no-service']]) {
+    for (const args of [
+      ['audit'],
+      ['dead-letters', 'list'],
+      ['journal', '--no-service'],
+      ['explain', '0:0', '--no-service'],
+    ]) {
       const { code, err } = await tool(...args, '--config', file);
       assert.equal(code, EXIT.refused, `${args.join(' ')}: ${err}`);
     }
@@ -105,7 +132,8 @@ test('Kafka that stops answering half-way is 3, and one that refuses is 4', () =
   const gone = Object.assign(new Error('Closed connection'), {
     name: 'KafkaJSConnectionClosedError',
   });
-  const wrapped = (cause: Error) => new Error('cannot list the offsets', { cause: new Error('deeper', { cause }) });
+  const wrapped = (cause: Error) =>
+    new Error('cannot list the offsets', { cause: new Error('deeper', { cause }) });
   assert.equal(questionFailure(wrapped(refused)), 'refused');
   assert.equal(questionFailure(wrapped(gone)), 'unreachable');
   assert.equal(questionFailure(new TypeError('a mistake of ours')), undefined);

@@ -31,7 +31,10 @@ test('a new journal under a group with records under review is refused; once off
     },
   ]);
   const first = await stack.startReplica();
-  await eventually('a batch is under review', async () => (await first.metric('batches', { state: 'reviewing' })) === 1);
+  await eventually(
+    'a batch is under review',
+    async () => (await first.metric('batches', { state: 'reviewing' })) === 1,
+  );
   first.process.kill('SIGTERM');
   await first.process.exited;
 
@@ -78,12 +81,18 @@ test('a new journal under a group with records under review is refused; once off
       },
     ],
   });
-  await eventually('audit sees the topic', async () => (await tool('audit', ...flags)).code !== EXIT.refused);
+  await eventually(
+    'audit sees the topic',
+    async () => (await tool('audit', ...flags)).code !== EXIT.refused,
+  );
   assert.match(await refusedRun(flags), /is empty/);
   const judged = async (when: string) => {
     const audit = await tool('audit', ...flags);
     assert.equal(audit.code, EXIT.unknown, `${when}: ${audit.out}${audit.err}`);
-    assert.match(audit.out, /UNKNOWN.*an earlier journal may have had the records before them under review/s);
+    assert.match(
+      audit.out,
+      /UNKNOWN.*an earlier journal may have had the records before them under review/s,
+    );
     assert.doesNotMatch(audit.out, /Balanced/);
     const explained = await tool('explain', '2:0', ...flags);
     assert.equal(explained.code, EXIT.unknown, `${when}: ${explained.out}${explained.err}`);
@@ -92,10 +101,18 @@ test('a new journal under a group with records under review is refused; once off
 
   // As docs/faq.md has it.
   await kafka.cluster.tool('org.apache.kafka.tools.consumer.group.ConsumerGroupCommand', [
-    ...['--bootstrap-server', kafka.brokers[0] as string, '--group', stack.group, '--topic', stack.topics.source],
+    ...[
+      '--bootstrap-server',
+      kafka.brokers[0] as string,
+      '--group',
+      stack.group,
+      '--topic',
+      stack.topics.source,
+    ],
     ...['--reset-offsets', '--to-current', '--execute'],
   ]);
   const second = await stack.startReplica();
-  for (const shard of [0, 1]) await second.logged('owns the shard', { where: (line) => line.shard === shard });
+  for (const shard of [0, 1])
+    await second.logged('owns the shard', { where: (line) => line.shard === shard });
   await judged('after the override');
 });

@@ -13,7 +13,8 @@ import { TerminalRecords } from '../../support/terminal-records.ts';
 import { tool, toolJson } from './tool.ts';
 
 const SECRET = 'nobody-may-see-this';
-const event = (type: string, n: number) => JSON.stringify({ type, content: `${SECRET} ${n}`, metadata: { note: SECRET } });
+const event = (type: string, n: number) =>
+  JSON.stringify({ type, content: `${SECRET} ${n}`, metadata: { note: SECRET } });
 
 const kafka = await testKafka();
 const stack = await startStack(kafka, temporaryDirectory(), {
@@ -38,8 +39,14 @@ const fast = await kafka.write(
     value: event('fast', n),
   })),
 );
-const [aborted] = await kafka.writeTransaction(stack.topics.source, [{ partition: 0, value: event('fast', 0) }], 'abort');
-const [poison] = await kafka.write(stack.topics.source, [{ partition: 1, key: 'p', value: `${SECRET} is not json` }]);
+const [aborted] = await kafka.writeTransaction(
+  stack.topics.source,
+  [{ partition: 0, value: event('fast', 0) }],
+  'abort',
+);
+const [poison] = await kafka.write(stack.topics.source, [
+  { partition: 1, key: 'p', value: `${SECRET} is not json` },
+]);
 const slow = await kafka.write(
   stack.topics.source,
   Array.from({ length: 6 }, (_, n) => ({ partition: n % 2, value: event('slow', n) })),
@@ -49,10 +56,14 @@ const terminals = new TerminalRecords(kafka, stack);
 await terminals.untilCount(61);
 await eventually('the slow ones are in review', async () => {
   const { jobs } = await toolJson<JournalReport>('journal', ...flags);
-  return jobs.reduce((sum, job) => sum + job.left, 0) === 6 && jobs.every(({ service }) => service?.status === 'PENDING');
+  return (
+    jobs.reduce((sum, job) => sum + job.left, 0) === 6 &&
+    jobs.every(({ service }) => service?.status === 'PENDING')
+  );
 });
 
-const at = (place: { readonly partition: number; readonly offset: number } | undefined) => `${place?.partition}:${place?.offset}`;
+const at = (place: { readonly partition: number; readonly offset: number } | undefined) =>
+  `${place?.partition}:${place?.offset}`;
 const explained = (place: Parameters<typeof at>[0], ...more: string[]) =>
   toolJson<Explanation>('explain', at(place), ...flags, ...more);
 
@@ -63,7 +74,10 @@ test('journal shows shards, positions and live jobs, and what they wait for', as
   assert.deepEqual(report.group, { id: stack.group, state: 'Stable', members: 1 });
   assert.deepEqual(report.notes, []);
   assert.deepEqual(
-    report.shards.map(({ shard, partitions }) => [shard, partitions.map(({ partition }) => partition)]),
+    report.shards.map(({ shard, partitions }) => [
+      shard,
+      partitions.map(({ partition }) => partition),
+    ]),
     [
       [0, [0]],
       [1, [1]],
@@ -96,17 +110,28 @@ test('explain tells a decision, a dead letter, a live job and an offset without 
   const published = terminals.one(fast[7] as (typeof fast)[number]);
   assert.deepEqual(
     [terminal?.partition, terminal?.offset, terminal?.eventId, terminal?.decision?.batch.id],
-    [published.record.partition, published.record.offset, published.eventId, published.decision?.batch.id],
+    [
+      published.record.partition,
+      published.record.offset,
+      published.eventId,
+      published.decision?.batch.id,
+    ],
   );
   assert.equal(decided.jobs[0]?.remoteId, published.decision?.batch.id);
   assert.equal(decided.jobs[0]?.service?.status, 'SUCCESS');
   assert.ok(decided.scanned.length > 0);
 
   const letter = await explained(poison);
-  assert.deepEqual([letter.state, letter.terminals[0]?.deadLetter?.reason, letter.jobs], ['dead_lettered', 'not_json', []]);
+  assert.deepEqual(
+    [letter.state, letter.terminals[0]?.deadLetter?.reason, letter.jobs],
+    ['dead_lettered', 'not_json', []],
+  );
 
   const live = await explained(slow[0]);
-  assert.deepEqual([live.state, live.jobs[0]?.live, live.jobs[0]?.service?.status], ['in_review', true, 'PENDING']);
+  assert.deepEqual(
+    [live.state, live.jobs[0]?.live, live.jobs[0]?.service?.status],
+    ['in_review', true, 'PENDING'],
+  );
   assert.deepEqual([live.terminals, live.scanned], [[], []]);
 
   assert.equal((await explained(aborted)).state, 'no_record');
@@ -126,7 +151,16 @@ test('audit balances to the record, leaves aborted records out, and takes ranges
     { records, decided, deadLettered, live, waiting, missing, double },
     { records: 67, decided: 60, deadLettered: 1, live: 6, waiting: 0, missing: 0, double: 0 },
   );
-  const part = await toolJson<AuditReport>('audit', ...flags, '--partition', '1', '--from', '2', '--to', '12');
+  const part = await toolJson<AuditReport>(
+    'audit',
+    ...flags,
+    '--partition',
+    '1',
+    '--from',
+    '2',
+    '--to',
+    '12',
+  );
   assert.deepEqual(
     part.partitions.map((one) => [one.partition, one.from, one.to, one.records]),
     [[1, 2, 12, 10]],
@@ -134,7 +168,10 @@ test('audit balances to the record, leaves aborted records out, and takes ranges
   const later = await toolJson<AuditReport>('audit', ...flags, '--since', '2999-01-01T00:00:00Z');
   assert.deepEqual([later.code, later.totals.records], [EXIT.ok, 0]);
   const { out } = await tool('audit', ...flags);
-  assert.match(out, /^PARTITION +RANGE +RECORDS +DECIDED +DEAD LETTERS +WAITING +IN REVIEW +MISSING +DOUBLE$/m);
+  assert.match(
+    out,
+    /^PARTITION +RANGE +RECORDS +DECIDED +DEAD LETTERS +WAITING +IN REVIEW +MISSING +DOUBLE$/m,
+  );
   assert.match(out, /^Balanced: /m);
 });
 
@@ -165,7 +202,10 @@ test('a connector at work, killed and replaced on the way, is balanced at every 
   }
   await terminals.untilCount(61 + written, 90_000);
   const { totals, code } = await toolJson<AuditReport>('audit', ...flags);
-  assert.deepEqual([code, totals.records, totals.waiting, totals.live], [EXIT.ok, 67 + written, 0, 6]);
+  assert.deepEqual(
+    [code, totals.records, totals.waiting, totals.live],
+    [EXIT.ok, 67 + written, 0, 6],
+  );
   worker.process.kill('SIGTERM');
   await worker.process.exited;
 });
@@ -175,7 +215,9 @@ test('the tools leave the group, the owners and the journal as they are', async 
   const settled = async () => {
     const report = await toolJson<JournalReport>('journal', ...flags, '--no-service');
     const owners = new Set(report.shards.map(({ owner }) => owner?.instance));
-    return report.group.state === 'Stable' && report.group.members === 1 && owners.size === 1 ? report : undefined;
+    return report.group.state === 'Stable' && report.group.members === 1 && owners.size === 1
+      ? report
+      : undefined;
   };
   const before = await eventually('one replica owns all', settled, { deadlineMs: 60_000 });
   const rebalances = await replica.metric('rebalances_total');
@@ -189,7 +231,9 @@ test('the tools leave the group, the owners and the journal as they are', async 
   assert.deepEqual(instances(afterwards), instances(before));
   const { groups } = await (await kafka.admin()).listGroups();
   assert.deepEqual(
-    groups.map(({ groupId }) => groupId).filter((id) => id.includes('never-joined') || id.includes('tools')),
+    groups
+      .map(({ groupId }) => groupId)
+      .filter((id) => id.includes('never-joined') || id.includes('tools')),
     [],
   );
 });
@@ -225,7 +269,9 @@ test('with the connector gone: who waits says so, and what is broken on purpose 
     read: waiting.offset,
   };
   const last = { offset: lost.offset, timestampMs: 0 };
-  await kafka.write(stack.topics.journal, [{ partition: 0, key: 'progress/0', value: JSON.stringify({ ...progress, last }) }]);
+  await kafka.write(stack.topics.journal, [
+    { partition: 0, key: 'progress/0', value: JSON.stringify({ ...progress, last }) },
+  ]);
   const missing = await toolJson<AuditReport>('audit', ...flags);
   assert.equal(missing.code, EXIT.missing);
   assert.deepEqual(missing.partitions[0]?.missingOffsets, [[lost.offset, lost.offset]]);
@@ -237,9 +283,14 @@ test('with the connector gone: who waits says so, and what is broken on purpose 
 });
 
 test('an open transaction on the source is no record yet, and holds nobody up', async () => {
-  const [open] = await kafka.writeTransaction(stack.topics.source, [{ partition: 1, value: event('fast', 1) }], 'open', {
-    timeoutMs: 600_000,
-  });
+  const [open] = await kafka.writeTransaction(
+    stack.topics.source,
+    [{ partition: 1, value: event('fast', 1) }],
+    'open',
+    {
+      timeoutMs: 600_000,
+    },
+  );
   assert.equal((await explained(open)).state, 'no_record');
   const report = await toolJson<AuditReport>('audit', ...flags, '--partition', '1');
   assert.equal(report.code, EXIT.double);

@@ -6,7 +6,12 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { PINNED_ARCHIVE, PINNED_NOTE, type PinnedNote, RUNNABLE } from '../../../dev/upgrade/pinned.ts';
+import {
+  PINNED_ARCHIVE,
+  PINNED_NOTE,
+  type PinnedNote,
+  RUNNABLE,
+} from '../../../dev/upgrade/pinned.ts';
 
 export interface Build {
   readonly name: string;
@@ -25,9 +30,15 @@ const MOST_COMMITS = 6;
  */
 export function allBuilds(directory: string): [Build, ...Build[]] {
   const { version, commit, date } = JSON.parse(readFileSync(PINNED_NOTE, 'utf8')) as PinnedNote;
-  const pinned = unpack(`${version} of ${date} (${commit.slice(0, 7)})`, path.join(directory, 'pinned'), PINNED_ARCHIVE.pathname);
+  const pinned = unpack(
+    `${version} of ${date} (${commit.slice(0, 7)})`,
+    path.join(directory, 'pinned'),
+    PINNED_ARCHIVE.pathname,
+  );
   if (pinned === undefined)
-    throw new Error(`a package that ${version} of ${date} needs is gone: pin a newer version with dev/upgrade/pin.ts`);
+    throw new Error(
+      `a package that ${version} of ${date} needs is gone: pin a newer version with dev/upgrade/pin.ts`,
+    );
   const previous = previousCommit(directory);
   const here: Build = { name: 'working tree', connector: [path.join(ROOT, COMMAND_LINE)] };
   return previous === undefined ? [pinned, here] : [pinned, previous, here];
@@ -37,9 +48,12 @@ export function allBuilds(directory: string): [Build, ...Build[]] {
 function unpack(name: string, directory: string, archive: string): Build | undefined {
   mkdirSync(directory);
   execFileSync('tar', ['-xf', archive, '-C', directory]);
-  const { dependencies } = JSON.parse(readFileSync(path.join(directory, 'package.json'), 'utf8')) as { dependencies: object };
+  const { dependencies } = JSON.parse(
+    readFileSync(path.join(directory, 'package.json'), 'utf8'),
+  ) as { dependencies: object };
   const packages = path.join(ROOT, 'node_modules');
-  if (!Object.keys(dependencies).every((one) => existsSync(path.join(packages, one)))) return undefined;
+  if (!Object.keys(dependencies).every((one) => existsSync(path.join(packages, one))))
+    return undefined;
   symlinkSync(packages, path.join(directory, 'node_modules'));
   return { name, connector: [path.join(directory, COMMAND_LINE)] };
 }
@@ -71,7 +85,10 @@ function commitsBefore(): string[] {
 /** A commit may lack a file that came with the next one. */
 function starts(directory: string): boolean {
   const load = `await import(${JSON.stringify(path.join(directory, 'src/app/run.ts'))}); process.exit(0);`;
-  return spawnSync(process.execPath, ['--input-type=module', '--eval', load], { stdio: 'ignore' }).status === 0;
+  return (
+    spawnSync(process.execPath, ['--input-type=module', '--eval', load], { stdio: 'ignore' })
+      .status === 0
+  );
 }
 
 const git = (...args: readonly string[]): string =>

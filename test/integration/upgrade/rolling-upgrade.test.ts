@@ -13,7 +13,13 @@ import { Writer } from '../../chaos/load/writer.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
-import { type PipelineSetup, type Replica, type Stack, type StackPipeline, startStack } from '../../support/stack.ts';
+import {
+  type PipelineSetup,
+  type Replica,
+  type Stack,
+  type StackPipeline,
+  startStack,
+} from '../../support/stack.ts';
 import { liveJobs, ownedShards } from '../../support/stack-control.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { allBuilds, type Build } from './builds.ts';
@@ -94,7 +100,8 @@ class Roll {
 
   /** It owns a shard of each pipeline, and has settled batches of its own. */
   async #atWork(build: Build, replica: Replica): Promise<void> {
-    const owns = () => new Set([...ownedShards(replica)].map(([name]) => name.split('/')[0])).size === KINDS.length;
+    const owns = () =>
+      new Set([...ownedShards(replica)].map(([name]) => name.split('/')[0])).size === KINDS.length;
     let ended = false;
     void replica.process.exited.then(() => {
       ended = true;
@@ -103,7 +110,9 @@ class Roll {
       eventually('it owns a shard of each pipeline', () => ended || owns(), {
         deadlineMs: DEADLINE_MS,
       }),
-      ...KINDS.map((pipeline) => replica.logged('batch settled', { where: (line) => line.pipeline === pipeline })),
+      ...KINDS.map((pipeline) =>
+        replica.logged('batch settled', { where: (line) => line.pipeline === pipeline }),
+      ),
     ]);
     await working.catch(({ message }: Error) => {
       throw new Error(`${build.name}: ${message}\n${replica.lines.slice(-30).join('\n')}`);
@@ -143,7 +152,13 @@ test('versions share a group: upgraded, rolled back and upgraded again under loa
   const lines = KINDS.map((kind, index) => ({
     kind,
     pipeline: stack.pipelines[index] as StackPipeline,
-    writer: new Writer(kafka, stack, stack.pipelines[index] as StackPipeline, kind, new SeededRandom(index + 1)),
+    writer: new Writer(
+      kafka,
+      stack,
+      stack.pipelines[index] as StackPipeline,
+      kind,
+      new SeededRandom(index + 1),
+    ),
   }));
 
   const over = new AbortController();
@@ -169,15 +184,20 @@ test('versions share a group: upgraded, rolled back and upgraded again under loa
     await load;
   }
 
-  const witnesses = lines.map(({ kind, pipeline, writer }) => new Witness(kafka, pipeline, kind, writer.produced));
-  const settled = async () => (await Promise.all(witnesses.map((witness) => witness.isSettled()))).every(Boolean);
+  const witnesses = lines.map(
+    ({ kind, pipeline, writer }) => new Witness(kafka, pipeline, kind, writer.produced),
+  );
+  const settled = async () =>
+    (await Promise.all(witnesses.map((witness) => witness.isSettled()))).every(Boolean);
   const drained = await eventually('everything is settled', settled, {
     deadlineMs: DEADLINE_MS,
     everyMs: 100,
   }).catch((error: Error) => error.message);
   // An orderly end, so that nothing more can come after the last look.
   const ends = await Promise.all(roll.replicas.map(({ process }) => process.stop()));
-  const complaints = (await Promise.all(witnesses.map((witness) => witness.complaints(stack.sandboxUrl)))).flat();
+  const complaints = (
+    await Promise.all(witnesses.map((witness) => witness.complaints(stack.sandboxUrl)))
+  ).flat();
   for (const { kind, writer } of lines) t.diagnostic(`${kind}: ${writer.produced.length} records`);
   assert.deepEqual(
     { complaints, drained, codes: ends.map(({ code }) => code) },

@@ -11,7 +11,8 @@ const hostile = fc.string({
   unit: fc.constantFrom('$', '{', '}', ':', '-', 'A', ' ', '\n', '"', '#', '\\'),
   maxLength: 20,
 });
-const reference = (variable: string, fallback?: string) => `$${'{'}${variable}${fallback === undefined ? '' : `:-${fallback}`}}`;
+const reference = (variable: string, fallback?: string) =>
+  `$${'{'}${variable}${fallback === undefined ? '' : `:-${fallback}`}}`;
 
 describe('interpolation', () => {
   it('gives back any text whose references are escaped', () => {
@@ -30,11 +31,19 @@ describe('interpolation', () => {
 
   it('puts in exactly what a variable holds, and looks at it no further', () => {
     fc.assert(
-      fc.property(name, hostile, fc.string({ unit: fc.constantFrom('a', ' ', '}', '{') }), (variable, value, around) => {
-        assert.deepEqual(interpolateText(`${around}${reference(variable)}${around}`, { [variable]: value }), {
-          text: `${around}${value}${around}`,
-        });
-      }),
+      fc.property(
+        name,
+        hostile,
+        fc.string({ unit: fc.constantFrom('a', ' ', '}', '{') }),
+        (variable, value, around) => {
+          assert.deepEqual(
+            interpolateText(`${around}${reference(variable)}${around}`, { [variable]: value }),
+            {
+              text: `${around}${value}${around}`,
+            },
+          );
+        },
+      ),
     );
   });
 
@@ -52,10 +61,16 @@ describe('interpolation', () => {
   });
 
   it('reports a missing variable by name and a malformed reference with the remedy', () => {
-    assert.match(JSON.stringify(interpolateText(reference('KEY'), {})), /environment variable KEY is not set/);
+    assert.match(
+      JSON.stringify(interpolateText(reference('KEY'), {})),
+      /environment variable KEY is not set/,
+    );
     assert.deepEqual(interpolateText(reference('KEY'), { KEY: '' }), { text: '' });
     for (const text of ['${', `$${'{'}1A}`, `$${'{'}}`, `$${'{'}A`, `$${'{'}A-b}`]) {
-      assert.match(JSON.stringify(interpolateText(text, { A: 'a' })), /not a reference to a variable/);
+      assert.match(
+        JSON.stringify(interpolateText(text, { A: 'a' })),
+        /not a reference to a variable/,
+      );
     }
     assert.match(JSON.stringify(interpolateText(reference('toString'), {})), /toString is not set/);
   });
@@ -68,7 +83,10 @@ describe('interpolation', () => {
     fc.assert(
       fc.property(document, (value) => {
         const result = interpolate(value, {});
-        assert.deepEqual(JSON.parse(JSON.stringify(result.value)), JSON.parse(JSON.stringify(value)));
+        assert.deepEqual(
+          JSON.parse(JSON.stringify(result.value)),
+          JSON.parse(JSON.stringify(value)),
+        );
         assert.equal(result.problems.length, 0);
       }),
     );

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { formatBytes, formatDuration, parseBytes, parseDuration, Refusal } from '../../../src/config/units.ts';
+import {
+  formatBytes,
+  formatDuration,
+  parseBytes,
+  parseDuration,
+  Refusal,
+} from '../../../src/config/units.ts';
 
 const DURATIONS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const SIZES = { B: 1, KiB: 1_024, MiB: 1_048_576, GiB: 1_073_741_824 };
@@ -59,7 +65,11 @@ describe('values with units', () => {
   });
 
   it('are a whole number of 0 or more, or a refusal, whatever is written', () => {
-    const anything = fc.oneof(fc.anything(), fc.string(), fc.stringMatching(/^-?[0-9.]{0,25}[a-zA-Z]{0,9}$/));
+    const anything = fc.oneof(
+      fc.anything(),
+      fc.string(),
+      fc.stringMatching(/^-?[0-9.]{0,25}[a-zA-Z]{0,9}$/),
+    );
     fc.assert(
       fc.property(anything, (raw) => {
         for (const parse of [parseDuration, parseBytes]) {

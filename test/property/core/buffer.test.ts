@@ -83,7 +83,8 @@ test('nothing is lost and nothing doubled, batches keep their limits and their o
       const { buffers, sinks } = buffersOf(bounds, ({ content }) => content === BROKEN);
       /** Waiting items with the time their age counts from, by type. */
       const waiting = new Map<string, { item: ContentItem; sinceMs: number }[]>();
-      const bytesOf = (type: string) => (waiting.get(type) ?? []).reduce((sum, one) => sum + one.item.bytes, 0);
+      const bytesOf = (type: string) =>
+        (waiting.get(type) ?? []).reduce((sum, one) => sum + one.item.bytes, 0);
       const take = ({ batch }: SealedItems) => {
         const expected = waiting.get(batch.type) ?? [];
         const items = expected.map((one) => one.item);
@@ -96,9 +97,15 @@ test('nothing is lost and nothing doubled, batches keep their limits and their o
         assert.equal(batch.sink.heldBytes, batch.bytes);
         assert.equal(batch.sinceMs, Math.min(...expected.map((one) => one.sinceMs)));
         const times = items.map(({ timestampMs }) => timestampMs);
-        assert.deepEqual([batch.records.oldestMs, batch.records.newestMs], [Math.min(...times), Math.max(...times)]);
+        assert.deepEqual(
+          [batch.records.oldestMs, batch.records.newestMs],
+          [Math.min(...times), Math.max(...times)],
+        );
         assert.ok(batch.length > 0 && batch.length <= bounds.maxRows);
-        assert.ok(batch.bytes <= bounds.maxBytes || batch.length === 1, 'only an item alone may be larger than a batch');
+        assert.ok(
+          batch.bytes <= bounds.maxBytes || batch.length === 1,
+          'only an item alone may be larger than a batch',
+        );
         batch.sink.release();
       };
       let nowMs = 10_000;
@@ -109,7 +116,10 @@ test('nothing is lost and nothing doubled, batches keep their limits and their o
           const added = item(offset++, { type, bytes, partition });
           const overflows = waiting.has(type) && bytesOf(type) + bytes > bounds.maxBytes;
           if (one.broken) {
-            assert.throws(() => buffers.add({ ...added, content: BROKEN }, nowMs - one.agoMs), /no row/);
+            assert.throws(
+              () => buffers.add({ ...added, content: BROKEN }, nowMs - one.agoMs),
+              /no row/,
+            );
             continue;
           }
           const sealed = buffers.add(added, nowMs - one.agoMs);
@@ -128,10 +138,14 @@ test('nothing is lost and nothing doubled, batches keep their limits and their o
         } else if (one.do === 'age') {
           nowMs += one.ms;
           const due = [...waiting].filter(
-            ([, items]) => nowMs >= Math.min(...items.map(({ sinceMs }) => sinceMs)) + bounds.maxAgeMs,
+            ([, items]) =>
+              nowMs >= Math.min(...items.map(({ sinceMs }) => sinceMs)) + bounds.maxAgeMs,
           );
           const sealed = buffers.sealAged(nowMs);
-          assert.deepEqual(sealed.map(({ batch }) => batch.type).sort(), due.map(([type]) => type).sort());
+          assert.deepEqual(
+            sealed.map(({ batch }) => batch.type).sort(),
+            due.map(([type]) => type).sort(),
+          );
           for (const batch of sealed) {
             assert.equal(batch.reason, 'age');
             take(batch);
@@ -150,8 +164,15 @@ test('nothing is lost and nothing doubled, batches keep their limits and their o
         assert.deepEqual([buffers.size, sinks.size], [all.length, waiting.size]);
         const bytes = [...waiting.keys()].reduce((sum, type) => sum + bytesOf(type), 0);
         assert.equal(buffers.heldBytes, bytes + waiting.size * EMPTY_BYTES);
-        assert.equal(buffers.nextDueMs, Math.min(...all.map(({ sinceMs }) => sinceMs)) + bounds.maxAgeMs);
-        const oldest = Math.min(...[...waiting.values()].map(([first]) => first?.item.timestampMs ?? Number.POSITIVE_INFINITY));
+        assert.equal(
+          buffers.nextDueMs,
+          Math.min(...all.map(({ sinceMs }) => sinceMs)) + bounds.maxAgeMs,
+        );
+        const oldest = Math.min(
+          ...[...waiting.values()].map(
+            ([first]) => first?.item.timestampMs ?? Number.POSITIVE_INFINITY,
+          ),
+        );
         assert.equal(buffers.oldestEventMs, oldest);
       }
     }),
@@ -165,7 +186,10 @@ test('a buffer seals at exactly its rows, and types do not count for each other'
   assert.equal(buffers.add(item(1), 0), undefined);
   assert.equal(buffers.add(item(2, { type: 'b' }), 0), undefined);
   const sealed = buffers.add(item(3), 0);
-  assert.deepEqual([sealed?.reason, [...(sealed?.batch.records ?? [])].map(({ offset }) => offset)], ['rows', [0, 1, 3]]);
+  assert.deepEqual(
+    [sealed?.reason, [...(sealed?.batch.records ?? [])].map(({ offset }) => offset)],
+    ['rows', [0, 1, 3]],
+  );
   assert.equal(buffers.size, 1);
 });
 
@@ -199,13 +223,16 @@ test('a batch whose offsets lie far apart seals before their encoding passes its
   while (sealed === undefined && added < 100_000) sealed = buffers.add(item(added++ * 1_003), 0);
   assert.equal(sealed?.reason, 'offsets');
   // It is looked at once in 1024 items, and the estimate is an upper bound.
-  const encoded = OffsetSet.of(Array.from((sealed as SealedItems).batch.records, ({ offset }) => offset)).encode().length;
+  const encoded = OffsetSet.of(
+    Array.from((sealed as SealedItems).batch.records, ({ offset }) => offset),
+  ).encode().length;
   assert.ok(encoded >= limit / 2 && encoded <= limit + 1024 * 8, `${encoded} bytes`);
   assert.equal(buffers.size, 0);
 });
 
 test('offsets side by side never seal a buffer, however many there are', () => {
   const { buffers } = buffersOf({ ...WIDE, maxOffsetBytes: 16 * 1024 });
-  for (let offset = 0; offset < 50_000; offset++) assert.equal(buffers.add(item(offset), 0), undefined);
+  for (let offset = 0; offset < 50_000; offset++)
+    assert.equal(buffers.add(item(offset), 0), undefined);
   assert.equal(buffers.size, 50_000);
 });

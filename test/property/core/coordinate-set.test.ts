@@ -1,17 +1,31 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { CoordinateSet, coordinatesOf, type JobRecord, LiveJob, sourcesOf } from '../../../src/core/journal/job.ts';
+import {
+  CoordinateSet,
+  coordinatesOf,
+  type JobRecord,
+  LiveJob,
+  sourcesOf,
+} from '../../../src/core/journal/job.ts';
 import { CoordinateList } from '../../../src/core/offsets/coordinate-list.ts';
 import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
 
-const at = fc.record({ partition: fc.nat({ max: 3 }), offset: fc.nat({ max: 40 }) }, { noNullPrototype: true });
-const byPlace = (a: { partition: number; offset: number }, b: { partition: number; offset: number }) =>
-  a.partition - b.partition || a.offset - b.offset;
+const at = fc.record(
+  { partition: fc.nat({ max: 3 }), offset: fc.nat({ max: 40 }) },
+  { noNullPrototype: true },
+);
+const byPlace = (
+  a: { partition: number; offset: number },
+  b: { partition: number; offset: number },
+) => a.partition - b.partition || a.offset - b.offset;
 
 test('a set of coordinates behaves as a set of pairs under any history', () => {
   // Few places, so that a partition is often emptied again.
-  const few = fc.record({ partition: fc.nat({ max: 2 }), offset: fc.nat({ max: 3 }) }, { noNullPrototype: true });
+  const few = fc.record(
+    { partition: fc.nat({ max: 2 }), offset: fc.nat({ max: 3 }) },
+    { noNullPrototype: true },
+  );
   const step = fc.record({ at: few, do: fc.constantFrom('add' as const, 'delete' as const) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
@@ -71,26 +85,32 @@ const items = fc.uniqueArray(at, {
 
 test('what a job record says of its sources is exactly the items it was made from, with the replay count of each partition', () => {
   fc.assert(
-    fc.property(items, fc.array(fc.nat({ max: 5 }), { minLength: 4, maxLength: 4 }), (places, replays) => {
-      const sources = sourcesOf(places.map((place) => ({ ...place, replay: replays[place.partition] as number })));
-      const record = jobRecord(sources);
-      const sorted = [...places].sort(byPlace);
-      assert.deepEqual([...coordinatesOf(record)], sorted);
-      assert.deepEqual(
-        sources.map(({ partition }) => partition),
-        [...new Set(sorted.map(({ partition }) => partition))],
-      );
-      const job = new LiveJob(record, CoordinateSet.of([]));
-      for (let partition = 0; partition < 4; partition++) {
-        const named = sorted.filter((place) => place.partition === partition);
-        assert.equal(job.replayOf(partition), named.length > 0 ? replays[partition] : 0);
-        for (let offset = 0; offset <= 40; offset++)
-          assert.equal(
-            job.everNamed(partition, offset),
-            named.some((place) => place.offset === offset),
-          );
-      }
-    }),
+    fc.property(
+      items,
+      fc.array(fc.nat({ max: 5 }), { minLength: 4, maxLength: 4 }),
+      (places, replays) => {
+        const sources = sourcesOf(
+          places.map((place) => ({ ...place, replay: replays[place.partition] as number })),
+        );
+        const record = jobRecord(sources);
+        const sorted = [...places].sort(byPlace);
+        assert.deepEqual([...coordinatesOf(record)], sorted);
+        assert.deepEqual(
+          sources.map(({ partition }) => partition),
+          [...new Set(sorted.map(({ partition }) => partition))],
+        );
+        const job = new LiveJob(record, CoordinateSet.of([]));
+        for (let partition = 0; partition < 4; partition++) {
+          const named = sorted.filter((place) => place.partition === partition);
+          assert.equal(job.replayOf(partition), named.length > 0 ? replays[partition] : 0);
+          for (let offset = 0; offset <= 40; offset++)
+            assert.equal(
+              job.everNamed(partition, offset),
+              named.some((place) => place.offset === offset),
+            );
+        }
+      },
+    ),
   );
 });
 

@@ -10,7 +10,9 @@ import { asBytes, hostileRecord } from '../../support/hostile-records.ts';
 
 // kafkajs as it was released: an encoder of somebody else.
 const load = createRequire(import.meta.url);
-const KafkajsRecord = load('kafkajs/src/protocol/recordBatch/record/v0/index.js') as (fields: object) => {
+const KafkajsRecord = load('kafkajs/src/protocol/recordBatch/record/v0/index.js') as (
+  fields: object,
+) => {
   readonly buffer: Buffer;
 };
 
@@ -18,8 +20,12 @@ const number = fc.oneof(
   fc.integer(),
   fc.integer({ min: -(2 ** 52), max: 2 ** 52 }),
   // Where a varint takes another byte.
-  fc.tuple(fc.nat({ max: 51 }), fc.integer({ min: -2, max: 2 })).map(([bit, off]) => 2 ** bit + off),
-  fc.tuple(fc.nat({ max: 51 }), fc.integer({ min: -2, max: 2 })).map(([bit, off]) => -(2 ** bit) + off),
+  fc
+    .tuple(fc.nat({ max: 51 }), fc.integer({ min: -2, max: 2 }))
+    .map(([bit, off]) => 2 ** bit + off),
+  fc
+    .tuple(fc.nat({ max: 51 }), fc.integer({ min: -2, max: 2 }))
+    .map(([bit, off]) => -(2 ** bit) + off),
 );
 
 /** Zigzag and base 128, in numbers that know no bounds. */
@@ -37,7 +43,13 @@ test('a varint is written as Kafka’s format has it, takes the size foretold, a
       assert.equal(varintSize(value), expected.length);
       const to = Buffer.alloc(20, 0xaa);
       assert.equal(writeVarint(to, value, start), start + expected.length);
-      assert.deepEqual([...to], Object.assign(Array(20).fill(0xaa), Object.fromEntries(expected.map((b, i) => [start + i, b]))));
+      assert.deepEqual(
+        [...to],
+        Object.assign(
+          Array(20).fill(0xaa),
+          Object.fromEntries(expected.map((b, i) => [start + i, b])),
+        ),
+      );
     }),
   );
 });
@@ -86,7 +98,9 @@ test('encoded records keep their order, their bytes and their sizes, however the
       for (const some of [before, after]) {
         encoded.clear();
         assert.deepEqual([encoded.length, encoded.bytes, [...encoded]], [0, 0, []]);
-        const source = Buffer.alloc(some.reduce((size, [record]) => size + sizeOfRecord(record), 0));
+        const source = Buffer.alloc(
+          some.reduce((size, [record]) => size + sizeOfRecord(record), 0),
+        );
         let end = 0;
         for (const [record, ready] of some) {
           if (!ready) encoded.add(record);

@@ -6,7 +6,8 @@ import { parseObject } from '../../../src/events/json-event.ts';
 import { growthOf, LINEAR } from '../../support/cpu-growth.ts';
 
 /** The second key of an event's metadata. */
-const keyOf = (event: object | undefined) => Object.keys((event as { readonly metadata: object }).metadata)[1];
+const keyOf = (event: object | undefined) =>
+  Object.keys((event as { readonly metadata: object }).metadata)[1];
 
 test('a key with escapes is read as it is, also behind an object whose key has a backslash in its place', () => {
   for (const [before, text, key] of [
@@ -32,13 +33,16 @@ test('any value comes back from its JSON, and a key with an escape is always not
       fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('{', '[1,[', '":', '\\"')),
       fc.oneof(fc.integer(), fc.boolean(), fc.constant(null)),
       fc.array(tie('value'), { maxLength: 3 }),
-      fc.array(fc.tuple(key, tie('value')), { maxLength: 4 }).map((members) => Object.fromEntries(members)),
+      fc
+        .array(fc.tuple(key, tie('value')), { maxLength: 4 })
+        .map((members) => Object.fromEntries(members)),
     ),
   })).value;
   const hasEscape = (value: unknown): boolean =>
     typeof value === 'object' &&
     value !== null &&
-    ((!Array.isArray(value) && Object.keys(value).some((name) => JSON.stringify(name).includes('\\'))) ||
+    ((!Array.isArray(value) &&
+      Object.keys(value).some((name) => JSON.stringify(name).includes('\\'))) ||
       Object.values(value).some(hasEscape));
   fc.assert(
     fc.property(json, fc.constantFrom(0, 1), (value, indent) => {
@@ -52,5 +56,9 @@ test('any value comes back from its JSON, and a key with an escape is always not
 
 test('a text is looked through in linear time, whatever its strings are full of', async () => {
   for (const part of ['\\n', '\\"', '\\\\', 'a\\n"', '":', '\\n"\n'])
-    assert.ok((await growthOf(10_000, (size) => () => hasEscapedKeys(`{"a":"${part.repeat(size)}"}`))) < LINEAR, part);
+    assert.ok(
+      (await growthOf(10_000, (size) => () => hasEscapedKeys(`{"a":"${part.repeat(size)}"}`))) <
+        LINEAR,
+      part,
+    );
 });

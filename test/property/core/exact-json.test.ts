@@ -5,13 +5,22 @@ import { mayLoseDigits } from '../../../src/base/exact-json.ts';
 
 /** Every suspect is looked at, without a look at what the text has of them first. */
 function mayLoseDigitsSlowly(text: string): boolean {
-  const suspects = /[[:,\s](-?\d[\d.]{15,}(?:[eE][-+]?\d+)?|-?\d[\d.]*[eE][-+]?\d{3,}|-0(?:\.0*)?(?:[eE][-+]?\d+)?(?=[\s,\]}]))/g;
-  return [...text.matchAll(suspects)].some(([, literal = '']) => String(Number(literal)) !== literal);
+  const suspects =
+    /[[:,\s](-?\d[\d.]{15,}(?:[eE][-+]?\d+)?|-?\d[\d.]*[eE][-+]?\d{3,}|-0(?:\.0*)?(?:[eE][-+]?\d+)?(?=[\s,\]}]))/g;
+  return [...text.matchAll(suspects)].some(
+    ([, literal = '']) => String(Number(literal)) !== literal,
+  );
 }
 
-const digits = (maxLength: number) => fc.string({ unit: fc.constantFrom(...'0123456789.'), maxLength });
+const digits = (maxLength: number) =>
+  fc.string({ unit: fc.constantFrom(...'0123456789.'), maxLength });
 const numberLike = fc
-  .tuple(fc.constantFrom('', '-', '-0'), digits(40), fc.constantFrom('', 'e', 'E', 'e-', 'E+'), digits(5))
+  .tuple(
+    fc.constantFrom('', '-', '-0'),
+    digits(40),
+    fc.constantFrom('', 'e', 'E', 'e-', 'E+'),
+    digits(5),
+  )
   .map((parts) => parts.join(''));
 const filling = fc.string({ unit: fc.constantFrom(...'ab e-.,:[]{}" 0'), maxLength: 40 });
 

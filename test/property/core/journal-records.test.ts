@@ -68,7 +68,10 @@ const job: fc.Arbitrary<JobRecord> = fc.record(
   },
   plainly,
 );
-const places = fc.array(fc.record({ partition: fc.nat({ max: 9 }), offset: fc.nat({ max: 3000 }) }, plainly), { maxLength: 40 });
+const places = fc.array(
+  fc.record({ partition: fc.nat({ max: 9 }), offset: fc.nat({ max: 3000 }) }, plainly),
+  { maxLength: 40 },
+);
 
 const read = ({ key, value }: JournalWrite) => readJournalRecord(key, value);
 
@@ -81,8 +84,16 @@ test('every record of the journal is read as it was written', () => {
       }),
     ),
   );
-  fc.assert(fc.property(owner, (one) => assert.deepEqual(read(writeOwner(one)), { entry: 'owner', value: one })));
-  fc.assert(fc.property(job, (one) => assert.deepEqual(read(writeJob(one)), { entry: 'job', id: one.id, value: one })));
+  fc.assert(
+    fc.property(owner, (one) =>
+      assert.deepEqual(read(writeOwner(one)), { entry: 'owner', value: one }),
+    ),
+  );
+  fc.assert(
+    fc.property(job, (one) =>
+      assert.deepEqual(read(writeJob(one)), { entry: 'job', id: one.id, value: one }),
+    ),
+  );
   fc.assert(
     fc.property(id, places, (name, some) => {
       const found = read(writeLeft(name, CoordinateSet.of(some)));
@@ -97,7 +108,10 @@ test('every record of the journal is read as it was written', () => {
       const found = read(writeProgress(partition, { ...rest, claimed: OffsetSet.of(claimed) }));
       assert.ok(found.entry === 'progress');
       assert.equal(found.partition, partition);
-      assert.deepEqual({ ...found.value, claimed: [...found.value.claimed] }, { ...rest, claimed: [...OffsetSet.of(claimed)] });
+      assert.deepEqual(
+        { ...found.value, claimed: [...found.value.claimed] },
+        { ...rest, claimed: [...OffsetSet.of(claimed)] },
+      );
     }),
   );
   fc.assert(
@@ -110,7 +124,8 @@ test('every record of the journal is read as it was written', () => {
 });
 
 test('every value carries the format that this version writes', () => {
-  for (const { value } of samples()) assert.equal((JSON.parse(value as string) as { v: number }).v, JOURNAL_FORMAT);
+  for (const { value } of samples())
+    assert.equal((JSON.parse(value as string) as { v: number }).v, JOURNAL_FORMAT);
 });
 
 test('whatever stands in a record, reading it gives an entry or a JournalFormatError, and nothing else', () => {
@@ -172,7 +187,10 @@ test('a value with any one field broken or missing is refused, naming the key an
           () => readJournalRecord(key, JSON.stringify({ ...whole, [field]: broken })),
           (error) => {
             assert.ok(error instanceof JournalFormatError, `${key} ${field}: ${String(error)}`);
-            assert.ok(error.message.includes(JSON.stringify(key)) || error.message.includes(`"${key}.`), error.message);
+            assert.ok(
+              error.message.includes(JSON.stringify(key)) || error.message.includes(`"${key}.`),
+              error.message,
+            );
             assert.ok(!error.message.includes(secret), error.message);
             return true;
           },
@@ -217,12 +235,18 @@ test('broken parts inside lists are refused too', () => {
       last: null,
       ...more,
     });
-  assert.throws(() => readJournalRecord('progress/3', progressOf({ last })), /"progress\/3\.last" has no valid field "offset"/);
+  assert.throws(
+    () => readJournalRecord('progress/3', progressOf({ last })),
+    /"progress\/3\.last" has no valid field "offset"/,
+  );
   assert.throws(
     () => readJournalRecord('progress/3', progressOf({ claimed: '/w==' })),
     /"progress\/3" holds a broken offset set/,
   );
-  assert.throws(() => readJournalRecord('progress/3', progressOf({ start: null })), /"progress\/3" has no valid field "start"/);
+  assert.throws(
+    () => readJournalRecord('progress/3', progressOf({ start: null })),
+    /"progress\/3" has no valid field "start"/,
+  );
   assert.equal(readJournalRecord('progress/3', progressOf({})).entry, 'progress');
 });
 
@@ -232,7 +256,8 @@ test('a value that was cut anywhere is refused', () => {
     for (let length = 0; length < whole.length; length++) {
       assert.throws(
         () => readJournalRecord(key, whole.slice(0, length)),
-        (error) => error instanceof JournalFormatError && error.message.includes(JSON.stringify(key)),
+        (error) =>
+          error instanceof JournalFormatError && error.message.includes(JSON.stringify(key)),
       );
     }
   }
@@ -278,7 +303,9 @@ test('a key that this version does not know is refused by its name', () => {
   ]) {
     assert.throws(
       () => readJournalRecord(key, '{"v":1}'),
-      (error) => error instanceof JournalFormatError && error.message.includes(`does not know: key ${JSON.stringify(key)}`),
+      (error) =>
+        error instanceof JournalFormatError &&
+        error.message.includes(`does not know: key ${JSON.stringify(key)}`),
       key,
     );
   }
@@ -293,13 +320,19 @@ test('a key of any length is quoted only at its beginning', () => {
 
 test('only jobs have tombstones', () => {
   for (const key of ['meta', 'owner', 'progress/0']) {
-    assert.throws(() => readJournalRecord(key, null), new RegExp(`tombstone for "${key}", which is never deleted`));
+    assert.throws(
+      () => readJournalRecord(key, null),
+      new RegExp(`tombstone for "${key}", which is never deleted`),
+    );
   }
 });
 
 test('what another application wrote is called that', () => {
   for (const value of ['hello', '[1]', 'null', '"text"', '7']) {
-    assert.throws(() => readJournalRecord('meta', value), /is not (a )?JSON.*: is another application writing to this topic\?/);
+    assert.throws(
+      () => readJournalRecord('meta', value),
+      /is not (a )?JSON.*: is another application writing to this topic\?/,
+    );
   }
 });
 

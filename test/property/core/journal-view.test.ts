@@ -24,7 +24,11 @@ function fold(journal: readonly JournalWrite[]): JournalState {
 
 function resume(history: ShardHistory): ShardState {
   const { progress, jobs, seq } = fold(history.journal);
-  return new ShardState(new Map([...progress].map(([p, one]) => [p, PartitionState.resume(p, one)])), jobs, seq);
+  return new ShardState(
+    new Map([...progress].map(([p, one]) => [p, PartitionState.resume(p, one)])),
+    jobs,
+    seq,
+  );
 }
 
 /** Comparable: sets as lists, maps as sorted pairs. */
@@ -39,26 +43,39 @@ function told({ meta, owner, progress, jobs, seq }: JournalState): unknown {
 }
 
 /** Of each key the last record below `upTo` stays, as a log cleaner leaves it. */
-function compact(journal: readonly JournalWrite[], upTo: number, dropTombstones: boolean): JournalWrite[] {
+function compact(
+  journal: readonly JournalWrite[],
+  upTo: number,
+  dropTombstones: boolean,
+): JournalWrite[] {
   const last = new Map<string, number>();
   for (const [at, { key }] of journal.entries()) if (at < upTo) last.set(key, at);
   return journal.filter(
-    ({ key, value }, at) => at >= upTo || (last.get(key) === at && !(dropTombstones && value === null && at < upTo)),
+    ({ key, value }, at) =>
+      at >= upTo || (last.get(key) === at && !(dropTombstones && value === null && at < upTo)),
   );
 }
 
 test('however much of the journal was compacted, with tombstones or without, it folds to the same state', () => {
   fc.assert(
-    fc.property(actions, fc.nat(), fc.nat(), fc.boolean(), (steps, cut, cleaned, dropTombstones) => {
-      const history = new ShardHistory(resume);
-      for (const action of steps) history.run(action);
-      // Any prefix that ends with a transaction is a state that some owner found.
-      const journal = history.transactions.slice(0, 2 + (cut % (history.transactions.length - 1))).flat();
-      const compacted = compact(journal, cleaned % (journal.length + 1), dropTombstones);
-      assert.deepEqual(told(fold(compacted)), told(fold(journal)));
-      const again = compact(compacted, compacted.length, dropTombstones);
-      assert.deepEqual(told(fold(again)), told(fold(journal)));
-    }),
+    fc.property(
+      actions,
+      fc.nat(),
+      fc.nat(),
+      fc.boolean(),
+      (steps, cut, cleaned, dropTombstones) => {
+        const history = new ShardHistory(resume);
+        for (const action of steps) history.run(action);
+        // Any prefix that ends with a transaction is a state that some owner found.
+        const journal = history.transactions
+          .slice(0, 2 + (cut % (history.transactions.length - 1)))
+          .flat();
+        const compacted = compact(journal, cleaned % (journal.length + 1), dropTombstones);
+        assert.deepEqual(told(fold(compacted)), told(fold(journal)));
+        const again = compact(compacted, compacted.length, dropTombstones);
+        assert.deepEqual(told(fold(again)), told(fold(journal)));
+      },
+    ),
     { numRuns: 300 },
   );
 });
@@ -119,7 +136,11 @@ const CONTRADICTIONS: readonly {
   },
   {
     name: 'a job with nothing left',
-    journal: [writeProgress(0, nothingRead(10)), job('a', [1])[0] as JournalWrite, writeLeft('a', new CoordinateSet())],
+    journal: [
+      writeProgress(0, nothingRead(10)),
+      job('a', [1])[0] as JournalWrite,
+      writeLeft('a', new CoordinateSet()),
+    ],
     says: /job a is live, yet nothing is left/,
   },
   {

@@ -20,7 +20,10 @@ const CELLS: readonly Cell[] = STARTS.flatMap((start, n) => [
 
 type Step = { do: 'add' | 'delete' | 'drop'; at: number } | { do: 'range'; at: number; to: number };
 const at = fc
-  .tuple(fc.constantFrom(...STARTS), fc.oneof(fc.nat(WIDTH - 1), fc.constantFrom(0, 255, 256, 257, 511, 512)))
+  .tuple(
+    fc.constantFrom(...STARTS),
+    fc.oneof(fc.nat(WIDTH - 1), fc.constantFrom(0, 255, 256, 257, 511, 512)),
+  )
   .map(([start, i]) => start + i);
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constantFrom('add' as const, 'delete' as const, 'drop' as const), at }),
@@ -45,7 +48,8 @@ test('an offset set behaves as a set of numbers under any history, whatever lies
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const set = new OffsetSet();
       const model = new Set<Cell>();
-      const within = (from: number, to: number) => CELLS.filter((cell) => cell.from >= from && cell.from < to);
+      const within = (from: number, to: number) =>
+        CELLS.filter((cell) => cell.from >= from && cell.from < to);
       for (const s of steps) {
         const [cell] = within(s.at, s.at + 1) as [Cell];
         if (s.do === 'add') {
@@ -72,7 +76,10 @@ test('an offset set behaves as a set of numbers under any history, whatever lies
         );
         const around = members.find(([from, to]) => from <= s.at && s.at < to);
         assert.equal(set.firstMissing(s.at), around?.[1] ?? s.at);
-        assert.equal(set.firstFrom(s.at), around ? s.at : members.find(([from]) => from > s.at)?.[0]);
+        assert.equal(
+          set.firstFrom(s.at),
+          around ? s.at : members.find(([from]) => from > s.at)?.[0],
+        );
         assert.equal(set.has(s.at), around !== undefined);
       }
       const before = [...set.ranges()];
@@ -136,7 +143,9 @@ test('text that is no offset set is refused, never misread silently', () => {
   assert.throws(() => new OffsetSet().add(-1), RangeError);
   assert.throws(() => new OffsetSet().add(1.5), RangeError);
   assert.throws(() => OffsetSet.decode('/w=='), /unknown encoding/);
-  const endless = Buffer.from([1, 0, 1, ...Array.from({ length: 9 }, () => 0xff), 1]).toString('base64');
+  const endless = Buffer.from([1, 0, 1, ...Array.from({ length: 9 }, () => 0xff), 1]).toString(
+    'base64',
+  );
   assert.throws(() => OffsetSet.decode(endless), /too large/);
 });
 

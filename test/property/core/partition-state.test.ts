@@ -40,7 +40,11 @@ class Model {
   newest: number | null = null;
 
   isGone(offset: number): boolean {
-    return offset < START || this.claimed.has(offset) || this.gaps.some(([from, to]) => offset >= from && offset < to);
+    return (
+      offset < START ||
+      this.claimed.has(offset) ||
+      this.gaps.some(([from, to]) => offset >= from && offset < to)
+    );
   }
 
   get watermark(): number {
@@ -100,7 +104,8 @@ test('W is the first offset neither claimed nor a gap, and what lies above it is
           case 'gap': {
             // No record was ever seen where a gap is.
             const end = model.position + step.length;
-            if ([...model.claimed].some((offset) => offset >= model.position && offset < end)) break;
+            if ([...model.claimed].some((offset) => offset >= model.position && offset < end))
+              break;
             state.passGap(state.position, state.position + step.length);
             state.position += step.length;
             model.gaps.push([model.position, model.position + step.length]);
@@ -156,14 +161,17 @@ test('W is the first offset neither claimed nor a gap, and what lies above it is
         assert.equal(progress.start, START);
         assert.equal(progress.watermark, model.watermark);
         assert.equal(state.watermark, model.watermark);
-        for (const offset of model.claimed) assert.equal(progress.claimed.has(offset), offset > model.watermark);
+        for (const offset of model.claimed)
+          assert.equal(progress.claimed.has(offset), offset > model.watermark);
         for (const offset of model.waiting) assert.equal(progress.claimed.has(offset), false);
         const above = [...model.claimed].filter((offset) => offset > model.watermark).length;
         assert.equal(progress.claimed.size, above + model.gapsAbove(model.watermark));
         assert.equal(progress.read, Math.max(model.position, model.watermark));
         assert.deepEqual(
           progress.last,
-          model.newest === null ? null : { offset: model.newest, timestampMs: timestampOf(model.newest) },
+          model.newest === null
+            ? null
+            : { offset: model.newest, timestampMs: timestampOf(model.newest) },
         );
       }
     }),
@@ -288,14 +296,22 @@ test('a reset follows the rule of the protocol’s model: claimed := (claimed an
         assert.equal(result.skipped, skipped);
         assert.equal(result.progress.replay, replay + 1);
         assert.equal(result.progress.last, null);
-        assert.equal('start' in result.progress, false, 'where the pipeline began was never written');
+        assert.equal(
+          'start' in result.progress,
+          false,
+          'where the pipeline began was never written',
+        );
         const known = resetProgress({ ...before, start: watermark }, offset, live).progress;
         for (let one = 0; one < 100; one++) {
           const answersFor = one >= watermark || one >= offset;
           assert.equal(one >= (known.start ?? 0), answersFor, `offset ${one}`);
         }
         assert.ok(after.position >= offset && !after.isClaimed(after.position));
-        assert.deepEqual([...before.claimed], [...OffsetSet.of(claimedAbove)], 'the journal’s own record is left as it was');
+        assert.deepEqual(
+          [...before.claimed],
+          [...OffsetSet.of(claimedAbove)],
+          'the journal’s own record is left as it was',
+        );
       },
     ),
     { numRuns: 500 },
@@ -305,7 +321,11 @@ test('a reset follows the rule of the protocol’s model: claimed := (claimed an
 test('a reset far forward over claimed and unclaimed stretches counts only the unclaimed ones', () => {
   const claimed = new OffsetSet();
   claimed.addRange(1_000, 50_000);
-  const { skipped } = resetProgress({ seq: 1, ...progress(0, []), claimed }, 100_000, new OffsetSet());
+  const { skipped } = resetProgress(
+    { seq: 1, ...progress(0, []), claimed },
+    100_000,
+    new OffsetSet(),
+  );
   assert.equal(skipped, 1_000 + 50_000);
 });
 

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { BrokenRow, MalformedRow, ReadRow, ResultRow } from '../../../src/core/batch/read-row.ts';
+import type {
+  BrokenRow,
+  MalformedRow,
+  ReadRow,
+  ResultRow,
+} from '../../../src/core/batch/read-row.ts';
 import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import { TerminalRecords } from '../../../src/core/bytes/terminal-records.ts';
 import { asBytes, hostileRecord } from '../../support/hostile-records.ts';
@@ -18,10 +23,19 @@ const whole: fc.Arbitrary<ResultRow> = fc.record(
   },
   { noNullPrototype: true },
 );
-const malformed: fc.Arbitrary<MalformedRow> = fc.record({ malformed: fc.string() }, { noNullPrototype: true });
+const malformed: fc.Arbitrary<MalformedRow> = fc.record(
+  { malformed: fc.string() },
+  { noNullPrototype: true },
+);
 const poison = { reason: 'internal_error', message: 'm' } as const;
-const broken: fc.Arbitrary<BrokenRow> = fc.record({ ...place, poison: fc.constant(poison) }, { noNullPrototype: true });
-const rows = fc.array(fc.oneof({ weight: 6, arbitrary: whole }, malformed, broken) as fc.Arbitrary<ReadRow>, { maxLength: 60 });
+const broken: fc.Arbitrary<BrokenRow> = fc.record(
+  { ...place, poison: fc.constant(poison) },
+  { noNullPrototype: true },
+);
+const rows = fc.array(
+  fc.oneof({ weight: 6, arbitrary: whole }, malformed, broken) as fc.Arbitrary<ReadRow>,
+  { maxLength: 60 },
+);
 
 const isWhole = (row: ReadRow): row is ResultRow => 'record' in row;
 
@@ -37,13 +51,22 @@ test('a slice says of its rows what they said, whatever they are, in their order
       );
       for (const [row, { partition, offset, status, result, record }] of expected.entries()) {
         assert.deepEqual(
-          [slice.partition(row), slice.offset(row), slice.isError(row), slice.result(row), slice.record(row)],
+          [
+            slice.partition(row),
+            slice.offset(row),
+            slice.isError(row),
+            slice.result(row),
+            slice.record(row),
+          ],
           [partition, offset, status === 'error', result, asBytes(record)],
         );
       }
       assert.deepEqual(
         [...slice],
-        [...expected.map((row) => ({ ...row, result: row.result, record: asBytes(row.record) })), ...slice.others],
+        [
+          ...expected.map((row) => ({ ...row, result: row.result, record: asBytes(row.record) })),
+          ...slice.others,
+        ],
       );
     }),
   );
@@ -55,7 +78,13 @@ test('the records of a slice become terminal records by their bytes alone', () =
       const slice = sliceOf(all);
       const terminal = new TerminalRecords();
       for (let row = 0; row < slice.length; row++)
-        terminal.addBytes(slice.partition(row), slice.offset(row), slice.bytes, slice.start(row), slice.end(row));
+        terminal.addBytes(
+          slice.partition(row),
+          slice.offset(row),
+          slice.bytes,
+          slice.start(row),
+          slice.end(row),
+        );
       assertTerminal(terminal, all.filter(isWhole));
       assertTerminal(TerminalRecords.of(all.filter(isWhole)), all.filter(isWhole));
     }),
@@ -76,7 +105,10 @@ test('terminal records keep their places when there are many of them, and after 
   }
 });
 
-function assertTerminal(terminal: TerminalRecords, rows: readonly Omit<ResultRow, 'status'>[]): void {
+function assertTerminal(
+  terminal: TerminalRecords,
+  rows: readonly Omit<ResultRow, 'status'>[],
+): void {
   assert.deepEqual(
     Array.from({ length: terminal.length }, (_, row) => [
       terminal.partition(row),
@@ -97,7 +129,10 @@ test('a row whose record cannot be encoded becomes a broken row, and its neighbo
     record,
   });
   const slice = sliceOf([row(0, good), row(1, bad), row(2, good)]);
-  assert.deepEqual([slice.length, slice.offset(0), slice.offset(1), slice.end(1)], [2, 0, 2, slice.bytes.length]);
+  assert.deepEqual(
+    [slice.length, slice.offset(0), slice.offset(1), slice.end(1)],
+    [2, 0, 2, slice.bytes.length],
+  );
   const [other, ...more] = slice.others;
   assert.ok(other !== undefined && 'poison' in other && more.length === 0);
   assert.deepEqual([other.partition, other.offset, other.poison.reason], [1, 1, 'internal_error']);

@@ -4,7 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { CoordinateSet, type JobRecord, type LiveJob, sourcesOf } from '../../../src/core/journal/job.ts';
+import {
+  CoordinateSet,
+  type JobRecord,
+  type LiveJob,
+  sourcesOf,
+} from '../../../src/core/journal/job.ts';
 import { writeMeta, writeOwner } from '../../../src/core/journal/journal-records.ts';
 import { PartitionState } from '../../../src/core/journal/partition-state.ts';
 import { ShardState, type Step, type TakenRecord } from '../../../src/core/journal/shard-state.ts';
@@ -16,7 +21,16 @@ export const PARTITIONS = [1, 4];
 const FIRST_OFFSET = 100;
 
 export interface Action {
-  readonly do: 'take' | 'gap' | 'submit' | 'move' | 'settle' | 'deadLetter' | 'skip' | 'progress' | 'restart';
+  readonly do:
+    | 'take'
+    | 'gap'
+    | 'submit'
+    | 'move'
+    | 'settle'
+    | 'deadLetter'
+    | 'skip'
+    | 'progress'
+    | 'restart';
   /** Picks: a partition, a job, and which of the records that could be meant. */
   readonly pick: number;
   readonly mask: number;
@@ -53,7 +67,9 @@ export class ShardHistory {
   readonly transactions: (readonly JournalWrite[])[] = [];
   readonly committed = new Map<number, OffsetCommit>();
   /** partition → offset → fate; an offset that is not there was never read. */
-  readonly fates = new Map<number, Map<number, Fate>>(PARTITIONS.map((partition) => [partition, new Map()]));
+  readonly fates = new Map<number, Map<number, Fate>>(
+    PARTITIONS.map((partition) => [partition, new Map()]),
+  );
   /** What the journal says of them: the fates that a restart goes back to. */
   #durable = new Map<number, Map<number, Fate>>();
   /** Skips and gaps that no progress record tells of yet: a restart comes past them again. */
@@ -65,7 +81,9 @@ export class ShardHistory {
   constructor(resume: (history: ShardHistory) => ShardState) {
     this.#resume = resume;
     this.state = new ShardState(
-      new Map(PARTITIONS.map((partition) => [partition, PartitionState.startAt(partition, FIRST_OFFSET)])),
+      new Map(
+        PARTITIONS.map((partition) => [partition, PartitionState.startAt(partition, FIRST_OFFSET)]),
+      ),
       new Map(),
       0,
     );
@@ -100,7 +118,8 @@ export class ShardHistory {
         break;
       case 'deadLetter': {
         const records = this.waiting(mask);
-        if (records.length > 0) this.#commit(this.state.deadLetter(records), () => this.#mark(records, 'done'));
+        if (records.length > 0)
+          this.#commit(this.state.deadLetter(records), () => this.#mark(records, 'done'));
         break;
       }
       case 'move':
@@ -108,10 +127,15 @@ export class ShardHistory {
         const job = this.liveJob(pick);
         const records = job === undefined ? [] : select([...job.left], mask);
         if (job === undefined || records.length === 0) break;
-        if (what === 'settle') this.#commit(this.state.settle(job, columnsOf(records)), () => this.#mark(records, 'done'));
+        if (what === 'settle')
+          this.#commit(this.state.settle(job, columnsOf(records)), () =>
+            this.#mark(records, 'done'),
+          );
         else {
           const record = this.jobRecord(records, job.record);
-          this.#commit(this.state.move(job, record, records), () => this.#mark(records, { job: record.id }));
+          this.#commit(this.state.move(job, record, records), () =>
+            this.#mark(records, { job: record.id }),
+          );
         }
         break;
       }
@@ -130,7 +154,8 @@ export class ShardHistory {
     const records: TakenRecord[] = [];
     for (const [partition, fates] of this.fates)
       for (const [offset, fate] of fates)
-        if (fate === 'waiting') records.push({ partition, offset, timestampMs: timestampOf(offset) });
+        if (fate === 'waiting')
+          records.push({ partition, offset, timestampMs: timestampOf(offset) });
     return select(records, mask);
   }
 
@@ -178,7 +203,12 @@ export class ShardHistory {
   watermark(partition: number): number {
     const fates = this.fates.get(partition);
     let offset = FIRST_OFFSET;
-    for (let fate = fates?.get(offset); fate !== undefined && fate !== 'waiting'; fate = fates?.get(offset)) offset++;
+    for (
+      let fate = fates?.get(offset);
+      fate !== undefined && fate !== 'waiting';
+      fate = fates?.get(offset)
+    )
+      offset++;
     return offset;
   }
 
@@ -225,7 +255,10 @@ export class ShardHistory {
     const isDurable = (partition: number, offset: number, fate: Fate) =>
       fate !== 'waiting' && !this.#unwritten.has(`${partition}:${offset}`);
     this.#durable = new Map(
-      [...this.fates].map(([p, fates]) => [p, new Map([...fates].filter(([offset, fate]) => isDurable(p, offset, fate)))]),
+      [...this.fates].map(([p, fates]) => [
+        p,
+        new Map([...fates].filter(([offset, fate]) => isDurable(p, offset, fate))),
+      ]),
     );
   }
 

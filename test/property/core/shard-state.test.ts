@@ -16,12 +16,16 @@ function replay(history: ShardHistory): JournalState {
 
 function resume(history: ShardHistory): ShardState {
   const { progress, jobs, seq } = replay(history);
-  const partitions = [...progress].map(([partition, one]) => [partition, PartitionState.resume(partition, one)] as const);
+  const partitions = [...progress].map(
+    ([partition, one]) => [partition, PartitionState.resume(partition, one)] as const,
+  );
   return new ShardState(new Map(partitions), jobs, seq);
 }
 
 const plain = (sets: Iterable<readonly [string, CoordinateSet]>): [string, unknown][] =>
-  [...sets].map(([id, left]): [string, unknown] => [id, [...left]]).sort(([a], [b]) => (a < b ? -1 : 1));
+  [...sets]
+    .map(([id, left]): [string, unknown] => [id, [...left]])
+    .sort(([a], [b]) => (a < b ? -1 : 1));
 
 test('after every step the journal says what the model says: each record is in one job, or settled, or still to be read (I1)', () => {
   fc.assert(
@@ -32,18 +36,23 @@ test('after every step the journal says what the model says: each record is in o
         const { jobs, progress } = replay(history);
         const left = [...jobs.values()].map((job) => [job.record.id, job.left] as const);
         assert.deepEqual(plain(left), plain(history.left()));
-        const inMemory = [...history.state.jobs.values()].map((job) => [job.record.id, job.left] as const);
+        const inMemory = [...history.state.jobs.values()].map(
+          (job) => [job.record.id, job.left] as const,
+        );
         assert.deepEqual(plain(inMemory), plain(history.left()));
         assert.equal(
           history.state.unsettled,
           left.reduce((sum, [, set]) => sum + set.size, 0),
         );
         for (const partition of PARTITIONS) {
-          const { watermark, claimed, seq } = progress.get(partition) ?? assert.fail('every partition has progress');
+          const { watermark, claimed, seq } =
+            progress.get(partition) ?? assert.fail('every partition has progress');
           const fates = history.fates.get(partition);
           // Every offset that the journal gives up (below W, or claimed) is done or in a job: nothing is lost.
-          for (let offset = 100; offset < watermark; offset++) assert.notEqual(fates?.get(offset) ?? 'waiting', 'waiting');
-          for (const offset of claimed) assert.ok(offset >= watermark && fates?.get(offset) !== 'waiting');
+          for (let offset = 100; offset < watermark; offset++)
+            assert.notEqual(fates?.get(offset) ?? 'waiting', 'waiting');
+          for (const offset of claimed)
+            assert.ok(offset >= watermark && fates?.get(offset) !== 'waiting');
           assert.deepEqual(history.committed.get(partition), {
             partition,
             offset: watermark,
@@ -87,15 +96,22 @@ test('a record that is in a job, settled or named twice cannot be claimed, and o
       const history = new ShardHistory(resume);
       for (const action of steps) history.run(action);
       const partition = PARTITIONS[pick % PARTITIONS.length] as number;
-      const taken = [...(history.fates.get(partition) ?? [])].filter(([, fate]) => fate !== 'waiting');
+      const taken = [...(history.fates.get(partition) ?? [])].filter(
+        ([, fate]) => fate !== 'waiting',
+      );
       const [offset, fate] = taken[pick % Math.max(1, taken.length)] ?? [];
       if (offset === undefined) return;
       const at = { partition, offset, timestampMs: timestampOf(offset) };
-      assert.throws(() => history.state.submit(history.jobRecord([at]), [at]), /is claimed already/);
+      assert.throws(
+        () => history.state.submit(history.jobRecord([at]), [at]),
+        /is claimed already/,
+      );
       assert.throws(() => history.state.deadLetter([at]), /is claimed already/);
       const job = history.liveJob(pick);
       if (job === undefined || (typeof fate === 'object' && fate.job === job.record.id)) return;
-      const message = new RegExp(`record ${partition}:${offset} is not left in job ${job.record.id}`);
+      const message = new RegExp(
+        `record ${partition}:${offset} is not left in job ${job.record.id}`,
+      );
       assert.throws(() => history.state.settle(job, columnsOf([at])), message);
       assert.throws(() => history.state.move(job, history.jobRecord([at]), [at]), message);
     }),
@@ -108,7 +124,10 @@ test('the same record twice in one batch, or in one list of dead letters, is ref
   const [at] = history.waiting(0xffff);
   assert.ok(at);
   assert.throws(() => history.state.deadLetter([at, at]), /is claimed already/);
-  assert.throws(() => history.state.submit(history.jobRecord([at]), [at, at]), /is claimed already/);
+  assert.throws(
+    () => history.state.submit(history.jobRecord([at]), [at, at]),
+    /is claimed already/,
+  );
   assert.equal(history.state.progressOnly(), undefined);
   history.state.submit(history.jobRecord([at]), [at]);
 });
@@ -165,7 +184,8 @@ test('a partition of another shard is refused by name', () => {
 
 test('only what this connector committed counts as its own commit', () => {
   fc.assert(fc.property(fc.nat(), (seq) => assert.equal(isOwnCommit(commitMetadata(seq)), true)));
-  for (const foreign of ['', 'v1:', 'v1:1 ', 'NONE', '1', 'xv1:1', 'v:1']) assert.equal(isOwnCommit(foreign), false, foreign);
+  for (const foreign of ['', 'v1:', 'v1:1 ', 'NONE', '1', 'xv1:1', 'v:1'])
+    assert.equal(isOwnCommit(foreign), false, foreign);
   assert.equal(isOwnCommit('v2:7'), true, 'a newer version of this connector');
 });
 

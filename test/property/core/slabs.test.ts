@@ -60,7 +60,10 @@ test('one short row takes 8 KiB, and what many rows take is less than twice thei
   for (let i = 0; i < 20_000; i++) {
     write(slabs, 100, 1);
     slabs.endRow();
-    assert.ok(slabs.heldBytes <= Math.max(8 * 1024, 2.2 * slabs.length), `${slabs.heldBytes} for ${slabs.length}`);
+    assert.ok(
+      slabs.heldBytes <= Math.max(8 * 1024, 2.2 * slabs.length),
+      `${slabs.heldBytes} for ${slabs.length}`,
+    );
   }
   assert.ok(slabs.written().length < 30);
 });

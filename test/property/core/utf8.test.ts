@@ -8,7 +8,9 @@ import { textOf } from '../../../src/core/bytes/utf8.ts';
 const part = fc.oneof(
   fc.string({ unit: 'binary' }).map((text) => Buffer.from(text)),
   fc.constantFrom('a', 'é', '\ufffd', '😀').map((text) => Buffer.from(text)),
-  fc.constantFrom('c3', 'e282', 'f09f98', 'c080', 'eda080', 'f4908080', 'ff', 'efbf').map((hex) => Buffer.from(hex, 'hex')),
+  fc
+    .constantFrom('c3', 'e282', 'f09f98', 'c080', 'eda080', 'f4908080', 'ff', 'efbf')
+    .map((hex) => Buffer.from(hex, 'hex')),
   fc.uint8Array({ maxLength: 6 }).map((bytes) => Buffer.from(bytes)),
 );
 

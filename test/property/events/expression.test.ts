@@ -3,7 +3,11 @@ import { test } from 'node:test';
 import { compile, TreeInterpreter } from '@jmespath-community/jmespath';
 import fc from 'fast-check';
 import { evaluator } from '../../../src/events/expression/evaluator.ts';
-import { compileExpression, EvaluationProblem, expressionProblem } from '../../../src/events/expression/index.ts';
+import {
+  compileExpression,
+  EvaluationProblem,
+  expressionProblem,
+} from '../../../src/events/expression/index.ts';
 import { parsePath, valueAt } from '../../../src/events/expression/path.ts';
 import { parseExpression } from '../../../src/events/expression/syntax.ts';
 import { inputOf } from '../../unit/events/event-input.ts';
@@ -14,7 +18,16 @@ import { hostileKey, metadataText } from '../kinds/review/hostile.ts';
 const name = fc.oneof(
   {
     weight: 3,
-    arbitrary: fc.constantFrom('a', 'b', 'a.b', 'length', '__proto__', 'constructor', '0', 'rawJSON'),
+    arbitrary: fc.constantFrom(
+      'a',
+      'b',
+      'a.b',
+      'length',
+      '__proto__',
+      'constructor',
+      '0',
+      'rawJSON',
+    ),
   },
   hostileKey,
 );
@@ -23,10 +36,14 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     { maxDepth: 4, depthSize: 'medium' },
     fc.constantFrom(null, true, 0, 1.5, '', 'x', []),
     fc.array(tie('value'), { maxLength: 3 }),
-    fc.array(fc.tuple(name, tie('value')), { maxLength: 4 }).map((members) => Object.fromEntries(members)),
+    fc
+      .array(fc.tuple(name, tie('value')), { maxLength: 4 })
+      .map((members) => Object.fromEntries(members)),
   ),
 }));
-const document = fc.array(fc.tuple(name, value), { maxLength: 4 }).map((members): object => Object.fromEntries(members));
+const document = fc
+  .array(fc.tuple(name, value), { maxLength: 4 })
+  .map((members): object => Object.fromEntries(members));
 const path = fc.array(
   name.filter((step) => step !== ''),
   { minLength: 1, maxLength: 4 },
@@ -34,7 +51,9 @@ const path = fc.array(
 
 /** As configuration writes it: quotes where they are needed, and sometimes where they are not. */
 const written = (steps: readonly string[], quoted: boolean) =>
-  steps.map((step) => (!quoted && /^[A-Za-z_][A-Za-z0-9_]*$/.test(step) ? step : JSON.stringify(step))).join('.');
+  steps
+    .map((step) => (!quoted && /^[A-Za-z_][A-Za-z0-9_]*$/.test(step) ? step : JSON.stringify(step)))
+    .join('.');
 
 test('the fast way through a plain path finds what the interpreter finds', () => {
   fc.assert(
@@ -45,23 +64,47 @@ test('the fast way through a plain path finds what the interpreter finds', () =>
       const { node } = parseExpression(text);
       assert.ok(node);
       const input = inputOf(JSON.stringify(json));
-      assert.deepEqual(valueAt(input.event.document, steps) ?? null, evaluator.evaluate(node, input));
+      assert.deepEqual(
+        valueAt(input.event.document, steps) ?? null,
+        evaluator.evaluate(node, input),
+      );
     }),
     { numRuns: 1000 },
   );
 });
 
 test('a path is plain only where the library reads the same path', () => {
-  const almost = fc.array(fc.constantFrom('a', 'b1', '_', '.', '"', '\\', '"x"', '"a.b"', ' ', '@', '[0]', '-', 'let', "'"), {
-    maxLength: 6,
-  });
+  const almost = fc.array(
+    fc.constantFrom(
+      'a',
+      'b1',
+      '_',
+      '.',
+      '"',
+      '\\',
+      '"x"',
+      '"a.b"',
+      ' ',
+      '@',
+      '[0]',
+      '-',
+      'let',
+      "'",
+    ),
+    {
+      maxLength: 6,
+    },
+  );
   fc.assert(
     fc.property(
       almost.map((parts) => parts.join('')),
       (text) => {
         const steps = parsePath(text);
         if (steps === undefined || steps.length === 0) return;
-        const data = steps.reduceRight<unknown>((inner, step) => Object.fromEntries([[step, inner]]), 'found');
+        const data = steps.reduceRight<unknown>(
+          (inner, step) => Object.fromEntries([[step, inner]]),
+          'found',
+        );
         assert.equal(TreeInterpreter.search(compile(text), data as never), 'found', text);
       },
     ),
@@ -162,7 +205,9 @@ test('any text is an expression or is refused, and an expression finds something
     { weight: 3, arbitrary: whole },
     {
       weight: 2,
-      arbitrary: fc.array(fc.constantFrom(...PARTS), { maxLength: 10 }).map((parts) => parts.join('')),
+      arbitrary: fc
+        .array(fc.constantFrom(...PARTS), { maxLength: 10 })
+        .map((parts) => parts.join('')),
     },
     { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 20 }) },
   );
@@ -192,7 +237,12 @@ test('what an expression selects keeps the digits of every number', () => {
     fc.property(metadataText, (text) => {
       const source = `{"metadata":${text}}`;
       const { metadata } = decimals(source);
-      for (const expression of ['metadata', '@.metadata', '{m: metadata}.m', 'not_null(none, metadata)']) {
+      for (const expression of [
+        'metadata',
+        '@.metadata',
+        '{m: metadata}.m',
+        'not_null(none, metadata)',
+      ]) {
         const result = JSON.stringify(compileExpression(expression).exactly(inputOf(source)));
         assert.deepEqual(decimals(`{"metadata":${result}}`).metadata, metadata, expression);
       }

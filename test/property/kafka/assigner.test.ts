@@ -20,17 +20,22 @@ const history: fc.Arbitrary<History | undefined> = fc.option(
   ),
   { nil: undefined },
 );
-const members: fc.Arbitrary<Member[]> = fc.uniqueArray(fc.record({ id: fc.string({ minLength: 1 }), history }), {
-  minLength: 1,
-  maxLength: 12,
-  selector: ({ id }) => id,
-});
+const members: fc.Arbitrary<Member[]> = fc.uniqueArray(
+  fc.record({ id: fc.string({ minLength: 1 }), history }),
+  {
+    minLength: 1,
+    maxLength: 12,
+    selector: ({ id }) => id,
+  },
+);
 const shardCount = fc.integer({ min: 0, max: 64 });
 
 /** Which member has the better claim to a shard before the assignment: the latest generation, then the lowest id. */
 function ownerBefore(all: readonly Member[], shard: number): string | undefined {
   const claims = all.filter((member) => member.history?.shards.includes(shard));
-  claims.sort((a, b) => (b.history?.generation ?? 0) - (a.history?.generation ?? 0) || (a.id < b.id ? -1 : 1));
+  claims.sort(
+    (a, b) => (b.history?.generation ?? 0) - (a.history?.generation ?? 0) || (a.id < b.id ? -1 : 1),
+  );
   return claims[0]?.id;
 }
 
@@ -72,7 +77,10 @@ describe('assignShards', () => {
         const share = Math.floor(count / all.length);
         const larger = count % all.length;
         const sizes = [...before.values()].sort((a, b) => b - a);
-        const best = sizes.reduce((sum, size, rank) => sum + Math.min(size, share + (rank < larger ? 1 : 0)), 0);
+        const best = sizes.reduce(
+          (sum, size, rank) => sum + Math.min(size, share + (rank < larger ? 1 : 0)),
+          0,
+        );
         assert.equal(kept, best);
       }),
     );
@@ -142,7 +150,9 @@ describe('history of a member', () => {
               generation: fc.anything(),
               shards: fc.array(fc.anything()),
             })
-            .map((value) => JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? String(one) : one))),
+            .map((value) =>
+              JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? String(one) : one)),
+            ),
         ),
         (text) => {
           const decoded = decodeHistory(Buffer.from(text));
@@ -162,17 +172,21 @@ describe('history of a member', () => {
 describe('partitionsOfShards', () => {
   it('puts every source partition into the shard p mod K', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 0, max: 100 }), (count, sources) => {
-        const all = Array.from({ length: count }, (_, shard) => shard);
-        const map = partitionsOfShards(all, count, sources);
-        assert.deepEqual([...map.keys()], all);
-        for (const [shard, partitions] of map) {
-          assert.deepEqual(
-            partitions,
-            Array.from({ length: sources }, (_, p) => p).filter((p) => p % count === shard),
-          );
-        }
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 20 }),
+        fc.integer({ min: 0, max: 100 }),
+        (count, sources) => {
+          const all = Array.from({ length: count }, (_, shard) => shard);
+          const map = partitionsOfShards(all, count, sources);
+          assert.deepEqual([...map.keys()], all);
+          for (const [shard, partitions] of map) {
+            assert.deepEqual(
+              partitions,
+              Array.from({ length: sources }, (_, p) => p).filter((p) => p % count === shard),
+            );
+          }
+        },
+      ),
     );
   });
 });

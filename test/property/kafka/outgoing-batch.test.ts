@@ -56,41 +56,58 @@ describe('an outgoing batch', () => {
         .map((list) => Object.fromEntries(list)),
     });
     await fc.assert(
-      fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 150 }), sender, async (list, by) => {
-        const { producerId, producerEpoch, sequence, transactionalId, topic, clientId, correlationId, timestampMs, partition } =
-          by;
-        const messages = list.map((fields) => ({ ...fields, timestamp: timestampMs }));
-        const topicData = [{ topic, partitions: [{ partition, firstSequence: sequence, messages }] }];
-        const fields = {
-          acks: -1,
-          timeout: 30_000,
-          transactionalId,
-          producerId,
-          producerEpoch,
-          topicData,
-        };
-        const theirs = await frame({ correlationId, clientId, request: produceRequest(fields) });
+      fc.asyncProperty(
+        fc.array(record, { minLength: 1, maxLength: 150 }),
+        sender,
+        async (list, by) => {
+          const {
+            producerId,
+            producerEpoch,
+            sequence,
+            transactionalId,
+            topic,
+            clientId,
+            correlationId,
+            timestampMs,
+            partition,
+          } = by;
+          const messages = list.map((fields) => ({ ...fields, timestamp: timestampMs }));
+          const topicData = [
+            { topic, partitions: [{ partition, firstSequence: sequence, messages }] },
+          ];
+          const fields = {
+            acks: -1,
+            timeout: 30_000,
+            transactionalId,
+            producerId,
+            producerEpoch,
+            topicData,
+          };
+          const theirs = await frame({ correlationId, clientId, request: produceRequest(fields) });
 
-        const records = EncodedRecords.of(list.map((one) => ({ ...one, headers: headerList(one.headers) })));
-        const [planned] = planBatchesTo(partition, records);
-        assert.ok(planned !== undefined);
-        const room = headBytes({ clientId, transactionalId, topic });
-        const batch = new OutgoingBatch(buffers, records, planned, room, timestampMs);
-        const transactional = transactionalId !== undefined;
-        batch.seal({ producerId: BigInt(producerId), producerEpoch, sequence, transactional });
-        const request = batch.request({
-          apiVersion: 7,
-          correlationId,
-          clientId,
-          transactionalId,
-          acks: -1,
-          timeoutMs: 30_000,
-          topic,
-        });
-        const ours = Buffer.from(request);
-        batch.release(true);
-        assert.deepEqual(ours, Buffer.from(theirs.buffer));
-      }),
+          const records = EncodedRecords.of(
+            list.map((one) => ({ ...one, headers: headerList(one.headers) })),
+          );
+          const [planned] = planBatchesTo(partition, records);
+          assert.ok(planned !== undefined);
+          const room = headBytes({ clientId, transactionalId, topic });
+          const batch = new OutgoingBatch(buffers, records, planned, room, timestampMs);
+          const transactional = transactionalId !== undefined;
+          batch.seal({ producerId: BigInt(producerId), producerEpoch, sequence, transactional });
+          const request = batch.request({
+            apiVersion: 7,
+            correlationId,
+            clientId,
+            transactionalId,
+            acks: -1,
+            timeoutMs: 30_000,
+            topic,
+          });
+          const ours = Buffer.from(request);
+          batch.release(true);
+          assert.deepEqual(ours, Buffer.from(theirs.buffer));
+        },
+      ),
     );
     assert.equal(buffers.lentBytes, 0);
   });
@@ -129,8 +146,11 @@ describe('an outgoing batch', () => {
               seen.push({ key, value, headers });
             }
           }
-          const bytes = (part: Buffer | string | null) => (part === null ? null : Buffer.from(part));
-          const wanted = Map.groupBy(list, (one) => (one.key === null ? partitions - 1 : partitionOf(one.key, partitions)));
+          const bytes = (part: Buffer | string | null) =>
+            part === null ? null : Buffer.from(part);
+          const wanted = Map.groupBy(list, (one) =>
+            one.key === null ? partitions - 1 : partitionOf(one.key, partitions),
+          );
           for (const [partition, given] of wanted) {
             const expected = given.map(({ key, value, headers = [] }) => ({
               key: bytes(key),

@@ -4,7 +4,14 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import { crc32c, nextOffset } from '../../../src/kafka/records/index.ts';
-import { CODECS, type Codec, LOG_APPEND_TIME, seal, slowCrc32c, writeBatch } from '../../support/kafka/record-batches.ts';
+import {
+  CODECS,
+  type Codec,
+  LOG_APPEND_TIME,
+  seal,
+  slowCrc32c,
+  writeBatch,
+} from '../../support/kafka/record-batches.ts';
 import { END, type Read, readAll } from '../../support/read-pieces.ts';
 
 // kafkajs as it was released, to compare with.
@@ -22,7 +29,10 @@ const bytes: fc.Arbitrary<Buffer> = fc.oneof(
     .map(([part, times]) => Buffer.concat(Array.from({ length: times }, () => Buffer.from(part)))),
 );
 const maybe = fc.option(bytes);
-const name = fc.oneof(fc.string({ unit: 'binary', maxLength: 10 }), fc.constantFrom('__proto__', 'toString', 'constructor'));
+const name = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 10 }),
+  fc.constantFrom('__proto__', 'toString', 'constructor'),
+);
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
 interface Drawn {
@@ -80,7 +90,11 @@ const batches: fc.Arbitrary<Written[]> = fc
       const expected = records.map(({ delta, timestampDelta, key, value, headers }) => ({
         partition: 3,
         offset: baseOffset + delta,
-        timestampMs: Number(append ? times.maxTimestamp : BigInt.asIntN(64, times.baseTimestamp + (timestampDelta ?? 0n))),
+        timestampMs: Number(
+          append
+            ? times.maxTimestamp
+            : BigInt.asIntN(64, times.baseTimestamp + (timestampDelta ?? 0n)),
+        ),
         key: key ?? null,
         value: value ?? null,
         headers: headers as SourceRecord['headers'],
@@ -96,7 +110,8 @@ const batches: fc.Arbitrary<Written[]> = fc
 const limits = fc.record({
   pieceBytes: fc.oneof(fc.integer({ min: 1, max: 2_000 }), fc.constant(256 * 1024)),
 });
-const concat = (all: readonly { readonly bytes: Buffer }[]) => Buffer.concat(all.map((one) => one.bytes));
+const concat = (all: readonly { readonly bytes: Buffer }[]) =>
+  Buffer.concat(all.map((one) => one.bytes));
 const allOf = (all: readonly Written[]) => all.flatMap(({ expected }) => expected);
 
 /** Whatever came: offsets ascend, each is told once, and the last piece ends where the headers say that reading goes on. */
@@ -108,7 +123,10 @@ function assertOrderly(read: Read, given: Buffer, fetchOffset: number): void {
       position = offset + 1;
     }
     if (unreadable !== undefined) {
-      assert.ok(unreadable.from >= position && unreadable.to > unreadable.from, `${unreadable.from} comes after ${position}`);
+      assert.ok(
+        unreadable.from >= position && unreadable.to > unreadable.from,
+        `${unreadable.from} comes after ${position}`,
+      );
       position = unreadable.to;
     }
     assert.ok(nextOffset >= position);
@@ -140,44 +158,54 @@ describe('the record reader', () => {
       key: fc.option(text),
       value: fc.option(text),
       timestampDelta: fc.nat(),
-      headers: fc.dictionary(fc.string({ minLength: 5, maxLength: 9, unit: fc.constantFrom('x', 'y', 'ö') }), text, {
-        noNullPrototype: true,
-      }),
+      headers: fc.dictionary(
+        fc.string({ minLength: 5, maxLength: 9, unit: fc.constantFrom('x', 'y', 'ö') }),
+        text,
+        {
+          noNullPrototype: true,
+        },
+      ),
     });
     await fc.assert(
-      fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 20 }), fc.boolean(), async (records, gzip) => {
-        const { buffer } = await encodeKafkaJsBatch({
-          compression: gzip ? 1 : 0,
-          firstOffset: 70,
-          firstTimestamp: 1_700_000_000_000,
-          maxTimestamp: 1_700_000_000_500,
-          lastOffsetDelta: records.length - 1,
-          records: records.map((fields, offsetDelta) => encodeKafkaJsRecord({ ...fields, offsetDelta })),
-        });
-        const theirs: {
-          records: {
-            offset: string;
-            timestamp: string;
-            key: Buffer;
-            value: Buffer;
-            headers: object;
-          }[];
-        } = await decodeBatch(new Decoder(buffer));
-        const { records: ours } = await readAll(Buffer.from(buffer));
-        assert.deepEqual(
-          ours.map(({ offset, timestampMs, key, value, headers }) => ({
-            ...{ offset: String(offset), timestamp: String(timestampMs) },
-            ...{ key, value, headers: Object.fromEntries(headers) },
-          })),
-          theirs.records.map(({ offset, timestamp, key, value, headers }) => ({
-            offset,
-            timestamp,
-            key,
-            value,
-            headers,
-          })),
-        );
-      }),
+      fc.asyncProperty(
+        fc.array(record, { minLength: 1, maxLength: 20 }),
+        fc.boolean(),
+        async (records, gzip) => {
+          const { buffer } = await encodeKafkaJsBatch({
+            compression: gzip ? 1 : 0,
+            firstOffset: 70,
+            firstTimestamp: 1_700_000_000_000,
+            maxTimestamp: 1_700_000_000_500,
+            lastOffsetDelta: records.length - 1,
+            records: records.map((fields, offsetDelta) =>
+              encodeKafkaJsRecord({ ...fields, offsetDelta }),
+            ),
+          });
+          const theirs: {
+            records: {
+              offset: string;
+              timestamp: string;
+              key: Buffer;
+              value: Buffer;
+              headers: object;
+            }[];
+          } = await decodeBatch(new Decoder(buffer));
+          const { records: ours } = await readAll(Buffer.from(buffer));
+          assert.deepEqual(
+            ours.map(({ offset, timestampMs, key, value, headers }) => ({
+              ...{ offset: String(offset), timestamp: String(timestampMs) },
+              ...{ key, value, headers: Object.fromEntries(headers) },
+            })),
+            theirs.records.map(({ offset, timestamp, key, value, headers }) => ({
+              offset,
+              timestamp,
+              key,
+              value,
+              headers,
+            })),
+          );
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -202,23 +230,34 @@ describe('the record reader', () => {
 
   it('reports the batch that a changed byte is in, and reads all others', async () => {
     await fc.assert(
-      fc.asyncProperty(batches, fc.nat(), fc.nat(), fc.integer({ min: 1, max: 255 }), async (all, which, at, change) => {
-        const changed = which % all.length;
-        const { bytes } = all[changed] as Written;
-        const place = 17 + (at % (bytes.length - 17));
-        bytes[place] = (bytes[place] as number) ^ change;
-        const given = concat(all);
-        const read = await readAll(given, { endOffset: (all.at(-1) as Written).end });
-        assert.deepEqual(read.records, allOf(all.filter((_, n) => n !== changed)));
-        assert.equal(read.ranges.length, 1);
-        assert.equal(read.ranges[0]?.[0], given.length > 0 ? Number(bytes.readBigInt64BE(0)) : undefined);
-      }),
+      fc.asyncProperty(
+        batches,
+        fc.nat(),
+        fc.nat(),
+        fc.integer({ min: 1, max: 255 }),
+        async (all, which, at, change) => {
+          const changed = which % all.length;
+          const { bytes } = all[changed] as Written;
+          const place = 17 + (at % (bytes.length - 17));
+          bytes[place] = (bytes[place] as number) ^ change;
+          const given = concat(all);
+          const read = await readAll(given, { endOffset: (all.at(-1) as Written).end });
+          assert.deepEqual(read.records, allOf(all.filter((_, n) => n !== changed)));
+          assert.equal(read.ranges.length, 1);
+          assert.equal(
+            read.ranges[0]?.[0],
+            given.length > 0 ? Number(bytes.readBigInt64BE(0)) : undefined,
+          );
+        },
+      ),
       { numRuns: 100 },
     );
   });
 
   it('gives each offset once, as a record or as unreadable, whatever byte of the packed records is changed', async () => {
-    const dense = fc.array(drawn, { minLength: 1, maxLength: 8 }).map((list) => list.map(({ record }) => record));
+    const dense = fc
+      .array(drawn, { minLength: 1, maxLength: 8 })
+      .map((list) => list.map(({ record }) => record));
     await fc.assert(
       fc.asyncProperty(
         dense,
@@ -236,7 +275,9 @@ describe('the record reader', () => {
           assertOrderly(read, given, 0);
           const told = [
             ...read.offsets,
-            ...read.ranges.flatMap(([from, to]) => Array.from({ length: to - from }, (_, n) => from + n)),
+            ...read.ranges.flatMap(([from, to]) =>
+              Array.from({ length: to - from }, (_, n) => from + n),
+            ),
           ];
           assert.deepEqual(
             told.sort((a, b) => a - b),
@@ -254,14 +295,24 @@ describe('the record reader', () => {
       maxLength: 4,
     });
     await fc.assert(
-      fc.asyncProperty(batches, changes, fc.boolean(), fc.nat({ max: 50 }), async (all, changes, inHeader, fetchOffset) => {
-        const [first] = all as [Written];
-        const length = inHeader ? 61 : first.bytes.length;
-        for (const [at, value] of changes) first.bytes[at % length] = value;
-        seal(first.bytes);
-        const given = concat(all);
-        assertOrderly(await readAll(given, { fetchOffset, limits: { maxBatchUnpackedBytes: 1_000_000 } }), given, fetchOffset);
-      }),
+      fc.asyncProperty(
+        batches,
+        changes,
+        fc.boolean(),
+        fc.nat({ max: 50 }),
+        async (all, changes, inHeader, fetchOffset) => {
+          const [first] = all as [Written];
+          const length = inHeader ? 61 : first.bytes.length;
+          for (const [at, value] of changes) first.bytes[at % length] = value;
+          seal(first.bytes);
+          const given = concat(all);
+          assertOrderly(
+            await readAll(given, { fetchOffset, limits: { maxBatchUnpackedBytes: 1_000_000 } }),
+            given,
+            fetchOffset,
+          );
+        },
+      ),
       { numRuns: 400 },
     );
   });

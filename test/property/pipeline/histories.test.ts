@@ -4,7 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type HistoryReport, type PlayOptions, play } from '../../support/engine/simulation/history.ts';
+import {
+  type HistoryReport,
+  type PlayOptions,
+  play,
+} from '../../support/engine/simulation/history.ts';
 import { planOf } from '../../support/engine/simulation/plan.ts';
 import { readScript } from '../../support/engine/simulation/script.ts';
 import { shrink } from '../../support/engine/simulation/shrink.ts';
@@ -36,7 +40,16 @@ function facts({ script, faults, fingerprint, violation }: HistoryReport) {
 /** Histories, from the first on, in which each missing rule must show. */
 const TRIES = 25;
 /** What may be broken then: never an error of the harness, nor a mere delay. */
-const FOUND_BY: ReadonlySet<Rule> = new Set(['I1', 'I2', 'I3', 'I4', 'I5', 'truth', 'reason', 'order']);
+const FOUND_BY: ReadonlySet<Rule> = new Set([
+  'I1',
+  'I2',
+  'I3',
+  'I4',
+  'I5',
+  'truth',
+  'reason',
+  'order',
+]);
 
 async function firstViolation(options: PlayOptions): Promise<HistoryReport> {
   for (let seed = 1; seed <= TRIES; seed++) {
@@ -63,7 +76,9 @@ const JUDGED: readonly (readonly ['I1' | 'I2' | 'I3' | 'I4' | 'I5', string])[] =
 for (const [rule, missing] of JUDGED) {
   test(`${rule} is judged by itself: without the other judges it shows that ${missing}`, async () => {
     const weakened = WEAKENED[missing];
-    const ignored = (['I1', 'I2', 'I3', 'I4', 'I5', 'truth', 'reason', 'order'] as const).filter((other) => other !== rule);
+    const ignored = (['I1', 'I2', 'I3', 'I4', 'I5', 'truth', 'reason', 'order'] as const).filter(
+      (other) => other !== rule,
+    );
     let found: Rule | undefined;
     for (let seed = 1; seed <= 4 * TRIES && found !== rule; seed++)
       found = (await play(planOf(seed), { weakened, ignored })).violation?.rule;
@@ -77,7 +92,10 @@ test('a violation is cut down to a script that anyone can play again', async () 
   const { script: small, plays } = await shrink(script, options, 250);
   assert.ok(plays <= 250);
   const size = (one: typeof small) => one.events.length + (one.strikes?.length ?? 0);
-  assert.ok(size(small) <= size(script) / 2 && size(small) <= 12, `${size(script)} steps became ${size(small)}`);
+  assert.ok(
+    size(small) <= size(script) / 2 && size(small) <= 12,
+    `${size(script)} steps became ${size(small)}`,
+  );
   const again = await play(readScript(JSON.stringify(small)), options);
   assert.equal(again.violation?.rule, violation?.rule);
   const healthy = await play(small);

@@ -6,11 +6,14 @@ import { MemoryBudget } from '../../../src/pipeline/limits/memory-budget.ts';
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('whatever work asks for, in whatever order it ends: it all gets through, and nothing stays counted', async () => {
-  const jobs = fc.array(fc.record({ bytes: fc.integer({ min: 1, max: 300 }), abort: fc.boolean() }), {
-    minLength: 1,
-    maxLength: 20,
-    size: 'max',
-  });
+  const jobs = fc.array(
+    fc.record({ bytes: fc.integer({ min: 1, max: 300 }), abort: fc.boolean() }),
+    {
+      minLength: 1,
+      maxLength: 20,
+      size: 'max',
+    },
+  );
   await fc.assert(
     fc.asyncProperty(
       jobs,
@@ -34,7 +37,10 @@ test('whatever work asks for, in whatever order it ends: it all gets through, an
           await turn();
           const held = holders.reduce((sum, { bytes }) => sum + bytes, 0);
           assert.equal(budget.usedBytes, sealed + held);
-          assert.ok(holders.length <= 1 || held <= Math.max(30, 100 - sealed), 'only one piece may be larger than what is free');
+          assert.ok(
+            holders.length <= 1 || held <= Math.max(30, 100 - sealed),
+            'only one piece may be larger than what is free',
+          );
           const [next] = holders.splice(pick % Math.max(1, holders.length), 1);
           if (next === undefined) break;
           next.release();

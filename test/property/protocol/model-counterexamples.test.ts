@@ -16,14 +16,21 @@ test('with symmetry between the instances and without it the same is found, in a
   for (const configuration of COUNTEREXAMPLES) {
     const { outcome } = runConfiguration(configuration, { symmetry: false });
     assert.equal(unexpected(configuration, outcome), undefined);
-    assert.ok('trace' in outcome && outcome.trace.steps.every((step) => step !== '?'), configuration.name);
+    assert.ok(
+      'trace' in outcome && outcome.trace.steps.every((step) => step !== '?'),
+      configuration.name,
+    );
   }
 });
 
 test('each counterexample is played against the engine by a test of its name', () => {
   const folder = fileURLToPath(new URL('../../unit/pipeline/counterexamples', import.meta.url));
-  const tests = globSync('*.test.ts', { cwd: folder }).map((file) => readFileSync(`${folder}/${file}`, 'utf8'));
-  const missing = COUNTEREXAMPLES.filter(({ name }) => !tests.some((text) => new RegExp(`['\`]${name}[':]`).test(text)));
+  const tests = globSync('*.test.ts', { cwd: folder }).map((file) =>
+    readFileSync(`${folder}/${file}`, 'utf8'),
+  );
+  const missing = COUNTEREXAMPLES.filter(
+    ({ name }) => !tests.some((text) => new RegExp(`['\`]${name}[':]`).test(text)),
+  );
   assert.deepEqual(
     missing.map(({ name }) => name),
     [],

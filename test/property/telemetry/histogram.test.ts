@@ -24,23 +24,27 @@ const bounds = fc
 
 test('a value observed n times is exposed as by n observations of prom-client, label by label and bucket by bucket', async () => {
   await fc.assert(
-    fc.asyncProperty(bounds, fc.array(observation, { maxLength: 20 }), async (buckets, observations) => {
-      const registry = new Registry();
-      const help = 'Two\nlines, and a \\.';
-      const theirs = new PromHistogram({
-        name: 'h',
-        help,
-        labelNames: ['pipeline', 'stage'],
-        buckets,
-        registers: [registry],
-      });
-      const ours = new Histogram('h', help, buckets);
-      for (const { labels, value: observed, times } of observations) {
-        for (let n = 0; n < times; n++) theirs.observe(labels, observed);
-        ours.observe(labels, observed, times);
-      }
-      assert.equal(ours.render(), await registry.getSingleMetricAsString('h'));
-    }),
+    fc.asyncProperty(
+      bounds,
+      fc.array(observation, { maxLength: 20 }),
+      async (buckets, observations) => {
+        const registry = new Registry();
+        const help = 'Two\nlines, and a \\.';
+        const theirs = new PromHistogram({
+          name: 'h',
+          help,
+          labelNames: ['pipeline', 'stage'],
+          buckets,
+          registers: [registry],
+        });
+        const ours = new Histogram('h', help, buckets);
+        for (const { labels, value: observed, times } of observations) {
+          for (let n = 0; n < times; n++) theirs.observe(labels, observed);
+          ours.observe(labels, observed, times);
+        }
+        assert.equal(ours.render(), await registry.getSingleMetricAsString('h'));
+      },
+    ),
   );
 });
 

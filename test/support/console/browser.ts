@@ -17,7 +17,8 @@ const FLAGS = [
 /** @throws Error that says how to get one. `CHROMIUM` names another. */
 export async function startBrowser(): Promise<Browser> {
   const executablePath = process.env.CHROMIUM ?? PLACES.find(isThere);
-  if (executablePath === undefined) throw new Error('no Chromium: apt-get install chromium, or set CHROMIUM to one');
+  if (executablePath === undefined)
+    throw new Error('no Chromium: apt-get install chromium, or set CHROMIUM to one');
   return await chromium.launch({ executablePath, args: FLAGS, headless: true });
 }
 

@@ -1,12 +1,22 @@
 /** States of a connector to look at: what the console is told, without a connector. */
 
-import type { JobPhase, JobView, PipelineView, ShardView, ViewLimits, WaitView } from '../../../src/core/ports/pipeline-view.ts';
+import type {
+  JobPhase,
+  JobView,
+  PipelineView,
+  ShardView,
+  ViewLimits,
+  WaitView,
+} from '../../../src/core/ports/pipeline-view.ts';
 import { Activity, STEP_MS } from '../../../src/telemetry/console/activity.ts';
 import { Console } from '../../../src/telemetry/console/console.ts';
 import { RecentProblems } from '../../../src/telemetry/console/recent-problems.ts';
 import type { Sources } from '../../../src/telemetry/console/state.ts';
 import { Health } from '../../../src/telemetry/health/health.ts';
-import { startTelemetryServer, type TelemetryServer } from '../../../src/telemetry/health/http-server.ts';
+import {
+  startTelemetryServer,
+  type TelemetryServer,
+} from '../../../src/telemetry/health/http-server.ts';
 import { createLogger } from '../../../src/telemetry/logging/logger.ts';
 import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
 import { SeededRandom } from '../memory/clock.ts';
@@ -24,7 +34,11 @@ const SECOND = 1_000;
 const MINUTE = 60_000;
 
 /** Its time stands still, unless a clock is given. */
-export function scene(views: readonly PipelineView[], nowMs: number, now: () => number = () => nowMs): Scene {
+export function scene(
+  views: readonly PipelineView[],
+  nowMs: number,
+  now: () => number = () => nowMs,
+): Scene {
   const pipelines = views.map((view) => ({ view }));
   const health = new Health({ stuckAfterMs: MINUTE });
   const activity = new Activity(
@@ -110,7 +124,11 @@ export function jobView(nowMs: number, at: number, changes: Partial<JobView> = {
   };
 }
 
-export function shardView(nowMs: number, shard: number, changes: Partial<ShardView> = {}): ShardView {
+export function shardView(
+  nowMs: number,
+  shard: number,
+  changes: Partial<ShardView> = {},
+): ShardView {
   const watermark = 81_204 + shard * 5_113;
   return {
     shard,
@@ -153,14 +171,30 @@ export function past(
     inFlight = Math.max(perStep * 9, inFlight + consumed - decided);
     activity.count('events_consumed_total', { pipeline: name }, consumed);
     if (decided > 0) {
-      activity.count('decisions_total', { pipeline: name, status: 'SUCCESS' }, Math.round(decided * 0.994));
-      activity.count('decisions_total', { pipeline: name, status: 'ERROR' }, Math.round(decided * 0.006));
+      activity.count(
+        'decisions_total',
+        { pipeline: name, status: 'SUCCESS' },
+        Math.round(decided * 0.994),
+      );
+      activity.count(
+        'decisions_total',
+        { pipeline: name, status: 'ERROR' },
+        Math.round(decided * 0.006),
+      );
       for (let n = 0; n < 3; n++)
-        activity.observe('event_to_decision_seconds', { pipeline: name }, 14 + 11 * wave + 26 * random.next() ** 4);
+        activity.observe(
+          'event_to_decision_seconds',
+          { pipeline: name },
+          14 + 11 * wave + 26 * random.next() ** 4,
+        );
     }
     activity.set('items_in_flight', { pipeline: name }, Math.round(inFlight));
     const behindMs = Math.max(0, atMs - nowMs + (shape.slow ?? 0) * MINUTE);
-    activity.set('consumer_lag', { pipeline: name }, Math.round(90 * random.next() + 0.6 * behindMs));
+    activity.set(
+      'consumer_lag',
+      { pipeline: name },
+      Math.round(90 * random.next() + 0.6 * behindMs),
+    );
     pipeline.sample(atMs);
   }
   activity.count('dead_lettered_total', { pipeline: name, reason: 'not_json' }, 12);
@@ -178,7 +212,9 @@ export function emptyScene(nowMs = Date.now()): Scene {
   const made = scene(
     [
       pipelineView({
-        shards: [0, 1, 2, 3].map((shard) => shardView(nowMs, shard, { jobs: 0, inFlight: 0, buffered: 0, lag: 0 })),
+        shards: [0, 1, 2, 3].map((shard) =>
+          shardView(nowMs, shard, { jobs: 0, inFlight: 0, buffered: 0, lag: 0 }),
+        ),
         shardCount: 4,
       }),
     ],
@@ -286,7 +322,9 @@ export function troubleScene(nowMs = Date.now()): Scene {
     shards: [...shards, lost],
     jobs,
     waits,
-    gates: [{ type: 'profile', reason: 'type_failing', failures: 7, nextTryMs: nowMs + 21 * SECOND }],
+    gates: [
+      { type: 'profile', reason: 'type_failing', failures: 7, nextTryMs: nowMs + 21 * SECOND },
+    ],
   });
   const made = scene([view], nowMs);
   past(made, 'comments', nowMs, { slow: 5 });
@@ -346,13 +384,17 @@ export function hugeScene(nowMs = Date.now()): Scene {
       state: shard % 61 === 60 ? 'claiming' : 'owner',
     }),
   );
-  const jobs = Array.from({ length: 5_000 }, (_, at) => jobView(nowMs, at, { shard: at % 200, type: `type-${at % 40}` }));
+  const jobs = Array.from({ length: 5_000 }, (_, at) =>
+    jobView(nowMs, at, { shard: at % 200, type: `type-${at % 40}` }),
+  );
   const made = scene([pipelineView({ shards, jobs, shardCount: 600 })], nowMs);
   past(made, 'comments', nowMs, { perSecond: 40_000 });
   return made;
 }
 
-export async function serve({ sources }: Scene): Promise<{ readonly server: TelemetryServer; close(): Promise<void> }> {
+export async function serve({
+  sources,
+}: Scene): Promise<{ readonly server: TelemetryServer; close(): Promise<void> }> {
   const pages = new Console(sources, '127.0.0.1');
   const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
   const logger = createLogger({ level: 'silent' });

@@ -2,7 +2,13 @@
 import { writeSync } from 'node:fs';
 import { request } from 'node:http';
 import type { EngineParts } from '../../../src/app/run.ts';
-import type { GroupListener, ShardGroup, ShardProducer, SourceReader, Transaction } from '../../../src/core/ports/kafka.ts';
+import type {
+  GroupListener,
+  ShardGroup,
+  ShardProducer,
+  SourceReader,
+  Transaction,
+} from '../../../src/core/ports/kafka.ts';
 import type { CreatedJob, PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { EncodedBody } from '../../../src/core/ports/row-sink.ts';
 import { CONTENT_TYPES } from '../../../src/service/contract.ts';
@@ -74,7 +80,11 @@ class Transactions {
     this.#fate = fate;
     watchRequests(({ api, sent }) => {
       if (api === INIT_PRODUCER_ID) fate.fenced();
-      if (api === END_TRANSACTION && this.#current !== undefined && fate.isNow(`${this.#current}:committing`))
+      if (
+        api === END_TRANSACTION &&
+        this.#current !== undefined &&
+        fate.isNow(`${this.#current}:committing`)
+      )
         void sent.then(() => fate.die());
     });
   }
@@ -128,7 +138,8 @@ function nameOf({ journal, outputs = [] }: Transaction): TransactionName {
   const jobs = journal.filter(({ key }) => key.endsWith('/left')).length;
   if (has(/^meta$/, false)) return 'start';
   if (has(/^owner$/, false)) return 'claim';
-  if (outputs.length > 0) return jobs === 0 ? 'dead-letters' : has(/^job\//, true) ? 'end' : 'settle';
+  if (outputs.length > 0)
+    return jobs === 0 ? 'dead-letters' : has(/^job\//, true) ? 'end' : 'settle';
   if (jobs === 0) return 'progress';
   return jobs === 1 ? 'job' : 'move';
 }
@@ -177,7 +188,11 @@ function dyingKind(inner: PipelineKind, fate: Fate): PipelineKind {
     },
     async upload(job, body, signal) {
       if (fate.isNow('upload:mid')) {
-        await uploadHalf(job, body, inner.name === 'import' ? CONTENT_TYPES.jsonl : CONTENT_TYPES.csv);
+        await uploadHalf(
+          job,
+          body,
+          inner.name === 'import' ? CONTENT_TYPES.jsonl : CONTENT_TYPES.csv,
+        );
         fate.die();
       }
       await inner.upload(job, body, signal);
@@ -201,7 +216,11 @@ function dyingKind(inner: PipelineKind, fate: Fate): PipelineKind {
 }
 
 /** As the client uploads, but it stops half-way: the client itself hands the whole body to the system at once. */
-async function uploadHalf({ uploadUrl }: CreatedJob, { body }: EncodedBody, contentType: string): Promise<void> {
+async function uploadHalf(
+  { uploadUrl }: CreatedJob,
+  { body }: EncodedBody,
+  contentType: string,
+): Promise<void> {
   const put = request(uploadUrl, {
     method: 'PUT',
     headers: { 'content-type': contentType, 'content-length': String(body.length) },

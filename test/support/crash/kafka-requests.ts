@@ -16,7 +16,9 @@ const SIZE_BYTES = 4;
 /** Of connections opened from now on. A request is one write; whatever else is written does not look like one. */
 export function watchRequests(tell: (request: KafkaRequest) => void): void {
   // Later, because `connect`, which comes right after the message, puts the original `write` back.
-  subscribe('net.client.socket', (message) => queueMicrotask(() => watch((message as { socket: Socket }).socket, tell)));
+  subscribe('net.client.socket', (message) =>
+    queueMicrotask(() => watch((message as { socket: Socket }).socket, tell)),
+  );
 }
 
 function watch(socket: Socket, tell: (request: KafkaRequest) => void): void {
@@ -25,7 +27,9 @@ function watch(socket: Socket, tell: (request: KafkaRequest) => void): void {
     if (!isRequest(chunk)) return write(chunk, ...rest);
     const sent = Promise.withResolvers<void>();
     tell({ api: chunk.readInt16BE(SIZE_BYTES), sent: sent.promise });
-    const done = rest.find((one) => typeof one === 'function') as ((error?: Error) => void) | undefined;
+    const done = rest.find((one) => typeof one === 'function') as
+      | ((error?: Error) => void)
+      | undefined;
     return write(chunk, (error?: Error) => {
       if (!error) sent.resolve();
       done?.(error);
@@ -34,5 +38,9 @@ function watch(socket: Socket, tell: (request: KafkaRequest) => void): void {
 }
 
 function isRequest(chunk: unknown): chunk is Buffer {
-  return Buffer.isBuffer(chunk) && chunk.length >= HEADER_BYTES && chunk.readInt32BE(0) === chunk.length - SIZE_BYTES;
+  return (
+    Buffer.isBuffer(chunk) &&
+    chunk.length >= HEADER_BYTES &&
+    chunk.readInt32BE(0) === chunk.length - SIZE_BYTES
+  );
 }

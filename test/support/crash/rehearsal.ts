@@ -9,7 +9,14 @@ import { RETURNED_HEADERS } from '../../chaos/load/hostile-parts.ts';
 import { CANARY } from '../canary.ts';
 import { eventually } from '../eventually.ts';
 import { type TestKafka, uniqueName } from '../kafka/kafka.ts';
-import { createStack, type LogLine, parseLogLine, type Replica, type SandboxProcess, type Stack } from '../stack.ts';
+import {
+  createStack,
+  type LogLine,
+  parseLogLine,
+  type Replica,
+  type SandboxProcess,
+  type Stack,
+} from '../stack.ts';
 import { groupPositions, sandboxBatches, sandboxFaults } from '../stack-control.ts';
 import { TerminalRecords } from '../terminal-records.ts';
 import type { ReadRecord } from '../topic-reader.ts';
@@ -37,7 +44,8 @@ type Environment = Readonly<Record<string, string>>;
 
 /** Its part of the sandbox's script. The first entry does nothing but count PUTs. */
 export function faultsOf({ visit, type }: Rehearsal): FaultInput[] {
-  if (visit.kind !== 'review') return [{ operation: 'upload_import', action: 'latency', delay: '0ms', times: 'always' }];
+  if (visit.kind !== 'review')
+    return [{ operation: 'upload_import', action: 'latency', delay: '0ms', times: 'always' }];
   const { faults = [] }: Situation = SITUATIONS[visit.situation];
   const count: FaultInput = {
     operation: 'upload',
@@ -111,7 +119,8 @@ export async function rehearse(
   try {
     if (situation.replica !== undefined) await startOwner(stack, env);
     if (situation.replica !== 'idle') await write(situation.events[0], situation);
-    if (situation.replica === 'at work') await allUploaded(stack, type, situation.submitted.uploads / 2);
+    if (situation.replica === 'at work')
+      await allUploaded(stack, type, situation.submitted.uploads / 2);
     for (const death of visit.deaths) {
       const victim = await startVictim(stack, env, death);
       if (situation.replica === 'idle') {
@@ -129,7 +138,8 @@ export async function rehearse(
     const terminal = new TerminalRecords(kafka, stack);
     await terminal.untilCount(events.length + others.length, DEADLINE_MS);
     await journalEmpty(kafka, stack);
-    const atEnd = async () => (await groupPositions(kafka, stack)).every(({ committed, end }) => committed === end);
+    const atEnd = async () =>
+      (await groupPositions(kafka, stack)).every(({ committed, end }) => committed === end);
     await eventually('the group has committed its source to the end', atEnd, {
       deadlineMs: DEADLINE_MS,
       everyMs: 50,
@@ -143,7 +153,8 @@ export async function rehearse(
       kind === 'review' || pipeline === undefined
         ? await leaks(kafka, stack)
         : await new Witness(kafka, pipeline, kind, others).complaints(stack.sandboxUrl);
-    const submitted = kind === 'review' ? await submittedOf(stack, type) : await importsSubmitted(stack);
+    const submitted =
+      kind === 'review' ? await submittedOf(stack, type) : await importsSubmitted(stack);
     return { events, complaints, deaths, terminal, submitted, recoveryMs };
   } finally {
     await end(stack);
@@ -223,24 +234,41 @@ async function writeEvents(
     records.map(({ partition, key, value }) => ({ partition, key, value })),
   );
   // Records without a value have no terminal record: the configuration skips them.
-  return records.flatMap(({ value, metadata }, n) => (value === null ? [] : [{ ...(where[n] as SourceEvent), metadata }]));
+  return records.flatMap(({ value, metadata }, n) =>
+    value === null ? [] : [{ ...(where[n] as SourceEvent), metadata }],
+  );
 }
 
 /** A replica of the product that owns both shards. */
 async function startOwner(stack: Stack, env: Environment): Promise<void> {
   const replica = await stack.startReplica(env);
-  const owns = (shard: number) => replica.logged('owns the shard', { where: (line) => line.shard === shard });
+  const owns = (shard: number) =>
+    replica.logged('owns the shard', { where: (line) => line.shard === shard });
   await within('the replica owns both shards', replica, Promise.all([owns(0), owns(1)]));
 }
 
-function startVictim(stack: Stack, env: Environment, [point, nth]: Visit['deaths'][number]): Promise<Replica> {
-  return stack.startReplica({ ...env, [CRASH_POINT]: point, [CRASH_NTH]: String(nth) }, [TEST_BUILD]);
+function startVictim(
+  stack: Stack,
+  env: Environment,
+  [point, nth]: Visit['deaths'][number],
+): Promise<Replica> {
+  return stack.startReplica({ ...env, [CRASH_POINT]: point, [CRASH_NTH]: String(nth) }, [
+    TEST_BUILD,
+  ]);
 }
 
-async function deathOf(kafka: TestKafka, stack: Stack, victim: Replica, point: CrashPoint): Promise<Death> {
+async function deathOf(
+  kafka: TestKafka,
+  stack: Stack,
+  victim: Replica,
+  point: CrashPoint,
+): Promise<Death> {
   const { signal } = await within(`it dies at ${point}`, victim, victim.process.exited);
-  const words = victim.lines.map(parseLogLine).find((line): line is LogLine & LastWords => line?.msg === 'dies here');
-  if (signal !== 'SIGKILL' || words?.point !== point) throw new Error(`it did not die at ${point}:\n${lastLines(victim)}`);
+  const words = victim.lines
+    .map(parseLogLine)
+    .find((line): line is LogLine & LastWords => line?.msg === 'dies here');
+  if (signal !== 'SIGKILL' || words?.point !== point)
+    throw new Error(`it did not die at ${point}:\n${lastLines(victim)}`);
   const all = await kafka.readAll(stack.topics.journal, { uncommitted: true });
   return {
     point,
@@ -269,7 +297,9 @@ async function allUploaded(stack: Stack, type: string, uploads: number): Promise
 
 async function submittedOf(stack: Stack, type: string): Promise<Submitted> {
   const batches = (await sandboxBatches(stack)).batches.filter((batch) => batch.type === type);
-  const counter = (await sandboxFaults(stack)).find(({ fault }) => fault.action === 'latency' && fault.match.type === type);
+  const counter = (await sandboxFaults(stack)).find(
+    ({ fault }) => fault.action === 'latency' && fault.match.type === type,
+  );
   return {
     batches: batches.length,
     puts: counter?.fired ?? 0,
@@ -285,7 +315,10 @@ async function end(stack: Stack): Promise<void> {
 
 async function within<T>(what: string, replica: Replica, wait: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`waited in vain until ${what}:\n${lastLines(replica)}`)), DEADLINE_MS);
+  const timer = setTimeout(
+    () => late.reject(new Error(`waited in vain until ${what}:\n${lastLines(replica)}`)),
+    DEADLINE_MS,
+  );
   try {
     return await Promise.race([wait, late.promise]);
   } finally {

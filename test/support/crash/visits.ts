@@ -94,7 +94,11 @@ const EMPTY_BATCH: Submitted = { ...NOTHING, batches: 1 };
 /** The storage keeps nothing of a PUT that was cut. */
 const CUT_PUT: Submitted = { ...EMPTY_BATCH, puts: 1 };
 
-const visit = (situation: Visit['situation'], again: Submitted, ...deaths: Visit['deaths']): Visit => ({
+const visit = (
+  situation: Visit['situation'],
+  again: Submitted,
+  ...deaths: Visit['deaths']
+): Visit => ({
   kind: 'review',
   situation,
   deaths,
@@ -161,7 +165,13 @@ export const VISITS: readonly Visit[] = [
   visit('a replica at work', NOTHING, ['claim:begun', 1]),
   visit('a replica at work', NOTHING, ['replay:after-fence', 1]),
 
-  visitOther('import', { ...NOTHING, batches: 3, puts: 1 }, 'create:after', 'job:committing', 'upload:mid'),
+  visitOther(
+    'import',
+    { ...NOTHING, batches: 3, puts: 1 },
+    'create:after',
+    'job:committing',
+    'upload:mid',
+  ),
   visitOther('import', NOTHING, 'upload:after', 'read:mid', 'settle:after', 'end:committing'),
   visitOther('lookup', NOTHING, 'job:committing', 'read:mid', 'settle:after', 'end:committing'),
 ];

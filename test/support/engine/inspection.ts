@@ -52,7 +52,12 @@ export function rewriteReads(
 ): void {
   const read = scan.read.bind(scan);
   scan.read = (topic, range, onPiece, signal) =>
-    read(topic, range, (piece) => onPiece({ ...piece, records: rewrite(topic, piece.records) }), signal);
+    read(
+      topic,
+      range,
+      (piece) => onPiece({ ...piece, records: rewrite(topic, piece.records) }),
+      signal,
+    );
 }
 
 /** Writes the dead letter of source record 0:`offset`, with key `k<offset>` and value `v`. */
@@ -67,7 +72,9 @@ export function putDeadLetter(world: World, partition: number, offset: number): 
     headers: [],
   };
   const context = { topic: TOPICS.source, stage: 'decode', replay: 0, maxValueBytes: 100 } as const;
-  world.kafka.cluster.produce('dead', partition, [deadLetter(record, { reason: 'not_json', message: 'no' }, context)]);
+  world.kafka.cluster.produce('dead', partition, [
+    deadLetter(record, { reason: 'not_json', message: 'no' }, context),
+  ]);
 }
 
 /**

@@ -20,9 +20,16 @@ export function watchOldest(told: (number | undefined)[] = []): WrapPorts {
       const instance = world.instances.find((one) => one.metrics === metrics);
       if (instance === undefined) return;
       const inFlight = instance.gauge('items_in_flight') ?? 0;
-      assert.equal(toldMs !== undefined, inFlight > 0, `${instance.process.name} has ${inFlight} in flight and tells ${toldMs}`);
+      assert.equal(
+        toldMs !== undefined,
+        inFlight > 0,
+        `${instance.process.name} has ${inFlight} in flight and tells ${toldMs}`,
+      );
       const trueMs = oldestTakenMs(world, instance);
-      assert.ok((toldMs ?? Infinity) <= trueMs, `${instance.process.name} tells ${toldMs}, and ${trueMs} waits`);
+      assert.ok(
+        (toldMs ?? Infinity) <= trueMs,
+        `${instance.process.name} tells ${toldMs}, and ${trueMs} waits`,
+      );
       told.push(toldMs);
     };
     return {
@@ -48,9 +55,12 @@ export function oldestTakenMs({ kafka: { cluster } }: World, { supervisor }: Ins
   const place = ({ partition, offset }: SourceCoordinate) => `${partition}:${offset}`;
   const settled = new Set<string>();
   for (const topic of ['decisions', 'dead'])
-    for (const record of cluster.durableRecords(topic)) settled.add(place(terminalCoordinate(record)));
+    for (const record of cluster.durableRecords(topic))
+      settled.add(place(terminalCoordinate(record)));
   let oldestMs = Number.POSITIVE_INFINITY;
-  for (const { partition, position } of supervisor.view(ALL).shards.flatMap(({ positions }) => positions)) {
+  for (const { partition, position } of supervisor
+    .view(ALL)
+    .shards.flatMap(({ positions }) => positions)) {
     for (const record of cluster.log(TOPICS.source, partition).committed())
       if (record.offset < position && !settled.has(place(record)) && !isSkipped(record))
         oldestMs = Math.min(oldestMs, record.timestampMs);

@@ -16,7 +16,11 @@ import { KafkaClient } from '../memory/client.ts';
 import { SeededRandom, VirtualClock, type VirtualClockOptions } from '../memory/clock.ts';
 import { type KafkaHooks, type KafkaSettings, MemoryKafka } from '../memory/kafka.ts';
 import { VirtualProcess } from '../memory/process.ts';
-import { RecordingHealth, RecordingLogger, RecordingMetrics } from '../memory/recording-telemetry.ts';
+import {
+  RecordingHealth,
+  RecordingLogger,
+  RecordingMetrics,
+} from '../memory/recording-telemetry.ts';
 import { RecordingTracer } from '../memory/recording-tracer.ts';
 import { ReviewService, type ServiceScript } from '../memory/review-service.ts';
 import { type ScriptedDecision, ScriptedKind, sourceValue } from '../memory/scripted-kind.ts';
@@ -29,7 +33,9 @@ const OUTPUTS = ['decisions', 'dead'];
 const CONTENT = ['event of ', 'memory://'];
 
 export type OptionChanges = {
-  [K in keyof PipelineOptions]?: PipelineOptions[K] extends object ? Partial<PipelineOptions[K]> : PipelineOptions[K];
+  [K in keyof PipelineOptions]?: PipelineOptions[K] extends object
+    ? Partial<PipelineOptions[K]>
+    : PipelineOptions[K];
 };
 
 export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
@@ -72,7 +78,10 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
   };
   const merged: Record<string, unknown> = { ...defaults };
   for (const [key, value] of Object.entries(changes)) {
-    merged[key] = typeof value === 'object' ? { ...(defaults as unknown as Record<string, object>)[key], ...value } : value;
+    merged[key] =
+      typeof value === 'object'
+        ? { ...(defaults as unknown as Record<string, object>)[key], ...value }
+        : value;
   }
   return merged as unknown as PipelineOptions;
 }
@@ -147,7 +156,11 @@ export interface WorldSettings {
   hooks?: KafkaHooks;
   kafka?: Partial<KafkaSettings>;
   /** Another cluster than the usual one, over this world's clock. */
-  cluster?: (clock: VirtualClock, hooks: KafkaHooks, settings: Partial<KafkaSettings>) => MemoryKafka;
+  cluster?: (
+    clock: VirtualClock,
+    hooks: KafkaHooks,
+    settings: Partial<KafkaSettings>,
+  ) => MemoryKafka;
   wrap?: WrapPorts;
   /** Default: the scripted one. */
   kind?: MakeKind;
@@ -177,9 +190,13 @@ export class World {
     const order = new SeededRandom((settings.seed ?? 1) + 7919);
     this.clock = new VirtualClock(
       settings.schedule ??
-        (settings.shuffle ? { choose: (channels) => order.below(channels.length), latencyMs: () => order.below(20) } : {}),
+        (settings.shuffle
+          ? { choose: (channels) => order.below(channels.length), latencyMs: () => order.below(20) }
+          : {}),
     );
-    const cluster = settings.cluster ?? ((clock, hooks, changes) => new MemoryKafka(clock, clock, hooks, changes));
+    const cluster =
+      settings.cluster ??
+      ((clock, hooks, changes) => new MemoryKafka(clock, clock, hooks, changes));
     this.kafka = cluster(this.clock, settings.hooks ?? {}, settings.kafka ?? {});
     this.#wrap = settings.wrap ?? ((ports) => ports);
     this.#kind = settings.kind ?? scripted;
@@ -214,9 +231,14 @@ export class World {
     const types = shape.types ?? ['a', 'b'];
     for (let i = 0; i < count; i++) {
       const n = this.#produced++;
-      const poison = shape.poisonEvery !== undefined && n % shape.poisonEvery === shape.poisonEvery - 1;
-      const value = poison ? 'not json' : sourceValue({ type: types[n % types.length] as string, content: `text ${n}` });
-      this.kafka.cluster.produce(TOPICS.source, n % partitions, [{ key: `k${n}`, value: Buffer.from(value) }]);
+      const poison =
+        shape.poisonEvery !== undefined && n % shape.poisonEvery === shape.poisonEvery - 1;
+      const value = poison
+        ? 'not json'
+        : sourceValue({ type: types[n % types.length] as string, content: `text ${n}` });
+      this.kafka.cluster.produce(TOPICS.source, n % partitions, [
+        { key: `k${n}`, value: Buffer.from(value) },
+      ]);
     }
   }
 
@@ -230,7 +252,11 @@ export class World {
   }
 
   /** Produces one record as it is given; its offset. */
-  put(partition: number, value: string | null, more: { key?: string; headers?: RecordHeaders; timestampMs?: number } = {}) {
+  put(
+    partition: number,
+    value: string | null,
+    more: { key?: string; headers?: RecordHeaders; timestampMs?: number } = {},
+  ) {
     const { key = null, ...rest } = more;
     const record = { key, value: value === null ? null : Buffer.from(value), ...rest };
     return this.kafka.cluster.produce(TOPICS.source, partition, [record]);
@@ -263,7 +289,11 @@ export class World {
     this.#assertSilent();
     for (const { process, budget } of this.instances) {
       if (process.state === 'running')
-        assert.equal(budget.pool.lentBytes, 0, `bytes of buffers that ${process.name} has not given back`);
+        assert.equal(
+          budget.pool.lentBytes,
+          0,
+          `bytes of buffers that ${process.name} has not given back`,
+        );
     }
     assertExactlyOnce(this.kafka.cluster, { ...TOPICS, outputs: OUTPUTS });
   }
@@ -271,17 +301,27 @@ export class World {
   #assertSilent(): void {
     for (const { logger, metrics, health, tracer, supervisor } of this.instances) {
       const said = [
-        JSON.stringify(supervisor.view({ jobs: 100, shards: 100, positions: 100, gates: 100, waiters: 100 })),
+        JSON.stringify(
+          supervisor.view({ jobs: 100, shards: 100, positions: 100, gates: 100, waiters: 100 }),
+        ),
         logger.text(),
         tracer.text(),
         ...metrics.counters.keys(),
         ...metrics.gauges.keys(),
         ...metrics.observations.keys(),
       ];
-      assertSilent([...said, ...health.loops.values(), ...health.complaints].join('\n'), 'what an instance said', CONTENT);
+      assertSilent(
+        [...said, ...health.loops.values(), ...health.complaints].join('\n'),
+        'what an instance said',
+        CONTENT,
+      );
     }
     const journal = this.kafka.cluster.log(TOPICS.journal, 0).durable();
-    assertSilent(journal.map(({ key, value }) => `${key} ${value}`).join('\n'), 'the journal', CONTENT);
+    assertSilent(
+      journal.map(({ key, value }) => `${key} ${value}`).join('\n'),
+      'the journal',
+      CONTENT,
+    );
   }
 
   /** What a read_committed consumer sees of an output, partition by partition. */
@@ -290,7 +330,9 @@ export class World {
   }
 
   decisions(): ScriptedDecision[] {
-    return this.published('decisions').map(({ value }) => JSON.parse(String(value)) as ScriptedDecision);
+    return this.published('decisions').map(
+      ({ value }) => JSON.parse(String(value)) as ScriptedDecision,
+    );
   }
 
   /** The newest committed offset of the group, and what the engine wrote beside it. */
@@ -320,7 +362,8 @@ export class World {
     const { cluster } = this.kafka;
     return Array.from({ length: cluster.partitions(TOPICS.journal) }).flatMap((_, shard) => {
       const view = new JournalView();
-      for (const { key, value } of cluster.log(TOPICS.journal, shard).durable()) view.fold(String(key), value && String(value));
+      for (const { key, value } of cluster.log(TOPICS.journal, shard).durable())
+        view.fold(String(key), value && String(value));
       return [...view.finish().jobs.values()];
     });
   }
@@ -338,7 +381,8 @@ export class World {
     }
     const { missing, liveJobs } = this.verdict();
     const waits = this.instances.map(
-      ({ process, logger }) => `${process.name}(${process.state}): ${logger.text().split('\n').slice(-12).join('\n')}`,
+      ({ process, logger }) =>
+        `${process.name}(${process.state}): ${logger.text().split('\n').slice(-12).join('\n')}`,
     );
     throw new Error(
       `not settled after ${maxVirtualMs} ms: ${missing.length} missing (${missing.slice(0, 8)}), live jobs ${liveJobs.join(' ')}\n${waits.join('\n')}`,

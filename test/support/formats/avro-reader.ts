@@ -27,7 +27,9 @@ export function readAvro(schema: unknown, bytes: Uint8Array): unknown {
     const length = Number(long());
     at += length;
     if (at > bytes.length) throw new Error('the Avro ends too early');
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes.subarray(at - length, at));
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
+      bytes.subarray(at - length, at),
+    );
   };
   const value = (type: unknown): unknown => {
     if (Array.isArray(type)) return value(type[Number(long())]);
@@ -47,7 +49,8 @@ export function readAvro(schema: unknown, bytes: Uint8Array): unknown {
     }
   };
   const complex = ({ type, fields = [], items, symbols = [] }: Schema): unknown => {
-    if (type === 'record') return Object.fromEntries(fields.map((field) => [field.name, value(field.type)]));
+    if (type === 'record')
+      return Object.fromEntries(fields.map((field) => [field.name, value(field.type)]));
     if (type === 'enum') return symbols[Number(long())];
     if (type !== 'array') return value(type);
     const all: unknown[] = [];

@@ -1,6 +1,10 @@
 /** Records that Confluent's Python client wrote (test/fixtures/registry), for a registry that gives their schemas other ids. */
 import { readFileSync } from 'node:fs';
-import type { NewSchema, SchemaReference, SchemaRegistry } from '../../../src/events/registry/index.ts';
+import type {
+  NewSchema,
+  SchemaReference,
+  SchemaRegistry,
+} from '../../../src/events/registry/index.ts';
 
 const FILE = new URL('../../fixtures/registry/fixtures.json', import.meta.url);
 const { answers, records } = JSON.parse(readFileSync(FILE, 'utf8')) as {
@@ -24,13 +28,17 @@ export interface ConfluentRecord {
 }
 
 /** The records with the ids of their schemas in this registry, which has them afterwards. */
-export async function confluentRecords(registry: SchemaRegistry, signal: AbortSignal): Promise<ConfluentRecord[]> {
+export async function confluentRecords(
+  registry: SchemaRegistry,
+  signal: AbortSignal,
+): Promise<ConfluentRecord[]> {
   const ids = new Map<number, number>();
   const found: ConfluentRecord[] = [];
   for (const record of records) {
     const value = Buffer.from(record.value, 'base64');
     const was = value.readInt32BE(1);
-    const id = ids.get(was) ?? (await register(registry, `/schemas/ids/${was}`, `fixture-${was}`, signal));
+    const id =
+      ids.get(was) ?? (await register(registry, `/schemas/ids/${was}`, `fixture-${was}`, signal));
     ids.set(was, id);
     value.writeInt32BE(id, 1);
     found.push({ ...record, value });
@@ -39,10 +47,20 @@ export async function confluentRecords(registry: SchemaRegistry, signal: AbortSi
 }
 
 /** With what it refers to, which is in the fixtures under the same subjects. */
-async function register(registry: SchemaRegistry, path: string, subject: string, signal: AbortSignal): Promise<number> {
+async function register(
+  registry: SchemaRegistry,
+  path: string,
+  subject: string,
+  signal: AbortSignal,
+): Promise<number> {
   const { schema: text, schemaType: type = 'AVRO', references = [] } = answers[path] as Answer;
   for (const { subject: other, version } of references) {
-    await register(registry, `/subjects/${encodeURIComponent(other)}/versions/${version}`, other, signal);
+    await register(
+      registry,
+      `/subjects/${encodeURIComponent(other)}/versions/${version}`,
+      other,
+      signal,
+    );
   }
   return await registry.register(subject, { type, text, references }, signal);
 }

@@ -59,7 +59,8 @@ const PLAIN: DecisionFacts = {
   result: 'spam',
   expected: undefined,
   labels: readLabels('[{"name":"scam","applied":true,"explanation":"Promises a prize."}]'),
-  metadata: '{"user_id":"007","score":0.25,"thread":{"id":12345678901234567890,"tags":["a",null]},"price":10.00}',
+  metadata:
+    '{"user_id":"007","score":0.25,"thread":{"id":12345678901234567890,"tags":["a",null]},"price":10.00}',
   content: undefined,
   error: undefined,
 };
@@ -88,22 +89,46 @@ const FOUND = {
   labelsJson: '[{"name":"spam","applied":false,"explanation":null}]',
 };
 
-const RECORDS: readonly (readonly [name: string, contract: OutputContract, record: OutgoingRecord])[] = [
+const RECORDS: readonly (readonly [
+  name: string,
+  contract: OutputContract,
+  record: OutgoingRecord,
+])[] = [
   ['a decision', 'decision', decision.render(SOURCE, PLAIN, JOB)],
-  ['a decision with every member', 'decision', decision.render(EXTREME, EVERYTHING, { ...JOB, attempt: 2 ** 31 - 1 })],
+  [
+    'a decision with every member',
+    'decision',
+    decision.render(EXTREME, EVERYTHING, { ...JOB, attempt: 2 ** 31 - 1 }),
+  ],
   [
     'a decision without a batch',
     'decision',
     decision.failure({ ...SOURCE, ...ITEM, key: null }, ERROR, { ...JOB, remoteId: '' }),
   ],
-  ['a receipt', 'receipt', receipt(SOURCE, { status: 'SUCCESS', importStatus: 'COMPLETE', error: undefined }, JOB)],
+  [
+    'a receipt',
+    'receipt',
+    receipt(SOURCE, { status: 'SUCCESS', importStatus: 'COMPLETE', error: undefined }, JOB),
+  ],
   [
     'a receipt of a failure',
     'receipt',
-    receipt(EXTREME, { status: 'ERROR', importStatus: null, error: ERROR }, { ...JOB, remoteId: '' }),
+    receipt(
+      EXTREME,
+      { status: 'ERROR', importStatus: null, error: ERROR },
+      { ...JOB, remoteId: '' },
+    ),
   ],
-  ['a decision that was looked up', 'looked-up-decision', found({ ...SOURCE, ...ITEM }, FOUND, undefined, JOB)],
-  ['a decision that was not found', 'looked-up-decision', found({ ...EXTREME, ...ITEM }, undefined, ERROR, JOB)],
+  [
+    'a decision that was looked up',
+    'looked-up-decision',
+    found({ ...SOURCE, ...ITEM }, FOUND, undefined, JOB),
+  ],
+  [
+    'a decision that was not found',
+    'looked-up-decision',
+    found({ ...EXTREME, ...ITEM }, undefined, ERROR, JOB),
+  ],
 ];
 
 /** In an order that stays; the id of a schema is its place among their schemas, from 1. */

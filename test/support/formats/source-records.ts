@@ -35,17 +35,26 @@ export async function sourceFormatRecords(
   const records = await confluentRecords(registry, signal);
   return {
     avro: [...reviewed(records, 'avro'), ...brokenAvro(records)],
-    protobuf: [...reviewed(records, 'protobuf'), await protobufDecimal(registry, signal), ...brokenProtobuf(records)],
+    protobuf: [
+      ...reviewed(records, 'protobuf'),
+      await protobufDecimal(registry, signal),
+      ...brokenProtobuf(records),
+    ],
     'json-schema': [...reviewed(records, 'json-schema'), ...brokenJsonSchema(records)],
     text: TEXTS,
     cloudevents: CLOUD_EVENTS,
   };
 }
 
-function reviewed(records: readonly ConfluentRecord[], format: ConfluentRecord['format']): SourceFormatRecord[] {
+function reviewed(
+  records: readonly ConfluentRecord[],
+  format: ConfluentRecord['format'],
+): SourceFormatRecord[] {
   return records.flatMap(({ name, value, expected, ...record }) => {
     if (record.format !== format || expected === null) return [];
-    const { content, text, colour, kind } = JSON.parse(expected) as Readonly<Record<string, string | undefined>>;
+    const { content, text, colour, kind } = JSON.parse(expected) as Readonly<
+      Record<string, string | undefined>
+    >;
     const becomes = {
       content: content ?? text ?? '',
       type: colour ?? kind ?? 'post',
@@ -88,12 +97,18 @@ function brokenAvro(records: readonly ConfluentRecord[]): SourceFormatRecord[] {
 }
 
 /** With a scale, and a type of Confluent's that nobody registers. */
-async function protobufDecimal(registry: SchemaRegistry, signal: AbortSignal): Promise<SourceFormatRecord> {
+async function protobufDecimal(
+  registry: SchemaRegistry,
+  signal: AbortSignal,
+): Promise<SourceFormatRecord> {
   const text =
     'syntax = "proto3"; import "confluent/type/decimal.proto"; message Priced { string content = 1; confluent.type.Decimal price = 2; }';
   const id = await registry.register('priced', { type: 'PROTOBUF', text }, signal);
   // Message 0; content; price: 1000 in two bytes, precision 4, scale 2.
-  const payload = Buffer.concat([Buffer.from('\0\x0a\x06priced'), Buffer.from([0x12, 8, 0x0a, 2, 3, 0xe8, 0x10, 4, 0x18, 2])]);
+  const payload = Buffer.concat([
+    Buffer.from('\0\x0a\x06priced'),
+    Buffer.from([0x12, 8, 0x0a, 2, 3, 0xe8, 0x10, 4, 0x18, 2]),
+  ]);
   const becomes = {
     content: 'priced',
     type: 'post',
@@ -114,7 +129,10 @@ function brokenProtobuf(records: readonly ConfluentRecord[]): SourceFormatRecord
 
 function brokenJsonSchema(records: readonly ConfluentRecord[]): SourceFormatRecord[] {
   const whole = one(records, 'json-schema: a reference, and an integer beyond a double');
-  const unfit = Buffer.concat([whole.subarray(0, 5), Buffer.from('{"content":"x","author":{"id":"seven"}}')]);
+  const unfit = Buffer.concat([
+    whole.subarray(0, 5),
+    Buffer.from('{"content":"x","author":{"id":"seven"}}'),
+  ]);
   return [
     { name: 'unknown id', value: writeFrame(NOWHERE, whole.subarray(5)), becomes: UNKNOWN },
     { name: 'cut off', value: cut(whole), becomes: { reason: 'not_json', message: /JSON/ } },

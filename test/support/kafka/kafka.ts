@@ -85,7 +85,9 @@ export class TestKafka {
   }
 
   /** Writes records in one transaction; see TopicWriter.writeTransaction. */
-  writeTransaction(...args: Parameters<TopicWriter['writeTransaction']>): Promise<SourceCoordinate[]> {
+  writeTransaction(
+    ...args: Parameters<TopicWriter['writeTransaction']>
+  ): Promise<SourceCoordinate[]> {
     return this.#writer.writeTransaction(...args);
   }
 
@@ -130,7 +132,9 @@ export async function testKafka(): Promise<TestKafka> {
 }
 
 /** A cluster of this test file alone: to kill and restart brokers, to have three, to set broker properties. Ends with the test file. */
-export async function exclusiveKafka(options: KafkaOptions = {}): Promise<TestKafka & { readonly cluster: LocalKafka }> {
+export async function exclusiveKafka(
+  options: KafkaOptions = {},
+): Promise<TestKafka & { readonly cluster: LocalKafka }> {
   const cluster = await startKafka(options);
   const kafka = Object.assign(new TestKafka(cluster.brokers), { cluster });
   after(async () => {

@@ -57,7 +57,8 @@ function compressBlock(src: Buffer): Buffer | undefined {
       continue;
     }
     let match = MIN_MATCH;
-    while (at + match < src.length - LAST_LITERALS && src[candidate + match] === src[at + match]) match++;
+    while (at + match < src.length - LAST_LITERALS && src[candidate + match] === src[at + match])
+      match++;
     if (!emit(at - anchor, at - candidate, match)) return undefined;
     at += match;
     anchor = at;

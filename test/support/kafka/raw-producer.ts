@@ -75,7 +75,9 @@ export class RawProducer {
     let failure: unknown;
     for (const address of this.#bootstrap) {
       try {
-        const answer = new Answer(await this.#ask(address, METADATA, Buffer.concat([int32(1), string(topic)])));
+        const answer = new Answer(
+          await this.#ask(address, METADATA, Buffer.concat([int32(1), string(topic)])),
+        );
         const brokers = new Map<number, string>();
         answer.array(() => {
           const id = answer.int32();
@@ -106,7 +108,11 @@ export class RawProducer {
     throw failure;
   }
 
-  async #ask(address: string, api: { readonly key: number; readonly version: number }, body: Buffer): Promise<Buffer> {
+  async #ask(
+    address: string,
+    api: { readonly key: number; readonly version: number },
+    body: Buffer,
+  ): Promise<Buffer> {
     let connection = this.#connections.get(address);
     if (connection === undefined || connection.ended) {
       connection = new Connection(address);
@@ -131,13 +137,18 @@ class Connection {
       port: Number(port),
       noDelay: true,
     });
-    this.#socket.setTimeout(TIMEOUT_MS, () => this.#socket.destroy(new Error(`${address} did not answer in time`)));
+    this.#socket.setTimeout(TIMEOUT_MS, () =>
+      this.#socket.destroy(new Error(`${address} did not answer in time`)),
+    );
     this.#socket.on('data', (bytes: Buffer) => this.#receive(bytes));
     this.#socket.on('error', (error) => this.#fail(error));
     this.#socket.on('close', () => this.#fail(new Error(`${address} closed the connection`)));
   }
 
-  ask({ key, version }: { readonly key: number; readonly version: number }, body: Buffer): Promise<Buffer> {
+  ask(
+    { key, version }: { readonly key: number; readonly version: number },
+    body: Buffer,
+  ): Promise<Buffer> {
     const id = ++this.#lastId;
     const answer = Promise.withResolvers<Buffer>();
     this.#waiting.set(id, answer);

@@ -67,8 +67,21 @@ function sized(content: Content): Buffer[] {
   return [varint(bytes.length), bytes];
 }
 
-function partsOf({ delta = 0, timestampDelta = 0n, key = null, value = null, headers = [] }: RawRecord): Buffer[] {
-  const body = [Buffer.alloc(1), varint(timestampDelta), varint(delta), ...sized(key), ...sized(value), varint(headers.length)];
+function partsOf({
+  delta = 0,
+  timestampDelta = 0n,
+  key = null,
+  value = null,
+  headers = [],
+}: RawRecord): Buffer[] {
+  const body = [
+    Buffer.alloc(1),
+    varint(timestampDelta),
+    varint(delta),
+    ...sized(key),
+    ...sized(value),
+    varint(headers.length),
+  ];
   for (const [name, content] of headers) body.push(...sized(name), ...sized(content));
   return [varint(body.reduce((size, { length }) => size + length, 0)), ...body];
 }
@@ -110,8 +123,14 @@ export function rawBatch({
 }
 
 /** The one record of a control batch: its key holds version and type. */
-export function writeMarker(baseOffset: number, producerId: bigint, type: 'abort' | 'commit'): Buffer {
-  const records = [{ key: Buffer.from([0, 0, 0, type === 'abort' ? 0 : 1]), value: Buffer.alloc(6) }];
+export function writeMarker(
+  baseOffset: number,
+  producerId: bigint,
+  type: 'abort' | 'commit',
+): Buffer {
+  const records = [
+    { key: Buffer.from([0, 0, 0, type === 'abort' ? 0 : 1]), value: Buffer.alloc(6) },
+  ];
   return writeBatch({ baseOffset, producerId, attributes: TRANSACTIONAL | CONTROL, records });
 }
 

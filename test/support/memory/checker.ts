@@ -46,7 +46,11 @@ export function judge(cluster: Cluster, options: CheckOptions): Verdict {
     known.add(id);
     if (settled.has(id)) continue;
     if (!live.named.has(id)) missing.push(id);
-    const committed = cluster.committedOffset(options.group, options.source, record.partition).offset;
+    const committed = cluster.committedOffset(
+      options.group,
+      options.source,
+      record.partition,
+    ).offset;
     if (!live.named.has(id) && committed !== null && record.offset < committed) lost.push(id);
   }
   const total = [...settled.values()].reduce((sum, count) => sum + count, 0);
@@ -55,7 +59,9 @@ export function judge(cluster: Cluster, options: CheckOptions): Verdict {
     doubled: [...settled].filter(([, count]) => count > 1).map(([id]) => id),
     unexpected: [...settled.keys()].filter((id) => !known.has(id)),
     lost,
-    contradictory: [...live.named].filter(([id, jobs]) => jobs > 1 || settled.has(id)).map(([id]) => id),
+    contradictory: [...live.named]
+      .filter(([id, jobs]) => jobs > 1 || settled.has(id))
+      .map(([id]) => id),
     liveJobs: live.jobs,
     settled: total,
   };
@@ -63,7 +69,14 @@ export function judge(cluster: Cluster, options: CheckOptions): Verdict {
 
 /** The end of a run: exactly one terminal record per source record, and no live job. @throws Error that says what is wrong */
 export function assertExactlyOnce(cluster: Cluster, options: CheckOptions): void {
-  complain(judge(cluster, options), ['missing', 'doubled', 'unexpected', 'lost', 'contradictory', 'liveJobs']);
+  complain(judge(cluster, options), [
+    'missing',
+    'doubled',
+    'unexpected',
+    'lost',
+    'contradictory',
+    'liveJobs',
+  ]);
 }
 
 /** Any moment of a run: nothing lost, nothing twice. @throws Error that says what is wrong */
@@ -81,7 +94,9 @@ export function terminalCoordinate(record: SourceRecord): SourceCoordinate {
       : (JSON.parse(String(record.value)) as { source?: SourceCoordinate } & SourceCoordinate);
   const found = 'source' in at && at.source !== undefined ? at.source : at;
   if (Number.isSafeInteger(found.partition) && Number.isSafeInteger(found.offset)) return found;
-  throw new Error(`the record at ${record.partition}:${record.offset} of an output does not say which source record it settles`);
+  throw new Error(
+    `the record at ${record.partition}:${record.offset} of an output does not say which source record it settles`,
+  );
 }
 
 function countTerminalRecords(cluster: Cluster, outputs: readonly string[]): Map<string, number> {
@@ -96,12 +111,16 @@ function countTerminalRecords(cluster: Cluster, outputs: readonly string[]): Map
 }
 
 /** Live job ids, and how many live jobs name each source record. */
-function readLiveJobs(cluster: Cluster, journal: string): { jobs: string[]; named: Map<string, number> } {
+function readLiveJobs(
+  cluster: Cluster,
+  journal: string,
+): { jobs: string[]; named: Map<string, number> } {
   const jobs: string[] = [];
   const named = new Map<string, number>();
   for (let shard = 0; shard < cluster.partitions(journal); shard++) {
     const view = new JournalView();
-    for (const { key, value } of cluster.log(journal, shard).durable()) view.fold(String(key), value && String(value));
+    for (const { key, value } of cluster.log(journal, shard).durable())
+      view.fold(String(key), value && String(value));
     for (const job of view.finish().jobs.values()) {
       jobs.push(job.record.id);
       for (const at of job.left) named.set(idOf(at), (named.get(idOf(at)) ?? 0) + 1);
@@ -117,6 +136,8 @@ function idOf(at: SourceCoordinate): string {
 function complain(verdict: Verdict, fields: readonly Exclude<keyof Verdict, 'settled'>[]): void {
   const wrong = fields.filter((field) => verdict[field].length > 0);
   if (wrong.length === 0) return;
-  const lines = wrong.map((field) => `${field} ${verdict[field].length}: ${verdict[field].slice(0, 10).join(' ')}`);
+  const lines = wrong.map(
+    (field) => `${field} ${verdict[field].length}: ${verdict[field].slice(0, 10).join(' ')}`,
+  );
   throw new Error(`not exactly once (${verdict.settled} terminal records): ${lines.join('; ')}`);
 }

@@ -33,7 +33,8 @@ export class KafkaClient {
 
   producers(): ShardProducers {
     return {
-      open: (shard) => new MemoryShardProducer(this.#kafka, this.#home, this.name, this.#topics, shard),
+      open: (shard) =>
+        new MemoryShardProducer(this.#kafka, this.#home, this.name, this.#topics, shard),
     };
   }
 

@@ -67,7 +67,10 @@ export class VirtualClock implements Clock, Scheduler {
 
   defer(channel: string, step: () => void): void {
     const queue = this.#channels.get(channel) ?? [];
-    const readyMs = Math.max(this.#nowMs + Math.max(0, Math.ceil(this.#latencyMs(channel))), queue.at(-1)?.readyMs ?? 0);
+    const readyMs = Math.max(
+      this.#nowMs + Math.max(0, Math.ceil(this.#latencyMs(channel))),
+      queue.at(-1)?.readyMs ?? 0,
+    );
     queue.push({ readyMs, step });
     this.#channels.set(channel, queue);
     // A step that is not ready yet must be a reason for time to move.
@@ -98,14 +101,20 @@ export class VirtualClock implements Clock, Scheduler {
     await this.#drive(async () => {
       while (!(await this.#drain(predicate))) {
         if (this.#fireNext(untilMs)) continue;
-        if (this.#timers.size === 0) throw new Error('virtual clock: nothing is left to happen, and the condition does not hold');
-        throw new Error(`virtual clock: the condition did not hold within ${maxVirtualMs} ms of virtual time`);
+        if (this.#timers.size === 0)
+          throw new Error(
+            'virtual clock: nothing is left to happen, and the condition does not hold',
+          );
+        throw new Error(
+          `virtual clock: the condition did not hold within ${maxVirtualMs} ms of virtual time`,
+        );
       }
     });
   }
 
   async #drive(run: () => Promise<void>): Promise<void> {
-    if (this.#driven) throw new Error('virtual clock: somebody else is already moving time; await that call first');
+    if (this.#driven)
+      throw new Error('virtual clock: somebody else is already moving time; await that call first');
     this.#driven = true;
     this.#stirred = true;
     try {
@@ -134,25 +143,30 @@ export class VirtualClock implements Clock, Scheduler {
       const ready = this.#readyChannels();
       const channel = ready[ready.length > 1 ? this.#choose(ready) : 0];
       if (channel === undefined) {
-        if (ready.length > 0) throw new RangeError('virtual clock: `choose` picked a channel that does not exist');
+        if (ready.length > 0)
+          throw new RangeError('virtual clock: `choose` picked a channel that does not exist');
         return false;
       }
       this.#stirred = true;
       this.#takeStep(channel)();
     }
-    throw new Error(`virtual clock: ${MAX_STEPS_PER_INSTANT} steps without time moving: a busy loop`);
+    throw new Error(
+      `virtual clock: ${MAX_STEPS_PER_INSTANT} steps without time moving: a busy loop`,
+    );
   }
 
   #readyChannels(): string[] {
     const ready: string[] = [];
-    for (const [name, queue] of this.#channels) if ((queue[0]?.readyMs ?? 0) <= this.#nowMs) ready.push(name);
+    for (const [name, queue] of this.#channels)
+      if ((queue[0]?.readyMs ?? 0) <= this.#nowMs) ready.push(name);
     return ready;
   }
 
   #takeStep(channel: string): () => void {
     const queue = this.#channels.get(channel);
     const head = queue?.shift();
-    if (head === undefined || queue === undefined) throw new Error(`virtual clock: channel ${channel} is empty`);
+    if (head === undefined || queue === undefined)
+      throw new Error(`virtual clock: channel ${channel} is empty`);
     // Re-inserted at the end, so that "first ready" is round robin and no channel starves another.
     this.#channels.delete(channel);
     if (queue.length > 0) this.#channels.set(channel, queue);
@@ -171,7 +185,11 @@ async function promisesToSettle(): Promise<void> {
 }
 
 /** `Clock.sleep` over `Clock.after`. */
-export function sleepOn(clock: Pick<Clock, 'after'>, ms: number, signal?: AbortSignal): Promise<void> {
+export function sleepOn(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     const abort = () => {

@@ -31,11 +31,15 @@ export class MemoryClusterAdmin implements ClusterAdmin {
 
   createTopic(topic: string, spec: TopicSpec): Promise<void> {
     return this.#ask('createTopic', topic, () => {
-      if (this.#kafka.cluster.describe(topic) === undefined) this.#kafka.cluster.createTopic(topic, spec.partitions, spec);
+      if (this.#kafka.cluster.describe(topic) === undefined)
+        this.#kafka.cluster.createTopic(topic, spec.partitions, spec);
     });
   }
 
-  ranges(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, PartitionRange>> {
+  ranges(
+    topic: string,
+    partitions: readonly number[],
+  ): Promise<ReadonlyMap<number, PartitionRange>> {
     return this.#ask('ranges', topic, () => {
       const range = (partition: number): PartitionRange => {
         const { start, stableEnd } = this.#kafka.cluster.log(topic, partition);
@@ -46,10 +50,18 @@ export class MemoryClusterAdmin implements ClusterAdmin {
   }
 
   ends(topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, number>> {
-    return this.#ask('ends', topic, () => new Map(partitions.map((p) => [p, this.#kafka.cluster.log(topic, p).end])));
+    return this.#ask(
+      'ends',
+      topic,
+      () => new Map(partitions.map((p) => [p, this.#kafka.cluster.log(topic, p).end])),
+    );
   }
 
-  committed(group: string, topic: string, partitions: readonly number[]): Promise<ReadonlyMap<number, CommittedOffset>> {
+  committed(
+    group: string,
+    topic: string,
+    partitions: readonly number[],
+  ): Promise<ReadonlyMap<number, CommittedOffset>> {
     return this.#ask('committed', topic, () => {
       const { cluster, hooks } = this.#kafka;
       const read = (partition: number): CommittedOffset =>

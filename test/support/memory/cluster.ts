@@ -55,7 +55,8 @@ export class Cluster {
   /** Grows a topic to `total` partitions. */
   addPartitions(name: string, total: number): void {
     const { logs } = this.#topic(name);
-    if (total <= logs.length) throw new BrokerError('INVALID_PARTITIONS', `${name} has ${logs.length} partitions already`);
+    if (total <= logs.length)
+      throw new BrokerError('INVALID_PARTITIONS', `${name} has ${logs.length} partitions already`);
     while (logs.length < total) {
       const partition = logs.length;
       logs.push(new PartitionLog(partition, () => this.#notify(name, partition)));
@@ -85,7 +86,8 @@ export class Cluster {
   /** @throws BrokerError UNKNOWN_TOPIC_OR_PARTITION */
   log(topic: string, partition: number): PartitionLog {
     const log = this.#topic(topic).logs[partition];
-    if (log === undefined) throw new BrokerError('UNKNOWN_TOPIC_OR_PARTITION', `${topic}-${partition}`);
+    if (log === undefined)
+      throw new BrokerError('UNKNOWN_TOPIC_OR_PARTITION', `${topic}-${partition}`);
     return log;
   }
 
@@ -94,7 +96,11 @@ export class Cluster {
   }
 
   /** A plain produce, outside any transaction: how content gets into a source topic. Returns the first offset. */
-  produce(topic: string, partition: number, records: readonly (OutgoingRecord & { readonly timestampMs?: number })[]): number {
+  produce(
+    topic: string,
+    partition: number,
+    records: readonly (OutgoingRecord & { readonly timestampMs?: number })[],
+  ): number {
     return this.log(topic, partition).append(records, this.#nowMs());
   }
 
@@ -122,7 +128,13 @@ export class Cluster {
   }
 
   /** Commits without a transaction: Kafka's own tool does (and clears the metadata), and so does the end of a transaction. */
-  commitOffset(group: string, topic: string, partition: number, offset: number, metadata = ''): void {
+  commitOffset(
+    group: string,
+    topic: string,
+    partition: number,
+    offset: number,
+    metadata = '',
+  ): void {
     this.log(topic, partition);
     const topics = this.#groups.get(group) ?? new Map<string, Map<number, Commit>>();
     this.#groups.set(group, topics);
@@ -137,7 +149,8 @@ export class Cluster {
 
   #topic(name: string): Topic {
     const topic = this.#topics.get(name);
-    if (topic === undefined) throw new BrokerError('UNKNOWN_TOPIC_OR_PARTITION', `topic ${name} does not exist`);
+    if (topic === undefined)
+      throw new BrokerError('UNKNOWN_TOPIC_OR_PARTITION', `topic ${name} does not exist`);
     return topic;
   }
 

@@ -1,6 +1,10 @@
 /** Reviews at the service in memory, as files: the CSV that is uploaded comes back with results. One per instance. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BatchState, CreatedBatch, ReviewService as Reviews } from '../../../src/kinds/review/review-service.ts';
+import type {
+  BatchState,
+  CreatedBatch,
+  ReviewService as Reviews,
+} from '../../../src/kinds/review/review-service.ts';
 import type { ReviewService, ServiceRow } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
@@ -53,9 +57,16 @@ export class CsvReviews implements Reviews {
 
   async *download(url: string, { signal }: Options): AsyncGenerator<Buffer> {
     const id = idIn(url);
-    const rows = await this.#calls.call('results', signal, id, undefined, () => this.#service.batch(id).results);
+    const rows = await this.#calls.call(
+      'results',
+      signal,
+      id,
+      undefined,
+      () => this.#service.batch(id).results,
+    );
     const lines = rows.map(
-      (row, n) => `${'content' in row ? row.content : ''},${n === 0 ? 'Status,Acme result' : 'SUCCESS,ok'}\r\n`,
+      (row, n) =>
+        `${'content' in row ? row.content : ''},${n === 0 ? 'Status,Acme result' : 'SUCCESS,ok'}\r\n`,
     );
     const file = Buffer.from(lines.join(''));
     for (let at = 0; at < file.length; at += PIECE_BYTES) {

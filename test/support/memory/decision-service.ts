@@ -61,21 +61,36 @@ export class MemoryDecisions implements LookupService {
   /** When this instance was first told that it is unknown or refused, since it was there. */
   readonly #withoutSinceMs = new Map<string, number>();
 
-  constructor(decisions: Decisions, clock: Pick<Clock, 'now'>, calls: ServiceCalls, script: ServiceScript) {
+  constructor(
+    decisions: Decisions,
+    clock: Pick<Clock, 'now'>,
+    calls: ServiceCalls,
+    script: ServiceScript,
+  ) {
     this.#decisions = decisions;
     this.#clock = clock;
     this.#calls = calls;
     this.#script = script;
   }
 
-  async getDecision(id: string, { signal }: { readonly signal: AbortSignal }): Promise<LookedUpDecision> {
+  async getDecision(
+    id: string,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<LookedUpDecision> {
     try {
-      const found = await this.#calls.call('decision', signal, id, undefined, () => this.#answer(id));
+      const found = await this.#calls.call('decision', signal, id, undefined, () =>
+        this.#answer(id),
+      );
       this.#withoutSinceMs.delete(id);
       return found;
     } catch (error) {
-      if (error instanceof ServiceError && (error.failure === 'not_found' || error.failure === 'rejected')) this.#without(id);
-      if (error instanceof ServiceError && SENSELESS.has(error.failure)) this.#decisions.toldNonsense(id);
+      if (
+        error instanceof ServiceError &&
+        (error.failure === 'not_found' || error.failure === 'rejected')
+      )
+        this.#without(id);
+      if (error instanceof ServiceError && SENSELESS.has(error.failure))
+        this.#decisions.toldNonsense(id);
       throw error;
     }
   }
@@ -88,8 +103,12 @@ export class MemoryDecisions implements LookupService {
         status: 404,
       });
     const { decision, dueMs } = made;
-    const rawStatus = this.#script.decisionStatus?.(id) ?? (this.#clock.now() < dueMs ? 'PENDING' : decision.rawStatus);
-    return rawStatus === decision.rawStatus ? decision : { ...decision, rawStatus, result: null, labelsJson: null };
+    const rawStatus =
+      this.#script.decisionStatus?.(id) ??
+      (this.#clock.now() < dueMs ? 'PENDING' : decision.rawStatus);
+    return rawStatus === decision.rawStatus
+      ? decision
+      : { ...decision, rawStatus, result: null, labelsJson: null };
   }
 
   #without(id: string): void {

@@ -103,7 +103,11 @@ export class GroupCoordinator {
   }
 
   #completeWhenAllJoined(): void {
-    if (!this.#rebalancing || [...this.#members.values()].some((member) => member.joining === undefined)) return;
+    if (
+      !this.#rebalancing ||
+      [...this.#members.values()].some((member) => member.joining === undefined)
+    )
+      return;
     this.#rebalancing = false;
     this.#cancelRebalanceTimeout();
     this.#generation++;

@@ -2,7 +2,11 @@
 
 import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import type { RemoteState } from '../../../src/core/ports/pipeline-kind.ts';
-import type { CreatedImport, ImportService, ImportState } from '../../../src/kinds/import/import-service.ts';
+import type {
+  CreatedImport,
+  ImportService,
+  ImportState,
+} from '../../../src/kinds/import/import-service.ts';
 import type { ReviewService, ServiceRow } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
@@ -53,7 +57,9 @@ export class MemoryImports implements ImportService {
   upload(url: string, body: Buffer, { signal }: Options): Promise<void> {
     const importId = /^memory:\/\/upload\/([^?]+)/.exec(url)?.[1] ?? '';
     const lines = body.toString().split('\n').slice(0, -1);
-    return this.#calls.call('upload', signal, importId, undefined, () => this.#service.put(importId, lines.map(rowOf)));
+    return this.#calls.call('upload', signal, importId, undefined, () =>
+      this.#service.put(importId, lines.map(rowOf)),
+    );
   }
 }
 

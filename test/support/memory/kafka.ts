@@ -53,7 +53,10 @@ export interface KafkaHooks {
   /** What the client waits for between the sends of a transaction and its commit. */
   beforeCommit?(attempt: CommitAttempt): Promise<void> | undefined;
   /** The commit of this transaction has just been applied. */
-  committed?(attempt: CommitAttempt, applied: { readonly epoch: number; readonly fate: CommitFate }): void;
+  committed?(
+    attempt: CommitAttempt,
+    applied: { readonly epoch: number; readonly fate: CommitFate },
+  ): void;
   /** A read of committed offsets that is one commit old. */
   staleCommitted?(group: string, topic: string, partition: number): boolean;
   /** A batch that was under way when its partition was sought or paused is delivered all the same. */
@@ -97,7 +100,12 @@ export class MemoryKafka {
   hooks: KafkaHooks;
   readonly #groups = new Map<string, GroupCoordinator>();
 
-  constructor(clock: Clock, network: Scheduler, hooks: KafkaHooks = {}, settings: Partial<KafkaSettings> = {}) {
+  constructor(
+    clock: Clock,
+    network: Scheduler,
+    hooks: KafkaHooks = {},
+    settings: Partial<KafkaSettings> = {},
+  ) {
     this.clock = clock;
     this.network = network;
     this.hooks = hooks;
@@ -110,7 +118,9 @@ export class MemoryKafka {
   group(group: string, journal: string): GroupCoordinator {
     const known = this.#groups.get(group);
     if (known !== undefined) return known;
-    const coordinator = new GroupCoordinator(this.clock, this.settings, () => this.cluster.partitions(journal));
+    const coordinator = new GroupCoordinator(this.clock, this.settings, () =>
+      this.cluster.partitions(journal),
+    );
     this.#groups.set(group, coordinator);
     return coordinator;
   }

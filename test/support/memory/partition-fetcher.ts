@@ -32,7 +32,12 @@ export class PartitionFetcher {
   /** The position was above the end when last looked at, and it is not yet time to look again. */
   #outside = false;
 
-  constructor(context: FetchContext, stream: Stream, partition: number, position: number | undefined) {
+  constructor(
+    context: FetchContext,
+    stream: Stream,
+    partition: number,
+    position: number | undefined,
+  ) {
     this.#context = context;
     this.#stream = stream;
     this.#partition = partition;
@@ -59,12 +64,22 @@ export class PartitionFetcher {
   fetchSoon(): void {
     const { kafka, home, member, isLive, isCut } = this.#context;
     const from = this.#position;
-    if (from === undefined || this.#underWay || this.#paused || isCut() || !isLive() || !this.#hasMore(from)) return;
+    if (
+      from === undefined ||
+      this.#underWay ||
+      this.#paused ||
+      isCut() ||
+      !isLive() ||
+      !this.#hasMore(from)
+    )
+      return;
     this.#underWay = true;
     const seeks = this.#seeks;
     const channel = `fetch/${member}/${this.#stream}-${this.#partition}`;
     kafka.network.defer(channel, () => {
-      const limit = kafka.hooks.batchRecords?.(member, this.#stream, this.#partition) ?? kafka.settings.maxBatchRecords;
+      const limit =
+        kafka.hooks.batchRecords?.(member, this.#stream, this.#partition) ??
+        kafka.settings.maxBatchRecords;
       const read = this.#log()?.read(from, limit);
       home.defer(channel, () => this.#answered(read, seeks));
     });
@@ -123,6 +138,8 @@ export class PartitionFetcher {
   #log(): PartitionLog | undefined {
     const { cluster } = this.#context.kafka;
     const topic = this.#context.topics[this.#stream];
-    return this.#partition < cluster.partitions(topic) ? cluster.log(topic, this.#partition) : undefined;
+    return this.#partition < cluster.partitions(topic)
+      ? cluster.log(topic, this.#partition)
+      : undefined;
   }
 }

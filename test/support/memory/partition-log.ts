@@ -1,6 +1,11 @@
 /** One partition: an append-only log with transactions, control records, retention and compaction, as Kafka keeps it. */
 import type { RecordPiece, UnreadableRecords } from '../../../src/core/ports/kafka.ts';
-import type { OutgoingRecord, Poison, RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
+import type {
+  OutgoingRecord,
+  Poison,
+  RecordHeaders,
+  SourceRecord,
+} from '../../../src/core/record.ts';
 
 interface Entry {
   readonly offset: number;
@@ -58,10 +63,15 @@ export class PartitionLog {
   }
 
   /** @returns the offset of the first record. */
-  append(records: readonly (OutgoingRecord & { readonly timestampMs?: number })[], nowMs: number, transaction?: number): number {
+  append(
+    records: readonly (OutgoingRecord & { readonly timestampMs?: number })[],
+    nowMs: number,
+    transaction?: number,
+  ): number {
     const first = this.#end;
     if (records.length === 0) return first;
-    if (transaction !== undefined && !this.#open.has(transaction)) this.#open.set(transaction, first);
+    if (transaction !== undefined && !this.#open.has(transaction))
+      this.#open.set(transaction, first);
     for (const record of records) {
       this.#entries.push({
         offset: this.#end++,
@@ -131,7 +141,8 @@ export class PartitionLog {
 
   /** From now on no reader can make anything of what stands in [from, to): a batch that is damaged, or a record beyond a limit. undefined: it can be read again. */
   spoil(from: number, to: number, poison: Poison | undefined): void {
-    for (const entry of this.#entries) if (entry.offset >= from && entry.offset < to) entry.unreadable = poison;
+    for (const entry of this.#entries)
+      if (entry.offset >= from && entry.offset < to) entry.unreadable = poison;
     this.#changed();
   }
 
@@ -142,13 +153,19 @@ export class PartitionLog {
   /** Every record a read_committed consumer sees now; those that cannot be read too. */
   committed(): readonly SourceRecord[] {
     const end = this.stableEnd;
-    return this.#entries.filter((entry) => entry.offset < end && this.#isVisible(entry)).map((entry) => this.#toRecord(entry));
+    return this.#entries
+      .filter((entry) => entry.offset < end && this.#isVisible(entry))
+      .map((entry) => this.#toRecord(entry));
   }
 
   /** Every record whose transaction was committed, also where an open transaction still hides it from consumers. */
   durable(): readonly SourceRecord[] {
     return this.#entries
-      .filter((entry) => this.#isVisible(entry) && (entry.transaction === undefined || !this.#open.has(entry.transaction)))
+      .filter(
+        (entry) =>
+          this.#isVisible(entry) &&
+          (entry.transaction === undefined || !this.#open.has(entry.transaction)),
+      )
       .map((entry) => this.#toRecord(entry));
   }
 
@@ -177,7 +194,10 @@ export class PartitionLog {
   }
 
   #isVisible(entry: Entry): boolean {
-    return entry.control === undefined && (entry.transaction === undefined || !this.#aborted.has(entry.transaction));
+    return (
+      entry.control === undefined &&
+      (entry.transaction === undefined || !this.#aborted.has(entry.transaction))
+    );
   }
 
   #pieces(entries: readonly Entry[], nextOffset: number): RecordPiece[] {
@@ -224,7 +244,10 @@ export class PartitionLog {
 
 function keyOf(entry: Entry): string {
   // A compacted topic refuses records without a key; the broker's answer is INVALID_RECORD.
-  if (entry.key === null) throw new Error(`a record without a key (offset ${entry.offset}) in a topic that is being compacted`);
+  if (entry.key === null)
+    throw new Error(
+      `a record without a key (offset ${entry.offset}) in a topic that is being compacted`,
+    );
   return entry.key.toString('latin1');
 }
 

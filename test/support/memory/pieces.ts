@@ -6,7 +6,10 @@ export interface MemoryBatch extends FetchedBatch {
   readonly held: readonly RecordPiece[];
 }
 
-export function memoryBatch(fields: Omit<FetchedBatch, 'pieces'>, held: readonly RecordPiece[]): MemoryBatch {
+export function memoryBatch(
+  fields: Omit<FetchedBatch, 'pieces'>,
+  held: readonly RecordPiece[],
+): MemoryBatch {
   return {
     ...fields,
     held,
@@ -18,7 +21,8 @@ export function memoryBatch(fields: Omit<FetchedBatch, 'pieces'>, held: readonly
 
 const heldIn = (batch: FetchedBatch): readonly RecordPiece[] => (batch as MemoryBatch).held;
 
-export const recordsOf = (batch: FetchedBatch): readonly SourceRecord[] => heldIn(batch).flatMap(({ records }) => records);
+export const recordsOf = (batch: FetchedBatch): readonly SourceRecord[] =>
+  heldIn(batch).flatMap(({ records }) => records);
 
 /** The batch with these records instead of its own, and nothing that cannot be read. */
 export function withRecords(batch: FetchedBatch, records: readonly SourceRecord[]): MemoryBatch {
@@ -31,7 +35,10 @@ export function below(pieces: readonly RecordPiece[], until: number): RecordPiec
   for (const { records, unreadable, nextOffset } of pieces) {
     kept.push({
       records: records.filter(({ offset }) => offset < until),
-      unreadable: unreadable && unreadable.from < until ? { ...unreadable, to: Math.min(unreadable.to, until) } : undefined,
+      unreadable:
+        unreadable && unreadable.from < until
+          ? { ...unreadable, to: Math.min(unreadable.to, until) }
+          : undefined,
       nextOffset,
     });
     if (nextOffset >= until) break;

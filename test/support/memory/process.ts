@@ -106,7 +106,11 @@ export class VirtualProcess implements Clock, Scheduler {
   }
 
   #enter(step: () => void): void {
-    if (this.#state === 'running' && this.#countdown !== undefined && this.#countdown.steps-- <= 0) {
+    if (
+      this.#state === 'running' &&
+      this.#countdown !== undefined &&
+      this.#countdown.steps-- <= 0
+    ) {
       const { then } = this.#countdown;
       this.#countdown = undefined;
       then();

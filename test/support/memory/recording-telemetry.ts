@@ -7,7 +7,8 @@ export function series(name: string, labels: Labels = {}): string {
   if (names.length === 0) return name;
   if (names.length > 1) names.sort();
   let pairs = '';
-  for (const label of names) pairs += `${pairs === '' ? '' : ','}${label}=${JSON.stringify(String(labels[label]))}`;
+  for (const label of names)
+    pairs += `${pairs === '' ? '' : ','}${label}=${JSON.stringify(String(labels[label]))}`;
   return `${name}{${pairs}}`;
 }
 
@@ -53,7 +54,8 @@ export class RecordingMetrics implements Metrics {
   /** A name is one kind of metric for good: prom-client would throw at a mix. */
   #as(kind: string, name: string, labels: Labels): string {
     const known = this.#kinds.get(name);
-    if (known !== undefined && known !== kind) throw new Error(`metric ${name} is used as ${kind} and as ${known}`);
+    if (known !== undefined && known !== kind)
+      throw new Error(`metric ${name} is used as ${kind} and as ${known}`);
     this.#kinds.set(name, kind);
     return series(name, labels);
   }
@@ -63,7 +65,9 @@ function matches(key: string, name: string, labels: Labels): boolean {
   const brace = key.indexOf('{');
   if ((brace < 0 ? key : key.slice(0, brace)) !== name) return false;
   const pairs = `,${key.slice(brace + 1, -1)},`;
-  return Object.entries(labels).every(([label, value]) => pairs.includes(`,${label}=${JSON.stringify(String(value))},`));
+  return Object.entries(labels).every(([label, value]) =>
+    pairs.includes(`,${label}=${JSON.stringify(String(value))},`),
+  );
 }
 
 export interface LogLine {
@@ -104,7 +108,9 @@ export class RecordingLogger implements Logger {
 
   /** Everything logged, as text: what a test of I6 searches for content and secrets. */
   text(): string {
-    return this.lines.map((line) => `${line.level} ${line.message} ${JSON.stringify(line.fields, errorsAsText)}`).join('\n');
+    return this.lines
+      .map((line) => `${line.level} ${line.message} ${JSON.stringify(line.fields, errorsAsText)}`)
+      .join('\n');
   }
 
   #write(level: LogLine['level'], fields: object, message: string): void {
@@ -145,7 +151,9 @@ export class RecordingHealth implements HealthReporter {
 
   /** Why the whole is not ready. */
   get complaints(): string[] {
-    return [...this.conditions].flatMap(([name, reason]) => (reason === undefined ? [] : [`${name}: ${reason}`]));
+    return [...this.conditions].flatMap(([name, reason]) =>
+      reason === undefined ? [] : [`${name}: ${reason}`],
+    );
   }
 }
 

@@ -36,7 +36,10 @@ export class RecordedSpan implements Span {
   }
 
   step(name: string, attributes: SpanAttributes = {}): Span {
-    const number = 1000 * Number.parseInt(this.ids.spanId.replaceAll('b', '') || '0', 16) + this.steps.length + 1;
+    const number =
+      1000 * Number.parseInt(this.ids.spanId.replaceAll('b', '') || '0', 16) +
+      this.steps.length +
+      1;
     const step = new RecordedSpan(name, number, attributes, { parent: this });
     this.steps.push(step);
     return step;

@@ -8,10 +8,14 @@ import type { NewSchema, SubjectVersion } from '../../../src/events/registry/sch
 import type { MemoryRegistry } from './schema-registry.ts';
 
 /** @param registry asked for with each request: each test may have its own. @returns its address, and what ends it */
-export async function serveRegistry(registry: () => MemoryRegistry): Promise<{ readonly url: string; close(): Promise<void> }> {
+export async function serveRegistry(
+  registry: () => MemoryRegistry,
+): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     void answer(registry(), request).then(({ status, body }) => {
-      response.writeHead(status, { 'content-type': 'application/vnd.schemaregistry.v1+json' }).end(JSON.stringify(body));
+      response
+        .writeHead(status, { 'content-type': 'application/vnd.schemaregistry.v1+json' })
+        .end(JSON.stringify(body));
     });
   });
   server.listen(0, '127.0.0.1');
@@ -34,9 +38,13 @@ interface Answer {
 async function answer(registry: MemoryRegistry, request: IncomingMessage): Promise<Answer> {
   try {
     const body = request.method === 'GET' ? undefined : newSchema((await json(request)) as Sent);
-    return (await route(registry, `${request.method} ${request.url?.replace(/\?.*/, '')}`, body)) ?? unknown;
+    return (
+      (await route(registry, `${request.method} ${request.url?.replace(/\?.*/, '')}`, body)) ??
+      unknown
+    );
   } catch (error) {
-    if (error instanceof RegistryUnavailable) return { status: Number(error.code) || 503, body: {} };
+    if (error instanceof RegistryUnavailable)
+      return { status: Number(error.code) || 503, body: {} };
     if (!(error instanceof RegistryRefused)) throw error;
     return { status: error.status, body: { error_code: error.errorCode, message: error.message } };
   }
@@ -44,7 +52,11 @@ async function answer(registry: MemoryRegistry, request: IncomingMessage): Promi
 
 const unknown: Answer = { status: 404, body: { error_code: 40_401, message: 'not found' } };
 
-async function route(registry: MemoryRegistry, path: string, schema: NewSchema | undefined): Promise<Answer | undefined> {
+async function route(
+  registry: MemoryRegistry,
+  path: string,
+  schema: NewSchema | undefined,
+): Promise<Answer | undefined> {
   const { signal } = new AbortController();
   const [, id] = /^GET \/schemas\/ids\/(\d+)$/.exec(path) ?? [];
   if (id !== undefined) {
@@ -59,7 +71,8 @@ async function route(registry: MemoryRegistry, path: string, schema: NewSchema |
     /^(GET|POST) (?:\/compatibility)?\/subjects\/([^/]+)(\/versions)?(\/latest)?$/.exec(path) ?? [];
   const name = decodeURIComponent(subject ?? '');
   if (subject === undefined) return undefined;
-  if (asked === 'GET') return latest === undefined ? undefined : found(await registry.version(name, 'latest', signal));
+  if (asked === 'GET')
+    return latest === undefined ? undefined : found(await registry.version(name, 'latest', signal));
   if (schema === undefined) return undefined;
   if (path.includes('/compatibility/')) {
     const { compatible, messages } = await registry.compatibility(name, schema, signal);

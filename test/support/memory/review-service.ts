@@ -58,7 +58,11 @@ export interface ReviewPlan {
 
 export interface ServiceScript {
   /** A fault for this call, or undefined. Asked once per call, when it reaches the service. */
-  fault?(operation: Operation, remoteId: string | undefined, type: string | undefined): Fault | undefined;
+  fault?(
+    operation: Operation,
+    remoteId: string | undefined,
+    type: string | undefined,
+  ): Fault | undefined;
   /** How long after the PUT the service learns of it (storage events are late), ms; `never`: only `arrive` makes it known. */
   arrivalMs?(remoteId: string): number | 'never';
   review?(batch: RemoteBatch): ReviewPlan;
@@ -131,7 +135,8 @@ export class ReviewService {
   arrive(id: string): void {
     const batch = this.batch(id);
     const rows = this.#stored.get(id);
-    if (batch.rows !== undefined || batch.state !== 'waiting_for_upload' || rows === undefined) return;
+    if (batch.rows !== undefined || batch.state !== 'waiting_for_upload' || rows === undefined)
+      return;
     batch.rows = rows;
     batch.state = 'pending';
     for (const { partition, offset } of rows) {
@@ -150,7 +155,8 @@ export class ReviewService {
 
   /** Reviews what was uploaded and is still under review, however long its plan would have taken. */
   finishAll(): void {
-    for (const { id, state } of this.batches.values()) if (state === 'pending' || state === 'unknown') this.finish(id);
+    for (const { id, state } of this.batches.values())
+      if (state === 'pending' || state === 'unknown') this.finish(id);
   }
 
   /** Ends a batch without results; `missing`: the service forgets it. */

@@ -15,7 +15,12 @@ export class ImmediateScheduler implements Scheduler {
  * One request and its answer: `apply` runs on the far side as a step of `network`, its outcome reaches the caller as a
  * step of `home`. A home that died never hears the answer, though the request was applied.
  */
-export function roundTrip<T>(network: Scheduler, home: Scheduler, channel: string, apply: () => T): Promise<T> {
+export function roundTrip<T>(
+  network: Scheduler,
+  home: Scheduler,
+  channel: string,
+  apply: () => T,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     network.defer(channel, () => {
       let answer: () => void;

@@ -1,7 +1,16 @@
 /** A schema registry in memory, behind the same interface as the real one (test/conformance/schema-registry.suite.ts). */
 import avsc from 'avsc';
-import { RegistryRefused, RegistryUnavailable, type SchemaRegistry } from '../../../src/events/registry/index.ts';
-import type { Compatibility, NewSchema, ResolvedSchema, SubjectVersion } from '../../../src/events/registry/schema.ts';
+import {
+  RegistryRefused,
+  RegistryUnavailable,
+  type SchemaRegistry,
+} from '../../../src/events/registry/index.ts';
+import type {
+  Compatibility,
+  NewSchema,
+  ResolvedSchema,
+  SubjectVersion,
+} from '../../../src/events/registry/schema.ts';
 
 type Rule = 'BACKWARD' | 'BACKWARD_TRANSITIVE';
 
@@ -15,11 +24,16 @@ export class MemoryRegistry implements SchemaRegistry {
   readonly #rules = new Map<string, Rule>();
   /** Whether a schema may follow a version of a subject that has no rule; by default any of the same type. */
   judge: (latest: NewSchema, next: NewSchema) => Compatibility = (latest, next) =>
-    latest.type === next.type ? { compatible: true, messages: [] } : { compatible: false, messages: ['another type'] };
+    latest.type === next.type
+      ? { compatible: true, messages: [] }
+      : { compatible: false, messages: ['another type'] };
   readOnly = false;
 
   down(): void {
-    this.failure = new RegistryUnavailable('network', 'no connection to the registry (ECONNREFUSED)');
+    this.failure = new RegistryUnavailable(
+      'network',
+      'no connection to the registry (ECONNREFUSED)',
+    );
   }
 
   async byId(id: number, signal: AbortSignal): Promise<ResolvedSchema | undefined> {
@@ -35,18 +49,32 @@ export class MemoryRegistry implements SchemaRegistry {
     return this.#subjects.get(subject)?.map(({ version }) => version);
   }
 
-  async version(subject: string, version: number | 'latest', signal: AbortSignal): Promise<SubjectVersion | undefined> {
+  async version(
+    subject: string,
+    version: number | 'latest',
+    signal: AbortSignal,
+  ): Promise<SubjectVersion | undefined> {
     this.#called(`version ${subject} ${version}`, signal);
     const versions = this.#subjects.get(subject) ?? [];
     return version === 'latest' ? versions.at(-1) : versions.find((one) => one.version === version);
   }
 
-  async lookup(subject: string, schema: NewSchema, signal: AbortSignal): Promise<SubjectVersion | undefined> {
+  async lookup(
+    subject: string,
+    schema: NewSchema,
+    signal: AbortSignal,
+  ): Promise<SubjectVersion | undefined> {
     this.#called(`lookup ${subject}`, signal);
-    return this.#subjects.get(subject)?.find(({ type, text }) => meaning({ type, text }) === meaning(schema));
+    return this.#subjects
+      .get(subject)
+      ?.find(({ type, text }) => meaning({ type, text }) === meaning(schema));
   }
 
-  async compatibility(subject: string, schema: NewSchema, signal: AbortSignal): Promise<Compatibility> {
+  async compatibility(
+    subject: string,
+    schema: NewSchema,
+    signal: AbortSignal,
+  ): Promise<Compatibility> {
     this.#called(`compatibility ${subject}`, signal);
     return this.#judged(subject, schema);
   }
@@ -56,13 +84,18 @@ export class MemoryRegistry implements SchemaRegistry {
     const versions = this.#subjects.get(subject) ?? [];
     const there = versions.find(({ type, text }) => meaning({ type, text }) === meaning(schema));
     if (there !== undefined) return there.id;
-    if (this.readOnly) throw new RegistryRefused(422, 42_205, `Subject ${subject} is in read-only mode`);
+    if (this.readOnly)
+      throw new RegistryRefused(422, 42_205, `Subject ${subject} is in read-only mode`);
     const latest = versions.at(-1);
-    if (!this.#judged(subject, schema).compatible) throw new RegistryRefused(409, 409, 'Schema is incompatible');
+    if (!this.#judged(subject, schema).compatible)
+      throw new RegistryRefused(409, 409, 'Schema is incompatible');
     const id = this.#ids.get(meaning(schema)) ?? this.#ids.size + 1;
     this.#ids.set(meaning(schema), id);
     const { type, text, references = [] } = schema;
-    this.#subjects.set(subject, [...versions, { subject, version: (latest?.version ?? 0) + 1, id, type, text, references }]);
+    this.#subjects.set(subject, [
+      ...versions,
+      { subject, version: (latest?.version ?? 0) + 1, id, type, text, references },
+    ]);
     return id;
   }
 
@@ -75,7 +108,9 @@ export class MemoryRegistry implements SchemaRegistry {
     const versions = this.#subjects.get(subject) ?? [];
     const rule = this.#rules.get(subject);
     const against = rule === 'BACKWARD_TRANSITIVE' ? versions : versions.slice(-1);
-    const found = against.map((one) => (rule === undefined ? this.judge(one, schema) : readable(one, schema)));
+    const found = against.map((one) =>
+      rule === undefined ? this.judge(one, schema) : readable(one, schema),
+    );
     return {
       compatible: found.every(({ compatible }) => compatible),
       messages: found.flatMap(({ messages }) => messages),

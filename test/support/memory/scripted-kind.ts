@@ -4,7 +4,12 @@ import type { MalformedRow, ResultRow } from '../../../src/core/batch/read-row.t
 import type { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
 import type { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import { ServiceError } from '../../../src/core/outcome/service-error.ts';
-import type { CreatedJob, JobContext, RemoteStatus, ResultFileKind } from '../../../src/core/ports/pipeline-kind.ts';
+import type {
+  CreatedJob,
+  JobContext,
+  RemoteStatus,
+  ResultFileKind,
+} from '../../../src/core/ports/pipeline-kind.ts';
 import type { EncodedBody, RowSink } from '../../../src/core/ports/row-sink.ts';
 import type {
   ContentItem,
@@ -64,7 +69,8 @@ export class ScriptedKind implements ResultFileKind {
     } catch {
       return poison('not_json', 'the value is not JSON');
     }
-    if (typeof parsed !== 'object' || parsed === null) return poison('not_an_object', 'the value is not an object');
+    if (typeof parsed !== 'object' || parsed === null)
+      return poison('not_an_object', 'the value is not an object');
     const { type: given, content, skip } = parsed as Partial<ScriptedContent>;
     const type = again?.type ?? given;
     if (skip === true && again === undefined) return { skip: 'filtered' };
@@ -98,7 +104,9 @@ export class ScriptedKind implements ResultFileKind {
 
   upload(job: CreatedJob, { body }: EncodedBody, signal: AbortSignal): Promise<void> {
     const rows = JSON.parse(body.toString()) as ServiceRow[];
-    return this.#calls.call('upload', signal, job.remoteId, undefined, () => this.service.put(job.remoteId, rows));
+    return this.#calls.call('upload', signal, job.remoteId, undefined, () =>
+      this.service.put(job.remoteId, rows),
+    );
   }
 
   status(remoteId: string, signal: AbortSignal): Promise<RemoteStatus> {
@@ -108,13 +116,20 @@ export class ScriptedKind implements ResultFileKind {
       const answer = { state: batch.state, rawState: batch.state.toUpperCase() };
       if (batch.state !== 'finished') return answer;
       const finished = { ...answer, resultUrl: `memory://results/${remoteId}?signature=secret` };
-      return batch.expectedRows === undefined ? finished : { ...finished, expectedRows: batch.expectedRows };
+      return batch.expectedRows === undefined
+        ? finished
+        : { ...finished, expectedRows: batch.expectedRows };
     });
   }
 
-  async *results(status: RemoteStatus, job: () => JobContext, signal: AbortSignal): AsyncIterable<ResultSlice> {
+  async *results(
+    status: RemoteStatus,
+    job: () => JobContext,
+    signal: AbortSignal,
+  ): AsyncIterable<ResultSlice> {
     const remoteId = /^memory:\/\/results\/([^?]+)/.exec(status.resultUrl ?? '')?.[1];
-    if (remoteId === undefined) throw new ServiceError('protocol', 'no address to download from', { operation: 'results' });
+    if (remoteId === undefined)
+      throw new ServiceError('protocol', 'no address to download from', { operation: 'results' });
     let cut: Fault | undefined;
     const whole = await this.#calls.call('results', signal, remoteId, undefined, (fault) => {
       cut = fault;
@@ -132,7 +147,11 @@ export class ScriptedKind implements ResultFileKind {
     if (cut?.afterRows !== undefined) throw errorOf(cut, 'results');
   }
 
-  failure(item: ContentItem, error: { readonly code: string; readonly message: string }, job: JobContext): OutgoingRecord {
+  failure(
+    item: ContentItem,
+    error: { readonly code: string; readonly message: string },
+    job: JobContext,
+  ): OutgoingRecord {
     return decision(item, 'error', job, error);
   }
 }

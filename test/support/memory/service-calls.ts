@@ -36,7 +36,8 @@ export class ServiceCalls {
       const fault = this.#service.script.fault?.(operation, remoteId, type);
       hangMs = fault?.hangMs;
       const fails =
-        fault !== undefined && (hangMs !== undefined || (fault.failure !== undefined && fault.afterRows === undefined));
+        fault !== undefined &&
+        (hangMs !== undefined || (fault.failure !== undefined && fault.afterRows === undefined));
       const value = fails && fault.after !== true ? undefined : effect(fault);
       if (fails) throw errorOf(fault, operation);
       return value as T;

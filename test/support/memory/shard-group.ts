@@ -1,7 +1,12 @@
 /** ShardGroup over MemoryKafka: one member of a consumer group, with the manners of the classic protocol. */
 
 import { abortable } from '../../../src/base/abortable.ts';
-import type { Assignment, GroupListener, ShardGroup, Stream } from '../../../src/core/ports/kafka.ts';
+import type {
+  Assignment,
+  GroupListener,
+  ShardGroup,
+  Stream,
+} from '../../../src/core/ports/kafka.ts';
 import { BrokerError } from './broker-error.ts';
 import type { Home, PipelineTopics } from './client.ts';
 import { sleepOn } from './clock.ts';
@@ -51,14 +56,20 @@ export class MemoryShardGroup implements ShardGroup {
     this.#listener = listener;
     this.#state = 'joining';
     const missing = await this.#ask(() =>
-      [this.#topics.source, this.#topics.journal].find((topic) => this.#kafka.cluster.describe(topic) === undefined),
+      [this.#topics.source, this.#topics.journal].find(
+        (topic) => this.#kafka.cluster.describe(topic) === undefined,
+      ),
     );
     this.#ended.signal.throwIfAborted();
     if (missing !== undefined) {
       this.#state = 'idle';
-      throw new Error(`topic ${missing} does not exist: create it, or correct its name in the configuration`);
+      throw new Error(
+        `topic ${missing} does not exist: create it, or correct its name in the configuration`,
+      );
     }
-    this.#unwatch = this.#kafka.cluster.watch((topic, partition) => this.#changed(topic, partition));
+    this.#unwatch = this.#kafka.cluster.watch((topic, partition) =>
+      this.#changed(topic, partition),
+    );
     this.#heartbeatLater();
     const started = new Promise<void>((resolve, reject) => {
       this.#started = { resolve, reject };
@@ -93,7 +104,8 @@ export class MemoryShardGroup implements ShardGroup {
     const stop = AbortSignal.any([signal, this.#ended.signal]);
     for (;;) {
       stop.throwIfAborted();
-      if (this.#state === 'stable' && !this.#cut && (await abortable(this.#heartbeat(), stop))) return;
+      if (this.#state === 'stable' && !this.#cut && (await abortable(this.#heartbeat(), stop)))
+        return;
       await sleepOn(this.#home, CONFIRM_RETRY_MS, stop);
     }
   }
@@ -159,7 +171,10 @@ export class MemoryShardGroup implements ShardGroup {
 
   #assignmentOf(generation: number, shards: readonly number[]): Assignment {
     const count = this.#kafka.cluster.partitions(this.#topics.journal);
-    const sources = Array.from({ length: this.#kafka.cluster.partitions(this.#topics.source) }, (_, partition) => partition);
+    const sources = Array.from(
+      { length: this.#kafka.cluster.partitions(this.#topics.source) },
+      (_, partition) => partition,
+    );
     this.#knownSources = sources.length;
     const of = (shard: number) => sources.filter((partition) => partition % count === shard);
     return {
@@ -171,14 +186,21 @@ export class MemoryShardGroup implements ShardGroup {
 
   /** Paused, and wherever it was sought before is forgotten. */
   #assign(stream: Stream, partition: number): void {
-    const fetcher = new PartitionFetcher(this.#fetchContext(), stream, partition, this.#unsought(stream, partition));
+    const fetcher = new PartitionFetcher(
+      this.#fetchContext(),
+      stream,
+      partition,
+      this.#unsought(stream, partition),
+    );
     this.#fetchers.set(`${stream}-${partition}`, fetcher);
   }
 
   #unsought(stream: Stream, partition: number): number | undefined {
     if (this.#kafka.settings.unsought === 'waits') return undefined;
     const { group, source } = this.#topics;
-    return stream === 'source' ? (this.#kafka.cluster.committedOffset(group, source, partition).offset ?? 0) : 0;
+    return stream === 'source'
+      ? (this.#kafka.cluster.committedOffset(group, source, partition).offset ?? 0)
+      : 0;
   }
 
   #fetchContext(): FetchContext {
@@ -205,7 +227,9 @@ export class MemoryShardGroup implements ShardGroup {
   async #heartbeat(): Promise<boolean> {
     const session = this.#session;
     const sentMs = this.#home.monotonic();
-    const answer = await this.#ask(() => this.#coordinator.heartbeat(this.member, this.#generation)).catch((error) => {
+    const answer = await this.#ask(() =>
+      this.#coordinator.heartbeat(this.member, this.#generation),
+    ).catch((error) => {
       if (error instanceof BrokerError) return 'unknown' as const;
       throw error;
     });

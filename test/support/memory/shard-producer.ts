@@ -33,7 +33,13 @@ export class MemoryShardProducer implements ShardProducer {
   #rotation = 0;
   #state: 'idle' | 'busy' | 'dead' | 'closed' = 'idle';
 
-  constructor(kafka: MemoryKafka, home: Home, client: string, topics: PipelineTopics, shard: number) {
+  constructor(
+    kafka: MemoryKafka,
+    home: Home,
+    client: string,
+    topics: PipelineTopics,
+    shard: number,
+  ) {
     this.#kafka = kafka;
     this.#home = home;
     this.#client = client;
@@ -44,8 +50,10 @@ export class MemoryShardProducer implements ShardProducer {
   }
 
   async commit(transaction: Transaction): Promise<{ readonly journalOffset: number }> {
-    if (this.#state === 'busy') throw this.#failed('aborted', 'another transaction of this producer is still running');
-    if (this.#state !== 'idle') throw this.#failed('aborted', `nothing was sent: this producer is ${this.#state}`);
+    if (this.#state === 'busy')
+      throw this.#failed('aborted', 'another transaction of this producer is still running');
+    if (this.#state !== 'idle')
+      throw this.#failed('aborted', `nothing was sent: this producer is ${this.#state}`);
     this.#state = 'busy';
     const attempt: CommitAttempt = {
       client: this.#client,
@@ -62,7 +70,9 @@ export class MemoryShardProducer implements ShardProducer {
       return { journalOffset };
     } catch (error) {
       if (this.#state === 'busy') this.#state = 'dead';
-      throw error instanceof TransactionError ? error : this.#failed(failureOf(error), String(error), error);
+      throw error instanceof TransactionError
+        ? error
+        : this.#failed(failureOf(error), String(error), error);
     }
   }
 
@@ -81,17 +91,21 @@ export class MemoryShardProducer implements ShardProducer {
       return epoch;
     });
     const epoch = this.#epoch;
-    if (fate === 'too-large') throw this.#failed('too_large', 'a record is larger than the topic takes');
+    if (fate === 'too-large')
+      throw this.#failed('too_large', 'a record is larger than the topic takes');
     if (fate === 'rejected') throw this.#failed('rejected', 'the brokers refuse this transaction');
 
     let journalOffset: number | undefined;
     for (const { topic, partition, records } of this.#sends(transaction)) {
-      const offset = await this.#ask(() => transactions.append(id, epoch, topic, partition, records));
+      const offset = await this.#ask(() =>
+        transactions.append(id, epoch, topic, partition, records),
+      );
       journalOffset ??= offset;
     }
     const { offsets = [] } = transaction;
     const { group, source } = this.#topics;
-    if (offsets.length > 0) await this.#ask(() => transactions.addOffsets(id, epoch, group, source, offsets));
+    if (offsets.length > 0)
+      await this.#ask(() => transactions.addOffsets(id, epoch, group, source, offsets));
     await hooks.beforeCommit?.(attempt);
     await this.#end(attempt, fate, epoch);
     return journalOffset as number;
@@ -133,15 +147,19 @@ export class MemoryShardProducer implements ShardProducer {
 
   /** Sends in order: journal first, then one per output partition. */
   #sends(transaction: Transaction): readonly Send[] {
-    const sends: Send[] = [{ topic: this.#topics.journal, partition: this.#shard, records: [...transaction.journal] }];
+    const sends: Send[] = [
+      { topic: this.#topics.journal, partition: this.#shard, records: [...transaction.journal] },
+    ];
     this.#rotation++;
     for (const { topic, records } of transaction.outputs ?? []) {
       const partitions = this.#kafka.cluster.partitions(topic);
-      if (partitions === 0) throw new BrokerError('UNKNOWN_TOPIC_OR_PARTITION', `topic ${topic} does not exist`);
+      if (partitions === 0)
+        throw new BrokerError('UNKNOWN_TOPIC_OR_PARTITION', `topic ${topic} does not exist`);
       const byPartition = new Map<number, Send>();
       for (const view of records) {
         const record = copyOf(view);
-        const partition = record.key === null ? this.#rotation % partitions : partitionOf(record.key, partitions);
+        const partition =
+          record.key === null ? this.#rotation % partitions : partitionOf(record.key, partitions);
         const send = byPartition.get(partition) ?? { topic, partition, records: [] };
         send.records.push(record);
         byPartition.set(partition, send);
@@ -162,7 +180,11 @@ export class MemoryShardProducer implements ShardProducer {
   }
 
   #failed(failure: TransactionFailure, why: string, cause?: unknown): TransactionError {
-    return new TransactionError(failure, `transaction of ${this.#transactionalId} by ${this.#client}: ${why}`, { cause });
+    return new TransactionError(
+      failure,
+      `transaction of ${this.#transactionalId} by ${this.#client}: ${why}`,
+      { cause },
+    );
   }
 }
 

@@ -1,11 +1,19 @@
 /** A SourceKind over the scripted service: its jobs finish as batches do, and a script says what became of each item. */
-import type { ItemOutcome, JobContext, PipelineKind, SourceKind } from '../../../src/core/ports/pipeline-kind.ts';
+import type {
+  ItemOutcome,
+  JobContext,
+  PipelineKind,
+  SourceKind,
+} from '../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, SourceCoordinate } from '../../../src/core/record.ts';
 import type { ScriptedDecision } from './scripted-kind.ts';
 
 export interface SourceKindScript {
   /** What became of an item; undefined while nothing has. May throw a ServiceError. Default: success. */
-  readonly outcome?: (item: ContentItem, last: boolean) => 'success' | 'error' | 'letter' | 'overdue' | undefined;
+  readonly outcome?: (
+    item: ContentItem,
+    last: boolean,
+  ) => 'success' | 'error' | 'letter' | 'overdue' | undefined;
   /** Whether something can be said about records that cannot be read. */
   readonly withoutRecord?: boolean;
   /** Outcomes given at a time. */
@@ -61,7 +69,8 @@ export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): 
             offset,
             poison: { reason: 'review_failed', message: 'given up' },
           });
-        else if (became === 'overdue') slice.push({ ...outcome(item, 'error', job()), overdue: true });
+        else if (became === 'overdue')
+          slice.push({ ...outcome(item, 'error', job()), overdue: true });
         else if (became !== undefined) slice.push(outcome(item, became, job()));
         if (slice.length < (script.slice ?? 2)) continue;
         yield slice;
@@ -69,6 +78,7 @@ export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): 
       }
       if (slice.length > 0) yield slice;
     },
-    outcomeOf: (at, _status, job) => (script.withoutRecord ? outcome(at, 'success', job) : undefined),
+    outcomeOf: (at, _status, job) =>
+      script.withoutRecord ? outcome(at, 'success', job) : undefined,
   };
 }

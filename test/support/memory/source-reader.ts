@@ -40,7 +40,10 @@ export class MemorySourceReader implements SourceReader {
       }
       next = read.nextOffset;
       // Below the start of the log there is nothing to read, but how far it was passed.
-      const passed = read.pieces.length > 0 ? read.pieces : [{ records: [], unreadable: undefined, nextOffset: next }];
+      const passed =
+        read.pieces.length > 0
+          ? read.pieces
+          : [{ records: [], unreadable: undefined, nextOffset: next }];
       for (const piece of below(passed, range.to + 1)) {
         await onPiece(piece);
         stop.throwIfAborted();
@@ -56,7 +59,9 @@ export class MemorySourceReader implements SourceReader {
     return roundTrip(this.#kafka.network, this.#home, `reader/${this.#name}/${partition}`, () => {
       const failure = this.#kafka.hooks.failure?.('read', this.#topic);
       if (failure !== undefined) throw failure;
-      return this.#kafka.cluster.log(this.#topic, partition).read(from, this.#kafka.settings.maxBatchRecords);
+      return this.#kafka.cluster
+        .log(this.#topic, partition)
+        .read(from, this.#kafka.settings.maxBatchRecords);
     });
   }
 
@@ -66,10 +71,15 @@ export class MemorySourceReader implements SourceReader {
     return new Promise((resolve, reject) => {
       const cancel = this.#home.after(EARLY_END_MS, () => {
         const { cluster } = this.#kafka;
-        const log = partition < cluster.partitions(this.#topic) ? cluster.log(this.#topic, partition) : undefined;
+        const log =
+          partition < cluster.partitions(this.#topic)
+            ? cluster.log(this.#topic, partition)
+            : undefined;
         if (log !== undefined && log.stableEnd < log.end) return;
         unwatch();
-        reject(new Error(`${where} ends at ${next}, before offset ${to}: was the topic created again?`));
+        reject(
+          new Error(`${where} ends at ${next}, before offset ${to}: was the topic created again?`),
+        );
       });
       const unwatch = this.#kafka.cluster.watch((topic, changed) => {
         if (topic !== this.#topic || changed !== partition) return;

@@ -37,13 +37,19 @@ export class MemoryTopicScan implements TopicScan {
     return this.#each(
       topic,
       (log) =>
-        log.read(log.start, Number.POSITIVE_INFINITY).records.find((one) => one.timestampMs >= timestampMs)?.offset ?? log.end,
+        log
+          .read(log.start, Number.POSITIVE_INFINITY)
+          .records.find((one) => one.timestampMs >= timestampMs)?.offset ?? log.end,
     );
   }
 
   async read(
     topic: string,
-    { partition, from, until }: { readonly partition: number; readonly from: number; readonly until: number },
+    {
+      partition,
+      from,
+      until,
+    }: { readonly partition: number; readonly from: number; readonly until: number },
     onPiece: (piece: RecordPiece) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
@@ -75,10 +81,18 @@ export class MemoryTopicScan implements TopicScan {
 
   async close(): Promise<void> {}
 
-  #each<T>(topic: string, of: (log: ReturnType<MemoryKafka['cluster']['log']>) => T): Promise<ReadonlyMap<number, T>> {
+  #each<T>(
+    topic: string,
+    of: (log: ReturnType<MemoryKafka['cluster']['log']>) => T,
+  ): Promise<ReadonlyMap<number, T>> {
     return this.#ask(topic, () => {
-      const partitions = Array.from({ length: this.#kafka.cluster.partitions(topic) }, (_, partition) => partition);
-      return new Map(partitions.map((partition) => [partition, of(this.#kafka.cluster.log(topic, partition))]));
+      const partitions = Array.from(
+        { length: this.#kafka.cluster.partitions(topic) },
+        (_, partition) => partition,
+      );
+      return new Map(
+        partitions.map((partition) => [partition, of(this.#kafka.cluster.log(topic, partition))]),
+      );
     });
   }
 
@@ -94,7 +108,11 @@ export class MemoryTopicScan implements TopicScan {
     ) {
       return record;
     }
-    const { partition, offset, replay = 0 } = JSON.parse(record.value.toString()) as ScriptedDecision;
+    const {
+      partition,
+      offset,
+      replay = 0,
+    } = JSON.parse(record.value.toString()) as ScriptedDecision;
     const eventId = `${this.#source}-${partition}-${offset}${replay > 0 ? `#${replay}` : ''}`;
     return {
       ...record,

@@ -80,7 +80,13 @@ export class TransactionCoordinator {
   }
 
   /** Appends to one partition inside the transaction, and begins it when none is open. Returns the first offset. */
-  append(transactionalId: string, epoch: number, topic: string, partition: number, records: readonly OutgoingRecord[]): number {
+  append(
+    transactionalId: string,
+    epoch: number,
+    topic: string,
+    partition: number,
+    records: readonly OutgoingRecord[],
+  ): number {
     const state = this.#holder(transactionalId, epoch);
     const log = this.#cluster.log(topic, partition);
     const settings = this.#cluster.describe(topic)?.settings;
@@ -89,9 +95,13 @@ export class TransactionCoordinator {
     for (const record of records) {
       const bytes = wireBytes(record);
       if (bytes > maxBytes) {
-        throw new BrokerError('MESSAGE_TOO_LARGE', `a record of ${bytes} bytes for ${topic}-${partition}`);
+        throw new BrokerError(
+          'MESSAGE_TOO_LARGE',
+          `a record of ${bytes} bytes for ${topic}-${partition}`,
+        );
       }
-      if (compacted && record.key === null) throw new BrokerError('INVALID_RECORD', `${topic} is compacted: records need a key`);
+      if (compacted && record.key === null)
+        throw new BrokerError('INVALID_RECORD', `${topic} is compacted: records need a key`);
     }
     const open = this.#begin(transactionalId, state);
     open.logs.add(log);
@@ -100,9 +110,16 @@ export class TransactionCoordinator {
   }
 
   /** Offsets that are committed with the transaction. As in Kafka, nothing here asks whether the sender is still in the group. */
-  addOffsets(transactionalId: string, epoch: number, group: string, topic: string, offsets: readonly OffsetCommit[]): void {
+  addOffsets(
+    transactionalId: string,
+    epoch: number,
+    group: string,
+    topic: string,
+    offsets: readonly OffsetCommit[],
+  ): void {
     const state = this.#holder(transactionalId, epoch);
-    if (state.open === undefined) throw new BrokerError('INVALID_TXN_STATE', 'the first call of a transaction must be a send');
+    if (state.open === undefined)
+      throw new BrokerError('INVALID_TXN_STATE', 'the first call of a transaction must be a send');
     for (const commit of offsets) {
       this.#cluster.log(topic, commit.partition);
       if (Buffer.byteLength(commit.metadata) > MAX_OFFSET_METADATA_BYTES) {
@@ -115,7 +132,8 @@ export class TransactionCoordinator {
   /** EndTxn. Everything the transaction wrote becomes visible, or nothing. */
   end(transactionalId: string, epoch: number, outcome: 'commit' | 'abort'): void {
     const state = this.#holder(transactionalId, epoch);
-    if (state.open === undefined) throw new BrokerError('INVALID_TXN_STATE', `${transactionalId} has no open transaction`);
+    if (state.open === undefined)
+      throw new BrokerError('INVALID_TXN_STATE', `${transactionalId} has no open transaction`);
     this.#finish(state, outcome);
   }
 
@@ -135,7 +153,10 @@ export class TransactionCoordinator {
   #holder(transactionalId: string, epoch: number): ProducerState {
     const state = this.#producers.get(transactionalId);
     if (state === undefined || state.epoch !== epoch) {
-      throw new BrokerError('INVALID_PRODUCER_EPOCH', `${transactionalId}: epoch ${epoch} is fenced by ${state?.epoch}`);
+      throw new BrokerError(
+        'INVALID_PRODUCER_EPOCH',
+        `${transactionalId}: epoch ${epoch} is fenced by ${state?.epoch}`,
+      );
     }
     return state;
   }

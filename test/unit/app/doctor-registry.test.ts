@@ -3,7 +3,11 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import { schemaRegistry } from '../../../src/app/clients/schema-registry.ts';
 import { eventFormat } from '../../../src/app/formats/all-formats.ts';
-import { doctorRegistry, outputSchemaOf, sourceSchemaOf } from '../../../src/app/tools/doctor-registry.ts';
+import {
+  doctorRegistry,
+  outputSchemaOf,
+  sourceSchemaOf,
+} from '../../../src/app/tools/doctor-registry.ts';
 import { parseConfig } from '../../../src/config/load/load.ts';
 import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
 import type { Finding } from '../../../src/tools/doctor/index.ts';
@@ -45,7 +49,9 @@ pipelines: [{name: posts, source: {topic: events, format: avro}, output: {topic:
     return {
       connect,
       output: await outputSchemaOf(config, pipeline, client)?.(SIGNAL),
-      source: await sourceSchemaOf(pipeline, client, () => eventFormat('avro', client, { validate: false }))?.(SIGNAL),
+      source: await sourceSchemaOf(pipeline, client, () =>
+        eventFormat('avro', client, { validate: false }),
+      )?.(SIGNAL),
     };
   } finally {
     await client.close();
@@ -77,7 +83,10 @@ test('a source whose newest schema can be read is well, whatever the values hold
 
 test('a schema of another type, and one that is none, are wrong', async () => {
   await registry.register(SUBJECT, { type: 'JSON', text: '{}' }, SIGNAL);
-  assert.match((await ask()).source?.found ?? '', /^version 1 of subject events-value: it is of type JSON$/);
+  assert.match(
+    (await ask()).source?.found ?? '',
+    /^version 1 of subject events-value: it is of type JSON$/,
+  );
   registry = new MemoryRegistry();
   await registry.register(SUBJECT, { type: 'AVRO', text: '{"type":"no such type"}' }, SIGNAL);
   const { source } = await ask();
@@ -97,7 +106,8 @@ test('a schema of which only some records can be read is a warning, and one that
   await registry.register(SUBJECT, { type: 'AVRO', text: '"string"' }, SIGNAL);
   assert.deepEqual((await ask()).source, {
     status: 'failed',
-    found: 'version 1 of subject events-value: its values (string) are no objects, which events are: records or maps',
+    found:
+      'version 1 of subject events-value: its values (string) are no objects, which events are: records or maps',
     remedy: 'correct the schema, or source.format',
   });
 });

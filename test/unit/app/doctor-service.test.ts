@@ -50,9 +50,14 @@ test('an answer tells whether the key is taken, and the time; the certificate, w
     ['right', 'not_found'],
     ['wrong', 'unauthorized'],
   ] as const) {
-    const { parts, client } = service(`baseUrl: "${url}/base/", apiKey: ${key}, tls: {ca: [ca.pem]}`);
+    const { parts, client } = service(
+      `baseUrl: "${url}/base/", apiKey: ${key}, tls: {ca: [ca.pem]}`,
+    );
     try {
-      assert.deepEqual([parts.address, parts.proxy, await parts.lookUp()], [`${url}/base`, undefined, ['127.0.0.1']]);
+      assert.deepEqual(
+        [parts.address, parts.proxy, await parts.lookUp()],
+        [`${url}/base`, undefined, ['127.0.0.1']],
+      );
       assert.equal(parts.clockAheadMs(), undefined);
       const error = await failureOf(parts.ask('batch', SIGNAL));
       assert.ok(error instanceof ServiceError);
@@ -82,7 +87,12 @@ test('a certificate that is not trusted is told by the first question; when it e
 });
 
 test('through a proxy it is the proxy that is looked up, and no certificate is looked at', async () => {
-  const { parts, client } = service('baseUrl: "https://review.example", apiKey: k, proxy: {url: "http://127.0.0.1:3128"}');
-  assert.deepEqual([parts.proxy, await parts.lookUp(), parts.certificates], ['127.0.0.1:3128', ['127.0.0.1'], undefined]);
+  const { parts, client } = service(
+    'baseUrl: "https://review.example", apiKey: k, proxy: {url: "http://127.0.0.1:3128"}',
+  );
+  assert.deepEqual(
+    [parts.proxy, await parts.lookUp(), parts.certificates],
+    ['127.0.0.1:3128', ['127.0.0.1'], undefined],
+  );
   await client?.close();
 });

@@ -69,7 +69,9 @@ async function token(config: Config): Promise<string> {
 
 test('registry and token endpoint are reached by the proxy of the service, with its credentials', async (t) => {
   const basic = `Basic ${Buffer.from(CREDENTIALS).toString('base64')}`;
-  const proxy = await proxyServer(t, ({ authorization }) => (authorization === basic ? undefined : 407));
+  const proxy = await proxyServer(t, ({ authorization }) =>
+    authorization === basic ? undefined : 407,
+  );
   const seen: unknown[] = [];
   const { port } = await httpsServer(t, (request) => {
     seen.push(request.headers['proxy-authorization']);
@@ -89,8 +91,14 @@ test('registry and token endpoint are reached by the proxy of the service, with 
   assert.deepEqual(seen, [undefined, undefined]);
 
   const without = configOf({ registry, proxy: `{url: "${proxy.url}"}` });
-  assert.match(await refused(t, without), /the proxy did not let the request to the registry through \(HTTP_407\)/);
-  await assert.rejects(token(without), /no token for Kafka .* the proxy did not let the request through \(HTTP_407\)/);
+  assert.match(
+    await refused(t, without),
+    /the proxy did not let the request to the registry through \(HTTP_407\)/,
+  );
+  await assert.rejects(
+    token(without),
+    /no token for Kafka .* the proxy did not let the request through \(HTTP_407\)/,
+  );
 });
 
 test('this machine and what NO_PROXY names are reached directly; HTTPS_PROXY of the environment holds', async (t) => {
@@ -101,7 +109,10 @@ test('this machine and what NO_PROXY names are reached directly; HTTPS_PROXY of 
   const ask = async (host: string, env: Record<string, string>) => {
     const http = outboundHttp(config, options, env);
     try {
-      const answer = await http.send({ method: 'GET', url: new URL(`https://${host}:${port}/`), headers: {} }, signal);
+      const answer = await http.send(
+        { method: 'GET', url: new URL(`https://${host}:${port}/`), headers: {} },
+        signal,
+      );
       for await (const _ of answer.body);
       return 'answered';
     } catch (error) {
@@ -113,11 +124,18 @@ test('this machine and what NO_PROXY names are reached directly; HTTPS_PROXY of 
   assert.equal(await ask('files.example.com', { HTTPS_PROXY: proxy.url }), 'answered');
   assert.equal(proxy.seen.length, 1);
   assert.equal(await ask('127.0.0.1', { HTTPS_PROXY: proxy.url }), 'answered');
-  assert.notEqual(await ask('files.invalid', { HTTPS_PROXY: proxy.url, NO_PROXY: 'files.invalid' }), 'answered');
+  assert.notEqual(
+    await ask('files.invalid', { HTTPS_PROXY: proxy.url, NO_PROXY: 'files.invalid' }),
+    'answered',
+  );
   assert.equal(proxy.seen.length, 1, 'directly');
-  assert.throws(() => outboundHttp(config, options, { HTTPS_PROXY: 'socks5://me:hunter22secret@p' }), {
-    message: 'the environment variable HTTPS_PROXY: a proxy is reached by http:// or https://, nothing else',
-  });
+  assert.throws(
+    () => outboundHttp(config, options, { HTTPS_PROXY: 'socks5://me:hunter22secret@p' }),
+    {
+      message:
+        'the environment variable HTTPS_PROXY: a proxy is reached by http:// or https://, nothing else',
+    },
+  );
 });
 
 test('a proxy that is reached by https is trusted by the authorities of the service, not by those of the registry', async (t) => {
@@ -152,7 +170,10 @@ test('schemaRegistry.ca is read again when it changes, and no other authority is
   const registry = schemaRegistry(config);
   assert.ok(registry !== undefined);
   t.after(() => registry.close());
-  await assert.rejects(registry.byId(1, signal), /no TLS connection to the registry \((UNABLE_TO|SELF_SIGNED)/);
+  await assert.rejects(
+    registry.byId(1, signal),
+    /no TLS connection to the registry \((UNABLE_TO|SELF_SIGNED)/,
+  );
   copyFileSync(pem('ca.pem'), ca);
   assert.equal((await registry.byId(1, signal))?.text, '"string"');
   server.closeAllConnections();
@@ -168,6 +189,12 @@ test('a file of authorities that is gone is told with its name, by registry and 
   copyFileSync(pem('ca.pem'), ca);
   const config = configOf({ ca });
   rmSync(ca);
-  assert.match(await refused(t, config), /no way to the registry: the file .*ca\.pem cannot be read \(ENOENT\)/);
-  await assert.rejects(token(config), /the file .*ca\.pem cannot be read \(ENOENT\); check kafka\.sasl\.oauth\.ca/);
+  assert.match(
+    await refused(t, config),
+    /no way to the registry: the file .*ca\.pem cannot be read \(ENOENT\)/,
+  );
+  await assert.rejects(
+    token(config),
+    /the file .*ca\.pem cannot be read \(ENOENT\); check kafka\.sasl\.oauth\.ca/,
+  );
 });

@@ -17,7 +17,8 @@ import { contentItem, decisions, JOB, kindWithFile, SIGNAL } from '../kinds/revi
 const DECISION = { type: 'AVRO', text: contractFile('avro/decision.avsc') } as const;
 const OTHER = { type: 'AVRO', text: '"string"' } as const;
 
-const idIn = (record: OutgoingRecord | undefined): number => (record?.value instanceof Buffer ? record.value.readInt32BE(1) : -1);
+const idIn = (record: OutgoingRecord | undefined): number =>
+  record?.value instanceof Buffer ? record.value.readInt32BE(1) : -1;
 
 function configOf(output: string): Config {
   return parse(`
@@ -35,7 +36,9 @@ function world(output = '{format: avro}') {
   const registry = new MemoryRegistry();
   const logger = new RecordingLogger();
   const clock = new VirtualClock();
-  const kind = kindWithFile('Content,Status,Service result,connector_ref\nx,SUCCESS,spam,"[0,0,-1,null]"');
+  const kind = kindWithFile(
+    'Content,Status,Service result,connector_ref\nx,SUCCESS,spam,"[0,0,-1,null]"',
+  );
   const wrapped = outputs.wrap(pipeline, kind, logger);
   const prepare = (signal: AbortSignal = SIGNAL) =>
     outputs.prepare({
@@ -81,7 +84,11 @@ test('a subject that has grown since by a version of its owner is no obstacle', 
   const id = await registry.register('events.decisions-value', DECISION, SIGNAL);
   const grown = JSON.parse(DECISION.text);
   grown.fields.push({ name: 'team', type: 'string', default: '' });
-  await registry.register('events.decisions-value', { type: 'AVRO', text: JSON.stringify(grown) }, SIGNAL);
+  await registry.register(
+    'events.decisions-value',
+    { type: 'AVRO', text: JSON.stringify(grown) },
+    SIGNAL,
+  );
   await prepare();
   const [record] = await decisions(wrapped as ResultFileKind);
   assert.equal(idIn(record), id);
@@ -98,7 +105,11 @@ test('a schema that is not registered is refused with the command that registers
     assert.match(error.message, /schemas register/);
     return true;
   });
-  await registry.register('events.decisions-value', { type: 'AVRO', text: '{"type":"string"}' }, SIGNAL);
+  await registry.register(
+    'events.decisions-value',
+    { type: 'AVRO', text: '{"type":"string"}' },
+    SIGNAL,
+  );
   await refused(/whose latest version is 1: run "content-review-connector schemas register"/);
   assert.deepEqual(await registry.versions('events.decisions-value', SIGNAL), [1]);
 });
@@ -147,7 +158,10 @@ test('a registry that cannot be reached is waited for, half a minute, and each w
   const startMs = clock.now();
   let goneMs = 0;
   const gone = assert
-    .rejects(prepare(), /^RegistryUnavailable: the schema registry \(http:\/\/registry\): no connection/)
+    .rejects(
+      prepare(),
+      /^RegistryUnavailable: the schema registry \(http:\/\/registry\): no connection/,
+    )
     .then(() => {
       goneMs = clock.now();
     });
@@ -161,7 +175,8 @@ test('a registry that refuses the credentials is not waited for', async () => {
   registry.failure = new RegistryUnavailable('403', 'the registry answered 403');
   await assert.rejects(
     prepare(),
-    (error: Error) => error instanceof RefusedError && /credentials that may read/.test(error.message),
+    (error: Error) =>
+      error instanceof RefusedError && /credentials that may read/.test(error.message),
   );
   assert.equal(registry.calls.length, 1);
 });

@@ -50,13 +50,19 @@ test('a lookup has no batch to ask for, only the decision that a record names', 
 });
 
 test('an unknown id and an answer that makes no sense are answers; a service that cannot be asked is none', async () => {
-  assert.equal((await stateOf('import', failing('not_found')).remoteBatch?.('i-1'))?.status, 'unknown_to_service');
+  assert.equal(
+    (await stateOf('import', failing('not_found')).remoteBatch?.('i-1'))?.status,
+    'unknown_to_service',
+  );
   assert.deepEqual(await stateOf('import', failing('protocol')).remoteBatch?.('i-1'), {
     status: 'unreadable_answer',
     problem: 'get_import at h/v1/import/i-1 answered',
     ...NOTHING,
   });
-  await assert.rejects(stateOf('import', failing('unavailable')).remoteBatch?.('i-1') ?? assert.fail(), {
-    failure: 'unavailable',
-  });
+  await assert.rejects(
+    stateOf('import', failing('unavailable')).remoteBatch?.('i-1') ?? assert.fail(),
+    {
+      failure: 'unavailable',
+    },
+  );
 });

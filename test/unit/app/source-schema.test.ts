@@ -76,27 +76,54 @@ test('a schema that no record can be read with is refused, with the subject, the
     register(schema);
     await assert.rejects(start(format), (error) => {
       assert.ok(error instanceof RefusedError);
-      assert.ok(error.message.startsWith(`pipeline posts: ${newest} cannot be read, its records would become dead letters: `));
+      assert.ok(
+        error.message.startsWith(
+          `pipeline posts: ${newest} cannot be read, its records would become dead letters: `,
+        ),
+      );
       assert.match(error.message, because);
       return true;
     });
   };
-  await refused('avro', { type: 'PROTOBUF', text: 'syntax = "proto3";' }, /: it is of type PROTOBUF: set source\.format to/);
+  await refused(
+    'avro',
+    { type: 'PROTOBUF', text: 'syntax = "proto3";' },
+    /: it is of type PROTOBUF: set source\.format to/,
+  );
   await refused(
     'protobuf',
     { type: 'PROTOBUF', text: 'edition = "2099";\nmessage A {' },
     /: schema 7 cannot be used: .*: correct the schema/,
   );
-  await refused('avro', { type: 'AVRO', text: '{"type":"no such type"}' }, /: schema 7 cannot be used: /);
-  await refused('avro', { type: 'AVRO', text: '"string"' }, /: its values \(string\) are no objects, .*: correct the schema/);
-  await refused('protobuf', { type: 'PROTOBUF', text: 'syntax = "proto3"; enum E { A = 0; }' }, /: it has no messages: /);
-  await refused('json-schema', { type: 'JSON', text: '{"type":"array"}' }, /: no value that fits it is an object/);
+  await refused(
+    'avro',
+    { type: 'AVRO', text: '{"type":"no such type"}' },
+    /: schema 7 cannot be used: /,
+  );
+  await refused(
+    'avro',
+    { type: 'AVRO', text: '"string"' },
+    /: its values \(string\) are no objects, .*: correct the schema/,
+  );
+  await refused(
+    'protobuf',
+    { type: 'PROTOBUF', text: 'syntax = "proto3"; enum E { A = 0; }' },
+    /: it has no messages: /,
+  );
+  await refused(
+    'json-schema',
+    { type: 'JSON', text: '{"type":"array"}' },
+    /: no value that fits it is an object/,
+  );
 });
 
 test('a schema of which only some messages cannot be read starts, and the log says which', async () => {
-  const pair = (name: string) => `message ${name} { map<string, string> m = 1; message Left {} message Right {} }`;
+  const pair = (name: string) =>
+    `message ${name} { map<string, string> m = 1; message Left {} message Right {} }`;
   register({ type: 'PROTOBUF', text: `syntax = "proto3"; ${pair('Pair')}` });
-  assert.deepEqual(await start('protobuf'), ['warn: some records of the newest schema of the source would become dead letters']);
+  assert.deepEqual(await start('protobuf'), [
+    'warn: some records of the newest schema of the source would become dead letters',
+  ]);
   assert.deepEqual(
     said[0]?.fields.problem,
     'records of Left or Right in Pair cannot always be told apart, because Pair has maps or groups, which not every client counts: move them out of Pair',
@@ -106,7 +133,10 @@ test('a schema of which only some messages cannot be read starts, and the log sa
     text: `syntax = "proto3"; ${[1, 2, 3, 4, 5, 6, 7].map((n) => pair(`P${n}`)).join(' ')}`,
   });
   await start('protobuf');
-  assert.match(String(said[0]?.fields.problem), /^records of .* in P1 [^;]*(; records of [^;]*){4}; and 2 more$/);
+  assert.match(
+    String(said[0]?.fields.problem),
+    /^records of .* in P1 [^;]*(; records of [^;]*){4}; and 2 more$/,
+  );
 });
 
 test('a registry that cannot say starts all the same: records wait for it, or tell', async () => {
@@ -123,5 +153,7 @@ test('where the configuration says so, or a replica does not show the schema yet
   assert.deepEqual(await start('avro', undefined, 'warn'), ['warn: the source cannot be read']);
   register({ type: 'AVRO', text: '"bytes"' });
   delete server.answers['/schemas/ids/7'];
-  assert.deepEqual(await start('avro'), ['warn: could not look at the newest schema of the source; its records will tell']);
+  assert.deepEqual(await start('avro'), [
+    'warn: could not look at the newest schema of the source; its records will tell',
+  ]);
 });

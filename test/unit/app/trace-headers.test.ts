@@ -16,7 +16,11 @@ const CONTEXT = {
   tracestate: 'a=1,b=2',
 };
 
-async function published(kind: string, headers: Readonly<Record<string, string>>, output: object = {}) {
+async function published(
+  kind: string,
+  headers: Readonly<Record<string, string>>,
+  output: object = {},
+) {
   const config = {
     kafka: { brokers: ['broker:9092'] },
     service: { baseUrl: 'https://review.example', apiKey: 'k' },
@@ -48,10 +52,13 @@ for (const kind of Object.keys(EVENTS)) {
     assert.deepEqual(await published(kind, CONTEXT, { traceHeaders: false }), {});
     const named = { traceHeaders: false, headers: ['tracestate'] };
     assert.deepEqual(await published(kind, CONTEXT, named), { tracestate: 'a=1,b=2' });
-    assert.deepEqual(await published(kind, { ...CONTEXT, other: 'x' }, { headers: ['other', 'traceparent'] }), {
-      ...CONTEXT,
-      other: 'x',
-    });
+    assert.deepEqual(
+      await published(kind, { ...CONTEXT, other: 'x' }, { headers: ['other', 'traceparent'] }),
+      {
+        ...CONTEXT,
+        other: 'x',
+      },
+    );
   });
 
   test(`${kind}: what is no traceparent is passed on as it is: others may know what it means`, async () => {

@@ -10,11 +10,16 @@ export interface Outcome {
   readonly total: number;
 }
 
-async function check(make: (findings: Findings) => FileCheck, bytes: Buffer, chunkBytes: number): Promise<Outcome> {
+async function check(
+  make: (findings: Findings) => FileCheck,
+  bytes: Buffer,
+  chunkBytes: number,
+): Promise<Outcome> {
   const findings = new Findings();
   const one = make(findings);
   try {
-    for (let at = 0; at < bytes.length && !one.ended; at += chunkBytes) await one.feed(bytes.subarray(at, at + chunkBytes));
+    for (let at = 0; at < bytes.length && !one.ended; at += chunkBytes)
+      await one.feed(bytes.subarray(at, at + chunkBytes));
     return { checked: await one.finish(), findings: findings.first(), total: findings.total };
   } finally {
     one.close();

@@ -12,7 +12,9 @@ const cell = fc.oneof(
     unit: fc.constantFrom('a', '"', ',', '\n', '\r', '\r\n', ' ', 'é', '漢', '😀'),
     maxLength: 12,
   }),
-  fc.string({ unit: 'binary', maxLength: 8 }).map((text) => text.replaceAll('\0', '').toWellFormed()),
+  fc
+    .string({ unit: 'binary', maxLength: 8 })
+    .map((text) => text.replaceAll('\0', '').toWellFormed()),
 );
 const name = cell.filter((text) => text !== '' && text !== 'Content' && !text.startsWith('\ufeff'));
 const table = fc
@@ -65,7 +67,10 @@ const DAMAGES: readonly Damage[] = [
   {
     name: 'a byte that is not UTF-8',
     row: (cells, end) =>
-      Buffer.concat([Buffer.from([0x63, 0x61, 0x66, 0xe9]), Buffer.from(`${',x'.repeat(cells.length - 1)}${end}`)]),
+      Buffer.concat([
+        Buffer.from([0x63, 0x61, 0x66, 0xe9]),
+        Buffer.from(`${',x'.repeat(cells.length - 1)}${end}`),
+      ]),
     message: /^not UTF-8/,
   },
   {
@@ -83,31 +88,46 @@ const DAMAGES: readonly Damage[] = [
 describe('a CSV file', () => {
   it('that csv-stringify wrote is right, in pieces of any size', async () => {
     await fc.assert(
-      fc.asyncProperty(table, lineEnd, fc.boolean(), chunkBytes, async ({ header, rows }, end, lastEnd, size) => {
-        const text = csv([header, ...rows], end);
-        const { findings, checked } = await checkCsv(lastEnd ? text : text.slice(0, -end.length), size);
-        assert.deepEqual(findings, []);
-        assert.equal(checked.records, rows.length);
-      }),
+      fc.asyncProperty(
+        table,
+        lineEnd,
+        fc.boolean(),
+        chunkBytes,
+        async ({ header, rows }, end, lastEnd, size) => {
+          const text = csv([header, ...rows], end);
+          const { findings, checked } = await checkCsv(
+            lastEnd ? text : text.slice(0, -end.length),
+            size,
+          );
+          assert.deepEqual(findings, []);
+          assert.equal(checked.records, rows.length);
+        },
+      ),
     );
   });
 
   for (const damage of DAMAGES) {
     it(`with ${damage.name} is wrong, first in the line where that row begins`, async () => {
       await fc.assert(
-        fc.asyncProperty(table, fc.nat(), lineEnd, chunkBytes, async ({ header, rows }, n, end, size) => {
-          const at = n % rows.length;
-          const above = csv([header, ...rows.slice(0, at)], end);
-          const below = csv(rows.slice(at), end);
-          const file = Buffer.concat([
-            Buffer.from(above),
-            Buffer.from(damage.row(rows[at] ?? [], end) as string),
-            Buffer.from(below),
-          ]);
-          const { findings } = await checkCsv(file, size);
-          assert.equal(findings[0]?.line, lineAfter(above));
-          assert.match(findings[0]?.message ?? '', damage.message);
-        }),
+        fc.asyncProperty(
+          table,
+          fc.nat(),
+          lineEnd,
+          chunkBytes,
+          async ({ header, rows }, n, end, size) => {
+            const at = n % rows.length;
+            const above = csv([header, ...rows.slice(0, at)], end);
+            const below = csv(rows.slice(at), end);
+            const file = Buffer.concat([
+              Buffer.from(above),
+              Buffer.from(damage.row(rows[at] ?? [], end) as string),
+              Buffer.from(below),
+            ]);
+            const { findings } = await checkCsv(file, size);
+            assert.equal(findings[0]?.line, lineAfter(above));
+            assert.match(findings[0]?.message ?? '', damage.message);
+          },
+        ),
         { numRuns: 25 },
       );
     });
@@ -117,7 +137,10 @@ describe('a CSV file', () => {
     await fc.assert(
       fc.asyncProperty(table, lineEnd, chunkBytes, async ({ header, rows }, end, size) => {
         const above = csv([header, ...rows], end);
-        const { findings } = await checkCsv(`${above}x,"never closed${end}a,b${end}c,d${end}`, size);
+        const { findings } = await checkCsv(
+          `${above}x,"never closed${end}a,b${end}c,d${end}`,
+          size,
+        );
         assert.deepEqual(
           findings.map(({ line, message }) => [line, /cell 2.*never closed/.test(message)]),
           [[lineAfter(above), true]],
@@ -146,7 +169,10 @@ describe('a CSV file', () => {
       ['Content\ra\rb\r', /end in CR alone/],
       ['Content,author\ra,u-7\rb,u-8\r', /end in CR alone/],
       ['author,Content\ru-7,a\r', /end in CR alone/],
-      ['{"type":"post","data":{}}\n', /JSON, where CSV should be: `import submit` takes JSON Lines/],
+      [
+        '{"type":"post","data":{}}\n',
+        /JSON, where CSV should be: `import submit` takes JSON Lines/,
+      ],
       ['[{"Content":"a"}]\n', /JSON, where CSV should be/],
       ['Content,a,b,a\n1,2,3,4\n', /columns 2 and 4 have the same name, "a"/],
       ['Content,Content\n1,2\n', /columns 1 and 2 have the same name/],
@@ -161,7 +187,9 @@ describe('a CSV file', () => {
   });
 
   it('has told what is allowed and probably not meant', async () => {
-    const { checked, total } = await checkCsv('Content,Status,Spam result,Expected result,\n,a,b,c,d\nx,a,b,c,d\n" ",a,b,c,d\n');
+    const { checked, total } = await checkCsv(
+      'Content,Status,Spam result,Expected result,\n,a,b,c,d\nx,a,b,c,d\n" ",a,b,c,d\n',
+    );
     assert.equal(total, 0);
     assert.deepEqual(checked.notes, [
       'the column "Status" is named like one of the results, which will have both: with --json yours is in `metadata`',
@@ -173,8 +201,13 @@ describe('a CSV file', () => {
 
   it('with a row that has no end is refused with bounded memory, and where it begins', async () => {
     const head = Buffer.from('Content\nfine\n"');
-    const { findings } = await checkCsv(Buffer.concat([head, Buffer.alloc(MAX_ROW_BYTES + 10, 'x')]));
+    const { findings } = await checkCsv(
+      Buffer.concat([head, Buffer.alloc(MAX_ROW_BYTES + 10, 'x')]),
+    );
     assert.deepEqual([findings.length, findings[0]?.line], [1, 3]);
-    assert.match(findings[0]?.message ?? '', /cell 1 \(Content\): in a row larger than 16 MiB: a quote that is not closed/);
+    assert.match(
+      findings[0]?.message ?? '',
+      /cell 1 \(Content\): in a row larger than 16 MiB: a quote that is not closed/,
+    );
   });
 });

@@ -27,7 +27,11 @@ const WRONG: readonly (readonly [string, Buffer, RegExp])[] = [
     lineOf({ type: 'user', data: {}, id: 1, 'x\n': 2, y: 3, z: 4 }),
     /^fields other than type and data: id, x\\u000a, y and 1 more$/,
   ],
-  ['a field that comes twice', Buffer.from('{"type":"user","data":{},"\\u0074ype":"post"}'), /^a field is there more than once/],
+  [
+    'a field that comes twice',
+    Buffer.from('{"type":"user","data":{},"\\u0074ype":"post"}'),
+    /^a field is there more than once/,
+  ],
   ['bytes that are not UTF-8', Buffer.from('{"type":"caf\xe9","data":{}}', 'latin1'), /^not UTF-8/],
   ['a NUL byte', Buffer.from('{"type":"a","data":{}}\0'), /^a NUL byte/],
 ];
@@ -57,7 +61,10 @@ describe('a JSON Lines file', () => {
           fc.array(record, { maxLength: 3 }),
           chunkBytes,
           async (above, below, size) => {
-            const lines = [...above.map(lineOf), wrong, ...below.map(lineOf)].flatMap((line) => [line, Buffer.from('\n')]);
+            const lines = [...above.map(lineOf), wrong, ...below.map(lineOf)].flatMap((line) => [
+              line,
+              Buffer.from('\n'),
+            ]);
             const { findings } = await checkJsonl(Buffer.concat(lines), size);
             assert.equal(findings.length, 1);
             assert.equal(findings[0]?.line, above.length + 1);
@@ -70,12 +77,18 @@ describe('a JSON Lines file', () => {
   }
 
   it('that is something else is told what to do with it', async () => {
-    assert.match((await checkJsonl('[{"type":"a","data":{}}]\n')).findings[0]?.message ?? '', /jq -c '\.\[\]' FILE/);
+    assert.match(
+      (await checkJsonl('[{"type":"a","data":{}}]\n')).findings[0]?.message ?? '',
+      /jq -c '\.\[\]' FILE/,
+    );
     assert.match(
       (await checkJsonl('Content,author\nHello,u-7\n')).findings[0]?.message ?? '',
       /^not JSON\. `batch submit` takes CSV$/,
     );
-    assert.match((await checkJsonl('{\n  "type": "a"\n}\n')).findings[0]?.message ?? '', /jq -c \. FILE/);
+    assert.match(
+      (await checkJsonl('{\n  "type": "a"\n}\n')).findings[0]?.message ?? '',
+      /jq -c \. FILE/,
+    );
   });
 
   it('shows none of its content, also where it is broken', async () => {
@@ -103,7 +116,9 @@ it('the members of an object are counted as they are written, also those of one 
   });
   fc.assert(
     fc.property(members, fc.constantFrom('', ' ', '\t'), (entries, gap) => {
-      const written = entries.map(([name, value]) => `${JSON.stringify(name)}${gap}:${JSON.stringify(value)}${gap}`);
+      const written = entries.map(
+        ([name, value]) => `${JSON.stringify(name)}${gap}:${JSON.stringify(value)}${gap}`,
+      );
       assert.equal(memberCount(`${gap}{${written.join(',')}}`), entries.length);
     }),
   );

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { constants, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  constants,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, it } from 'node:test';
@@ -37,7 +45,10 @@ describe('an output file', () => {
     await output.write(Buffer.from('two'));
     await output.complete();
     await output.discard();
-    assert.deepEqual([readdirSync(path.dirname(target)), readFileSync(target, 'utf8')], [['results.csv'], 'one two']);
+    assert.deepEqual(
+      [readdirSync(path.dirname(target)), readFileSync(target, 'utf8')],
+      [['results.csv'], 'one two'],
+    );
   });
 
   it('that is not completed leaves nothing', async () => {
@@ -56,7 +67,10 @@ describe('an output file', () => {
     writeFileSync(target, 'precious');
     await assert.rejects(output.complete(), BadOutput);
     await output.discard();
-    assert.deepEqual([readdirSync(path.dirname(target)), readFileSync(target, 'utf8')], [['results.csv'], 'precious']);
+    assert.deepEqual(
+      [readdirSync(path.dirname(target)), readFileSync(target, 'utf8')],
+      [['results.csv'], 'precious'],
+    );
     const forced = await opened({ target, force: true });
     await forced.write(Buffer.from('new'));
     await forced.complete();
@@ -71,7 +85,10 @@ describe('an output file', () => {
     const output = await opened({ target: link, force: true });
     await output.write(Buffer.from('new'));
     await output.complete();
-    assert.deepEqual([readFileSync(target, 'utf8'), statSync(link).ino === statSync(target).ino], ['new', true]);
+    assert.deepEqual(
+      [readFileSync(target, 'utf8'), statSync(link).ino === statSync(target).ino],
+      ['new', true],
+    );
   });
 
   it('that is replaced hands its permissions on', async () => {
@@ -101,7 +118,11 @@ describe('an output file', () => {
     await refused(`${there}/results.csv`, /there is no such directory/);
     await refused(path.join(path.dirname(there), 'x'.repeat(256)), /the name is too long/);
     await refused(path.dirname(there), /is a directory/);
-    await refused(there, /is the file that is submitted/, path.join(path.dirname(there), '.', path.basename(there)));
+    await refused(
+      there,
+      /is the file that is submitted/,
+      path.join(path.dirname(there), '.', path.basename(there)),
+    );
   });
 });
 
@@ -177,7 +198,8 @@ describe('a pipe', { timeout: 20_000 }, () => {
 it('a full disk is told with the name of the file', async () => {
   const output = await opened({ target: '/dev/full', force: false });
   const failed = (error: unknown) =>
-    error instanceof OutputFailed && error.message === '/dev/full cannot be written: no room is left';
+    error instanceof OutputFailed &&
+    error.message === '/dev/full cannot be written: no room is left';
   await assert.rejects(output.write(Buffer.from('x')), failed);
   await output.discard();
 });

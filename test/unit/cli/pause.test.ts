@@ -19,5 +19,8 @@ it('work that does not listen is left behind when the signal aborts', async () =
   const left = unlessAborted(new Promise(() => {}), stop.signal);
   stop.abort(reason);
   await assert.rejects(left, (error) => error === reason);
-  await assert.rejects(unlessAborted(new Promise(() => {}), stop.signal), (error) => error === reason);
+  await assert.rejects(
+    unlessAborted(new Promise(() => {}), stop.signal),
+    (error) => error === reason,
+  );
 });

@@ -16,7 +16,10 @@ function pipe(): string {
 
 it('a named pipe is read to its end', async () => {
   const name = pipe();
-  const [source, writer] = await Promise.all([pipeSource(name, new AbortController().signal), open(name, 'w')]);
+  const [source, writer] = await Promise.all([
+    pipeSource(name, new AbortController().signal),
+    open(name, 'w'),
+  ]);
   await writer.writeFile('Content\nHello\n');
   await writer.close();
   assert.equal((await source.setEncoding('utf8').toArray()).join(''), 'Content\nHello\n');

@@ -40,13 +40,25 @@ describe('progress', () => {
       progress.show(() => `after ${second} s`);
       if (second === 5) progress.note('checked');
     }
-    assert.deepEqual(said, ['checked\n', 'after 15 s\n', 'after 25 s\n', 'after 35 s\n', 'after 45 s\n', 'after 55 s\n']);
+    assert.deepEqual(said, [
+      'checked\n',
+      'after 15 s\n',
+      'after 25 s\n',
+      'after 35 s\n',
+      'after 45 s\n',
+      'after 55 s\n',
+    ]);
   });
 
   it('counts in bars and decimal units', () => {
     assert.equal(bar(1, 2), '[############------------]  50 %');
     assert.equal(bar(0, 0), '[########################] 100 %');
-    assert.deepEqual([999, 1_000, 84_050_000, 5e9].map(size), ['999 B', '1.0 kB', '84.0 MB', '5.0 GB']);
+    assert.deepEqual([999, 1_000, 84_050_000, 5e9].map(size), [
+      '999 B',
+      '1.0 kB',
+      '84.0 MB',
+      '5.0 GB',
+    ]);
   });
 });
 

@@ -57,14 +57,44 @@ describe('schemas register', () => {
         ...[pipeline, subject, file, state, registeredNow, version, id, latest],
       ]),
       [
-        ['posts', 'posts.decisions-value', 'contracts/avro/decision.avsc', 'registered', true, 1, 1, 1],
-        ['users', 'content_review.v1.Receipt', 'contracts/protobuf/receipt.proto', 'registered', true, 1, 2, 1],
-        ['ids', 'looked up', 'contracts/looked-up-decision.schema.json', 'registered', true, 1, 3, 1],
+        [
+          'posts',
+          'posts.decisions-value',
+          'contracts/avro/decision.avsc',
+          'registered',
+          true,
+          1,
+          1,
+          1,
+        ],
+        [
+          'users',
+          'content_review.v1.Receipt',
+          'contracts/protobuf/receipt.proto',
+          'registered',
+          true,
+          1,
+          2,
+          1,
+        ],
+        [
+          'ids',
+          'looked up',
+          'contracts/looked-up-decision.schema.json',
+          'registered',
+          true,
+          1,
+          3,
+          1,
+        ],
       ],
     );
     const again = await schemas('register');
     assert.equal(again.code, EXIT.ok);
-    assert.match(again.out, /^posts +posts\.decisions-value +contracts\/avro\/decision\.avsc +1 +1 +1 +registered$/m);
+    assert.match(
+      again.out,
+      /^posts +posts\.decisions-value +contracts\/avro\/decision\.avsc +1 +1 +1 +registered$/m,
+    );
     assert.deepEqual(await registry.versions('posts.decisions-value', SIGNAL), [1]);
     assert.equal((await schemas('check')).code, EXIT.ok);
   });
@@ -87,7 +117,10 @@ describe('schemas register', () => {
     registry.readOnly = true;
     const readOnly = await schemas('register --pipeline posts');
     assert.deepEqual([readOnly.code, readOnly.out], [EXIT.refused, '']);
-    assert.match(readOnly.err, /pipeline posts, subject posts\.decisions-value: .*READONLY; set it to READWRITE/);
+    assert.match(
+      readOnly.err,
+      /pipeline posts, subject posts\.decisions-value: .*READONLY; set it to READWRITE/,
+    );
 
     registry.failure = new RegistryUnavailable('401', '');
     const refused = await schemas('register');
@@ -96,7 +129,10 @@ describe('schemas register', () => {
 
     const gone = await schemas('register', PIPELINES, 'http://127.0.0.1:1');
     assert.equal(gone.code, EXIT.unreachable);
-    assert.match(gone.err, /no connection to the registry \(ECONNREFUSED\); asked: http:\/\/127\.0\.0\.1:1\b/);
+    assert.match(
+      gone.err,
+      /no connection to the registry \(ECONNREFUSED\); asked: http:\/\/127\.0\.0\.1:1\b/,
+    );
   });
 });
 
@@ -112,7 +148,10 @@ describe('schemas check', () => {
   });
 
   it('looks at one pipeline when told to, and knows which there are', async () => {
-    assert.equal(JSON.parse((await schemas('check --json --pipeline users')).out).schemas.length, 1);
+    assert.equal(
+      JSON.parse((await schemas('check --json --pipeline users')).out).schemas.length,
+      1,
+    );
     const wrong = await schemas('check --pipeline user');
     assert.equal(wrong.code, EXIT.usage);
     assert.match(wrong.err, /did you mean users\?/);

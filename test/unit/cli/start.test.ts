@@ -31,7 +31,9 @@ describe('the version of Node', () => {
 
   it('is looked at before anything else is loaded: the entry point imports statically only what imports nothing', async () => {
     const imports = async (path: string) =>
-      [...(await readFile(new URL(path, ROOT), 'utf8')).matchAll(/^import .* from '(.*)';$/gm)].map(([, from]) => from);
+      [...(await readFile(new URL(path, ROOT), 'utf8')).matchAll(/^import .* from '(.*)';$/gm)].map(
+        ([, from]) => from,
+      );
     assert.deepEqual(await imports('src/cli/main.ts'), ['./node-version.ts']);
     assert.deepEqual(await imports('src/cli/node-version.ts'), []);
   });
@@ -74,13 +76,17 @@ describe('the warning of kafkajs', () => {
       quietKafkajs();
       runInThisContext(${JSON.stringify(code)}, { filename: ${JSON.stringify(filename)} });
     `;
-    return spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }).stderr;
+    return spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })
+      .stderr;
   };
 
   it('about negative timers is hidden, and nothing else', () => {
     const inside = '/x/node_modules/kafkajs/src/a.js';
     assert.equal(warningsFrom(inside, 'setTimeout(() => {}, -1)'), '');
-    assert.match(warningsFrom('/x/kafkajs-tools.js', 'setTimeout(() => {}, -1)'), /TimeoutNegativeWarning/);
+    assert.match(
+      warningsFrom('/x/kafkajs-tools.js', 'setTimeout(() => {}, -1)'),
+      /TimeoutNegativeWarning/,
+    );
     assert.match(warningsFrom(inside, 'setTimeout(() => {}, NaN)'), /TimeoutNaNWarning/);
     assert.match(
       warningsFrom(inside, "process.emitWarning('something', 'CustomWarning', 'C1')"),
@@ -121,7 +127,10 @@ describe('a command that fails', () => {
   it('gives no secret away', async () => {
     const said: string[] = [];
     const io = { env: {}, out: () => {}, err: (text: string) => void said.push(text) };
-    const code = await runCli(['sandbox', '--port', '0', '--data', '/dev/null/x?signature=hunter2'], io);
+    const code = await runCli(
+      ['sandbox', '--port', '0', '--data', '/dev/null/x?signature=hunter2'],
+      io,
+    );
     const err = said.join('');
     assert.equal(code, EXIT.failure);
     assert.doesNotMatch(err, /hunter2/);
@@ -141,6 +150,9 @@ describe('a command that fails', () => {
     };
     assert.equal(await runCli(['--version'], io), EXIT.failure);
     assert.equal(said.join(''), 'standard output cannot be written: no room is left\n');
-    assert.equal(await runCli(['--version'], { ...io, err: () => Promise.reject(full) }), EXIT.failure);
+    assert.equal(
+      await runCli(['--version'], { ...io, err: () => Promise.reject(full) }),
+      EXIT.failure,
+    );
   });
 });

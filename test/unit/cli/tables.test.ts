@@ -1,7 +1,12 @@
 /** What people read, and what they may write: tables, ages, places, times. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { coordinate, letterReasons, pointInTime, wholeNumber } from '../../../src/cli/inspect-command.ts';
+import {
+  coordinate,
+  letterReasons,
+  pointInTime,
+  wholeNumber,
+} from '../../../src/cli/inspect-command.ts';
 import { printable, printableJson, printableLines } from '../../../src/cli/printable.ts';
 import { ago, counted, instant, table } from '../../../src/cli/table.ts';
 
@@ -47,7 +52,18 @@ test('an age has its two largest units; a clock that is ahead makes none negativ
 
 test('a place is PARTITION:OFFSET and nothing else', () => {
   assert.deepEqual(coordinate('2:1371'), { partition: 2, offset: 1371 });
-  for (const wrong of ['2', '2-1', '2:', ':1', '-1:2', '1:2:3', '1: 2', '1:1e3', `1:${'9'.repeat(17)}`, ''])
+  for (const wrong of [
+    '2',
+    '2-1',
+    '2:',
+    ':1',
+    '-1:2',
+    '1:2:3',
+    '1: 2',
+    '1:1e3',
+    `1:${'9'.repeat(17)}`,
+    '',
+  ])
     assert.throws(() => coordinate(wrong), /PARTITION:OFFSET/, wrong);
 });
 
@@ -58,7 +74,15 @@ test('a time is ISO 8601, or a length of time before now', () => {
   const anHourAgo = pointInTime('1h');
   const hour = Date.now() - anHourAgo;
   assert.ok(hour >= 3_600_000 && hour < 3_660_000);
-  for (const wrong of ['yesterday', '1', '2026', '2026-13-01', '2026-11-21 10:00', '1 fortnight', ''])
+  for (const wrong of [
+    'yesterday',
+    '1',
+    '2026',
+    '2026-13-01',
+    '2026-11-21 10:00',
+    '1 fortnight',
+    '',
+  ])
     assert.throws(() => pointInTime(wrong), /ISO 8601/, wrong);
 });
 
@@ -79,7 +103,10 @@ test('what other people wrote does nothing at a terminal', () => {
   const hostile = 'a\u001b[2Jb\u009bc\rd\ne\u202ef\u2066g\u0085h\u2028i\u{e0041}é漢😀';
   assert.equal(
     printable(hostile),
-    String.raw`a\u001b[2Jb\u009bc\u000dd\u000ae\u202ef\u2066g\u0085h\u2028i\u{e0041}é漢😀`.replaceAll('\\\\', '\\'),
+    String.raw`a\u001b[2Jb\u009bc\u000dd\u000ae\u202ef\u2066g\u0085h\u2028i\u{e0041}é漢😀`.replaceAll(
+      '\\\\',
+      '\\',
+    ),
   );
   const json = printableJson(JSON.stringify({ hostile }));
   assert.match(json, /^[ -~é漢😀]+$/u);

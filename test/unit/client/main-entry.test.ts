@@ -16,7 +16,11 @@ async function loadedBy(file: string): Promise<readonly string[]> {
     await import(${JSON.stringify(new URL(file, SOURCE).href)});
     process.stdout.write(loaded.join('\\n'));
   `;
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--input-type=module',
+    '--eval',
+    script,
+  ]);
   return stdout.split('\n');
 }
 
@@ -32,7 +36,9 @@ test('the main entry loads neither Kafka nor the rest of the connector', async (
 });
 
 test('what loads Kafka would be seen', async () => {
-  assert.ok((await loadedBy('kafka/index.ts')).some((url) => url.includes('/node_modules/kafkajs/')));
+  assert.ok(
+    (await loadedBy('kafka/index.ts')).some((url) => url.includes('/node_modules/kafkajs/')),
+  );
 });
 
 test('the package names the client library as its main entry, with its types', () => {

@@ -17,6 +17,9 @@ test('a row of commas ends the reading of results before it takes memory', async
     expectedRows: undefined,
   }));
   assert.equal((await rows.next()).value?.content, 'x');
-  await assert.rejects(rows.next(), (error) => error instanceof ServiceError && /more than 16384 columns/.test(error.message));
+  await assert.rejects(
+    rows.next(),
+    (error) => error instanceof ServiceError && /more than 16384 columns/.test(error.message),
+  );
   assert.ok(asked < 1024 * 1024, `${asked} bytes were read`);
 });

@@ -18,7 +18,10 @@ test('a review of texts needs a type that is not a field', () => {
 });
 
 test('an import cannot be of texts; a lookup can', () => {
-  assert.match(problemsOf(withSource('format: text', 'import')).join(), /source\.format: an import needs objects/);
+  assert.match(
+    problemsOf(withSource('format: text', 'import')).join(),
+    /source\.format: an import needs objects/,
+  );
   assert.ok(parse(withSource('format: text', 'lookup')));
 });
 

@@ -8,8 +8,14 @@ import { parse, problemsOf } from './problems-of.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'kafka-security-'));
 after(() => rmSync(directory, { recursive: true }));
-const certificate = file('certificate.pem', '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n');
-const key = file('key.pem', '-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n');
+const certificate = file(
+  'certificate.pem',
+  '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n',
+);
+const key = file(
+  'key.pem',
+  '-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n',
+);
 
 function file(name: string, text: string): string {
   const path = join(directory, name);
@@ -23,13 +29,20 @@ service: {baseUrl: "https://review.example", apiKey: key-1}
 pipelines: [{name: posts, source: {topic: events}}]
 `;
 const LOGIN = 'username: alice, password: secret-1';
-const OAUTH = 'oauth: {tokenEndpoint: "https://login.example/token", clientId: c, clientSecret: secret-1';
+const OAUTH =
+  'oauth: {tokenEndpoint: "https://login.example/token", clientId: c, clientSecret: secret-1';
 
 describe('kafka.tls and kafka.sasl', () => {
   it('are off when nothing is written', () => {
     const { tls, sasl } = parse(withKafka('clientId: x')).kafka;
-    assert.deepEqual([tls.enabled, tls.ca, tls.certificate, tls.minVersion], [false, [], '', 'TLSv1.2']);
-    assert.deepEqual([sasl.mechanism, sasl.password, sasl.oauth.timeoutMs], ['none', undefined, 10_000]);
+    assert.deepEqual(
+      [tls.enabled, tls.ca, tls.certificate, tls.minVersion],
+      [false, [], '', 'TLSv1.2'],
+    );
+    assert.deepEqual(
+      [sasl.mechanism, sasl.password, sasl.oauth.timeoutMs],
+      ['none', undefined, 10_000],
+    );
   });
 
   it('take files relative to the configuration, and show no secret', () => {
@@ -49,7 +62,10 @@ describe('kafka.tls and kafka.sasl', () => {
   const right: readonly (readonly [string, string, string?])[] = [
     ['plain over TLS', `tls: {enabled: true}, sasl: {mechanism: plain, ${LOGIN}}`],
     ['plain on this machine', `sasl: {mechanism: plain, ${LOGIN}}`, '127.0.0.1:9092'],
-    ['plain in the clear when it is asked for by name', `sasl: {mechanism: plain, insecureWithoutTls: true, ${LOGIN}}`],
+    [
+      'plain in the clear when it is asked for by name',
+      `sasl: {mechanism: plain, insecureWithoutTls: true, ${LOGIN}}`,
+    ],
     ['scram without TLS, which sends no password', `sasl: {mechanism: scram-sha-256, ${LOGIN}}`],
     [
       'tokens with extensions and parameters',
@@ -109,7 +125,11 @@ describe('kafka.tls and kafka.sasl', () => {
       `tls: {enabled: true, minVersion: TLSv1.1}`,
       [/^kafka\.tls\.minVersion: .*one of TLSv1\.2, TLSv1\.3/],
     ],
-    ['a mechanism that there is not', `sasl: {mechanism: gssapi}`, [/^kafka\.sasl\.mechanism: "gssapi" is not allowed/]],
+    [
+      'a mechanism that there is not',
+      `sasl: {mechanism: gssapi}`,
+      [/^kafka\.sasl\.mechanism: "gssapi" is not allowed/],
+    ],
     [
       'a login without a mechanism',
       `sasl: {username: alice}`,
@@ -118,12 +138,19 @@ describe('kafka.tls and kafka.sasl', () => {
     [
       'scram without its login',
       `sasl: {mechanism: scram-sha-256}`,
-      [/^kafka\.sasl\.password: required for kafka\.sasl\.mechanism scram-sha-256/, /^kafka\.sasl\.username: required/],
+      [
+        /^kafka\.sasl\.password: required for kafka\.sasl\.mechanism scram-sha-256/,
+        /^kafka\.sasl\.username: required/,
+      ],
     ],
     [
       'tokens without where they come from',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer}`,
-      [/oauth\.clientId: required/, /oauth\.clientSecret: required/, /oauth\.tokenEndpoint: required/],
+      [
+        /oauth\.clientId: required/,
+        /oauth\.clientSecret: required/,
+        /oauth\.tokenEndpoint: required/,
+      ],
     ],
     [
       'a password for tokens',
@@ -138,7 +165,9 @@ describe('kafka.tls and kafka.sasl', () => {
     [
       'a password for anybody on the way to read',
       `sasl: {mechanism: plain, ${LOGIN}}`,
-      [/^kafka\.sasl\.mechanism: plain sends the password to broker:9093 .*set kafka\.tls\.enabled to true/],
+      [
+        /^kafka\.sasl\.mechanism: plain sends the password to broker:9093 .*set kafka\.tls\.enabled to true/,
+      ],
     ],
     [
       'a token for anybody on the way to read',
@@ -165,11 +194,14 @@ describe('kafka.tls and kafka.sasl', () => {
     it(`refuse ${what}`, () => {
       const problems = problemsOf(withKafka(kafka));
       assert.equal(problems.length, expected.length, problems.join('\n'));
-      for (const [index, pattern] of expected.entries()) assert.match(problems[index] ?? '', pattern);
+      for (const [index, pattern] of expected.entries())
+        assert.match(problems[index] ?? '', pattern);
     });
 
   it('say once that a variable is missing', () => {
-    const text = withKafka(`sasl: {mechanism: scram-sha-256, username: alice, password: "\${NOT_SET}"}`);
+    const text = withKafka(
+      `sasl: {mechanism: scram-sha-256, username: alice, password: "\${NOT_SET}"}`,
+    );
     assert.deepEqual(
       problemsOf(text).map((problem) => problem.slice(0, 62)),
       ['kafka.sasl.password: the environment variable NOT_SET is not s'],

@@ -7,12 +7,28 @@ const KINDS = ['review', 'import', 'lookup'] as const;
 const OWN: readonly (readonly [string, string, readonly (typeof KINDS)[number][]])[] = [
   ['source.types', 'source: {topic: events, types: [post]}', ['review', 'import']],
   ['source.mapping.content', 'source: {topic: events, mapping: {content: body}}', ['review']],
-  ['source.mapping.type', 'source: {topic: events, mapping: {type: {constant: post}}}', ['review', 'import']],
+  [
+    'source.mapping.type',
+    'source: {topic: events, mapping: {type: {constant: post}}}',
+    ['review', 'import'],
+  ],
   ['source.mapping.data', 'source: {topic: events, mapping: {data: row}}', ['import']],
-  ['source.mapping.decisionId', 'source: {topic: events, mapping: {decisionId: {field: id}}}', ['lookup']],
+  [
+    'source.mapping.decisionId',
+    'source: {topic: events, mapping: {decisionId: {field: id}}}',
+    ['lookup'],
+  ],
   ['source.mapping.metadata', 'source: {topic: events, mapping: {metadata: about}}', ['review']],
-  ['source.mapping.expectedResult', 'source: {topic: events, mapping: {expectedResult: wanted}}', ['review']],
-  ['source.mapping.contentKind', 'source: {topic: events, mapping: {contentKind: url}}', ['review']],
+  [
+    'source.mapping.expectedResult',
+    'source: {topic: events, mapping: {expectedResult: wanted}}',
+    ['review'],
+  ],
+  [
+    'source.mapping.contentKind',
+    'source: {topic: events, mapping: {contentKind: url}}',
+    ['review'],
+  ],
   ['source.mapping.flatten', 'source: {topic: events, mapping: {flatten: true}}', ['review']],
   ['source.maxMetadata', 'source: {topic: events, maxMetadata: 1KiB}', ['review']],
   ['source.maxMetadataKeys', 'source: {topic: events, maxMetadataKeys: 7}', ['review']],
@@ -29,7 +45,8 @@ pipelines: [{name: posts, kind: ${kind}, ${rest}}]
 
 describe('options of one kind of pipeline', () => {
   it('have defaults that are right for every kind', () => {
-    for (const kind of KINDS) assert.equal(parse(withPipeline(kind, 'source: {topic: events}')).pipelines[0]?.kind, kind);
+    for (const kind of KINDS)
+      assert.equal(parse(withPipeline(kind, 'source: {topic: events}')).pipelines[0]?.kind, kind);
   });
 
   for (const [option, rest, kinds] of OWN) {
@@ -46,7 +63,9 @@ describe('options of one kind of pipeline', () => {
   }
 
   it('are not spoken of when the kind is not known', () => {
-    const problems = problemsOf(withPipeline('lookups', 'source: {topic: events, mapping: {content: body}}'));
+    const problems = problemsOf(
+      withPipeline('lookups', 'source: {topic: events, mapping: {content: body}}'),
+    );
     assert.deepEqual(
       problems.map((problem) => problem.split(':')[0]),
       ['pipelines[0].kind'],

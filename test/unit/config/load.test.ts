@@ -14,7 +14,10 @@ const ROOT = new URL('../../../', import.meta.url);
 describe('a configuration that is right', () => {
   it('needs brokers, address, key, and name and topic of a pipeline; everything else has a default', () => {
     const { kafka, service, pipelines, http, memory } = parse(MINIMAL);
-    assert.deepEqual([kafka.brokers, kafka.clientId], [['broker:9092'], 'content-review-connector']);
+    assert.deepEqual(
+      [kafka.brokers, kafka.clientId],
+      [['broker:9092'], 'content-review-connector'],
+    );
     assert.equal(service.apiKey.reveal(), 'key-1');
     assert.deepEqual(service.retry, { attempts: 5, baseMs: 250, capMs: 20_000 });
     assert.deepEqual(http, { enabled: true, console: true, host: '127.0.0.1', port: 9464 });
@@ -107,7 +110,11 @@ htpp: {}
       [
         [9, 'htpp', 'unknown option; did you mean http?'],
         [2, 'kafka.broker', 'unknown option; did you mean brokers?'],
-        [2, 'kafka.brokers', `the environment variable B is not set; set it, or write \${B:-default}`],
+        [
+          2,
+          'kafka.brokers',
+          `the environment variable B is not set; set it, or write \${B:-default}`,
+        ],
         [
           7,
           'pipelines[0].batch.maxAge',
@@ -118,9 +125,21 @@ htpp: {}
           'pipelines[0].batch.maxBytes',
           '"8MB" is not allowed; expected a size from 1KiB to 1GiB, such as 8MiB (units B, KiB, MiB, GiB) (the unit is written MiB)',
         ],
-        [7, 'pipelines[0].batch.maxRows', `"-1", from "\${ROWS}", is not allowed; expected a whole number from 1 to 100000`],
-        [8, 'pipelines[0].kafka.heartbeat', '20s is more than 10s, a third of kafka.sessionTimeout'],
-        [5, 'pipelines[0].name', '"Posts!" is not allowed; expected 1 to 63 of a-z 0-9 -, beginning with a letter or digit'],
+        [
+          7,
+          'pipelines[0].batch.maxRows',
+          `"-1", from "\${ROWS}", is not allowed; expected a whole number from 1 to 100000`,
+        ],
+        [
+          8,
+          'pipelines[0].kafka.heartbeat',
+          '20s is more than 10s, a third of kafka.sessionTimeout',
+        ],
+        [
+          5,
+          'pipelines[0].name',
+          '"Posts!" is not allowed; expected 1 to 63 of a-z 0-9 -, beginning with a letter or digit',
+        ],
         [
           3,
           'service.apiKey',
@@ -148,7 +167,10 @@ htpp: {}
   });
 
   it('sorts list entries by number', () => {
-    const pipelines = Array.from({ length: 12 }, (_, i) => `{name: p${i}, source: {topic: t}, bad: 1}`).join(', ');
+    const pipelines = Array.from(
+      { length: 12 },
+      (_, i) => `{name: p${i}, source: {topic: t}, bad: 1}`,
+    ).join(', ');
     const paths = errorOf(
       `kafka: {brokers: [b:1]}\nservice: {baseUrl: "https://s", apiKey: k}\npipelines: [${pipelines}]`,
     ).problems.map(({ path }) => path);
@@ -166,8 +188,16 @@ htpp: {}
   });
 
   for (const [what, text, pattern] of [
-    ['a list instead of a mapping', '[]', /^\(top level\): an empty list is not allowed; expected a mapping of options/],
-    ['a number instead of a mapping', `${MINIMAL}http: 8080\n`, /^http: 8080 is not allowed; expected a mapping of options$/],
+    [
+      'a list instead of a mapping',
+      '[]',
+      /^\(top level\): an empty list is not allowed; expected a mapping of options/,
+    ],
+    [
+      'a number instead of a mapping',
+      `${MINIMAL}http: 8080\n`,
+      /^http: 8080 is not allowed; expected a mapping of options$/,
+    ],
     [
       'no pipeline',
       MINIMAL.replace(/pipelines: .*/, 'pipelines: []'),
@@ -183,7 +213,11 @@ htpp: {}
       MINIMAL.replace('[broker:9092]', '["kafka://broker:9092"]'),
       /entry 1: write host:port, without a scheme/,
     ],
-    ['a broker without port', MINIMAL.replace('[broker:9092]', '[broker]'), /entry 1: write host:port/],
+    [
+      'a broker without port',
+      MINIMAL.replace('[broker:9092]', '[broker]'),
+      /entry 1: write host:port/,
+    ],
     ['no broker', MINIMAL.replace('[broker:9092]', '[]'), /^kafka\.brokers: .*the list is empty/],
     ['an unknown prototype key', `${MINIMAL}__proto__: {http: 1}\n`, /^__proto__: unknown option/],
     [
@@ -233,13 +267,21 @@ htpp: {}
   }
 
   for (const [what, text, pattern] of [
-    ['a bracket that is never closed', 'kafka: [', /c\.yaml:1:\d+ {2}\(top level\): not valid YAML/],
+    [
+      'a bracket that is never closed',
+      'kafka: [',
+      /c\.yaml:1:\d+ {2}\(top level\): not valid YAML/,
+    ],
     ['a key given twice', 'a: 1\na: 2', /c\.yaml:2:1 .*must be unique/],
     ['two documents', 'a: 1\n---\nb: 1', /multiple documents/],
     ['a tab', '\thunter2: 1', /Tabs are not allowed/],
     ['an unknown tag', 'a: !hunter2 x', /Unresolved tag/],
     ['an unknown alias', 'a: *hunter2', /alias/],
-    ['an alias within itself', 'service: &s {apiKey: hunter2, retry: [{cap: *s}]}', /an alias within what it stands for/],
+    [
+      'an alias within itself',
+      'service: &s {apiKey: hunter2, retry: [{cap: *s}]}',
+      /an alias within what it stands for/,
+    ],
     [
       'an alias bomb',
       `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [${'*a,'.repeat(10)}]\nc: &c [${'*b,'.repeat(10)}]\nd: [${'*c,'.repeat(10)}]`,
@@ -262,29 +304,47 @@ pipelines: [${first}, ${second}]
 `;
 
   it('refuse two pipelines that share name, group or journal', () => {
-    assert.deepEqual(problemsOf(two('{name: a, source: {topic: x}}', '{name: a, source: {topic: y}}')), [
-      'pipelines[1].journal.topic: content-review-a.journal is already journal.topic of pipelines[0]; two pipelines cannot share it',
-      'pipelines[1].name: a is already name of pipelines[0]; two pipelines cannot share it',
-      'pipelines[1].source.group: content-review-a is already source.group of pipelines[0]; two pipelines cannot share it',
-    ]);
     assert.deepEqual(
-      problemsOf(two('{name: a, source: {topic: x}, journal: {topic: j}}', '{name: b, source: {topic: x}, journal: {topic: j}}')),
-      ['pipelines[1].journal.topic: j is already journal.topic of pipelines[0]; two pipelines cannot share it'],
+      problemsOf(two('{name: a, source: {topic: x}}', '{name: a, source: {topic: y}}')),
+      [
+        'pipelines[1].journal.topic: content-review-a.journal is already journal.topic of pipelines[0]; two pipelines cannot share it',
+        'pipelines[1].name: a is already name of pipelines[0]; two pipelines cannot share it',
+        'pipelines[1].source.group: content-review-a is already source.group of pipelines[0]; two pipelines cannot share it',
+      ],
+    );
+    assert.deepEqual(
+      problemsOf(
+        two(
+          '{name: a, source: {topic: x}, journal: {topic: j}}',
+          '{name: b, source: {topic: x}, journal: {topic: j}}',
+        ),
+      ),
+      [
+        'pipelines[1].journal.topic: j is already journal.topic of pipelines[0]; two pipelines cannot share it',
+      ],
     );
   });
 
   it('let two pipelines read the same topic and write to the same topics', () => {
     const topics = 'output: {topic: o}, deadLetters: {topic: d}';
-    parse(two(`{name: a, source: {topic: x}, ${topics}}`, `{name: b, source: {topic: x}, ${topics}}`));
+    parse(
+      two(`{name: a, source: {topic: x}, ${topics}}`, `{name: b, source: {topic: x}, ${topics}}`),
+    );
   });
 
   it('refuse a topic that has two parts to play', () => {
     assert.match(
-      problemsOf(MINIMAL.replace('topic: events', 'topic: events}, output: {topic: events'))[0] ?? '',
+      problemsOf(MINIMAL.replace('topic: events', 'topic: events}, output: {topic: events'))[0] ??
+        '',
       /^pipelines\[0\]\.output\.topic: events is already source\.topic/,
     );
     assert.match(
-      problemsOf(two('{name: a, source: {topic: x}}', '{name: b, source: {topic: content-review-a.journal}}'))[0] ?? '',
+      problemsOf(
+        two(
+          '{name: a, source: {topic: x}}',
+          '{name: b, source: {topic: content-review-a.journal}}',
+        ),
+      )[0] ?? '',
       /is the journal of pipelines\[0\]/,
     );
   });
@@ -295,9 +355,12 @@ pipelines: [${first}, ${second}]
       'topic: events, maxContent: 16MiB}, batch: {maxBytes: 9MiB}, review: {poll: {initial: 1m}}, kafka: {maxWait: 20s}',
     );
     assert.deepEqual(
-      problemsOf(`${wrong}memory: {budget: 10MiB}\n`.replace('apiKey: key-1', 'apiKey: k, retry: {cap: 1ms}')).map(
-        (line) => line.split(':')[0],
-      ),
+      problemsOf(
+        `${wrong}memory: {budget: 10MiB}\n`.replace(
+          'apiKey: key-1',
+          'apiKey: k, retry: {cap: 1ms}',
+        ),
+      ).map((line) => line.split(':')[0]),
       [
         'pipelines[0].batch.maxBytes',
         'pipelines[0].kafka.maxWait',
@@ -310,11 +373,17 @@ pipelines: [${first}, ${second}]
 
   it('are made even when other options are wrong, and not on the wrong ones', () => {
     const problems = problemsOf(
-      two('{name: a, source: {topic: x}, nonsense: 1}', '{name: a, source: {topic: "!"}, batch: {maxBytes: 1}}'),
+      two(
+        '{name: a, source: {topic: x}, nonsense: 1}',
+        '{name: a, source: {topic: "!"}, batch: {maxBytes: 1}}',
+      ),
     );
     assert.ok(problems.some((line) => line.startsWith('pipelines[1].name: a is already name')));
     assert.ok(problems.some((line) => line.startsWith('pipelines[0].nonsense: unknown option')));
-    assert.equal(problems.filter((line) => line.startsWith('pipelines[1].batch.maxBytes')).length, 1);
+    assert.equal(
+      problems.filter((line) => line.startsWith('pipelines[1].batch.maxBytes')).length,
+      1,
+    );
   });
 });
 
@@ -325,12 +394,18 @@ describe('configuration files', () => {
       const big = join(directory, 'big.yaml');
       await writeFile(big, '#'.repeat(1024 * 1024 + 1));
       for (const [path, pattern] of [
-        [join(directory, 'none.yaml'), /none\.yaml has 1 problem:\n {2}\(file\): cannot be read: there is no such file/],
+        [
+          join(directory, 'none.yaml'),
+          /none\.yaml has 1 problem:\n {2}\(file\): cannot be read: there is no such file/,
+        ],
         [directory, /cannot be read: it is a directory/],
         [big, /a configuration has at most 1048576 bytes, and it has more/],
         ['/dev/zero', /a configuration has at most 1048576 bytes, and it has more/],
       ] as const) {
-        await assert.rejects(loadConfig(path, {}), (error) => error instanceof ConfigError && pattern.test(error.message));
+        await assert.rejects(
+          loadConfig(path, {}),
+          (error) => error instanceof ConfigError && pattern.test(error.message),
+        );
       }
     } finally {
       await rm(directory, { recursive: true });
@@ -341,17 +416,33 @@ describe('configuration files', () => {
     const file = new URL('config/example.yaml', ROOT);
     const options = effectiveOptions(await loadConfig(file.pathname, {}));
     const defaults = new Map(
-      effectiveOptions(parse(MINIMAL.replace('topic: events', 'topic: content-events'))).map(({ path, value }) => [path, value]),
+      effectiveOptions(parse(MINIMAL.replace('topic: events', 'topic: content-events'))).map(
+        ({ path, value }) => [path, value],
+      ),
     );
-    const own = ['kafka.brokers', 'service.baseUrl', 'pipelines[0].output.topic', 'pipelines[0].deadLetters.topic'];
+    const own = [
+      'kafka.brokers',
+      'service.baseUrl',
+      'pipelines[0].output.topic',
+      'pipelines[0].deadLetters.topic',
+    ];
     assert.deepEqual(
       options.filter(({ path, value }) => defaults.get(path) !== value).map(({ path }) => path),
-      ['kafka.brokers', 'service.baseUrl', 'pipelines[0].output.topic', 'pipelines[0].deadLetters.topic'],
+      [
+        'kafka.brokers',
+        'service.baseUrl',
+        'pipelines[0].output.topic',
+        'pipelines[0].deadLetters.topic',
+      ],
       `only ${own.join(', ')} may differ from the defaults`,
     );
     const text = await readFile(file, 'utf8');
     for (const { path } of options)
-      assert.match(text, new RegExp(`^ *${path.split('.').at(-1)}:`, 'm'), `${path} is not in the example`);
+      assert.match(
+        text,
+        new RegExp(`^ *${path.split('.').at(-1)}:`, 'm'),
+        `${path} is not in the example`,
+      );
   });
 
   it('in the repository: the demo is accepted with its variables', async () => {
@@ -366,6 +457,9 @@ describe('configuration files', () => {
   });
 
   it('are described by docs/configuration.md as they are (run `node dev/docs/generate.ts` when this fails)', async () => {
-    assert.equal(await readFile(new URL('docs/configuration.md', ROOT), 'utf8'), configurationPage());
+    assert.equal(
+      await readFile(new URL('docs/configuration.md', ROOT), 'utf8'),
+      configurationPage(),
+    );
   });
 });

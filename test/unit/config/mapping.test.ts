@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { effectiveOptions } from '../../../src/config/effective.ts';
 import { MINIMAL, parse, problemsOf } from './problems-of.ts';
 
-const withSource = (source: string) => MINIMAL.replace('{topic: events}', `{topic: events, ${source}}`);
+const withSource = (source: string) =>
+  MINIMAL.replace('{topic: events}', `{topic: events, ${source}}`);
 const sourceOf = (source: string) => parse(withSource(source)).pipelines[0]?.source;
 
 describe('the mapping in a configuration', () => {
@@ -24,9 +25,9 @@ describe('the mapping in a configuration', () => {
 
   it('shows what is in effect as it would be written', () => {
     const shown = new Map(
-      effectiveOptions(parse(withSource('mapping: {type: {field: k, map: {1: a}}, metadata: {fields: {x: y}}}'))).map(
-        ({ path, value }) => [path.replace('pipelines[0].source.', ''), value],
-      ),
+      effectiveOptions(
+        parse(withSource('mapping: {type: {field: k, map: {1: a}}, metadata: {fields: {x: y}}}')),
+      ).map(({ path, value }) => [path.replace('pipelines[0].source.', ''), value]),
     );
     assert.equal(shown.get('mapping.type'), '{"field":"k","map":{"1":"a"}}');
     assert.equal(shown.get('mapping.metadata'), '{"fields":{"x":"y"}}');
@@ -39,26 +40,66 @@ describe('the mapping in a configuration', () => {
       'mapping: {content: "lenght(a)"}',
       /mapping\.content: .*there is no function lenght\(\); did you mean length/,
     ],
-    ['the old way to write a dot', "mapping: {content: 'a\\.b'}", /mapping\.content: .*column 2: a name with a dot.*"a\.b"\.c/],
+    [
+      'the old way to write a dot',
+      "mapping: {content: 'a\\.b'}",
+      /mapping\.content: .*column 2: a name with a dot.*"a\.b"\.c/,
+    ],
     [
       'a mistake in a field',
       'mapping: {metadata: {fields: {x: "a b"}}}',
       /mapping\.metadata: .*fields\.x: column 3: b is not expected here/,
     ],
-    ['no fields', 'mapping: {metadata: {fields: {}}}', /mapping\.metadata: .*a name and an expression for each field/],
-    ['a slip in fields', 'mapping: {metadata: {field: {x: a}}}', /field is not known; did you mean fields\?/],
-    ['a mistake in a type', 'mapping: {type: {field: "a."}}', /mapping\.type: .*field: column 3: it ends too early/],
-    ['a map without field', 'mapping: {type: {constant: a, map: {1: b}}}', /map and otherwise go with field/],
-    ['otherwise without map', 'mapping: {type: {field: a, otherwise: b}}', /otherwise goes with map/],
-    ['a type that is no text', 'mapping: {type: {field: a, map: {1: 2}}}', /map: "1" has no type, a text/],
+    [
+      'no fields',
+      'mapping: {metadata: {fields: {}}}',
+      /mapping\.metadata: .*a name and an expression for each field/,
+    ],
+    [
+      'a slip in fields',
+      'mapping: {metadata: {field: {x: a}}}',
+      /field is not known; did you mean fields\?/,
+    ],
+    [
+      'a mistake in a type',
+      'mapping: {type: {field: "a."}}',
+      /mapping\.type: .*field: column 3: it ends too early/,
+    ],
+    [
+      'a map without field',
+      'mapping: {type: {constant: a, map: {1: b}}}',
+      /map and otherwise go with field/,
+    ],
+    [
+      'otherwise without map',
+      'mapping: {type: {field: a, otherwise: b}}',
+      /otherwise goes with map/,
+    ],
+    [
+      'a type that is no text',
+      'mapping: {type: {field: a, map: {1: 2}}}',
+      /map: "1" has no type, a text/,
+    ],
     [
       'a key of decisions that is no expression',
       'maxSpan: 1000}, output: {key: {field: "a b"}',
       /output\.key: .*field: column 3: b is not expected here/,
     ],
-    ['a filter that compares nothing', `filter: "a = 'b'"`, /source\.filter: .*column 3: = compares nothing; write ==/],
-    ['a filter that is no text', 'filter: true', /source\.filter: true is not allowed; expected none, or a JMESPath expression/],
-    ['a separator that is long', 'mapping: {flattenSeparator: "123456789"}', /flattenSeparator: .*1 to 8 characters/],
+    [
+      'a filter that compares nothing',
+      `filter: "a = 'b'"`,
+      /source\.filter: .*column 3: = compares nothing; write ==/,
+    ],
+    [
+      'a filter that is no text',
+      'filter: true',
+      /source\.filter: true is not allowed; expected none, or a JMESPath expression/,
+    ],
+    [
+      'a separator that is long',
+      'mapping: {flattenSeparator: "123456789"}',
+      /flattenSeparator: .*1 to 8 characters/,
+    ],
   ] as const) {
     it(`is refused with ${what}`, () => {
       const problems = problemsOf(withSource(source));

@@ -16,8 +16,14 @@ describe('output.cloudEvents', () => {
       mode: 'binary',
       source: '/content-review/posts',
     });
-    assert.equal(outputOf('{format: cloudevents, cloudEvents: {source: "urn:x"}}')?.cloudEvents.source, 'urn:x');
-    assert.match(problemsOf(withOutput('{format: cloudevents, cloudEvents: {source: "a b"}}')).join(), /a URI reference/);
+    assert.equal(
+      outputOf('{format: cloudevents, cloudEvents: {source: "urn:x"}}')?.cloudEvents.source,
+      'urn:x',
+    );
+    assert.match(
+      problemsOf(withOutput('{format: cloudevents, cloudEvents: {source: "a b"}}')).join(),
+      /a URI reference/,
+    );
   });
 
   it('is refused for another format, unless it says what holds anyway', () => {

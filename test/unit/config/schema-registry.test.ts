@@ -15,7 +15,11 @@ describe('schemaRegistry', () => {
       assert.deepEqual(problemsOf(withRegistry('{}', `, output: {format: ${format}}`)), [
         `pipelines[0].output.format: ${format} needs a schema registry: set schemaRegistry.urls`,
       ]);
-      assert.ok(parse(withRegistry('{urls: ["https://registry.example"]}', `, output: {format: ${format}}`)));
+      assert.ok(
+        parse(
+          withRegistry('{urls: ["https://registry.example"]}', `, output: {format: ${format}}`),
+        ),
+      );
     }
     assert.match(
       problemsOf(withRegistry('{}').replace('topic: events', 'topic: events, format: avro')).join(),
@@ -25,10 +29,10 @@ describe('schemaRegistry', () => {
   });
 
   it('takes addresses without credentials in them, and shows none', () => {
-    assert.deepEqual(parse(withRegistry('{urls: "http://a:8081,https://b/apis/ccompat/v7"}')).schemaRegistry.urls, [
-      'http://a:8081',
-      'https://b/apis/ccompat/v7',
-    ]);
+    assert.deepEqual(
+      parse(withRegistry('{urls: "http://a:8081,https://b/apis/ccompat/v7"}')).schemaRegistry.urls,
+      ['http://a:8081', 'https://b/apis/ccompat/v7'],
+    );
     for (const [url, hint] of [
       ['https://u:hush@b', /credentials go into/],
       ['https://b?x=1', /without query/],
@@ -41,15 +45,23 @@ describe('schemaRegistry', () => {
   });
 
   it('has one whole way to log in', () => {
-    const problems = (registry: string) => problemsOf(withRegistry(`{urls: ["https://b"], ${registry}}`)).join();
+    const problems = (registry: string) =>
+      problemsOf(withRegistry(`{urls: ["https://b"], ${registry}}`)).join();
     assert.match(problems('username: u'), /schemaRegistry\.password: required/);
     assert.match(problems('password: p'), /schemaRegistry\.username: required/);
-    assert.match(problems('username: u, password: p, token: t'), /schemaRegistry\.token: is another way/);
+    assert.match(
+      problems('username: u, password: p, token: t'),
+      /schemaRegistry\.token: is another way/,
+    );
   });
 
   it('sends credentials by https, unless told otherwise or to this machine', () => {
-    const registry = (url: string, more = '') => withRegistry(`{urls: ["${url}"], token: t${more}}`);
-    assert.match(problemsOf(registry('http://registry:8081')).join(), /schemaRegistry\.urls: by http the credentials/);
+    const registry = (url: string, more = '') =>
+      withRegistry(`{urls: ["${url}"], token: t${more}}`);
+    assert.match(
+      problemsOf(registry('http://registry:8081')).join(),
+      /schemaRegistry\.urls: by http the credentials/,
+    );
     for (const text of [
       registry('http://127.0.0.1:8081'),
       registry('https://registry:8081'),

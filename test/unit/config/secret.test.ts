@@ -45,7 +45,10 @@ describe('a secret', () => {
 
   it('stays out of the whole configuration when that is printed', () => {
     const config = parse(withKey('hunter2'));
-    assert.doesNotMatch(inspect(config, { depth: 20, showHidden: true }) + JSON.stringify(config), /hunter2/);
+    assert.doesNotMatch(
+      inspect(config, { depth: 20, showHidden: true }) + JSON.stringify(config),
+      /hunter2/,
+    );
   });
 
   it('is refused when empty or with a line break inside', () => {
@@ -103,7 +106,12 @@ describe('secrets in a configuration', () => {
     ['a missing variable', '{env: KEY}', {}, /the environment variable KEY is not set/],
     ['an empty variable', '{env: KEY}', { KEY: '' }, /the environment variable KEY: it is empty/],
     ['a variable with a line break', '{env: KEY}', { KEY: 'hunter2\nx' }, /line break/],
-    ['a missing file', '{file: /nowhere/key}', {}, /the file \/nowhere\/key: there is no such file/],
+    [
+      'a missing file',
+      '{file: /nowhere/key}',
+      {},
+      /the file \/nowhere\/key: there is no such file/,
+    ],
     ['a directory', '{file: /}', {}, /it is a directory/],
     ['a slip in the key', '{fil: hunter2}', {}, /did you mean file\?/],
     ['two sources', '{file: hunter2, env: hunter2}', {}, /exactly one of env and file/],
@@ -119,7 +127,10 @@ describe('secrets in a configuration', () => {
 
   it('are not shown when they stand under a wrong name, in an address, or beside a mistake in the YAML', () => {
     assert.doesNotMatch(errorOf(withKey('k, apikey: hunter2')).message, /hunter2/);
-    assert.doesNotMatch(errorOf(MINIMAL.replace('https://', 'https://user:hunter2@')).message, /hunter2/);
+    assert.doesNotMatch(
+      errorOf(MINIMAL.replace('https://', 'https://user:hunter2@')).message,
+      /hunter2/,
+    );
     assert.doesNotMatch(errorOf(withKey('"hunter2')).message, /hunter2/);
     assert.doesNotMatch(errorOf(withKey('hunter2: x')).message, /hunter2/);
   });

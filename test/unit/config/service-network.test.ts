@@ -96,9 +96,13 @@ describe('hosts and networks', () => {
     );
     fc.assert(
       fc.property(text, (entry) => {
-        if (hostObjection(entry) === undefined) assert.equal(typeof parseHostPattern(entry), 'object', entry);
+        if (hostObjection(entry) === undefined)
+          assert.equal(typeof parseHostPattern(entry), 'object', entry);
         if (networkObjection(entry) === undefined) {
-          transferPolicy({ hosts: [], allowHttp: [], allowPrivate: [entry] }, new URL('https://a.example'));
+          transferPolicy(
+            { hosts: [], allowHttp: [], allowPrivate: [entry] },
+            new URL('https://a.example'),
+          );
         }
       }),
       { numRuns: 2000 },
@@ -108,7 +112,15 @@ describe('hosts and networks', () => {
 
 describe('extra headers', () => {
   it('that follow from the request are refused at check, and no value is shown', () => {
-    for (const header of ['Authorization', 'content-length', 'Content-Type', 'host', 'transfer-encoding', 'a b', 'proxy-x']) {
+    for (const header of [
+      'Authorization',
+      'content-length',
+      'Content-Type',
+      'host',
+      'transfer-encoding',
+      'a b',
+      'proxy-x',
+    ]) {
       const wrong = problems(`${HTTPS}, transfer: {uploadHeaders: {"${header}": hunter22}}`);
       assert.deepEqual(Object.keys(wrong), ['service.transfer.uploadHeaders'], header);
       assert.doesNotMatch(JSON.stringify(wrong), /hunter22/);
@@ -116,7 +128,10 @@ describe('extra headers', () => {
     const twice = problems(`${HTTPS}, transfer: {downloadHeaders: {x-a: a, X-A: b}}`);
     assert.match(twice['service.transfer.downloadHeaders'] ?? '', /X-A is there twice/);
     const missing = problems(`${HTTPS}, transfer: {uploadHeaders: {x-sas: {env: NONE}}}`);
-    assert.match(missing['service.transfer.uploadHeaders'] ?? '', /x-sas: the environment variable NONE is not set/);
+    assert.match(
+      missing['service.transfer.uploadHeaders'] ?? '',
+      /x-sas: the environment variable NONE is not set/,
+    );
   });
 
   it('have their values from texts, variables and files', async () => {
@@ -128,7 +143,10 @@ describe('extra headers', () => {
     );
     const { uploadHeaders } = networkSettings(service);
     const values = await Promise.all(
-      Object.entries(uploadHeaders).map(async ([name, read]) => [name, typeof read === 'string' ? read : await read()]),
+      Object.entries(uploadHeaders).map(async ([name, read]) => [
+        name,
+        typeof read === 'string' ? read : await read(),
+      ]),
     );
     assert.deepEqual(Object.fromEntries(values), {
       'x-ms-blob-type': 'BlockBlob',
@@ -143,7 +161,8 @@ describe('extra headers', () => {
 describe('the proxy', () => {
   it('is that of the environment, none, or an address with credentials of its own', async () => {
     const env = { HTTPS_PROXY: 'http://env.example:1' };
-    const rules = (service: string) => proxyRules(networkSettings(load(service, { P: 'me:hunter22' })).proxy, env);
+    const rules = (service: string) =>
+      proxyRules(networkSettings(load(service, { P: 'me:hunter22' })).proxy, env);
     assert.equal(rules(HTTPS).https?.host, 'env.example:1');
     assert.equal(rules(`${HTTPS}, proxy: {url: none}`).https, undefined);
     const own = rules(
@@ -171,7 +190,10 @@ it('a client certificate without its key, and results smaller than batches, are 
   assert.deepEqual(problems(`${HTTPS}, tls: {certificate: ${JSON.stringify(pem)}}`), {
     'service.tls.certificate': 'needs service.tls.key as well',
   });
-  assert.match(problems(`${HTTPS}, tls: {ca: [none.pem]}`)['service.tls.ca'] ?? '', /there is no such file/);
+  assert.match(
+    problems(`${HTTPS}, tls: {ca: [none.pem]}`)['service.tls.ca'] ?? '',
+    /there is no such file/,
+  );
   assert.match(
     problems(`${HTTPS}, transfer: {maxResultBytes: 1MiB}`)['pipelines[0].batch.maxBytes'] ?? '',
     /results repeat the content/,
@@ -179,8 +201,17 @@ it('a client certificate without its key, and results smaller than batches, are 
 });
 
 it('the path of an import holds no dot segments, also escaped ones', () => {
-  for (const wrong of ['/v1/../{import_id}', '/v1/./{import_id}', '/v1/%2e%2E/{import_id}', '/..?id={import_id}']) {
-    assert.match(problems(`${HTTPS}, importPath: "${wrong}"`)['service.importPath'] ?? '', /dot segments/, wrong);
+  for (const wrong of [
+    '/v1/../{import_id}',
+    '/v1/./{import_id}',
+    '/v1/%2e%2E/{import_id}',
+    '/..?id={import_id}',
+  ]) {
+    assert.match(
+      problems(`${HTTPS}, importPath: "${wrong}"`)['service.importPath'] ?? '',
+      /dot segments/,
+      wrong,
+    );
   }
   assert.deepEqual(problems(`${HTTPS}, importPath: "/v1/..import/{import_id}?a=../b"`), {});
 });

@@ -15,16 +15,21 @@ const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
 
 const { args, stages } = readDockerfile(read('Dockerfile'));
 const last = stages.at(-1) as Stage;
-const lastOf = (name: string) => last.instructions.findLast((instruction) => instruction.name === name)?.value ?? '';
+const lastOf = (name: string) =>
+  last.instructions.findLast((instruction) => instruction.name === name)?.value ?? '';
 
 describe('the image', () => {
   it('has the Node that the tests run on', () => {
     const { packages } = JSON.parse(read('package-lock.json'));
-    assert.match(args.get('NODE_IMAGE') ?? '', new RegExp(`^node:${packages['node_modules/node'].version}-[a-z]+-slim$`));
+    assert.match(
+      args.get('NODE_IMAGE') ?? '',
+      new RegExp(`^node:${packages['node_modules/node'].version}-[a-z]+-slim$`),
+    );
   });
 
   it('starts as the first line of main.ts has it, without a shell in between', () => {
-    const [, variable, option] = /^#!\/usr\/bin\/env -S (\S+) node (\S+)\n/.exec(read('src/cli/main.ts')) ?? [];
+    const [, variable, option] =
+      /^#!\/usr\/bin\/env -S (\S+) node (\S+)\n/.exec(read('src/cli/main.ts')) ?? [];
     assert.deepEqual(execForm(lastOf('ENTRYPOINT')), ['node', option, 'dist/cli/main.js']);
     assert.ok(lastOf('ENV').includes(`${variable}`), `ENV lacks ${variable}`);
     assert.equal(execForm(lastOf('HEALTHCHECK'))[0], 'node');
@@ -34,7 +39,10 @@ describe('the image', () => {
   it('runs as a user that is not root, by number, where platforms can check it', () => {
     assert.match(lastOf('USER'), /^[1-9]\d*:[1-9]\d*$/);
     const chart = parse(read('helm/content-review-connector/values.yaml'));
-    assert.equal(`${chart.podSecurityContext.runAsUser}:${chart.podSecurityContext.runAsGroup}`, lastOf('USER'));
+    assert.equal(
+      `${chart.podSecurityContext.runAsUser}:${chart.podSecurityContext.runAsGroup}`,
+      lastOf('USER'),
+    );
   });
 
   it('gets from the checkout only what .dockerignore lets through', () => {
@@ -50,14 +58,22 @@ describe('the image', () => {
     );
     for (const name of ['src/telemetry/console/page/index.html', 'contracts/decision.schema.json'])
       assert.equal(context.has(name), true, name);
-    for (const name of ['.git/config', 'node_modules/pino/pino.js', 'test/run.ts', 'contracts/published', 'contracts/examples/x'])
+    for (const name of [
+      '.git/config',
+      'node_modules/pino/pino.js',
+      'test/run.ts',
+      'contracts/published',
+      'contracts/examples/x',
+    ])
       assert.equal(context.has(name), false, name);
   });
 
   it('has a version that is that of the package', () => {
     const { version } = JSON.parse(read('package.json'));
     const { appVersion } = parse(read('helm/content-review-connector/Chart.yaml'));
-    const written = last.instructions.find(({ name, value }) => name === 'ARG' && value.startsWith('VERSION='))?.value;
+    const written = last.instructions.find(
+      ({ name, value }) => name === 'ARG' && value.startsWith('VERSION='),
+    )?.value;
     assert.deepEqual([appVersion, written], [version, `VERSION=${version}`]);
   });
 });
@@ -69,7 +85,16 @@ test('a command in shell form is refused', () => {
 test('of the rules of .dockerignore the last one that fits holds, for what is in a folder too', () => {
   const context = new BuildContext('# all\n*\n!src\nsrc/**/*.test.ts\n!/docs/a.md\nsrc/x?\n');
   const had = ['src/a.ts', 'src/b/c.ts', 'src/xyz', 'docs/a.md'];
-  const not = ['README.md', '.env', 'src/a.test.ts', 'src/b/c.test.ts', 'src/x1', 'src/x1/y.ts', 'docs/b.md', 'docs'];
+  const not = [
+    'README.md',
+    '.env',
+    'src/a.test.ts',
+    'src/b/c.test.ts',
+    'src/x1',
+    'src/x1/y.ts',
+    'docs/b.md',
+    'docs',
+  ];
   assert.deepEqual(
     [...had, ...not].filter((name) => context.has(name)),
     had,
@@ -83,13 +108,15 @@ test('of the rules of .dockerignore the last one that fits holds, for what is in
 
 describe('docker-compose.yaml', () => {
   const compose = parse(read('docker-compose.yaml'), { merge: true });
-  const services: [string, { image: string; volumes?: string[]; ports?: string[]; depends_on?: object }][] = Object.entries(
-    compose.services,
-  );
+  const services: [
+    string,
+    { image: string; volumes?: string[]; ports?: string[]; depends_on?: object },
+  ][] = Object.entries(compose.services);
 
   it('runs the Kafka of the tests', async () => {
     const version = await kafkaVersion();
-    for (const name of ['kafka', 'topics']) assert.equal(compose.services[name].image, `apache/kafka:${version}`);
+    for (const name of ['kafka', 'topics'])
+      assert.equal(compose.services[name].image, `apache/kafka:${version}`);
   });
 
   it('mounts what is there, and waits for services that it has', () => {
@@ -97,17 +124,21 @@ describe('docker-compose.yaml', () => {
     for (const [name, { volumes = [], depends_on = {} }] of services) {
       for (const volume of volumes) {
         const [source = ''] = volume.split(':');
-        const known = source.startsWith('./') ? existsSync(path.join(ROOT, source)) : Object.hasOwn(compose.volumes, source);
+        const known = source.startsWith('./')
+          ? existsSync(path.join(ROOT, source))
+          : Object.hasOwn(compose.volumes, source);
         if (!known) missing.push(`${name}: ${volume}`);
       }
-      for (const other of Object.keys(depends_on)) if (!Object.hasOwn(compose.services, other)) missing.push(`${name}: ${other}`);
+      for (const other of Object.keys(depends_on))
+        if (!Object.hasOwn(compose.services, other)) missing.push(`${name}: ${other}`);
     }
     assert.deepEqual(missing, []);
   });
 
   it('is reached from this machine alone, and pins every image', () => {
     for (const [name, { image, ports = [] }] of services) {
-      for (const port of ports) assert.match(port, /^127\.0\.0\.1:/, `${name} is open to the network`);
+      for (const port of ports)
+        assert.match(port, /^127\.0\.0\.1:/, `${name} is open to the network`);
       assert.match(image, /:(?!latest$)[^:]+$/, `${name} has no version`);
     }
   });
@@ -121,6 +152,7 @@ describe('docker-compose.yaml', () => {
     assert.equal(config.http.host, '0.0.0.0');
     const topics = compose.services.topics.command.at(-1);
     for (const { source, output, deadLetters } of config.pipelines)
-      for (const { topic } of [source, output, deadLetters]) assert.ok(topics.includes(` ${topic}`), `${topic} is not created`);
+      for (const { topic } of [source, output, deadLetters])
+        assert.ok(topics.includes(` ${topic}`), `${topic} is not created`);
   });
 });

@@ -13,8 +13,13 @@ import { Refusal } from '../../../src/config/units.ts';
 const { properties } = JSON.parse(readFileSync(VALUES_SCHEMA, 'utf8'));
 const validate = new Ajv2020({ allErrors: true, allowUnionTypes: true }).compile(properties.config);
 const problems = (config: unknown) =>
-  validate(config) ? [] : (validate.errors ?? []).map(({ instancePath, params }) => `${instancePath} ${Object.values(params)}`);
-const read = (file: string) => parse(readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8'), { merge: true });
+  validate(config)
+    ? []
+    : (validate.errors ?? []).map(
+        ({ instancePath, params }) => `${instancePath} ${Object.values(params)}`,
+      );
+const read = (file: string) =>
+  parse(readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8'), { merge: true });
 /** It has every option. */
 const example = () => read('config/example.yaml');
 
@@ -23,7 +28,9 @@ function filled(schema: z.ZodType, value: unknown): unknown {
   const info = infoOf(schema);
   if (info.kind === 'value') return value;
   if (info.kind === 'list') return [filled(info.item, value)];
-  return Object.fromEntries(Object.entries(info.shape).map(([name, member]) => [name, filled(member, value)]));
+  return Object.fromEntries(
+    Object.entries(info.shape).map(([name, member]) => [name, filled(member, value)]),
+  );
 }
 
 test('every option is there, whatever is written for it: values, variables, secrets in each form, nothing', () => {
@@ -31,7 +38,17 @@ test('every option is there, whatever is written for it: values, variables, secr
   const refusing = () => new Refusal('');
   const schema = configSchema(refusing, refusing);
   const variable = ['$', '{ANY:-5}'].join('');
-  for (const value of [variable, '', null, 5, true, { env: 'A' }, { file: 'secrets/b' }, ['a'], { map: { a: 'b' } }])
+  for (const value of [
+    variable,
+    '',
+    null,
+    5,
+    true,
+    { env: 'A' },
+    { file: 'secrets/b' },
+    ['a'],
+    { map: { a: 'b' } },
+  ])
     assert.deepEqual(problems(filled(schema, value)), []);
   assert.deepEqual(problems({ ...example(), log: null, kafka: { brokers: 'a:1', tls: null } }), []);
 });
@@ -55,5 +72,8 @@ test('a name that no option has is refused, wherever it is', () => {
     '/kafka/sasl/oauth tokenEndpiont',
     '/pipelines/0/batch maxrows',
   ]);
-  assert.deepEqual(problems({ pipelines: [{ source: {} }] }), ['/pipelines/0 name', '/pipelines/0/source topic']);
+  assert.deepEqual(problems({ pipelines: [{ source: {} }] }), [
+    '/pipelines/0 name',
+    '/pipelines/0/source topic',
+  ]);
 });

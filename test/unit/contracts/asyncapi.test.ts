@@ -24,7 +24,9 @@ function* references(value: unknown): Generator<[ref: string, target: unknown]> 
 
 function target(ref: string): unknown {
   if (!ref.startsWith('#/'))
-    return existsSync(new URL(ref, CONTRACTS_DIRECTORY)) ? contractFile(ref.replace('./', '')) : undefined;
+    return existsSync(new URL(ref, CONTRACTS_DIRECTORY))
+      ? contractFile(ref.replace('./', ''))
+      : undefined;
   return ref
     .slice(2)
     .split('/')
@@ -34,7 +36,9 @@ function target(ref: string): unknown {
 const follow = (value: Loose): Loose => (value?.$ref === undefined ? value : target(value.$ref));
 
 test('it is an AsyncAPI 3.0 document by the published schema of those', () => {
-  const schema = structuredClone(createRequire(import.meta.url)('@asyncapi/specs/schemas/3.0.0.json') as Loose);
+  const schema = structuredClone(
+    createRequire(import.meta.url)('@asyncapi/specs/schemas/3.0.0.json') as Loose,
+  );
   // Draft 7 itself, which the validator has.
   delete schema.definitions['http://json-schema.org/draft-07/schema'];
   const validate = new Ajv({
@@ -72,15 +76,22 @@ test('every message of the components is on a channel, and every channel has an 
     Object.values(channel.messages).map(({ $ref }: Loose) => $ref.split('/').at(-1)),
   );
   assert.deepEqual(used.sort(), Object.keys(DOCUMENT.components.messages).sort());
-  const operated = Object.values(DOCUMENT.operations).map(({ channel }: Loose) => channel.$ref.split('/').at(-1));
+  const operated = Object.values(DOCUMENT.operations).map(({ channel }: Loose) =>
+    channel.$ref.split('/').at(-1),
+  );
   assert.deepEqual(operated.sort(), Object.keys(DOCUMENT.channels).sort());
 });
 
 test('what the connector writes it sends, and what it reads it receives', () => {
   for (const { name, direction } of CONTRACTS) {
-    const [id] = Object.entries(DOCUMENT.components.messages).find(([, message]: Loose) => message.name === name) ?? [];
+    const [id] =
+      Object.entries(DOCUMENT.components.messages).find(
+        ([, message]: Loose) => message.name === name,
+      ) ?? [];
     const [channel] =
-      Object.entries(DOCUMENT.channels).find(([, { messages }]: Loose) => id !== undefined && id in messages) ?? [];
+      Object.entries(DOCUMENT.channels).find(
+        ([, { messages }]: Loose) => id !== undefined && id in messages,
+      ) ?? [];
     const operation = Object.values(DOCUMENT.operations).find(
       (one: Loose) => one.channel.$ref === `#/channels/${channel}`,
     ) as Loose;
@@ -96,15 +107,19 @@ test('the examples of its messages fit their schemas', () => {
         [message.payload, payload],
         [message.headers, headers],
       ]) {
-        const contract = CONTRACTS.find(({ name }) => schema?.$ref === `./${name}.schema.json`)?.name;
+        const contract = CONTRACTS.find(
+          ({ name }) => schema?.$ref === `./${name}.schema.json`,
+        )?.name;
         if (value === undefined) continue;
         if (contract !== undefined) assert.equal(contractProblem(contract, value), undefined);
-        else if (schema !== undefined) assert.ok(new Ajv({ strict: false }).compile(schema)(value), message.name);
+        else if (schema !== undefined)
+          assert.ok(new Ajv({ strict: false }).compile(schema)(value), message.name);
         checked++;
       }
       const traits = (message.traits ?? []).map(follow);
       for (const trait of traits)
-        for (const name of trait.headers.required) assert.ok(name in headers, `${message.name}: ${name}`);
+        for (const name of trait.headers.required)
+          assert.ok(name in headers, `${message.name}: ${name}`);
     }
   }
   assert.ok(checked >= 5);

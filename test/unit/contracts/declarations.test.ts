@@ -4,24 +4,41 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { declarations } from '../../../dev/contracts/declarations.ts';
 import { DECLARATIONS, renderedDeclarations } from '../../../dev/contracts/generate.ts';
-import type { ContentEvent, DeadLetterHeaders, Decision, LookedUpDecision, Receipt } from '../../../src/contracts/index.ts';
+import type {
+  ContentEvent,
+  DeadLetterHeaders,
+  Decision,
+  LookedUpDecision,
+  Receipt,
+} from '../../../src/contracts/index.ts';
 import { contractFile } from '../../support/contracts.ts';
 
 const index = readFileSync(new URL('index.ts', DECLARATIONS), 'utf8');
 const pkg = JSON.parse(readFileSync(new URL('../../package.json', DECLARATIONS), 'utf8'));
 
 test('the declarations are what the schemas of contracts/ are made into', () => {
-  assert.equal(readFileSync(DECLARATIONS, 'utf8'), renderedDeclarations(), 'run node dev/contracts/generate.ts');
+  assert.equal(
+    readFileSync(DECLARATIONS, 'utf8'),
+    renderedDeclarations(),
+    'run node dev/contracts/generate.ts',
+  );
 });
 
 test('the package exports every declaration, and the files of contracts/ but the published copies', () => {
-  const declared = [...renderedDeclarations().matchAll(/^export (?:type|interface) (\w+)/gm)].map(([, name = '']) => name);
+  const declared = [...renderedDeclarations().matchAll(/^export (?:type|interface) (\w+)/gm)].map(
+    ([, name = '']) => name,
+  );
   const exported = declared.filter((name) => !name.endsWith('Members'));
   for (const name of exported)
-    assert.match(index, new RegExp(`\\b${name}\\b`), `${name} is not exported by src/contracts/index.ts`);
+    assert.match(
+      index,
+      new RegExp(`\\b${name}\\b`),
+      `${name} is not exported by src/contracts/index.ts`,
+    );
   assert.equal(pkg.exports['./contracts'].types, './dist/contracts/index.d.ts');
   assert.equal(pkg.exports['./contracts/*'], './contracts/*');
-  for (const files of ['contracts', '!contracts/published']) assert.ok(pkg.files.includes(files), files);
+  for (const files of ['contracts', '!contracts/published'])
+    assert.ok(pkg.files.includes(files), files);
 });
 
 test('a status tells whether there is an error, to the compiler too', () => {

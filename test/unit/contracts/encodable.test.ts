@@ -31,7 +31,9 @@ function protobufType(name: ContractName): protobuf.Type {
 /** Names of all fields, `/` between levels. */
 function jsonFields(schema: JsonSchema, root: JsonSchema, at = ''): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
-    const inner = [member, member.items ?? {}, ...(member.oneOf ?? [])].map((part) => resolved(part, root));
+    const inner = [member, member.items ?? {}, ...(member.oneOf ?? [])].map((part) =>
+      resolved(part, root),
+    );
     return [`${at}/${name}`, ...inner.flatMap((part) => jsonFields(part, root, `${at}/${name}`))];
   });
 }
@@ -46,13 +48,17 @@ function avroFields(schema: unknown, at = ''): string[] {
   if (Array.isArray(schema)) return schema.flatMap((one) => avroFields(one, at));
   const { fields = [], items } = schema as AvroSchema;
   const deeper = items === undefined ? [] : avroFields(items, at);
-  return [...deeper, ...fields.flatMap(({ name, type }) => [`${at}/${name}`, ...avroFields(type, `${at}/${name}`)])];
+  return [
+    ...deeper,
+    ...fields.flatMap(({ name, type }) => [`${at}/${name}`, ...avroFields(type, `${at}/${name}`)]),
+  ];
 }
 
 function protobufFields(type: protobuf.Type, at = ''): string[] {
   return type.fieldsArray.flatMap((field) => {
     const { resolvedType, name } = field.resolve();
-    const inner = resolvedType instanceof protobuf.Type ? protobufFields(resolvedType, `${at}/${name}`) : [];
+    const inner =
+      resolvedType instanceof protobuf.Type ? protobufFields(resolvedType, `${at}/${name}`) : [];
     return [`${at}/${name}`, ...inner];
   });
 }
@@ -60,9 +66,13 @@ function protobufFields(type: protobuf.Type, at = ''): string[] {
 for (const name of VALUES) {
   test(`${name}: the Avro and Protobuf schemas have the fields of the JSON Schema, and of labels what else there is`, () => {
     const root = readSchema(name);
-    const wanted = [...jsonFields(root, root), ...(root.$defs?.label === undefined ? [] : ['/labels/extra'])].sort();
+    const wanted = [
+      ...jsonFields(root, root),
+      ...(root.$defs?.label === undefined ? [] : ['/labels/extra']),
+    ].sort();
     assert.deepEqual(avroFields(JSON.parse(contractFile(`avro/${name}.avsc`))).sort(), wanted);
-    const plain = (field: string) => field.replace(/_ms$/, '').replace(/(metadata|extra)_json$/, '$1');
+    const plain = (field: string) =>
+      field.replace(/_ms$/, '').replace(/(metadata|extra)_json$/, '$1');
     assert.deepEqual(protobufFields(protobufType(name)).map(plain).sort(), wanted);
   });
 
@@ -76,14 +86,17 @@ for (const name of VALUES) {
   });
 }
 
-const isoOf = (ms: unknown) => (ms === null || ms === undefined ? null : new Date(Number(ms)).toISOString());
+const isoOf = (ms: unknown) =>
+  ms === null || ms === undefined ? null : new Date(Number(ms)).toISOString();
 
 /** The JSON of a decoded Avro record. */
 function fromAvro(decoded: Members): Members {
   const { labels, metadata, source, decided_at, error, batch, ...rest } = decoded;
   return compact({
     ...rest,
-    ...(labels === undefined ? {} : { labels: (labels as Members[]).map((label) => labelOf(label, label.extra)) }),
+    ...(labels === undefined
+      ? {}
+      : { labels: (labels as Members[]).map((label) => labelOf(label, label.extra)) }),
     ...(metadata === undefined ? {} : { metadata: decimals(String(metadata)) }),
     error: error === null ? null : { ...(error as Members) },
     ...(batch === undefined ? {} : { batch: { ...(batch as Members) } }),
@@ -145,7 +158,9 @@ function overProtobuf(name: (typeof OUTPUTS)[number], json: string): Members {
 function wanted(json: string): Members {
   const { metadata, labels } = decimals(json) as Members;
   const { metadata: _metadata, labels: _labels, ...rest } = JSON.parse(json) as Members;
-  const texts = JSON.parse(JSON.stringify(rest), (_key, value) => (typeof value === 'string' ? value.toWellFormed() : value));
+  const texts = JSON.parse(JSON.stringify(rest), (_key, value) =>
+    typeof value === 'string' ? value.toWellFormed() : value,
+  );
   return compact({
     ...texts,
     ...(labels === undefined ? {} : { labels: (labels as Members[]).map(wellFormedLabel) }),
@@ -172,7 +187,10 @@ test('the JSON examples come back equal over Avro and over Protobuf', () => {
     assert.deepEqual(overAvro(name, json), wanted(json));
     assert.deepEqual(overProtobuf(name, json), wanted(json));
   }
-  assert.match(String(avroForm(contractFile('examples/decision.json')).metadata), /12345678901234567890/);
+  assert.match(
+    String(avroForm(contractFile('examples/decision.json')).metadata),
+    /12345678901234567890/,
+  );
 });
 
 const label = fc.record(
@@ -185,11 +203,16 @@ const label = fc.record(
   },
   { requiredKeys: ['name', 'applied', 'explanation'] },
 );
-const instant = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(8.64e15) }).map((date) => date.toISOString());
+const instant = fc
+  .date({ noInvalidDate: true, min: new Date(0), max: new Date(8.64e15) })
+  .map((date) => date.toISOString());
 
 test('whatever a decision holds comes back over Avro and Protobuf: metadata with its digits, labels with all that was said', () => {
   const decision = fc.record({
-    head: fc.record({ service_status: hostileText, labels_raw: hostileText, content: hostileText }, { requiredKeys: [] }),
+    head: fc.record(
+      { service_status: hostileText, labels_raw: hostileText, content: hostileText },
+      { requiredKeys: [] },
+    ),
     result: fc.option(hostileText),
     expected_result: fc.option(hostileText),
     labels: fc.array(label, { maxLength: 3 }),
@@ -197,27 +220,33 @@ test('whatever a decision holds comes back over Avro and Protobuf: metadata with
     error: fc.option(fc.record({ code: fc.constant('review_failed'), message: hostileText })),
     // avsc refuses the very last.
     offset: fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER - 1 }),
-    key: fc.oneof(fc.record({ key: fc.option(hostileText) }), fc.constant({ key: '/w==', key_encoding: 'base64' })),
+    key: fc.oneof(
+      fc.record({ key: fc.option(hostileText) }),
+      fc.constant({ key: '/w==', key_encoding: 'base64' }),
+    ),
     timestamp: fc.option(instant),
     id: fc.option(hostileText),
   });
   fc.assert(
-    fc.property(decision, ({ head, metadata, labels, error, offset, key, timestamp, id, ...rest }) => {
-      const members = {
-        id: `t-0-${offset}`,
-        status: error === null ? 'SUCCESS' : 'ERROR',
-        ...head,
-        ...rest,
-        labels: JSON.parse(JSON.stringify(labels)),
-        error,
-        batch: { id, type: 't', attempt: 1 },
-        source: { topic: 't', partition: 0, offset, ...key, timestamp },
-        decided_at: '2026-01-01T00:00:00.000Z',
-      };
-      const json = `${JSON.stringify(members).slice(0, -1)},"metadata":${metadata}}`;
-      assert.deepEqual(overAvro('decision', json), wanted(json));
-      assert.deepEqual(overProtobuf('decision', json), wanted(json));
-    }),
+    fc.property(
+      decision,
+      ({ head, metadata, labels, error, offset, key, timestamp, id, ...rest }) => {
+        const members = {
+          id: `t-0-${offset}`,
+          status: error === null ? 'SUCCESS' : 'ERROR',
+          ...head,
+          ...rest,
+          labels: JSON.parse(JSON.stringify(labels)),
+          error,
+          batch: { id, type: 't', attempt: 1 },
+          source: { topic: 't', partition: 0, offset, ...key, timestamp },
+          decided_at: '2026-01-01T00:00:00.000Z',
+        };
+        const json = `${JSON.stringify(members).slice(0, -1)},"metadata":${metadata}}`;
+        assert.deepEqual(overAvro('decision', json), wanted(json));
+        assert.deepEqual(overProtobuf('decision', json), wanted(json));
+      },
+    ),
     { numRuns: 300 },
   );
 });
@@ -241,5 +270,8 @@ test('the content event of the examples fits the templates for producers', () =>
   const type = avroType('content-event');
   assert.deepEqual({ ...(type.fromBuffer(type.toBuffer(own)) as object) }, own);
   const message = protobufType('content-event');
-  assert.deepEqual(message.toObject(message.decode(message.encode(message.fromObject(own)).finish())), own);
+  assert.deepEqual(
+    message.toObject(message.decode(message.encode(message.fromObject(own)).finish())),
+    own,
+  );
 });

@@ -11,7 +11,11 @@ import { parse, stringify } from 'yaml';
 import { type AsyncApi, asyncApiBreaks } from '../../../dev/contracts/asyncapi-breaks.ts';
 import { type AvroSchema, avroBreaks } from '../../../dev/contracts/avro-breaks.ts';
 import { contractBreaks } from '../../../dev/contracts/check.ts';
-import { CONTRACTS_DIRECTORY, type Direction, readSchema } from '../../../dev/contracts/contracts.ts';
+import {
+  CONTRACTS_DIRECTORY,
+  type Direction,
+  readSchema,
+} from '../../../dev/contracts/contracts.ts';
 import type { JsonSchema } from '../../../dev/contracts/json-schema.ts';
 import { jsonSchemaBreaks } from '../../../dev/contracts/json-schema-breaks.ts';
 import { protobufBreaks } from '../../../dev/contracts/protobuf-breaks.ts';
@@ -41,7 +45,11 @@ const OUTPUT_BREAKS: readonly Case[] = [
     (s) => delete s.properties.labels_raw,
     /^\/labels_raw was removed: it breaks consumers that know the pub/,
   ],
-  ['a required member that may be missing', (s) => s.required.splice(0, 1), /^\/id is required, and may be missing/],
+  [
+    'a required member that may be missing',
+    (s) => s.required.splice(0, 1),
+    /^\/id is required, and may be missing/,
+  ],
   [
     'a member that is renamed',
     (s) => {
@@ -113,8 +121,16 @@ const OUTPUT_BREAKS: readonly Case[] = [
     },
     /^\/source\/offset minimum is -1, and must fit 0/,
   ],
-  ['a format that is dropped', (s) => delete s.properties.decided_at.format, /^\/decided_at format is not set/],
-  ['a change deep inside', (s) => delete s.$defs.batch.properties.attempt, /^\/batch\/attempt was removed/],
+  [
+    'a format that is dropped',
+    (s) => delete s.properties.decided_at.format,
+    /^\/decided_at format is not set/,
+  ],
+  [
+    'a change deep inside',
+    (s) => delete s.$defs.batch.properties.attempt,
+    /^\/batch\/attempt was removed/,
+  ],
   [
     'another name',
     (s) => {
@@ -133,7 +149,8 @@ const OUTPUT_BREAKS: readonly Case[] = [
 ];
 
 for (const [name, change, found] of OUTPUT_BREAKS)
-  test(`JSON Schema of what is written: ${name} is a break`, () => assert.match(jsonCase('decision', 'output', change), found));
+  test(`JSON Schema of what is written: ${name} is a break`, () =>
+    assert.match(jsonCase('decision', 'output', change), found));
 
 test('JSON Schema of what is written: optional members, and words, break nobody', () => {
   const nothing = jsonCase('decision', 'output', (s) => {
@@ -150,7 +167,10 @@ test('JSON Schema of what is written: a list of known values that is open may gr
   const grown = (s: Loose) => s.properties['dead-letter-reason'].anyOf[0].enum.push('a_new_one');
   assert.equal(jsonCase('dead-letter', 'output', grown), '');
   const closed = (s: Loose) => s.properties['dead-letter-reason'].anyOf.pop();
-  assert.match(jsonCase('dead-letter', 'output', closed), /dead-letter-reason may have any value, and must be one of/);
+  assert.match(
+    jsonCase('dead-letter', 'output', closed),
+    /dead-letter-reason may have any value, and must be one of/,
+  );
 });
 
 const INPUT_BREAKS: readonly Case[] = [
@@ -162,7 +182,11 @@ const INPUT_BREAKS: readonly Case[] = [
     },
     /^\/lang is required, and may be missing: it breaks the connector, of what producers send/,
   ],
-  ['an old member that becomes required', (s) => s.required.push('metadata'), /^\/metadata is required, and may be missing/],
+  [
+    'an old member that becomes required',
+    (s) => s.required.push('metadata'),
+    /^\/metadata is required, and may be missing/,
+  ],
   [
     'a type that is narrowed',
     (s) => {
@@ -191,15 +215,23 @@ const INPUT_BREAKS: readonly Case[] = [
     },
     /^\/content maxLength is not set/,
   ],
-  ['a member that is removed', (s) => delete s.properties.expected_result, /^\/expected_result was removed: what producers send/],
+  [
+    'a member that is removed',
+    (s) => delete s.properties.expected_result,
+    /^\/expected_result was removed: what producers send/,
+  ],
 ];
 
 for (const [name, change, found] of INPUT_BREAKS)
-  test(`JSON Schema of what is read: ${name} is a break`, () => assert.match(jsonCase('content-event', 'input', change), found));
+  test(`JSON Schema of what is read: ${name} is a break`, () =>
+    assert.match(jsonCase('content-event', 'input', change), found));
 
 test('JSON Schema of what is read: a value taken from a list is a break, and one added is none', () => {
   const listed = (...values: string[]): JsonSchema => ({ properties: { lang: { enum: values } } });
-  assert.match(jsonSchemaBreaks(listed('en', 'de'), listed('en'), 'input')[0]?.what ?? '', /may be "de"/);
+  assert.match(
+    jsonSchemaBreaks(listed('en', 'de'), listed('en'), 'input')[0]?.what ?? '',
+    /may be "de"/,
+  );
   assert.deepEqual(jsonSchemaBreaks(listed('en'), listed('en', 'de'), 'input'), []);
 });
 
@@ -225,7 +257,10 @@ const MEMBER = fc.constantFrom<JsonSchema>(
   { type: 'string', minLength: 2 },
   { anyOf: [{ type: 'null' }, { enum: ['x'] }] },
   {
-    oneOf: [{ type: 'null' }, { type: 'object', properties: { c: { type: 'integer' } }, required: ['c'] }],
+    oneOf: [
+      { type: 'null' },
+      { type: 'object', properties: { c: { type: 'integer' } }, required: ['c'] },
+    ],
   },
   { type: 'array', items: { type: 'string' } },
   { type: 'array', items: { type: ['string', 'integer'] } },
@@ -236,7 +271,24 @@ const OBJECT: fc.Arbitrary<JsonSchema> = fc.record({
   properties: fc.dictionary(fc.constantFrom('a', 'b'), MEMBER, { maxKeys: 2 }),
   required: fc.subarray(['a', 'b']),
 });
-const POOL = [null, 0, 1, 1.5, -1, 'x', 'yy', 'zzz', true, {}, { c: 1 }, { c: 'x' }, [], ['x'], [1], ['x', 1]];
+const POOL = [
+  null,
+  0,
+  1,
+  1.5,
+  -1,
+  'x',
+  'yy',
+  'zzz',
+  true,
+  {},
+  { c: 1 },
+  { c: 'x' },
+  [],
+  ['x'],
+  [1],
+  ['x', 1],
+];
 
 /** Every object with the members that a schema describes, of a pool of values. */
 function* instances({ properties = {} }: JsonSchema): Generator<Record<string, unknown>> {
@@ -265,13 +317,18 @@ test('what the gate lets through is read by those whom it speaks for: no record 
     }
   };
   fc.assert(
-    fc.property(OBJECT, OBJECT, fc.constantFrom<Direction>('input', 'output'), (published, current, direction) => {
-      if (jsonSchemaBreaks(published, current, direction).length > 0) return;
-      seen.passed++;
-      const about = { published, current, direction };
-      reads(current, published, about);
-      if (direction === 'output') reads(published, current, about);
-    }),
+    fc.property(
+      OBJECT,
+      OBJECT,
+      fc.constantFrom<Direction>('input', 'output'),
+      (published, current, direction) => {
+        if (jsonSchemaBreaks(published, current, direction).length > 0) return;
+        seen.passed++;
+        const about = { published, current, direction };
+        reads(current, published, about);
+        if (direction === 'output') reads(published, current, about);
+      },
+    ),
     { numRuns: 1_500 },
   );
   assert.ok(seen.passed > 20, `${seen.passed} pairs were let through`);
@@ -286,7 +343,8 @@ function avroCase(change: (schema: Loose) => void): string {
     .join('\n');
 }
 
-const fieldOf = (schema: Loose, name: string): Loose => schema.fields.find((field: Loose) => field.name === name);
+const fieldOf = (schema: Loose, name: string): Loose =>
+  schema.fields.find((field: Loose) => field.name === name);
 
 const AVRO_BREAKS: readonly Case[] = [
   [
@@ -374,7 +432,8 @@ const AVRO_BREAKS: readonly Case[] = [
   ],
 ];
 
-for (const [name, change, found] of AVRO_BREAKS) test(`Avro: ${name} is a break`, () => assert.match(avroCase(change), found));
+for (const [name, change, found] of AVRO_BREAKS)
+  test(`Avro: ${name} is a break`, () => assert.match(avroCase(change), found));
 
 test('Avro: new fields with a default, new symbols, and words, break nobody', () => {
   const nothing = avroCase((s) => {
@@ -398,35 +457,86 @@ const protoCase = (from: string, to: string): string => {
     .join('\n');
 };
 
-const PROTO_BREAKS: readonly (readonly [name: string, from: string, to: string, found: RegExp])[] = [
-  ['a field that is removed', 'string a = 1; optional', 'optional', /^\/M\.a number 1 was removed: .*1 and "a" are not reserved/],
+const PROTO_BREAKS: readonly (readonly [name: string, from: string, to: string, found: RegExp])[] =
   [
-    'a field that is removed, and reserved',
-    'string a = 1; optional',
-    'reserved 1; reserved "a"; optional',
-    /^\/M\.a number 1 was removed: consumers would miss it$/,
-  ],
-  ['a number that another field takes', 'string a = 1; optional', 'string z = 1; optional', /^\/M\.a number 1 is now "z"/],
-  ['a number that is changed', 'int64 b = 2', 'int64 b = 12', /^\/M\.b number 2 was removed/],
-  ['a type that is changed', 'int64 b', 'string b', /^\/M\.b was optional int64, and is optional string/],
-  ['a field that can no longer be missing', 'optional int64 b', 'int64 b', /^\/M\.b was optional int64, and is int64/],
-  ['a list that becomes one', 'repeated In c', 'In c', /^\/M\.c was repeated \.p\.v1\.M\.In, and is/],
-  ['a map of another type', 'map<string, string> e', 'map<string, int32> e', /^\/M\.e was map<string, string>/],
-  ['a field that leaves its oneof', 'oneof f { string g = 6; }', 'string g = 6;', /^\/M\.g was string in oneof f/],
-  ['a field inside', 'string x = 1;', '', /^\/M\/In\.x number 1 was removed/],
-  ['a reserved number that is taken', 'reserved 9, 20 to 22;', 'string h = 9;', /^\/M\.h takes number 9/],
-  ['a reserved range that is given up', '20 to 22', '30', /^\/M no longer reserves 20 to 22/],
-  ['an enum value that is removed', 'ONE = 1;', '', /^\/M\/E\.ONE was removed/],
-  ['an enum value of another number', 'ONE = 1;', 'ONE = 2;', /^\/M\/E\.ONE was number 1, and is 2/],
-  ['a message that is removed', 'message N { string a = 1; }', '', /^\/N the message was removed/],
-  [
-    'a message of another place',
-    'message M {',
-    'message New { string a = 1; } message M {',
-    /^\/M has another place among its messages/,
-  ],
-  ['another package', 'package p.v1', 'package p.v2', /^\/ the package was p\.v1/],
-];
+    [
+      'a field that is removed',
+      'string a = 1; optional',
+      'optional',
+      /^\/M\.a number 1 was removed: .*1 and "a" are not reserved/,
+    ],
+    [
+      'a field that is removed, and reserved',
+      'string a = 1; optional',
+      'reserved 1; reserved "a"; optional',
+      /^\/M\.a number 1 was removed: consumers would miss it$/,
+    ],
+    [
+      'a number that another field takes',
+      'string a = 1; optional',
+      'string z = 1; optional',
+      /^\/M\.a number 1 is now "z"/,
+    ],
+    ['a number that is changed', 'int64 b = 2', 'int64 b = 12', /^\/M\.b number 2 was removed/],
+    [
+      'a type that is changed',
+      'int64 b',
+      'string b',
+      /^\/M\.b was optional int64, and is optional string/,
+    ],
+    [
+      'a field that can no longer be missing',
+      'optional int64 b',
+      'int64 b',
+      /^\/M\.b was optional int64, and is int64/,
+    ],
+    [
+      'a list that becomes one',
+      'repeated In c',
+      'In c',
+      /^\/M\.c was repeated \.p\.v1\.M\.In, and is/,
+    ],
+    [
+      'a map of another type',
+      'map<string, string> e',
+      'map<string, int32> e',
+      /^\/M\.e was map<string, string>/,
+    ],
+    [
+      'a field that leaves its oneof',
+      'oneof f { string g = 6; }',
+      'string g = 6;',
+      /^\/M\.g was string in oneof f/,
+    ],
+    ['a field inside', 'string x = 1;', '', /^\/M\/In\.x number 1 was removed/],
+    [
+      'a reserved number that is taken',
+      'reserved 9, 20 to 22;',
+      'string h = 9;',
+      /^\/M\.h takes number 9/,
+    ],
+    ['a reserved range that is given up', '20 to 22', '30', /^\/M no longer reserves 20 to 22/],
+    ['an enum value that is removed', 'ONE = 1;', '', /^\/M\/E\.ONE was removed/],
+    [
+      'an enum value of another number',
+      'ONE = 1;',
+      'ONE = 2;',
+      /^\/M\/E\.ONE was number 1, and is 2/,
+    ],
+    [
+      'a message that is removed',
+      'message N { string a = 1; }',
+      '',
+      /^\/N the message was removed/,
+    ],
+    [
+      'a message of another place',
+      'message M {',
+      'message New { string a = 1; } message M {',
+      /^\/M has another place among its messages/,
+    ],
+    ['another package', 'package p.v1', 'package p.v2', /^\/ the package was p\.v1/],
+  ];
 
 for (const [name, from, to, found] of PROTO_BREAKS)
   test(`Protobuf: ${name} is a break`, () => assert.match(protoCase(from, to), found));
@@ -441,13 +551,18 @@ test('Protobuf: new fields, values and messages, and words, break nobody', () =>
 
 test('what is in contracts/ breaks nothing that was published, in a process as CI runs it', () => {
   const script = new URL('../../../dev/contracts/check.ts', import.meta.url).pathname;
-  assert.equal(execFileSync(process.execPath, [script], { encoding: 'utf8' }), 'contracts/ breaks nothing that was published\n');
+  assert.equal(
+    execFileSync(process.execPath, [script], { encoding: 'utf8' }),
+    'contracts/ breaks nothing that was published\n',
+  );
 });
 
 /** Messages with the headers of an outcome, in the order of the document's operations. */
-const OUTCOMES = ['decisions/decision', 'receipts/receipt', 'lookedUpDecisions/lookedUpDecision'].flatMap((message) =>
-  ['', 'Avro', 'Protobuf'].map((format) => message + format),
-);
+const OUTCOMES = [
+  'decisions/decision',
+  'receipts/receipt',
+  'lookedUpDecisions/lookedUpDecision',
+].flatMap((message) => ['', 'Avro', 'Protobuf'].map((format) => message + format));
 
 const ASYNC_API: AsyncApi = { text: contractFile('asyncapi.yaml'), directory: CONTRACTS_DIRECTORY };
 
@@ -514,7 +629,11 @@ const ASYNC_API_BREAKS: readonly Case[] = [
     (d) => delete d.channels.decisions.messages.decisionAvro,
     /^decisions\/decisionAvro the message was removed/,
   ],
-  ['a topic that nobody sends to', (d) => delete d.operations.sendReceipts, /^receipts\/receipt the message was removed/],
+  [
+    'a topic that nobody sends to',
+    (d) => delete d.operations.sendReceipts,
+    /^receipts\/receipt the message was removed/,
+  ],
   [
     'another type of content',
     (d) => {
@@ -556,7 +675,8 @@ test('a file that was published and is gone is named', () => {
   const directory = temporaryDirectory();
   cpSync(CONTRACTS_DIRECTORY, directory, { recursive: true });
   rmSync(path.join(directory, 'dead-letter.schema.json'));
-  const found = () => contractBreaks(pathToFileURL(`${directory}/`)).map(({ file, at }) => `${file} ${at}`);
+  const found = () =>
+    contractBreaks(pathToFileURL(`${directory}/`)).map(({ file, at }) => `${file} ${at}`);
   assert.equal(found().at(-1), 'contracts/dead-letter.schema.json /');
   rmSync(path.join(directory, 'asyncapi.yaml'));
   assert.deepEqual(found(), ['contracts/asyncapi.yaml /', 'contracts/dead-letter.schema.json /']);
@@ -572,9 +692,15 @@ test('every file that was published is compared, and what is broken in it named'
   broken('receipt.schema.json', /"import_id": \{/, '"import_number": {');
   broken('avro/receipt.avsc', /"name": "attempt"/, '"name": "tries"');
   broken('protobuf/receipt.proto', /attempt = 5/, 'attempt = 15');
-  broken('content-event.schema.json', /"required": \["content", "type"\]/, '"required": ["content", "type", "metadata"]');
+  broken(
+    'content-event.schema.json',
+    /"required": \["content", "type"\]/,
+    '"required": ["content", "type", "metadata"]',
+  );
   broken('asyncapi.yaml', /\n *required: \[event-id\]/, '');
-  const found = contractBreaks(pathToFileURL(`${directory}/`)).map(({ file, at }) => `${file} ${at}`);
+  const found = contractBreaks(pathToFileURL(`${directory}/`)).map(
+    ({ file, at }) => `${file} ${at}`,
+  );
   assert.deepEqual(found, [
     ...OUTCOMES.map((message) => `contracts/asyncapi.yaml ${message}/headers/event-id`),
     'contracts/avro/receipt.avsc /attempt',

@@ -22,7 +22,10 @@ test('a member is found on the top level alone, whatever lies around and inside 
 });
 
 test('what is found is what JSON.parse would give, for any object', () => {
-  const member = fc.tuple(fc.oneof(fc.constant('metadata'), fc.string({ unit: 'binary' })), fc.jsonValue());
+  const member = fc.tuple(
+    fc.oneof(fc.constant('metadata'), fc.string({ unit: 'binary' })),
+    fc.jsonValue(),
+  );
   fc.assert(
     fc.property(fc.uniqueArray(member, { selector: ([name]) => name }), (members) => {
       const json = JSON.stringify(Object.fromEntries(members));

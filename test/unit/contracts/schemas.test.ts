@@ -2,34 +2,56 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
-import { CONTRACTS, CONTRACTS_DIRECTORY, type ContractName, readSchema } from '../../../dev/contracts/contracts.ts';
+import {
+  CONTRACTS,
+  CONTRACTS_DIRECTORY,
+  type ContractName,
+  readSchema,
+} from '../../../dev/contracts/contracts.ts';
 import { type JsonSchema, resolved } from '../../../dev/contracts/json-schema.ts';
 import type { DeadLetterStage } from '../../../src/core/outcome/dead-letter.ts';
 import { FAILURE_TABLE } from '../../../src/core/outcome/failure-table.ts';
 import { POISON_REASONS, type RecordHeaders } from '../../../src/core/record.ts';
 import { sourceMembers } from '../../../src/events/terminal-parts.ts';
-import { assertContract, contractFile, contractProblem, deadLetterProblem, outputProblem } from '../../support/contracts.ts';
+import {
+  assertContract,
+  contractFile,
+  contractProblem,
+  deadLetterProblem,
+  outputProblem,
+} from '../../support/contracts.ts';
 import { headerList } from '../../support/headers.ts';
 
 /** By the start of their names: `decision-error` is an example of `decision`. */
 const EXAMPLES = readdirSync(new URL('examples/', CONTRACTS_DIRECTORY)).map((file) => {
   const name = file.replace(/\.json$/, '');
-  const contract = CONTRACTS.map((one) => one.name).find((one) => name === one || name.startsWith(`${one}-`));
+  const contract = CONTRACTS.map((one) => one.name).find(
+    (one) => name === one || name.startsWith(`${one}-`),
+  );
   assert.ok(contract, `contracts/examples/${file} is an example of no contract`);
   return { file, contract };
 });
 
 test('every example file fits the contract that it is named after, and every contract has one', () => {
-  for (const { file, contract } of EXAMPLES) assertContract(contract, JSON.parse(contractFile(`examples/${file}`)));
-  assert.deepEqual([...new Set(EXAMPLES.map(({ contract }) => contract))].sort(), CONTRACTS.map(({ name }) => name).sort());
+  for (const { file, contract } of EXAMPLES)
+    assertContract(contract, JSON.parse(contractFile(`examples/${file}`)));
+  assert.deepEqual(
+    [...new Set(EXAMPLES.map(({ contract }) => contract))].sort(),
+    CONTRACTS.map(({ name }) => name).sort(),
+  );
 });
 
 /** Every member that a schema describes, with where it is. */
-function* members(schema: JsonSchema, root: JsonSchema, at: string): Generator<[where: string, member: JsonSchema]> {
+function* members(
+  schema: JsonSchema,
+  root: JsonSchema,
+  at: string,
+): Generator<[where: string, member: JsonSchema]> {
   for (const [name, member] of Object.entries(schema.properties ?? {})) {
     const where = `${at}/${name}`;
     yield [where, member];
-    for (const part of [member, member.items ?? {}, ...(member.oneOf ?? [])]) yield* members(resolved(part, root), root, where);
+    for (const part of [member, member.items ?? {}, ...(member.oneOf ?? [])])
+      yield* members(resolved(part, root), root, where);
   }
 }
 
@@ -40,17 +62,25 @@ for (const { name } of CONTRACTS) {
     assert.equal(root.$id, `urn:content-review-connector:${name}:v1`);
     assert.equal(root.additionalProperties, undefined, 'consumers must tolerate additions');
     const examples = EXAMPLES.filter(({ contract }) => contract === name);
-    const whole = JSON.parse(contractFile(`examples/${examples[0]?.file}`)) as Record<string, unknown>;
+    const whole = JSON.parse(contractFile(`examples/${examples[0]?.file}`)) as Record<
+      string,
+      unknown
+    >;
     for (const [where, member] of members(root, root, '')) {
       const found = resolved(member, root);
-      assert.ok((member.description ?? found.description ?? '').length > 5, `${where} is not described`);
-      const leaf = found.properties === undefined && found.const === undefined && found.items === undefined;
+      assert.ok(
+        (member.description ?? found.description ?? '').length > 5,
+        `${where} is not described`,
+      );
+      const leaf =
+        found.properties === undefined && found.const === undefined && found.items === undefined;
       if (leaf && member.oneOf?.some(({ $ref }) => $ref === '#/$defs/error') !== true)
         assert.ok((member.examples ?? []).length > 0, `${where} has no example`);
       // Members of the top level; deeper ones are in the example files. Status and error depend on each other.
       const top = /^\/([\w-]+)$/.exec(where)?.[1];
       if (top !== undefined && top !== 'status' && top !== 'error') {
-        for (const example of member.examples ?? []) assertContract(name, { ...whole, [top]: example });
+        for (const example of member.examples ?? [])
+          assertContract(name, { ...whole, [top]: example });
       }
     }
   });
@@ -60,7 +90,8 @@ test('members that a consumer does not know are tolerated everywhere', () => {
   for (const { file, contract } of EXAMPLES) {
     const example = JSON.parse(contractFile(`examples/${file}`));
     assertContract(contract, { ...example, added_later: { any: ['thing'] } });
-    if (example.source !== undefined) assertContract(contract, { ...example, source: { ...example.source, added_later: 1 } });
+    if (example.source !== undefined)
+      assertContract(contract, { ...example, source: { ...example.source, added_later: 1 } });
   }
 });
 
@@ -69,7 +100,12 @@ test('an outcome whose status and error disagree, or whose status is unknown, do
     const example = JSON.parse(contractFile(`examples/${name}.json`));
     const error = { code: 'batch_failed', message: 'it failed' };
     assertContract(name, { ...example, status: 'ERROR', error });
-    for (const wrong of [{ status: 'ERROR' }, { error }, { status: 'MAYBE' }, { status: 'ERROR', error: { code: 'x' } }])
+    for (const wrong of [
+      { status: 'ERROR' },
+      { error },
+      { status: 'MAYBE' },
+      { status: 'ERROR', error: { code: 'x' } },
+    ])
       assert.ok(contractProblem(name, { ...example, ...wrong }), JSON.stringify(wrong));
   }
 });
@@ -77,11 +113,17 @@ test('an outcome whose status and error disagree, or whose status is unknown, do
 test('the reasons and stages of dead letters are those of the code; others may come', () => {
   const { properties = {} } = readSchema('dead-letter');
   const known = (header: string) => properties[header]?.anyOf?.[0]?.enum;
-  const stages = { decode: 0, create: 0, rewind: 0, settle: 0 } satisfies Record<DeadLetterStage, number>;
+  const stages = { decode: 0, create: 0, rewind: 0, settle: 0 } satisfies Record<
+    DeadLetterStage,
+    number
+  >;
   assert.deepEqual(known('dead-letter-reason'), POISON_REASONS);
   assert.deepEqual(known('dead-letter-stage'), Object.keys(stages));
   const example = JSON.parse(contractFile('examples/dead-letter.json'));
-  assert.equal(contractProblem('dead-letter', { ...example, 'dead-letter-reason': 'of_a_later_version' }), undefined);
+  assert.equal(
+    contractProblem('dead-letter', { ...example, 'dead-letter-reason': 'of_a_later_version' }),
+    undefined,
+  );
   for (const reason of POISON_REASONS) {
     const { description } = properties['dead-letter-reason'] ?? {};
     assert.match(description ?? '', new RegExp(`\\b${reason}\\b`));
@@ -90,13 +132,16 @@ test('the reasons and stages of dead letters are those of the code; others may c
 
 test('the error codes that decisions are described with are those of the failure table', () => {
   const described = String(readSchema('decision').$defs?.error?.properties?.code?.description);
-  for (const { job } of FAILURE_TABLE) if (job !== undefined) assert.match(described, new RegExp(`\\b${job.failure}\\b`));
+  for (const { job } of FAILURE_TABLE)
+    if (job !== undefined) assert.match(described, new RegExp(`\\b${job.failure}\\b`));
 });
 
 test('a timestamp fits, whatever a producer wrote there', () => {
   const example = JSON.parse(contractFile('examples/decision.json'));
   const source = (timestampMs: number) =>
-    JSON.parse(`{"topic":"t",${sourceMembers({ partition: 0, offset: 0, key: null, timestampMs, headers: [], replay: 0 })}}`);
+    JSON.parse(
+      `{"topic":"t",${sourceMembers({ partition: 0, offset: 0, key: null, timestampMs, headers: [], replay: 0 })}}`,
+    );
   // Milliseconds, microseconds, the last that a date holds, nanoseconds, none.
   for (const timestampMs of [1.7e12, 1.7e15, 8.64e15, 1.7e18, -1]) {
     assertContract('decision', { ...example, source: source(timestampMs) });
@@ -114,10 +159,19 @@ test('what tests read off the topics is held against the contract of its kind', 
     const example = JSON.parse(contractFile(`examples/${name}.json`));
     const headers: RecordHeaders = [['event-id', Buffer.from(example.id)]];
     assert.equal(outputProblem(example, headers), undefined);
-    assert.match(outputProblem({ ...example, ...(wrong as object) }, headers) ?? '', new RegExp(`contracts/${name}.schema.json`));
+    assert.match(
+      outputProblem({ ...example, ...(wrong as object) }, headers) ?? '',
+      new RegExp(`contracts/${name}.schema.json`),
+    );
     assert.match(outputProblem(example, [['event-id', 'other-0-0']]) ?? '', /event-id other-0-0/);
   }
   const headers = JSON.parse(contractFile('examples/dead-letter.json'));
-  assert.equal(deadLetterProblem(headerList({ ...headers, own: [Buffer.from('a'), Buffer.from('b')] })), undefined);
-  assert.match(deadLetterProblem(headerList({ ...headers, 'dead-letter-offset': 'x' })) ?? '', /dead-letter-offset must match/);
+  assert.equal(
+    deadLetterProblem(headerList({ ...headers, own: [Buffer.from('a'), Buffer.from('b')] })),
+    undefined,
+  );
+  assert.match(
+    deadLetterProblem(headerList({ ...headers, 'dead-letter-offset': 'x' })) ?? '',
+    /dead-letter-offset must match/,
+  );
 });

@@ -23,9 +23,13 @@ test('a record that is kept holds nothing of the response that it came in, and i
   const kept = detached(record);
   assert.deepEqual(kept, record);
   const original = originalOf(record);
-  const parts = [kept.key, kept.value, original.key, original.value, ...kept.headers.map(([, value]) => value)].filter(
-    (part): part is Buffer => part instanceof Buffer,
-  );
+  const parts = [
+    kept.key,
+    kept.value,
+    original.key,
+    original.value,
+    ...kept.headers.map(([, value]) => value),
+  ].filter((part): part is Buffer => part instanceof Buffer);
   assert.equal(parts.length, 6);
   for (const part of parts) assert.notEqual(part.buffer, response.buffer);
   assert.deepEqual(detached({ ...record, key: null, value: null, headers: [] }).value, null);

@@ -14,7 +14,12 @@ test('numbers that a double would change are noticed wherever they stand, and ke
     '-0e5',
     '123456789012345678e5',
   ]) {
-    for (const text of [`{"a":${literal}}`, `{"a": [1,${literal} ]}`, `[${literal}]`, `{"a":\n${literal}\n}`]) {
+    for (const text of [
+      `{"a":${literal}}`,
+      `{"a": [1,${literal} ]}`,
+      `[${literal}]`,
+      `{"a":\n${literal}\n}`,
+    ]) {
       assert.equal(mayLoseDigits(text), true, text);
       assert.ok(JSON.stringify(parseKeepingDigits(text)).includes(literal), text);
     }
@@ -22,14 +27,32 @@ test('numbers that a double would change are noticed wherever they stand, and ke
 });
 
 test('ordinary numbers do not take the slow path', () => {
-  for (const literal of ['0', '-1', '1732180000000', '0.30000000000000004', '9007199254740991', '-0.5', '1e10', '1.5']) {
+  for (const literal of [
+    '0',
+    '-1',
+    '1732180000000',
+    '0.30000000000000004',
+    '9007199254740991',
+    '-0.5',
+    '1e10',
+    '1.5',
+  ]) {
     assert.equal(mayLoseDigits(`{"a":${literal}}`), false, literal);
   }
   assert.equal(mayLoseDigits('{"id":"3e123456-12345678901234567890"}'), false);
 });
 
 test('a text is JSON or not', () => {
-  for (const text of ['1', '-0.5e+7', 'true', 'null', '"x"', ' [1] ', '{"a":{}}', '12345678901234567890']) {
+  for (const text of [
+    '1',
+    '-0.5e+7',
+    'true',
+    'null',
+    '"x"',
+    ' [1] ',
+    '{"a":{}}',
+    '12345678901234567890',
+  ]) {
     assert.equal(isJsonText(text), true, text);
   }
   for (const text of ['', '01', '.5', '1.', 'NaN', 'True', "['a']", '{', '1 2', '+1'])

@@ -44,7 +44,11 @@ for (const failure of Object.keys(TABLE) as JobFailure[]) {
             // Halving at once still needs something to halve.
             if (expected === 'bisect' && !mayHalve) expected = otherwise;
             const action = decide(failure, { depth, attempt }, left, spent, POLICY);
-            assert.equal(action, expected, `depth ${depth}, attempt ${attempt}, ${left} left, ${spent} spent`);
+            assert.equal(
+              action,
+              expected,
+              `depth ${depth}, attempt ${attempt}, ${left} left, ${spent} spent`,
+            );
           }
         }
       }

@@ -56,7 +56,11 @@ const LEFT = CoordinateSet.of([
 /** What is written, and the record that has stood for it since the first version. */
 const FORMAT_1: readonly (readonly [JournalWrite, key: string, value: string | null])[] = [
   [writeMeta(META), 'meta', '{"v":1,"group":"g","source":"s","shards":4,"kind":"review"}'],
-  [writeOwner({ instance: 'i', claim: 'c', atMs: 1 }), 'owner', '{"v":1,"instance":"i","claim":"c","atMs":1}'],
+  [
+    writeOwner({ instance: 'i', claim: 'c', atMs: 1 }),
+    'owner',
+    '{"v":1,"instance":"i","claim":"c","atMs":1}',
+  ],
   [
     writeProgress(2, PROGRESS),
     'progress/2',
@@ -83,19 +87,31 @@ const FORMAT_1: readonly (readonly [JournalWrite, key: string, value: string | n
 ];
 
 test('the journal is written in format 1, to the letter', () => {
-  assert.equal(JOURNAL_FORMAT, 1, 'keep the records of format 1 beside those of the new one: this version must still read them');
+  assert.equal(
+    JOURNAL_FORMAT,
+    1,
+    'keep the records of format 1 beside those of the new one: this version must still read them',
+  );
   for (const [written, key, value] of FORMAT_1) assert.deepEqual(written, { key, value });
 });
 
 test('journal.format can be raised to the newest format that this version reads, and no further', () => {
-  const problems = problemsOf(MINIMAL.replace('{name: posts,', `{name: posts, journal: {format: ${JOURNAL_FORMAT + 1}},`));
-  assert.match(problems.join(), new RegExp(`^pipelines\\[0\\]\\.journal\\.format: .*${JOURNAL_FORMAT}`));
+  const problems = problemsOf(
+    MINIMAL.replace('{name: posts,', `{name: posts, journal: {format: ${JOURNAL_FORMAT + 1}},`),
+  );
+  assert.match(
+    problems.join(),
+    new RegExp(`^pipelines\\[0\\]\\.journal\\.format: .*${JOURNAL_FORMAT}`),
+  );
   assert.equal(problems.length, 1);
 });
 
 test('records of format 1 that stand in a journal are read', () => {
   const read = new Map(
-    FORMAT_1.filter(([, , value]) => value !== null).map(([, key, value]) => [key, readJournalRecord(key, value)]),
+    FORMAT_1.filter(([, , value]) => value !== null).map(([, key, value]) => [
+      key,
+      readJournalRecord(key, value),
+    ]),
   );
   assert.deepEqual(read.get('meta'), { entry: 'meta', value: { ...META, format: 1 } });
   assert.deepEqual(read.get('owner'), {

@@ -20,7 +20,8 @@ describe('nearest name', () => {
   });
 
   it('finds nothing for something else', () => {
-    for (const other of ['zzz', '', 'x', 'completely-different']) assert.equal(nearest(other, KNOWN), undefined);
+    for (const other of ['zzz', '', 'x', 'completely-different'])
+      assert.equal(nearest(other, KNOWN), undefined);
   });
 
   it('finds a name for itself, and something known or nothing for anything', () => {

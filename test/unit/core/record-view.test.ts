@@ -18,12 +18,16 @@ test('a record in the middle of bytes gives its key and value as views, and the 
   };
   assert.deepEqual(partsOf(view), record);
   assert.equal(view.value?.buffer, bytes.buffer);
-  for (const one of [view, record]) assert.deepEqual([valueLengthOf(one), valueTextOf(one)], [6, 'välue']);
+  for (const one of [view, record])
+    assert.deepEqual([valueLengthOf(one), valueTextOf(one)], [6, 'välue']);
 });
 
 test('an empty key and value are none that are missing', () => {
   const empty = new RecordView({ ...at, keyStart: 2, keyLength: 0, valueStart: 2, valueLength: 0 });
-  assert.deepEqual([empty.key, empty.value, valueLengthOf(empty), valueTextOf(empty)], [Buffer.alloc(0), Buffer.alloc(0), 0, '']);
+  assert.deepEqual(
+    [empty.key, empty.value, valueLengthOf(empty), valueTextOf(empty)],
+    [Buffer.alloc(0), Buffer.alloc(0), 0, ''],
+  );
   const none = new RecordView({
     ...at,
     keyStart: 2,
@@ -33,7 +37,10 @@ test('an empty key and value are none that are missing', () => {
   });
   assert.deepEqual([none.key, none.value, valueTextOf(none)], [null, null, undefined]);
   assert.ok(valueLengthOf(none) < 0);
-  assert.deepEqual([valueLengthOf({ ...partsOf(none) }), valueTextOf({ ...partsOf(none) })], [-1, undefined]);
+  assert.deepEqual(
+    [valueLengthOf({ ...partsOf(none) }), valueTextOf({ ...partsOf(none) })],
+    [-1, undefined],
+  );
 });
 
 test('a value that is cut inside a character is no text', () => {

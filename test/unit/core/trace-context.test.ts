@@ -6,7 +6,8 @@ import { headerList, type NamedHeaders } from '../../support/headers.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
-const header = (traceparent: NamedHeaders[string], more = {}) => headerList({ traceparent, ...more });
+const header = (traceparent: NamedHeaders[string], more = {}) =>
+  headerList({ traceparent, ...more });
 
 test('a valid traceparent names its trace and span, as text or bytes, the last of several', () => {
   const expected = { traceId: TRACE, spanId: SPAN, flags: 1 };
@@ -51,7 +52,12 @@ test('what is no traceparent is none: version ff, zeros, upper case, other lengt
 
 test('whatever stands in the headers, nothing throws, and what is found is well-formed', () => {
   const texts = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'0123456789abcdef-') }));
-  const value = fc.oneof(texts, fc.uint8Array().map(Buffer.from), fc.array(fc.option(texts)), fc.constant(null));
+  const value = fc.oneof(
+    texts,
+    fc.uint8Array().map(Buffer.from),
+    fc.array(fc.option(texts)),
+    fc.constant(null),
+  );
   fc.assert(
     fc.property(value, value, (traceparent, tracestate) => {
       const found = traceParentOf(headerList({ traceparent, tracestate }));
@@ -67,7 +73,15 @@ test('links: each span once, up to a bound, and how many items are left out', ()
   const item = (n: number) => ({
     headers: header(`00-${TRACE}-${n.toString(16).padStart(16, '0')}-01`),
   });
-  const items = [item(1), { headers: [] }, item(1), item(2), item(3), item(2), { headers: header('broken') }];
+  const items = [
+    item(1),
+    { headers: [] },
+    item(1),
+    item(2),
+    item(3),
+    item(2),
+    { headers: header('broken') },
+  ];
   const all = new TraceLinks(2);
   for (const { headers } of items) all.add(headers);
   const { links, traced, unlinked } = all;

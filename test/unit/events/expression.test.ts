@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keepNumber } from '../../../src/base/exact-json.ts';
-import { compileExpression, EvaluationProblem, EventInput, expressionProblem } from '../../../src/events/expression/index.ts';
+import {
+  compileExpression,
+  EvaluationProblem,
+  EventInput,
+  expressionProblem,
+} from '../../../src/events/expression/index.ts';
 import { compileType } from '../../../src/events/mapping/type-mapping.ts';
 import { headerList } from '../../support/headers.ts';
 import { found, inputOf } from './event-input.ts';
@@ -21,7 +26,8 @@ const input = inputOf(
 );
 
 const gives = (cases: Readonly<Record<string, string | undefined>>) => {
-  for (const [expression, expected] of Object.entries(cases)) assert.equal(found(expression, input), expected, expression);
+  for (const [expression, expected] of Object.entries(cases))
+    assert.equal(found(expression, input), expected, expression);
 };
 const fails = (cases: Readonly<Record<string, RegExp>>) => {
   for (const [expression, message] of Object.entries(cases)) {
@@ -139,9 +145,14 @@ test('a decimal keeps its scale where it is selected and written, and is its num
     'floor(prices[1])': '2',
     'sort_by(prices, &@)': '[2.50,10.00]',
   };
-  for (const [expression, result] of Object.entries(expected)) assert.equal(found(expression, input), result, expression);
-  assert.throws(() => found('sum([price, huge])', input), /sum\(\) was given a number with more digits/);
-  const type = (map: Record<string, string>) => compileType({ field: 'price', map }, undefined).find(input, false);
+  for (const [expression, result] of Object.entries(expected))
+    assert.equal(found(expression, input), result, expression);
+  assert.throws(
+    () => found('sum([price, huge])', input),
+    /sum\(\) was given a number with more digits/,
+  );
+  const type = (map: Record<string, string>) =>
+    compileType({ field: 'price', map }, undefined).find(input, false);
   assert.equal(type({ 10: 'ten' }), 'ten');
 });
 
@@ -200,9 +211,11 @@ test('the record around the value is there as functions', () => {
 test('no record makes an evaluation endless, whatever the expression does', {
   timeout: 30_000,
 }, () => {
-  const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]));
+  const members = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]));
   // Each differs from the others in its last entry alone.
-  const alike = (last: number) => Array.from({ length: 1_200 }, () => [...Array.from({ length: 70 }, () => 1), last]);
+  const alike = (last: number) =>
+    Array.from({ length: 1_200 }, () => [...Array.from({ length: 70 }, () => 1), last]);
   const json = JSON.stringify({
     items: Array.from({ length: 20_000 }, (_, id) => ({ id })),
     text: `${' '.repeat(300_000)}x`,
@@ -215,12 +228,19 @@ test('no record makes an evaluation endless, whatever the expression does', {
   const many = () => inputOf(json);
   for (const [expression, message, headers] of [
     ['merge(object, object, object, object, object)', /takes too long/],
-    [`{${Array.from({ length: 100 }, (_, n) => `k${n}: merge(some)`).join(', ')}}`, /takes too long/],
+    [
+      `{${Array.from({ length: 100 }, (_, n) => `k${n}: merge(some)`).join(', ')}}`,
+      /takes too long/,
+    ],
     ['let $others = others in alike[?contains($others, @)]', /takes too long/],
     ['let $one = alike, $two = alike[*] in items[?$one == $two]', /takes too long/],
     ['contains(text, sought)', /takes too long/],
     ["replace(text, sought, '')", /takes too long/],
-    ["items[].header('x')", /takes too long/, Array.from({ length: 200 }, () => ['y', ''] as const)],
+    [
+      "items[].header('x')",
+      /takes too long/,
+      Array.from({ length: 200 }, () => ['y', ''] as const),
+    ],
     ['items[?contains($.items[].id, id)]', /takes too long/],
     ['items[].to_string($)', /takes too long/],
     ['items[].[$.items[], $.text[::2]]', /takes too long/],
@@ -257,12 +277,22 @@ test('the expressions for one record share a budget, which another record begins
 
 test('texts are in the order of their code points, long ones alike at the beginning too', () => {
   const start = 'x'.repeat(1_000);
-  const list = Array.from({ length: 1_000 }, (_, n) => start + String.fromCodePoint(0xe000 + ((n * 79) % 1_000) * 50));
-  const byCodePoints = (one: string, two: string) => (one.codePointAt(1_000) as number) - (two.codePointAt(1_000) as number);
-  assert.equal(found('sort(list)', inputOf(JSON.stringify({ list }))), JSON.stringify([...list].sort(byCodePoints)));
+  const list = Array.from(
+    { length: 1_000 },
+    (_, n) => start + String.fromCodePoint(0xe000 + ((n * 79) % 1_000) * 50),
+  );
+  const byCodePoints = (one: string, two: string) =>
+    (one.codePointAt(1_000) as number) - (two.codePointAt(1_000) as number);
+  assert.equal(
+    found('sort(list)', inputOf(JSON.stringify({ list }))),
+    JSON.stringify([...list].sort(byCodePoints)),
+  );
   const halves = ['\ud83d', '\ud83d\ude00', '\ud83d\ue000', '\ue000', ''];
   const expected = ['', '\ud83d', '\ud83d\ue000', '\ue000', '\ud83d\ude00'];
-  assert.equal(found('sort(list)', inputOf(JSON.stringify({ list: halves }))), JSON.stringify(expected));
+  assert.equal(
+    found('sort(list)', inputOf(JSON.stringify({ list: halves }))),
+    JSON.stringify(expected),
+  );
 });
 
 test('nesting without end is evaluated, or refused', () => {
@@ -274,5 +304,8 @@ test('nesting without end is evaluated, or refused', () => {
       /cannot be evaluated for a record of this size or depth/,
     );
   }
-  assert.throws(() => found('one || two', inputOf(`{"one":${DIGITS},"deep":${deep}}`)), /nested too deeply to keep the digits/);
+  assert.throws(
+    () => found('one || two', inputOf(`{"one":${DIGITS},"deep":${deep}}`)),
+    /nested too deeply to keep the digits/,
+  );
 });

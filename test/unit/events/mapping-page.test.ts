@@ -20,7 +20,9 @@ function examples(): Example[] {
   const found: Example[] = [];
   let heading = '';
   let blocks = { yaml: '', properties: '', json: '' };
-  for (const [, title, language, body = ''] of PAGE.matchAll(/^#+ (.+)$|^```(\w*)\n((?:.*\n)*?)```$/gm)) {
+  for (const [, title, language, body = ''] of PAGE.matchAll(
+    /^#+ (.+)$|^```(\w*)\n((?:.*\n)*?)```$/gm,
+  )) {
     if (title !== undefined) heading = title;
     else if (language === 'text') {
       found.push({ heading, ...blocks, text: body });
@@ -38,7 +40,10 @@ service: {baseUrl: "https://review.example", apiKey: k}
 pipelines:
   - name: docs
 ${indented.replace(/^ {4}source:\n(?! {6}topic)/m, '    source:\n      topic: events\n')}`;
-  return parseConfig(text, {}, { file: 'docs/mapping.md', directory: '/nowhere' }).pipelines[0] ?? assert.fail();
+  return (
+    parseConfig(text, {}, { file: 'docs/mapping.md', directory: '/nowhere' }).pipelines[0] ??
+    assert.fail()
+  );
 }
 
 async function outcomeOf({ yaml, properties, json }: Example): Promise<string> {
@@ -76,7 +81,15 @@ for (const [index, example] of examples().entries()) {
 
 test('docs/mapping.md has an example for every section that should have one', () => {
   const headings = new Set(examples().map(({ heading }) => heading));
-  for (const heading of ['Paths', 'Expressions', 'Type', 'Metadata', 'URLs', 'Filter', 'Imports and lookups']) {
+  for (const heading of [
+    'Paths',
+    'Expressions',
+    'Type',
+    'Metadata',
+    'URLs',
+    'Filter',
+    'Imports and lookups',
+  ]) {
     assert.ok(headings.has(heading), heading);
   }
   assert.ok(examples().length >= 14, String(examples().length));

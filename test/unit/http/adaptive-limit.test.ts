@@ -21,14 +21,22 @@ function limitOf(max: number) {
     clock: { monotonic },
     onChange: (now) => changes.push(now),
   });
-  const learn = (attempt: Attempt<string>, startedMs = monotonic()) => limit.learn(attempt, startedMs);
+  const learn = (attempt: Attempt<string>, startedMs = monotonic()) =>
+    limit.learn(attempt, startedMs);
   const pass = (ms: number) => clock.sleep(ms);
   return { limit, changes, learn, pass, clock };
 }
 
 test('429, 503 and timeouts halve the limit, at most once in a window, and never below one', async () => {
   const { limit, changes, learn, pass } = limitOf(16);
-  for (const reason of ['429', '503', 'headers_timeout', 'connect_timeout', 'body_timeout', '429']) {
+  for (const reason of [
+    '429',
+    '503',
+    'headers_timeout',
+    'connect_timeout',
+    'body_timeout',
+    '429',
+  ]) {
     for (let n = 0; n < 5; n++) learn(bad(reason));
     await pass(WINDOW_MS);
   }

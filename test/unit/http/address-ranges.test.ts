@@ -1,16 +1,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type AddressRange, addressSet, contains, problemWithCidr, rangeOf } from '../../../src/http/address-ranges.ts';
+import {
+  type AddressRange,
+  addressSet,
+  contains,
+  problemWithCidr,
+  rangeOf,
+} from '../../../src/http/address-ranges.ts';
 
 const octets = fc.tuple(...[0, 1, 2, 3].map(() => fc.integer({ min: 0, max: 255 })));
 
 /** The registries once more, in arithmetic: no table of ranges that a slip could be in twice. */
 function expected([a = 0, b = 0, c = 0, d = 0]: readonly number[]): AddressRange {
   const is = (...parts: number[]) => parts.every((part, index) => part === [a, b, c, d][index]);
-  if (is(169, 254) || is(168, 63, 129, 16) || is(192, 0, 0, 192) || is(100, 100, 100, 200)) return 'link_local';
+  if (is(169, 254) || is(168, 63, 129, 16) || is(192, 0, 0, 192) || is(100, 100, 100, 200))
+    return 'link_local';
   if (a === 127) return 'loopback';
-  if (a === 10 || (a === 100 && b >= 64 && b < 128) || (a === 172 && b >= 16 && b < 32) || is(192, 168)) return 'private';
+  if (
+    a === 10 ||
+    (a === 100 && b >= 64 && b < 128) ||
+    (a === 172 && b >= 16 && b < 32) ||
+    is(192, 168)
+  )
+    return 'private';
   const documentation = is(192, 0, 2) || is(198, 51, 100) || is(203, 0, 113);
   const other = is(192, 0, 0) || is(192, 88, 99) || (a === 198 && (b === 18 || b === 19));
   return a === 0 || a >= 224 || documentation || other ? 'reserved' : 'public';
@@ -18,10 +31,42 @@ function expected([a = 0, b = 0, c = 0, d = 0]: readonly number[]): AddressRange
 
 /** Near the edges of ranges, where mistakes are. */
 const special = fc.constantFrom(
-  ...['9.255.255.255', '10.0.0.0', '11.0.0.0', '100.63.255.255', '100.64.0.0', '100.127.255.255', '100.128.0.0'],
-  ...['126.255.255.255', '127.0.0.1', '128.0.0.0', '169.253.255.255', '169.254.169.254', '169.255.0.0'],
-  ...['172.15.255.255', '172.16.0.0', '172.31.255.255', '172.32.0.0', '192.167.255.255', '192.168.0.0', '192.169.0.0'],
-  ...['198.17.255.255', '198.18.0.0', '198.20.0.0', '223.255.255.255', '224.0.0.0', '255.255.255.255', '0.0.0.0', '1.0.0.0'],
+  ...[
+    '9.255.255.255',
+    '10.0.0.0',
+    '11.0.0.0',
+    '100.63.255.255',
+    '100.64.0.0',
+    '100.127.255.255',
+    '100.128.0.0',
+  ],
+  ...[
+    '126.255.255.255',
+    '127.0.0.1',
+    '128.0.0.0',
+    '169.253.255.255',
+    '169.254.169.254',
+    '169.255.0.0',
+  ],
+  ...[
+    '172.15.255.255',
+    '172.16.0.0',
+    '172.31.255.255',
+    '172.32.0.0',
+    '192.167.255.255',
+    '192.168.0.0',
+    '192.169.0.0',
+  ],
+  ...[
+    '198.17.255.255',
+    '198.18.0.0',
+    '198.20.0.0',
+    '223.255.255.255',
+    '224.0.0.0',
+    '255.255.255.255',
+    '0.0.0.0',
+    '1.0.0.0',
+  ],
 );
 const ipv4 = fc.oneof(
   octets,
@@ -32,7 +77,9 @@ test('every IPv4 address has the range that the registries give it, also inside 
   fc.assert(
     fc.property(ipv4, (parts) => {
       const text = parts.join('.');
-      const [high, low] = [0, 2].map((at) => (((parts[at] ?? 0) << 8) | (parts[at + 1] ?? 0)).toString(16));
+      const [high, low] = [0, 2].map((at) =>
+        (((parts[at] ?? 0) << 8) | (parts[at + 1] ?? 0)).toString(16),
+      );
       for (const form of [
         text,
         `::ffff:${text}`,
@@ -50,7 +97,8 @@ test('every IPv4 address has the range that the registries give it, also inside 
 test('no notation that an address may have gets around its range: the parser of addresses brings it to the usual one', () => {
   fc.assert(
     fc.property(ipv4, fc.nat({ max: 2 }), ([a = 0, b = 0, c = 0, d = 0], radix) => {
-      const show = (part: number) => [String(part), `0x${part.toString(16)}`, `0${part.toString(8)}`][radix] as string;
+      const show = (part: number) =>
+        [String(part), `0x${part.toString(16)}`, `0${part.toString(8)}`][radix] as string;
       const number = ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
       const forms = [
         [a, b, c, d].map(show).join('.'),
@@ -59,10 +107,13 @@ test('no notation that an address may have gets around its range: the parser of 
         show(number),
         `${[a, b, c, d].join('.')}.`,
         [a, b, c, d]
-          .map((part) => String(part).replace(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit))))
+          .map((part) =>
+            String(part).replace(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit))),
+          )
           .join('。'),
       ];
-      for (const form of forms) assert.equal(rangeOf(new URL(`http://${form}/`).hostname), expected([a, b, c, d]), form);
+      for (const form of forms)
+        assert.equal(rangeOf(new URL(`http://${form}/`).hostname), expected([a, b, c, d]), form);
     }),
     { numRuns: 300 },
   );
@@ -98,7 +149,9 @@ test('of IPv6 only what is given out to the public is public', () => {
     fc.property(fc.ipV6(), (address) => {
       const url = new URL(`http://[${address.includes('.') ? '::1' : address}]/`);
       assert.ok(
-        rangeOf(address) !== 'public' || /^\[(2|3|::ffff:|64:ff9b::)/.test(url.hostname) || address.includes('.'),
+        rangeOf(address) !== 'public' ||
+          /^\[(2|3|::ffff:|64:ff9b::)/.test(url.hostname) ||
+          address.includes('.'),
         address,
       );
     }),
@@ -124,7 +177,17 @@ test('a set has exactly the addresses of its ranges, in every notation', () => {
 test('what is neither an address nor a range is told as such', () => {
   for (const text of ['10.0.0.0/8', '10.1.2.3', '::1', 'fd00::/8', '0.0.0.0/0'])
     assert.equal(problemWithCidr(text), undefined, text);
-  for (const text of ['', 'a', '10.0.0/8', '10.0.0.0/33', '::/129', '10.0.0.0/08', '10.0.0.0/8/8', 'fe80::1%eth0', '10.0.0.0/']) {
+  for (const text of [
+    '',
+    'a',
+    '10.0.0/8',
+    '10.0.0.0/33',
+    '::/129',
+    '10.0.0.0/08',
+    '10.0.0.0/8/8',
+    'fe80::1%eth0',
+    '10.0.0.0/',
+  ]) {
     assert.notEqual(problemWithCidr(text), undefined, text);
   }
   assert.throws(() => rangeOf('example.com'), TypeError);

@@ -4,7 +4,10 @@ import { NetworkError, networkError, type Stage } from '../../../src/http/networ
 import { networkProblem } from '../../../src/service/request.ts';
 
 const advised = (code: string, stage: Stage) => {
-  const error = networkError(Object.assign(new Error('of https://x/?sig=hunter22'), { code }), stage);
+  const error = networkError(
+    Object.assign(new Error('of https://x/?sig=hunter22'), { code }),
+    stage,
+  );
   assert.ok(error instanceof NetworkError);
   return networkProblem(error);
 };

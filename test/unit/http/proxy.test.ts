@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { proxyChooser, proxyFromEnvironment } from '../../../src/http/proxy.ts';
 
 type Env = Record<string, string>;
-const chosen = (env: Env, target: string) => proxyChooser(proxyFromEnvironment(env))(new URL(target))?.url.host;
+const chosen = (env: Env, target: string) =>
+  proxyChooser(proxyFromEnvironment(env))(new URL(target))?.url.host;
 
 test('the proxy is that of the scheme, under its name in small letters before the other', () => {
   const env = {
@@ -13,7 +14,10 @@ test('the proxy is that of the scheme, under its name in small letters before th
   };
   assert.equal(chosen(env, 'https://a.example/'), 's.example:3128');
   assert.equal(chosen(env, 'http://a.example/'), 'p.example:8080');
-  assert.equal(chosen({ ...env, https_proxy: 'http://small.example:1' }, 'https://a.example/'), 'small.example:1');
+  assert.equal(
+    chosen({ ...env, https_proxy: 'http://small.example:1' }, 'https://a.example/'),
+    'small.example:1',
+  );
   assert.equal(chosen({ HTTP_PROXY: 'http://p.example' }, 'https://a.example/'), undefined);
   assert.equal(chosen({ HTTPS_PROXY: '' }, 'https://a.example/'), undefined);
 });
@@ -50,7 +54,10 @@ test('this machine is never reached through a proxy', () => {
 });
 
 test('a CGI process takes no proxy out of what may be a header', () => {
-  assert.equal(chosen({ HTTP_PROXY: 'http://evil.example', REQUEST_METHOD: 'GET' }, 'http://a.example/'), undefined);
+  assert.equal(
+    chosen({ HTTP_PROXY: 'http://evil.example', REQUEST_METHOD: 'GET' }, 'http://a.example/'),
+    undefined,
+  );
 });
 
 test('user and password of the address become credentials, and leave the address', async () => {
@@ -63,7 +70,10 @@ test('a proxy that is none is refused by the name of its variable, without its v
   for (const value of ['http://[hunter2', 'socks5://hunter2:1', 'http://me:%ZZhunter2@p.example']) {
     assert.throws(
       () => proxyFromEnvironment({ HTTPS_PROXY: value }),
-      (error: Error) => error instanceof TypeError && /HTTPS_PROXY/.test(error.message) && !error.message.includes('hunter2'),
+      (error: Error) =>
+        error instanceof TypeError &&
+        /HTTPS_PROXY/.test(error.message) &&
+        !error.message.includes('hunter2'),
     );
   }
 });

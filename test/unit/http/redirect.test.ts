@@ -16,13 +16,19 @@ test('a location is taken relative to the address that it came from', () => {
     ['//b.example/z', 'https://b.example/z'],
     ['https://b.example/z?sig=2', 'https://b.example/z?sig=2'],
   ];
-  for (const [location, expected] of cases) assert.equal(String(redirectTarget(from, location)), expected);
+  for (const [location, expected] of cases)
+    assert.equal(String(redirectTarget(from, location)), expected);
 });
 
 test('https is never left for http; http may go either way', () => {
   const [https, http] = [new URL('https://a.example'), new URL('http://a.example')];
   assert.deepEqual(
-    [leavesHttps(https, http), leavesHttps(http, https), leavesHttps(http, http), leavesHttps(https, https)],
+    [
+      leavesHttps(https, http),
+      leavesHttps(http, https),
+      leavesHttps(http, http),
+      leavesHttps(https, https),
+    ],
     [true, false, false, false],
   );
 });

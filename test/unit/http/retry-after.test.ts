@@ -21,7 +21,18 @@ test('Retry-After as an HTTP date is counted from now, and a past date means at 
 });
 
 test('an absent, empty or unreadable Retry-After is no wish at all', () => {
-  for (const header of [undefined, '', ' ', '-5', 'soon', '1e9', '0x10', 'NaN', 'Infinity', '12 34']) {
+  for (const header of [
+    undefined,
+    '',
+    ' ',
+    '-5',
+    'soon',
+    '1e9',
+    '0x10',
+    'NaN',
+    'Infinity',
+    '12 34',
+  ]) {
     assert.equal(parseRetryAfterMs(header, NOW_MS), undefined, String(header));
   }
 });

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { ServiceError, type ServiceFailure } from '../../../src/core/outcome/service-error.ts';
-import { DEFAULT_SETTINGS, type RetrySettings, type ServiceContext } from '../../../src/service/options.ts';
+import {
+  DEFAULT_SETTINGS,
+  type RetrySettings,
+  type ServiceContext,
+} from '../../../src/service/options.ts';
 import type { Attempt, Problem } from '../../../src/service/problem.ts';
 import { withRetry } from '../../../src/service/retry.ts';
-import { constantRandom, EndlessSleepClock, InstantClock, RecordingObserver } from '../service/fakes.ts';
+import {
+  constantRandom,
+  EndlessSleepClock,
+  InstantClock,
+  RecordingObserver,
+} from '../service/fakes.ts';
 
 const never = new AbortController().signal;
 
@@ -51,7 +60,10 @@ test('after maxRetries the failure comes out, with the number of tries', async (
     assert.equal(error.failure, 'unavailable');
     assert.equal(error.operation, 'op');
     assert.equal(error.status, 503);
-    assert.match(error.message, /^op at host\/path answered 503 \(tried 3 times\); try again later/);
+    assert.match(
+      error.message,
+      /^op at host\/path answered 503 \(tried 3 times\); try again later/,
+    );
     return true;
   });
   assert.equal(clock.slept.length, 2);
@@ -99,7 +111,14 @@ test('a Retry-After beyond the time limit ends the retries at once and is handed
 });
 
 test('every failure but unavailable is thrown at the first time', async () => {
-  const final: ServiceFailure[] = ['rejected', 'unauthorized', 'not_found', 'too_large', 'expired', 'protocol'];
+  const final: ServiceFailure[] = [
+    'rejected',
+    'unauthorized',
+    'not_found',
+    'too_large',
+    'expired',
+    'protocol',
+  ];
   for (const failure of final) {
     const { context, clock, observer } = contextWith({});
     await assert.rejects(withRetry(context, 'op', never, after(1, { failure })), { failure });

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { describeGroup, describeTopic, groupAnswer, topicAnswer } from '../../../src/kafka/admin/allowed-operations.ts';
+import {
+  describeGroup,
+  describeTopic,
+  groupAnswer,
+  topicAnswer,
+} from '../../../src/kafka/admin/allowed-operations.ts';
 import { missingRequests } from '../../../src/kafka/admin/required-apis.ts';
 
 const int = (size: 1 | 2 | 4) => (value: number) => {
@@ -47,7 +52,15 @@ function metadata(
         int8(0),
         array(
           of.map(({ partition, leader, replicas, inSync }) =>
-            Buffer.concat([int16(0), int32(partition), int32(leader), int32(3), ids(replicas), ids(inSync), ids(0)]),
+            Buffer.concat([
+              int16(0),
+              int32(partition),
+              int32(leader),
+              int32(3),
+              ids(replicas),
+              ids(inSync),
+              ids(0),
+            ]),
           ),
         ),
         int32(bits),
@@ -73,7 +86,13 @@ test('a topic: partitions in order, and the rights of the bits', () => {
 
 test('a group: its members, what they agreed on, and the rights', () => {
   const member = (id: string) =>
-    Buffer.concat([text(`id-${id}`), text(id), text('/127.0.0.1'), bytes(Buffer.from('m')), bytes(Buffer.alloc(0))]);
+    Buffer.concat([
+      text(`id-${id}`),
+      text(id),
+      text('/127.0.0.1'),
+      bytes(Buffer.from('m')),
+      bytes(Buffer.alloc(0)),
+    ]);
   const answer = groupAnswer(
     Buffer.concat([
       int32(0),
@@ -92,7 +111,12 @@ test('a group: its members, what they agreed on, and the rights', () => {
   );
   assert.deepEqual(
     [answer.state, answer.protocolType, answer.protocol, answer.members],
-    ['Stable', 'consumer', 'range', ['a', 'b'].map((clientId) => ({ clientId, host: '/127.0.0.1' }))],
+    [
+      'Stable',
+      'consumer',
+      'range',
+      ['a', 'b'].map((clientId) => ({ clientId, host: '/127.0.0.1' })),
+    ],
   );
   assert.deepEqual([...(answer.allowed ?? [])], ['READ']);
 });
@@ -112,7 +136,9 @@ test('requests name one topic and one group, create nothing, and ask for the rig
 });
 
 test('brokers that are too new or too old lack the requests that no version of both fits', () => {
-  const all = Object.fromEntries(Array.from({ length: 40 }, (_, key) => [key, { minVersion: 0, maxVersion: 20 }]));
+  const all = Object.fromEntries(
+    Array.from({ length: 40 }, (_, key) => [key, { minVersion: 0, maxVersion: 20 }]),
+  );
   assert.deepEqual(missingRequests(all), []);
   assert.deepEqual(
     missingRequests({

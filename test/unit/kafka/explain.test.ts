@@ -29,32 +29,52 @@ describe('what a refusal of Kafka means', () => {
       said(protocol('TOPIC_AUTHORIZATION_FAILED')),
       /; grant WRITE on topic journal to User:me \(docs\/kafka-security\.md\)$/,
     );
-    assert.match(said(protocol('TOPIC_AUTHORIZATION_FAILED', { topic: 'out' })), /grant WRITE on topic out to User:me/);
+    assert.match(
+      said(protocol('TOPIC_AUTHORIZATION_FAILED', { topic: 'out' })),
+      /grant WRITE on topic out to User:me/,
+    );
     assert.match(said(protocol('GROUP_AUTHORIZATION_FAILED')), /grant READ on group g to User:me/);
     const tool = { ...asked, groupOperation: 'DESCRIBE' };
-    assert.match(explain(protocol('GROUP_AUTHORIZATION_FAILED'), tool), /grant DESCRIBE on group g to User:me/);
+    assert.match(
+      explain(protocol('GROUP_AUTHORIZATION_FAILED'), tool),
+      /grant DESCRIBE on group g to User:me/,
+    );
     assert.match(
       said(protocol('TRANSACTIONAL_ID_AUTHORIZATION_FAILED')),
       /grant WRITE on transactional ids that begin with journal- to/,
     );
-    assert.match(explain(protocol('TOPIC_AUTHORIZATION_FAILED')), /grant READ, or WRITE, on topic .* to this client's principal/);
+    assert.match(
+      explain(protocol('TOPIC_AUTHORIZATION_FAILED')),
+      /grant READ, or WRITE, on topic .* to this client's principal/,
+    );
   });
 
   it('is said once, however often an error is wrapped', () => {
-    const inner = new Error(explain(retried(protocol('GROUP_AUTHORIZATION_FAILED')), { group: 'g' }), {
-      cause: protocol('GROUP_AUTHORIZATION_FAILED'),
-    });
+    const inner = new Error(
+      explain(retried(protocol('GROUP_AUTHORIZATION_FAILED')), { group: 'g' }),
+      {
+        cause: protocol('GROUP_AUTHORIZATION_FAILED'),
+      },
+    );
     assert.equal(explain(inner), inner.message);
   });
 
   const handshakes: readonly (readonly [string, string, RegExp])[] = [
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', '', /put that authority into kafka\.tls\.ca$/],
     ['SELF_SIGNED_CERT_IN_CHAIN', '', /put that authority into kafka\.tls\.ca$/],
-    ['DEPTH_ZERO_SELF_SIGNED_CERT', '', /signed by itself: put that certificate into kafka\.tls\.ca$/],
+    [
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      '',
+      /signed by itself: put that certificate into kafka\.tls\.ca$/,
+    ],
     ['CERT_HAS_EXPIRED', '', /has expired/],
     ['CERT_NOT_YET_VALID', '', /clock of this machine/],
     ['ERR_TLS_CERT_ALTNAME_INVALID', '', /kafka\.tls\.serverName/],
-    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', '', /mTLS.*kafka\.tls\.certificate and kafka\.tls\.key/],
+    [
+      'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED',
+      '',
+      /mTLS.*kafka\.tls\.certificate and kafka\.tls\.key/,
+    ],
     ['ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE', '', /check kafka\.tls\.certificate/],
     ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', '', /brokers trust who signed it/],
     ['ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_EXPIRED', '', /renew the file of kafka\.tls\.certificate/],
@@ -70,9 +90,13 @@ describe('what a refusal of Kafka means', () => {
     });
 
   it('is not sure when a broker goes away in a handshake', () => {
-    const message = 'Client network socket disconnected before secure TLS connection was established';
+    const message =
+      'Client network socket disconnected before secure TLS connection was established';
     const error = retried(connection('ECONNRESET', message));
-    assert.match(explain(error), /^TLS with b:9093 failed .*kafka\.tls\.enabled to false.*if it asks for a certificate/);
+    assert.match(
+      explain(error),
+      /^TLS with b:9093 failed .*kafka\.tls\.enabled to false.*if it asks for a certificate/,
+    );
     assert.equal(questionFailure(error), 'unreachable');
   });
 
@@ -85,8 +109,15 @@ describe('what a refusal of Kafka means', () => {
   it('is what protects the connection says, by whether it passes', () => {
     const told = (retriable: boolean) => retried(new SecurityError('the reason', { retriable }));
     assert.equal(explain(told(true)), 'the reason');
-    assert.deepEqual([questionFailure(told(true)), questionFailure(told(false))], ['unreachable', 'refused']);
-    for (const type of ['ILLEGAL_SASL_STATE', 'UNSUPPORTED_SASL_MECHANISM', 'CLUSTER_AUTHORIZATION_FAILED'])
+    assert.deepEqual(
+      [questionFailure(told(true)), questionFailure(told(false))],
+      ['unreachable', 'refused'],
+    );
+    for (const type of [
+      'ILLEGAL_SASL_STATE',
+      'UNSUPPORTED_SASL_MECHANISM',
+      'CLUSTER_AUTHORIZATION_FAILED',
+    ])
       assert.equal(questionFailure(protocol(type)), 'refused');
   });
 });

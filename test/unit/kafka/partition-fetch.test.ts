@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ADMIT_ALL, OWN_TOPIC_LIMITS, type PartitionData, PartitionFetch } from '../../../src/kafka/consumer/partition-fetch.ts';
+import {
+  ADMIT_ALL,
+  OWN_TOPIC_LIMITS,
+  type PartitionData,
+  PartitionFetch,
+} from '../../../src/kafka/consumer/partition-fetch.ts';
 import { toOffset, UnusableOffset } from '../../../src/kafka/records/decode-batch.ts';
-import { type RawBatch, TRANSACTIONAL, writeBatch, writeMarker } from '../../support/kafka/record-batches.ts';
+import {
+  type RawBatch,
+  TRANSACTIONAL,
+  writeBatch,
+  writeMarker,
+} from '../../support/kafka/record-batches.ts';
 import { partsOf } from '../../support/record-parts.ts';
 
 function data(batches: readonly Buffer[], given: Partial<PartitionData> = {}): PartitionData {
@@ -70,7 +80,8 @@ describe('a fetch of one partition', () => {
       ['source', 3, 6, 9, 90, fetched.messages.length],
     );
     const pieces = [];
-    for await (const piece of batch.pieces(ADMIT_ALL)) pieces.push({ ...piece, records: piece.records.map(partsOf) });
+    for await (const piece of batch.pieces(ADMIT_ALL))
+      pieces.push({ ...piece, records: piece.records.map(partsOf) });
     const record = {
       partition: 3,
       offset: 6,
@@ -99,11 +110,16 @@ describe('a fetch of one partition', () => {
 describe('offsets', () => {
   it('beyond what a number holds exactly are refused', () => {
     assert.equal(toOffset('9007199254740991'), 2 ** 53 - 1);
-    for (const text of ['9007199254740993', '-1', 'x', '1.5']) assert.throws(() => toOffset(text), UnusableOffset, text);
+    for (const text of ['9007199254740993', '-1', 'x', '1.5'])
+      assert.throws(() => toOffset(text), UnusableOffset, text);
   });
 
   it('of a log that has grown beyond that fail whoever reads it, and not the fetch loop of all partitions', async () => {
-    const fetch = new PartitionFetch('t', '9007199254740990', data([two()], { highWatermark: '9007199254740993' }));
+    const fetch = new PartitionFetch(
+      't',
+      '9007199254740990',
+      data([two()], { highWatermark: '9007199254740993' }),
+    );
     assert.equal(fetch.isEmpty(), false, 'it is delivered, so that its reader sees it');
     const batch = fetch.toFetchedBatch('source', OWN_TOPIC_LIMITS);
     assert.equal(batch.nextOffset, batch.fetchOffset);

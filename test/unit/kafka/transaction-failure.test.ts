@@ -44,8 +44,14 @@ describe('failure of a transaction', () => {
   });
 
   it('knows PRODUCER_FENCED, which is missing in the table of kafkajs', () => {
-    assert.equal(classify(failed('KAFKAJS_UNKNOWN_ERROR_CODE', 'Unknown error code 90'), 'committing'), 'fenced');
-    assert.equal(classify(failed('KAFKAJS_UNKNOWN_ERROR_CODE', 'Unknown error code 91'), 'committing'), 'unknown');
+    assert.equal(
+      classify(failed('KAFKAJS_UNKNOWN_ERROR_CODE', 'Unknown error code 90'), 'committing'),
+      'fenced',
+    );
+    assert.equal(
+      classify(failed('KAFKAJS_UNKNOWN_ERROR_CODE', 'Unknown error code 91'), 'committing'),
+      'unknown',
+    );
   });
 
   it('does not hang on an error that is its own cause', () => {
@@ -59,7 +65,10 @@ describe('explanation of an error', () => {
   it('names the remedy', () => {
     assert.match(explain(failed('UNKNOWN_TOPIC_OR_PARTITION')), /create the topic/);
     assert.match(explain(failed('GROUP_AUTHORIZATION_FAILED')), /grant/);
-    assert.match(explain(new Error('connect ECONNREFUSED 127.0.0.1:9')), /check that the brokers run/);
+    assert.match(
+      explain(new Error('connect ECONNREFUSED 127.0.0.1:9')),
+      /check that the brokers run/,
+    );
     assert.equal(explain('odd'), 'odd');
   });
 });

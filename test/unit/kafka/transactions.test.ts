@@ -4,7 +4,10 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { TransactionError } from '../../../src/core/ports/kafka.ts';
-import { KafkaShardProducers, type WritableTopic } from '../../../src/kafka/producer/shard-producer.ts';
+import {
+  KafkaShardProducers,
+  type WritableTopic,
+} from '../../../src/kafka/producer/shard-producer.ts';
 import { recordingLogger } from '../../conformance/recording-logger.ts';
 
 it('a transaction that has failed for its caller does not look at the records any more', async () => {
@@ -26,7 +29,10 @@ it('a transaction that has failed for its caller does not look at the records an
     outputs: [{ topic: 'out', records }],
   });
   await looked.promise;
-  await assert.rejects(commit, (error) => error instanceof TransactionError && error.failure === 'aborted');
+  await assert.rejects(
+    commit,
+    (error) => error instanceof TransactionError && error.failure === 'aborted',
+  );
   let reads = 0;
   records.hashKey = () => ++reads;
   known.resolve({ partitions: 1, maxMessageBytes: undefined });

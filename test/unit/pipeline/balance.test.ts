@@ -8,15 +8,22 @@ import type { CommitFate } from '../../support/memory/kafka.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
 
 const INS = ['events_consumed_total', 'items_recovered_total'];
-const OUTS = ['decisions_total', 'dead_lettered_total', 'events_skipped_total', 'items_released_total'];
+const OUTS = [
+  'decisions_total',
+  'dead_lettered_total',
+  'events_skipped_total',
+  'items_released_total',
+];
 
 function assertEven(instance: Instance, when: string): void {
   const { metrics, process } = instance;
-  const sum = (names: readonly string[]) => names.reduce((total, name) => total + metrics.counter(name), 0);
+  const sum = (names: readonly string[]) =>
+    names.reduce((total, name) => total + metrics.counter(name), 0);
   const inFlight = instance.gauge('items_in_flight') ?? 0;
   assert.equal(instance.gauge('balance_items') ?? 0, 0, `balance of ${process.name} ${when}`);
   // The counters tell the same when the gauges are fresh: nothing runs between a report and the end of its second.
-  if (instance.gauge('balance_items') !== undefined && inFlight === 0 && sum(INS) === sum(OUTS)) return;
+  if (instance.gauge('balance_items') !== undefined && inFlight === 0 && sum(INS) === sum(OUTS))
+    return;
   assert.ok(sum(INS) - sum(OUTS) >= 0, `${process.name} ended more than came in ${when}`);
 }
 
@@ -39,11 +46,13 @@ for (const seed of [1, 2, 3, 4]) {
         retry: { errorRowAttempts: 2 },
       },
       hooks: {
-        commitFate: () => (strikes(0.04) ? (fates[random.below(fates.length)] as CommitFate) : 'commit'),
+        commitFate: () =>
+          strikes(0.04) ? (fates[random.below(fates.length)] as CommitFate) : 'commit',
       },
       service: {
         arrivalMs: () => (strikes(0.05) ? 'never' : random.below(500)),
-        fault: () => (strikes(0.05) ? { failure: 'unavailable', after: random.next() < 0.5 } : undefined),
+        fault: () =>
+          strikes(0.05) ? { failure: 'unavailable', after: random.next() < 0.5 } : undefined,
         review: () => {
           if (strikes(0.1)) return { state: 'failed', afterMs: 500 };
           return {
@@ -63,14 +72,18 @@ for (const seed of [1, 2, 3, 4]) {
       }
       if (strikes(0.05)) world.start();
       const running = world.instances.filter(({ process }) => process.state === 'running');
-      if (strikes(0.04) && running.length > 1) await world.through((running[random.below(running.length)] as Instance).stop());
+      if (strikes(0.04) && running.length > 1)
+        await world.through((running[random.below(running.length)] as Instance).stop());
       await world.clock.advance(1_000);
       for (const instance of world.instances) assertEven(instance, `after ${second} s`);
     }
     faulty = false;
     world.start();
     const settled = () => world.published('decisions').length + world.published('dead').length;
-    await world.clock.runUntil(() => settled() === world.produced && world.liveJobs().length === 0, 30 * 60_000);
+    await world.clock.runUntil(
+      () => settled() === world.produced && world.liveJobs().length === 0,
+      30 * 60_000,
+    );
     await world.clock.advance(2_000);
     assert.ok(skipped > 5);
     assert.ok(told.length > 90 && told.includes(undefined) && told.some((ms) => ms !== undefined));
@@ -102,7 +115,11 @@ test('a shard that is released while a transaction is in hand counts its records
     await world.clock.advance(2_000);
     assert.equal(instance.gauge('balance_items'), 0, fate);
     const { metrics } = instance;
-    assert.equal(metrics.counter('decisions_total') + metrics.counter('items_released_total'), 5, fate);
+    assert.equal(
+      metrics.counter('decisions_total') + metrics.counter('items_released_total'),
+      5,
+      fate,
+    );
   }
 });
 

@@ -10,14 +10,18 @@ const MINUTE = 60_000;
 const submitted = (world: World) =>
   [...world.service.batches.values()].map(({ rows }) => rows?.map(({ offset }) => offset) ?? []);
 const failures = (world: World, reason: string) =>
-  world.instances.reduce((sum, { metrics }) => sum + metrics.counter('jobs_failed_total', { reason }), 0);
+  world.instances.reduce(
+    (sum, { metrics }) => sum + metrics.counter('jobs_failed_total', { reason }),
+    0,
+  );
 
 test('upload address not allowed: the records go into new batches until the address is allowed, and none is given up', async () => {
   let blocked = true;
   const world = new World({
     partitions: 1,
     service: {
-      fault: (operation) => (operation === 'upload' && blocked ? { failure: 'blocked' } : undefined),
+      fault: (operation) =>
+        operation === 'upload' && blocked ? { failure: 'blocked' } : undefined,
     },
   });
   const instance = world.start();
@@ -26,7 +30,11 @@ test('upload address not allowed: the records go into new batches until the addr
   const tried = submitted(world).length;
   // Five in a row, then one per pause of ten seconds: no storm of batches.
   assert.ok(tried > 20 && tried < 30 * 6 + 10, `${tried} batches`);
-  assert.deepEqual(new Set(submitted(world).map(({ length }) => length)), new Set([0]), 'nothing was uploaded');
+  assert.deepEqual(
+    new Set(submitted(world).map(({ length }) => length)),
+    new Set([0]),
+    'nothing was uploaded',
+  );
   assert.ok(failures(world, 'upload_blocked') > 5);
   assert.equal(instance.gauge('shards_paused', { reason: 'type_failing' }), 1);
   blocked = false;
@@ -44,13 +52,17 @@ test('download refused on this side: it is tried again every five minutes, and r
   const world = new World({
     partitions: 1,
     service: {
-      fault: (operation) => (operation === 'results' && blocked ? { failure: 'blocked', afterRows: 2 } : undefined),
+      fault: (operation) =>
+        operation === 'results' && blocked ? { failure: 'blocked', afterRows: 2 } : undefined,
     },
   });
   world.start();
   for (let n = 0; n < 5; n++) world.event(0);
   await world.clock.advance(61 * MINUTE);
-  assert.ok(world.service.calls.results >= 12 && world.service.calls.results <= 13, `${world.service.calls.results} downloads`);
+  assert.ok(
+    world.service.calls.results >= 12 && world.service.calls.results <= 13,
+    `${world.service.calls.results} downloads`,
+  );
   assert.equal(world.decisions().length, 2, 'what came before it is settled');
   assert.equal(submitted(world).length, 1, 'nothing was submitted again');
   blocked = false;
@@ -60,7 +72,14 @@ test('download refused on this side: it is tried again every five minutes, and r
 });
 
 test('an upload that may have arrived is followed, whatever its last answer was: it is not reviewed twice', async () => {
-  for (const failure of ['expired', 'rejected', 'too_large', 'not_found', 'protocol', 'blocked'] as const) {
+  for (const failure of [
+    'expired',
+    'rejected',
+    'too_large',
+    'not_found',
+    'protocol',
+    'blocked',
+  ] as const) {
     let first = true;
     const world = new World({
       partitions: 1,
@@ -94,7 +113,8 @@ test('that it may have arrived is remembered over the tries of one upload, and i
               operation: 'upload',
               mayHaveArrived: true,
             });
-          if (tries.length === 2) throw new ServiceError('expired', 'expired', { operation: 'upload' });
+          if (tries.length === 2)
+            throw new ServiceError('expired', 'expired', { operation: 'upload' });
           await ports.kind.upload(job, body, signal);
         },
       }),

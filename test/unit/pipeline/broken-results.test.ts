@@ -19,16 +19,22 @@ const SPOILED = {
 } as const;
 
 /** A service that spoils every file while `broken`. */
-function spoiling(how: keyof typeof SPOILED, isBroken: () => boolean): NonNullable<WorldSettings['service']> {
+function spoiling(
+  how: keyof typeof SPOILED,
+  isBroken: () => boolean,
+): NonNullable<WorldSettings['service']> {
   const { failure, results } = SPOILED[how];
   return {
     review: (): ReviewPlan => (results !== undefined && isBroken() ? { results } : {}),
     fault: (operation) =>
-      operation === 'results' && failure !== undefined && isBroken() ? { failure, afterRows: 0 } : undefined,
+      operation === 'results' && failure !== undefined && isBroken()
+        ? { failure, afterRows: 0 }
+        : undefined,
   };
 }
 
-const isPaused = (logger: RecordingLogger) => logger.lines.some(({ message }) => message.includes('keep failing'));
+const isPaused = (logger: RecordingLogger) =>
+  logger.lines.some(({ message }) => message.includes('keep failing'));
 const errors = (world: World) => world.decisions().filter(({ status }) => status === 'error');
 
 /** Until each record has its decision, and none with status ERROR. */
@@ -51,7 +57,11 @@ for (const how of Object.keys(SPOILED) as (keyof typeof SPOILED)[]) {
       for (let n = 0; n < 40; n++) world.event(0);
       await world.clock.advance(MINUTE);
       assert.deepEqual(world.decisions(), []);
-      assert.ok(logger.lines.some(({ level, message }) => level === 'error' && message.includes('keep failing')));
+      assert.ok(
+        logger.lines.some(
+          ({ level, message }) => level === 'error' && message.includes('keep failing'),
+        ),
+      );
       const submitted = world.service.batches.size;
       await world.clock.advance(MINUTE / 2);
       assert.ok(world.service.batches.size - submitted <= 4, 'a probe per pause of ten seconds');
@@ -74,7 +84,9 @@ for (const [what, others] of [
       service: {
         review: () => ({
           results: ([first = assert.fail(), ...rest]): ResultLine[] =>
-            broken ? [first, ...(others === undefined ? [] : rest.map(() => others))] : [first, ...rest],
+            broken
+              ? [first, ...(others === undefined ? [] : rest.map(() => others))]
+              : [first, ...rest],
         }),
       },
     });
@@ -108,7 +120,8 @@ for (const maxRows of [1, 40]) {
       partitions: 1,
       options: { batch: { maxRows, maxAgeMs: 1_000 }, retry: { maxBatchesPerJob: 8 } },
       service: {
-        fault: (operation) => (operation === 'upload' && broken ? { failure: 'too_large' } : undefined),
+        fault: (operation) =>
+          operation === 'upload' && broken ? { failure: 'too_large' } : undefined,
       },
     });
     const { logger } = world.start();
@@ -127,7 +140,10 @@ test('a storage that takes five rows at a time pauses no type: batches are halve
     partitions: 1,
     options: { batch: { maxRows: 40, maxAgeMs: 1_000 } },
     service: {
-      fault: (operation, id) => (operation === 'upload' && (sizes.get(id ?? '') ?? 0) > 5 ? { failure: 'too_large' } : undefined),
+      fault: (operation, id) =>
+        operation === 'upload' && (sizes.get(id ?? '') ?? 0) > 5
+          ? { failure: 'too_large' }
+          : undefined,
     },
     wrap: (ports) => ({
       ...ports,
@@ -177,7 +193,8 @@ test('a single record of its type whose results never come ends all the same, af
     [
       {
         code: 'rows_malformed',
-        message: 'the results had no readable row for this item, but malformed ones: the reference is empty',
+        message:
+          'the results had no readable row for this item, but malformed ones: the reference is empty',
       },
     ],
   );
@@ -213,7 +230,9 @@ test('a malformed row that swallows others takes none of them with it', async ()
       review: () => ({
         results: (rows) => {
           const at = rows.findIndex(({ offset }) => offset === 3);
-          return at < 0 ? rows : [...rows.slice(0, at), { malformed: 'the row has 1 cells, the header 6' }];
+          return at < 0
+            ? rows
+            : [...rows.slice(0, at), { malformed: 'the row has 1 cells, the header 6' }];
         },
       }),
     },
@@ -228,7 +247,10 @@ test('a malformed row that swallows others takes none of them with it', async ()
   );
   const { metrics } = world.instances[0] ?? assert.fail();
   const reason = 'results_unreadable';
-  assert.ok((metrics.counter('jobs_failed_total', { reason }) ?? 0) > 0, 'while rows were missing too');
+  assert.ok(
+    (metrics.counter('jobs_failed_total', { reason }) ?? 0) > 0,
+    'while rows were missing too',
+  );
 });
 
 test('a batch that settles something ends the row of failures of its type', async () => {
@@ -260,7 +282,10 @@ test('a batch is warned of once, however often its file is downloaded, with the 
               results: (rows) => [rows[0] ?? assert.fail(), { malformed: 'x' }, { malformed: 'y' }],
             }
           : {},
-      fault: (operation, id) => (operation === 'results' && id === 'batch-2' ? { failure: 'protocol', afterRows: 0 } : undefined),
+      fault: (operation, id) =>
+        operation === 'results' && id === 'batch-2'
+          ? { failure: 'protocol', afterRows: 0 }
+          : undefined,
     },
   });
   const { logger } = world.start();
@@ -271,7 +296,9 @@ test('a batch is warned of once, however often its file is downloaded, with the 
     logger.lines
       .filter(({ level, fields }) => level === 'warn' && fields.batch === batch)
       .map(({ message, fields }) => [message, fields.malformed, fields.reason ?? fields.error]);
-  assert.deepEqual(warnings('batch-1'), [['a batch did not end with a decision for each record', 2, 'x']]);
+  assert.deepEqual(warnings('batch-1'), [
+    ['a batch did not end with a decision for each record', 2, 'x'],
+  ]);
   assert.deepEqual(warnings('batch-2'), [
     ['the download of results ended early; trying again', undefined, 'scripted protocol'],
     ['a batch did not end with a decision for each record', undefined, 'scripted protocol'],

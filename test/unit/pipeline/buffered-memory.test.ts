@@ -26,12 +26,16 @@ function filling(): { world: World; instance: Instance } {
 
 test('a batch that is being filled counts the buffers that its rows lie in, and its coordinates', async () => {
   const { world, instance } = filling();
-  for (let n = 0; n < 1_000; n++) world.put(0, sourceValue({ type: 'a', content: 'x'.repeat(400) }));
+  for (let n = 0; n < 1_000; n++)
+    world.put(0, sourceValue({ type: 'a', content: 'x'.repeat(400) }));
   await world.clock.advance(10_000);
   assert.equal(instance.gauge('items_buffered'), 1_000);
   const { usedBytes, pool } = instance.budget;
   assert.equal(usedBytes, pool.lentBytes + 1024 + 1024 * 20);
-  assert.ok(pool.lentBytes >= 1_000 * 401 && pool.lentBytes < 2 * 1_000 * 401, `${pool.lentBytes} bytes of slabs`);
+  assert.ok(
+    pool.lentBytes >= 1_000 * 401 && pool.lentBytes < 2 * 1_000 * 401,
+    `${pool.lentBytes} bytes of slabs`,
+  );
 });
 
 test('a hundred types with one item each take some kilobytes each, and give them back when their owner stops', async () => {

@@ -22,7 +22,8 @@ function reviewing(): World {
     options: { batch: { maxRows: 4 }, chunk: { maxRows: 3 }, retry: { onFailure: 'dead-letter' } },
     service: {
       fault: (operation, _id, type) => {
-        if (operation === 'create' && type === 'b' && refusals-- > 0) return { failure: 'rejected' };
+        if (operation === 'create' && type === 'b' && refusals-- > 0)
+          return { failure: 'rejected' };
         return faulty.delete(operation) ? { failure: 'unavailable' } : undefined;
       },
       review: ({ id }) => (id === 'batch-3' ? { state: 'failed' } : { afterMs: 300 }),

@@ -5,10 +5,12 @@ import { ChunkMemory } from '../../../src/pipeline/publish/chunk-size.ts';
 import { columnsOf } from '../../support/coordinates.ts';
 import { headerList } from '../../support/headers.ts';
 
-const records = (count: number) => columnsOf(Array.from({ length: count }, (_, offset) => ({ partition: 2, offset })));
+const records = (count: number) =>
+  columnsOf(Array.from({ length: count }, (_, offset) => ({ partition: 2, offset })));
 const failure = (kind: TransactionFailure) => new TransactionError(kind, 'no');
 
-const limited = (maxRows: number) => new ChunkMemory({ maxRows, maxBytes: Number.POSITIVE_INFINITY });
+const limited = (maxRows: number) =>
+  new ChunkMemory({ maxRows, maxBytes: Number.POSITIVE_INFINITY });
 
 /** How many records make a chunk full now. */
 function rowsOf(chunk: ChunkMemory): number {
@@ -72,7 +74,8 @@ test('chunks are bounded by rows and by the bytes of their encoded records; what
 test('only a record that Kafka refused alone, for its size, counts as too large', () => {
   const chunk = limited(10);
   const one = records(1);
-  for (const kind of ['fenced', 'unknown', 'aborted', 'rejected'] as const) chunk.failed(one, failure(kind));
+  for (const kind of ['fenced', 'unknown', 'aborted', 'rejected'] as const)
+    chunk.failed(one, failure(kind));
   chunk.failed(one, new Error('too_large'));
   chunk.failed(records(2), failure('too_large'));
   assert.equal(chunk.isOversized(2, 0), false);

@@ -11,7 +11,10 @@ import { TOPICS, World, type WorldSettings } from '../../support/engine/world.ts
 const MINUTE = 60_000;
 
 /** A world whose journal exists before the engine starts. */
-function withJournal(settings: WorldSettings, journal: { partitions?: number; deleteRetentionMs?: number } = {}): World {
+function withJournal(
+  settings: WorldSettings,
+  journal: { partitions?: number; deleteRetentionMs?: number } = {},
+): World {
   const world = new World(settings);
   world.kafka.cluster.createTopic(TOPICS.journal, journal.partitions ?? 1, {
     settings: [
@@ -60,7 +63,8 @@ test('a new pipeline starts at the earliest record, or at the latest when config
   ] as const) {
     const world = new World({ partitions: 1, options: { source: { startFrom } } });
     for (let n = 0; n < 10; n++) world.event(0);
-    if (committed !== undefined) world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, committed, metadata);
+    if (committed !== undefined)
+      world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, committed, metadata);
     world.start();
     await world.clock.runUntil(() => world.committed(0).metadata === 'v1:1', 10_000);
     starts.push(world.committed(0).offset);
@@ -83,7 +87,12 @@ test('source partitions added while running start at their beginning, also where
 
 test('a journal of another pipeline is refused before anything of its owner is fenced, with what to change', async () => {
   const meta = { group: TOPICS.group, source: TOPICS.source, shards: 1, kind: 'scripted' };
-  for (const wrong of [{ group: 'theirs' }, { source: 'theirs' }, { shards: 7 }, { kind: 'imports' }]) {
+  for (const wrong of [
+    { group: 'theirs' },
+    { source: 'theirs' },
+    { shards: 7 },
+    { kind: 'imports' },
+  ]) {
     const world = withJournal({ partitions: 1 });
     world.kafka.cluster.produce(TOPICS.journal, 0, [writeMeta({ ...meta, ...wrong })]);
     const instance = world.start();
@@ -157,7 +166,10 @@ test('a journal that lost one of its partitions is refused, and names it with th
     0,
     kept.map(({ key, value }) => ({ key, value })),
   );
-  assert.match(await refusalOf(world), /offsets of partition 1 of source topic .* is empty in partition 1\./);
+  assert.match(
+    await refusalOf(world),
+    /offsets of partition 1 of source topic .* is empty in partition 1\./,
+  );
 });
 
 test('a journal whose beginning was removed is refused by the claim of its shard', async () => {
@@ -197,7 +209,10 @@ test('offsets that a newer owner commits while a shard is claimed are not taken 
               last: null,
               start: 0,
             };
-            cluster.produce(TOPICS.journal, 0, [writeMeta(meta), writeProgress(0, { seq: 1, ...none })]);
+            cluster.produce(TOPICS.journal, 0, [
+              writeMeta(meta),
+              writeProgress(0, { seq: 1, ...none }),
+            ]);
             cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 0, commitMetadata(1));
           }
           return ports.admin.committed(...about);
@@ -217,7 +232,8 @@ test('offsets that a newer owner commits while a shard is claimed are not taken 
 test('a new journal is accepted once the offsets of the group were set by hand, and only until the next commit', async () => {
   const world = await stoppedPipeline();
   world.kafka.cluster.deleteTopic(TOPICS.journal);
-  for (const partition of [0, 1]) world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, partition, 2);
+  for (const partition of [0, 1])
+    world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, partition, 2);
   const instance = world.start();
   world.event(0);
   await world.untilSettled(MINUTE);
@@ -266,7 +282,10 @@ test('a replay that took longer than half of delete.retention is thrown away, an
     ],
     [1, 1],
   );
-  assert.match(instance.logger.text(), /the replay took so long that the journal may have forgotten deletions/);
+  assert.match(
+    instance.logger.text(),
+    /the replay took so long that the journal may have forgotten deletions/,
+  );
 });
 
 test('a zombie that wakes commits nothing, and what the next owner did stands', async () => {
@@ -313,13 +332,22 @@ test('an owner that was fenced confirms its membership before it claims again, s
 });
 
 test('each transaction of unknown outcome ends the owner, and the journal tells the next what happened', async () => {
-  for (const fate of ['reply-lost', 'lost', 'committed-fenced', 'aborted', 'fenced', 'unsent'] as const) {
+  for (const fate of [
+    'reply-lost',
+    'lost',
+    'committed-fenced',
+    'aborted',
+    'fenced',
+    'unsent',
+  ] as const) {
     let hit = 0;
     const world = new World({
       partitions: 1,
       hooks: {
         commitFate: ({ transaction }) =>
-          transaction.journal.some(({ key }) => key.startsWith('job/')) && hit++ % 4 === 1 ? fate : 'commit',
+          transaction.journal.some(({ key }) => key.startsWith('job/')) && hit++ % 4 === 1
+            ? fate
+            : 'commit',
       },
     });
     world.start();
@@ -334,13 +362,22 @@ test('a kept shard proves that it is still its owner’s at each join, and an id
   const world = new World({ partitions: 2 });
   const first = world.start();
   await world.clock.advance(5_000);
-  const owners = (shard: number) => journalKeys(world, shard).filter((key) => key === 'owner').length;
+  const owners = (shard: number) =>
+    journalKeys(world, shard).filter((key) => key === 'owner').length;
   assert.deepEqual([owners(0), owners(1)], [1, 1]);
   world.start();
   await world.clock.advance(10_000);
-  assert.deepEqual([owners(0), owners(1)].sort(), [2, 2], 'one by its probe, one by the claim of the new owner');
+  assert.deepEqual(
+    [owners(0), owners(1)].sort(),
+    [2, 2],
+    'one by its probe, one by the claim of the new owner',
+  );
   assert.equal(first.metrics.counter('claims_total'), 2, 'the kept shard was not claimed again');
-  assert.equal(first.gauge('shards_owned'), 1, 'the other was given up at the join, not when a fence told it');
+  assert.equal(
+    first.gauge('shards_owned'),
+    1,
+    'the other was given up at the join, not when a fence told it',
+  );
   await world.clock.advance(65_000);
   assert.deepEqual([owners(0), owners(1)], [3, 3]);
 });
@@ -361,7 +398,9 @@ test('records of kept partitions are neither lost nor read twice over a rebalanc
   await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
   assert.equal(first.metrics.counter('unread_records_lost_total'), 0);
-  for (let p = 0; p < 4; p++) for (let offset = 0; offset < 100; offset++) assert.equal(world.service.submissions(p, offset), 1);
+  for (let p = 0; p < 4; p++)
+    for (let offset = 0; offset < 100; offset++)
+      assert.equal(world.service.submissions(p, offset), 1);
 });
 
 test('a source topic that was made anew is refused, though its offsets would fit', async () => {
@@ -376,7 +415,10 @@ test('a source topic that was made anew is refused, though its offsets would fit
   for (let n = 0; n < 30; n++) world.event(0);
   const second = world.start();
   await world.clock.advance(10_000);
-  assert.match(second.refused?.message ?? '', /offset 9 in partition 0 of source topic content .* was deleted and created again/);
+  assert.match(
+    second.refused?.message ?? '',
+    /offset 9 in partition 0 of source topic content .* was deleted and created again/,
+  );
   assert.equal(world.decisions().length, 10);
 });
 
@@ -411,7 +453,11 @@ test('records that retention took while nobody was running are counted as lost, 
   world.kafka.cluster.log(TOPICS.source, 0).deleteBefore(5);
   const second = world.start();
   await world.clock.advance(5_000);
-  assert.equal(second.metrics.counter('unread_records_lost_total'), 2, 'offsets 0 and 3: the others are in jobs');
+  assert.equal(
+    second.metrics.counter('unread_records_lost_total'),
+    2,
+    'offsets 0 and 3: the others are in jobs',
+  );
   await world.clock.advance(11_000);
   assert.equal(world.committed(0).offset, 6);
 });
@@ -439,7 +485,8 @@ test('a shard that is lost again and again right after its claim is claimed more
       }),
     }),
     hooks: {
-      commitFate: ({ transaction }) => (broken && transaction.outputs !== undefined ? 'fenced' : 'commit'),
+      commitFate: ({ transaction }) =>
+        broken && transaction.outputs !== undefined ? 'fenced' : 'commit',
     },
   });
   const instance = world.start();
@@ -467,7 +514,11 @@ test('a rejoin in the middle of a claim costs no more than the rejoin: the repla
   const second = world.start();
   await world.clock.advance(1_000);
   world.start();
-  const owned = () => world.instances.reduce((sum, one) => sum + one.metrics.counter('claims_total', { outcome: 'owned' }), 0);
+  const owned = () =>
+    world.instances.reduce(
+      (sum, one) => sum + one.metrics.counter('claims_total', { outcome: 'owned' }),
+      0,
+    );
   const before = owned();
   await world.clock.advance(45_000);
   assert.equal(second.metrics.counter('rebalances_total'), 2);

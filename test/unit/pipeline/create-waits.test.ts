@@ -6,7 +6,13 @@ import { World } from '../../support/engine/world.ts';
 
 const MINUTE = 60_000;
 
-for (const failure of ['not_found', 'unavailable', 'unauthorized', 'protocol', 'rejected'] satisfies ServiceFailure[]) {
+for (const failure of [
+  'not_found',
+  'unavailable',
+  'unauthorized',
+  'protocol',
+  'rejected',
+] satisfies ServiceFailure[]) {
   test(`a type whose creates are answered with ${failure} holds up no other, and is asked for by one batch at a time`, async () => {
     let failing = true;
     let asked = 0;
@@ -40,7 +46,8 @@ test('when the service creates batches again, those that waited behind the first
     // Answers take time: the others find the gate closed behind the first.
     shuffle: true,
     service: {
-      fault: (operation) => (failing && operation === 'create' ? { failure: 'unavailable' } : undefined),
+      fault: (operation) =>
+        failing && operation === 'create' ? { failure: 'unavailable' } : undefined,
     },
   });
   world.start();

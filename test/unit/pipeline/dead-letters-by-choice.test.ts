@@ -51,7 +51,12 @@ test('its records become dead letters as they came, and other types are reviewed
     world.assertExactlyOnce();
     const dead = world.published('dead');
     assert.deepEqual([dead.length, world.decisions().length], [21, 19]);
-    assert.ok(dead.every((record) => header(record, 'reason') === 'rejected_type' && header(record, 'stage') === 'create'));
+    assert.ok(
+      dead.every(
+        (record) =>
+          header(record, 'reason') === 'rejected_type' && header(record, 'stage') === 'create',
+      ),
+    );
     const first = dead.find(({ key }) => String(key) === 'k');
     assert.equal(String(first?.value), sourceValue({ type: 'bad', content: 'the first' }));
     assert.equal(headerOf(first ?? {}, 'trace'), 'abc');
@@ -69,7 +74,10 @@ test('a refusal that says nothing about the type (405) holds the records back, w
   const instance = world.start();
   world.produce(10, { types: ['bad'] });
   await world.clock.advance(MINUTE);
-  assert.deepEqual([world.published('dead').length, instance.gauge('shards_paused', { reason: 'type_rejected' })], [0, 1]);
+  assert.deepEqual(
+    [world.published('dead').length, instance.gauge('shards_paused', { reason: 'type_rejected' })],
+    [0, 1],
+  );
   refuse = false;
   await world.untilSettled(MINUTE);
   world.assertExactlyOnce();
@@ -97,7 +105,10 @@ test('an owner that is stopped between two chunks of dead letters leaves the res
   world.produce(40, { types: ['bad'] });
   let interrupted = 0;
   for (let restart = 0; restart < 30; restart++) {
-    await world.clock.runUntil(() => world.published('dead').length > restart || world.settled, 30_000);
+    await world.clock.runUntil(
+      () => world.published('dead').length > restart || world.settled,
+      30_000,
+    );
     await world.through((world.instances.at(-1) ?? assert.fail()).stop());
     if (!world.settled) interrupted++;
     world.start();
@@ -121,7 +132,9 @@ test('records that retention took meanwhile end with their coordinates', async (
   for (let n = 0; n < 5; n++) world.event(0, 'bad');
   await world.untilSettled(MINUTE);
   assert.deepEqual(
-    world.published('dead').map((record) => [header(record, 'reason'), header(record, 'offset'), record.value === null]),
+    world
+      .published('dead')
+      .map((record) => [header(record, 'reason'), header(record, 'offset'), record.value === null]),
     [0, 1, 2, 3, 4].map((offset) => ['rejected_type', String(offset), offset < 3]),
   );
 });
@@ -135,14 +148,18 @@ test('by choice records that nothing more is tried for become dead letters as th
     },
   });
   const instance = world.start();
-  for (let n = 0; n < 8; n++) world.put(0, sourceValue({ type: 'a', content: `text ${n}` }), { key: `k${n}` });
+  for (let n = 0; n < 8; n++)
+    world.put(0, sourceValue({ type: 'a', content: `text ${n}` }), { key: `k${n}` });
   await world.untilSettled(10 * MINUTE);
   world.assertExactlyOnce();
   const [letter, ...more] = world.published('dead');
   assert.ok(letter !== undefined && more.length === 0);
   assert.equal(String(letter.key), 'k5');
   assert.equal(String(letter.value), sourceValue({ type: 'a', content: 'text 5' }));
-  assert.deepEqual([header(letter, 'reason'), header(letter, 'stage')], ['review_failed', 'rewind']);
+  assert.deepEqual(
+    [header(letter, 'reason'), header(letter, 'stage')],
+    ['review_failed', 'rewind'],
+  );
   assert.match(header(letter, 'message'), /\(batch_failed\)$/);
   assert.equal(world.decisions().length, 7);
   assert.equal(instance.metrics.counter('dead_lettered_total', { reason: 'review_failed' }), 1);
@@ -187,6 +204,9 @@ test('one pass at a time reads the records of all refused batches, and they go o
   world.assertExactlyOnce();
   assert.equal(count.most, 1);
   assert.ok(count.records <= 3 * 2_000, `${count.records} records read again for 2,000 letters`);
-  assert.ok(transactions <= 200, `${transactions} transactions for 2,000 letters, 50 in each at the most`);
+  assert.ok(
+    transactions <= 200,
+    `${transactions} transactions for 2,000 letters, 50 in each at the most`,
+  );
   assert.equal(instance.budget.usedBytes, 0);
 });

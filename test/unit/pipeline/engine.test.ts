@@ -25,5 +25,6 @@ test('a restart finds the live jobs and settles them once', async () => {
   world.start();
   await world.untilSettled(300_000);
   world.assertExactlyOnce();
-  for (let n = 0; n < 200; n++) assert.equal(world.service.submissions(n % 2, Math.floor(n / 2)), 1);
+  for (let n = 0; n < 200; n++)
+    assert.equal(world.service.submissions(n % 2, Math.floor(n / 2)), 1);
 });

@@ -25,7 +25,10 @@ const submitted = (world: World) =>
   [...world.service.batches.values()].map(({ rows }) => rows?.map(({ offset }) => offset) ?? []);
 const errors = (world: World) => world.decisions().filter(({ status }) => status === 'error');
 const failures = (world: World, reason: string) =>
-  world.instances.reduce((sum, { metrics }) => sum + metrics.counter('jobs_failed_total', { reason }), 0);
+  world.instances.reduce(
+    (sum, { metrics }) => sum + metrics.counter('jobs_failed_total', { reason }),
+    0,
+  );
 
 test('a failing batch is tried again, then halved until the poison item stands alone, and only it gets an ERROR decision', async () => {
   for (const state of ['failed', 'cancelled'] as const) {
@@ -38,7 +41,16 @@ test('a failing batch is tried again, then halved until the poison item stands a
     world.assertExactlyOnce();
     assert.deepEqual(
       submitted(world).toSorted((a, b) => b.length - a.length || (a[0] ?? 0) - (b[0] ?? 0)),
-      [[0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 2, 3], [4, 5, 6, 7], [4, 5], [6, 7], [4], [5]],
+      [
+        [0, 1, 2, 3, 4, 5, 6, 7],
+        [0, 1, 2, 3, 4, 5, 6, 7],
+        [0, 1, 2, 3],
+        [4, 5, 6, 7],
+        [4, 5],
+        [6, 7],
+        [4],
+        [5],
+      ],
     );
     assert.deepEqual(
       errors(world).map(({ offset, error }) => [offset, error?.code]),
@@ -60,7 +72,8 @@ test('halving stops at the most batches that one job may cost; what is left then
   const world = oneBatch(64, {
     options: { batch: { maxAgeMs: 1_000 }, retry: { maxBatchesPerJob: 9 } },
     service: {
-      review: ({ rows }) => ((rows?.[0]?.offset ?? 0) < 64 ? { state: 'failed', afterMs: 4_000 * ++failed } : {}),
+      review: ({ rows }) =>
+        (rows?.[0]?.offset ?? 0) < 64 ? { state: 'failed', afterMs: 4_000 * ++failed } : {},
     },
   });
   let failed = 0;
@@ -104,19 +117,24 @@ test('the bound on halving holds over a restart', async () => {
 test('an upload address that expired costs the batch, not its items', async () => {
   const world = oneBatch(5, {
     service: {
-      fault: (operation, id) => (operation === 'upload' && id === 'batch-1' ? { failure: 'expired' } : undefined),
+      fault: (operation, id) =>
+        operation === 'upload' && id === 'batch-1' ? { failure: 'expired' } : undefined,
     },
   });
   await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
-  assert.deepEqual([submitted(world), errors(world), failures(world, 'upload_expired')], [[[], [0, 1, 2, 3, 4]], [], 1]);
+  assert.deepEqual(
+    [submitted(world), errors(world), failures(world, 'upload_expired')],
+    [[[], [0, 1, 2, 3, 4]], [], 1],
+  );
 });
 
 test('an upload address that expires again and again never gives items up', async () => {
   let expired = 0;
   const world = oneBatch(5, {
     service: {
-      fault: (operation) => (operation === 'upload' && expired++ < 12 ? { failure: 'expired' } : undefined),
+      fault: (operation) =>
+        operation === 'upload' && expired++ < 12 ? { failure: 'expired' } : undefined,
     },
   });
   await world.untilSettled(10 * MINUTE);
@@ -138,7 +156,9 @@ test('an upload that is too large is split in two at once, and an item too large
     }),
     service: {
       fault: (operation, id) =>
-        operation === 'upload' && ((sizes.get(id ?? '') ?? 0) > 1 || id === 'batch-5') ? { failure: 'too_large' } : undefined,
+        operation === 'upload' && ((sizes.get(id ?? '') ?? 0) > 1 || id === 'batch-5')
+          ? { failure: 'too_large' }
+          : undefined,
     },
   });
   await world.untilSettled(2 * MINUTE);
@@ -168,7 +188,8 @@ test('an upload that the storage refuses is tried again, then halved to find wha
       }),
     }),
     service: {
-      fault: (operation, id) => (operation === 'upload' && refused.has(id ?? '') ? { failure: 'rejected' } : undefined),
+      fault: (operation, id) =>
+        operation === 'upload' && refused.has(id ?? '') ? { failure: 'rejected' } : undefined,
     },
   });
   const refused = new Set<string>();
@@ -190,7 +211,9 @@ test('a remote id that a live job already has is a failed create: no job takes i
       kind: changed(ports.kind, {
         create: async (type, signal) => {
           const created = await ports.kind.create(type, signal);
-          return created.remoteId !== 'batch-1' && repeats-- > 0 ? { ...created, remoteId: 'batch-1' } : created;
+          return created.remoteId !== 'batch-1' && repeats-- > 0
+            ? { ...created, remoteId: 'batch-1' }
+            : created;
         },
       }),
     }),
@@ -207,7 +230,12 @@ test('a remote id that a live job already has is a failed create: no job takes i
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
   assert.equal(world.service.submissions(0, 5), 1);
-  assert.equal(instance.logger.lines.filter(({ message }) => message.includes('an id that a live job already has')).length, 3);
+  assert.equal(
+    instance.logger.lines.filter(({ message }) =>
+      message.includes('an id that a live job already has'),
+    ).length,
+    3,
+  );
 });
 
 test('a batch whose state cannot be asked for is overdue as well, once, and ends by itself once it can', async () => {
@@ -268,7 +296,11 @@ test('the same remote id given to two creates at once becomes one job, not two',
   await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual(submitted(world), [[1], [], [2]]);
-  assert.equal(logger.lines.filter(({ message }) => message.includes('an id that a live job already has')).length, 1);
+  assert.equal(
+    logger.lines.filter(({ message }) => message.includes('an id that a live job already has'))
+      .length,
+    1,
+  );
   assert.deepEqual(
     world.decisions().map(({ attempt }) => attempt),
     [1, 1],
@@ -303,7 +335,8 @@ test('content and presigned addresses never reach the log, whatever fails (I6)',
   let n = 0;
   const world = oneBatch(8, {
     service: {
-      fault: (operation) => (n++ % 3 === 0 ? { failure: operation === 'upload' ? 'expired' : 'unavailable' } : undefined),
+      fault: (operation) =>
+        n++ % 3 === 0 ? { failure: operation === 'upload' ? 'expired' : 'unavailable' } : undefined,
       review: ({ rows }) => (rows?.some(({ offset }) => offset === 2) ? { state: 'failed' } : {}),
     },
   });
@@ -335,7 +368,10 @@ test('the most batches that one job may cost holds over a restart too', async ()
       },
     },
   });
-  await world.clock.runUntil(() => submitted(world).filter((rows) => rows.length === 2).length === 2, 10 * MINUTE);
+  await world.clock.runUntil(
+    () => submitted(world).filter((rows) => rows.length === 2).length === 2,
+    10 * MINUTE,
+  );
   world.instances[0]?.process.kill();
   world.start();
   await world.untilSettled(60 * MINUTE);
@@ -350,7 +386,9 @@ test('a batch that turns out to be somebody else’s is given up at once, and it
       ...ports,
       kind: changed(ports.kind, {
         status: async (id, signal, type) =>
-          id === 'batch-1' ? { state: 'foreign', rawState: 'PENDING' } : ports.kind.status(id, signal, type),
+          id === 'batch-1'
+            ? { state: 'foreign', rawState: 'PENDING' }
+            : ports.kind.status(id, signal, type),
       }),
     }),
   });
@@ -358,7 +396,10 @@ test('a batch that turns out to be somebody else’s is given up at once, and it
   for (let n = 0; n < 3; n++) world.event(0);
   await world.untilSettled(60_000);
   world.assertExactlyOnce();
-  assert.deepEqual(new Set(world.decisions().map(({ remote, attempt }) => `${remote} ${attempt}`)), new Set(['batch-2 2']));
+  assert.deepEqual(
+    new Set(world.decisions().map(({ remote, attempt }) => `${remote} ${attempt}`)),
+    new Set(['batch-2 2']),
+  );
 });
 
 test('a finished batch without an address for its results is asked about on, and that is logged once', async () => {
@@ -380,6 +421,8 @@ test('a finished batch without an address for its results is asked about on, and
   for (let n = 0; n < 4; n++) world.event(0);
   await world.untilSettled(30 * 60_000);
   world.assertExactlyOnce();
-  const lines = world.instances[0]?.logger.lines.filter(({ message }) => message.includes('without an address'));
+  const lines = world.instances[0]?.logger.lines.filter(({ message }) =>
+    message.includes('without an address'),
+  );
   assert.deepEqual([lines?.length, lines?.[0]?.level], [1, 'warn']);
 });

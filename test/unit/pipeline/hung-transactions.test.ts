@@ -46,7 +46,11 @@ test('so does one of an owner that has lost its shard meanwhile: it holds what o
   world.kafka.cluster.addPartitions('content', 4);
   await world.clock.advance(60_000);
   assert.ok(isLive());
-  assert.match(instance.logger.text(), /starts reading this source partition .*"partition":3/, 'the shard was claimed again');
+  assert.match(
+    instance.logger.text(),
+    /starts reading this source partition .*"partition":3/,
+    'the shard was claimed again',
+  );
   await world.clock.advance(250_000);
   assert.ok(!isLive());
 });

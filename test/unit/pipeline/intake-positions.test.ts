@@ -10,7 +10,9 @@ const MINUTE = 60_000;
 
 /** What becomes of each source batch. */
 const rewriting = (fetched: Parameters<typeof fetchedThrough>[0]): WrapPorts =>
-  fetchedThrough((batch, give, ports) => (batch.stream === 'source' ? fetched(batch, give, ports) : give(batch)));
+  fetchedThrough((batch, give, ports) =>
+    batch.stream === 'source' ? fetched(batch, give, ports) : give(batch),
+  );
 
 test('a batch that was under way for another position is dropped: nothing of it is taken, nothing before it is passed over', async () => {
   let forged = 0;
@@ -19,7 +21,8 @@ test('a batch that was under way for another position is dropped: nothing of it 
     hooks: { batchRecords: () => 4 },
     wrap: rewriting((batch, tell) => {
       const ahead = recordsOf(batch).slice(1);
-      if (ahead[0] !== undefined && forged++ < 20) tell(withRecords({ ...batch, fetchOffset: ahead[0].offset }, ahead));
+      if (ahead[0] !== undefined && forged++ < 20)
+        tell(withRecords({ ...batch, fetchOffset: ahead[0].offset }, ahead));
       tell(batch);
     }),
   });
@@ -73,7 +76,10 @@ test('a source topic that is made anew under a running owner is refused as soon 
   world.kafka.cluster.createTopic('content', 1);
   world.event(0);
   await world.clock.advance(10_000);
-  assert.match(instance.refused?.message ?? '', /offset 20 in partition 0 of source topic content .* created again/);
+  assert.match(
+    instance.refused?.message ?? '',
+    /offset 20 in partition 0 of source topic content .* created again/,
+  );
 });
 
 test('a source topic that is created again while the client is away, and is longer than what was read, is refused: its first records are not passed over', async () => {
@@ -97,7 +103,11 @@ test('a rejoin looks at the newest record again, and goes on behind it although 
   const instance = world.start();
   for (let n = 0; n < 10; n++) world.event(0);
   await world.clock.advance(1_000);
-  assert.equal(instance.metrics.counter('events_consumed_total'), 10, 'read, and waiting in a buffer');
+  assert.equal(
+    instance.metrics.counter('events_consumed_total'),
+    10,
+    'read, and waiting in a buffer',
+  );
   world.kafka.cluster.log('content', 0).deleteBefore(10);
   instance.group.crash('the client was rebuilt');
   await world.clock.advance(2_000);
@@ -115,7 +125,8 @@ test('records that retention takes before a running owner reads them are counted
     options: { source: { maxSpan: 10 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
     hooks: { batchRecords: () => 4 },
     service: {
-      fault: (operation) => (operation === 'create' && down ? { failure: 'unavailable' } : undefined),
+      fault: (operation) =>
+        operation === 'create' && down ? { failure: 'unavailable' } : undefined,
     },
   });
   const instance = world.start();
@@ -127,11 +138,18 @@ test('records that retention takes before a running owner reads them are counted
   await world.clock.advance(MINUTE);
   assert.equal(instance.metrics.counter('unread_records_lost_total'), 60 - read);
   assert.deepEqual(
-    [world.published('decisions').length, world.published('dead').length, world.committed(0).offset],
+    [
+      world.published('decisions').length,
+      world.published('dead').length,
+      world.committed(0).offset,
+    ],
     [read + 40, 0, 100],
   );
   assert.ok(
-    instance.logger.lines.some(({ level, message }) => level === 'error' && message.includes('removed from the source topic')),
+    instance.logger.lines.some(
+      ({ level, message }) =>
+        level === 'error' && message.includes('removed from the source topic'),
+    ),
   );
 });
 
@@ -142,7 +160,8 @@ test('retention that overtakes what is fetched but not yet taken loses nothing o
     hooks: {
       batchRecords: () => 4,
       // The dead letter of the first record is slow to commit: what is fetched meanwhile waits.
-      beforeCommit: ({ transaction: { outputs } }) => (outputs === undefined ? undefined : commit.promise),
+      beforeCommit: ({ transaction: { outputs } }) =>
+        outputs === undefined ? undefined : commit.promise,
     },
   });
   const instance = world.start();
@@ -158,7 +177,9 @@ test('retention that overtakes what is fetched but not yet taken loses nothing o
   commit.resolve();
   await world.clock.advance(MINUTE);
   assert.equal(
-    instance.metrics.counter('unread_records_lost_total') + world.decisions().length + world.published('dead').length,
+    instance.metrics.counter('unread_records_lost_total') +
+      world.decisions().length +
+      world.published('dead').length,
     51,
   );
   assert.ok(world.decisions().length >= 30, `${world.decisions().length}`);

@@ -42,7 +42,8 @@ test('a buffer seals by rows and by bytes at once, and each content type fills i
   await world.clock.advance(1_000);
   for (const type of ['a', 'b', 'a', 'b', 'a']) world.event(0, type);
   await world.clock.advance(1_000);
-  const rows = () => [...world.service.batches.values()].map(({ type, rows }) => [type, rows?.length]);
+  const rows = () =>
+    [...world.service.batches.values()].map(({ type, rows }) => [type, rows?.length]);
   assert.deepEqual(rows(), [['a', 3]]);
   for (let n = 0; n < 2; n++) world.put(0, sourceValue({ type: 'c', content: 'x'.repeat(250) }));
   await world.clock.advance(1_000);
@@ -114,7 +115,8 @@ test('a gap of 2^28 offsets and more behind a record that waits holds up nothing
   world.assertExactlyOnce();
   assert.equal(world.committed(0).offset, (offsets[2] as number) + 1);
   assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
-  for (const { value } of world.kafka.cluster.log(TOPICS.journal, 0).durable()) assert.ok((value?.length ?? 0) < 1_000);
+  for (const { value } of world.kafka.cluster.log(TOPICS.journal, 0).durable())
+    assert.ok((value?.length ?? 0) < 1_000);
 });
 
 test('a gap of 2^28 offsets between a record whose type waits and the next ones pauses the partition until the type is taken', async () => {
@@ -123,7 +125,8 @@ test('a gap of 2^28 offsets between a record whose type waits and the next ones 
     partitions: 1,
     options: { batch: { maxAgeMs: 1_000 } },
     service: {
-      fault: (operation) => (operation === 'create' && refuse ? { failure: 'rejected' } : undefined),
+      fault: (operation) =>
+        operation === 'create' && refuse ? { failure: 'rejected' } : undefined,
     },
   });
   world.event(0);
@@ -233,7 +236,10 @@ test('records that configuration skips (null values, filters) are counted, get n
   await world.clock.advance(15_000);
   assert.equal(instance.metrics.counter('events_skipped_total', { reason: 'filtered' }), 30);
   assert.equal(instance.metrics.counter('events_consumed_total'), 30);
-  assert.deepEqual([world.published('decisions'), world.published('dead'), world.service.batches.size], [[], [], 0]);
+  assert.deepEqual(
+    [world.published('decisions'), world.published('dead'), world.service.batches.size],
+    [[], [], 0],
+  );
   assert.equal(world.committed(0).offset, 30);
   assert.equal(instance.gauge('balance_items'), 0);
 });
@@ -249,7 +255,9 @@ test('intake pauses at maxSpan, says so, and resumes when the watermark has move
     hooks: { batchRecords: () => 4 },
     service: {
       fault: (operation, _id, type) =>
-        operation === 'create' && type === 'stuck' && stuck ? { failure: 'unavailable' } : undefined,
+        operation === 'create' && type === 'stuck' && stuck
+          ? { failure: 'unavailable' }
+          : undefined,
     },
   });
   let stuck = true;
@@ -287,7 +295,11 @@ test('records in live batches count against maxSpan, after a restart too, and se
   };
   const first = world.start();
   await world.clock.advance(MINUTE);
-  assert.deepEqual(submitted(), [24, 10], '20, and what the last fetch brought; the other partition has room');
+  assert.deepEqual(
+    submitted(),
+    [24, 10],
+    '20, and what the last fetch brought; the other partition has room',
+  );
   assert.equal(first.gauge('shards_paused', { reason: 'span' }), 1);
   await world.through(first.stop());
 
@@ -328,7 +340,11 @@ test('an owner that takes over more records under review than maxSpan settles th
   world.service.script = {};
   world.service.finish(all[35] as string);
   await world.clock.advance(MINUTE);
-  assert.equal(world.service.batches.size, 42, 'a batch that hangs holds up no more than its own records');
+  assert.equal(
+    world.service.batches.size,
+    42,
+    'a batch that hangs holds up no more than its own records',
+  );
   for (const id of all.slice(36)) world.service.finish(id);
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
@@ -344,7 +360,11 @@ test('records that are skipped alone do not pause a partition for good: the wate
   for (let n = 0; n < 500; n++) world.put(0, sourceValue({ type: 'a', content: 'x', skip: true }));
   world.event(0);
   await world.clock.advance(3_000);
-  assert.equal(world.decisions().length, 1, 'without waiting for the ten seconds of the next progress');
+  assert.equal(
+    world.decisions().length,
+    1,
+    'without waiting for the ten seconds of the next progress',
+  );
 });
 
 test('intake pauses when memory is full, seals the largest buffer to make room, and resumes', async () => {
@@ -360,7 +380,8 @@ test('intake pauses when memory is full, seals the largest buffer to make room, 
       },
     },
     service: {
-      fault: (operation) => (operation === 'create' && down ? { failure: 'unavailable' } : undefined),
+      fault: (operation) =>
+        operation === 'create' && down ? { failure: 'unavailable' } : undefined,
     },
   });
   let fetches = 0;
@@ -370,13 +391,19 @@ test('intake pauses when memory is full, seals the largest buffer to make room, 
   await world.clock.advance(MINUTE);
   assert.ok((instance.gauge('shards_paused', { reason: 'memory' }) ?? 0) > 0);
   const used = instance.budget.usedBytes;
-  assert.ok(used >= 70_000 && used < 80_000, `70 % of the budget and what one fetch brings, not ${used}`);
+  assert.ok(
+    used >= 70_000 && used < 80_000,
+    `70 % of the budget and what one fetch brings, not ${used}`,
+  );
   assert.ok(fetches < 150, `${fetches} fetches of 200: what is not taken is not fetched either`);
   down = false;
   await world.untilSettled(20 * MINUTE);
   world.assertExactlyOnce();
   await world.clock.advance(2_000);
-  assert.deepEqual([instance.gauge('shards_paused', { reason: 'memory' }), instance.budget.usedBytes], [0, 0]);
+  assert.deepEqual(
+    [instance.gauge('shards_paused', { reason: 'memory' }), instance.budget.usedBytes],
+    [0, 0],
+  );
 });
 
 test('one hanging create blocks nobody: other batches are journaled and settled past it', async () => {
@@ -450,7 +477,11 @@ test('a dead letter that is larger than its topic takes leaves its value out, or
   world.assertExactlyOnce();
   const letters = world
     .published('dead')
-    .map(({ key, value, headers }) => [headerOf({ headers }, 'dead-letter-offset'), key && String(key), value && String(value)]);
+    .map(({ key, value, headers }) => [
+      headerOf({ headers }, 'dead-letter-offset'),
+      key && String(key),
+      value && String(value),
+    ]);
   assert.deepEqual(letters.toSorted(), [
     ['0', 'a', 'small'],
     ['1', 'k', null],
@@ -492,7 +523,8 @@ test('a batch that waits for its upload is counted with its body alone, and with
       }),
     }),
     service: {
-      fault: (operation) => (operation === 'upload' && down ? { failure: 'unavailable' } : undefined),
+      fault: (operation) =>
+        operation === 'upload' && down ? { failure: 'unavailable' } : undefined,
     },
   });
   let down = true;

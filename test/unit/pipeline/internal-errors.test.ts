@@ -2,13 +2,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ReadRow } from '../../../src/core/batch/read-row.ts';
-import { crashOf, InternalError, internalPoison } from '../../../src/core/outcome/internal-error.ts';
+import {
+  crashOf,
+  InternalError,
+  internalPoison,
+} from '../../../src/core/outcome/internal-error.ts';
 import type { KindSteps, PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
-import { type ContentItem, lastHeader, type Poison, type SourceRecord } from '../../../src/core/record.ts';
+import {
+  type ContentItem,
+  lastHeader,
+  type Poison,
+  type SourceRecord,
+} from '../../../src/core/record.ts';
 import { guardedKind } from '../../../src/pipeline/context/guarded-kind.ts';
 import { InternalErrors } from '../../../src/pipeline/context/internal-errors.ts';
 import { changed, withFiles } from '../../support/engine/changed.ts';
-import { type Instance, type OptionChanges, World, type WorldSettings } from '../../support/engine/world.ts';
+import {
+  type Instance,
+  type OptionChanges,
+  World,
+  type WorldSettings,
+} from '../../support/engine/world.ts';
 import { RecordingLogger, RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 import { sourceKind } from '../../support/memory/source-kind.ts';
 import { sliceOf } from '../../support/slices.ts';
@@ -26,7 +40,10 @@ const failsOnBad = ({ offset }: { readonly offset: number }): void => {
   if (offset === BAD) fail();
 };
 
-function sixRecords(kind: (real: PipelineKind) => PipelineKind, settings: WorldSettings = {}): World {
+function sixRecords(
+  kind: (real: PipelineKind) => PipelineKind,
+  settings: WorldSettings = {},
+): World {
   const world = new World({
     partitions: 1,
     ...settings,
@@ -38,21 +55,25 @@ function sixRecords(kind: (real: PipelineKind) => PipelineKind, settings: WorldS
   return world;
 }
 
-const headerOf = ({ headers }: SourceRecord, name: string): string => String(lastHeader(headers, name));
+const headerOf = ({ headers }: SourceRecord, name: string): string =>
+  String(lastHeader(headers, name));
 
 /** Of a decoded record: any other is taken as the real kind has it. */
-const decoding = (decode: (given: SourceRecord) => void, only: 'first' | 'again' | 'both') => (real: PipelineKind) =>
-  changed(real, {
-    decode: (...given: Parameters<KindSteps['decode']>) => {
-      if (only === 'both' || (only === 'again') === (given[2] !== undefined)) decode(given[0]);
-      return real.decode(...given);
-    },
-  });
+const decoding =
+  (decode: (given: SourceRecord) => void, only: 'first' | 'again' | 'both') =>
+  (real: PipelineKind) =>
+    changed(real, {
+      decode: (...given: Parameters<KindSteps['decode']>) => {
+        if (only === 'both' || (only === 'again') === (given[2] !== undefined)) decode(given[0]);
+        return real.decode(...given);
+      },
+    });
 
 const rows = (change: (row: ReadRow) => ReadRow) => (real: PipelineKind) =>
   changed(withFiles(real), {
     results: async function* (status, job, signal) {
-      for await (const slice of withFiles(real).results(status, job, signal)) yield sliceOf(Array.from(slice, change));
+      for await (const slice of withFiles(real).results(status, job, signal))
+        yield sliceOf(Array.from(slice, change));
     },
   });
 
@@ -76,7 +97,12 @@ const writing = (write: (item: ContentItem, batch: number) => unknown) => (real:
 /** A part that a record should never have, and that cannot be sent. */
 const NO_BYTES = 7 as unknown as Buffer;
 
-const CASES: Readonly<Record<string, { stage: string; kind: (real: PipelineKind) => PipelineKind; settings?: WorldSettings }>> = {
+const CASES: Readonly<
+  Record<
+    string,
+    { stage: string; kind: (real: PipelineKind) => PipelineKind; settings?: WorldSettings }
+  >
+> = {
   'is decoded': { stage: 'decode', kind: decoding(failsOnBad, 'both') },
   'is prepared': {
     stage: 'decode',
@@ -120,7 +146,11 @@ const CASES: Readonly<Record<string, { stage: string; kind: (real: PipelineKind)
   },
   'has a result row': {
     stage: 'settle',
-    kind: rows((row) => ('record' in row && row.offset === BAD ? { ...row, record: { ...row.record, value: NO_BYTES } } : row)),
+    kind: rows((row) =>
+      'record' in row && row.offset === BAD
+        ? { ...row, record: { ...row.record, value: NO_BYTES } }
+        : row,
+    ),
   },
   'is looked up': {
     stage: 'settle',
@@ -137,17 +167,26 @@ function assertOneLetter(world: World, instance: Instance, stage: string): void 
   const [letter, ...more] = world.published('dead');
   assert.ok(letter !== undefined && more.length === 0, `${more.length + 1} letters`);
   assert.deepEqual(
-    ['reason', 'stage', 'topic', 'partition', 'offset'].map((name) => headerOf(letter, `dead-letter-${name}`)),
+    ['reason', 'stage', 'topic', 'partition', 'offset'].map((name) =>
+      headerOf(letter, `dead-letter-${name}`),
+    ),
     ['internal_error', stage, 'content', '0', String(BAD)],
   );
   assert.deepEqual([letter.key, letter.value], [null, null]);
   assert.equal(world.decisions().length, 5);
-  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1, 'the shard was never lost');
+  assert.equal(
+    instance.metrics.counter('claims_total', { outcome: 'owned' }),
+    1,
+    'the shard was never lost',
+  );
   assert.ok(instance.metrics.counter('internal_errors_total', { pipeline: 'reviews', stage }) >= 1);
   const lines = instance.logger.lines.filter(({ message }) => message.startsWith('internal error'));
   assert.ok(lines.length >= 1);
   for (const { level, fields } of lines) {
-    assert.deepEqual([level, fields.topic, fields.partition, fields.offset], ['error', 'content', 0, BAD]);
+    assert.deepEqual(
+      [level, fields.topic, fields.partition, fields.offset],
+      ['error', 'content', 0, BAD],
+    );
     assert.match(String(fields.error), /^TypeError\n {4}at .*\.ts:\d+/);
   }
   assert.equal(instance.budget.usedBytes, 0);
@@ -197,7 +236,10 @@ test('so do records of which none can be written again for another attempt', asy
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual([world.published('dead').length, world.decisions().length], [6, 0]);
-  assert.equal(world.instances[0]?.metrics.counter('internal_errors_total', { stage: 'rewind' }), 6);
+  assert.equal(
+    world.instances[0]?.metrics.counter('internal_errors_total', { stage: 'rewind' }),
+    6,
+  );
 });
 
 for (const call of ['create', 'upload', 'status', 'results'] as const) {
@@ -214,8 +256,14 @@ for (const call of ['create', 'upload', 'status', 'results'] as const) {
     await world.untilSettled(20 * MINUTE);
     world.assertExactlyOnce();
     const instance = world.instances[0] as Instance;
-    assert.deepEqual([world.decisions().length, instance.metrics.counter('claims_total', { outcome: 'owned' })], [6, 1]);
-    assert.equal(instance.metrics.counter('internal_errors_total', { pipeline: 'reviews', stage: call }), 2);
+    assert.deepEqual(
+      [world.decisions().length, instance.metrics.counter('claims_total', { outcome: 'owned' })],
+      [6, 1],
+    );
+    assert.equal(
+      instance.metrics.counter('internal_errors_total', { pipeline: 'reviews', stage: call }),
+      2,
+    );
     assert.match(instance.logger.text(), /internal error of the connector/);
   });
 }
@@ -223,7 +271,9 @@ for (const call of ['create', 'upload', 'status', 'results'] as const) {
 test('a malformed row that the connector failed on is reported with its batch, and the others are decided', async () => {
   const world = sixRecords(
     rows((row) =>
-      'record' in row && row.offset === BAD ? { malformed: 'the connector failed on this row', crash: 'TypeError' } : row,
+      'record' in row && row.offset === BAD
+        ? { malformed: 'the connector failed on this row', crash: 'TypeError' }
+        : row,
     ),
     { options: { retry: { downloads: 0, attempts: 1, maxBatchesPerJob: 1 } } },
   );
@@ -232,7 +282,9 @@ test('a malformed row that the connector failed on is reported with its batch, a
   const { metrics, logger } = world.instances[0] as Instance;
   assert.equal(world.decisions().filter(({ status }) => status === 'success').length, 5);
   assert.equal(metrics.counter('internal_errors_total', { stage: 'results' }), 1);
-  assert.ok(logger.lines.some(({ fields }) => fields.error === 'TypeError' && fields.batch === 'batch-1'));
+  assert.ok(
+    logger.lines.some(({ fields }) => fields.error === 'TypeError' && fields.batch === 'batch-1'),
+  );
 });
 
 test('a record that could not be prepared once, and was not decoded then, is decoded when it is read again', async () => {

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { JournalFormatError, writeMeta, writeOwner } from '../../../src/core/journal/journal-records.ts';
-import type { FetchedBatch, JournalWrite, ShardGroup, UnreadableRecords } from '../../../src/core/ports/kafka.ts';
+import {
+  JournalFormatError,
+  writeMeta,
+  writeOwner,
+} from '../../../src/core/journal/journal-records.ts';
+import type {
+  FetchedBatch,
+  JournalWrite,
+  ShardGroup,
+  UnreadableRecords,
+} from '../../../src/core/ports/kafka.ts';
 import { ShardLostError } from '../../../src/pipeline/context/errors.ts';
 import { JournalReplay } from '../../../src/pipeline/shard/journal-recovery.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
@@ -17,7 +26,8 @@ function world() {
   const clock = new VirtualClock();
   const calls: string[] = [];
   const group = {
-    seek: (stream: string, partition: number, offset: number) => calls.push(`seek ${stream} ${partition} ${offset}`),
+    seek: (stream: string, partition: number, offset: number) =>
+      calls.push(`seek ${stream} ${partition} ${offset}`),
     pause: (stream: string, partition: number) => calls.push(`pause ${stream} ${partition}`),
     resume: (stream: string, partition: number) => calls.push(`resume ${stream} ${partition}`),
   } as Partial<ShardGroup> as ShardGroup;
@@ -58,7 +68,11 @@ test('a replay reads from the journal’s first offset until the barrier is reac
   replay.fetched(batch(12, [owner('mine')]));
   assert.equal((await state).owner?.claim, 'mine');
   replay.stop();
-  assert.deepEqual(calls, [`seek journal ${SHARD} 10`, `resume journal ${SHARD}`, `pause journal ${SHARD}`]);
+  assert.deepEqual(calls, [
+    `seek journal ${SHARD} 10`,
+    `resume journal ${SHARD}`,
+    `pause journal ${SHARD}`,
+  ]);
 });
 
 test('a barrier that compaction has taken counts as reached when it is passed', async () => {
@@ -125,7 +139,11 @@ test('a journal that is fetched faster than it is folded pauses, and goes on onc
   replay.start(0);
   replay.fetched(large(0, [meta]));
   replay.fetched(large(1, [owner('old')]));
-  assert.deepEqual(calls.splice(0), [`seek journal ${SHARD} 0`, `resume journal ${SHARD}`, `pause journal ${SHARD}`]);
+  assert.deepEqual(calls.splice(0), [
+    `seek journal ${SHARD} 0`,
+    `resume journal ${SHARD}`,
+    `pause journal ${SHARD}`,
+  ]);
   replay.rejoined();
   assert.deepEqual(calls.splice(0), [`seek journal ${SHARD} 2`, `resume journal ${SHARD}`]);
   const state = replay.upTo(2, 'mine', forever);
@@ -151,7 +169,10 @@ test('a record behind our claim means that another instance owns the shard', asy
   replay.start(0);
   const state = replay.upTo(1, 'mine', forever);
   replay.fetched(batch(0, [meta, owner('mine'), owner('theirs')]));
-  await assert.rejects(state, (error) => error instanceof ShardLostError && /goes on behind our claim/.test(error.message));
+  await assert.rejects(
+    state,
+    (error) => error instanceof ShardLostError && /goes on behind our claim/.test(error.message),
+  );
 });
 
 test('another owner’s record where ours should be means that the shard is lost', async () => {
@@ -161,7 +182,8 @@ test('another owner’s record where ours should be means that the shard is lost
   replay.fetched(batch(0, [meta, owner('theirs')]));
   await assert.rejects(
     state,
-    (error) => error instanceof ShardLostError && /a newer claim stands in the journal/.test(error.message),
+    (error) =>
+      error instanceof ShardLostError && /a newer claim stands in the journal/.test(error.message),
   );
 });
 
@@ -187,7 +209,10 @@ test('a replay that reads nothing for a minute has lost its place; one that read
   }
   assert.deepEqual(failures, []);
   await clock.advance(60_000);
-  assert.match(String(failures), /^ShardLostError: the journal could not be read further than offset 5$/);
+  assert.match(
+    String(failures),
+    /^ShardLostError: the journal could not be read further than offset 5$/,
+  );
 });
 
 test('a replay that is given up ends at once with the reason', async () => {

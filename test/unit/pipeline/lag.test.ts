@@ -22,7 +22,9 @@ function watched(settings: WorldSettings): { world: World; questions: Questions 
       admin: changed(ports.admin, {
         ends: (topic, partitions) => {
           questions.asked.push([...partitions]);
-          return questions.answers ? ports.admin.ends(topic, partitions) : new Promise(() => undefined);
+          return questions.answers
+            ? ports.admin.ends(topic, partitions)
+            : new Promise(() => undefined);
         },
       }),
     }),
@@ -50,7 +52,11 @@ test('the lag of a partition that is paused grows with what is produced', async 
   await world.clock.advance(20 * SECOND);
   assert.equal(instance.gauge('consumer_lag'), 5_000);
   const limits = { jobs: 0, shards: 1, positions: 1, gates: 0, waiters: 0 };
-  assert.equal(instance.supervisor.view(limits).shards[0]?.positions[0]?.end, 5_030, 'and the console shows the same end');
+  assert.equal(
+    instance.supervisor.view(limits).shards[0]?.positions[0]?.end,
+    5_030,
+    'and the console shows the same end',
+  );
 });
 
 test('records behind a transaction that a producer left open are lag, until they can be read', async () => {
@@ -72,7 +78,11 @@ test('records behind a transaction that a producer left open are lag, until they
   await world.clock.advance(20 * SECOND);
   log.finish(77, 'abort', world.clock.now());
   await world.clock.advance(2 * SECOND);
-  assert.equal(instance.gauge('consumer_lag'), 2, 'at least: the end of the first transaction is not known yet');
+  assert.equal(
+    instance.gauge('consumer_lag'),
+    2,
+    'at least: the end of the first transaction is not known yet',
+  );
   log.finish(78, 'abort', world.clock.now());
   await world.clock.advance(5 * SECOND);
   assert.equal(instance.gauge('consumer_lag'), 0);
@@ -94,7 +104,10 @@ test('records that were fetched and wait for memory are lag: they are not taken 
   assert.equal(instance.gauge('shards_paused', { reason: 'memory' }), 1);
   const taken = instance.metrics.counter('events_consumed_total');
   assert.ok(taken > 0 && taken < 900);
-  assert.deepEqual([instance.gauge('items_in_flight'), instance.gauge('consumer_lag')], [taken, 1_000 - taken]);
+  assert.deepEqual(
+    [instance.gauge('items_in_flight'), instance.gauge('consumer_lag')],
+    [taken, 1_000 - taken],
+  );
 });
 
 test('all partitions of a pipeline are asked for at once, and none that was just fetched', async () => {
@@ -106,8 +119,12 @@ test('all partitions of a pipeline are asked for at once, and none that was just
     world.event(0);
     await world.clock.advance(200);
   }
-  assert.ok(questions.asked.length >= 5 && questions.asked.length <= 7, `${questions.asked.length} questions in a minute`);
-  for (const partitions of questions.asked) assert.deepEqual(partitions.toSorted(), [1, 2, 3, 4, 5]);
+  assert.ok(
+    questions.asked.length >= 5 && questions.asked.length <= 7,
+    `${questions.asked.length} questions in a minute`,
+  );
+  for (const partitions of questions.asked)
+    assert.deepEqual(partitions.toSorted(), [1, 2, 3, 4, 5]);
 });
 
 test('while Kafka does not answer, nobody asks again, the shard goes on, and a stop waits for nothing', async () => {
@@ -117,7 +134,10 @@ test('while Kafka does not answer, nobody asks again, the shard goes on, and a s
   for (let n = 0; n < 3; n++) world.event(0);
   await world.clock.advance(10 * MINUTE);
   assert.equal(questions.asked.length, 1);
-  assert.deepEqual([world.decisions().length, instance.gauge('shards_paused', { reason: 'kafka' }) ?? 0], [3, 0]);
+  assert.deepEqual(
+    [world.decisions().length, instance.gauge('shards_paused', { reason: 'kafka' }) ?? 0],
+    [3, 0],
+  );
   assert.ok([...instance.health.loops.values()].every((loop) => loop === 'beat'));
   await world.through(instance.stop(), 5 * SECOND);
   assert.equal(instance.process.timers, 0);

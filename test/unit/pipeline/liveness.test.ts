@@ -25,9 +25,12 @@ function world(settings: WorldSettings = {}) {
   return { world: made, instance, health: health as unknown as Health };
 }
 
-const waits = (instance: Instance, reason: WaitReason): number => instance.gauge('shards_paused', { reason }) ?? 0;
+const waits = (instance: Instance, reason: WaitReason): number =>
+  instance.gauge('shards_paused', { reason }) ?? 0;
 const told = (instance: Instance): unknown[] =>
-  instance.logger.lines.filter(({ message }) => message === 'waiting').map(({ fields }) => fields.reason);
+  instance.logger.lines
+    .filter(({ message }) => message === 'waiting')
+    .map(({ fields }) => fields.reason);
 
 test('Kafka out of reach for an hour: alive all the time, not ready and why, and everything is decided once when it is back', async () => {
   let away = false;
@@ -52,7 +55,10 @@ test('Kafka out of reach for an hour: alive all the time, not ready and why, and
     await it.clock.advance(MINUTE);
     assert.equal(health.liveness().ok, true, JSON.stringify(health.liveness()));
     const why = health.readiness().conditions.map(({ reason }) => reason ?? '');
-    assert.match(why.join('; '), /the brokers have not answered group reviewers for \d+ s|not a member of group/);
+    assert.match(
+      why.join('; '),
+      /the brokers have not answered group reviewers for \d+ s|not a member of group/,
+    );
   }
   assert.ok(waits(instance, 'membership') + waits(instance, 'claim') > 0);
   assert.ok(told(instance).includes('membership') || told(instance).includes('claim'));
@@ -87,7 +93,8 @@ test('a service that answers nothing for an hour: alive and ready, the wait is t
   await it.untilSettled(12 * MINUTE);
   it.assertExactlyOnce();
   await it.clock.advance(10_000);
-  for (const reason of ['service_unavailable', 'permit', 'upload', 'download'] as const) assert.equal(waits(instance, reason), 0);
+  for (const reason of ['service_unavailable', 'permit', 'upload', 'download'] as const)
+    assert.equal(waits(instance, reason), 0);
 });
 
 test('an upload, and the results, that do not come are told as what they are', async () => {
@@ -151,7 +158,11 @@ test('a worker that is stuck is named by liveness, the others go on, and nothing
     ],
   );
   assert.match(loops[1]?.reason ?? '', /^encode: /);
-  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 2, 'nobody claims anew');
+  assert.equal(
+    instance.metrics.counter('claims_total', { outcome: 'owned' }),
+    2,
+    'nobody claims anew',
+  );
   stuck = false;
   never.resolve();
   await it.untilSettled(MINUTE);
@@ -179,7 +190,10 @@ test('a quiet type of a quiet partition is submitted soon although the budget is
   assert.ok(waits(instance, 'memory') > 0);
   it.event(7, 'quiet');
   const fromMs = it.clock.now();
-  const submitted = () => [...it.service.batches.values()].some(({ type, rows }) => type === 'quiet' && rows !== undefined);
+  const submitted = () =>
+    [...it.service.batches.values()].some(
+      ({ type, rows }) => type === 'quiet' && rows !== undefined,
+    );
   await it.clock.runUntil(submitted, 10 * MINUTE);
   const tookMs = it.clock.now() - fromMs;
   assert.ok(waits(instance, 'memory') > 0, 'the budget is full still');

@@ -9,14 +9,20 @@ import { type Instance, World } from '../../support/engine/world.ts';
 const MINUTE = 60_000;
 
 /** Fetched batches of partition 2 cannot be taken from this offset on, while `broken` holds. */
-function breaking(offset: number, broken: () => boolean, error = (): Error => new TypeError('cannot read "event of a"')) {
+function breaking(
+  offset: number,
+  broken: () => boolean,
+  error = (): Error => new TypeError('cannot read "event of a"'),
+) {
   const isBroken = ({ stream, partition, nextOffset }: FetchedBatch) =>
     broken() && stream === 'source' && partition === 2 && nextOffset > offset;
   return new World({
     partitions: 4,
     options: { journal: { partitions: 2 }, batch: { maxRows: 1 } },
     hooks: { batchRecords: () => 1 },
-    wrap: fetchedThrough((batch, give) => give(isBroken(batch) ? { ...batch, pieces: () => failing(error()) } : batch)),
+    wrap: fetchedThrough((batch, give) =>
+      give(isBroken(batch) ? { ...batch, pieces: () => failing(error()) } : batch),
+    ),
   });
 }
 
@@ -31,20 +37,26 @@ test('a shard that fails at the same position again and again is named with part
   let broken = true;
   const world = breaking(3, () => broken);
   const instance = world.start();
-  for (let n = 0; n < 6; n++) for (let partition = 0; partition < 4; partition++) world.event(partition);
+  for (let n = 0; n < 6; n++)
+    for (let partition = 0; partition < 4; partition++) world.event(partition);
   await world.clock.advance(5 * MINUTE);
   assert.match(
     readiness(instance),
     /shard 0 is claimed again and again at partition 2, offset 3 \(\d+ times\): TypeError at .*losses\.test\.ts/,
   );
   assert.doesNotMatch(readiness(instance), /shard 1/);
-  const lines = instance.logger.lines.filter(({ level, message }) => level === 'error' && message.startsWith('lost the shard'));
+  const lines = instance.logger.lines.filter(
+    ({ level, message }) => level === 'error' && message.startsWith('lost the shard'),
+  );
   const last = lines.at(-1)?.fields ?? {};
   assert.deepEqual([last.shard, last.partition, last.offset], [0, 2, 3]);
   assert.ok(Number(last.times) >= 3);
   assert.match(String(last.error), /^TypeError\n {4}at /);
-  const decided = new Set(world.decisions().map(({ partition, offset }) => `${partition}:${offset}`));
-  for (const partition of [1, 3]) assert.ok(decided.has(`${partition}:5`), 'another shard is not held up');
+  const decided = new Set(
+    world.decisions().map(({ partition, offset }) => `${partition}:${offset}`),
+  );
+  for (const partition of [1, 3])
+    assert.ok(decided.has(`${partition}:5`), 'another shard is not held up');
 
   const before = instance.metrics.counter('claims_total', { outcome: 'owned' });
   await world.clock.advance(20 * MINUTE);
@@ -74,7 +86,8 @@ test('losses at other positions, and those of other kinds, are none at the same 
 test('a position that is passed is forgotten, and so is one at which the shard was kept for two minutes, or ten idle seconds', () => {
   const losses = new Losses();
   const thrice = () => {
-    for (let n = 0; n < 3; n++) losses.lost([{ partition: 0, offset: 7 }], new Error('the disk is full'));
+    for (let n = 0; n < 3; n++)
+      losses.lost([{ partition: 0, offset: 7 }], new Error('the disk is full'));
   };
   thrice();
   assert.match(losses.text ?? '', /the disk is full/);

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BatchMemory, INTAKE_SHARE, MemoryBudget, type Sealable } from '../../../src/pipeline/limits/memory-budget.ts';
+import {
+  BatchMemory,
+  INTAKE_SHARE,
+  MemoryBudget,
+  type Sealable,
+} from '../../../src/pipeline/limits/memory-budget.ts';
 
 const forever = new AbortController().signal;
 

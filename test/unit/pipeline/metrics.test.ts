@@ -22,7 +22,10 @@ test('the oldest batch of a state is told by when it was created, until there is
   for (let n = 0; n < 2; n++) world.event(0);
   await world.clock.advance(5_000);
   const createdSeconds = oldest(instance, 'reviewing') ?? assert.fail('nobody reviews');
-  assert.ok(createdSeconds * 1_000 >= beganMs && createdSeconds * 1_000 < beganMs + MINUTE, `${createdSeconds}`);
+  assert.ok(
+    createdSeconds * 1_000 >= beganMs && createdSeconds * 1_000 < beganMs + MINUTE,
+    `${createdSeconds}`,
+  );
   assert.equal(oldest(instance, 'retrying'), undefined);
   await world.clock.advance(6 * MINUTE);
   assert.equal(world.decisions().length, 4);
@@ -35,7 +38,10 @@ test('each download of results is a duration of the stage download, whatever com
     partitions: 1,
     options: { batch: { maxRows: 3 } },
     service: {
-      fault: (operation) => (operation === 'results' && downloads++ === 0 ? { failure: 'protocol', afterRows: 1 } : undefined),
+      fault: (operation) =>
+        operation === 'results' && downloads++ === 0
+          ? { failure: 'protocol', afterRows: 1 }
+          : undefined,
     },
   });
   const instance = world.start();
@@ -43,12 +49,15 @@ test('each download of results is a duration of the stage download, whatever com
   await world.clock.advance(2 * MINUTE);
   assert.equal(world.decisions().length, 3);
   const stage = (name: string) =>
-    instance.metrics.observations.get(`stage_duration_seconds{pipeline="reviews",stage="${name}"}`) ?? [];
+    instance.metrics.observations.get(
+      `stage_duration_seconds{pipeline="reviews",stage="${name}"}`,
+    ) ?? [];
   assert.deepEqual([stage('download').length, stage('settle').length], [2, 1]);
   for (const seconds of stage('download')) assert.ok(seconds >= 0, `${seconds}`);
 });
 
-const ages = ({ metrics }: Instance) => metrics.observations.get('event_to_decision_seconds{pipeline="reviews"}') ?? [];
+const ages = ({ metrics }: Instance) =>
+  metrics.observations.get('event_to_decision_seconds{pipeline="reviews"}') ?? [];
 
 const WITHOUT_FILES: WorldSettings = {
   wrap: (ports) => ({ ...ports, kind: sourceKind(ports.kind, { slice: 5 }) }),
@@ -64,7 +73,8 @@ test('the age of decisions counts each of them, as old as the oldest event of it
     await world.untilSettled(MINUTE);
     assert.equal(world.decisions().length, 5);
     assert.equal(ages(instance).length, 5, 'in two transactions, of three and of two');
-    for (const seconds of ages(instance)) assert.ok(seconds >= 9 * 3_600 && seconds < 9 * 3_600 + 60, `${seconds}`);
+    for (const seconds of ages(instance))
+      assert.ok(seconds >= 9 * 3_600 && seconds < 9 * 3_600 + 60, `${seconds}`);
   }
 });
 

@@ -26,7 +26,8 @@ const CASES: Readonly<Record<string, (over: () => boolean) => Waiting>> = {
   }),
   'for a service that does not answer': (over) => ({
     service: {
-      fault: (operation) => (operation === 'create' && !over() ? { failure: 'unavailable' } : undefined),
+      fault: (operation) =>
+        operation === 'create' && !over() ? { failure: 'unavailable' } : undefined,
     },
   }),
   'for a call that hangs': (over) => ({
@@ -37,7 +38,8 @@ const CASES: Readonly<Record<string, (over: () => boolean) => Waiting>> = {
   }),
   'for a type that the service refuses': (over) => ({
     service: {
-      fault: (operation) => (operation === 'create' && !over() ? { failure: 'rejected' } : undefined),
+      fault: (operation) =>
+        operation === 'create' && !over() ? { failure: 'rejected' } : undefined,
     },
   }),
   'for a review': (over) => ({
@@ -47,14 +49,17 @@ const CASES: Readonly<Record<string, (over: () => boolean) => Waiting>> = {
   'for Kafka to take the journal': (over) => ({
     hooks: {
       beforeCommit: ({ transaction }) =>
-        transaction.journal.some(({ key }) => key.startsWith('job/')) && !over() ? never() : undefined,
+        transaction.journal.some(({ key }) => key.startsWith('job/')) && !over()
+          ? never()
+          : undefined,
     },
     forGood: true,
   }),
   'for Kafka to take their dead letters': (over) => ({
     types: [undefined, undefined, undefined, undefined, undefined, undefined],
     hooks: {
-      beforeCommit: ({ transaction }) => (transaction.outputs !== undefined && !over() ? never() : undefined),
+      beforeCommit: ({ transaction }) =>
+        transaction.outputs !== undefined && !over() ? never() : undefined,
     },
     forGood: true,
   }),
@@ -62,20 +67,23 @@ const CASES: Readonly<Record<string, (over: () => boolean) => Waiting>> = {
     types: [undefined, 'a', undefined, 'a', undefined, 'a'],
     options: { chunk: { maxRows: 1 } },
     hooks: {
-      beforeCommit: ({ transaction }) => (transaction.outputs !== undefined && !over() ? never() : undefined),
+      beforeCommit: ({ transaction }) =>
+        transaction.outputs !== undefined && !over() ? never() : undefined,
     },
     forGood: true,
   }),
   'for Kafka to take their decisions': (over) => ({
     hooks: {
-      beforeCommit: ({ transaction }) => (transaction.outputs !== undefined && !over() ? never() : undefined),
+      beforeCommit: ({ transaction }) =>
+        transaction.outputs !== undefined && !over() ? never() : undefined,
     },
     forGood: true,
   }),
   'for Kafka to take their dead letters, by choice': (over) => ({
     options: { chunk: { maxRows: 1 }, review: { onRejectedType: 'dead-letter' } },
     hooks: {
-      beforeCommit: ({ transaction }) => (transaction.outputs !== undefined && !over() ? never() : undefined),
+      beforeCommit: ({ transaction }) =>
+        transaction.outputs !== undefined && !over() ? never() : undefined,
     },
     service: {
       fault: (operation) => (operation === 'create' ? { failure: 'rejected' } : undefined),

@@ -111,7 +111,10 @@ test('a hanging create holds up the batches of its type, not those of another', 
   assert.deepEqual([...new Set(published.map(({ type }) => type))], ['b']);
   await world.untilSettled(3 * MINUTE);
   world.assertExactlyOnce();
-  assert.deepEqual(offsets(published.filter(({ type }) => type === 'a')), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  assert.deepEqual(
+    offsets(published.filter(({ type }) => type === 'a')),
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+  );
 });
 
 test('what is submitted again keeps its place: missing rows, failed batches and their halves', async () => {
@@ -128,7 +131,9 @@ test('what is submitted again keeps its place: missing rows, failed batches and 
                 ? { state: 'failed' }
                 : {},
         fault: (operation, id) =>
-          first === 'too_large' && operation === 'upload' && id === 'batch-1' ? { failure: 'too_large' } : undefined,
+          first === 'too_large' && operation === 'upload' && id === 'batch-1'
+            ? { failure: 'too_large' }
+            : undefined,
       },
     });
     world.start();
@@ -147,7 +152,8 @@ test('a batch that ends in ERROR decisions waits for the batch before it as well
   const { world, published } = ordered({
     options: { retry: { attempts: 1 }, batch: { maxRows: 1 }, review: { typePauseMs: 1000 } },
     service: {
-      review: ({ rows = [] }) => (rows[0]?.offset === 1 ? { state: 'failed' } : { afterMs: 60_000 }),
+      review: ({ rows = [] }) =>
+        rows[0]?.offset === 1 ? { state: 'failed' } : { afterMs: 60_000 },
     },
   });
   world.start();
@@ -187,7 +193,9 @@ test('a batch goes on when the one before it has nothing left of its partition, 
     },
     service: {
       review: ({ id }) =>
-        id === 'batch-1' ? { afterMs: 20_000, results: (rows) => rows.filter(({ partition }) => partition === 0) } : {},
+        id === 'batch-1'
+          ? { afterMs: 20_000, results: (rows) => rows.filter(({ partition }) => partition === 0) }
+          : {},
     },
   });
   world.start();
@@ -231,7 +239,9 @@ test('a turn that is asked for after the shard was lost ends, and whatever step 
               lost = true;
               let step = Promise.resolve();
               for (let hop = 0; hop < hops; hop++) step = step.then(() => undefined);
-              void step.then(() => events?.joined({ generation: 99, shardCount: 1, shards: new Map() }));
+              void step.then(() =>
+                events?.joined({ generation: 99, shardCount: 1, shards: new Map() }),
+              );
             }
             return status;
           },
@@ -243,6 +253,10 @@ test('a turn that is asked for after the shard was lost ends, and whatever step 
     world.event(0);
     await world.clock.advance(2 * MINUTE);
     assert.ok(lost);
-    assert.equal(instance.gauge('shards_paused', { reason: 'order' }) ?? 0, 0, `lost ${hops} steps after the answer`);
+    assert.equal(
+      instance.gauge('shards_paused', { reason: 'order' }) ?? 0,
+      0,
+      `lost ${hops} steps after the answer`,
+    );
   }
 });

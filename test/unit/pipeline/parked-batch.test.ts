@@ -96,13 +96,17 @@ test('a type that is refused holds coordinates and no content, other types go on
   let refuse = true;
   const it = world({
     service: {
-      fault: (operation, _id, type) => (operation === 'create' && type === 'bad' && refuse ? { failure: 'rejected' } : undefined),
+      fault: (operation, _id, type) =>
+        operation === 'create' && type === 'bad' && refuse ? { failure: 'rejected' } : undefined,
     },
   });
   const instance = it.start();
   const peak = await pour(it, instance);
   assert.ok(peak < BUDGET, `${peak}`);
-  assert.ok(instance.budget.usedBytes < 100_000, `${instance.budget.usedBytes} bytes for 120 records of 30 KB`);
+  assert.ok(
+    instance.budget.usedBytes < 100_000,
+    `${instance.budget.usedBytes} bytes for 120 records of 30 KB`,
+  );
   await it.clock.advance(60 * MINUTE);
   await otherTypesGoOn(it);
   assert.equal(instance.gauge('shards_paused', { reason: 'memory' }) ?? 0, 0);
@@ -112,7 +116,10 @@ test('a type that is refused holds coordinates and no content, other types go on
   it.assertExactlyOnce();
   assert.equal(it.decisions().length, 121);
   await it.clock.advance(2_000);
-  assert.deepEqual([instance.budget.usedBytes, instance.gauge('balance_items'), instance.gauge('items_in_flight')], [0, 0, 0]);
+  assert.deepEqual(
+    [instance.budget.usedBytes, instance.gauge('balance_items'), instance.gauge('items_in_flight')],
+    [0, 0, 0],
+  );
 });
 
 test('a retry that cannot be created keeps none of the memory that retries of other types need', async () => {
@@ -122,7 +129,9 @@ test('a retry that cannot be created keeps none of the memory that retries of ot
     service: {
       // Each type fails once, and `bad` cannot be created from then on.
       review: ({ id, type }) =>
-        ['batch-1', 'batch-2'].includes(id) ? { state: 'failed', afterMs: type === 'bad' ? 100 : MINUTE } : {},
+        ['batch-1', 'batch-2'].includes(id)
+          ? { state: 'failed', afterMs: type === 'bad' ? 100 : MINUTE }
+          : {},
       fault: (operation, _id, type) =>
         operation === 'create' && type === 'bad' && refuse ? { failure: 'not_found' } : undefined,
     },
@@ -151,7 +160,8 @@ test('what waits for a refused type is bounded by maxSpan, and says so', async (
   const it = world({
     options: { source: { maxSpan: 50 } },
     service: {
-      fault: (operation, _id, type) => (operation === 'create' && type === 'bad' ? { failure: 'rejected' } : undefined),
+      fault: (operation, _id, type) =>
+        operation === 'create' && type === 'bad' ? { failure: 'rejected' } : undefined,
     },
     hooks: { batchRecords: () => 4 },
   });
@@ -166,7 +176,8 @@ test('an owner that loses its shard while a type is held back gives the memory b
   let refuse = true;
   const it = world({
     service: {
-      fault: (operation) => (operation === 'create' && refuse ? { failure: 'rejected' } : undefined),
+      fault: (operation) =>
+        operation === 'create' && refuse ? { failure: 'rejected' } : undefined,
     },
   });
   const first = it.start();
@@ -186,7 +197,8 @@ test('records that retention took while their type was held back end with their 
   let refuse = true;
   const it = world({
     service: {
-      fault: (operation) => (operation === 'create' && refuse ? { failure: 'rejected' } : undefined),
+      fault: (operation) =>
+        operation === 'create' && refuse ? { failure: 'rejected' } : undefined,
     },
   });
   const instance = it.start();
@@ -195,7 +207,9 @@ test('records that retention took while their type was held back end with their 
   it.kafka.cluster.log('content', 0).deleteBefore(5);
   refuse = false;
   await it.clock.advance(MINUTE);
-  const letters = it.published('dead').map((record) => [headerOf(record, 'dead-letter-reason'), record.value]);
+  const letters = it
+    .published('dead')
+    .map((record) => [headerOf(record, 'dead-letter-reason'), record.value]);
   assert.deepEqual(letters, Array(5).fill(['source_unavailable', null]));
   assert.deepEqual(
     it
@@ -205,7 +219,10 @@ test('records that retention took while their type was held back end with their 
     [5, 6, 7, 8, 9, 10],
   );
   await it.clock.advance(2_000);
-  assert.deepEqual([instance.budget.usedBytes, instance.gauge('balance_items'), it.committed(0).offset], [0, 0, 11]);
+  assert.deepEqual(
+    [instance.budget.usedBytes, instance.gauge('balance_items'), it.committed(0).offset],
+    [0, 0, 11],
+  );
 });
 
 test('what was held back keeps the order of its submissions, and none that comes before its turn takes the memory of the first', async () => {
@@ -214,21 +231,25 @@ test('what was held back keeps the order of its submissions, and none that comes
     // A body is more than all that records read again may take, and the pause is over before a probe is answered.
     options: { output: { order: 'source' }, batch: { maxRows: 6 }, review: { typePauseMs: 20 } },
     service: {
-      fault: (operation) => (operation === 'create' && refuse ? { failure: 'rejected' } : undefined),
+      fault: (operation) =>
+        operation === 'create' && refuse ? { failure: 'rejected' } : undefined,
     },
     shuffle: true,
   });
   it.start();
   // The first batch is tried; those that come after it find the gate closed.
   for (const count of [6, 24]) {
-    for (let n = 0; n < count; n++) it.put(0, sourceValue({ type: 'bad', content: 'x'.repeat(30_000) }));
+    for (let n = 0; n < count; n++)
+      it.put(0, sourceValue({ type: 'bad', content: 'x'.repeat(30_000) }));
     await it.clock.advance(5_000);
   }
   await it.clock.advance(5 * MINUTE);
   refuse = false;
   await it.untilSettled(10 * MINUTE);
   it.assertExactlyOnce();
-  const submitted = [...it.service.batches.values()].flatMap(({ rows = [] }) => rows.map(({ offset }) => offset));
+  const submitted = [...it.service.batches.values()].flatMap(({ rows = [] }) =>
+    rows.map(({ offset }) => offset),
+  );
   assert.deepEqual(
     submitted,
     Array.from({ length: 30 }, (_, n) => n),
@@ -240,7 +261,8 @@ test('a probe whose records are gone from the source passes its turn on: the nex
   const it = world({
     options: { batch: { maxRows: 1 }, review: { typePauseMs: 10 * MINUTE } },
     service: {
-      fault: (operation) => (operation === 'create' && refuse ? { failure: 'rejected' } : undefined),
+      fault: (operation) =>
+        operation === 'create' && refuse ? { failure: 'rejected' } : undefined,
     },
   });
   it.start();

@@ -22,7 +22,10 @@ test('while a type fails as a whole, no batch but the probe counts against its i
   await world.untilSettled(60 * MINUTE);
   world.assertExactlyOnce();
   const given = errors(world).length;
-  assert.ok(given >= 4 && given <= 4 + 5, `${given} of 40: those before the type was known to fail, and one probe a minute`);
+  assert.ok(
+    given >= 4 && given <= 4 + 5,
+    `${given} of 40: those before the type was known to fail, and one probe a minute`,
+  );
 });
 
 test('a type that the service refuses pauses, says so, and loses nothing; other types go on', async () => {
@@ -30,7 +33,8 @@ test('a type that the service refuses pauses, says so, and loses nothing; other 
   const world = new World({
     partitions: 1,
     service: {
-      fault: (operation, _id, type) => (operation === 'create' && type === 'bad' && refuse ? { failure: 'rejected' } : undefined),
+      fault: (operation, _id, type) =>
+        operation === 'create' && type === 'bad' && refuse ? { failure: 'rejected' } : undefined,
     },
   });
   const instance = world.start();
@@ -40,7 +44,9 @@ test('a type that the service refuses pauses, says so, and loses nothing; other 
   assert.ok(world.decisions().every(({ type }) => type === 'good'));
   assert.equal(instance.gauge('shards_paused', { reason: 'type_rejected' }), 1);
   assert.ok(
-    instance.logger.lines.some(({ level, message }) => level === 'error' && message.includes('refuses this content type')),
+    instance.logger.lines.some(
+      ({ level, message }) => level === 'error' && message.includes('refuses this content type'),
+    ),
   );
   assert.ok(
     world.service.calls.create < 4 + 4 * 8,
@@ -59,14 +65,19 @@ test('a refused key (401) pauses everything, says so in readiness, and drops not
     partitions: 1,
     service: {
       fault: (operation) =>
-        refuse && (operation === 'create' || operation === 'status') ? { failure: 'unauthorized' } : undefined,
+        refuse && (operation === 'create' || operation === 'status')
+          ? { failure: 'unauthorized' }
+          : undefined,
     },
   });
   const instance = world.start();
   world.produce(40);
   await world.clock.advance(10 * MINUTE);
   assert.equal(instance.gauge('shards_paused', { reason: 'unauthorized' }), 2, 'both types');
-  assert.match(instance.health.complaints.join(), /reviews\/service: the service refuses the API key \(401\/403\)/);
+  assert.match(
+    instance.health.complaints.join(),
+    /reviews\/service: the service refuses the API key \(401\/403\)/,
+  );
   assert.deepEqual([world.published('decisions').length, world.published('dead').length], [0, 0]);
   assert.equal(world.committed(0).offset, 0, 'no offset moves');
   // One batch of each type asks once in a pause of five seconds at the least.
@@ -83,7 +94,8 @@ test('a key that is refused while batches are reviewed pauses the polls, and the
   const world = new World({
     partitions: 1,
     service: {
-      fault: (operation) => (refuse && operation === 'status' ? { failure: 'unauthorized' } : undefined),
+      fault: (operation) =>
+        refuse && operation === 'status' ? { failure: 'unauthorized' } : undefined,
     },
   });
   const instance = world.start();
@@ -112,7 +124,8 @@ test('five failures in a row pause the type, and the records wait', async () => 
   const instance = world.start();
   world.event(0, 'bad');
   await world.clock.advance(MINUTE);
-  const created = () => [...world.service.batches.values()].filter(({ type }) => type === 'bad').length;
+  const created = () =>
+    [...world.service.batches.values()].filter(({ type }) => type === 'bad').length;
   assert.equal(created(), 5);
   assert.equal(instance.gauge('shards_paused', { reason: 'type_failing' }), 1);
   world.event(0, 'good');
@@ -139,7 +152,10 @@ test('while a type fails, one batch is created per pause, also of the halves of 
   const created = [...world.service.batches.values()].map(({ createdMs }) => createdMs);
   const pauses = created.slice(1).map((ms, n) => ms - (created[n] as number));
   // The first six were under way before the type was known to fail, and the halves of the first four of them.
-  assert.ok(pauses.slice(14).length > 10 && pauses.slice(14).every((ms) => ms >= MINUTE), pauses.join(' '));
+  assert.ok(
+    pauses.slice(14).length > 10 && pauses.slice(14).every((ms) => ms >= MINUTE),
+    pauses.join(' '),
+  );
 });
 
 test('a service that is away for hours costs time and nothing else', async () => {

@@ -38,7 +38,8 @@ class Registry {
   }
 }
 
-const placeOf = ({ partition, offset }: { partition: number; offset: number }): string => `${partition}:${offset}`;
+const placeOf = ({ partition, offset }: { partition: number; offset: number }): string =>
+  `${partition}:${offset}`;
 
 function worldWith(registry: Registry, failing = false): World {
   return new World({
@@ -46,7 +47,8 @@ function worldWith(registry: Registry, failing = false): World {
     ...(failing
       ? {
           service: {
-            review: ({ id }: { id: string }) => (id === 'batch-1' ? { afterMs: 10_000, state: 'failed' as const } : {}),
+            review: ({ id }: { id: string }) =>
+              id === 'batch-1' ? { afterMs: 10_000, state: 'failed' as const } : {},
           },
         }
       : {}),
@@ -127,7 +129,10 @@ test('so do records that are settled from the source', async () => {
   await world.clock.advance(5_000);
   registry.down();
   await world.clock.advance(5 * MINUTE);
-  assert.deepEqual([world.decisions().length, instance.gauge('shards_paused', { reason: 'schema_registry' })], [0, 1]);
+  assert.deepEqual(
+    [world.decisions().length, instance.gauge('shards_paused', { reason: 'schema_registry' })],
+    [0, 1],
+  );
   assert.equal(instance.budget.usedBytes, 0);
   registry.back();
   await world.untilSettled(5 * MINUTE);
@@ -145,7 +150,8 @@ for (const [stage, filed] of [
       partitions: 1,
       options: { batch: { maxRows: 6, maxAgeMs: 2_000 } },
       service: {
-        review: ({ id }) => (id === 'batch-1' ? { afterMs: 10_000, state: filed ? 'failed' : 'finished' } : {}),
+        review: ({ id }) =>
+          id === 'batch-1' ? { afterMs: 10_000, state: filed ? 'failed' : 'finished' } : {},
       },
       wrap: (ports) => {
         const kind = changed(ports.kind, {
@@ -200,7 +206,8 @@ test('a record that its format will not read unprepared is prepared again: neith
       ...ports,
       kind: changed(ports.kind, {
         decode: (...given: Parameters<typeof ports.kind.decode>) => {
-          if (given[0].offset === 5 && forgotten-- > 0) throw new NotPrepared('schema 7 is not at hand');
+          if (given[0].offset === 5 && forgotten-- > 0)
+            throw new NotPrepared('schema 7 is not at hand');
           return ports.kind.decode(...given);
         },
       }),
@@ -210,6 +217,9 @@ test('a record that its format will not read unprepared is prepared again: neith
   for (let n = 0; n < 10; n++) world.event(0);
   await world.untilSettled(10 * MINUTE);
   world.assertExactlyOnce();
-  assert.deepEqual([world.published('dead').length, world.decisions().length, forgotten < 0], [0, 10, true]);
+  assert.deepEqual(
+    [world.published('dead').length, world.decisions().length, forgotten < 0],
+    [0, 10, true],
+  );
   assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
 });

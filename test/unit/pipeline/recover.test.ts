@@ -21,12 +21,18 @@ test('a batch waiting for its upload is abandoned after the grace, not before', 
   assert.equal(batches(world).length, 1);
   await world.clock.runUntil(() => batches(world).length === 2, 10_000);
   const waitedMs = world.clock.now() - uploadedMs;
-  assert.ok(waitedMs >= 60_000 && waitedMs < 66_000, `${waitedMs} ms: the grace, and at most one poll`);
+  assert.ok(
+    waitedMs >= 60_000 && waitedMs < 66_000,
+    `${waitedMs} ms: the grace, and at most one poll`,
+  );
   await world.untilSettled(MINUTE);
   world.assertExactlyOnce();
   assert.equal(instance.metrics.counter('jobs_failed_total', { reason: 'upload_lost' }), 1);
   assert.equal(instance.metrics.counter('items_resubmitted_total'), 5);
-  assert.deepEqual([...new Set(world.decisions().map(({ attempt, remote }) => `${remote} ${attempt}`))], ['batch-2 2']);
+  assert.deepEqual(
+    [...new Set(world.decisions().map(({ attempt, remote }) => `${remote} ${attempt}`))],
+    ['batch-2 2'],
+  );
 });
 
 test('an upload that the service sees within the grace is not sent again', async () => {
@@ -94,7 +100,8 @@ test('after a restart each live job goes on from where the service has it: waiti
   const one = world.start();
   for (const type of Object.keys(plans)) world.event(0, type);
   await world.clock.advance(10_000);
-  const idOf = (type: string) => batches(world).find((batch) => batch.type === type)?.id ?? assert.fail(type);
+  const idOf = (type: string) =>
+    batches(world).find((batch) => batch.type === type)?.id ?? assert.fail(type);
   one.process.kill();
   first = false;
   world.service.finish(idOf('ends'));
@@ -142,7 +149,10 @@ test('a batch that the service no longer knows is given up only after the grace 
 
 for (const [call, what] of [
   ['status', 'a poll that is told to wait waits that long'],
-  ['results', 'a download that is told to wait waits that long before the batch is asked for again'],
+  [
+    'results',
+    'a download that is told to wait waits that long before the batch is asked for again',
+  ],
 ] as const) {
   test(what, async () => {
     const asked: number[] = [];
@@ -216,7 +226,10 @@ test('the grace begins when the upload is through, however long that took', asyn
     partitions: 1,
     service: {
       arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0),
-      fault: (operation) => (operation === 'upload' && world.clock.now() < untilMs ? { failure: 'unavailable' } : undefined),
+      fault: (operation) =>
+        operation === 'upload' && world.clock.now() < untilMs
+          ? { failure: 'unavailable' }
+          : undefined,
     },
   });
   const untilMs = world.clock.now() + 50_000;
@@ -243,11 +256,16 @@ test('stopping releases the shards within the time of one transaction, and leave
   await world.through(first.stop());
   assert.ok(world.clock.now() - stopMs < 1_000);
   assert.equal(world.liveJobs().length, jobs);
-  assert.deepEqual([first.gauge('items_in_flight'), first.gauge('balance_items'), first.budget.usedBytes], [0, 0, 0]);
+  assert.deepEqual(
+    [first.gauge('items_in_flight'), first.gauge('balance_items'), first.budget.usedBytes],
+    [0, 0, 0],
+  );
   world.start();
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
-  for (let p = 0; p < 4; p++) for (let offset = 0; offset < 25; offset++) assert.equal(world.service.submissions(p, offset), 1);
+  for (let p = 0; p < 4; p++)
+    for (let offset = 0; offset < 25; offset++)
+      assert.equal(world.service.submissions(p, offset), 1);
 });
 
 test('the heir of a first owner that died in its very first transaction does not wait for that to time out', async () => {
@@ -257,7 +275,9 @@ test('the heir of a first owner that died in its very first transaction does not
   });
   const first = world.start();
   await world.clock.runUntil(
-    () => (world.kafka.cluster.describe(TOPICS.journal) && world.kafka.cluster.log(TOPICS.journal, 0).end > 0) === true,
+    () =>
+      (world.kafka.cluster.describe(TOPICS.journal) &&
+        world.kafka.cluster.log(TOPICS.journal, 0).end > 0) === true,
     MINUTE,
   );
   first.process.kill();

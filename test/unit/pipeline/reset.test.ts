@@ -98,8 +98,15 @@ test('a committed offset that is read one commit late is not taken for a reset',
   await resetGroup(world, 0, 8);
   const second = world.start();
   await world.clock.runUntil(() => world.committed(0).metadata !== '', MINUTE);
-  assert.equal(second.metrics.counter('claims_total', { outcome: 'owned' }), 0, 'the reset is the last commit but one');
-  await world.clock.runUntil(() => second.metrics.counter('claims_total', { outcome: 'owned' }) === 1, 1_000);
+  assert.equal(
+    second.metrics.counter('claims_total', { outcome: 'owned' }),
+    0,
+    'the reset is the last commit but one',
+  );
+  await world.clock.runUntil(
+    () => second.metrics.counter('claims_total', { outcome: 'owned' }) === 1,
+    1_000,
+  );
   second.process.kill();
   stale = 1;
   const third = world.start();
@@ -120,7 +127,8 @@ test('late answers for one partition after the other are no reset of either', as
   world.start();
   await world.untilSettled(MINUTE);
   for (const instance of world.instances) await world.through(instance.stop());
-  for (const partition of [0, 1]) world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, partition, 8);
+  for (const partition of [0, 1])
+    world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, partition, 8);
   const second = world.start();
   await world.clock.runUntil(() => world.committed(1).metadata !== '', MINUTE);
   second.process.kill();
@@ -131,5 +139,9 @@ test('late answers for one partition after the other are no reset of either', as
   await world.clock.advance(2 * MINUTE);
   assert.deepEqual([late[0], late[1]], [[], []], 'read three times');
   assert.doesNotMatch(third.logger.text(), /reset by somebody/);
-  assert.equal(decidedOffsets(world).length, 20 + 4, 'two of each partition were reviewed again, once');
+  assert.equal(
+    decidedOffsets(world).length,
+    20 + 4,
+    'two of each partition were reviewed again, once',
+  );
 });

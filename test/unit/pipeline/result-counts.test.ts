@@ -11,7 +11,9 @@ function mixOf(maxResults: number, ...results: (string | undefined)[]): Record<s
   for (const result of results) tally.add(false, result);
   mix.count(tally.results);
   const name = /^decision_results_total\{pipeline="p",result="(.*)"\}$/s;
-  return Object.fromEntries([...metrics.counters].map(([series, count]) => [name.exec(series)?.[1] ?? series, count]));
+  return Object.fromEntries(
+    [...metrics.counters].map(([series, count]) => [name.exec(series)?.[1] ?? series, count]),
+  );
 }
 
 test('decisions are counted by their result, and those without one are not', () => {
@@ -24,7 +26,15 @@ test('results beyond the first few are one series', () => {
 });
 
 test('what does not look like the name of a result shows nowhere', () => {
-  const texts = ['Dear Sir,\nyou won', 'a@b.example', 'x'.repeat(65), ' spam', '"', 'https://h/?X-Amz-Signature=1', ''];
+  const texts = [
+    'Dear Sir,\nyou won',
+    'a@b.example',
+    'x'.repeat(65),
+    ' spam',
+    '"',
+    'https://h/?X-Amz-Signature=1',
+    '',
+  ];
   assert.deepEqual(mixOf(20, ...texts, 'Sales talk', 'policy/1.2:low', 'überprüft'), {
     other: texts.length,
     'Sales talk': 1,

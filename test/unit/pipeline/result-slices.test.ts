@@ -47,7 +47,8 @@ test('slices are given back with the chunk that has the last of their rows, and 
 });
 
 test('slices without a row that is taken are given back at once: they hold nothing of the chunk', async () => {
-  const strangers = (rows: readonly ServiceRow[]) => Array.from({ length: 40 }, (_, n) => ({ ...rowOf(rows), offset: 100 + n }));
+  const strangers = (rows: readonly ServiceRow[]) =>
+    Array.from({ length: 40 }, (_, n) => ({ ...rowOf(rows), offset: 100 + n }));
   const malformed = Array.from({ length: 40 }, () => ({ malformed: 'no row' }));
   const world = twelve((rows) => [...strangers(rows), ...malformed, ...rows]);
   await assertSettled(world, 46);
@@ -55,7 +56,8 @@ test('slices without a row that is taken are given back at once: they hold nothi
 });
 
 test('slices with one row to take among many to drop do not pile up: their memory makes a chunk full', async () => {
-  const mixed = (rows: readonly ServiceRow[]) => rows.flatMap((row) => [row, { ...row, offset: 100 + row.offset }]);
+  const mixed = (rows: readonly ServiceRow[]) =>
+    rows.flatMap((row) => [row, { ...row, offset: 100 + row.offset }]);
   // A slice has about 200 bytes.
   const world = twelve(mixed, { options: { chunk: { maxRows: 1_000, maxBytes: 350 } } });
   await assertSettled(world, 12);
@@ -65,16 +67,26 @@ test('slices with one row to take among many to drop do not pile up: their memor
 test('slices of a download that is cut are given back', async () => {
   let cuts = 0;
   const fault = (operation: string) =>
-    operation === 'results' && cuts++ === 0 ? { failure: 'unavailable' as const, afterRows: 5 } : undefined;
+    operation === 'results' && cuts++ === 0
+      ? { failure: 'unavailable' as const, afterRows: 5 }
+      : undefined;
   await assertSettled(twelve(undefined, { service: { fault } }), 3 + 6);
 });
 
-for (const fate of ['fenced', 'aborted', 'lost', 'reply-lost', 'too-large', 'committed-fenced'] as const) {
+for (const fate of [
+  'fenced',
+  'aborted',
+  'lost',
+  'reply-lost',
+  'too-large',
+  'committed-fenced',
+] as const) {
   test(`slices are given back when the transaction of their rows ends as ${fate}`, async () => {
     let commits = 0;
     const world = twelve(undefined, {
       hooks: {
-        commitFate: ({ transaction }) => (transaction.outputs === undefined || commits++ !== 1 ? 'commit' : fate),
+        commitFate: ({ transaction }) =>
+          transaction.outputs === undefined || commits++ !== 1 ? 'commit' : fate,
       },
     });
     await world.untilSettled(15 * MINUTE);
@@ -119,7 +131,8 @@ test('an output format gives back what it read, also when nobody wants its next 
   const slices = new LentSlices();
   const record = { key: null, value: '{"id":"a"}' };
   const results: ResultFileKind['results'] = async function* () {
-    for (let offset = 0; offset < 3; offset++) yield slices.of([{ partition: 0, offset, status: 'success', record }]);
+    for (let offset = 0; offset < 3; offset++)
+      yield slices.of([{ partition: 0, offset, status: 'success', record }]);
   };
   const kind = withOutputFormat(
     { results } as ResultFileKind,

@@ -44,9 +44,19 @@ test('records that retention removed before a retry become dead letters with the
     ]);
   assert.deepEqual(
     letters.toSorted(),
-    [0, 1, 2].map((offset) => [null, null, undefined, 'source_unavailable', 'rewind', String(offset)]),
+    [0, 1, 2].map((offset) => [
+      null,
+      null,
+      undefined,
+      'source_unavailable',
+      'rewind',
+      String(offset),
+    ]),
   );
-  assert.equal(instance.metrics.counter('dead_lettered_total', { reason: 'source_unavailable' }), 3);
+  assert.equal(
+    instance.metrics.counter('dead_lettered_total', { reason: 'source_unavailable' }),
+    3,
+  );
   await world.clock.advance(1_000);
   assert.equal(instance.gauge('balance_items'), 0);
 });
@@ -61,7 +71,10 @@ test('a source that lost everything ends every waiting retry as dead letters', a
   await world.clock.advance(20_000);
   world.kafka.cluster.log(TOPICS.source, 0).deleteBefore(5);
   await world.clock.advance(MINUTE);
-  assert.deepEqual([world.decisions().length, world.published('dead').length, world.liveJobs().length], [0, 5, 0]);
+  assert.deepEqual(
+    [world.decisions().length, world.published('dead').length, world.liveJobs().length],
+    [0, 5, 0],
+  );
 });
 
 test('records that are wanted again keep their job’s type and pass the filters of today', async () => {
@@ -97,7 +110,8 @@ test('a rewind that the cluster refuses is tried again by the next claim', async
   const world = new World({
     partitions: 1,
     hooks: {
-      failure: (operation) => (operation === 'read' && refusals++ < 2 ? new Error('no leader') : undefined),
+      failure: (operation) =>
+        operation === 'read' && refusals++ < 2 ? new Error('no leader') : undefined,
     },
     service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) },
   });
@@ -134,7 +148,11 @@ test('one pass over the source serves all retries that wait for it', async () =>
   for (let n = 0; n < 8; n++) world.event(0);
   await world.untilSettled(10 * MINUTE);
   world.assertExactlyOnce();
-  assert.deepEqual([passes, batches(world).length], [2, 12], 'one for the first that failed, one for those that came meanwhile');
+  assert.deepEqual(
+    [passes, batches(world).length],
+    [2, 12],
+    'one for the first that failed, one for those that came meanwhile',
+  );
 });
 
 test('memory for a rewind is asked for in whole bytes: fractions would add up to something that is never given back', async () => {
@@ -175,7 +193,13 @@ test('records that are submitted again after a reset of the group keep the event
   await world.clock.runUntil(() => batches(world).length === 3, MINUTE);
   await world.clock.advance(1_000);
   assert.deepEqual(
-    world.liveJobs().map(({ record }) => [record.remoteId, record.attempt, record.sources.map(({ replay }) => replay)]),
+    world
+      .liveJobs()
+      .map(({ record }) => [
+        record.remoteId,
+        record.attempt,
+        record.sources.map(({ replay }) => replay),
+      ]),
     [['batch-3', 2, [1]]],
   );
 });
@@ -185,7 +209,8 @@ test('records that lie far apart are read where they are, not everything between
   const world = new World({
     partitions: 1,
     service: {
-      review: ({ type }) => (type === 'a' && reads.length === 0 ? { afterMs: 30_000, state: 'failed' } : {}),
+      review: ({ type }) =>
+        type === 'a' && reads.length === 0 ? { afterMs: 30_000, state: 'failed' } : {},
     },
     wrap: (ports) => ({
       ...ports,
@@ -214,7 +239,8 @@ function recreateSource(world: World): void {
   for (let n = 0; n < 50; n++) world.event(0);
 }
 
-const RECREATED = /offset \d in partition 0 of source topic content is not what this pipeline has read there/;
+const RECREATED =
+  /offset \d in partition 0 of source topic content is not what this pipeline has read there/;
 
 test('a retry that finds other records at the offsets of its job is refused, and decides nothing', async () => {
   const world = new World({
@@ -256,7 +282,8 @@ test('a batch that was held back and finds other records at its offsets is refus
       retry: { attempts: 100 },
     },
     service: {
-      fault: (operation) => (operation === 'create' && failing ? { failure: 'rejected', status: 422 } : undefined),
+      fault: (operation) =>
+        operation === 'create' && failing ? { failure: 'rejected', status: 422 } : undefined,
     },
   });
   const instance = world.start();

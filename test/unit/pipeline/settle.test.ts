@@ -36,12 +36,18 @@ const offsetsBy = (world: World, attempt: number) =>
 const anomalies = (world: World) =>
   Object.fromEntries(
     ['malformed', 'unknown', 'duplicate', 'missing', 'unreadable'].flatMap((kind) => {
-      const count = world.instances.reduce((sum, { metrics }) => sum + metrics.counter('result_anomalies_total', { kind }), 0);
+      const count = world.instances.reduce(
+        (sum, { metrics }) => sum + metrics.counter('result_anomalies_total', { kind }),
+        0,
+      );
       return count > 0 ? [[kind, count]] : [];
     }),
   );
 const failures = (world: World, reason: string) =>
-  world.instances.reduce((sum, { metrics }) => sum + metrics.counter('jobs_failed_total', { reason }), 0);
+  world.instances.reduce(
+    (sum, { metrics }) => sum + metrics.counter('jobs_failed_total', { reason }),
+    0,
+  );
 
 test('decisions go out in chunks, each in one transaction with the job’s remainder, the tombstones with the last', async () => {
   const seen: [rows: number, journal: string[]][] = [];
@@ -49,7 +55,10 @@ test('decisions go out in chunks, each in one transaction with the job’s remai
     if (outputs !== undefined)
       seen.push([
         outputs[0]?.records.length ?? 0,
-        journal.map(({ key, value }) => `${key.replace(/^job\/[^/]+/, 'job')}${value === null ? ' ends' : ''}`),
+        journal.map(
+          ({ key, value }) =>
+            `${key.replace(/^job\/[^/]+/, 'job')}${value === null ? ' ends' : ''}`,
+        ),
       ]);
     return 'commit' as const;
   };
@@ -81,7 +90,15 @@ test('a chunk is bounded by its bytes too', async () => {
 test('duplicate, unknown and malformed rows are counted and dropped, the malformed ones with a warning', async () => {
   const world = oneBatch(5, ([a, ...rest]) => {
     assert.ok(a);
-    return [a, a, { ...a, offset: 77 }, { ...a, partition: 9 }, { malformed: 'half a row' }, ...rest, a];
+    return [
+      a,
+      a,
+      { ...a, offset: 77 },
+      { ...a, partition: 9 },
+      { malformed: 'half a row' },
+      ...rest,
+      a,
+    ];
   });
   await world.untilSettled(MINUTE);
   world.assertExactlyOnce();
@@ -124,8 +141,15 @@ test('a result file with too few rows is downloaded again, three times, before r
 
   const short = oneBatch(6, (rows) => rows.slice(0, 4));
   await short.untilSettled(11 * MINUTE);
-  assert.equal(short.service.calls.results, 4 + 1, 'the download that settled some is the first of four');
-  assert.deepEqual([anomalies(short), offsetsBy(short, 1), offsetsBy(short, 2)], [{ missing: 2 }, [0, 1, 2, 3], [4, 5]]);
+  assert.equal(
+    short.service.calls.results,
+    4 + 1,
+    'the download that settled some is the first of four',
+  );
+  assert.deepEqual(
+    [anomalies(short), offsetsBy(short, 1), offsetsBy(short, 2)],
+    [{ missing: 2 }, [0, 1, 2, 3], [4, 5]],
+  );
 });
 
 test('rows that arrive with a later download are settled, and nothing is called missing', async () => {
@@ -135,7 +159,10 @@ test('rows that arrive with a later download are settled, and nothing is called 
   batch.results = batch.rows ?? [];
   await world.untilSettled(MINUTE);
   world.assertExactlyOnce();
-  assert.deepEqual([offsetsBy(world, 1).length, anomalies(world), world.service.batches.size], [6, {}, 1]);
+  assert.deepEqual(
+    [offsetsBy(world, 1).length, anomalies(world), world.service.batches.size],
+    [6, {}, 1],
+  );
 });
 
 test('a result file that grows with each download is followed for as long as it does', async () => {
@@ -159,7 +186,9 @@ test('a result file that grows with each download is followed for as long as it 
 });
 
 test('a file with as many rows as promised is not downloaded again, whatever stands in them', async () => {
-  const world = oneBatch(4, ([a, b]) => [a, b, { malformed: 'x' }, { malformed: 'y' }].filter((row) => row !== undefined));
+  const world = oneBatch(4, ([a, b]) =>
+    [a, b, { malformed: 'x' }, { malformed: 'y' }].filter((row) => row !== undefined),
+  );
   await world.untilSettled(11 * MINUTE);
   world.assertExactlyOnce();
   assert.equal(world.service.calls.results, 2);
@@ -174,7 +203,10 @@ test('a file with as many rows as promised is not downloaded again, whatever sta
 
 test('where the service does not tell how many rows there are, the job’s own count is expected', async () => {
   const world = oneBatch(4, () => []);
-  await world.clock.runUntil(() => world.service.batches.get('batch-1')?.state === 'finished', MINUTE);
+  await world.clock.runUntil(
+    () => world.service.batches.get('batch-1')?.state === 'finished',
+    MINUTE,
+  );
   world.service.batch('batch-1').expectedRows = undefined;
   await world.untilSettled(11 * MINUTE);
   assert.equal(world.service.calls.results, 4 + 1);
@@ -194,21 +226,28 @@ test('a cut download goes on where it stopped: chunks settled are skipped', asyn
   let cuts = 0;
   const world = oneBatch(12, (rows) => rows, {
     service: {
-      fault: (operation) => (operation === 'results' && cuts < 3 ? { failure: 'unavailable', afterRows: 4 * ++cuts } : undefined),
+      fault: (operation) =>
+        operation === 'results' && cuts < 3
+          ? { failure: 'unavailable', afterRows: 4 * ++cuts }
+          : undefined,
     },
   });
   await world.clock.runUntil(() => world.service.calls.results === 2, MINUTE);
   assert.deepEqual(offsetsBy(world, 1), [0, 1, 2, 3], 'rows before the cut are as good as any');
   await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
-  assert.deepEqual([anomalies(world), world.service.batches.size, world.service.calls.results], [{}, 1, 3]);
+  assert.deepEqual(
+    [anomalies(world), world.service.batches.size, world.service.calls.results],
+    [{}, 1, 3],
+  );
 });
 
 test('a download that ends short of its last rows with an error is tried again for as long as it is cut', async () => {
   let cuts = 0;
   const world = oneBatch(5, (rows) => rows, {
     service: {
-      fault: (operation) => (operation === 'results' && cuts++ < 20 ? { failure: 'expired', afterRows: 0 } : undefined),
+      fault: (operation) =>
+        operation === 'results' && cuts++ < 20 ? { failure: 'expired', afterRows: 0 } : undefined,
     },
   });
   await world.untilSettled(10 * MINUTE);
@@ -219,7 +258,10 @@ test('a download that ends short of its last rows with an error is tried again f
 test('a result file that cannot be read at all is given up after its downloads, and the records are submitted again', async () => {
   const world = oneBatch(5, (rows) => rows, {
     service: {
-      fault: (operation, id) => (operation === 'results' && id === 'batch-1' ? { failure: 'protocol', afterRows: 2 } : undefined),
+      fault: (operation, id) =>
+        operation === 'results' && id === 'batch-1'
+          ? { failure: 'protocol', afterRows: 2 }
+          : undefined,
     },
   });
   await world.untilSettled(10 * MINUTE);
@@ -237,7 +279,8 @@ test('a result file that cannot be read at all is given up after its downloads, 
 test('a restart in the middle of settling downloads again, skips what is gone and counts no anomaly', async () => {
   const world = oneBatch(12, (rows) => rows, {
     hooks: {
-      commitFate: ({ transaction }) => (transaction.outputs !== undefined && outputs++ === 2 ? 'reply-lost' : 'commit'),
+      commitFate: ({ transaction }) =>
+        transaction.outputs !== undefined && outputs++ === 2 ? 'reply-lost' : 'commit',
     },
   });
   let outputs = 0;
@@ -248,7 +291,9 @@ test('a restart in the middle of settling downloads again, skips what is gone an
 });
 
 test('rows with status ERROR are published at once by default', async () => {
-  const world = oneBatch(4, (rows) => rows.map((row) => (row.offset === 1 ? { ...row, status: 'error' } : row)));
+  const world = oneBatch(4, (rows) =>
+    rows.map((row) => (row.offset === 1 ? { ...row, status: 'error' } : row)),
+  );
   await world.untilSettled(MINUTE);
   world.assertExactlyOnce();
   assert.deepEqual(
@@ -270,13 +315,17 @@ test('rows with status ERROR are tried again when policy says so, and published 
     service: {
       review: ({ id }) => ({
         results: (rows) =>
-          id === 'batch-1' ? spoilt(rows) : rows.map((row): ServiceRow => (row.offset === 0 ? { ...row, status: 'error' } : row)),
+          id === 'batch-1'
+            ? spoilt(rows)
+            : rows.map((row): ServiceRow => (row.offset === 0 ? { ...row, status: 'error' } : row)),
       }),
     },
   });
   await world.untilSettled(2 * MINUTE);
   world.assertExactlyOnce();
-  const told = world.decisions().map(({ offset, status, attempt, error }) => [offset, status, attempt, error?.code]);
+  const told = world
+    .decisions()
+    .map(({ offset, status, attempt, error }) => [offset, status, attempt, error?.code]);
   assert.deepEqual(told.toSorted(), [
     [0, 'error', 2, undefined],
     [1, 'success', 2, undefined],
@@ -290,7 +339,10 @@ test('rows with status ERROR are tried again when policy says so, and published 
 test('an ERROR row doubled in one file counts as a duplicate, and is still tried once', async () => {
   const world = oneBatch(
     3,
-    (rows) => rows.flatMap((row) => (row.offset === 0 ? [{ ...row, status: 'error' as const }, row] : [row])),
+    (rows) =>
+      rows.flatMap((row) =>
+        row.offset === 0 ? [{ ...row, status: 'error' as const }, row] : [row],
+      ),
     {
       options: { retry: { errorRowAttempts: 2 } },
     },
@@ -304,7 +356,9 @@ test('a state that nobody has heard of counts as pending, and is logged once', a
   const world = oneBatch(3, (rows) => rows, { service: { review: () => ({ state: 'unknown' }) } });
   await world.clock.advance(MINUTE);
   assert.equal(world.decisions().length, 0);
-  const lines = world.instances[0]?.logger.lines.filter(({ message }) => message.includes('does not know: treated as pending'));
+  const lines = world.instances[0]?.logger.lines.filter(({ message }) =>
+    message.includes('does not know: treated as pending'),
+  );
   assert.deepEqual(
     lines?.map(({ level, fields }) => [level, fields.state]),
     [['warn', 'UNKNOWN']],

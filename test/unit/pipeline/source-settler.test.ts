@@ -29,7 +29,12 @@ const said = (world: World) =>
     .map(({ offset, status }) => `${offset} ${status}`)
     .sort();
 const letters = (world: World) =>
-  world.published('dead').map((record) => `${headerOf(record, 'dead-letter-offset')} ${headerOf(record, 'dead-letter-reason')}`);
+  world
+    .published('dead')
+    .map(
+      (record) =>
+        `${headerOf(record, 'dead-letter-offset')} ${headerOf(record, 'dead-letter-reason')}`,
+    );
 const balanced = (world: World) => {
   for (const { budget, metrics } of world.instances) {
     assert.equal(budget.usedBytes, 0);
@@ -41,7 +46,14 @@ test('each record of a finished job gets what the kind says of it, once', async 
   const world = worldOf({ outcome: ({ offset }) => (offset === 3 ? 'error' : 'success') });
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
-  assert.deepEqual(said(world), ['0 success', '1 success', '2 success', '3 error', '4 success', '5 success']);
+  assert.deepEqual(said(world), [
+    '0 success',
+    '1 success',
+    '2 success',
+    '3 error',
+    '4 success',
+    '5 success',
+  ]);
   balanced(world);
 });
 
@@ -92,7 +104,8 @@ test('a service that cannot answer is waited for, with the reason; what was said
   const world = worldOf({
     slice: 1,
     outcome: ({ offset }) => {
-      if (failing && offset === 2) throw new ServiceError('unavailable', 'down', { operation: 'get_decision' });
+      if (failing && offset === 2)
+        throw new ServiceError('unavailable', 'down', { operation: 'get_decision' });
       return 'success';
     },
   });
@@ -146,7 +159,9 @@ test('an answer that makes no sense is waited for under its own name, also betwe
   }
   assert.equal(seen, 240, 'shown all the time');
   assert.ok(asked.length > 3);
-  const lines = world.instances[0]?.logger.lines.filter(({ message }) => message.startsWith('could not ask what became'));
+  const lines = world.instances[0]?.logger.lines.filter(({ message }) =>
+    message.startsWith('could not ask what became'),
+  );
   assert.deepEqual(
     lines?.map(({ level, fields }) => [level, 'error' in fields && fields.error]),
     [['warn', 'get_decision answered 200, but: nonsense']],
@@ -198,7 +213,10 @@ for (const withoutRecord of [true, false]) {
     await world.untilSettled(5 * MINUTE);
     const rest = ['2 success', '3 success', '4 success', '5 success'];
     assert.deepEqual(said(world), withoutRecord ? ['0 success', '1 success', ...rest] : rest);
-    assert.deepEqual(letters(world), withoutRecord ? [] : ['0 source_unavailable', '1 source_unavailable']);
+    assert.deepEqual(
+      letters(world),
+      withoutRecord ? [] : ['0 source_unavailable', '1 source_unavailable'],
+    );
     balanced(world);
   });
 }
@@ -214,7 +232,10 @@ test('a terminal record that Kafka refuses for its size ends as a dead letter; t
 
 test('a job larger than the memory for reading again is read in pieces', async () => {
   let most = 0;
-  const world = worldOf({}, { budgetBytes: 16_000, options: { batch: { maxRows: 40, maxAgeMs: 2_000 } } });
+  const world = worldOf(
+    {},
+    { budgetBytes: 16_000, options: { batch: { maxRows: 40, maxAgeMs: 2_000 } } },
+  );
   for (let n = 0; n < 34; n++) world.event(0);
   for (const { budget } of world.instances) {
     const rewind = budget.rewind.bind(budget);
@@ -234,7 +255,8 @@ test('a record that the service cannot answer for holds up no other piece of its
   const world = worldOf(
     {
       outcome: ({ offset }) => {
-        if (failing && offset === 0) throw new ServiceError('unavailable', 'down', { operation: 'get_decision' });
+        if (failing && offset === 0)
+          throw new ServiceError('unavailable', 'down', { operation: 'get_decision' });
         return 'success';
       },
     },
@@ -288,13 +310,19 @@ test('killed between chunks, the next owner settles the rest', async () => {
 });
 
 test('a finished job that finds other records at its offsets is refused, and decides nothing about them', async () => {
-  const world = worldOf({ outcome: () => 'success' }, { service: { review: () => ({ afterMs: 30_000 }) } });
+  const world = worldOf(
+    { outcome: () => 'success' },
+    { service: { review: () => ({ afterMs: 30_000 }) } },
+  );
   await world.clock.advance(20_000);
   world.kafka.cluster.deleteTopic('content');
   world.kafka.cluster.createTopic('content', 1);
   for (let n = 0; n < 6; n++) world.event(0);
   await world.clock.advance(MINUTE);
-  assert.match(world.instances[0]?.refused?.message ?? '', /offset 0 in partition 0 of source topic content is not what/);
+  assert.match(
+    world.instances[0]?.refused?.message ?? '',
+    /offset 0 in partition 0 of source topic content is not what/,
+  );
   assert.equal(world.decisions().length, 0);
 });
 
@@ -311,7 +339,9 @@ test('items that wait for what the service decided hold nothing of the response 
           kind: changed(kind, {
             decode: (...given) => {
               const decoded = kind.decode(...given);
-              return 'item' in decoded ? { item: { ...decoded.item, key: response.subarray(0, 2) } } : decoded;
+              return 'item' in decoded
+                ? { item: { ...decoded.item, key: response.subarray(0, 2) } }
+                : decoded;
             },
             outcomes: (items, ...others) => {
               inResponse.push(...items.map(({ key }) => key?.buffer === response.buffer));

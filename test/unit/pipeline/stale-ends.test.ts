@@ -20,7 +20,9 @@ function stale(settings: WorldSettings): { world: World; answers: { stale: numbe
       admin: changed(ports.admin, {
         ranges: async (topic, partitions) => {
           const ranges = await ports.admin.ranges(topic, partitions);
-          return topic === TOPICS.source && answers.stale-- > 0 ? new Map([...ranges].map(behind)) : ranges;
+          return topic === TOPICS.source && answers.stale-- > 0
+            ? new Map([...ranges].map(behind))
+            : ranges;
         },
       }),
     }),
@@ -73,6 +75,9 @@ test('a claim believes an end of the log below what was read only when it hears 
     await world.clock.advance(MINUTE);
     assert.equal(second.refused !== undefined, refused);
     if (refused)
-      assert.match(second.refused?.message ?? '', /ends at offset 8 in partition 0, but this pipeline has read up to 10/);
+      assert.match(
+        second.refused?.message ?? '',
+        /ends at offset 8 in partition 0, but this pipeline has read up to 10/,
+      );
   }
 });

@@ -30,7 +30,9 @@ const withResults = (offset: number) => (ports: PipelinePorts) => ({
       for await (const slice of withFiles(ports.kind).results(status, job, signal)) {
         yield sliceOf(
           Array.from(slice, (row) =>
-            !('record' in row) || row.offset !== offset ? row : { ...row, record: { ...row.record, value: HUGE } },
+            !('record' in row) || row.offset !== offset
+              ? row
+              : { ...row, record: { ...row.record, value: HUGE } },
           ),
         );
       }
@@ -42,7 +44,9 @@ const withResults = (offset: number) => (ports: PipelinePorts) => ({
 function letterOf(world: World): (string | undefined)[] {
   const [letter, ...more] = world.published('dead');
   assert.deepEqual(more, []);
-  return ['offset', 'reason', 'stage'].map((name) => lastHeader(letter?.headers ?? [], `dead-letter-${name}`)?.toString());
+  return ['offset', 'reason', 'stage'].map((name) =>
+    lastHeader(letter?.headers ?? [], `dead-letter-${name}`)?.toString(),
+  );
 }
 
 const decided = (world: World) =>
@@ -93,7 +97,11 @@ const failing = (offset: number) => (ports: PipelinePorts) => ({
 
 for (const [what, wrap, settings] of [
   ['decision', withResults(4), {}],
-  ['ERROR decision', failing(4), { service: { review: () => ({ state: 'failed' }) }, options: { retry: { attempts: 1 } } }],
+  [
+    'ERROR decision',
+    failing(4),
+    { service: { review: () => ({ state: 'failed' }) }, options: { retry: { attempts: 1 } } },
+  ],
 ] as [string, WrapPorts, WorldSettings][]) {
   test(`of a topic whose limit is known no ${what} above it is tried, and no shard is lost for it`, async () => {
     const world = sixRecords({ ...settings, wrap: (ports, of) => told(wrap(ports, of), of) });

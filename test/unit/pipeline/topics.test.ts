@@ -78,7 +78,10 @@ test('a missing journal is made: compacted, with a shard for each source partiti
 
 test('a journal that was just made is waited for until the broker that is asked knows it, but not for ever', async () => {
   const { prepare, kafka } = world({ unseen: 20 });
-  assert.deepEqual([(await prepare()).shards, kafka.cluster.describe('journal')?.partitions], [6, 6]);
+  assert.deepEqual(
+    [(await prepare()).shards, kafka.cluster.describe('journal')?.partitions],
+    [6, 6],
+  );
   await assert.rejects(
     world({ unseen: Number.POSITIVE_INFINITY }).prepare(),
     /journal was created but cannot be seen after 30000 ms/,
@@ -94,7 +97,10 @@ test('on one broker the journal has one replica, on two it has two', async () =>
     const { kafka, prepare } = world({ brokers });
     await prepare();
     const made = kafka.cluster.describe('journal');
-    assert.deepEqual([made?.replicationFactor, made?.settings.get('min.insync.replicas')], [replicas, insync]);
+    assert.deepEqual(
+      [made?.replicationFactor, made?.settings.get('min.insync.replicas')],
+      [replicas, insync],
+    );
   }
 });
 
@@ -114,7 +120,10 @@ test('a replication factor that the cluster cannot give, or that would lose the 
     world({ brokers: 2 }).prepare({ journal: { replicationFactor: 1 } }),
     refused(/needs at least 2 replicas/),
   );
-  assert.equal((await world({ brokers: 1 }).prepare({ journal: { replicationFactor: 1 } })).shards, 6);
+  assert.equal(
+    (await world({ brokers: 1 }).prepare({ journal: { replicationFactor: 1 } })).shards,
+    6,
+  );
 });
 
 for (const [topic, role] of [
@@ -128,7 +137,9 @@ for (const [topic, role] of [
     });
     await assert.rejects(
       prepare(),
-      refused(new RegExp(`the ${role} topic "${topic}" does not exist: create it, or correct its name`)),
+      refused(
+        new RegExp(`the ${role} topic "${topic}" does not exist: create it, or correct its name`),
+      ),
     );
     assert.equal(kafka.cluster.describe('journal'), undefined);
   });
@@ -149,18 +160,48 @@ test('an existing journal with the right settings is taken as it is', async () =
   assert.equal((await hour.prepare()).deleteRetentionMs, 3_600_000);
 });
 
-const WRONG: readonly [name: string, settings: Record<string, string>, changes: OptionChanges, says: RegExp][] = [
-  ['that is deleted', { ...GOOD, 'cleanup.policy': 'delete' }, {}, /cleanup\.policy is "delete", must be exactly "compact"/],
-  ['that is compacted and deleted', { ...GOOD, 'cleanup.policy': 'compact,delete' }, {}, /cleanup\.policy is "compact,delete"/],
-  ['with one replica in sync', { ...GOOD, 'min.insync.replicas': '1' }, {}, /min\.insync\.replicas is 1, must be at least 2/],
+const WRONG: readonly [
+  name: string,
+  settings: Record<string, string>,
+  changes: OptionChanges,
+  says: RegExp,
+][] = [
+  [
+    'that is deleted',
+    { ...GOOD, 'cleanup.policy': 'delete' },
+    {},
+    /cleanup\.policy is "delete", must be exactly "compact"/,
+  ],
+  [
+    'that is compacted and deleted',
+    { ...GOOD, 'cleanup.policy': 'compact,delete' },
+    {},
+    /cleanup\.policy is "compact,delete"/,
+  ],
+  [
+    'with one replica in sync',
+    { ...GOOD, 'min.insync.replicas': '1' },
+    {},
+    /min\.insync\.replicas is 1, must be at least 2/,
+  ],
   [
     'that forgets deletions too soon',
     { ...GOOD, 'delete.retention.ms': '3599999' },
     {},
     /delete\.retention\.ms is 3599999, must be at least 3600000/,
   ],
-  ['whose retention nobody knows', { ...GOOD, 'delete.retention.ms': '' }, {}, /delete\.retention\.ms is /],
-  ['with another number of shards', GOOD, { journal: { partitions: 5 } }, /it has 6 partitions, but the configuration says 5/],
+  [
+    'whose retention nobody knows',
+    { ...GOOD, 'delete.retention.ms': '' },
+    {},
+    /delete\.retention\.ms is /,
+  ],
+  [
+    'with another number of shards',
+    GOOD,
+    { journal: { partitions: 5 } },
+    /it has 6 partitions, but the configuration says 5/,
+  ],
 ];
 
 for (const [name, settings, changes, says] of WRONG) {
@@ -204,7 +245,8 @@ test('the message sizes of the outputs’ own topics bound what they are given',
   assert.deepEqual([maxOutputBytes, maxDeadLetterBytes], [20_000_000, 10_000_000]);
 });
 
-const refused = (says: RegExp) => (error: unknown) => error instanceof RefusedError && says.test(error.message);
+const refused = (says: RegExp) => (error: unknown) =>
+  error instanceof RefusedError && says.test(error.message);
 
 for (const [role, topic] of [
   ['output', 'decisions'],
@@ -220,7 +262,10 @@ for (const [role, topic] of [
     });
     await assert.rejects(
       prepare(),
-      (error) => error instanceof RefusedError && error.message.includes(topic) && /must be "delete"/.test(error.message),
+      (error) =>
+        error instanceof RefusedError &&
+        error.message.includes(topic) &&
+        /must be "delete"/.test(error.message),
     );
   });
 }

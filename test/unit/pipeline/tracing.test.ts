@@ -7,7 +7,8 @@ import type { RecordedSpan } from '../../support/memory/recording-tracer.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
 
 const MINUTE = 60_000;
-const traceparent = (n: number) => `00-${n.toString(16).padStart(32, '0')}-${n.toString(16).padStart(16, '0')}-01`;
+const traceparent = (n: number) =>
+  `00-${n.toString(16).padStart(32, '0')}-${n.toString(16).padStart(16, '0')}-01`;
 
 /** Records of type a with a context each. */
 function produceTraced(world: World, count: number): void {
@@ -19,9 +20,15 @@ function produceTraced(world: World, count: number): void {
 }
 
 /** Of a span and all below it. */
-const open = (span: RecordedSpan): RecordedSpan[] => [...(span.ended === undefined ? [span] : []), ...span.steps.flatMap(open)];
+const open = (span: RecordedSpan): RecordedSpan[] => [
+  ...(span.ended === undefined ? [span] : []),
+  ...span.steps.flatMap(open),
+];
 const names = (spans: readonly { readonly name: string }[]) => spans.map(({ name }) => name);
-const outcome = (span: RecordedSpan | undefined) => [span?.ended, span?.attributes['content_review.outcome']];
+const outcome = (span: RecordedSpan | undefined) => [
+  span?.ended,
+  span?.attributes['content_review.outcome'],
+];
 
 test('a batch is one span from its seal to its last decision, with links to its items and a step for each call', async () => {
   const world = new World({ partitions: 1, options: { chunk: { maxRows: 3 } } });
@@ -120,7 +127,8 @@ test('a call that fails ends its step with the kind of failure', async () => {
   const world = new World({
     partitions: 1,
     service: {
-      fault: (operation) => (operation === 'create' && asked++ === 0 ? { failure: 'unavailable' } : undefined),
+      fault: (operation) =>
+        operation === 'create' && asked++ === 0 ? { failure: 'unavailable' } : undefined,
     },
   });
   const { tracer } = world.start();
@@ -167,7 +175,8 @@ test('no span is left open, whatever happens', async () => {
   await world.through(first.stop());
   await world.untilSettled(30 * MINUTE);
   world.assertExactlyOnce();
-  for (const { tracer } of world.instances) assert.deepEqual(names(tracer.batches.flatMap(open)), []);
+  for (const { tracer } of world.instances)
+    assert.deepEqual(names(tracer.batches.flatMap(open)), []);
 });
 
 test('nor when the shard is given up in the middle of a submission, at any moment', async () => {
@@ -180,7 +189,8 @@ test('nor when the shard is given up in the middle of a submission, at any momen
     await world.clock.advance(seed * 2);
     await world.through(instance.stop());
     assert.deepEqual(names(instance.tracer.batches.flatMap(open)), [], `seed ${seed}`);
-    for (const { attributes } of instance.tracer.batches) outcomes.add(attributes['content_review.outcome']);
+    for (const { attributes } of instance.tracer.batches)
+      outcomes.add(attributes['content_review.outcome']);
   }
   assert.deepEqual([...outcomes], ['handed_over']);
 });
@@ -192,7 +202,8 @@ test('records of a type that is refused, or that waits, end their span without a
       partitions: 1,
       options: { review: { onRejectedType } },
       service: {
-        fault: (operation) => (operation === 'create' && refused++ === 0 ? { failure: 'rejected' } : undefined),
+        fault: (operation) =>
+          operation === 'create' && refused++ === 0 ? { failure: 'rejected' } : undefined,
       },
     });
   };

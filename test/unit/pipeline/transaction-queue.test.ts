@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ShardProducer, type Transaction, TransactionError } from '../../../src/core/ports/kafka.ts';
+import {
+  type ShardProducer,
+  type Transaction,
+  TransactionError,
+} from '../../../src/core/ports/kafka.ts';
 import { WaitReasons } from '../../../src/pipeline/limits/wait-reasons.ts';
-import { QueueClosedError, TransactionQueue } from '../../../src/pipeline/publish/transaction-queue.ts';
+import {
+  QueueClosedError,
+  TransactionQueue,
+} from '../../../src/pipeline/publish/transaction-queue.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
 import { RecordingLogger, RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 
@@ -78,7 +85,10 @@ test('a turn with nothing to do commits nothing and counts nothing', async () =>
   const before = queue.lastCommitMs;
   await clock.advance(5);
   assert.equal(await queue.run(() => undefined), undefined);
-  assert.deepEqual([keys(), metrics.counter('transactions_total'), queue.lastCommitMs], [[], 0, before]);
+  assert.deepEqual(
+    [keys(), metrics.counter('transactions_total'), queue.lastCommitMs],
+    [[], 0, before],
+  );
 });
 
 for (const failure of ['fenced', 'unknown', 'too_large', 'rejected', 'aborted'] as const) {

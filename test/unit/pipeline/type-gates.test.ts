@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FAILURES_IN_A_ROW, type GatePass, TypeGates } from '../../../src/pipeline/limits/type-breakers.ts';
+import {
+  FAILURES_IN_A_ROW,
+  type GatePass,
+  TypeGates,
+} from '../../../src/pipeline/limits/type-breakers.ts';
 import { WaitReasons } from '../../../src/pipeline/limits/wait-reasons.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
 import { RecordingLogger, RecordingMetrics } from '../../support/memory/recording-telemetry.ts';

@@ -25,7 +25,13 @@ const source = (world: World) => world.kafka.cluster.log(TOPICS.source, 0);
 const letters = (world: World) =>
   world
     .published('dead')
-    .map((letter) => [Number(headerOf(letter, 'dead-letter-offset')), headerOf(letter, 'dead-letter-reason')] as const);
+    .map(
+      (letter) =>
+        [
+          Number(headerOf(letter, 'dead-letter-offset')),
+          headerOf(letter, 'dead-letter-reason'),
+        ] as const,
+    );
 
 /** `count` events in partition 0. */
 function events(world: World, count: number): void {
@@ -33,9 +39,13 @@ function events(world: World, count: number): void {
 }
 
 /** What every batch of the source makes of its pieces. */
-const repieced = (pieces: (batch: FetchedBatch, admit: AdmitLargeRecord) => AsyncIterable<RecordPiece>): WrapPorts =>
+const repieced = (
+  pieces: (batch: FetchedBatch, admit: AdmitLargeRecord) => AsyncIterable<RecordPiece>,
+): WrapPorts =>
   fetchedThrough((batch, give) =>
-    give(batch.stream === 'journal' ? batch : { ...batch, pieces: (admit) => pieces(batch, admit) }),
+    give(
+      batch.stream === 'journal' ? batch : { ...batch, pieces: (admit) => pieces(batch, admit) },
+    ),
   );
 
 test('each offset that cannot be read becomes one dead letter by its coordinates, in order, and the records around it are decided', async () => {
@@ -58,10 +68,14 @@ test('each offset that cannot be read becomes one dead letter by its coordinates
       [10, 'not_json'],
     ],
   );
-  const letter = world.published('dead').find((one) => headerOf(one, 'dead-letter-offset') === '3') ?? assert.fail();
+  const letter =
+    world.published('dead').find((one) => headerOf(one, 'dead-letter-offset') === '3') ??
+    assert.fail();
   assert.deepEqual([letter.key, letter.value], [null, null]);
   assert.deepEqual(
-    ['stage', 'topic', 'partition', 'message'].map((name) => headerOf(letter, `dead-letter-${name}`)),
+    ['stage', 'topic', 'partition', 'message'].map((name) =>
+      headerOf(letter, `dead-letter-${name}`),
+    ),
     ['decode', 'content', '0', BATCH.message],
   );
   assert.equal(headerOf(letter, 'event-id'), 'content-0-3');
@@ -71,7 +85,13 @@ test('each offset that cannot be read becomes one dead letter by its coordinates
   assert.equal(instance.metrics.counter('events_consumed_total'), 15);
   const told = instance.logger.lines.filter(({ message }) => message.includes('cannot be read'));
   assert.deepEqual(
-    told.map(({ level, fields }) => [level, fields.partition, fields.from, fields.to, fields.reason]),
+    told.map(({ level, fields }) => [
+      level,
+      fields.partition,
+      fields.from,
+      fields.to,
+      fields.reason,
+    ]),
     [
       ['warn', 0, 2, 5, 'unreadable_batch'],
       ['warn', 0, 7, 8, 'too_many_headers'],
@@ -113,12 +133,14 @@ test('a range of very many offsets goes out chunk by chunk; an owner that dies b
 
 test('a batch that can be read after all, by a newer version or a wider limit, is not taken for a topic made anew', async () => {
   const world = new World({ partitions: 1 });
-  for (let n = 0; n < 4; n++) world.put(0, sourceValue({ type: 'a', content: 'x' }), { timestampMs: 1_000 + n });
+  for (let n = 0; n < 4; n++)
+    world.put(0, sourceValue({ type: 'a', content: 'x' }), { timestampMs: 1_000 + n });
   source(world).spoil(1, 4, BATCH);
   const first = world.start();
   await world.untilSettled(MINUTE);
   await world.through(first.stop());
-  for (const [offset, reason] of letters(world)) assert.deepEqual([offset > 0, reason], [true, 'unreadable_batch']);
+  for (const [offset, reason] of letters(world))
+    assert.deepEqual([offset > 0, reason], [true, 'unreadable_batch']);
   source(world).spoil(1, 4, undefined);
   world.start();
   world.event(0);
@@ -177,8 +199,13 @@ test('audit counts the offsets that cannot be read as dead letters, and explain 
   world.start();
   await world.untilSettled(MINUTE);
   const { verdict, totals } = await world.through(audit(inspectionOf(world), { partitions: [] }));
-  assert.deepEqual([verdict, totals.records, totals.decided, totals.deadLettered], ['balanced', 6, 4, 2]);
-  const said = await world.through(explainRecord(inspectionOf(world), { partition: 0, offset: 3 }, { thorough: false }));
+  assert.deepEqual(
+    [verdict, totals.records, totals.decided, totals.deadLettered],
+    ['balanced', 6, 4, 2],
+  );
+  const said = await world.through(
+    explainRecord(inspectionOf(world), { partition: 0, offset: 3 }, { thorough: false }),
+  );
   assert.deepEqual([said.state, said.source.record], ['dead_lettered', 'unreadable']);
   assert.match(said.summary, /unreadable_batch/);
   assert.deepEqual(said.notes, [`the source record cannot be read: ${BATCH.message}`]);
@@ -189,7 +216,9 @@ test('tools say which offsets of an output they could not read, and doctor count
   events(world, 3);
   world.start();
   await world.untilSettled(MINUTE);
-  const [log] = [0, 1].map((partition) => world.kafka.cluster.log('decisions', partition)).filter(({ end }) => end > 0);
+  const [log] = [0, 1]
+    .map((partition) => world.kafka.cluster.log('decisions', partition))
+    .filter(({ end }) => end > 0);
   log?.spoil(0, 1, BATCH);
   const notices: string[] = [];
   const inspection = { ...inspectionOf(world), notice: (text: string) => void notices.push(text) };
@@ -209,7 +238,8 @@ test('while memory is full no more than one piece of a batch is decoded', async 
     budgetBytes: 20_000,
     options: { batch: { maxRows: 10_000, maxAgeMs: 600_000 }, chunk: { maxBytes: 2_000 } },
     service: {
-      fault: (operation) => (operation === 'create' && down ? { failure: 'unavailable' } : undefined),
+      fault: (operation) =>
+        operation === 'create' && down ? { failure: 'unavailable' } : undefined,
     },
     wrap: repieced(async function* (batch, admit) {
       for await (const { records, nextOffset } of batch.pieces(admit)) {
@@ -222,7 +252,8 @@ test('while memory is full no more than one piece of a batch is decoded', async 
     }),
   });
   const instance = world.start();
-  for (let n = 0; n < 100; n++) world.put(0, sourceValue({ type: 'a', content: 'x'.repeat(1_000) }));
+  for (let n = 0; n < 100; n++)
+    world.put(0, sourceValue({ type: 'a', content: 'x'.repeat(1_000) }));
   await world.clock.advance(30_000);
   const taken = instance.metrics.counter('events_consumed_total');
   assert.ok(taken > 0 && taken < 50, `${taken} taken`);
@@ -282,7 +313,10 @@ test('a large record that cannot be decoded yet gives its memory back while it w
     partitions: 1,
     budgetBytes: 20_000,
     wrap: (ports, ...more) =>
-      pieces({ ...ports, kind: changed(ports.kind, { prepare: () => (down ? up.promise : undefined) }) }, ...more),
+      pieces(
+        { ...ports, kind: changed(ports.kind, { prepare: () => (down ? up.promise : undefined) }) },
+        ...more,
+      ),
   });
   const instance = world.start();
   events(world, 3);
@@ -313,7 +347,8 @@ test('records that cannot be read, each for itself, share transactions, whatever
     },
   });
   events(world, 3_000);
-  for (let offset = 0; offset < 3_000; offset++) if (offset % 3 !== 0) source(world).spoil(offset, offset + 1, HEADERS);
+  for (let offset = 0; offset < 3_000; offset++)
+    if (offset % 3 !== 0) source(world).spoil(offset, offset + 1, HEADERS);
   world.start();
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();

@@ -11,7 +11,8 @@ const MINUTE = 60_000;
 
 const batches = (world: World) => [...world.service.batches.values()];
 /** Offsets of each batch that was uploaded, in the order of creation. */
-const uploads = (world: World) => batches(world).map(({ rows }) => rows?.map(({ offset }) => offset) ?? []);
+const uploads = (world: World) =>
+  batches(world).map(({ rows }) => rows?.map(({ offset }) => offset) ?? []);
 
 test('no upload before its job is in the journal (I4), also when the transaction fails, its reply is lost, or its owner dies', async () => {
   for (const fate of ['aborted', 'lost', 'reply-lost', 'fenced', 'commit'] as const) {
@@ -21,7 +22,9 @@ test('no upload before its job is in the journal (I4), also when the transaction
       partitions: 1,
       hooks: {
         commitFate: ({ transaction }) =>
-          transaction.journal.some(({ key }) => key.startsWith('job/')) && jobs++ === 0 ? fate : 'commit',
+          transaction.journal.some(({ key }) => key.startsWith('job/')) && jobs++ === 0
+            ? fate
+            : 'commit',
       },
       service: { onUpload: (id) => watch.uploaded(world.kafka.cluster, id) },
     });
@@ -32,7 +35,11 @@ test('no upload before its job is in the journal (I4), also when the transaction
     assert.deepEqual(watch.early, [], fate);
     // What was never committed was never uploaded either: the batch is an orphan that costs nothing.
     const committed = fate === 'commit' || fate === 'reply-lost';
-    assert.deepEqual(uploads(world)[0], committed && fate === 'commit' ? [0, 1, 2, 3, 4] : [], fate);
+    assert.deepEqual(
+      uploads(world)[0],
+      committed && fate === 'commit' ? [0, 1, 2, 3, 4] : [],
+      fate,
+    );
     assert.ok(world.service.submissions(0, 0) === 1, fate);
   }
 });
@@ -84,7 +91,8 @@ test('an upload that failed after all is tried again for the same batch, one who
     const world = new World({
       partitions: 1,
       service: {
-        fault: (operation) => (operation === 'upload' && failures++ < 3 ? { failure: 'unavailable', after } : undefined),
+        fault: (operation) =>
+          operation === 'upload' && failures++ < 3 ? { failure: 'unavailable', after } : undefined,
       },
     });
     world.start();
@@ -102,7 +110,8 @@ test('a body whose upload failed once is not written over by what comes after it
       ...ports,
       kind: changed(ports.kind, {
         upload: async (job, body, signal) => {
-          if (bodies.push(body) === 1 && fails) throw new ServiceError('unavailable', 'reset', { operation: 'upload' });
+          if (bodies.push(body) === 1 && fails)
+            throw new ServiceError('unavailable', 'reset', { operation: 'upload' });
           await ports.kind.upload(job, body, signal);
         },
       }),
@@ -195,7 +204,8 @@ test('an instance that stops gives up uploads after a second, and starts none', 
     partitions: 1,
     hooks: {
       commitFate: ({ transaction }) => {
-        if (transaction.journal.some(({ key }) => key.startsWith('job/')) && jobs++ === 0) void instance.stop();
+        if (transaction.journal.some(({ key }) => key.startsWith('job/')) && jobs++ === 0)
+          void instance.stop();
         return 'commit';
       },
     },
@@ -203,5 +213,9 @@ test('an instance that stops gives up uploads after a second, and starts none', 
   const instance = other.start();
   for (let n = 0; n < 5; n++) other.event(0);
   await other.clock.advance(10_000);
-  assert.deepEqual([jobs, other.liveJobs().length, other.service.calls.upload], [1, 1, 0], 'its job is for the next owner');
+  assert.deepEqual(
+    [jobs, other.liveJobs().length, other.service.calls.upload],
+    [1, 1, 0],
+    'its job is for the next owner',
+  );
 });

@@ -11,7 +11,10 @@ const jobsOf = (instance: Instance) => instance.supervisor.view(LIMITS).jobs;
 
 test('before its start is through, a pipeline shows its names and nothing else', () => {
   const view = new World().start().supervisor.view(LIMITS);
-  assert.deepEqual([view.name, view.kind, view.shardCount, view.instance], ['reviews', 'scripted', null, null]);
+  assert.deepEqual(
+    [view.name, view.kind, view.shardCount, view.instance],
+    ['reviews', 'scripted', null, null],
+  );
   assert.deepEqual([view.shards, view.jobs, view.waits, view.gates], [[], [], [], []]);
 });
 
@@ -22,7 +25,10 @@ test('a batch under review shows its id, type, age, rows, a record to explain, a
   await world.clock.runUntil(() => jobsOf(instance)[0]?.remoteState != null, 60_000);
   const view = instance.supervisor.view(LIMITS);
   const [job] = view.jobs;
-  assert.deepEqual([job?.type, job?.phase, job?.attempt, job?.waitsFor], ['a', 'reviewing', 1, 'review']);
+  assert.deepEqual(
+    [job?.type, job?.phase, job?.attempt, job?.waitsFor],
+    ['a', 'reviewing', 1, 'review'],
+  );
   assert.ok(job !== undefined && job.rows === job.left && job.left > 0);
   assert.deepEqual(job.first, { partition: job.shard, offset: 0 });
   assert.ok(job.createdMs >= job.oldestEventMs && (job.nextAskMs ?? 0) > (job.askedMs ?? 0));
@@ -47,7 +53,10 @@ test('the oldest batches are listed and the others counted', async () => {
   const view = instance.supervisor.view({ ...LIMITS, jobs: 3, shards: 1, positions: 0 });
   assert.equal(view.jobs.length, 3);
   assert.equal(view.jobCount, 12);
-  assert.deepEqual([view.shards.length, view.assigned, view.shards[0]?.positions.length], [1, 2, 0]);
+  assert.deepEqual(
+    [view.shards.length, view.assigned, view.shards[0]?.positions.length],
+    [1, 2, 0],
+  );
   const created = jobsOf(instance).map(({ createdMs }) => createdMs);
   assert.deepEqual(
     created,
@@ -74,7 +83,11 @@ for (const [what, failure, reason] of [
     await world.clock.runUntil(() => jobsOf(instance)[0]?.waitsFor === reason, 60_000);
     const [wait] = instance.supervisor.view(LIMITS).waits;
     assert.equal(wait?.reason, reason);
-    assert.ok(wait !== undefined && wait.sinceMs <= world.clock.now() && wait.who.every((who) => who.startsWith('shard ')));
+    assert.ok(
+      wait !== undefined &&
+        wait.sinceMs <= world.clock.now() &&
+        wait.who.every((who) => who.startsWith('shard ')),
+    );
   });
 }
 
@@ -82,7 +95,8 @@ test('shards that went to another instance are not shown as this one’s', async
   const world = new World({ partitions: 4 });
   const first = world.start();
   await world.clock.runUntil(
-    () => first.supervisor.view(LIMITS).shards.filter(({ state }) => state === 'owner').length === 4,
+    () =>
+      first.supervisor.view(LIMITS).shards.filter(({ state }) => state === 'owner').length === 4,
     60_000,
   );
   const second = world.start();

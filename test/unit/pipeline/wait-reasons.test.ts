@@ -10,7 +10,8 @@ function world() {
   const logger = new RecordingLogger();
   const waits = new WaitReasons({ metrics, pipeline: 'p', clock, logger });
   const gauge = (reason: string) => metrics.gauge('shards_paused', { pipeline: 'p', reason });
-  const said = () => logger.lines.map(({ level, message, fields }) => ({ level, message, ...fields }));
+  const said = () =>
+    logger.lines.map(({ level, message, fields }) => ({ level, message, ...fields }));
   return { clock, waits, gauge, said };
 }
 
@@ -143,7 +144,9 @@ test('a wait is logged once it lasts, again while it goes on, and when it is ove
   assert.deepEqual(said().slice(1), [{ ...waiting, waiting: 1, who: ['shard 3'], seconds: 305 }]);
   third();
   await clock.advance(5_000);
-  assert.deepEqual(said().slice(2), [{ level: 'info', message: 'no longer waiting', reason: 'memory', seconds: 314 }]);
+  assert.deepEqual(said().slice(2), [
+    { level: 'info', message: 'no longer waiting', reason: 'memory', seconds: 314 },
+  ]);
   await clock.advance(600_000);
   assert.deepEqual([said().length, clock.timers], [3, 0]);
 });

@@ -53,7 +53,10 @@ test('a member that was last heard before the wall clock was set back still asks
   const [batch, ...others] = world.service.batches.values();
   assert.deepEqual([batch?.rows, others], [undefined, []], 'created, and not uploaded');
   assert.equal(instance.gauge('shards_paused', { reason: 'membership' }), 1);
-  assert.match(instance.health.conditions.get('reviews/group') ?? '', /have not answered group reviewers for \d+ s/);
+  assert.match(
+    instance.health.conditions.get('reviews/group') ?? '',
+    /have not answered group reviewers for \d+ s/,
+  );
 });
 
 test('a wall clock that jumps forward makes no batch overdue that this process follows, also with onTimeout error', async () => {

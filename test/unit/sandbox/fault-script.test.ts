@@ -28,11 +28,17 @@ test('faults of one operation strike in the order of the script, each as often a
 
 test('a fault may be for one content type only', () => {
   const { take } = script({ operation: 'upload', action: 'hang', match: { type: 'b' } });
-  assert.deepEqual([take('upload', 'a'), take('upload', 'b'), take('upload', 'b')], [undefined, 'hang', undefined]);
+  assert.deepEqual(
+    [take('upload', 'a'), take('upload', 'b'), take('upload', 'b')],
+    [undefined, 'hang', undefined],
+  );
 });
 
 test('skip lets operations pass first, to later entries of the script', () => {
-  const { take } = script({ operation: 'upload', action: 'hang', skip: 2 }, { operation: 'upload', action: 'reset_before' });
+  const { take } = script(
+    { operation: 'upload', action: 'hang', skip: 2 },
+    { operation: 'upload', action: 'reset_before' },
+  );
   assert.deepEqual(
     [1, 2, 3, 4].map(() => take('upload')),
     ['reset_before', undefined, 'hang', undefined],

@@ -50,7 +50,10 @@ test('a rule needs all its kinds of condition; without any it always matches', (
     default: 'ok',
     rules: [{ when: { contains: 'a', metadata: { lang: 'de' } }, result: 'bad' }],
   });
-  assert.deepEqual([both('a', 'de').result, both('a', 'en').result, both('b', 'de').result], ['bad', 'ok', 'ok']);
+  assert.deepEqual(
+    [both('a', 'de').result, both('a', 'en').result, both('b', 'de').result],
+    ['bad', 'ok', 'ok'],
+  );
   assert.equal(judge({ default: 'ok', rules: [{ when: {}, result: 'all' }] })('x').result, 'all');
 });
 

@@ -81,18 +81,27 @@ test('every wrong setting is reported at once, with its path, its value and what
 
 test('a label may be given by one rule only', () => {
   const rule = { when: { contains: 'a' }, label: 'same' };
-  assert.match(problems({ review: { rules: [rule, rule] } }), /review\.rules: .*allowed: each label in one rule only/);
+  assert.match(
+    problems({ review: { rules: [rule, rule] } }),
+    /review\.rules: .*allowed: each label in one rule only/,
+  );
 });
 
 test('a policy file that is missing, not YAML or wrong is refused by its path', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'policy-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const path = join(directory, 'policy.yaml');
-  await assert.rejects(readPolicyFile(path), /policy\.yaml cannot be read; give the path of a YAML file/);
+  await assert.rejects(
+    readPolicyFile(path),
+    /policy\.yaml cannot be read; give the path of a YAML file/,
+  );
   writeFileSync(path, 'review: [');
   await assert.rejects(readPolicyFile(path), /policy\.yaml is not YAML: .*line 1/s);
   writeFileSync(path, 'timing: { reviewTime: soon }');
-  await assert.rejects(readPolicyFile(path), /policy\.yaml is not valid:\n {2}timing\.reviewTime: found "soon"/);
+  await assert.rejects(
+    readPolicyFile(path),
+    /policy\.yaml is not valid:\n {2}timing\.reviewTime: found "soon"/,
+  );
   writeFileSync(path, '# nothing set\n');
   assert.deepEqual(await readPolicyFile(path), {});
 });

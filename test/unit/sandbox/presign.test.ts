@@ -42,9 +42,15 @@ test('an address holds for its secret, method, path, host and Content-Type only'
   assert.equal(check(put(), 'other'), '403 SignatureDoesNotMatch');
   assert.equal(check(put(), 'secret', SIGNED_AT_MS, {}, 'GET'), '403 SignatureDoesNotMatch');
   assert.equal(check(put().replace('a.csv', 'b.csv')), '403 SignatureDoesNotMatch');
-  assert.equal(check(put(), 'secret', SIGNED_AT_MS, { host: 'elsewhere' }), '403 SignatureDoesNotMatch');
+  assert.equal(
+    check(put(), 'secret', SIGNED_AT_MS, { host: 'elsewhere' }),
+    '403 SignatureDoesNotMatch',
+  );
   for (const type of ['text/plain', 'text/csv; charset=utf-8', undefined]) {
-    assert.equal(check(put(), 'secret', SIGNED_AT_MS, { 'content-type': type }), '403 SignatureDoesNotMatch');
+    assert.equal(
+      check(put(), 'secret', SIGNED_AT_MS, { 'content-type': type }),
+      '403 SignatureDoesNotMatch',
+    );
   }
 });
 
@@ -59,7 +65,10 @@ test('an address without all of its parameters is refused', () => {
 });
 
 test('any metadata parameters can be signed, and any change to them breaks the signature', () => {
-  const parameters = fc.dictionary(fc.stringMatching(/^x-amz-meta-[a-z_]{1,8}$/), fc.string({ unit: 'grapheme' }));
+  const parameters = fc.dictionary(
+    fc.stringMatching(/^x-amz-meta-[a-z_]{1,8}$/),
+    fc.string({ unit: 'grapheme' }),
+  );
   fc.assert(
     fc.property(parameters, (given) => {
       const url = put(given);

@@ -10,8 +10,16 @@ async function* inChunks(bytes: Buffer, step: number): AsyncGenerator<Buffer> {
   for (let from = 0; from < bytes.length; from += step) yield bytes.subarray(from, from + step);
 }
 
-function count(file: string | Buffer, step = 7, policy: PolicyInput['imports'] = {}): Promise<number> {
-  return readRecords(inChunks(Buffer.from(file), step), parsePolicy({ imports: policy }).imports, quiet);
+function count(
+  file: string | Buffer,
+  step = 7,
+  policy: PolicyInput['imports'] = {},
+): Promise<number> {
+  return readRecords(
+    inChunks(Buffer.from(file), step),
+    parsePolicy({ imports: policy }).imports,
+    quiet,
+  );
 }
 
 const record = fc.record({
@@ -27,7 +35,8 @@ test('any records are counted, however the file is cut into chunks, with or with
       fc.constantFrom('\n', '\r\n'),
       fc.boolean(),
       async (records, step, lineEnd, isEnded) => {
-        const file = records.map((one) => JSON.stringify(one)).join(lineEnd) + (isEnded ? lineEnd : '');
+        const file =
+          records.map((one) => JSON.stringify(one)).join(lineEnd) + (isEnded ? lineEnd : '');
         assert.equal(await count(file, step), records.length);
       },
     ),
@@ -57,7 +66,11 @@ test('one wrong line among any good ones is found by its number and not quoted',
       wrong,
       fc.array(record, { maxLength: 4 }),
       async (before, line, after) => {
-        const lines = [...before.map((one) => JSON.stringify(one)), line, ...after.map((one) => JSON.stringify(one))];
+        const lines = [
+          ...before.map((one) => JSON.stringify(one)),
+          line,
+          ...after.map((one) => JSON.stringify(one)),
+        ];
         await assert.rejects(count(`${lines.join('\n')}\n`), ({ message, name }: Error) => {
           assert.equal(name, 'InvalidImport');
           assert.match(message, new RegExp(`^line ${before.length + 1}\\b`));
@@ -78,13 +91,25 @@ test('an empty file and bytes that are not UTF-8 are no imports', async () => {
 test('the policy fails types that it does not know, and records that fit one of its conditions', async () => {
   const line = (type: string, text: string) => `${JSON.stringify({ type, data: { text } })}\n`;
   const fail = [{ type: 'user', contains: 'BAD', matches: '\\d{3}' }, { type: 'poison' }];
-  assert.equal(await count(line('user', 'bad') + line('user', '123') + line('order', 'bad 123'), 9, { fail }), 3);
-  await assert.rejects(count(line('user', 'fine') + line('user', 'bad 123'), 9, { fail }), /^InvalidImport: line 2: a rule/);
+  assert.equal(
+    await count(line('user', 'bad') + line('user', '123') + line('order', 'bad 123'), 9, { fail }),
+    3,
+  );
+  await assert.rejects(
+    count(line('user', 'fine') + line('user', 'bad 123'), 9, { fail }),
+    /^InvalidImport: line 2: a rule/,
+  );
   await assert.rejects(count(line('poison', ''), 9, { fail }), InvalidImport);
-  await assert.rejects(count(line('order', ''), 9, { types: ['user'] }), /line 1: records of this type .* known are user/);
+  await assert.rejects(
+    count(line('order', ''), 9, { types: ['user'] }),
+    /line 1: records of this type .* known are user/,
+  );
 });
 
 test('an abort ends the reading', async () => {
   const stopped = AbortSignal.abort(new Error('stopped'));
-  await assert.rejects(readRecords(inChunks(Buffer.from('{}'), 1), parsePolicy({}).imports, stopped), /stopped/);
+  await assert.rejects(
+    readRecords(inChunks(Buffer.from('{}'), 1), parsePolicy({}).imports, stopped),
+    /stopped/,
+  );
 });

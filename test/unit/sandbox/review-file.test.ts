@@ -9,7 +9,10 @@ import { reviewFile } from '../../../src/sandbox/batches/review-file.ts';
 import { type PolicyInput, parsePolicy } from '../../../src/sandbox/policy/schema.ts';
 
 /** Reviews a CSV given in chunks; returns the result file as rows. */
-async function reviewed(chunks: readonly (string | Buffer)[], policy: PolicyInput = {}): Promise<string[][]> {
+async function reviewed(
+  chunks: readonly (string | Buffer)[],
+  policy: PolicyInput = {},
+): Promise<string[][]> {
   let text = '';
   const draft = {
     bytes: 0,
@@ -38,11 +41,28 @@ const FIXED = ['Content', 'Status', 'Sandbox result', 'Expected result', 'Labels
 const cell = fc.oneof(
   fc.string({ unit: 'grapheme' }),
   fc.string({
-    unit: fc.constantFrom('"', ',', '\n', '\r', ';', "'", '=', '\\', ' ', '\t', '\u0000', 'é', '😀', 'a'),
+    unit: fc.constantFrom(
+      '"',
+      ',',
+      '\n',
+      '\r',
+      ';',
+      "'",
+      '=',
+      '\\',
+      ' ',
+      '\t',
+      '\u0000',
+      'é',
+      '😀',
+      'a',
+    ),
   }),
   fc.constantFrom('', '007', '{"a":"b,c"}', '\r\n', '=1+1', 'NULL', '\ufeff'),
 );
-const header = fc.uniqueArray(cell, { maxLength: 5 }).map((names) => ['Content', ...names.filter((name) => name !== 'Content')]);
+const header = fc
+  .uniqueArray(cell, { maxLength: 5 })
+  .map((names) => ['Content', ...names.filter((name) => name !== 'Content')]);
 const file = header.chain((names) =>
   fc.record({
     names: fc.constant(names),
@@ -57,7 +77,8 @@ test('any file of hostile content and metadata comes back with the same cells, h
     fc.asyncProperty(file, fc.integer({ min: 1, max: 64 }), async ({ names, rows }, step) => {
       const csv = Buffer.from(stringify([names, ...rows], { quoted: true }));
       const chunks: Buffer[] = [];
-      for (let from = 0; from < csv.length; from += step) chunks.push(csv.subarray(from, from + step));
+      for (let from = 0; from < csv.length; from += step)
+        chunks.push(csv.subarray(from, from + step));
       const [resultHeader = [], ...results] = await reviewed(chunks);
       const metadata = names.filter((name) => name !== 'Content' && name !== 'Expected result');
       assert.deepEqual(resultHeader, [...FIXED, ...metadata]);
@@ -65,7 +86,12 @@ test('any file of hostile content and metadata comes back with the same cells, h
       for (const [index, row] of rows.entries()) {
         const result = results[index] ?? [];
         const original = (name: string) => row[names.indexOf(name)] ?? '';
-        assert.deepEqual(result.slice(0, 4), [original('Content'), 'SUCCESS', 'approved', original('Expected result')]);
+        assert.deepEqual(result.slice(0, 4), [
+          original('Content'),
+          'SUCCESS',
+          'approved',
+          original('Expected result'),
+        ]);
         assert.deepEqual(result.slice(FIXED.length), metadata.map(original));
       }
     }),

@@ -12,7 +12,9 @@ const draws = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const attempts = fc.nat({ max: 5000 });
 
 test('the ceiling doubles with every failure until the cap', () => {
-  const ceilings = [0, 1, 2, 3, 4].map((attempt) => backoffCeilingMs(attempt, { baseMs: 100, capMs: 1000 }));
+  const ceilings = [0, 1, 2, 3, 4].map((attempt) =>
+    backoffCeilingMs(attempt, { baseMs: 100, capMs: 1000 }),
+  );
   assert.deepEqual(ceilings, [100, 200, 400, 800, 1000]);
 });
 
@@ -37,7 +39,10 @@ test('the ceiling never falls from one failure to the next', () => {
 test('full jitter uses the whole range: the draw scales the ceiling', () => {
   fc.assert(
     fc.property(attempts, backoffs, draws, (attempt, backoff, draw) => {
-      assert.equal(fullJitterMs(attempt, backoff, constantRandom(draw)), draw * backoffCeilingMs(attempt, backoff));
+      assert.equal(
+        fullJitterMs(attempt, backoff, constantRandom(draw)),
+        draw * backoffCeilingMs(attempt, backoff),
+      );
     }),
   );
 });

@@ -23,7 +23,9 @@ test('the spelling WATING_FOR_UPLOAD means WAITING_FOR_UPLOAD', () => {
 });
 
 test('a status that nobody has heard of is undefined, never an error', () => {
-  const unknown = fc.string().filter((text) => !/^(WAT|WAI|PEND|SUCC|CANC|ERR|IN_|COMP|FAIL)/.test(text));
+  const unknown = fc
+    .string()
+    .filter((text) => !/^(WAT|WAI|PEND|SUCC|CANC|ERR|IN_|COMP|FAIL)/.test(text));
   fc.assert(
     fc.property(unknown, (text) => {
       assert.equal(normaliseBatchStatus(text), undefined);
@@ -31,7 +33,8 @@ test('a status that nobody has heard of is undefined, never an error', () => {
       assert.equal(normaliseDecisionStatus(text), undefined);
     }),
   );
-  for (const inherited of ['constructor', 'length', '0', '__proto__']) assert.equal(normaliseBatchStatus(inherited), undefined);
+  for (const inherited of ['constructor', 'length', '0', '__proto__'])
+    assert.equal(normaliseBatchStatus(inherited), undefined);
 });
 
 test('an id in a path is one segment that decodes to the id', () => {

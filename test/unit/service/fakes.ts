@@ -37,7 +37,9 @@ export class EndlessSleepClock extends InstantClock {
 
   override sleep(_ms: number, signal?: AbortSignal): Promise<void> {
     this.#began.resolve();
-    return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
+    return new Promise((_, reject) =>
+      signal?.addEventListener('abort', () => reject(signal.reason), { once: true }),
+    );
   }
 }
 

@@ -37,16 +37,28 @@ test('without a list every host is taken by https; with one only its hosts', () 
 
 test('a pattern means the host that it names, or everything below it, and nothing that only looks like it', () => {
   const label = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/);
-  const name = fc.array(label, { minLength: 1, maxLength: 3 }).map((labels) => `${labels.join('.')}.example`);
+  const name = fc
+    .array(label, { minLength: 1, maxLength: 3 })
+    .map((labels) => `${labels.join('.')}.example`);
   fc.assert(
     fc.property(name, label, (host, more) => {
       const exact = hostPatterns([host]);
       const below = hostPatterns([`*.${host}`]);
       const url = (text: string) => new URL(`https://${text}/`);
-      assert.deepEqual([matchesHost(exact, url(host)), matchesHost(below, url(host))], [true, false]);
-      assert.deepEqual([matchesHost(exact, url(`${more}.${host}`)), matchesHost(below, url(`${more}.${host}`))], [false, true]);
+      assert.deepEqual(
+        [matchesHost(exact, url(host)), matchesHost(below, url(host))],
+        [true, false],
+      );
+      assert.deepEqual(
+        [matchesHost(exact, url(`${more}.${host}`)), matchesHost(below, url(`${more}.${host}`))],
+        [false, true],
+      );
       for (const other of [`${more}${host}`, `${host}.${more}`]) {
-        assert.deepEqual([matchesHost(exact, url(other)), matchesHost(below, url(other))], [false, false], other);
+        assert.deepEqual(
+          [matchesHost(exact, url(other)), matchesHost(below, url(other))],
+          [false, false],
+          other,
+        );
       }
     }),
   );
@@ -71,18 +83,39 @@ test('what is no pattern is told as such', () => {
   ]) {
     assert.equal(typeof parseHostPattern(text), 'string', text);
   }
-  for (const text of ['a', 'A.example.', '*.a.example:443', '1.2.3.4:80', '::1', '[::1]:443', 'fd00::1', 'ä.example']) {
+  for (const text of [
+    'a',
+    'A.example.',
+    '*.a.example:443',
+    '1.2.3.4:80',
+    '::1',
+    '[::1]:443',
+    'fd00::1',
+    'ä.example',
+  ]) {
     assert.equal(typeof parseHostPattern(text), 'object', text);
   }
-  assert.throws(() => policy({ hosts: ['https://a'] }), /"https:\/\/a" in a list of hosts: a host name alone/);
-  assert.throws(() => policy({ allowPrivate: ['minio.corp:9000'] }), /"minio\.corp:9000" in a list of hosts: without a port/);
+  assert.throws(
+    () => policy({ hosts: ['https://a'] }),
+    /"https:\/\/a" in a list of hosts: a host name alone/,
+  );
+  assert.throws(
+    () => policy({ allowPrivate: ['minio.corp:9000'] }),
+    /"minio\.corp:9000" in a list of hosts: without a port/,
+  );
 });
 
 test('http is for hosts allowed by name, and for this machine', () => {
   const inTheClear = /http is for hosts of service\.allowHttp only/;
   assert.match(objection('http://files.example.com/') ?? '', inTheClear);
-  assert.match(objection('http://files.example.com/', { hosts: ['files.example.com'] }) ?? '', inTheClear);
-  assert.equal(objection('http://files.example.com/', { allowHttp: ['files.example.com'] }), undefined);
+  assert.match(
+    objection('http://files.example.com/', { hosts: ['files.example.com'] }) ?? '',
+    inTheClear,
+  );
+  assert.equal(
+    objection('http://files.example.com/', { allowHttp: ['files.example.com'] }),
+    undefined,
+  );
   assert.equal(objection('http://127.0.0.1:9/', {}, 'http://127.0.0.1:8090'), undefined);
 });
 
@@ -98,7 +131,11 @@ test('an address that is not public is refused, written in whichever way, unless
     '0.0.0.0',
     '[fd00::1]',
   ]) {
-    assert.match(objection(`https://${host}/`) ?? '', /not a public one: service\.transfer\.allowPrivate/, host);
+    assert.match(
+      objection(`https://${host}/`) ?? '',
+      /not a public one: service\.transfer\.allowPrivate/,
+      host,
+    );
   }
   assert.equal(objection('https://10.1.2.3/', { allowPrivate: ['10.0.0.0/8'] }), undefined);
   assert.equal(objection('https://[::ffff:10.1.2.3]/', { allowPrivate: ['10.1.2.3'] }), undefined);
@@ -143,8 +180,14 @@ test('for every address: allowed by default exactly when it is public', () => {
     fc.property(fc.ipV4(), (address) => {
       const opened = policy({ allowPrivate: [`${address}/32`] });
       assert.ok(opened.allowsAddress('h', address));
-      assert.equal(plain.allowsAddress('h', address), plain.objection(new URL(`https://${address}/`)) === undefined);
-      assert.equal(plain.allowsAddress('h', address), plain.allowsAddress('h', `::ffff:${address}`));
+      assert.equal(
+        plain.allowsAddress('h', address),
+        plain.objection(new URL(`https://${address}/`)) === undefined,
+      );
+      assert.equal(
+        plain.allowsAddress('h', address),
+        plain.allowsAddress('h', `::ffff:${address}`),
+      );
     }),
   );
 });

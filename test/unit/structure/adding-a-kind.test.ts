@@ -18,7 +18,13 @@ test('the example compiles, and the engine settles each record with it once', as
   const example = /```ts\n(.*?)```/s.exec(page)?.[1] ?? '';
   assert.match(example, /confirmKind/);
   await writeFile(FILE, example.replaceAll("'../src/", `'${ROOT}src/`));
-  const flags = ['--noEmit', '--ignoreConfig', '--strict', '--noUncheckedIndexedAccess', '--exactOptionalPropertyTypes'];
+  const flags = [
+    '--noEmit',
+    '--ignoreConfig',
+    '--strict',
+    '--noUncheckedIndexedAccess',
+    '--exactOptionalPropertyTypes',
+  ];
   const node = [
     '--module',
     'nodenext',
@@ -29,10 +35,18 @@ test('the example compiles, and the engine settles each record with it once', as
     '--allowImportingTsExtensions',
     '--skipLibCheck',
   ];
-  await promisify(execFile)(process.execPath, [`${ROOT}node_modules/typescript/bin/tsc`, ...flags, ...node, FILE], { cwd: ROOT });
+  await promisify(execFile)(
+    process.execPath,
+    [`${ROOT}node_modules/typescript/bin/tsc`, ...flags, ...node, FILE],
+    { cwd: ROOT },
+  );
 
   const { confirmKind } = (await import(FILE)) as {
-    confirmKind: (topic: string, newId: () => string, confirm: (text: string) => Promise<boolean>) => SourceKind;
+    confirmKind: (
+      topic: string,
+      newId: () => string,
+      confirm: (text: string) => Promise<boolean>,
+    ) => SourceKind;
   };
   let ids = 0;
   const kind = confirmKind(
@@ -42,13 +56,20 @@ test('the example compiles, and the engine settles each record with it once', as
   );
   const world = new World({ partitions: 2, wrap: (ports) => ({ ...ports, kind }) });
   world.start();
-  for (const [n, text] of ['yes 1', 'no 2', 'yes 3', 'no 4', 'no 5'].entries()) world.put(n % 2, text);
+  for (const [n, text] of ['yes 1', 'no 2', 'yes 3', 'no 4', 'no 5'].entries())
+    world.put(n % 2, text);
   const decided = () => world.published('decisions').map(({ value }) => JSON.parse(String(value)));
   await world.clock.runUntil(() => decided().length === 5, 60_000);
   assert.deepEqual(
     decided()
       .map(({ id, confirmed }) => `${id} ${confirmed}`)
       .sort(),
-    ['content-0-0 true', 'content-0-1 true', 'content-0-2 false', 'content-1-0 false', 'content-1-1 false'],
+    [
+      'content-0-0 true',
+      'content-0-1 true',
+      'content-0-2 false',
+      'content-1-0 false',
+      'content-1-1 false',
+    ],
   );
 });

@@ -9,11 +9,20 @@ import { EXIT, EXIT_MEANINGS } from '../../../src/cli/exit-codes.ts';
 import { parseConfig } from '../../../src/config/load/load.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: ROOT })];
+const DOCUMENTS = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  ...globSync('docs/**/*.md', { cwd: ROOT }),
+];
 
 test('the generated pages are what the code generates', () => {
   for (const page of PAGES)
-    assert.equal(readFileSync(page.file, 'utf8'), page.render(), `${page.file.pathname}: run node dev/docs/generate.ts`);
+    assert.equal(
+      readFileSync(page.file, 'utf8'),
+      page.render(),
+      `${page.file.pathname}: run node dev/docs/generate.ts`,
+    );
 });
 
 test('links between documents lead to files and headings that exist', () => {
@@ -21,7 +30,8 @@ test('links between documents lead to files and headings that exist', () => {
   for (const document of DOCUMENTS) {
     for (const { target, file, heading } of linksOf(document)) {
       const exists = existsSync(path.join(ROOT, file));
-      if (!exists || (heading !== undefined && !headingsOf(file).has(heading))) broken.push(`${document}: ${target}`);
+      if (!exists || (heading !== undefined && !headingsOf(file).has(heading)))
+        broken.push(`${document}: ${target}`);
     }
   }
   assert.deepEqual(broken, []);
@@ -31,7 +41,13 @@ test('every page is reached from docs/README.md, and the index from README.md', 
   const reached = new Set(['README.md']);
   const follow = (document: string) => {
     for (const { file } of linksOf(document)) {
-      if (!file.startsWith('docs/') || !file.endsWith('.md') || reached.has(file) || !existsSync(path.join(ROOT, file))) continue;
+      if (
+        !file.startsWith('docs/') ||
+        !file.endsWith('.md') ||
+        reached.has(file) ||
+        !existsSync(path.join(ROOT, file))
+      )
+        continue;
       reached.add(file);
       follow(file);
     }
@@ -39,7 +55,9 @@ test('every page is reached from docs/README.md, and the index from README.md', 
   assert.ok(linksOf('README.md').some(({ file }) => file === 'docs/README.md'));
   follow('docs/README.md');
   assert.deepEqual(
-    globSync('docs/**/*.md', { cwd: ROOT }).filter((page) => page !== 'docs/README.md' && !reached.has(page)),
+    globSync('docs/**/*.md', { cwd: ROOT }).filter(
+      (page) => page !== 'docs/README.md' && !reached.has(page),
+    ),
     [],
   );
 });
@@ -47,7 +65,9 @@ test('every page is reached from docs/README.md, and the index from README.md', 
 test('the index names every page of docs/ itself', () => {
   const named = new Set(linksOf('docs/README.md').map(({ file }) => file));
   assert.deepEqual(
-    globSync('docs/*.md', { cwd: ROOT }).filter((page) => page !== 'docs/README.md' && !named.has(page)),
+    globSync('docs/*.md', { cwd: ROOT }).filter(
+      (page) => page !== 'docs/README.md' && !named.has(page),
+    ),
     [],
   );
 });
@@ -59,8 +79,12 @@ test('configurations that README.md and docs/getting-started.md show are accepte
     CONTENT_REVIEW_API_KEY: 'key',
   };
   for (const document of ['README.md', 'docs/getting-started.md']) {
-    const [, yaml = ''] = /^```yaml\n(.*?)^```$/ms.exec(readFileSync(path.join(ROOT, document), 'utf8')) ?? [];
-    assert.equal(parseConfig(yaml, environment, { file: document, directory: ROOT }).pipelines[0]?.name, 'posts');
+    const [, yaml = ''] =
+      /^```yaml\n(.*?)^```$/ms.exec(readFileSync(path.join(ROOT, document), 'utf8')) ?? [];
+    assert.equal(
+      parseConfig(yaml, environment, { file: document, directory: ROOT }).pipelines[0]?.name,
+      'posts',
+    );
   }
 });
 
@@ -71,7 +95,8 @@ test('code that documents name is there', () => {
   const missing: string[] = [];
   for (const document of DOCUMENTS) {
     for (const [name] of readFileSync(path.join(ROOT, document), 'utf8').matchAll(names)) {
-      if (!existsSync(path.join(ROOT, name)) && !existsSync(path.join(ROOT, 'src', name))) missing.push(`${document}: ${name}`);
+      if (!existsSync(path.join(ROOT, name)) && !existsSync(path.join(ROOT, 'src', name)))
+        missing.push(`${document}: ${name}`);
     }
   }
   assert.deepEqual(missing, []);
@@ -97,7 +122,9 @@ interface Link {
 /** Those that stay in the repository. */
 function linksOf(document: string): Link[] {
   const links: Link[] = [];
-  for (const [, target = ''] of readFileSync(path.join(ROOT, document), 'utf8').matchAll(/\]\(([^)\s]+)\)/g)) {
+  for (const [, target = ''] of readFileSync(path.join(ROOT, document), 'utf8').matchAll(
+    /\]\(([^)\s]+)\)/g,
+  )) {
     if (/^https?:/.test(target)) continue;
     const [file = '', heading] = target.split('#');
     links.push({

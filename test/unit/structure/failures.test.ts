@@ -9,7 +9,9 @@ import { METRICS } from '../../../src/telemetry/metrics/metric-list.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const NAMES = globSync('test/integration/failures/**/*.test.ts', { cwd: ROOT }).flatMap((file) =>
-  [...readFileSync(path.join(ROOT, file), 'utf8').matchAll(/^test\('([^']+)'/gm)].map(([, name = '']) => name),
+  [...readFileSync(path.join(ROOT, file), 'utf8').matchAll(/^test\('([^']+)'/gm)].map(
+    ([, name = '']) => name,
+  ),
 );
 
 test('each row of the failure table has a test whose name begins with its event, or names the test that proves it', () => {
@@ -33,10 +35,13 @@ test('rows name options and metrics that exist', () => {
   for (const { event, options = [], user } of FAILURE_TABLE) {
     for (const option of options) {
       const [group = '', name = ''] = option.split('.');
-      const section = configuration.split(`### \`pipelines[].${group}\``)[1]?.split('\n###')[0] ?? '';
+      const section =
+        configuration.split(`### \`pipelines[].${group}\``)[1]?.split('\n###')[0] ?? '';
       assert.ok(section.includes(`| \`${name}\` |`), `${event}: there is no option ${option}`);
     }
-    for (const [, metric = ''] of user.matchAll(/`([a-z_]+(?:_total|_seconds|_limit|_lag|_paused))/g)) {
+    for (const [, metric = ''] of user.matchAll(
+      /`([a-z_]+(?:_total|_seconds|_limit|_lag|_paused))/g,
+    )) {
       assert.ok(Object.hasOwn(METRICS, metric), `${event}: there is no metric ${metric}`);
     }
   }

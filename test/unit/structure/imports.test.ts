@@ -53,7 +53,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 const ROOMS = Object.keys(LAYERS);
 
-const below = (file: string, folder: string): boolean => file === folder || file.startsWith(`${folder}/`);
+const below = (file: string, folder: string): boolean =>
+  file === folder || file.startsWith(`${folder}/`);
 
 /** @returns the most specific room that holds a file, given below src */
 const roomOf = (file: string): string | undefined =>
@@ -61,7 +62,8 @@ const roomOf = (file: string): string | undefined =>
 
 const SPECIFIER = /(?:^(?:import|export)\b[^;'"]*\bfrom\s*|^import\s*|\bimport\(\s*)'([^'\n]+)'/gm;
 
-const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+const packageOf = (specifier: string): string =>
+  specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 
 /** @returns the reason why the import is refused, or undefined */
 function refused(file: string, specifier: string): string | undefined {
@@ -76,7 +78,9 @@ function refused(file: string, specifier: string): string | undefined {
   }
   const target = path.posix.join(path.posix.dirname(file), specifier);
   const other = roomOf(target);
-  const granted = other === room || allowed.some((entry) => (entry === other || !ROOMS.includes(entry)) && below(target, entry));
+  const granted =
+    other === room ||
+    allowed.some((entry) => (entry === other || !ROOMS.includes(entry)) && below(target, entry));
   return granted ? undefined : `src/${file} imports ${target}: not in the row of ${room}`;
 }
 
@@ -88,7 +92,9 @@ function importsOf(file: string): string[] {
 test('each file of src imports only what the table grants its room', () => {
   const files = globSync('**/*.ts', { cwd: path.join(ROOT, 'src') });
   assert.ok(files.length > 100);
-  const problems = files.flatMap((file) => importsOf(file).flatMap((specifier) => refused(file, specifier) ?? []));
+  const problems = files.flatMap((file) =>
+    importsOf(file).flatMap((specifier) => refused(file, specifier) ?? []),
+  );
   assert.deepEqual(problems, []);
 });
 

@@ -18,7 +18,8 @@ const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
 /** Labels that Prometheus puts to every series, and that of buckets. */
 const GIVEN = new Set(['job', 'instance', 'namespace', 'pod', 'le']);
 /** What of a page is to be pasted. */
-const codeOf = (text: string) => [...text.matchAll(/^```\n(.+?)^```$/gms)].map(([, code]) => code).join('');
+const codeOf = (text: string) =>
+  [...text.matchAll(/^```\n(.+?)^```$/gms)].map(([, code]) => code).join('');
 const PAGES = readdirSync(path.join(ROOT, 'docs/runbook')).filter((file) => file !== 'README.md');
 
 test('the rules are what dev/alerts makes (run node dev/alerts/generate.ts when this fails)', () => {
@@ -30,7 +31,10 @@ test('the dashboard is what dev/dashboard makes (run node dev/dashboard/generate
 });
 
 test('each alert has a page, and each page an alert', () => {
-  assert.deepEqual(PAGES.map((page) => `docs/runbook/${page}`).toSorted(), ALERTS.map(runbookOf).toSorted());
+  assert.deepEqual(
+    PAGES.map((page) => `docs/runbook/${page}`).toSorted(),
+    ALERTS.map(runbookOf).toSorted(),
+  );
 });
 
 test('each page says what the alert means, what to look at with commands to paste, and what to do', () => {
@@ -47,7 +51,9 @@ test('each page says what the alert means, what to look at with commands to past
 });
 
 test('the list of pages has each alert with its severity', () => {
-  const rows = [...read('docs/runbook/README.md').matchAll(/^\| \[(\w+)\]\(\1\.md\) \| (\w+) \|$/gm)].map(([, ...row]) => row);
+  const rows = [
+    ...read('docs/runbook/README.md').matchAll(/^\| \[(\w+)\]\(\1\.md\) \| (\w+) \|$/gm),
+  ].map(([, ...row]) => row);
   assert.deepEqual(
     rows,
     ALERTS.map(({ name, severity }) => [name, severity]),
@@ -60,17 +66,24 @@ test('the rules ask for metrics of the connector, of Node and up: at those names
     // Without labels, texts, functions and numbers.
     [
       ...expr
-        .replaceAll(/(?:by|on|ignoring|group_left) ?\([^)]*\)|\{[^}]*\}|\[[^\]]*\]|offset \w+/g, ' ')
+        .replaceAll(
+          /(?:by|on|ignoring|group_left) ?\([^)]*\)|\{[^}]*\}|\[[^\]]*\]|offset \w+/g,
+          ' ',
+        )
         .matchAll(/[a-zA-Z_][\w:]*\b(?! ?\()/g),
     ].map(([word]) => word),
   );
   const operators = new Set(['and', 'or', 'unless', 'bool', 'sum', 'max', 'min', 'count']);
-  const other = words.filter((word) => !operators.has(word) && !/^(up|(content_review|nodejs|process)[_:].+)$/.test(word));
+  const other = words.filter(
+    (word) => !operators.has(word) && !/^(up|(content_review|nodejs|process)[_:].+)$/.test(word),
+  );
   assert.deepEqual(other, []);
 });
 
 test('the rules link to pages that are there', () => {
-  const links = [...readFileSync(RULES_FILE, 'utf8').matchAll(/runbook_url: (.+)$/gm)].map(([, link = '']) => link);
+  const links = [...readFileSync(RULES_FILE, 'utf8').matchAll(/runbook_url: (.+)$/gm)].map(
+    ([, link = '']) => link,
+  );
   assert.equal(links.length, ALERTS.length);
   assert.deepEqual(
     links.filter((link) => !PAGES.some((page) => link === `docs/runbook/${page}`)),
@@ -99,46 +112,78 @@ test('every command of the pages is shell, and asks all replicas or the one that
     for (const [, word = ''] of code.matchAll(/^([^\s=]+)(?![^\s]*=)/gm))
       assert.match(word, /^(crc|logs|ask|prom|kubectl|openssl|kafka-[a-z-]+\.sh)$/, page);
   }
-  const all = [...PAGES, 'README.md'].map((page) => codeOf(read(`docs/runbook/${page}`))).join('\n');
+  const all = [...PAGES, 'README.md']
+    .map((page) => codeOf(read(`docs/runbook/${page}`)))
+    .join('\n');
   await execute('bash', ['-n', '-c', all]);
 });
 
 test('ask has the answer of every replica, or of the pod that is named', async (t) => {
-  const server = createServer(({ url }, response) => response.writeHead(503).end(`not ready: ${url}`)).listen(0, '127.0.0.1');
+  const server = createServer(({ url }, response) =>
+    response.writeHead(503).end(`not ready: ${url}`),
+  ).listen(0, '127.0.0.1');
   t.after(() => server.close());
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const kubectl = 'kubectl() { case $1 in get) echo pod/a; echo pod/b;; exec) shift 3; "$@";; esac; }';
-  const script = [kubectl, codeOf(read('docs/runbook/README.md')), `PORT=${port}`, 'ask /readyz', 'ask /livez c'].join('\n');
+  const kubectl =
+    'kubectl() { case $1 in get) echo pod/a; echo pod/b;; exec) shift 3; "$@";; esac; }';
+  const script = [
+    kubectl,
+    codeOf(read('docs/runbook/README.md')),
+    `PORT=${port}`,
+    'ask /readyz',
+    'ask /livez c',
+  ].join('\n');
   const { stdout } = await execute('bash', ['-c', script]);
-  assert.equal(stdout, 'pod/a\nnot ready: /readyz\npod/b\nnot ready: /readyz\npod/c\nnot ready: /livez\n');
+  assert.equal(
+    stdout,
+    'pod/a\nnot ready: /readyz\npod/b\nnot ready: /readyz\npod/c\nnot ready: /livez\n',
+  );
 });
 
 test('the commands of the pages are there', () => {
-  const commands = new Set(readdirSync(path.join(ROOT, 'src/cli/commands')).map((file) => path.basename(file, '.ts')));
+  const commands = new Set(
+    readdirSync(path.join(ROOT, 'src/cli/commands')).map((file) => path.basename(file, '.ts')),
+  );
   for (const page of [...PAGES, 'README.md'])
     for (const [, command = ''] of read(`docs/runbook/${page}`).matchAll(/(?:^|`)crc ([a-z-]+)/gm))
       assert.ok(commands.has(command), `${page}: ${command}`);
 });
 
 test('every metric that documents, rules, dashboard and chart name exists, with the labels that they select by', () => {
-  const metrics = new Map(Object.entries<MetricDefinition>(METRICS).map(([name, metric]) => [METRIC_PREFIX + name, metric]));
+  const metrics = new Map(
+    Object.entries<MetricDefinition>(METRICS).map(([name, metric]) => [
+      METRIC_PREFIX + name,
+      metric,
+    ]),
+  );
   const records = new Set<string>(RECORDINGS.map(({ record }) => record));
   const problems: string[] = [];
   const chart = 'helm/content-review-connector';
-  const generated = [RULES_FILE, DASHBOARD_FILE].map((file) => path.relative(ROOT, fileURLToPath(file)));
-  const written = globSync(['README.md', 'docs/**/*.md', `${chart}/{values.yaml,README.md,templates/**,ci/*,tests/*}`], {
-    cwd: ROOT,
-  });
+  const generated = [RULES_FILE, DASHBOARD_FILE].map((file) =>
+    path.relative(ROOT, fileURLToPath(file)),
+  );
+  const written = globSync(
+    ['README.md', 'docs/**/*.md', `${chart}/{values.yaml,README.md,templates/**,ci/*,tests/*}`],
+    {
+      cwd: ROOT,
+    },
+  );
   for (const where of [...written.filter((file) => path.extname(file) !== ''), ...generated]) {
     const text = read(where);
-    for (const [name, selector = ''] of text.matchAll(/\bcontent_review(?::\w+)+|\bcontent_review_\w+(\{[^}]*\})?/g)) {
+    for (const [name, selector = ''] of text.matchAll(
+      /\bcontent_review(?::\w+)+|\bcontent_review_\w+(\{[^}]*\})?/g,
+    )) {
       const series = name.replace(/\{.*/s, '');
       if (records.has(series)) continue;
       const metric = metrics.get(series) ?? histogramOf(series, metrics);
       if (metric === undefined) problems.push(`${where}: ${series}`);
       for (const [, label = ''] of selector.matchAll(/([a-z]+)(?:=|!=)/g))
-        if (metric !== undefined && !GIVEN.has(label) && !(metric.labels as readonly string[]).includes(label))
+        if (
+          metric !== undefined &&
+          !GIVEN.has(label) &&
+          !(metric.labels as readonly string[]).includes(label)
+        )
           problems.push(`${where}: ${series} has no label ${label}`);
     }
   }
@@ -146,15 +191,23 @@ test('every metric that documents, rules, dashboard and chart name exists, with 
 });
 
 test('the dashboard groups by labels that its metrics have, and its legends name what is left of them', () => {
-  const all = new Map(Object.entries<MetricDefinition>(METRICS).map(([name, metric]) => [METRIC_PREFIX + name, metric]));
+  const all = new Map(
+    Object.entries<MetricDefinition>(METRICS).map(([name, metric]) => [
+      METRIC_PREFIX + name,
+      metric,
+    ]),
+  );
   const { panels } = JSON.parse(dashboardFile()) as {
     panels: { title: string; targets?: { expr: string; legendFormat: string }[] }[];
   };
   const problems = panels.flatMap(({ title, targets = [] }) =>
     targets.flatMap(({ expr, legendFormat }) => {
-      const metrics = [...expr.matchAll(/\bcontent_review_\w+/g)].map(([name]) => all.get(name) ?? histogramOf(name, all));
+      const metrics = [...expr.matchAll(/\bcontent_review_\w+/g)].map(
+        ([name]) => all.get(name) ?? histogramOf(name, all),
+      );
       const has = new Set<string>([...GIVEN, ...metrics.flatMap((metric) => metric?.labels ?? [])]);
-      const listed = (pattern: RegExp) => [...expr.matchAll(pattern)].flatMap(([, names = '']) => names.split(', '));
+      const listed = (pattern: RegExp) =>
+        [...expr.matchAll(pattern)].flatMap(([, names = '']) => names.split(', '));
       const by = listed(/ by \(([^)]+)\)/g);
       const legend = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
       return [
@@ -166,7 +219,10 @@ test('the dashboard groups by labels that its metrics have, and its legends name
   assert.deepEqual(problems, []);
 });
 
-function histogramOf(series: string, metrics: ReadonlyMap<string, MetricDefinition>): MetricDefinition | undefined {
+function histogramOf(
+  series: string,
+  metrics: ReadonlyMap<string, MetricDefinition>,
+): MetricDefinition | undefined {
   const metric = metrics.get(series.replace(/_(bucket|sum|count)$/, ''));
   return metric?.kind === 'histogram' ? metric : undefined;
 }

@@ -18,7 +18,11 @@ test('a canary is found as it is, in pieces, and in every way that it may be wri
   assert.notEqual(secretIn('https://a.example/x?X-Amz-Signature=1'), undefined);
   assert.notEqual(secretIn('/x?a=1&sig=abc'), undefined);
   assert.notEqual(secretIn('the sentence of today', ['sentence']), undefined);
-  for (const plain of ['upload at a.example/x answered 403', 'the key is not accepted', '/x?sig=[redacted]']) {
+  for (const plain of [
+    'upload at a.example/x answered 403',
+    'the key is not accepted',
+    '/x?sig=[redacted]',
+  ]) {
     assert.equal(secretIn(plain), undefined, plain);
   }
 });
@@ -38,7 +42,11 @@ test('an error is looked through to the last cause, its hidden members included'
   const deep = new Error('outer', {
     cause: new AggregateError([new Error(`inner ${CANARY.content}`)], 'all'),
   });
-  for (const error of [hidden, deep, Object.assign(new Error('x'), { url: `https://a/?sig=${CANARY.signature}` })]) {
+  for (const error of [
+    hidden,
+    deep,
+    Object.assign(new Error('x'), { url: `https://a/?sig=${CANARY.signature}` }),
+  ]) {
     assert.throws(() => assertSilent(allOf(error), 'it'), /is in it/);
   }
   assertSilent(allOf(new Error('plain', { cause: new Error('plain') })), 'it');

@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CoordinateSet, type JobRecord, sourcesOf } from '../../../src/core/journal/job.ts';
-import { writeJob, writeJobEnd, writeLeft, writeProgress } from '../../../src/core/journal/journal-records.ts';
+import {
+  writeJob,
+  writeJobEnd,
+  writeLeft,
+  writeProgress,
+} from '../../../src/core/journal/journal-records.ts';
 import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
 import { deadLetter } from '../../../src/core/outcome/dead-letter.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';
-import { assertConserved, assertExactlyOnce, type CheckOptions, judge } from '../../support/memory/checker.ts';
+import {
+  assertConserved,
+  assertExactlyOnce,
+  type CheckOptions,
+  judge,
+} from '../../support/memory/checker.ts';
 import { Cluster } from '../../support/memory/cluster.ts';
 
 const options: CheckOptions = {
@@ -27,7 +37,9 @@ function world(records: number) {
     Array.from({ length: records }, (_, i) => ({ key: null, value: String(i) })),
   );
   const settle = (offset: number, output = 0) =>
-    cluster.produce('out', output, [{ key: null, value: JSON.stringify({ source: { topic: 'in', partition: 0, offset } }) }]);
+    cluster.produce('out', output, [
+      { key: null, value: JSON.stringify({ source: { topic: 'in', partition: 0, offset } }) },
+    ]);
   const journal = (...writes: readonly OutgoingRecord[]) => cluster.produce('journal', 0, writes);
   const live = (id: string, offsets: readonly number[], watermark: number) => {
     const items = offsets.map((offset) => ({ partition: 0, offset, replay: 0 }));

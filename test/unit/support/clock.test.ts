@@ -82,7 +82,8 @@ test('steps of one channel keep their order under any choice and latency; the sa
       latencyMs: () => random.below(20),
     });
     const trace: string[] = [];
-    for (let i = 0; i < 30; i++) clock.defer(`channel ${i % 3}`, () => trace.push(`${i % 3}:${String(i).padStart(2, '0')}`));
+    for (let i = 0; i < 30; i++)
+      clock.defer(`channel ${i % 3}`, () => trace.push(`${i % 3}:${String(i).padStart(2, '0')}`));
     await clock.advance(1_000);
     return trace;
   };
@@ -129,7 +130,9 @@ test('what a killed process had sent is applied, and its answer reaches nobody',
   const world = new VirtualClock();
   const process = new VirtualProcess('a', world);
   let applied = 0;
-  void roundTrip(world, process, 'call', () => ++applied).then(() => assert.fail('the dead hear nothing'));
+  void roundTrip(world, process, 'call', () => ++applied).then(() =>
+    assert.fail('the dead hear nothing'),
+  );
   process.after(5, () => assert.fail('the dead do nothing'));
   process.kill();
   process.thaw();

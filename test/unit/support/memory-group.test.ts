@@ -94,7 +94,10 @@ test('a second member takes half of the shards; who stays keeps what it had; who
       [2, 3],
     ],
   );
-  assert.deepEqual(a.listener.assignments.at(-1)?.generation, b.listener.assignments.at(-1)?.generation);
+  assert.deepEqual(
+    a.listener.assignments.at(-1)?.generation,
+    b.listener.assignments.at(-1)?.generation,
+  );
   await Promise.all([a.group.stop(), a.group.stop(), clock.advance(3_000)]);
   assert.deepEqual(b.listener.shards, [0, 1, 2, 3]);
   assert.equal(a.listener.assignments.length, 2);
@@ -175,7 +178,12 @@ test('fetches go on from the position, past markers, and wake up for new records
   group.resume('source', 0);
   await clock.settle();
   assert.deepEqual(
-    listener.batches.map((batch) => [batch.fetchOffset, batch.nextOffset, batch.endOffset, recordsOf(batch).length]),
+    listener.batches.map((batch) => [
+      batch.fetchOffset,
+      batch.nextOffset,
+      batch.endOffset,
+      recordsOf(batch).length,
+    ]),
     [
       [1, 3, 5, 2],
       [3, 5, 5, 0],
@@ -241,7 +249,10 @@ test('below the start of the log reading goes on there, above its end it waits; 
   kafka.cluster.log('in', 0).deleteBefore(3);
   const { group, listener } = join('a');
   await clock.settle();
-  const seen = () => listener.batches.splice(0).map((batch) => [batch.fetchOffset, batch.nextOffset, recordsOf(batch).length]);
+  const seen = () =>
+    listener.batches
+      .splice(0)
+      .map((batch) => [batch.fetchOffset, batch.nextOffset, recordsOf(batch).length]);
   group.seek('source', 0, 1);
   group.resume('source', 0);
   await clock.settle();
@@ -335,7 +346,9 @@ test('shards are spread evenly, each once, and move only as far as that needs', 
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 40 }), members, members, (shards, first, second) => {
       const before = new Map(
-        [...assignShards(shards, first, new Map())].flatMap(([m, mine]) => mine.map((s) => [s, m] as const)),
+        [...assignShards(shards, first, new Map())].flatMap(([m, mine]) =>
+          mine.map((s) => [s, m] as const),
+        ),
       );
       const after = assignShards(shards, second, before);
       assert.deepEqual(
@@ -344,7 +357,9 @@ test('shards are spread evenly, each once, and move only as far as that needs', 
       );
       const sizes = [...after.values()].map((mine) => mine.length);
       assert.ok(Math.max(...sizes) - Math.min(...sizes) <= 1);
-      const kept = [...after].flatMap(([member, mine]) => mine.filter((shard) => before.get(shard) === member)).length;
+      const kept = [...after].flatMap(([member, mine]) =>
+        mine.filter((shard) => before.get(shard) === member),
+      ).length;
       const had = second
         .map((member) => [...before.values()].filter((owner) => owner === member).length)
         .toSorted((a, b) => b - a);

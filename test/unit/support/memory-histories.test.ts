@@ -70,16 +70,24 @@ test('one transaction after another: seen is exactly what was committed, in jour
           },
         );
         await clock.runUntil(() => outcome !== undefined, 10_000);
-        assert.equal(outcome === 'commit', step.fate === 'commit', `${step.fate} came back as ${outcome}`);
+        assert.equal(
+          outcome === 'commit',
+          step.fate === 'commit',
+          `${step.fate} came back as ${outcome}`,
+        );
         if (FATES[step.fate]) expected.push(value);
         if (outcome !== 'commit') producer = undefined;
       }
       // What was left open ends by the broker's timeout, at the latest.
       await clock.advance(60_000);
       assert.deepEqual(kafka.transactions.openTransactions(), []);
-      const seen = (topic: string) => kafka.cluster.committedRecords(topic).map(({ value }) => String(value));
+      const seen = (topic: string) =>
+        kafka.cluster.committedRecords(topic).map(({ value }) => String(value));
       assert.deepEqual(seen('journal'), expected);
-      assert.deepEqual(seen('out').toSorted(), expected.flatMap((value) => [value, value]).toSorted());
+      assert.deepEqual(
+        seen('out').toSorted(),
+        expected.flatMap((value) => [value, value]).toSorted(),
+      );
       const committed = kafka.cluster.committedOffset('g', 'in', 0);
       assert.equal(committed.metadata, expected.at(-1) ?? '');
       assert.equal(kafka.cluster.log('journal', 0).stableEnd, kafka.cluster.log('journal', 0).end);
@@ -97,7 +105,8 @@ test('two owners that fight for a shard: nobody loses what it was told is commit
         latencyMs: () => random.below(40),
       });
       const kafka = new MemoryKafka(clock, clock, {
-        commitFate: () => (random.next() < 0.3 ? { fate: 'late', lateMs: random.below(300) } : 'commit'),
+        commitFate: () =>
+          random.next() < 0.3 ? { fate: 'late', lateMs: random.below(300) } : 'commit',
       });
       kafka.cluster.createTopic('in', 1);
       kafka.cluster.createTopic('out', 3);
@@ -136,7 +145,10 @@ test('two owners that fight for a shard: nobody loses what it was told is commit
       assert.equal(new Set(journal).size, journal.length);
       for (const value of told) assert.ok(journal.includes(value), `${value} was committed`);
       for (const value of refused) assert.ok(!journal.includes(value), `${value} was refused`);
-      assert.deepEqual(output.toSorted(), journal.flatMap((value) => [value, value, value, value]).toSorted());
+      assert.deepEqual(
+        output.toSorted(),
+        journal.flatMap((value) => [value, value, value, value]).toSorted(),
+      );
     }),
     { numRuns: 60 },
   );

@@ -47,7 +47,9 @@ function write(value: string, offset?: number): Transaction {
   return {
     journal: [{ key: value, value }],
     outputs: [{ topic: 'out', records: EncodedRecords.of([{ key: value, value }]) }],
-    ...(offset === undefined ? {} : { offsets: [{ partition: 0, offset, metadata: `v1:${offset}` }] }),
+    ...(offset === undefined
+      ? {}
+      : { offsets: [{ partition: 0, offset, metadata: `v1:${offset}` }] }),
   };
 }
 
@@ -74,13 +76,20 @@ test('the first commit of a new producer fences the old one and aborts what it l
   const { kafka, instance, outcome, failure, journal } = world({
     commitFate: () => fates.shift() ?? 'commit',
   });
-  const [a, b] = [instance('a').client.producers().open(0), instance('b').client.producers().open(0)];
+  const [a, b] = [
+    instance('a').client.producers().open(0),
+    instance('b').client.producers().open(0),
+  ];
   await outcome(a.commit(write('one')));
   assert.equal(await failure(a.commit(write('two'))), 'aborted');
   assert.deepEqual(kafka.transactions.openTransactions(), ['journal-0']);
   assert.equal((await outcome(b.commit(write('three')))).journalOffset, 4);
   assert.deepEqual(journal(), ['one', 'three']);
-  assert.equal(await failure(a.commit(write('four'))), 'aborted', 'a producer that failed once stays dead');
+  assert.equal(
+    await failure(a.commit(write('four'))),
+    'aborted',
+    'a producer that failed once stays dead',
+  );
   const c = instance('c').client.producers().open(0);
   await outcome(c.commit(write('five')));
   assert.equal(await failure(b.commit(write('six'))), 'fenced');
@@ -119,7 +128,10 @@ const fateCases: { fate: CommitFate; told: string; visible: number }[] = [
 for (const { fate, told, visible } of fateCases) {
   test(`a commit scripted as ${JSON.stringify(fate)} says ${told}, and ${visible === 1 ? 'is' : 'is not'} visible`, async () => {
     const { clock, instance, failure, journal } = world({ commitFate: () => fate });
-    assert.equal(await failure(instance('a').client.producers().open(0).commit(write('one'))), told);
+    assert.equal(
+      await failure(instance('a').client.producers().open(0).commit(write('one'))),
+      told,
+    );
     await clock.advance(10_000);
     assert.equal(journal().length, visible);
   });
@@ -130,7 +142,10 @@ test('a late commit that finds its sender fenced is refused', async () => {
   const { clock, instance, outcome, failure, journal } = world({
     commitFate: () => fates.shift() ?? 'commit',
   });
-  assert.equal(await failure(instance('a').client.producers().open(0).commit(write('one'))), 'unknown');
+  assert.equal(
+    await failure(instance('a').client.producers().open(0).commit(write('one'))),
+    'unknown',
+  );
   await outcome(instance('b').client.producers().open(0).commit(write('two')));
   await clock.advance(10_000);
   assert.deepEqual(journal(), ['two']);
@@ -207,7 +222,8 @@ test('admin tells ranges, topics and committed offsets; a stale read is one comm
 test('a source reader passes gaps, stops at its end, and ends when told', async () => {
   const { clock, kafka, instance, outcome } = world();
   const reader = instance('a').client.sourceReader();
-  for (let i = 0; i < 6; i++) kafka.cluster.produce('in', 0, [{ key: `k${i % 2}`, value: String(i) }]);
+  for (let i = 0; i < 6; i++)
+    kafka.cluster.produce('in', 0, [{ key: `k${i % 2}`, value: String(i) }]);
   kafka.cluster.log('in', 0).compact({ upTo: 5 });
   const read: { offsets: number[]; next: number }[] = [];
   const keep = async ({ records, nextOffset: next }: RecordPiece) => {

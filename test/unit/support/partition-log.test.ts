@@ -73,7 +73,10 @@ test('what a caller does to its buffers later does not reach the log', () => {
   value.fill('!');
   const [read] = log.committed();
   assert.equal(String(read?.value), 'before');
-  assert.deepEqual(read?.headers, headerList({ h: [Buffer.from('before'), Buffer.from('text'), null] }));
+  assert.deepEqual(
+    read?.headers,
+    headerList({ h: [Buffer.from('before'), Buffer.from('text'), null] }),
+  );
 });
 
 type Step =
@@ -95,61 +98,70 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 test('a reader sees the committed records in order, once, whatever transactions did and however it reads', () => {
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 40 }), fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1 }), (steps, sizes) => {
-      const log = new PartitionLog(0, () => {});
-      /** A plain model: every entry with its fate; a number of a transaction is used again after it ended. */
-      const model: {
-        data: boolean;
-        fate: 'open' | 'commit' | 'abort';
-        transaction: number | undefined;
-      }[] = [];
-      const seen: number[] = [];
-      let position = 0;
-      let fetches = 0;
-      const readOn = () => {
-        const read = log.read(position, sizes[fetches++ % sizes.length] as number);
-        assert.equal(read.fetchOffset, position);
-        assert.ok(read.nextOffset >= position && read.nextOffset <= Math.max(position, read.endOffset));
-        seen.push(...read.records.map(({ offset }) => offset));
-        const moved = read.nextOffset > position;
-        position = read.nextOffset;
-        return moved;
-      };
-      let generation = 0;
-      const ids = new Map<number, number>();
-      for (const s of steps) {
-        if (s.do === 'append') {
-          if (s.transaction !== undefined && !ids.has(s.transaction)) ids.set(s.transaction, ++generation * 10 + s.transaction);
-          const id = s.transaction === undefined ? undefined : ids.get(s.transaction);
-          log.append(
-            Array.from({ length: s.count }, () => record('k')),
-            0,
-            id,
+    fc.property(
+      fc.array(step, { maxLength: 40 }),
+      fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1 }),
+      (steps, sizes) => {
+        const log = new PartitionLog(0, () => {});
+        /** A plain model: every entry with its fate; a number of a transaction is used again after it ended. */
+        const model: {
+          data: boolean;
+          fate: 'open' | 'commit' | 'abort';
+          transaction: number | undefined;
+        }[] = [];
+        const seen: number[] = [];
+        let position = 0;
+        let fetches = 0;
+        const readOn = () => {
+          const read = log.read(position, sizes[fetches++ % sizes.length] as number);
+          assert.equal(read.fetchOffset, position);
+          assert.ok(
+            read.nextOffset >= position && read.nextOffset <= Math.max(position, read.endOffset),
           );
-          for (let i = 0; i < s.count; i++)
-            model.push({
-              data: true,
-              fate: id === undefined ? 'commit' : 'open',
-              transaction: id,
-            });
-        } else {
-          const id = ids.get(s.transaction);
-          if (id === undefined) continue;
-          ids.delete(s.transaction);
-          log.finish(id, s.outcome, 0);
-          for (const entry of model) if (entry.transaction === id) entry.fate = s.outcome;
-          model.push({ data: false, fate: 'commit', transaction: undefined });
+          seen.push(...read.records.map(({ offset }) => offset));
+          const moved = read.nextOffset > position;
+          position = read.nextOffset;
+          return moved;
+        };
+        let generation = 0;
+        const ids = new Map<number, number>();
+        for (const s of steps) {
+          if (s.do === 'append') {
+            if (s.transaction !== undefined && !ids.has(s.transaction))
+              ids.set(s.transaction, ++generation * 10 + s.transaction);
+            const id = s.transaction === undefined ? undefined : ids.get(s.transaction);
+            log.append(
+              Array.from({ length: s.count }, () => record('k')),
+              0,
+              id,
+            );
+            for (let i = 0; i < s.count; i++)
+              model.push({
+                data: true,
+                fate: id === undefined ? 'commit' : 'open',
+                transaction: id,
+              });
+          } else {
+            const id = ids.get(s.transaction);
+            if (id === undefined) continue;
+            ids.delete(s.transaction);
+            log.finish(id, s.outcome, 0);
+            for (const entry of model) if (entry.transaction === id) entry.fate = s.outcome;
+            model.push({ data: false, fate: 'commit', transaction: undefined });
+          }
+          readOn();
         }
-        readOn();
-      }
-      while (readOn());
-      const firstOpen = model.findIndex(({ fate }) => fate === 'open');
-      const stable = firstOpen < 0 ? model.length : firstOpen;
-      assert.equal(log.stableEnd, stable);
-      const visible = model.flatMap(({ data, fate }, offset) => (data && fate === 'commit' && offset < stable ? [offset] : []));
-      assert.deepEqual(seen, visible);
-      assert.deepEqual(offsetsOf(log), visible);
-      assert.equal(position, stable);
-    }),
+        while (readOn());
+        const firstOpen = model.findIndex(({ fate }) => fate === 'open');
+        const stable = firstOpen < 0 ? model.length : firstOpen;
+        assert.equal(log.stableEnd, stable);
+        const visible = model.flatMap(({ data, fate }, offset) =>
+          data && fate === 'commit' && offset < stable ? [offset] : [],
+        );
+        assert.deepEqual(seen, visible);
+        assert.deepEqual(offsetsOf(log), visible);
+        assert.equal(position, stable);
+      },
+    ),
   );
 });

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RecordingHealth, RecordingLogger, RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
+import {
+  RecordingHealth,
+  RecordingLogger,
+  RecordingMetrics,
+} from '../../support/memory/recording-telemetry.ts';
 
 test('counters sum over the series that match; gauges are exact, and can be taken away', () => {
   const metrics = new RecordingMetrics();
@@ -37,7 +41,8 @@ test('child loggers add their fields to one common list, and nothing inside an e
     fields: { shard: 1, job: 'j', err: cause },
     message: 'trouble',
   });
-  for (const hidden of ['secret-in-cause', 'secret-field', 'outer']) assert.ok(log.text().includes(hidden));
+  for (const hidden of ['secret-in-cause', 'secret-field', 'outer'])
+    assert.ok(log.text().includes(hidden));
 });
 
 test('health remembers what loops do and which conditions fail', () => {

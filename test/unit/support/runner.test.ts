@@ -42,7 +42,13 @@ class Bench {
 }
 
 test('files begin in the order of the plan as soon as there is room, and what is too large lets smaller ones pass', async () => {
-  const bench = new Bench([plan('a', 66), plan('b', 66), plan('c', 100), plan('d', 66), plan('e', 66)]);
+  const bench = new Bench([
+    plan('a', 66),
+    plan('b', 66),
+    plan('c', 100),
+    plan('d', 66),
+    plan('e', 66),
+  ]);
   assert.equal(bench.now, 'a,b,d');
   await bench.end('a');
   assert.equal(bench.now, 'b,d,e');
@@ -103,7 +109,13 @@ test('every test file of everything has exactly one plan; memory is not part of 
 });
 
 test('the totals are those of each suite, and the slowest files come with their processor time where it is known', () => {
-  const outcome = (file: string, passed: number, failed: number, tookMs: number, cpuMs?: number): FileOutcome => ({
+  const outcome = (
+    file: string,
+    passed: number,
+    failed: number,
+    tookMs: number,
+    cpuMs?: number,
+  ): FileOutcome => ({
     plan: plan(file),
     passed,
     failed,
@@ -111,7 +123,9 @@ test('the totals are those of each suite, and the slowest files come with their 
     cpuMs,
   });
   const outcomes = [
-    ...Array.from({ length: 10 }, (_, n) => outcome(`test/unit/${n}.test.ts`, 1, 0, 1_000 + n, 100)),
+    ...Array.from({ length: 10 }, (_, n) =>
+      outcome(`test/unit/${n}.test.ts`, 1, 0, 1_000 + n, 100),
+    ),
     outcome('test/chaos/kill.test.ts', 2, 1, 60_000),
   ];
   assert.deepEqual(suiteTotals(outcomes), [
@@ -120,6 +134,9 @@ test('the totals are those of each suite, and the slowest files come with their 
   ]);
   const lines = slowestFiles(outcomes);
   assert.equal(lines.length, 10);
-  assert.match(lines[0] as string, /^ +60\.0 s +unknown of a processor {2}test\/chaos\/kill\.test\.ts$/);
+  assert.match(
+    lines[0] as string,
+    /^ +60\.0 s +unknown of a processor {2}test\/chaos\/kill\.test\.ts$/,
+  );
   assert.match(lines[1] as string, /^ +1\.0 s +0\.1 s of a processor {2}test\/unit\/9\.test\.ts$/);
 });

@@ -58,7 +58,13 @@ function world(script: ServiceScript = {}) {
     const read: string[] = [];
     for await (const slice of kind.results(status, () => job, signal)) {
       for (const row of slice)
-        read.push('status' in row ? `${row.offset} ${row.status}` : 'malformed' in row ? row.malformed : 'broken');
+        read.push(
+          'status' in row
+            ? `${row.offset} ${row.status}`
+            : 'malformed' in row
+              ? row.malformed
+              : 'broken',
+        );
     }
     return read;
   };
@@ -92,14 +98,17 @@ test('records that cannot be reviewed say why, and a rewind passes every filter'
     const decoded = kind.decode(record(0, value), 0);
     return 'poison' in decoded ? decoded.poison.reason : Object.keys(decoded)[0];
   };
-  assert.deepEqual([null, 'x', '1', '{}', '{"type":"t"}', sourceValue({ type: 't', content: 'c', skip: true })].map(reason), [
-    'null_value',
-    'not_json',
-    'not_an_object',
-    'no_type',
-    'no_content',
-    'skip',
-  ]);
+  assert.deepEqual(
+    [
+      null,
+      'x',
+      '1',
+      '{}',
+      '{"type":"t"}',
+      sourceValue({ type: 't', content: 'c', skip: true }),
+    ].map(reason),
+    ['null_value', 'not_json', 'not_an_object', 'no_type', 'no_content', 'skip'],
+  );
   const again = kind.decode(record(0, sourceValue({ type: 'new', content: 'c', skip: true })), 2, {
     type: 'old',
   });
@@ -119,7 +128,14 @@ test('the test decides when an upload arrives, when a review ends, and which row
   service.finish(id, (all) => {
     const [first, second] = all;
     assert.ok(first && second);
-    return [second, first, first, { ...first, offset: 99 }, { ...second, status: 'error' }, { malformed: 'not a row' }];
+    return [
+      second,
+      first,
+      first,
+      { ...first, offset: 99 },
+      { ...second, status: 'error' },
+      { malformed: 'not a row' },
+    ];
   });
   assert.deepEqual(await outcome(rows(await status(id))), [
     '1 success',
@@ -188,7 +204,11 @@ test('terminal records say which source record they settle, and how', () => {
   const { kind } = world();
   const decoded = kind.decode(record(4), 0);
   assert.ok('item' in decoded);
-  const { value } = kind.failure(decoded.item, { code: 'review_timeout', message: 'too late' }, job);
+  const { value } = kind.failure(
+    decoded.item,
+    { code: 'review_timeout', message: 'too late' },
+    job,
+  );
   assert.deepEqual(JSON.parse(String(value)), {
     partition: 0,
     offset: 4,

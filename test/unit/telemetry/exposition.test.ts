@@ -30,7 +30,8 @@ test('counters lose _total in their family and keep it in their samples; seconds
 
 test('every sample of the plain format is one of OpenMetrics too, with its name and labels as they were', async () => {
   const text = await new PromMetrics({ version: '1' }).render();
-  const samples = (of: string) => of.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const samples = (of: string) =>
+    of.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   assert.deepEqual(
     samples(openMetricsOf(text)),
     samples(text).map((line) => line.replace(/ Nan$/, ' NaN')),
@@ -50,8 +51,19 @@ test('OpenMetrics is for those who prefer it to text', () => {
     'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;q=0.5';
   assert.ok(prefersOpenMetrics(prometheus2));
   assert.ok(prefersOpenMetrics('Application/OpenMetrics-Text; charset=utf-8'));
-  assert.ok(!prefersOpenMetrics('text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.5'));
+  assert.ok(
+    !prefersOpenMetrics(
+      'text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.5',
+    ),
+  );
   assert.ok(!prefersOpenMetrics('application/openmetrics-text;version=2.0.0,text/plain;q=0.1'));
-  for (const other of [undefined, '', '*/*', 'text/html', 'application/openmetrics-text;q=0', 'application/openmetrics-text;q=x'])
+  for (const other of [
+    undefined,
+    '',
+    '*/*',
+    'text/html',
+    'application/openmetrics-text;q=0',
+    'application/openmetrics-text;q=x',
+  ])
     assert.ok(!prefersOpenMetrics(other), String(other));
 });

@@ -3,7 +3,12 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import { formatLogLine } from '../../../src/telemetry/logging/log-text.ts';
-import { chooseLogFormat, createLogger, type LogFormat, type LogLevel } from '../../../src/telemetry/logging/logger.ts';
+import {
+  chooseLogFormat,
+  createLogger,
+  type LogFormat,
+  type LogLevel,
+} from '../../../src/telemetry/logging/logger.ts';
 
 const PRESIGNED =
   'https://storage.example/bucket/up.csv?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=deadbeef01&x-amz-meta-team_name=trust';
@@ -40,7 +45,10 @@ describe('logger', () => {
 
   it('gives a child the fields of its parent, each name once, the closest winning', () => {
     const { logger, lines, last } = capture();
-    logger.child({ pipeline: 'p', shard: 1 }).child({ shard: 2 }).warn({ shard: 3, level: 'x', msg: 'y' }, 'm');
+    logger
+      .child({ pipeline: 'p', shard: 1 })
+      .child({ shard: 2 })
+      .warn({ shard: 3, level: 'x', msg: 'y' }, 'm');
     assert.equal(lines[0]?.match(/"shard"/g)?.length, 1);
     const { time: _, ...rest } = last();
     assert.deepEqual(rest, {
@@ -73,12 +81,27 @@ describe('redaction', () => {
   it('keeps signed queries, users in addresses, bearer tokens and keys out of messages and fields', () => {
     const { logger, lines } = capture();
     logger.info({ url: PRESIGNED, address: new URL(PRESIGNED) }, `PUT ${PRESIGNED} failed`);
-    logger.info({ path: '/bucket/up.csv?X-Amz-Signature=deadbeef01' }, 'X-Amz-Signature=deadbeef01&a=b');
-    logger.info({ header: 'Authorization: Bearer deadbeef01' }, 'sent {"authorization":"deadbeef01"} and api_key=deadbeef01');
-    logger.info({ headers: { Authorization: 'deadbeef01', 'x-api-key': 'deadbeef01', cookie: 'deadbeef01' } }, 'x');
-    logger.info({ apiKey: 'deadbeef01', secretAccessKey: 'deadbeef01', nested: [{ password: 'deadbeef01' }] }, 'x');
+    logger.info(
+      { path: '/bucket/up.csv?X-Amz-Signature=deadbeef01' },
+      'X-Amz-Signature=deadbeef01&a=b',
+    );
+    logger.info(
+      { header: 'Authorization: Bearer deadbeef01' },
+      'sent {"authorization":"deadbeef01"} and api_key=deadbeef01',
+    );
+    logger.info(
+      { headers: { Authorization: 'deadbeef01', 'x-api-key': 'deadbeef01', cookie: 'deadbeef01' } },
+      'x',
+    );
+    logger.info(
+      { apiKey: 'deadbeef01', secretAccessKey: 'deadbeef01', nested: [{ password: 'deadbeef01' }] },
+      'x',
+    );
     logger.info({ proxy: 'http://user:deadbeef01@proxy.example:3128' }, 'x');
-    logger.info({ content: 'deadbeef01', body: Buffer.from('deadbeef01'), value: Buffer.from('deadbeef01') }, 'x');
+    logger.info(
+      { content: 'deadbeef01', body: Buffer.from('deadbeef01'), value: Buffer.from('deadbeef01') },
+      'x',
+    );
     logger.child({ token: 'deadbeef01' }).info({}, 'x');
     const all = lines.join('');
     assert.doesNotMatch(all, /deadbeef01|team_name|X-Amz-Algorithm/);
@@ -162,10 +185,17 @@ describe('redaction', () => {
       fc.property(
         text,
         text,
-        fc.constantFrom(PRESIGNED, PRESIGNED.slice(PRESIGNED.indexOf('/bucket')), 'Bearer deadbeef01'),
+        fc.constantFrom(
+          PRESIGNED,
+          PRESIGNED.slice(PRESIGNED.indexOf('/bucket')),
+          'Bearer deadbeef01',
+        ),
         (before, after, secret) => {
           const { logger, lines } = capture();
-          logger.info({ a: `${before} ${secret} ${after}`, [`${before} ${secret}`]: 1 }, `${before} ${secret}\n${after}`);
+          logger.info(
+            { a: `${before} ${secret} ${after}`, [`${before} ${secret}`]: 1 },
+            `${before} ${secret}\n${after}`,
+          );
           assert.ok(!lines.join('').includes('deadbeef01'));
         },
       ),
@@ -199,7 +229,10 @@ describe('log lines as text', () => {
     const line = formatLogLine(
       '{"level":"warn","time":"2026-11-21T12:03:44.120Z","pipeline":"p","wait":"a b","n":3,"ids":[1],"error":{"name":"Error","message":"up","stack":"…","cause":{"name":"TypeError","message":"down","stack":"…"}},"msg":"paused"}\n',
     );
-    assert.equal(line, '12:03:44.120 WARN  paused  pipeline=p  wait="a b"  n=3  ids=[1]  error="Error: up <- TypeError: down"\n');
+    assert.equal(
+      line,
+      '12:03:44.120 WARN  paused  pipeline=p  wait="a b"  n=3  ids=[1]  error="Error: up <- TypeError: down"\n',
+    );
   });
 
   it('lets no value start a line or steer the terminal', () => {

@@ -60,7 +60,11 @@ const PUBLISHED = [
 ];
 
 test('no published metric is gone or has other labels: that would break what users built on it', () => {
-  const known = new Set(Object.entries<MetricDefinition>(METRICS).map(([name, { labels }]) => `${name}{${labels.join(',')}}`));
+  const known = new Set(
+    Object.entries<MetricDefinition>(METRICS).map(
+      ([name, { labels }]) => `${name}{${labels.join(',')}}`,
+    ),
+  );
   assert.deepEqual(
     PUBLISHED.filter((metric) => !known.has(metric)),
     [],
@@ -68,7 +72,9 @@ test('no published metric is gone or has other labels: that would break what use
 });
 
 test('every metric of the list is published: add it above', () => {
-  const all = Object.entries<MetricDefinition>(METRICS).map(([name, { labels }]) => `${name}{${labels.join(',')}}`);
+  const all = Object.entries<MetricDefinition>(METRICS).map(
+    ([name, { labels }]) => `${name}{${labels.join(',')}}`,
+  );
   assert.deepEqual(
     all.filter((metric) => !PUBLISHED.includes(metric)),
     [],
@@ -79,7 +85,9 @@ test('every metric that the code counts is in the list, and every one of the lis
   const counted = new Set<string>();
   for (const file of globSync('**/*.ts', { cwd: SRC })) {
     const text = readFileSync(`${SRC}/${file}`, 'utf8');
-    for (const [, name = ''] of text.matchAll(/(?:\.(?:count|set|observe|remove)|#book|\boldest|this\.set)\(\s*'([a-z0-9_]+)',/g))
+    for (const [, name = ''] of text.matchAll(
+      /(?:\.(?:count|set|observe|remove)|#book|\boldest|this\.set)\(\s*'([a-z0-9_]+)',/g,
+    ))
       counted.add(name);
   }
   assert.deepEqual([...counted].toSorted(), Object.keys(METRICS).toSorted());
@@ -98,8 +106,14 @@ test('a scrape of a process with 200 shards has as many series as one with two',
       else if (kind === 'gauge') metrics.set(name, values, 1);
       else metrics.observe(name, values, 1);
     }
-    return (await metrics.render()).split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
+    return (await metrics.render())
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#')).length;
   };
   assert.equal(await series(200), await series(2));
-  assert.ok(!Object.values<MetricDefinition>(METRICS).some(({ labels }) => /shard|partition|topic/.test(labels.join())));
+  assert.ok(
+    !Object.values<MetricDefinition>(METRICS).some(({ labels }) =>
+      /shard|partition|topic/.test(labels.join()),
+    ),
+  );
 });

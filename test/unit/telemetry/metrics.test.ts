@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { metricsPage } from '../../../dev/docs/metrics-page.ts';
-import { LABELS, METRICS, type MetricDefinition } from '../../../src/telemetry/metrics/metric-list.ts';
+import {
+  LABELS,
+  METRICS,
+  type MetricDefinition,
+} from '../../../src/telemetry/metrics/metric-list.ts';
 import { METRIC_PREFIX, PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
 
 const LIST = Object.entries<MetricDefinition>(METRICS);
@@ -27,12 +31,16 @@ describe('metric list', () => {
   it('gives every histogram ascending buckets of its own, and buckets to nothing else', () => {
     for (const [name, { kind, buckets }] of LIST) {
       assert.equal(buckets !== undefined, kind === 'histogram', name);
-      for (let i = 1; i < (buckets?.length ?? 0); i++) assert.ok((buckets?.[i] ?? 0) > (buckets?.[i - 1] ?? 0), name);
+      for (let i = 1; i < (buckets?.length ?? 0); i++)
+        assert.ok((buckets?.[i] ?? 0) > (buckets?.[i - 1] ?? 0), name);
     }
   });
 
   it('explains every label that is used, and no other', () => {
-    assert.deepEqual(new Set(LIST.flatMap(([, { labels }]) => labels)), new Set(Object.keys(LABELS)));
+    assert.deepEqual(
+      new Set(LIST.flatMap(([, { labels }]) => labels)),
+      new Set(Object.keys(LABELS)),
+    );
   });
 
   it('covers stages from 5 ms to 24 h', () => {
@@ -41,16 +49,26 @@ describe('metric list', () => {
   });
 
   it('is what docs/metrics.md says (run `node dev/docs/generate.ts` when this fails)', async () => {
-    assert.equal(await readFile(new URL('../../../docs/metrics.md', import.meta.url), 'utf8'), metricsPage());
+    assert.equal(
+      await readFile(new URL('../../../docs/metrics.md', import.meta.url), 'utf8'),
+      metricsPage(),
+    );
   });
 });
 
 describe('prometheus metrics', () => {
   it('exposes every listed metric under the prefix with its type and help, and nothing that is not listed', async () => {
     const text = await newMetrics().render();
-    const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]);
-    assert.deepEqual(new Map(types as [string, string][]), new Map(LIST.map(([name, { kind }]) => [METRIC_PREFIX + name, kind])));
-    for (const [name, { help }] of LIST) assert.ok(text.includes(`# HELP ${METRIC_PREFIX}${name} ${help}\n`), name);
+    const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [
+      name,
+      type,
+    ]);
+    assert.deepEqual(
+      new Map(types as [string, string][]),
+      new Map(LIST.map(([name, { kind }]) => [METRIC_PREFIX + name, kind])),
+    );
+    for (const [name, { help }] of LIST)
+      assert.ok(text.includes(`# HELP ${METRIC_PREFIX}${name} ${help}\n`), name);
   });
 
   it('takes a value for every listed metric with exactly its labels', async () => {
@@ -100,24 +118,47 @@ describe('prometheus metrics', () => {
 
   it('refuses a name, a kind, a label or a number that is not right', () => {
     const metrics = newMetrics();
-    assert.throws(() => metrics.count('decision_total', {}), /decision_total is not in metric-list/);
+    assert.throws(
+      () => metrics.count('decision_total', {}),
+      /decision_total is not in metric-list/,
+    );
     assert.throws(() => metrics.count('toString', {}), /not in metric-list/);
-    assert.throws(() => metrics.set('decisions_total', { pipeline: 'p', status: 's' }, 1), /is a counter, not a gauge/);
-    assert.throws(() => metrics.count('decisions_total', { pipeline: 'p', type: 't' }), /has no label type/);
-    assert.throws(() => metrics.count('decisions_total', { pipeline: 'p' }), /needs the labels \{pipeline, status\}/);
-    assert.throws(() => metrics.count('decisions_total', { pipeline: 'p', status: 's' }, -1), /cannot be increased by -1/);
+    assert.throws(
+      () => metrics.set('decisions_total', { pipeline: 'p', status: 's' }, 1),
+      /is a counter, not a gauge/,
+    );
+    assert.throws(
+      () => metrics.count('decisions_total', { pipeline: 'p', type: 't' }),
+      /has no label type/,
+    );
+    assert.throws(
+      () => metrics.count('decisions_total', { pipeline: 'p' }),
+      /needs the labels \{pipeline, status\}/,
+    );
+    assert.throws(
+      () => metrics.count('decisions_total', { pipeline: 'p', status: 's' }, -1),
+      /cannot be increased by -1/,
+    );
     assert.throws(
       () => metrics.count('decisions_total', { pipeline: 'p', status: 's' }, Number.NaN),
       /cannot be increased by NaN/,
     );
     assert.throws(() => metrics.set('memory_used_bytes', {}, Number.NaN), /not a finite number/);
-    assert.throws(() => metrics.observe('batch_rows', { pipeline: 'p' }, Number.POSITIVE_INFINITY), /not a finite number/);
-    assert.throws(() => metrics.remove('batch_rows', { pipeline: 'p' }), /is a histogram, not a gauge/);
+    assert.throws(
+      () => metrics.observe('batch_rows', { pipeline: 'p' }, Number.POSITIVE_INFINITY),
+      /not a finite number/,
+    );
+    assert.throws(
+      () => metrics.remove('batch_rows', { pipeline: 'p' }),
+      /is a histogram, not a gauge/,
+    );
   });
 
   it('says what runs, and adds the metrics of Node under their usual names', async () => {
     const text = await new PromMetrics({ version: '1.2.3' }).render();
-    assert.ok(text.includes(`content_review_build_info{version="1.2.3",node="${process.version}"} 1`));
+    assert.ok(
+      text.includes(`content_review_build_info{version="1.2.3",node="${process.version}"} 1`),
+    );
     assert.match(text, /^process_cpu_seconds_total /m);
     assert.match(text, /^nodejs_heap_size_used_bytes /m);
   });
@@ -139,5 +180,8 @@ it('an observation counts once unless it says how often, and a whole number of t
   assert.match(text, /event_to_decision_seconds_count\{pipeline="p"\} 5001\n/);
   assert.match(text, /event_to_decision_seconds_sum\{pipeline="p"\} 20003000\n/);
   for (const times of [0, -1, 0.5, Number.NaN])
-    assert.throws(() => metrics.observe('event_to_decision_seconds', labels, 1, times), /nothing is observed/);
+    assert.throws(
+      () => metrics.observe('event_to_decision_seconds', labels, 1, times),
+      /nothing is observed/,
+    );
 });

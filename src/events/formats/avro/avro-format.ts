@@ -34,11 +34,14 @@ const OBJECTS: readonly string[] = ['record', 'error', 'map'];
 
 /** An event is an object. */
 function verdictOn(type: avsc.Type): SchemaVerdict {
-  const branches = type.typeName.startsWith('union:') ? (type as avsc.types.WrappedUnionType).types : [type];
+  const branches = type.typeName.startsWith('union:')
+    ? (type as avsc.types.WrappedUnionType).types
+    : [type];
   const others = branches
     .filter(({ typeName }) => !OBJECTS.includes(typeName))
     .map(({ branchName, typeName }) => branchName ?? typeName);
-  if (others.length < branches.length) return { exceptions: others.map((name) => `values of the branch ${name} are no objects`) };
+  if (others.length < branches.length)
+    return { exceptions: others.map((name) => `values of the branch ${name} are no objects`) };
   return {
     refusal: `its values (${others.join(', ')}) are no objects, which events are: records or maps`,
     exceptions: [],

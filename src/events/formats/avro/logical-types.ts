@@ -74,9 +74,17 @@ function sizeOf(type: avsc.Type): number | undefined {
 }
 
 function decimal(underlying: avsc.Type, { precision, scale = 0 }: Attributes): Read | undefined {
-  if (!isCount(precision) || precision === 0 || !isCount(scale) || scale > precision || scale > MAX_SCALE) return undefined;
+  if (
+    !isCount(precision) ||
+    precision === 0 ||
+    !isCount(scale) ||
+    scale > precision ||
+    scale > MAX_SCALE
+  )
+    return undefined;
   const size = sizeOf(underlying);
-  if (size !== undefined) return (bytes) => bytes.number(decimalText(unscaledOf(bytes.part(size)), scale));
+  if (size !== undefined)
+    return (bytes) => bytes.number(decimalText(unscaledOf(bytes.part(size)), scale));
   if (underlying.typeName !== 'bytes') return undefined;
   return (bytes) => bytes.number(decimalText(unscaledOf(bytes.part(length(bytes))), scale));
 }
@@ -115,7 +123,11 @@ function duration(underlying: avsc.Type): Read | undefined {
   if (sizeOf(underlying) !== 12) return undefined;
   return (bytes) => {
     const part = bytes.part(12);
-    const [months, days, millis] = [0, 4, 8].map((offset) => part.readUInt32LE(offset)) as [number, number, number];
+    const [months, days, millis] = [0, 4, 8].map((offset) => part.readUInt32LE(offset)) as [
+      number,
+      number,
+      number,
+    ];
     const fraction = millis % 1_000 === 0 ? '' : `.${String(millis % 1_000).padStart(3, '0')}`;
     const date = (months === 0 ? '' : `${months}M`) + (days === 0 ? '' : `${days}D`);
     const time = millis === 0 && date !== '' ? '' : `T${Math.floor(millis / 1_000)}${fraction}S`;

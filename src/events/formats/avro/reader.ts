@@ -75,7 +75,8 @@ function boolean(bytes: ByteReader): boolean {
 function choice<T>(of: readonly T[], what: string): (bytes: ByteReader) => T {
   return (bytes) => {
     const chosen = of[Number(bytes.zigzag())];
-    if (chosen === undefined) throw new BrokenBytes(`${what} is chosen that the schema does not have`);
+    if (chosen === undefined)
+      throw new BrokenBytes(`${what} is chosen that the schema does not have`);
     return chosen;
   };
 }

@@ -17,7 +17,10 @@ export function readBinary(value: Buffer, start: number, read: Read, format: str
     return poison('undecodable', `the value is not ${format} of its schema: ${reasonOf(error)}`);
   }
   if (typeof document !== 'object' || document === null || Array.isArray(document)) {
-    return poison('not_an_object', `the value is ${format}, but ${nameOf(document)} and not an object`);
+    return poison(
+      'not_an_object',
+      `the value is ${format}, but ${nameOf(document)} and not an object`,
+    );
   }
   const plain = document;
   let exact: object | undefined;

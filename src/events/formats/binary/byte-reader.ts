@@ -50,7 +50,8 @@ export class ByteReader {
   /** Moves on by `length` bytes. @returns where they begin */
   take(length: number): number {
     const start = this.position;
-    if (!(length >= 0 && length <= this.end - start)) throw new BrokenBytes('the data ends too early');
+    if (!(length >= 0 && length <= this.end - start))
+      throw new BrokenBytes('the data ends too early');
     this.position = start + length;
     return start;
   }
@@ -105,13 +106,15 @@ export class ByteReader {
   countMembers(members: number, length: number): void {
     if (members <= length) return;
     this.#emptyMembers -= members - length;
-    if (this.#emptyMembers < 0) throw new BrokenBytes('its objects have far more members than the data has bytes');
+    if (this.#emptyMembers < 0)
+      throw new BrokenBytes('its objects have far more members than the data has bytes');
   }
 
   /** Bytes that were gone over, and will be once more. */
   countAgain(length: number): void {
     this.#bytesAgain -= length;
-    if (this.#bytesAgain < 0) throw new BrokenBytes('groups, or messages that come in parts, are nested too deeply');
+    if (this.#bytesAgain < 0)
+      throw new BrokenBytes('groups, or messages that come in parts, are nested too deeply');
   }
 
   /** The parts of one message. */
@@ -124,7 +127,8 @@ export class ByteReader {
 
   /** Around everything that may hold itself. */
   enter(): void {
-    if (++this.#depth > MAX_DEPTH) throw new BrokenBytes(`the data is nested more than ${MAX_DEPTH} levels deep`);
+    if (++this.#depth > MAX_DEPTH)
+      throw new BrokenBytes(`the data is nested more than ${MAX_DEPTH} levels deep`);
   }
 
   leave(): void {
@@ -191,7 +195,8 @@ export class ByteReader {
 
   /** The shortest number that is this float and no other: 0.1, not 0.10000000149011612. */
   float(value: number): unknown {
-    if (!Number.isFinite(value) || (Number.isInteger(value) && Math.abs(value) < 2 ** 24)) return this.double(value);
+    if (!Number.isFinite(value) || (Number.isInteger(value) && Math.abs(value) < 2 ** 24))
+      return this.double(value);
     for (let digits = 1; digits < 9; digits++) {
       const short = Number(value.toPrecision(digits));
       if (Math.fround(short) === value) return short;

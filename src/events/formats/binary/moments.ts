@@ -9,9 +9,14 @@ export function dateText(day: number): string {
   const era = Math.floor(shifted / 146_097);
   const dayOfEra = shifted - era * 146_097;
   const yearOfEra = Math.floor(
-    (dayOfEra - Math.floor(dayOfEra / 1_460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
+    (dayOfEra -
+      Math.floor(dayOfEra / 1_460) +
+      Math.floor(dayOfEra / 36_524) -
+      Math.floor(dayOfEra / 146_096)) /
+      365,
   );
-  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const dayOfYear =
+    dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
   const shiftedMonth = Math.floor((5 * dayOfYear + 2) / 153);
   const dayOfMonth = dayOfYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1;
   const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9;
@@ -29,7 +34,9 @@ function yearText(year: number): string {
 export function timeText(units: number, digits: number): string {
   const perSecond = 10 ** digits;
   const second = Math.floor(units / perSecond);
-  const clock = [Math.floor(second / 3_600), Math.floor(second / 60) % 60, second % 60].map((part) => pad(part, 2)).join(':');
+  const clock = [Math.floor(second / 3_600), Math.floor(second / 60) % 60, second % 60]
+    .map((part) => pad(part, 2))
+    .join(':');
   return digits === 0 ? clock : `${clock}.${pad(units % perSecond, digits)}`;
 }
 

@@ -10,7 +10,11 @@ export interface SchemaUse<T> {
   judge(schema: T): SchemaVerdict;
 }
 
-export function registryFormat<T>(name: string, cache: SchemaCache<T>, { read, judge }: SchemaUse<T>): EventFormat {
+export function registryFormat<T>(
+  name: string,
+  cache: SchemaCache<T>,
+  { read, judge }: SchemaUse<T>,
+): EventFormat {
   return {
     name,
     prepare: (records, signal) => cache.ensure(idsOf(records), signal),
@@ -29,7 +33,10 @@ export function registryFormat<T>(name: string, cache: SchemaCache<T>, { read, j
       if (frame.poison !== undefined) return frame;
       const loaded = cache.get(frame.id);
       // Forgotten since it was prepared, by a cache that is full: no reason to give the record up. It is read and prepared again.
-      if (loaded === undefined) throw new NotPrepared(`schema ${frame.id} is not at hand: the record must be prepared again`);
+      if (loaded === undefined)
+        throw new NotPrepared(
+          `schema ${frame.id} is not at hand: the record must be prepared again`,
+        );
       return loaded.poison === undefined ? read(value, loaded.schema, frame.id) : loaded;
     },
   };

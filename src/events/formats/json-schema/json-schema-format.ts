@@ -33,7 +33,10 @@ interface Loaded {
 /** Returns the place in the schema that the value does not fit; undefined when it fits. */
 type Check = (document: object) => string | undefined;
 
-export function jsonSchemaFormat(registry: ConfluentRegistry, { validate }: JsonSchemaOptions): EventFormat {
+export function jsonSchemaFormat(
+  registry: ConfluentRegistry,
+  { validate }: JsonSchemaOptions,
+): EventFormat {
   // Without validation a schema need only be there: one that the validator does not understand must not stop anything.
   const compiler = validate
     ? schemaCompiler()
@@ -52,7 +55,8 @@ export function jsonSchemaFormat(registry: ConfluentRegistry, { validate }: Json
   }, registry.settings);
   return registryFormat('json-schema', cache, {
     read: (value, { check }, id) => read(value, check, id),
-    judge: ({ schema }) => (isNeverObject(schema) ? { refusal: NO_OBJECT, exceptions: [] } : { exceptions: [] }),
+    judge: ({ schema }) =>
+      isNeverObject(schema) ? { refusal: NO_OBJECT, exceptions: [] } : { exceptions: [] },
   });
 }
 
@@ -60,7 +64,8 @@ const NO_OBJECT = 'no value that fits it is an object, which events are';
 
 function checkOf(validate: ValidateFunction, within: Deadline): Check {
   // The place in the schema: the place in the value could name members that are content.
-  const check: Check = (document) => (validate(document) ? undefined : (validate.errors?.[0]?.schemaPath ?? ''));
+  const check: Check = (document) =>
+    validate(document) ? undefined : (validate.errors?.[0]?.schemaPath ?? '');
   if (!mayRunLong(validate.schema)) return check;
   return (document) => within(() => check(document));
 }
@@ -71,10 +76,19 @@ function read(value: Buffer, check: Check | undefined, id: number): ReadEvent {
   try {
     const place = check(parsed.event.document);
     if (place === undefined) return parsed;
-    return poison('undecodable', `the value does not fit schema ${id}${place === '' ? '' : ` (${place})`}`);
+    return poison(
+      'undecodable',
+      `the value does not fit schema ${id}${place === '' ? '' : ` (${place})`}`,
+    );
   } catch (error) {
     if (error instanceof DeadlineExceeded)
-      return poison('undecodable', `checking the value against schema ${id} took longer than the deadline of ${DEADLINE_MS} ms`);
-    return poison('undecodable', `the value is nested too deeply to be checked against schema ${id}`);
+      return poison(
+        'undecodable',
+        `checking the value against schema ${id} took longer than the deadline of ${DEADLINE_MS} ms`,
+      );
+    return poison(
+      'undecodable',
+      `the value is nested too deeply to be checked against schema ${id}`,
+    );
   }
 }

@@ -1,7 +1,14 @@
 /** Schemas that no event fits, seen at a glance. */
 
 /** The older drafts' `any` is none of them. */
-const OTHER_TYPES: ReadonlySet<unknown> = new Set(['array', 'boolean', 'integer', 'null', 'number', 'string']);
+const OTHER_TYPES: ReadonlySet<unknown> = new Set([
+  'array',
+  'boolean',
+  'integer',
+  'null',
+  'number',
+  'string',
+]);
 
 /** Whether no value that fits is an object. Says no where that takes more than a look: `$ref`, `not`, `if`. */
 export function isNeverObject(schema: unknown): boolean {

@@ -1,5 +1,11 @@
 /** JSON Schema validators for the drafts that people register. The library's own knows draft-07 alone, and stops at keywords that it does not. */
-import { Ajv, type FuncKeywordDefinition, type Options, type SchemaObject, type ValidateFunction } from 'ajv';
+import {
+  Ajv,
+  type FuncKeywordDefinition,
+  type Options,
+  type SchemaObject,
+  type ValidateFunction,
+} from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { isMultipleOf } from './multiple-of.ts';
@@ -47,11 +53,13 @@ export function schemaCompiler(): SchemaCompiler {
       const others = referred;
       referred = [];
       const ajv = ajvFor(schema);
-      for (const keyword of OWN_KEYWORDS) ajv.removeKeyword(keyword.keyword as string).addKeyword(keyword);
+      for (const keyword of OWN_KEYWORDS)
+        ajv.removeKeyword(keyword.keyword as string).addKeyword(keyword);
       for (const { schema: other, id } of others) ajv.addSchema(other, id);
       const validate = ajv.compile(schema as SchemaObject);
       // A keyword of Ajv's own: its answer would be a promise, which is true, and whose rejection nobody catches.
-      if ('$async' in validate) throw new Error('it has the keyword $async, which is no keyword of JSON Schema');
+      if ('$async' in validate)
+        throw new Error('it has the keyword $async, which is no keyword of JSON Schema');
       return validate;
     },
   };
@@ -63,7 +71,8 @@ const MULTIPLE_OF: FuncKeywordDefinition = {
   schemaType: 'number',
   errors: false,
   compile(factor: number) {
-    if (!(factor > 0 && factor < Number.POSITIVE_INFINITY)) throw new Error('it has a multipleOf that is no number above 0');
+    if (!(factor > 0 && factor < Number.POSITIVE_INFINITY))
+      throw new Error('it has a multipleOf that is no number above 0');
     return (value: number) => isMultipleOf(value, factor);
   },
 };
@@ -80,9 +89,12 @@ const OWN_KEYWORDS = [MULTIPLE_OF, UNIQUE_ITEMS];
 
 /** @throws Error for a draft that is not supported */
 function ajvFor(schema: unknown): Ajv {
-  const draft = String((schema as { readonly $schema?: unknown } | null)?.$schema ?? 'draft-07').replace(/#$/, '');
+  const draft = String(
+    (schema as { readonly $schema?: unknown } | null)?.$schema ?? 'draft-07',
+  ).replace(/#$/, '');
   if (draft.endsWith('draft-07') || draft.endsWith('draft-07/schema')) return new Ajv(OPTIONS);
-  if (draft.endsWith('draft-06/schema')) return new Ajv({ ...OPTIONS, validateSchema: false, meta: false });
+  if (draft.endsWith('draft-06/schema'))
+    return new Ajv({ ...OPTIONS, validateSchema: false, meta: false });
   if (draft.endsWith('2019-09/schema')) return new Ajv2019(OPTIONS);
   if (draft.endsWith('2020-12/schema')) return new Ajv2020(OPTIONS);
   throw new Error(`its $schema is none of draft-06, draft-07, 2019-09 and 2020-12`);

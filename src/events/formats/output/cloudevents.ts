@@ -42,7 +42,8 @@ export function cloudEventsOutput({ contract, mode, source }: CloudEventsOptions
   };
   return {
     name: 'cloudevents',
-    encode: (record) => (mode === 'binary' ? binary : structured)(record, attributesOf(String(record.value))),
+    encode: (record) =>
+      (mode === 'binary' ? binary : structured)(record, attributesOf(String(record.value))),
   };
 }
 
@@ -53,7 +54,10 @@ interface About {
   readonly decided_at: string;
 }
 
-function binary(record: OutgoingRecord, attributes: Readonly<Record<string, string>>): OutgoingRecord {
+function binary(
+  record: OutgoingRecord,
+  attributes: Readonly<Record<string, string>>,
+): OutgoingRecord {
   const { datacontenttype = '', ...others } = attributes;
   const named = Object.entries(others).map(([name, value]) => [`ce_${name}`, value] as const);
   return {
@@ -63,20 +67,32 @@ function binary(record: OutgoingRecord, attributes: Readonly<Record<string, stri
 }
 
 /** The JSON is put in as it is: its numbers keep their digits. */
-function structured(record: OutgoingRecord, attributes: Readonly<Record<string, string>>): OutgoingRecord {
+function structured(
+  record: OutgoingRecord,
+  attributes: Readonly<Record<string, string>>,
+): OutgoingRecord {
   return {
     ...record,
-    value: Buffer.from(`${JSON.stringify(attributes).slice(0, -1)},"data":${String(record.value)}}`),
-    headers: withHeaders(record.headers, [['content-type', 'application/cloudevents+json; charset=UTF-8']]),
+    value: Buffer.from(
+      `${JSON.stringify(attributes).slice(0, -1)},"data":${String(record.value)}}`,
+    ),
+    headers: withHeaders(record.headers, [
+      ['content-type', 'application/cloudevents+json; charset=UTF-8'],
+    ]),
   };
 }
 
 /** Headers of the source record give way, however they are spelt: its own CloudEvent's attributes say nothing about this one. */
 function withHeaders(headers: RecordHeaders = [], own: RecordHeaders): RecordHeaders {
   const taken = new Set(own.map(([name]) => name));
-  return [...headers.filter(([name]) => !taken.has(name.toLowerCase()) && !isAttribute(name)), ...own];
+  return [
+    ...headers.filter(([name]) => !taken.has(name.toLowerCase()) && !isAttribute(name)),
+    ...own,
+  ];
 }
 
 /** Attributes that CloudEvents itself defines; extensions, such as ce_traceparent, travel on. */
 const isAttribute = (header: string): boolean =>
-  /^ce_(specversion|id|source|type|subject|time|dataschema|datacontenttype|data|data_base64)$/i.test(header);
+  /^ce_(specversion|id|source|type|subject|time|dataschema|datacontenttype|data|data_base64)$/i.test(
+    header,
+  );

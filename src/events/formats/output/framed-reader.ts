@@ -1,5 +1,10 @@
 /** Reads terminal records back, for tools: by the schema that they were written with, whichever version or format that was. */
-import { FRAME_BYTES, readFrame, type SchemaRegistry, type SchemaType } from '../../registry/index.ts';
+import {
+  FRAME_BYTES,
+  readFrame,
+  type SchemaRegistry,
+  type SchemaType,
+} from '../../registry/index.ts';
 import type { Codec, DecodedTerminal } from './codec.ts';
 import { CODECS } from './codecs.ts';
 import type { RegistryFormatName } from './contract.ts';

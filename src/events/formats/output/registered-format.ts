@@ -34,7 +34,8 @@ export class RegisteredFormat implements OutputFormat {
 
   /** @throws Error before `writeWith` too */
   encode(record: OutgoingRecord): OutgoingRecord {
-    if (this.#id === undefined) throw new Error(`the schema of subject ${this.subject} has not been looked up`);
+    if (this.#id === undefined)
+      throw new Error(`the schema of subject ${this.subject} has not been looked up`);
     return { ...record, value: writeFrame(this.#id, this.codec.encode(String(record.value))) };
   }
 }

@@ -2,21 +2,33 @@
 import { ResultSlice } from '../../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import { attempt, InternalError } from '../../../core/outcome/internal-error.ts';
-import type { ItemOutcome, PipelineKind, ResultFileKind, SourceKind } from '../../../core/ports/pipeline-kind.ts';
+import type {
+  ItemOutcome,
+  PipelineKind,
+  ResultFileKind,
+  SourceKind,
+} from '../../../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord, Poison, SourceCoordinate } from '../../../core/record.ts';
 import type { OutputFormat } from './format.ts';
 
 /** Told of a record that could not be encoded, and is published as a failure instead. Never shows content (I6). */
 export type OnUnencodable = (eventId: string, error: unknown) => void;
 
-export function withOutputFormat(kind: PipelineKind, format: OutputFormat, onUnencodable: OnUnencodable): PipelineKind {
+export function withOutputFormat(
+  kind: PipelineKind,
+  format: OutputFormat,
+  onUnencodable: OnUnencodable,
+): PipelineKind {
   const encode = encoderOf(format, onUnencodable);
   const failure: PipelineKind['failure'] = (item, error, job) => {
     const encoded = encode(kind.failure(item, error, job));
-    if ('poison' in encoded) throw new InternalError(encoded.poison.crash ?? encoded.poison.message);
+    if ('poison' in encoded)
+      throw new InternalError(encoded.poison.crash ?? encoded.poison.message);
     return encoded.record;
   };
-  return 'results' in kind ? { ...ofResultFiles(kind, encode), failure } : { ...ofSource(kind, encode), failure };
+  return 'results' in kind
+    ? { ...ofResultFiles(kind, encode), failure }
+    : { ...ofSource(kind, encode), failure };
 }
 
 type Encoded =
@@ -33,7 +45,10 @@ type Ended = SourceCoordinate & {
   readonly record: OutgoingRecord;
 };
 
-function inFormat<T extends Ended>(one: T, encode: Encode): T | (SourceCoordinate & { readonly poison: Poison }) {
+function inFormat<T extends Ended>(
+  one: T,
+  encode: Encode,
+): T | (SourceCoordinate & { readonly poison: Poison }) {
   const encoded = encode(one.record);
   if ('poison' in encoded) return { partition: one.partition, offset: one.offset, ...encoded };
   return { ...one, record: encoded.record, status: encoded.failed ? 'error' : one.status };
@@ -58,11 +73,13 @@ function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
 }
 
 function ofSource(kind: SourceKind, encode: Encode): SourceKind {
-  const outcome = (one: ItemOutcome): ItemOutcome => ('record' in one ? inFormat(one, encode) : one);
+  const outcome = (one: ItemOutcome): ItemOutcome =>
+    'record' in one ? inFormat(one, encode) : one;
   return {
     ...kind,
     async *outcomes(items, status, job, signal, last) {
-      for await (const some of kind.outcomes(items, status, job, signal, last)) yield some.map(outcome);
+      for await (const some of kind.outcomes(items, status, job, signal, last))
+        yield some.map(outcome);
     },
     outcomeOf(at, status, job) {
       const one = kind.outcomeOf(at, status, job);

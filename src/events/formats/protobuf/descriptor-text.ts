@@ -45,7 +45,20 @@ interface FieldShape {
 /** Numbers of FieldDescriptorProto.Type. */
 const TYPES: readonly string[] = [
   '',
-  ...['double', 'float', 'int64', 'uint64', 'int32', 'fixed64', 'fixed32', 'bool', 'string', 'group', 'message', 'bytes'],
+  ...[
+    'double',
+    'float',
+    'int64',
+    'uint64',
+    'int32',
+    'fixed64',
+    'fixed32',
+    'bool',
+    'string',
+    'group',
+    'message',
+    'bytes',
+  ],
   ...['uint32', 'enum', 'sfixed32', 'sfixed64', 'sint32', 'sint64'],
 ];
 const GROUP = 10;
@@ -58,10 +71,14 @@ export function isDescriptor(schema: string): boolean {
 
 /** @throws UnusableSchema */
 export function descriptorText(base64: string): string {
-  const file = descriptor.FileDescriptorProto.decode(Buffer.from(base64, 'base64')) as unknown as FileShape;
+  const file = descriptor.FileDescriptorProto.decode(
+    Buffer.from(base64, 'base64'),
+  ) as unknown as FileShape;
   const syntax = file.syntax === undefined || file.syntax === '' ? 'proto2' : file.syntax;
   if (syntax !== 'proto2' && syntax !== 'proto3') {
-    throw new UnusableSchema(`it is a descriptor with ${syntax}: register the .proto file itself, or use proto2 or proto3`);
+    throw new UnusableSchema(
+      `it is a descriptor with ${syntax}: register the .proto file itself, or use proto2 or proto3`,
+    );
   }
   const inFile: Context = { proto3: syntax === 'proto3' };
   return [
@@ -86,10 +103,13 @@ function bodyText(message: MessageShape, context: Context): string {
   const nested = message.nestedType ?? [];
   const fields = message.field ?? [];
   const inline = new Set(fields.flatMap((field) => inlineType(field, nested) ?? []));
-  const text = (field: FieldShape, rule?: string) => fieldText(field, inlineType(field, nested), context, rule);
+  const text = (field: FieldShape, rule?: string) =>
+    fieldText(field, inlineType(field, nested), context, rule);
   const oneofs = (message.oneofDecl ?? []).map(({ name }, index) => {
     const members = fields.filter((field) => inOneof(field) && field.oneofIndex === index);
-    return members.length === 0 ? '' : `oneof ${name} {\n${members.map((field) => text(field, '')).join('\n')}\n}`;
+    return members.length === 0
+      ? ''
+      : `oneof ${name} {\n${members.map((field) => text(field, '')).join('\n')}\n}`;
   });
   return [
     ...fields.filter((field) => !inOneof(field)).map((field) => text(field)),
@@ -112,7 +132,12 @@ function inlineType(field: FieldShape, nested: readonly MessageShape[]): Message
   return found?.options?.mapEntry === true || field.type === GROUP ? found : undefined;
 }
 
-function fieldText(field: FieldShape, inline: MessageShape | undefined, context: Context, rule = ruleOf(field, context)): string {
+function fieldText(
+  field: FieldShape,
+  inline: MessageShape | undefined,
+  context: Context,
+  rule = ruleOf(field, context),
+): string {
   const { number } = field;
   if (inline?.options?.mapEntry === true) {
     const [key, value] = inline.field as [FieldShape, FieldShape];

@@ -22,7 +22,12 @@ export function essentialText(file: string): string {
   let begins = true;
   for (let at = 0; at < written.length; at++) {
     const token = written.token(at);
-    const end = token === '[' ? written.endOf(at + 1, ']') : begins && isLeftOut(token) ? written.endOf(at, ';') : undefined;
+    const end =
+      token === '['
+        ? written.endOf(at + 1, ']')
+        : begins && isLeftOut(token)
+          ? written.endOf(at, ';')
+          : undefined;
     if (end === undefined) {
       begins = token === ';' || token === '{' || token === '}';
     } else {
@@ -58,7 +63,8 @@ function leaveOutOptions(file: ProtoFile, open: number, close: number): void {
 /** Of an option from its name on. A feature with an extension in its name is that of a language. */
 function isNeeded(file: ProtoFile, from: number, end: number): boolean {
   if (!NEEDED_OPTION.test(file.token(from))) return false;
-  for (let at = from; at < end && file.token(at) !== '='; at++) if (file.token(at) === '(') return false;
+  for (let at = from; at < end && file.token(at) !== '='; at++)
+    if (file.token(at) === '(') return false;
   return true;
 }
 
@@ -70,8 +76,10 @@ class ProtoFile {
   constructor(file: string) {
     this.#parts = file.match(TOKEN) ?? [];
     const last = this.#parts.at(-1) ?? '';
-    if (/^["']/.test(last) && !WHOLE_TEXT.test(last)) throw new UnusableSchema('a text in it has no end');
-    if (last.startsWith('/*') && !WHOLE_COMMENT.test(last)) throw new UnusableSchema('a comment in it has no end');
+    if (/^["']/.test(last) && !WHOLE_TEXT.test(last))
+      throw new UnusableSchema('a text in it has no end');
+    if (last.startsWith('/*') && !WHOLE_COMMENT.test(last))
+      throw new UnusableSchema('a comment in it has no end');
     for (const [place, part] of this.#parts.entries()) {
       if (BLANK.test(part)) this.#blank(place);
       else this.#places.push(place);
@@ -93,7 +101,8 @@ class ProtoFile {
       const token = this.token(next);
       if (depth === 0 && token === closing) return next;
       if (token === '{' || token === '[' || token === '(' || token === '<') depth++;
-      else if ((token === '}' || token === ']' || token === ')' || token === '>') && --depth < 0) break;
+      else if ((token === '}' || token === ']' || token === ')' || token === '>') && --depth < 0)
+        break;
     }
     if (limit < this.length) return limit;
     // To go on would be to look through all the rest again for each that follows.

@@ -27,7 +27,8 @@ const FILES: Readonly<Record<string, string>> = {
   postal_address:
     'message PostalAddress { int32 revision = 1; string region_code = 2; string language_code = 3; string postal_code = 4; string sorting_code = 5; string administrative_area = 6; string locality = 7; string sublocality = 8; repeated string address_lines = 9; repeated string recipients = 10; string organization = 11; }',
   quaternion: 'message Quaternion { double x = 1; double y = 2; double z = 3; double w = 4; }',
-  timeofday: 'message TimeOfDay { int32 hours = 1; int32 minutes = 2; int32 seconds = 3; int32 nanos = 4; }',
+  timeofday:
+    'message TimeOfDay { int32 hours = 1; int32 minutes = 2; int32 seconds = 3; int32 nanos = 4; }',
 };
 
 /** The text of such a file, by the name that it is imported under. */

@@ -18,7 +18,8 @@ export function messageAt(messages: readonly protobuf.Type[], indexes: readonly 
   for (const index of indexes) {
     const candidates = level.filter((_, place) => place <= index && index <= place + uncounted);
     const [only, ...others] = candidates;
-    if (only === undefined) return { objection: 'the schema has no message at the indexes of the record' };
+    if (only === undefined)
+      return { objection: 'the schema has no message at the indexes of the record' };
     if (others.length > 0) {
       return {
         objection: `the indexes of the record may mean ${only.name} or ${others[0]?.name}, because ${found?.name} has maps or groups, which not every client counts: move the message out of ${found?.name}`,
@@ -47,7 +48,9 @@ function within(type: protobuf.Type): {
   readonly level: readonly protobuf.Type[];
   readonly uncounted: number;
 } {
-  const nested = type.nestedArray.filter((inner): inner is protobuf.Type => inner instanceof protobuf.Type);
+  const nested = type.nestedArray.filter(
+    (inner): inner is protobuf.Type => inner instanceof protobuf.Type,
+  );
   const level = nested.filter((inner) => !isGroup(inner));
   return {
     level,

@@ -7,7 +7,18 @@ import type { Read } from '../binary/binary-event.ts';
 import { BrokenBytes, type ByteReader, setMember } from '../binary/byte-reader.ts';
 import { isGroup } from './message-path.ts';
 import { wellKnownReader } from './well-known.ts';
-import { delimited, eachField, GROUP_START, group, int32, int64, LENGTH, SCALARS, type Scalar, VARINT } from './wire.ts';
+import {
+  delimited,
+  eachField,
+  GROUP_START,
+  group,
+  int32,
+  int64,
+  LENGTH,
+  SCALARS,
+  type Scalar,
+  VARINT,
+} from './wire.ts';
 
 /** Readers of messages by their types; a type may hold itself. */
 export class MessageReaders {
@@ -24,7 +35,9 @@ export class MessageReaders {
     if (before !== undefined) return before;
     let made: Read | undefined;
     const read: Read = (bytes) => {
-      made ??= wellKnownReader(type.fullName.slice(1), (name) => this.#named(name)) ?? messageReader(type, this);
+      made ??=
+        wellKnownReader(type.fullName.slice(1), (name) => this.#named(name)) ??
+        messageReader(type, this);
       return made(bytes);
     };
     this.#readers.set(type, read);
@@ -71,7 +84,13 @@ function messageReader(type: protobuf.Type, readers: MessageReaders): Read {
 }
 
 /** Reads one occurrence of a field. @returns whether the wire type fits: if not, the field counts as unknown */
-function take(bytes: ByteReader, plan: Plan, number: number, wireType: number, values: unknown[]): boolean {
+function take(
+  bytes: ByteReader,
+  plan: Plan,
+  number: number,
+  wireType: number,
+  values: unknown[],
+): boolean {
   const { slot, kind, scalar } = plan;
   if (kind !== 'scalar') {
     if (wireType !== LENGTH && wireType !== GROUP_START) return false;
@@ -105,15 +124,27 @@ function list(bytes: ByteReader, values: unknown[], slot: number): unknown[] {
   return values[slot] as unknown[];
 }
 
-function finish(bytes: ByteReader, plan: Plan, value: unknown, document: Record<string, unknown>): void {
+function finish(
+  bytes: ByteReader,
+  plan: Plan,
+  value: unknown,
+  document: Record<string, unknown>,
+): void {
   const { name, kind, scalar, message } = plan;
   if (kind === 'map') {
     const members: Record<string, unknown> = {};
-    for (const entry of (value ?? []) as Buffer[]) bytes.inside(entry, () => setEntry(bytes, plan, members));
+    for (const entry of (value ?? []) as Buffer[])
+      bytes.inside(entry, () => setEntry(bytes, plan, members));
     setMember(document, name, members);
   } else if (plan.repeated) {
     const items = (value ?? []) as unknown[];
-    setMember(document, name, kind === 'scalar' ? items : items.map((part) => bytes.inside(part as Buffer, message as Read)));
+    setMember(
+      document,
+      name,
+      kind === 'scalar'
+        ? items
+        : items.map((part) => bytes.inside(part as Buffer, message as Read)),
+    );
   } else if (value === undefined) {
     if (plan.required) throw new BrokenBytes(`the required field ${name} is missing`);
     if (!plan.presence) setMember(document, name, (scalar as Scalar).fallback);
@@ -131,16 +162,25 @@ function setEntry(bytes: ByteReader, plan: Plan, members: Record<string, unknown
   const parts: Buffer[] = [];
   eachField(bytes, (number, wireType) => {
     if (number === 1 && wireType === keyScalar.wireType) key = keyScalar.read(bytes);
-    else if (number === 2 && plan.message !== undefined && wireType === LENGTH) parts.push(delimited(bytes));
+    else if (number === 2 && plan.message !== undefined && wireType === LENGTH)
+      parts.push(delimited(bytes));
     else if (number === 2 && wireType === plan.scalar?.wireType) value = plan.scalar.read(bytes);
     else return false;
     return true;
   });
-  value = plan.message === undefined ? (value ?? plan.scalar?.fallback) : bytes.inside(bytes.joined(parts), plan.message);
+  value =
+    plan.message === undefined
+      ? (value ?? plan.scalar?.fallback)
+      : bytes.inside(bytes.joined(parts), plan.message);
   setMember(members, String(key), value);
 }
 
-function planOf(field: protobuf.Field, slot: number, fields: readonly protobuf.Field[], readers: MessageReaders): Plan {
+function planOf(
+  field: protobuf.Field,
+  slot: number,
+  fields: readonly protobuf.Field[],
+  readers: MessageReaders,
+): Plan {
   const { resolvedType: type, partOf } = field;
   const value =
     type instanceof protobuf.Type
@@ -155,14 +195,21 @@ function planOf(field: protobuf.Field, slot: number, fields: readonly protobuf.F
     required: field.required,
     ...value,
     ...(field instanceof protobuf.MapField ? { key: keyOf(field.keyType) } : {}),
-    others: partOf === null ? [] : fields.flatMap((other, index) => (other !== field && other.partOf === partOf ? [index] : [])),
+    others:
+      partOf === null
+        ? []
+        : fields.flatMap((other, index) =>
+            other !== field && other.partOf === partOf ? [index] : [],
+          ),
   };
 }
 
 /** As in the .proto file; an extension as Protobuf's JSON writes it, a group as protoc names its field. */
 function nameOf(field: protobuf.Field): string {
   if (field.declaringField) return `[${field.declaringField.fullName.slice(1)}]`;
-  return field.resolvedType instanceof protobuf.Type && isGroup(field.resolvedType) ? field.name.toLowerCase() : field.name;
+  return field.resolvedType instanceof protobuf.Type && isGroup(field.resolvedType)
+    ? field.name.toLowerCase()
+    : field.name;
 }
 
 function scalarOf(type: string): Scalar {
@@ -189,7 +236,8 @@ function keyOf(type: string): Scalar {
 /** The name of a number; of several the one declared first. A number without a name stays a number. */
 function enumScalar(type: protobuf.Enum): Scalar {
   const names = new Map<number, string>();
-  for (const [name, number] of Object.entries(type.values)) if (!names.has(number)) names.set(number, name);
+  for (const [name, number] of Object.entries(type.values))
+    if (!names.has(number)) names.set(number, name);
   const first = Object.values(type.values)[0] ?? 0;
   const nameOrNumber = (number: number) => names.get(number) ?? number;
   return {

@@ -2,7 +2,13 @@
 import type protobuf from 'protobufjs';
 import type { EventFormat, ReadEvent, SchemaVerdict } from '../../format.ts';
 import { poison } from '../../json-event.ts';
-import { type ConfluentRegistry, FRAME_BYTES, readMessageIndexes, SchemaCache, UnusableSchema } from '../../registry/index.ts';
+import {
+  type ConfluentRegistry,
+  FRAME_BYTES,
+  readMessageIndexes,
+  SchemaCache,
+  UnusableSchema,
+} from '../../registry/index.ts';
 import { type Read, readBinary } from '../binary/binary-event.ts';
 import { registryFormat } from '../binary/registry-format.ts';
 import { ambiguities, messageAt } from './message-path.ts';
@@ -10,7 +16,9 @@ import { MessageReaders } from './message-reader.ts';
 import { schemaRoot } from './schema-root.ts';
 import { isNeverObject } from './well-known.ts';
 
-type Message = { readonly read: Read; readonly objection?: never } | { readonly read?: never; readonly objection: string };
+type Message =
+  | { readonly read: Read; readonly objection?: never }
+  | { readonly read?: never; readonly objection: string };
 
 interface LoadedFile {
   /** In no other message. */
@@ -24,7 +32,9 @@ export function protobufFormat(registry: ConfluentRegistry): EventFormat {
     const schema = await registry.byId(id, signal);
     if (schema === undefined) return undefined;
     if (schema.type !== 'PROTOBUF') {
-      throw new UnusableSchema(`it is ${schema.type}, and PROTOBUF is what the source is configured as`);
+      throw new UnusableSchema(
+        `it is ${schema.type}, and PROTOBUF is what the source is configured as`,
+      );
     }
     const { root, messages } = schemaRoot(schema);
     const readers = new MessageReaders(root);
@@ -58,14 +68,20 @@ function verdictOn(messages: readonly protobuf.Type[]): SchemaVerdict {
       exceptions: [],
     };
   return {
-    exceptions: [...others.map((name) => `messages ${name} are no objects`), ...ambiguities(messages)],
+    exceptions: [
+      ...others.map((name) => `messages ${name} are no objects`),
+      ...ambiguities(messages),
+    ],
   };
 }
 
 function read(value: Buffer, find: LoadedFile['find']): ReadEvent {
   const path = readMessageIndexes(value, FRAME_BYTES);
   if (path === undefined)
-    return poison('undecodable', 'no message indexes follow the schema id, as a Protobuf serializer writes them');
+    return poison(
+      'undecodable',
+      'no message indexes follow the schema id, as a Protobuf serializer writes them',
+    );
   const { read: readMessage, objection } = find(path.indexes);
   if (readMessage === undefined) return poison('undecodable', objection);
   return readBinary(value, path.end, readMessage, 'Protobuf');

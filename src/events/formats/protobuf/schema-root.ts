@@ -47,7 +47,9 @@ function understood(schema: ResolvedSchema): SchemaRoot {
       const registered = texts.get(imported) ?? builtIn(imported);
       if (registered !== undefined) add(imported, registered);
       else if (!addCommon(root, imported) && !ANNOTATIONS.test(imported)) {
-        throw new UnusableSchema(`it imports ${imported}, which it does not refer to in the registry`);
+        throw new UnusableSchema(
+          `it imports ${imported}, which it does not refer to in the registry`,
+        );
       }
     }
     return parsed.package;
@@ -60,7 +62,9 @@ function understood(schema: ResolvedSchema): SchemaRoot {
   const nested = scope instanceof protobuf.Namespace ? scope.nestedArray : [];
   return {
     root,
-    messages: nested.filter((type): type is protobuf.Type => type instanceof protobuf.Type && type.filename === own),
+    messages: nested.filter(
+      (type): type is protobuf.Type => type instanceof protobuf.Type && type.filename === own,
+    ),
   };
 }
 
@@ -74,7 +78,8 @@ function builtIn(name: string): string | undefined {
 /** Adds what protobufjs brings of google/protobuf. */
 function addCommon(root: protobuf.Root, name: string): boolean {
   const common =
-    protobuf.common.get(name) ?? (GOOGLE_FILES.test(name) ? load(`protobufjs/${name.replace('.proto', '.json')}`) : null);
+    protobuf.common.get(name) ??
+    (GOOGLE_FILES.test(name) ? load(`protobufjs/${name.replace('.proto', '.json')}`) : null);
   if (common === null) return false;
   root.addJSON((common as { readonly nested: Record<string, protobuf.AnyNestedObject> }).nested);
   return true;
@@ -92,6 +97,9 @@ function parse(root: protobuf.Root, name: string, text: string): protobuf.IParse
 
 /** protobufjs says what it did not expect; of some broken texts it says only what went wrong inside it. */
 function unusable(error: unknown): UnusableSchema {
-  const said = error instanceof Error && !(error instanceof TypeError) ? error.message.slice(0, MAX_MESSAGE_CHARACTERS) : '';
+  const said =
+    error instanceof Error && !(error instanceof TypeError)
+      ? error.message.slice(0, MAX_MESSAGE_CHARACTERS)
+      : '';
   return new UnusableSchema(said === '' ? 'it is no .proto file that can be understood' : said);
 }

@@ -3,10 +3,23 @@ import type { Read } from '../binary/binary-event.ts';
 import { BrokenBytes, type ByteReader, setMember } from '../binary/byte-reader.ts';
 import { decimalText, unscaledOf } from '../binary/decimal.ts';
 import { timestampText } from '../binary/moments.ts';
-import { delimited, eachField, FIXED_64, int32, int64, LENGTH, SCALARS, type Scalar, VARINT } from './wire.ts';
+import {
+  delimited,
+  eachField,
+  FIXED_64,
+  int32,
+  int64,
+  LENGTH,
+  SCALARS,
+  type Scalar,
+  VARINT,
+} from './wire.ts';
 
 /** @param named reads a message by its full name, for Any. @returns undefined for a message that is written as all are */
-export function wellKnownReader(fullName: string, named: (name: string) => Read | undefined): Read | undefined {
+export function wellKnownReader(
+  fullName: string,
+  named: (name: string) => Read | undefined,
+): Read | undefined {
   if (fullName === 'google.protobuf.Any') return (bytes) => any(bytes, named);
   return READERS.get(fullName);
 }
@@ -39,7 +52,11 @@ const READERS: ReadonlyMap<string, Read> = new Map<string, Read>([
 
 /** Whether no message of this name is an object: all that JSON writes in a way of its own, but for these. */
 export function isNeverObject(fullName: string): boolean {
-  return READERS.has(fullName) && fullName !== 'google.protobuf.Struct' && fullName !== 'google.protobuf.Value';
+  return (
+    READERS.has(fullName) &&
+    fullName !== 'google.protobuf.Struct' &&
+    fullName !== 'google.protobuf.Value'
+  );
 }
 
 function wrapper(scalar: Scalar): Read {
@@ -63,7 +80,8 @@ function secondsAndNanos(bytes: ByteReader): { readonly seconds: bigint; readonl
     else nanos = int32(bytes);
     return true;
   });
-  if (Math.abs(nanos) > 999_999_999) throw new BrokenBytes('a timestamp or a duration has more than a second of nanoseconds');
+  if (Math.abs(nanos) > 999_999_999)
+    throw new BrokenBytes('a timestamp or a duration has more than a second of nanoseconds');
   return { seconds: BigInt(seconds), nanos };
 }
 
@@ -75,7 +93,8 @@ function timestamp(bytes: ByteReader): string {
 
 function duration(bytes: ByteReader): string {
   const { seconds, nanos } = secondsAndNanos(bytes);
-  if ((seconds < 0n && nanos > 0) || (seconds > 0n && nanos < 0)) throw new BrokenBytes('a duration has two signs');
+  if ((seconds < 0n && nanos > 0) || (seconds > 0n && nanos < 0))
+    throw new BrokenBytes('a duration has two signs');
   const sign = seconds < 0n || nanos < 0 ? '-' : '';
   return `${sign}${seconds < 0n ? -seconds : seconds}${fraction(Math.abs(nanos))}s`;
 }
@@ -91,7 +110,11 @@ function fieldMask(bytes: ByteReader): string {
   const paths: string[] = [];
   eachField(bytes, (field, wireType) => {
     if (field !== 1 || wireType !== LENGTH) return false;
-    paths.push(bytes.text(Number(bytes.varint())).replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()));
+    paths.push(
+      bytes
+        .text(Number(bytes.varint()))
+        .replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+    );
     return true;
   });
   return paths.join(',');
@@ -143,7 +166,15 @@ function value(bytes: ByteReader): unknown {
 }
 
 /** null_value, number_value, string_value, bool_value, struct_value, list_value. */
-const VALUE_WIRE_TYPES: readonly (number | undefined)[] = [undefined, VARINT, FIXED_64, LENGTH, VARINT, LENGTH, LENGTH];
+const VALUE_WIRE_TYPES: readonly (number | undefined)[] = [
+  undefined,
+  VARINT,
+  FIXED_64,
+  LENGTH,
+  VARINT,
+  LENGTH,
+  LENGTH,
+];
 
 function listValue(bytes: ByteReader): unknown[] {
   const items: unknown[] = [];
@@ -156,7 +187,10 @@ function listValue(bytes: ByteReader): unknown[] {
 }
 
 /** A message of a type that the schema knows, or else its bytes: whoever knows it can still read them. */
-function any(bytes: ByteReader, named: (name: string) => Read | undefined): Record<string, unknown> {
+function any(
+  bytes: ByteReader,
+  named: (name: string) => Read | undefined,
+): Record<string, unknown> {
   let url = '';
   let data: Buffer = Buffer.alloc(0);
   eachField(bytes, (field, wireType) => {

@@ -13,7 +13,10 @@ export const FIXED_32 = 5;
 const MAX_FIELD = 536_870_911;
 
 /** Calls `on` for each field; what it does not take (false) is skipped, as every reader of Protobuf skips what it does not know. */
-export function eachField(bytes: ByteReader, on: (field: number, wireType: number) => boolean): void {
+export function eachField(
+  bytes: ByteReader,
+  on: (field: number, wireType: number) => boolean,
+): void {
   while (bytes.remaining > 0) {
     const { field, wireType } = tag(bytes);
     if (!on(field, wireType)) skip(bytes, field, wireType);

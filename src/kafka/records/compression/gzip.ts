@@ -21,7 +21,8 @@ const FCOMMENT = 16;
 
 /** Where the deflated data of a gzip member begins. Node's gunzip is of no use: bytes behind the last member fail it. */
 function gzipBody(bytes: Buffer, start: number): number {
-  if (start + 10 > bytes.length || bytes.readUIntBE(start, 3) !== 0x1f8b08) throw new Error('not a gzip header');
+  if (start + 10 > bytes.length || bytes.readUIntBE(start, 3) !== 0x1f8b08)
+    throw new Error('not a gzip header');
   const flags = bytes.readUInt8(start + 3);
   let at = start + 10;
   if ((flags & FEXTRA) !== 0) at += at + 2 > bytes.length ? 2 : 2 + bytes.readUInt16LE(at);

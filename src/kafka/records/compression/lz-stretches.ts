@@ -74,9 +74,11 @@ export abstract class LzStretches implements Stretches {
         write += count;
       } else if (this.match > 0) {
         const { distance } = this;
-        if (distance === 0 || distance > write) throw new Error('compressed data refer to what is not there');
+        if (distance === 0 || distance > write)
+          throw new Error('compressed data refer to what is not there');
         const count = Math.min(this.match, out.length - write);
-        if (count >= SHORT && distance >= count) out.copyWithin(write, write - distance, write - distance + count);
+        if (count >= SHORT && distance >= count)
+          out.copyWithin(write, write - distance, write - distance + count);
         // An overlapping match repeats what it has just written.
         else for (let i = write; i < write + count; i++) out[i] = out[i - distance] as number;
         this.match -= count;

@@ -26,7 +26,8 @@ export class Lz4Stretches extends LzStretches {
   /** @throws Error when the bytes do not begin as an LZ4 frame. */
   constructor(bytes: Buffer, stretchBytes: number) {
     super(bytes, stretchBytes);
-    if (bytes.length < LEAST_HEADER_BYTES || bytes.readUInt32LE(0) !== MAGIC) throw new Error('not an LZ4 frame');
+    if (bytes.length < LEAST_HEADER_BYTES || bytes.readUInt32LE(0) !== MAGIC)
+      throw new Error('not an LZ4 frame');
     const flags = bytes.readUInt8(4);
     if ((flags & VERSION_MASK) !== VERSION || (flags & DICTIONARY) !== 0) {
       throw new Error('an LZ4 frame of a kind that Kafka does not use');
@@ -61,7 +62,8 @@ export class Lz4Stretches extends LzStretches {
     this.at += 4;
     if (header === 0) return false;
     const size = header >= STORED ? header - STORED : header;
-    if (size > this.bytes.length - this.at) throw new Error('an LZ4 block is longer than what is left');
+    if (size > this.bytes.length - this.at)
+      throw new Error('an LZ4 block is longer than what is left');
     this.#blockEnd = this.at + size;
     if (header >= STORED) this.literals = size;
     return true;

@@ -25,7 +25,8 @@ export class SnappyStretches extends LzStretches {
     switch (tag & 3) {
       case 0:
         this.literals = 1 + (high < 60 ? high : this.#number(high - 59));
-        if (this.literals > this.#blockEnd - this.at) throw new Error('a Snappy block ends in the middle of a literal');
+        if (this.literals > this.#blockEnd - this.at)
+          throw new Error('a Snappy block ends in the middle of a literal');
         return true;
       case 1:
         this.match = 4 + (high & 7);
@@ -42,10 +43,12 @@ export class SnappyStretches extends LzStretches {
   #block(): boolean {
     while (this.#headerAt(this.at)) this.at += XERIAL_BYTES;
     if (this.at >= this.bytes.length) return false;
-    if (this.at + 4 > this.bytes.length) throw new Error('a Snappy frame ends in the middle of a length');
+    if (this.at + 4 > this.bytes.length)
+      throw new Error('a Snappy frame ends in the middle of a length');
     const size = this.bytes.readInt32BE(this.at);
     this.at += 4;
-    if (size < 0 || size > this.bytes.length - this.at) throw new Error('a Snappy frame ends in the middle of a block');
+    if (size < 0 || size > this.bytes.length - this.at)
+      throw new Error('a Snappy frame ends in the middle of a block');
     this.#begin(this.at + size);
     return true;
   }

@@ -7,7 +7,10 @@ export interface ZlibKind {
   /** Where the packed data of the member begins that begins at `at`. */
   body(bytes: Buffer, at: number): number;
   whole(bytes: Buffer, options: { maxOutputLength: number; info: boolean }): unknown;
-  stream(options: { chunkSize: number }, packed: Buffer): Transform & { readonly bytesWritten: number };
+  stream(
+    options: { chunkSize: number },
+    packed: Buffer,
+  ): Transform & { readonly bytesWritten: number };
   /** Size of the member's window. */
   windowBytes(packed: Buffer): number;
   /** Bytes behind the packed data of each member. */
@@ -50,7 +53,8 @@ export class ZlibStretches implements Stretches {
   next(): Buffer | undefined | Promise<Buffer | undefined> {
     if (this.#isOpen) return this.#chunk();
     if (this.#at >= this.#bytes.length) return undefined;
-    if (++this.#members > MAX_MEMBERS) throw new Error(`more than ${MAX_MEMBERS} compressed members in one batch`);
+    if (++this.#members > MAX_MEMBERS)
+      throw new Error(`more than ${MAX_MEMBERS} compressed members in one batch`);
     const from = this.#kind.body(this.#bytes, this.#at);
     const packed = this.#bytes.subarray(from);
     const whole = packed.length > this.#stretchBytes ? undefined : this.#atOnce(packed);
@@ -102,7 +106,8 @@ export class ZlibStretches implements Stretches {
     try {
       return this.#kind.whole(packed, { maxOutputLength: this.#stretchBytes, info: true }) as Whole;
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') return undefined;
+      if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
+        return undefined;
       throw error;
     }
   }

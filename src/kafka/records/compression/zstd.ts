@@ -16,12 +16,14 @@ export const ZSTD: ZlibKind = {
   body: (_, at) => at,
   whole: (part, options) => zstdDecompressSync(part, { ...windowOf(MAX_WINDOW_LOG), ...options }),
   // A stream may go on into the next frame, whose window must not be larger than the one that has room.
-  stream: (options, frame) => createZstdDecompress({ ...windowOf(logOf(windowBytes(frame))), ...options }),
+  stream: (options, frame) =>
+    createZstdDecompress({ ...windowOf(logOf(windowBytes(frame))), ...options }),
   windowBytes,
   trailerBytes: 0,
 };
 
-const logOf = (bytes: number) => Math.min(MAX_WINDOW_LOG, Math.max(LEAST_WINDOW_LOG, Math.ceil(Math.log2(bytes))));
+const logOf = (bytes: number) =>
+  Math.min(MAX_WINDOW_LOG, Math.max(LEAST_WINDOW_LOG, Math.ceil(Math.log2(bytes))));
 
 /** Returns the size of the frame's window. What is no frame has none. */
 function windowBytes(frame: Buffer): number {

@@ -84,7 +84,11 @@ function escapeKey(key: string): string {
 }
 
 function unescapeKey(escaped: string): string {
-  return escaped.replace(/\^([a-z])|%u([0-9a-f]{4})|%([0-9a-f]{2})/gi, (_all, letter, unit, byte) =>
-    letter === undefined ? String.fromCharCode(Number.parseInt(unit ?? byte, 16)) : letter.toUpperCase(),
+  return escaped.replace(
+    /\^([a-z])|%u([0-9a-f]{4})|%([0-9a-f]{2})/gi,
+    (_all, letter, unit, byte) =>
+      letter === undefined
+        ? String.fromCharCode(Number.parseInt(unit ?? byte, 16))
+        : letter.toUpperCase(),
   );
 }

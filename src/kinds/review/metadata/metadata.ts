@@ -3,7 +3,12 @@ import { valueLengthOf } from '../../../core/bytes/record-view.ts';
 import type { JsonObject } from '../../../core/record.ts';
 import type { EventInput } from '../../../events/expression/index.ts';
 import { MappingFailure } from '../../../events/mapping/mapping-failure.ts';
-import { compileObject, type Flattening, flattened, jsonBytes } from '../../../events/mapping/object-mapping.ts';
+import {
+  compileObject,
+  type Flattening,
+  flattened,
+  jsonBytes,
+} from '../../../events/mapping/object-mapping.ts';
 import type { MappingOptions } from '../mapping.ts';
 
 export interface Metadata {
@@ -18,7 +23,10 @@ const LEAST_MEMBER_BYTES = 5;
 /** Formats whose values are about as long as their JSON. */
 const TEXTUAL = new Set(['json', 'text', 'json-schema', 'cloudevents']);
 
-type Options = Pick<MappingOptions, 'metadata' | 'flattenWith' | 'maxMetadataBytes' | 'maxMetadataKeys' | 'format'>;
+type Options = Pick<
+  MappingOptions,
+  'metadata' | 'flattenWith' | 'maxMetadataBytes' | 'maxMetadataKeys' | 'format'
+>;
 
 /** @throws RangeError on an expression that is none; what it returns throws MappingFailure */
 export function compileMetadata(options: Options): (input: EventInput) => Metadata {
@@ -49,10 +57,16 @@ export function compileMetadata(options: Options): (input: EventInput) => Metada
     const object = flattening === undefined ? found : flattened(found, flattening);
     const keys = Object.keys(object).length;
     if (keys > maxKeys)
-      throw new MappingFailure('too_large', `the metadata has ${keys} keys, more than the ${maxKeys} allowed (${OPTION})`);
+      throw new MappingFailure(
+        'too_large',
+        `the metadata has ${keys} keys, more than the ${maxKeys} allowed (${OPTION})`,
+      );
     const bytes = jsonBytes(object, maxBytes);
     if (bytes > maxBytes)
-      throw new MappingFailure('too_large', `the metadata has more than the ${maxBytes} bytes allowed (${OPTION})`);
+      throw new MappingFailure(
+        'too_large',
+        `the metadata has more than the ${maxBytes} bytes allowed (${OPTION})`,
+      );
     return { object: object as JsonObject, bytes };
   };
 }

@@ -26,19 +26,30 @@ export class CellMemo<T> {
 
   /** Returns the value of a cell of the scanned row. */
   of(row: RowScanner, bytes: Buffer, cell: number): T {
-    return this.at(bytes, row.starts[cell] as number, row.ends[cell] as number, row.forms[cell] === DOUBLED);
+    return this.at(
+      bytes,
+      row.starts[cell] as number,
+      row.ends[cell] as number,
+      row.forms[cell] === DOUBLED,
+    );
   }
 
   /** @param isDoubled whether two quotes in the bytes are one */
   at(bytes: Buffer, start: number, end: number, isDoubled: boolean): T {
     const slot = slotOf(bytes, start, end);
     const recent = this.#recent[slot];
-    if (recent !== undefined && recent.isDoubled === isDoubled && isEqual(recent.bytes, bytes, start, end)) return recent.made;
+    if (
+      recent !== undefined &&
+      recent.isDoubled === isDoubled &&
+      isEqual(recent.bytes, bytes, start, end)
+    )
+      return recent.made;
     const raw = bytes.toString('utf8', start, end);
     const text = isDoubled ? raw.replaceAll('""', '"') : raw;
     const repeats = end - start <= MAX_BYTES && this.#texts.has(text);
     const made = this.#texts.of(text);
-    if (repeats) this.#recent[slot] = { bytes: Buffer.from(bytes.subarray(start, end)), isDoubled, made };
+    if (repeats)
+      this.#recent[slot] = { bytes: Buffer.from(bytes.subarray(start, end)), isDoubled, made };
     return made;
   }
 }

@@ -11,7 +11,15 @@ import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import { type DecisionOptions, jobParts } from '../decision.ts';
 import { digitsOf, writeCount } from '../number-bytes.ts';
 import { CellMemo } from './cell-memo.ts';
-import { InstantBytes, isPlainNumber, MAX_ESCAPE, put, putAll, putCell, putString } from './json-bytes.ts';
+import {
+  InstantBytes,
+  isPlainNumber,
+  MAX_ESCAPE,
+  put,
+  putAll,
+  putCell,
+  putString,
+} from './json-bytes.ts';
 import { readLabels } from './labels.ts';
 import type { MetadataPlan, MetadataPlans } from './metadata-plans.ts';
 import { ReferenceBytes } from './reference-bytes.ts';
@@ -57,7 +65,11 @@ export class DecisionBytes {
   #before: Buffer = Buffer.alloc(0);
   #after: Buffer = Buffer.alloc(0);
 
-  constructor(header: ResultHeader, { topic, includeContent }: DecisionOptions, plans: MetadataPlans) {
+  constructor(
+    header: ResultHeader,
+    { topic, includeContent }: DecisionOptions,
+    plans: MetadataPlans,
+  ) {
     this.#header = header;
     this.#topic = topic;
     this.#includesContent = includeContent && header.content !== -1;
@@ -82,22 +94,38 @@ export class DecisionBytes {
     const reference = this.#reference;
     const named = header.reference;
     if (named === -1 || row.forms[named] === BARE) return false;
-    if (!reference.read(bytes, row.starts[named] as number, row.ends[named] as number)) return false;
+    if (!reference.read(bytes, row.starts[named] as number, row.ends[named] as number))
+      return false;
     const { shapeStart, shapeEnd } = reference;
     const plan = shapeStart === -1 ? NO_PARTS : this.#plans.at(bytes, shapeStart, shapeEnd, false);
     const labels = header.labels === -1 ? NO_LABELS : this.#labels.of(row, bytes, header.labels);
-    if (plan === undefined || labels === undefined || !this.#isWhole(plan, row, bytes)) return false;
+    if (plan === undefined || labels === undefined || !this.#isWhole(plan, row, bytes))
+      return false;
     if (job !== this.#job) this.#setJob(job);
     const most = this.#mostBytes(plan, labels, row);
     if (most > MAX_RECORD_BYTES) return false;
-    const result = header.result === -1 ? undefined : this.#results.of(row, bytes, header.result) || undefined;
+    const result =
+      header.result === -1 ? undefined : this.#results.of(row, bytes, header.result) || undefined;
     const { partition, offset } = reference;
     const to = slice.reserve(most);
-    slice.add(partition, offset, false, result, this.#record(to, slice.end, row, bytes, plan, labels));
+    slice.add(
+      partition,
+      offset,
+      false,
+      result,
+      this.#record(to, slice.end, row, bytes, plan, labels),
+    );
     return true;
   }
 
-  #record(to: Buffer, start: number, row: RowScanner, bytes: Buffer, plan: MetadataPlan, labels: Buffer): number {
+  #record(
+    to: Buffer,
+    start: number,
+    row: RowScanner,
+    bytes: Buffer,
+    plan: MetadataPlan,
+    labels: Buffer,
+  ): number {
     const { partition, offset, keyStart, keyEnd } = this.#reference;
     const keyBytes = keyStart === -1 ? -1 : keyEnd - keyStart;
     let at = writeVarint(to, keyBytes, start);
@@ -118,7 +146,14 @@ export class DecisionBytes {
     return putCoordinate(to, partition, offset, end);
   }
 
-  #value(to: Buffer, start: number, row: RowScanner, bytes: Buffer, plan: MetadataPlan, labels: Buffer): number {
+  #value(
+    to: Buffer,
+    start: number,
+    row: RowScanner,
+    bytes: Buffer,
+    plan: MetadataPlan,
+    labels: Buffer,
+  ): number {
     const { partition, offset, timestampMs, keyStart, keyEnd } = this.#reference;
     const header = this.#header;
     let at = putCoordinate(to, partition, offset, putAll(to, this.#start, start));
@@ -132,12 +167,21 @@ export class DecisionBytes {
       const from = row.starts[index] as number;
       const end = row.ends[index] as number;
       const isDoubled = row.forms[index] === DOUBLED;
-      at = json ? putCell(to, bytes, from, end, isDoubled, at) : putString(to, bytes, from, end, isDoubled, at);
+      at = json
+        ? putCell(to, bytes, from, end, isDoubled, at)
+        : putString(to, bytes, from, end, isDoubled, at);
     }
     if (this.#includesContent) {
       const { content } = header;
       at = putAll(to, CONTENT, at);
-      at = putString(to, bytes, row.starts[content] as number, row.ends[content] as number, row.forms[content] === DOUBLED, at);
+      at = putString(
+        to,
+        bytes,
+        row.starts[content] as number,
+        row.ends[content] as number,
+        row.forms[content] === DOUBLED,
+        at,
+      );
       // Its first byte ends the metadata.
       at = put(to, this.#before, 1, this.#before.length, at);
     } else at = putAll(to, this.#before, at);
@@ -153,7 +197,8 @@ export class DecisionBytes {
   #isWhole(plan: MetadataPlan, row: RowScanner, bytes: Buffer): boolean {
     for (let part = 0; part < plan.length; part++) {
       const { index, json } = plan[part] as MetadataPlan[number];
-      if (!json || isPlainNumber(bytes, row.starts[index] as number, row.ends[index] as number)) continue;
+      if (!json || isPlainNumber(bytes, row.starts[index] as number, row.ends[index] as number))
+        continue;
       if (!this.#json.of(row, bytes, index)) return false;
     }
     return true;
@@ -164,8 +209,12 @@ export class DecisionBytes {
     const { keyStart, keyEnd } = this.#reference;
     const ofTopic = this.#start.length + this.#topicDash.length;
     const ofJob = this.#before.length + this.#after.length;
-    const cells = sizeOf(row, result) + sizeOf(row, expected) + (this.#includesContent ? sizeOf(row, content) : 0);
-    let bytes = FIXED_BYTES + ofTopic + ofJob + labels.length + (keyEnd - keyStart) * 2 + cells * MAX_ESCAPE;
+    const cells =
+      sizeOf(row, result) +
+      sizeOf(row, expected) +
+      (this.#includesContent ? sizeOf(row, content) : 0);
+    let bytes =
+      FIXED_BYTES + ofTopic + ofJob + labels.length + (keyEnd - keyStart) * 2 + cells * MAX_ESCAPE;
     for (let part = 0; part < plan.length; part++) {
       const { index, leadBytes } = plan[part] as MetadataPlan[number];
       bytes += leadBytes.length + 2 + sizeOf(row, index) * MAX_ESCAPE;
@@ -200,9 +249,22 @@ function sizeOf(row: RowScanner, column: number): number {
   return column === -1 ? 0 : (row.ends[column] as number) - (row.starts[column] as number);
 }
 
-function putTextOrNull(to: Buffer, row: RowScanner, bytes: Buffer, column: number, at: number): number {
+function putTextOrNull(
+  to: Buffer,
+  row: RowScanner,
+  bytes: Buffer,
+  column: number,
+  at: number,
+): number {
   if (sizeOf(row, column) === 0) return putAll(to, NULL, at);
-  return putString(to, bytes, row.starts[column] as number, row.ends[column] as number, row.forms[column] === DOUBLED, at);
+  return putString(
+    to,
+    bytes,
+    row.starts[column] as number,
+    row.ends[column] as number,
+    row.forms[column] === DOUBLED,
+    at,
+  );
 }
 
 function putCoordinate(to: Buffer, partition: number, offset: number, start: number): number {

@@ -1,5 +1,9 @@
 /** Settings and memory that all result files of a pipeline share. */
-import { createDecisionRenderer, type DecisionOptions, type DecisionRenderer } from '../decision.ts';
+import {
+  createDecisionRenderer,
+  type DecisionOptions,
+  type DecisionRenderer,
+} from '../decision.ts';
 import type { SeenColumns, WantedColumns } from './result-header.ts';
 import type { ResultNotice } from './result-row.ts';
 import { LastRows } from './truncation-guard.ts';
@@ -19,7 +23,10 @@ export interface SharedByFiles {
   readonly onNotice: (notice: ResultNotice) => void;
 }
 
-export function sharedByFiles(settings: ResultFileSettings, onNotice: (notice: ResultNotice) => void): SharedByFiles {
+export function sharedByFiles(
+  settings: ResultFileSettings,
+  onNotice: (notice: ResultNotice) => void,
+): SharedByFiles {
   const seenColumns = { result: undefined };
   return {
     settings,

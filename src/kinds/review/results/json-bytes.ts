@@ -39,7 +39,14 @@ export function putAll(to: Buffer, from: Buffer, at: number): number {
 }
 
 /** Copies a cell, with single quotes where `isDoubled`. */
-export function putCell(to: Buffer, from: Buffer, start: number, end: number, isDoubled: boolean, at: number): number {
+export function putCell(
+  to: Buffer,
+  from: Buffer,
+  start: number,
+  end: number,
+  isDoubled: boolean,
+  at: number,
+): number {
   if (!isDoubled) return put(to, from, start, end, at);
   let next = at;
   for (let read = start; read < end; read++) {
@@ -51,7 +58,14 @@ export function putCell(to: Buffer, from: Buffer, start: number, end: number, is
 }
 
 /** Writes the JSON string of a cell. @param isDoubled whether two quotes in the cell are one */
-export function putString(to: Buffer, from: Buffer, start: number, end: number, isDoubled: boolean, at: number): number {
+export function putString(
+  to: Buffer,
+  from: Buffer,
+  start: number,
+  end: number,
+  isDoubled: boolean,
+  at: number,
+): number {
   let next = at;
   to[next++] = QUOTE;
   for (let read = start; read < end; read++) {
@@ -96,7 +110,9 @@ export class InstantBytes {
     const day = Math.floor(ms / DAY_MS);
     if (day !== this.#day) {
       this.#day = day;
-      this.#date = Buffer.from(new Date(day * DAY_MS).toISOString().slice(0, -'00:00:00.000Z'.length));
+      this.#date = Buffer.from(
+        new Date(day * DAY_MS).toISOString().slice(0, -'00:00:00.000Z'.length),
+      );
     }
     const millis = ms - day * DAY_MS;
     const seconds = Math.floor(millis / 1000);

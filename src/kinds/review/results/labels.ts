@@ -59,7 +59,9 @@ interface NamedLabel {
 }
 
 function hasName(value: unknown): value is NamedLabel {
-  return typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string';
+  return (
+    typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string'
+  );
 }
 
 /** `{"money": true, "shouting": false}` */
@@ -74,7 +76,9 @@ function labelsOf(choice: Readonly<Record<string, boolean>>): object[] {
 }
 
 function isWholeLabel(value: unknown): boolean {
-  return hasName(value) && typeof value.applied === 'boolean' && typeof value.explanation === 'string';
+  return (
+    hasName(value) && typeof value.applied === 'boolean' && typeof value.explanation === 'string'
+  );
 }
 
 /** A label that is listed without saying so was assigned. */

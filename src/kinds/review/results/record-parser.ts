@@ -47,7 +47,11 @@ export class RecordParser extends Parser {
       this.write(slice, (error) => resolve(error ? problemOf(error) : undefined));
     });
     this.#rowBytes = this.#rowEnded ? 0 : this.#rowBytes + slice.length;
-    return this.#limitProblem() ?? problem ?? (this.#rowBytes > this.#maxRowBytes ? tooLarge() : undefined);
+    return (
+      this.#limitProblem() ??
+      problem ??
+      (this.#rowBytes > this.#maxRowBytes ? tooLarge() : undefined)
+    );
   }
 
   async finish(): Promise<ServiceError | undefined> {
@@ -60,16 +64,21 @@ export class RecordParser extends Parser {
   }
 
   #limitProblem(): ServiceError | undefined {
-    const { record } = (this as unknown as { readonly state: { readonly record: readonly unknown[] } }).state;
+    const { record } = (
+      this as unknown as { readonly state: { readonly record: readonly unknown[] } }
+    ).state;
     if (!this.#isTooWide && record.length <= MAX_COLUMNS) return undefined;
-    return unreadable(`the result file has a row of more than ${MAX_COLUMNS} columns, or is not CSV`);
+    return unreadable(
+      `the result file has a row of more than ${MAX_COLUMNS} columns, or is not CSV`,
+    );
   }
 }
 
 /** Error without csv-parse's message, which quotes the file: only its code is shown (I6). */
 function problemOf(error: Error): ServiceError {
   const code = 'code' in error ? String(error.code) : 'unreadable';
-  if (code === 'CSV_QUOTE_NOT_CLOSED') return unreadable('the result file is cut: it ends inside a quoted cell');
+  if (code === 'CSV_QUOTE_NOT_CLOSED')
+    return unreadable('the result file is cut: it ends inside a quoted cell');
   if (code === 'CSV_MAX_RECORD_SIZE') return tooLarge();
   return unreadable(`the result file is not CSV (${code})`);
 }

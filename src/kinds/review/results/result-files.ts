@@ -18,9 +18,15 @@ export interface ResultFile {
  * @throws ServiceError protocol when the file has no usable header, ends inside a quote or in a row that may not be whole, or has a row that is too large;
  * whatever the source throws. All rows before that were yielded.
  */
-export type ResultFileReader = (source: AsyncIterable<Buffer>, file: ResultFile) => AsyncIterable<ResultSlice>;
+export type ResultFileReader = (
+  source: AsyncIterable<Buffer>,
+  file: ResultFile,
+) => AsyncIterable<ResultSlice>;
 
-export type CreateResultFileReader = (settings: ResultFileSettings, onNotice: (notice: ResultNotice) => void) => ResultFileReader;
+export type CreateResultFileReader = (
+  settings: ResultFileSettings,
+  onNotice: (notice: ResultNotice) => void,
+) => ResultFileReader;
 
 /** Bytes read in one go: a millisecond or less. */
 export const PIECE_BYTES = 64 * 1024;

@@ -32,7 +32,11 @@ export interface SeenColumns {
 }
 
 /** @throws ServiceError protocol: no header, or one without the columns that nothing can be done without. */
-export function readResultHeader(names: readonly string[], wanted: WantedColumns, seen?: SeenColumns): ResultHeader {
+export function readResultHeader(
+  names: readonly string[],
+  wanted: WantedColumns,
+  seen?: SeenColumns,
+): ResultHeader {
   const { referenceColumn, resultColumn } = wanted;
   const folds = names.map(foldName);
   const content = folds.indexOf(foldName(RESULT_COLUMNS.content));
@@ -42,13 +46,19 @@ export function readResultHeader(names: readonly string[], wanted: WantedColumns
   const { result, several } = resultOf(folds, resultColumn, seen);
   const reference = referenceColumn === undefined ? -1 : folds.indexOf(foldName(referenceColumn));
   if (referenceColumn !== undefined && reference === -1) {
-    throw unreadable(`the result file has no column "${referenceColumn}": the service must give uploaded columns back`);
+    throw unreadable(
+      `the result file has no column "${referenceColumn}": the service must give uploaded columns back`,
+    );
   }
   if (resultColumn !== undefined && result === -1) {
-    throw unreadable(`the result file has no column "${resultColumn}", which is configured to hold the result`);
+    throw unreadable(
+      `the result file has no column "${resultColumn}", which is configured to hold the result`,
+    );
   }
   if (status === -1 && result === -1) {
-    throw unreadable(`the result file has neither a column "${RESULT_COLUMNS.status}" nor one that ends in " result"`);
+    throw unreadable(
+      `the result file has neither a column "${RESULT_COLUMNS.status}" nor one that ends in " result"`,
+    );
   }
   const standard = new Set([content, status, expected, labels, result, reference]);
   const others = new Map<string, number>();
@@ -69,7 +79,11 @@ export function readResultHeader(names: readonly string[], wanted: WantedColumns
   };
 }
 
-function resultOf(folds: readonly string[], wanted: string | undefined, seen: SeenColumns | undefined) {
+function resultOf(
+  folds: readonly string[],
+  wanted: string | undefined,
+  seen: SeenColumns | undefined,
+) {
   if (wanted !== undefined) return { result: folds.indexOf(foldName(wanted)), several: false };
   const candidates = folds.flatMap((fold, index) => (isResultColumn(fold) ? [index] : []));
   const [first = -1] = candidates;

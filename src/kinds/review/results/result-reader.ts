@@ -86,7 +86,10 @@ export class ResultReader {
   /** To be called after the last piece. */
   async end(): Promise<Reading> {
     return this.#reading(async () => {
-      const problem = this.#rest === undefined && this.#held.length > 0 ? await this.#handOver(Buffer.alloc(0)) : undefined;
+      const problem =
+        this.#rest === undefined && this.#held.length > 0
+          ? await this.#handOver(Buffer.alloc(0))
+          : undefined;
       return problem ?? (await this.#finish());
     });
   }
@@ -230,7 +233,8 @@ export class ResultReader {
     const [header] = this.#readers === undefined ? this.#records.splice(0, 1) : [];
     if (header !== undefined) this.#take(header);
     const readers = this.#readers;
-    if (readers === undefined) return problem ?? unreadable('the result file is empty: it has no header');
+    if (readers === undefined)
+      return problem ?? unreadable('the result file is empty: it has no header');
     const last = this.#records.at(-1);
     const came = this.#taken + this.#records.length;
     const endsLine = this.#lastByte === LINE_FEED;
@@ -239,7 +243,9 @@ export class ResultReader {
       const more = came < (this.#expectedRows ?? 0);
       if (!lastRows.isWhole(last, last[readers.referenceColumn] ?? '', more)) {
         this.#records.pop();
-        problem = unreadable('the result file is cut, or has no line end at its end: its last row may not be whole');
+        problem = unreadable(
+          'the result file is cut, or has no line end at its end: its last row may not be whole',
+        );
       }
     }
     this.#takeRecords();

@@ -20,10 +20,12 @@ export const NOTICES = {
   unknown_column: 'the result files have a column that the interface does not mention',
   unknown_status: 'the result files have a status that the interface does not mention',
   labels_not_json: 'the result files have labels that are not JSON',
-  missing_column: 'the result files lack a column that the interface promises; decisions are made without it',
+  missing_column:
+    'the result files lack a column that the interface promises; decisions are made without it',
   missing_result_column:
     'the result files have no result column ("… result"), so decisions have no result; if it has another name, set review.resultColumn',
-  several_result_columns: 'the result files have more than one result column ("… result"); set review.resultColumn to choose one',
+  several_result_columns:
+    'the result files have more than one result column ("… result"); set review.resultColumn to choose one',
 } as const;
 
 /** Something in result files that is not as the interface says. Tolerated; to be logged once. `value` is never content (I6). */
@@ -62,7 +64,8 @@ export class ResultRowReader {
     this.#notice = notice;
     this.#plans = plans;
     if (header.result === -1) notice({ kind: 'missing_result_column', value: '' });
-    if (header.several) notice({ kind: 'several_result_columns', value: names[header.result] ?? '' });
+    if (header.several)
+      notice({ kind: 'several_result_columns', value: names[header.result] ?? '' });
     if (header.status === -1) notice({ kind: 'missing_column', value: RESULT_COLUMNS.status });
     if (header.labels === -1) notice({ kind: 'missing_column', value: RESULT_COLUMNS.labels });
   }
@@ -76,28 +79,32 @@ export class ResultRowReader {
       at = reference;
       return this.#read(cells, reference, job);
     } catch (error) {
-      if (at === undefined) return { malformed: 'the connector failed on this row', crash: crashOf(error) };
+      if (at === undefined)
+        return { malformed: 'the connector failed on this row', crash: crashOf(error) };
       return { partition: at.partition, offset: at.offset, poison: internalPoison(error) };
     }
   }
 
   #reference(cells: readonly string[]): Reference | MalformedRow {
     const header = this.#header;
-    if (cells.length !== header.width) return { malformed: `the row has ${cells.length} cells, the header ${header.width}` };
+    if (cells.length !== header.width)
+      return { malformed: `the row has ${cells.length} cells, the header ${header.width}` };
     const reference = readReference(cellAt(cells, header.reference));
     return typeof reference === 'string' ? { malformed: reference } : reference;
   }
 
   #read(cells: readonly string[], reference: Reference, job: JobContext): ResultRow | MalformedRow {
     for (const [key] of reference.metadata ?? []) this.#plans.claim(key);
-    const parts = reference.shape === undefined ? NO_PARTS : this.#plans.byShape.of(reference.shape);
+    const parts =
+      reference.shape === undefined ? NO_PARTS : this.#plans.byShape.of(reference.shape);
     if (parts === undefined)
       return {
         malformed: 'the reference names a metadata column that the result file lacks, or one twice',
       };
     for (const part of parts) {
       const cell = cellAt(cells, part.index);
-      if (part.json && !isJsonText(cell)) return { malformed: 'a metadata cell is not the JSON that was uploaded' };
+      if (part.json && !isJsonText(cell))
+        return { malformed: 'a metadata cell is not the JSON that was uploaded' };
     }
     const { partition, offset } = reference;
     const status = this.#status(cells);
@@ -117,7 +124,8 @@ export class ResultRowReader {
 
   /** To be called after the last row: which columns no row laid claim to. */
   finish(): void {
-    for (const index of this.#plans.unclaimed()) this.#notice({ kind: 'unknown_column', value: this.#names[index] ?? '' });
+    for (const index of this.#plans.unclaimed())
+      this.#notice({ kind: 'unknown_column', value: this.#names[index] ?? '' });
   }
 
   #render(
@@ -138,7 +146,8 @@ export class ResultRowReader {
       expected: reference.expected ?? (expected === '' ? undefined : expected),
       labels: this.#readLabels(cellAt(cells, header.labels)),
       metadata: metadataJson(cells, parts, reference),
-      content: header.content === -1 ? undefined : contentOf(cellAt(cells, header.content), reference),
+      content:
+        header.content === -1 ? undefined : contentOf(cellAt(cells, header.content), reference),
       error: status === 'error' ? REVIEW_FAILED : undefined,
     };
     return this.#renderer.render(reference, facts, job);
@@ -156,9 +165,11 @@ export class ResultRowReader {
     const known = statusOf(text);
     if (known !== undefined) return known;
     const hasResult = cellAt(cells, this.#header.result) !== '';
-    if (!hasResult && (text.trim() === '' || normaliseDecisionStatus(text) === 'PENDING')) return undefined;
+    if (!hasResult && (text.trim() === '' || normaliseDecisionStatus(text) === 'PENDING'))
+      return undefined;
     // In a file whose cells have shifted it may be content.
-    if (this.#header.status !== -1) this.#notice({ kind: 'unknown_status', value: shownCode(text.trim()) ?? '' });
+    if (this.#header.status !== -1)
+      this.#notice({ kind: 'unknown_status', value: shownCode(text.trim()) ?? '' });
     return hasResult ? 'success' : 'error';
   }
 }
@@ -178,14 +189,19 @@ function statusOf(text: string): 'success' | 'error' | undefined {
   return known === 'ERROR' ? 'error' : undefined;
 }
 
-function metadataJson(cells: readonly string[], parts: MetadataPlan, { metadata }: Reference): string {
+function metadataJson(
+  cells: readonly string[],
+  parts: MetadataPlan,
+  { metadata }: Reference,
+): string {
   let json = '{';
   for (const { index, lead, json: isJson } of parts) {
     const cell = cellAt(cells, index);
     json += lead + (isJson ? cell : JSON.stringify(cell));
   }
   if (metadata !== undefined) {
-    for (const [key, text] of metadata) json += `${json.length === 1 ? '' : ','}${JSON.stringify(key)}:${text}`;
+    for (const [key, text] of metadata)
+      json += `${json.length === 1 ? '' : ','}${JSON.stringify(key)}:${text}`;
   }
   return `${json}}`;
 }

@@ -12,7 +12,11 @@ export class TextMemo<T> {
   #heldBytes = 0;
 
   /** @param bytesOf memory of a value beyond that of its text */
-  constructor(make: (text: string) => T, bytesOf: (made: T) => number = () => 0, maxBytes = DEFAULT_BYTES) {
+  constructor(
+    make: (text: string) => T,
+    bytesOf: (made: T) => number = () => 0,
+    maxBytes = DEFAULT_BYTES,
+  ) {
     this.#make = make;
     this.#maxBytes = maxBytes;
     this.#bytesOf = bytesOf;

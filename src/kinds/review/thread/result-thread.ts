@@ -9,7 +9,11 @@ import { InternalError } from '../../../core/outcome/internal-error.ts';
 import { ServiceError } from '../../../core/outcome/service-error.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import type { ResultFileSettings } from '../results/file-settings.ts';
-import { type CreateResultFileReader, PIECE_BYTES, type ResultFile } from '../results/result-files.ts';
+import {
+  type CreateResultFileReader,
+  PIECE_BYTES,
+  type ResultFile,
+} from '../results/result-files.ts';
 import type { ResultNotice } from '../results/result-row.ts';
 import { type Answer, FileInThread } from './file-in-thread.ts';
 import type { FromThread, Problem, ToThread } from './messages.ts';
@@ -50,7 +54,8 @@ export class ResultThread {
   }
 
   async *#read(reader: number, source: AsyncIterable<Buffer>, { job, expectedRows }: ResultFile) {
-    if (this.#thread === undefined || this.#thread.ended) this.#thread = new Thread(this.#readers, this.#pool);
+    if (this.#thread === undefined || this.#thread.ended)
+      this.#thread = new Thread(this.#readers, this.#pool);
     const file = this.#thread.open(reader, expectedRows);
     const pieces = source[Symbol.asyncIterator]();
     const fed = feed(file, pieces, job);
@@ -73,7 +78,11 @@ export class ResultThread {
 }
 
 /** Resolves when the source is through. @throws what the source throws, after the thread was told */
-function feed(file: FileInThread, pieces: AsyncIterator<Buffer>, job: ResultFile['job']): Promise<void> {
+function feed(
+  file: FileInThread,
+  pieces: AsyncIterator<Buffer>,
+  job: ResultFile['job'],
+): Promise<void> {
   const run = async () => {
     while (await file.room()) {
       const next = await pieces.next();
@@ -109,7 +118,10 @@ class Thread {
 
   constructor(readers: readonly Reader[], pool: BufferPool) {
     this.#pool = pool;
-    const entry = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+    const entry = new URL(
+      import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js',
+      import.meta.url,
+    );
     this.#worker = new Worker(entry, {
       name: 'results',
       // What was loaded into the process beside the connector is not meant for this thread.
@@ -121,7 +133,9 @@ class Thread {
       if (message.is === 'notice') readers[message.reader]?.onNotice(message.notice);
       else this.#answered(message);
     });
-    this.#worker.on('error', (error: Error & { code?: string }) => this.#end(error.code ?? error.name));
+    this.#worker.on('error', (error: Error & { code?: string }) =>
+      this.#end(error.code ?? error.name),
+    );
     this.#worker.on('exit', (code) => this.#end(`exit code ${code}`));
     this.#worker.unref();
   }
@@ -187,7 +201,8 @@ class Thread {
   }
 
   #closed(number: number, file: FileInThread): void {
-    for (const { rows } of file.unread()) if (rows !== undefined) this.#pool.give(Buffer.from(rows.bytes));
+    for (const { rows } of file.unread())
+      if (rows !== undefined) this.#pool.give(Buffer.from(rows.bytes));
     this.#files.delete(number);
     if (this.#files.size === 0) this.#worker.unref();
   }

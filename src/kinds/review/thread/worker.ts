@@ -4,7 +4,11 @@ import { bufferSize } from '../../../core/bytes/buffer-pool.ts';
 import type { Rooms } from '../../../core/bytes/slice-writer.ts';
 import { crashOf } from '../../../core/outcome/internal-error.ts';
 import { ServiceError } from '../../../core/outcome/service-error.ts';
-import { type ResultFileSettings, type SharedByFiles, sharedByFiles } from '../results/file-settings.ts';
+import {
+  type ResultFileSettings,
+  type SharedByFiles,
+  sharedByFiles,
+} from '../results/file-settings.ts';
 import { type Reading, ResultReader } from '../results/result-reader.ts';
 import type { FromThread, Problem, ToThread } from './messages.ts';
 
@@ -13,7 +17,8 @@ if (process.report !== undefined) process.report.excludeEnv = true;
 
 const port = parentPort;
 if (port === null) throw new Error('this file is the entry of a worker thread');
-const say = (message: FromThread, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
+const say = (message: FromThread, transfer: ArrayBuffer[] = []): void =>
+  port.postMessage(message, transfer);
 
 /** Buffers that came with pieces. One that is too small is replaced, and both go back. */
 class LentRooms implements Rooms {
@@ -67,27 +72,36 @@ async function answer(
   const isPiece = message.is === 'piece';
   if (isPiece) rooms.put(message.room);
   let reading = NOTHING;
-  if (isPiece && !isOver) reading = await reader.read(Buffer.from(message.bytes, 0, message.length), message.job);
+  if (isPiece && !isOver)
+    reading = await reader.read(Buffer.from(message.bytes, 0, message.length), message.job);
   if (message.is === 'end' && !isOver) reading = await reader.end();
   if (isPiece) rooms.put(message.bytes);
   const { rows } = reading;
   const { spare, madeBytes } = rooms.drain();
   const problem = problemOf(reading.problem);
   const transfer = rows === undefined ? spare : [rows.numbers.buffer, rows.bytes, ...spare];
-  say({ is: 'read', file: message.file, rows, problem, isLast: !isPiece, spare, madeBytes }, transfer);
+  say(
+    { is: 'read', file: message.file, rows, problem, isLast: !isPiece, spare, madeBytes },
+    transfer,
+  );
   return problem !== undefined;
 }
 
 function problemOf(error: unknown): Problem | undefined {
   if (error === undefined) return undefined;
-  if (error instanceof ServiceError) return { failure: error.failure, message: error.message, operation: error.operation };
+  if (error instanceof ServiceError)
+    return { failure: error.failure, message: error.message, operation: error.operation };
   return { crash: crashOf(error) };
 }
 
 port.on('message', (message: ToThread) => {
   if (message.is === 'open') {
     const rooms = new LentRooms();
-    const reader = new ResultReader(sharedBy(message.reader, message.settings), message.expectedRows, rooms);
+    const reader = new ResultReader(
+      sharedBy(message.reader, message.settings),
+      message.expectedRows,
+      rooms,
+    );
     files.set(message.file, { reader, rooms, turn: Promise.resolve(), isOver: false });
     return;
   }
@@ -107,7 +121,9 @@ port.on('message', (message: ToThread) => {
 
 /** The same for all files of a pipeline. */
 function sharedBy(reader: number, settings: ResultFileSettings): SharedByFiles {
-  const known = shared.get(reader) ?? sharedByFiles(settings, (notice) => say({ is: 'notice', reader, notice }));
+  const known =
+    shared.get(reader) ??
+    sharedByFiles(settings, (notice) => say({ is: 'notice', reader, notice }));
   shared.set(reader, known);
   return known;
 }

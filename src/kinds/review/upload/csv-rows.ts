@@ -142,7 +142,15 @@ export class CsvRows implements RowSink {
     } else if (this.#expected) this.#comma();
     this.#comma();
     const escapedContent = escapeFormulas && looksLikeFormula(item.content);
-    if (!(allHeld && expectedHeld && !escapedContent && hasNoExtras(item) && this.#plainReference(item))) {
+    if (
+      !(
+        allHeld &&
+        expectedHeld &&
+        !escapedContent &&
+        hasNoExtras(item) &&
+        this.#plainReference(item)
+      )
+    ) {
       const carried = {
         ...this.#carried(item),
         expected: expectedHeld ? undefined : expected,
@@ -158,7 +166,8 @@ export class CsvRows implements RowSink {
     slabs.endRow();
     if (expected !== undefined) this.#expected = true;
     const commas = columns.length + (this.#expected ? 1 : 0);
-    if (this.#stages.at(-1)?.commas !== commas) this.#stages.push({ row: this.#cuts.length, commas });
+    if (this.#stages.at(-1)?.commas !== commas)
+      this.#stages.push({ row: this.#cuts.length, commas });
     this.#cuts.push(rowStart + cut);
   }
 
@@ -187,7 +196,8 @@ export class CsvRows implements RowSink {
   /** Writes a text as far as a cell can show it. @returns whether the cell holds exactly this text */
   #text(text: string): boolean {
     const visible = fitsInCell(text) ? text : text.toWellFormed().replaceAll('\0', '\ufffd');
-    const shown = this.#options.escapeFormulas && looksLikeFormula(text) ? asText(visible) : visible;
+    const shown =
+      this.#options.escapeFormulas && looksLikeFormula(text) ? asText(visible) : visible;
     this.#cell(shown);
     return shown === text;
   }
@@ -227,7 +237,8 @@ export class CsvRows implements RowSink {
     const carried: [string, string][] = [];
     for (const key in metadata) {
       const column = this.#columns.of(key);
-      if (column === undefined || column.held === 'none') carried.push([key, JSON.stringify(metadata[key])]);
+      if (column === undefined || column.held === 'none')
+        carried.push([key, JSON.stringify(metadata[key])]);
       else shape.push(column.entry.toString('utf8', column.held === 'text' ? 1 : 0));
     }
     return {
@@ -238,7 +249,8 @@ export class CsvRows implements RowSink {
 
   #header(): Buffer {
     const { referenceColumn, resultColumn, escapeFormulas } = this.#options;
-    const reserved = resultColumn === undefined ? [referenceColumn] : [referenceColumn, resultColumn];
+    const reserved =
+      resultColumn === undefined ? [referenceColumn] : [referenceColumn, resultColumn];
     const names = new ColumnNames(reserved, escapeFormulas);
     const header = [CONTENT_COLUMN, ...this.#columns.list.map(({ key }) => names.headerFor(key))];
     if (this.#expected) header.push(RESULT_COLUMNS.expected);

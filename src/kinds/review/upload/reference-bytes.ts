@@ -13,7 +13,11 @@ const COMMA = 0x2c;
 const MARKS_ROOM = 32;
 
 /** Returns how many bytes the reference of an item takes at most. */
-export function referenceRoom({ key }: ContentItem, columns: readonly MetadataColumn[], width: number): number {
+export function referenceRoom(
+  { key }: ContentItem,
+  columns: readonly MetadataColumn[],
+  width: number,
+): number {
   let room = MARKS_ROOM + 3 * NUMBER_ROOM + (key === null ? 0 : key.length);
   for (let i = 0; i < width; i++) room += 1 + (columns[i] as MetadataColumn).entry.length;
   return room;
@@ -59,7 +63,12 @@ export function writePlainReference(
   return at;
 }
 
-function writeShape(to: Buffer, columns: readonly MetadataColumn[], width: number, start: number): number {
+function writeShape(
+  to: Buffer,
+  columns: readonly MetadataColumn[],
+  width: number,
+  start: number,
+): number {
   let at = start;
   to[at++] = COMMA;
   to[at++] = QUOTE;
@@ -67,7 +76,8 @@ function writeShape(to: Buffer, columns: readonly MetadataColumn[], width: numbe
   for (let i = 0; i < width; i++) {
     if (i > 0) to[at++] = COMMA;
     const { entry, held } = columns[i] as MetadataColumn;
-    for (let from = held === 'text' ? 1 : 0; from < entry.length; from++) to[at++] = entry[from] as number;
+    for (let from = held === 'text' ? 1 : 0; from < entry.length; from++)
+      to[at++] = entry[from] as number;
   }
   to[at++] = QUOTE;
   to[at++] = QUOTE;

@@ -36,7 +36,8 @@ export function attention(state) {
       });
   // The service's refusal is a condition and a reason to wait: said once.
   const refused = state.conditions.some(({ name }) => name === `${detail.name}/service`);
-  const refusedSinceMs = detail.waits.find(({ reason }) => reason === 'unauthorized')?.sinceMs ?? null;
+  const refusedSinceMs =
+    detail.waits.find(({ reason }) => reason === 'unauthorized')?.sinceMs ?? null;
   for (const { name, reason } of state.conditions) {
     const sinceMs = name === `${detail.name}/service` ? refusedSinceMs : null;
     items.push({
@@ -49,9 +50,12 @@ export function attention(state) {
   }
   for (const gate of detail.gates) {
     const known = REASONS[gate.reason];
-    const failed = gate.failures > 0 ? ` ${counted(gate.failures, 'batch', 'batches')} failed in a row.` : '';
+    const failed =
+      gate.failures > 0 ? ` ${counted(gate.failures, 'batch', 'batches')} failed in a row.` : '';
     const next =
-      gate.nextTryMs > nowMs ? ` Next try in ${duration((gate.nextTryMs - nowMs) / 1000)}.` : ' A batch is being tried.';
+      gate.nextTryMs > nowMs
+        ? ` Next try in ${duration((gate.nextTryMs - nowMs) / 1000)}.`
+        : ' A batch is being tried.';
     items.push({
       level: 'warn',
       key: `gate ${gate.type}`,
@@ -62,8 +66,14 @@ export function attention(state) {
   }
   for (const { reason, sinceMs, waiting, who } of detail.waits) {
     const known = REASONS[reason];
-    if (known?.level === 'calm' || nowMs - sinceMs < LASTING_MS || (reason === 'unauthorized' && refused)) continue;
-    if (detail.gates.length > 0 && (reason === 'type_failing' || reason === 'type_rejected')) continue;
+    if (
+      known?.level === 'calm' ||
+      nowMs - sinceMs < LASTING_MS ||
+      (reason === 'unauthorized' && refused)
+    )
+      continue;
+    if (detail.gates.length > 0 && (reason === 'type_failing' || reason === 'type_rejected'))
+      continue;
     const more = waiting > who.length ? ` and ${count(waiting - who.length)} more` : '';
     items.push({
       level: 'warn',
@@ -79,22 +89,33 @@ export function attention(state) {
 /** Part of a day's work, in a few words. @param {State} state */
 export function calmWaits(state) {
   return state.detail.waits
-    .filter(({ reason, sinceMs }) => REASONS[reason]?.level === 'calm' && state.nowMs - sinceMs >= LASTING_MS)
+    .filter(
+      ({ reason, sinceMs }) =>
+        REASONS[reason]?.level === 'calm' && state.nowMs - sinceMs >= LASTING_MS,
+    )
     .map(({ reason }) => REASONS[reason]?.title ?? reason);
 }
 
 /** One sentence. @param {State} state @param {Item[]} items @returns {{ level: 'good' | 'warn' | 'bad', text: string }} */
 export function verdict(state, items) {
-  const things = items.length === 1 ? 'One thing needs attention' : `${items.length} things need attention`;
-  if (items.length > 0) return { level: items.some(({ level }) => level === 'bad') ? 'bad' : 'warn', text: things };
+  const things =
+    items.length === 1 ? 'One thing needs attention' : `${items.length} things need attention`;
+  if (items.length > 0)
+    return { level: items.some(({ level }) => level === 'bad') ? 'bad' : 'warn', text: things };
   if (!state.ready) return { level: 'warn', text: 'Starting' };
-  const busy = state.detail.jobCount > 0 || state.pipelines.some(({ inFlight, lag }) => inFlight + lag > 0);
+  const busy =
+    state.detail.jobCount > 0 || state.pipelines.some(({ inFlight, lag }) => inFlight + lag > 0);
   // Of what other members of the group do nothing is known here.
-  const alone = state.pipelines.every(({ shardCount, assigned }) => shardCount === null || assigned >= shardCount);
-  if (alone) return { level: 'good', text: busy ? 'All is well' : 'All is well, and nothing is waiting' };
+  const alone = state.pipelines.every(
+    ({ shardCount, assigned }) => shardCount === null || assigned >= shardCount,
+  );
+  if (alone)
+    return { level: 'good', text: busy ? 'All is well' : 'All is well, and nothing is waiting' };
   return {
     level: 'good',
-    text: busy ? 'All is well with this replica' : 'All is well with this replica, and nothing is waiting here',
+    text: busy
+      ? 'All is well with this replica'
+      : 'All is well with this replica, and nothing is waiting here',
   };
 }
 

@@ -17,17 +17,21 @@ export function ticks(max) {
   if (!(max > 0)) return [0, 1];
   const rough = max / 3;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999) ?? power * 10;
+  const step =
+    [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999) ??
+    power * 10;
   const all = [];
-  for (let at = 0; all.length === 0 || (all.at(-1) ?? 0) < max * 0.999; at++) all.push(Number((at * step).toPrecision(12)));
+  for (let at = 0; all.length === 0 || (all.at(-1) ?? 0) < max * 0.999; at++)
+    all.push(Number((at * step).toPrecision(12)));
   return all;
 }
 
 /** Durations: steps that clocks know. @param {number} max seconds */
 export function secondTicks(max) {
-  const step = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400].find(
-    (size) => max / size <= 3,
-  );
+  const step = [
+    0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800,
+    86_400,
+  ].find((size) => max / size <= 3);
   if (step === undefined || max < 0.1) return ticks(max);
   const all = [0];
   while ((all.at(-1) ?? 0) < max * 0.999) all.push(Number((all.length * step).toPrecision(12)));
@@ -56,7 +60,15 @@ export class Chart {
     });
     this.svg = /** @type {SVGSVGElement} */ (document.createElementNS(SVG, 'svg'));
     this.svg.setAttribute('role', 'img');
-    figure.append(make('figcaption', {}, make('b', {}, options.title), make('span', { class: 'legend' }, ...legend)), this.svg);
+    figure.append(
+      make(
+        'figcaption',
+        {},
+        make('b', {}, options.title),
+        make('span', { class: 'legend' }, ...legend),
+      ),
+      this.svg,
+    );
     for (const output of this.outputs) output.setAttribute('aria-live', 'off');
     this.svg.addEventListener('pointermove', (event) => {
       const plot = this.#width - PAD.left - PAD.right;
@@ -95,8 +107,10 @@ export class Chart {
     const max = Math.max(0, ...seen.flat().map(([, value]) => value ?? 0));
     const marks = (this.options.ticks ?? ticks)(max);
     const top = marks.at(-1) ?? 1;
-    const x = (/** @type {number} */ atMs) => PAD.left + ((atMs - fromMs) / this.#windowMs) * (width - PAD.left - PAD.right);
-    const y = (/** @type {number} */ value) => HEIGHT - PAD.bottom - (value / top) * (HEIGHT - PAD.top - PAD.bottom);
+    const x = (/** @type {number} */ atMs) =>
+      PAD.left + ((atMs - fromMs) / this.#windowMs) * (width - PAD.left - PAD.right);
+    const y = (/** @type {number} */ value) =>
+      HEIGHT - PAD.bottom - (value / top) * (HEIGHT - PAD.top - PAD.bottom);
     const parts = [];
     for (const mark of marks) {
       parts.push(
@@ -108,7 +122,13 @@ export class Chart {
           y2: y(mark),
         }),
       );
-      parts.push(node('text', { x: PAD.left - 8, y: y(mark) + 4, 'text-anchor': 'end' }, (this.options.axis ?? format)(mark)));
+      parts.push(
+        node(
+          'text',
+          { x: PAD.left - 8, y: y(mark) + 4, 'text-anchor': 'end' },
+          (this.options.axis ?? format)(mark),
+        ),
+      );
     }
     for (const [text, atMs, anchor] of /** @type {const} */ ([
       [`−${minutes} min`, fromMs, 'start'],
@@ -119,7 +139,10 @@ export class Chart {
     for (const [at, points] of seen.entries()) {
       const runs = runsOf(points);
       const path = runs
-        .map((run) => `M${run.map(([atMs, value]) => `${x(atMs).toFixed(1)},${y(value).toFixed(1)}`).join('L')}`)
+        .map(
+          (run) =>
+            `M${run.map(([atMs, value]) => `${x(atMs).toFixed(1)},${y(value).toFixed(1)}`).join('L')}`,
+        )
         .join('');
       if (at === 0)
         for (const run of runs) {
@@ -173,7 +196,11 @@ export function runsOf(points) {
 function nearest(points, atMs) {
   let found = null;
   for (const [at, value] of points)
-    if (value !== null && Math.abs(at - atMs) <= GAP_MS && (found === null || Math.abs(at - atMs) <= Math.abs(found[0] - atMs)))
+    if (
+      value !== null &&
+      Math.abs(at - atMs) <= GAP_MS &&
+      (found === null || Math.abs(at - atMs) <= Math.abs(found[0] - atMs))
+    )
       found = /** @type {const} */ ([at, value]);
   return found === null ? null : found[1];
 }

@@ -3,7 +3,11 @@
 /** @typedef {Pick<import('../state.ts').ConsoleState, 'program' | 'configFile' | 'pipelines' | 'detail'>} Told */
 
 /** @param {Told} state @param {readonly string[]} words the command and its arguments @param {string} [pipeline] by default the one that is shown */
-export function commandLine({ program, configFile, pipelines, detail }, words, pipeline = detail.name) {
+export function commandLine(
+  { program, configFile, pipelines, detail },
+  words,
+  pipeline = detail.name,
+) {
   const named = pipelines.length > 1 ? ['--pipeline', pipeline] : [];
   return [...program, ...words, '--config', configFile, ...named].map(quoted).join(' ');
 }

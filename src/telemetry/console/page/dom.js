@@ -36,7 +36,10 @@ export function make(name, attributes = {}, ...children) {
  */
 export function each(parent, items, keyOf, create, update) {
   const before = new Map(
-    [...parent.children].map((node) => [/** @type {HTMLElement} */ (node).dataset.key, /** @type {HTMLElement} */ (node)]),
+    [...parent.children].map((node) => [
+      /** @type {HTMLElement} */ (node).dataset.key,
+      /** @type {HTMLElement} */ (node),
+    ]),
   );
   let place = parent.firstElementChild;
   for (const item of items) {

@@ -18,11 +18,17 @@ export function startExplain(state) {
   const command = () => {
     const last = state();
     if (last === undefined) return undefined;
-    return explainCommand({ partition: input('x-partition').value.trim(), offset: input('x-offset').value.trim() }, last);
+    return explainCommand(
+      { partition: input('x-partition').value.trim(), offset: input('x-offset').value.trim() },
+      last,
+    );
   };
   const update = () => {
     const text = command();
-    say(el('x-command'), text === undefined ? '–' : (text ?? 'a partition and an offset are whole numbers'));
+    say(
+      el('x-command'),
+      text === undefined ? '–' : (text ?? 'a partition and an offset are whole numbers'),
+    );
     /** @type {HTMLButtonElement} */ (el('x-copy')).disabled = typeof text !== 'string';
   };
   el('explain-form').addEventListener('input', () => {
@@ -33,7 +39,9 @@ export function startExplain(state) {
   el('x-copy').addEventListener('click', () => {
     const text = command();
     if (typeof text === 'string')
-      void copy(text).then((done) => say(el('x-note'), done ? 'Copied.' : 'Selected: copy it with your keyboard.'));
+      void copy(text).then((done) =>
+        say(el('x-note'), done ? 'Copied.' : 'Selected: copy it with your keyboard.'),
+      );
   });
   update();
   return {

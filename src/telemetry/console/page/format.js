@@ -58,8 +58,16 @@ export function bytes(n) {
 /** The local time of day; with the day when that is another one. @param {number} ms @param {number} nowMs */
 export function clock(ms, nowMs) {
   const at = new Date(ms);
-  const day = nowMs - ms > 43_200_000 ? `${at.toLocaleDateString('en', { day: 'numeric', month: 'short' })}, ` : '';
-  return day + [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':');
+  const day =
+    nowMs - ms > 43_200_000
+      ? `${at.toLocaleDateString('en', { day: 'numeric', month: 'short' })}, `
+      : '';
+  return (
+    day +
+    [at.getHours(), at.getMinutes(), at.getSeconds()]
+      .map((part) => String(part).padStart(2, '0'))
+      .join(':')
+  );
 }
 
 /** @param {number} a @param {string} big @param {number} b @param {string} small */

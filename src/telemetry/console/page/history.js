@@ -38,7 +38,8 @@ export class History {
       sum += sample[what];
       while (/** @type {Sample} */ (this.samples[from]).atMs <= sample.atMs - RATE_MS)
         sum -= /** @type {Sample} */ (this.samples[from++])[what];
-      const first = from > 0 ? /** @type {Sample} */ (this.samples[from - 1]).atMs : sample.atMs - RATE_MS;
+      const first =
+        from > 0 ? /** @type {Sample} */ (this.samples[from - 1]).atMs : sample.atMs - RATE_MS;
       return [sample.atMs, at === 0 ? null : (sum / Math.max(1, sample.atMs - first)) * 1000];
     });
   }
@@ -55,7 +56,8 @@ export class History {
       const of = this.samples.filter(({ atMs }) => atMs <= toMs && atMs > toMs - 60_000);
       const last = of.at(-1);
       if (last === undefined) continue;
-      const sum = (/** @type {'consumed' | 'decided'} */ what) => of.reduce((total, sample) => total + sample[what], 0);
+      const sum = (/** @type {'consumed' | 'decided'} */ what) =>
+        of.reduce((total, sample) => total + sample[what], 0);
       rows.push({
         toMs,
         consumed: sum('consumed'),

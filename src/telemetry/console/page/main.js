@@ -96,7 +96,10 @@ async function poll() {
 /** @param {State} state */
 function show(state) {
   // Another pipeline, or a connector that was started anew: what is remembered is of something else.
-  if (state.detail.name !== historyOf || (last !== undefined && last.startedMs !== state.startedMs)) {
+  if (
+    state.detail.name !== historyOf ||
+    (last !== undefined && last.startedMs !== state.startedMs)
+  ) {
     history = new History();
     historyOf = state.detail.name;
   }
@@ -121,9 +124,21 @@ function show(state) {
   showAbout(state);
   showPipelines(state);
   showFigures(state);
-  charts.throughput.show([history.rates('consumed'), history.rates('decided')], state.nowMs, history.windowMs);
-  charts.latency.show([history.values('p50'), history.values('p95')], state.nowMs, history.windowMs);
-  charts.flight.show([history.values('inFlight'), history.values('lag')], state.nowMs, history.windowMs);
+  charts.throughput.show(
+    [history.rates('consumed'), history.rates('decided')],
+    state.nowMs,
+    history.windowMs,
+  );
+  charts.latency.show(
+    [history.values('p50'), history.values('p95')],
+    state.nowMs,
+    history.windowMs,
+  );
+  charts.flight.show(
+    [history.values('inFlight'), history.values('lag')],
+    state.nowMs,
+    history.windowMs,
+  );
   showMinutes(history, state.nowMs);
   showBatches(state, explain.show);
   showOutcomes(state);
@@ -136,11 +151,18 @@ function showSilence() {
   document.body.classList.add('stale');
   attr(el('verdict'), 'class', 'verdict bad');
   const nowMs = Date.now();
-  say(el('verdict-text'), heardMs === 0 ? 'No answer from the connector' : `No answer since ${clock(heardMs, nowMs)}`);
+  say(
+    el('verdict-text'),
+    heardMs === 0 ? 'No answer from the connector' : `No answer since ${clock(heardMs, nowMs)}`,
+  );
   say(el('heard'), heardMs === 0 ? '' : `· as it was ${age(nowMs - heardMs)} ago`);
   el('attention').hidden = true;
   document.title = '■ no answer – Content Review Connector';
-  announce(heardMs === 0 ? 'No answer from the connector' : `No answer from the connector since ${clock(heardMs, nowMs)}`);
+  announce(
+    heardMs === 0
+      ? 'No answer from the connector'
+      : `No answer from the connector since ${clock(heardMs, nowMs)}`,
+  );
 }
 
 /** Aloud, once for each change. @param {string} text */

@@ -117,5 +117,7 @@ export const REASONS = {
 export function waitsFor(reason) {
   if (reason === null) return '';
   if (reason === 'review') return 'the review';
-  return Object.hasOwn(REASONS, reason) ? /** @type {{ short: string }} */ (REASONS[reason]).short : reason;
+  return Object.hasOwn(REASONS, reason)
+    ? /** @type {{ short: string }} */ (REASONS[reason]).short
+    : reason;
 }

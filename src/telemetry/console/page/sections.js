@@ -43,7 +43,8 @@ export function showPipelines({ pipelines, detail }) {
     /** @type {Element} */ (nav.firstElementChild),
     pipelines,
     ({ name }) => name,
-    ({ name }) => make('li', {}, make('a', { href: `#pipeline=${encodeURIComponent(name)}` }, name)),
+    ({ name }) =>
+      make('li', {}, make('a', { href: `#pipeline=${encodeURIComponent(name)}` }, name)),
     (li, { name }) => {
       const link = /** @type {Element} */ (li.firstElementChild);
       if (name === detail.name) attr(link, 'aria-current', 'page');
@@ -64,7 +65,10 @@ export function showAttention(items, nowMs) {
     (li, { level, title, text, sinceMs }) => {
       attr(li, 'class', level);
       say(/** @type {Element} */ (li.children[0]), title);
-      say(/** @type {Element} */ (li.children[1]), sinceMs === null ? '' : `for ${age(nowMs - sinceMs)}`);
+      say(
+        /** @type {Element} */ (li.children[1]),
+        sinceMs === null ? '' : `for ${age(nowMs - sinceMs)}`,
+      );
       say(/** @type {Element} */ (li.children[2]), text);
     },
   );
@@ -77,16 +81,30 @@ export function showFigures(state) {
   if (summary === undefined) return;
   const { oldestEventMs, balance, p50, p95, lag, inFlight, buffered } = summary;
   say(el('f-oldest'), oldestEventMs === null ? 'none' : age(nowMs - oldestEventMs));
-  say(el('n-oldest'), oldestEventMs === null ? 'every record taken in is decided' : `of ${clock(oldestEventMs, nowMs)}`);
+  say(
+    el('n-oldest'),
+    oldestEventMs === null
+      ? 'every record taken in is decided'
+      : `of ${clock(oldestEventMs, nowMs)}`,
+  );
   say(el('f-balance'), count(balance));
   attr(el('f-balance'), 'class', balance !== null && balance !== 0 ? 'bad' : '');
-  say(el('n-balance'), balance === null ? 'not known yet' : balance === 0 ? 'all accounted for' : 'not accounted for');
+  say(
+    el('n-balance'),
+    balance === null ? 'not known yet' : balance === 0 ? 'all accounted for' : 'not accounted for',
+  );
   say(el('f-latency'), duration(p95));
-  say(el('n-latency'), p95 === null ? 'no decision in 10 min' : `p50 ${duration(p50)}, over 10 min`);
+  say(
+    el('n-latency'),
+    p95 === null ? 'no decision in 10 min' : `p50 ${duration(p50)}, over 10 min`,
+  );
   say(el('f-lag'), count(lag));
   say(el('n-lag'), lag === 0 ? 'all is read' : 'records not read yet');
   say(el('f-flight'), count(inFlight));
-  say(el('n-flight'), inFlight === 0 ? 'nothing is on its way' : `${count(buffered)} of them buffered`);
+  say(
+    el('n-flight'),
+    inFlight === 0 ? 'nothing is on its way' : `${count(buffered)} of them buffered`,
+  );
 }
 
 /** @param {State} state @param {(record: { partition: number, offset: number }) => void} explain */
@@ -151,9 +169,14 @@ export function showBatches(state, explain) {
     (tr, job) => {
       // Its results are there: what is next is not worth a reason of its own yet.
       const waits =
-        job.waitsFor === null && job.phase === 'reviewing' && job.askedMs !== null ? 'the download' : waitsFor(job.waitsFor);
+        job.waitsFor === null && job.phase === 'reviewing' && job.askedMs !== null
+          ? 'the download'
+          : waitsFor(job.waitsFor);
       const held = job.waitsFor !== null && job.waitsFor !== 'review';
-      const heard = job.remoteState === null || job.askedMs === null ? '' : `“${job.remoteState}” ${ago(nowMs - job.askedMs)}`;
+      const heard =
+        job.remoteState === null || job.askedMs === null
+          ? ''
+          : `“${job.remoteState}” ${ago(nowMs - job.askedMs)}`;
       say(cell(tr, 0), job.remoteId);
       say(cell(tr, 1), job.type);
       two(cell(tr, 2), PHASES[job.phase], '', job.phase === 'retrying' ? 'warn' : '');
@@ -164,7 +187,10 @@ export function showBatches(state, explain) {
         age(nowMs - job.createdMs),
         job.createdMs - job.oldestEventMs > 60_000 ? `event ${age(nowMs - job.oldestEventMs)}` : '',
       );
-      say(cell(tr, 5), job.left === job.rows ? count(job.rows) : `${count(job.left)} of ${count(job.rows)}`);
+      say(
+        cell(tr, 5),
+        job.left === job.rows ? count(job.rows) : `${count(job.left)} of ${count(job.rows)}`,
+      );
       say(cell(tr, 6), count(job.attempt));
       attr(cell(tr, 6), 'class', job.attempt > 1 ? 'n warn' : 'n');
       say(cell(tr, 7), String(job.shard));
@@ -176,12 +202,20 @@ export function showBatches(state, explain) {
 export function showOutcomes({ detail: { outcomes } }) {
   el('t-outcomes').hidden = outcomes.length === 0;
   el('e-outcomes').hidden = outcomes.length > 0;
-  const good = (/** @type {string} */ outcome) => /^decision SUCCESS|^result |^skipped/.test(outcome);
+  const good = (/** @type {string} */ outcome) =>
+    /^decision SUCCESS|^result |^skipped/.test(outcome);
   each(
     body('t-outcomes'),
     outcomes,
     ({ outcome }) => outcome,
-    () => make('tr', {}, make('th', { scope: 'row' }), make('td', { class: 'n' }), make('td', { class: 'n' })),
+    () =>
+      make(
+        'tr',
+        {},
+        make('th', { scope: 'row' }),
+        make('td', { class: 'n' }),
+        make('td', { class: 'n' }),
+      ),
     (tr, { outcome, recent, total }) => {
       say(cell(tr, 0), outcome.replaceAll('_', ' '));
       say(cell(tr, 1), count(recent));
@@ -223,8 +257,14 @@ export function showProblems({ problems, nowMs }) {
       say(time, clock(lastMs, nowMs));
       attr(time, 'datetime', new Date(lastMs).toISOString());
       const spans = li.querySelectorAll('span');
-      say(/** @type {Element} */ (spans[1]), pipeline === null ? message : `${pipeline}: ${message}`);
-      say(/** @type {Element} */ (spans[2]), times > 1 ? ` ${count(times)} times since ${clock(firstMs, nowMs)}` : '');
+      say(
+        /** @type {Element} */ (spans[1]),
+        pipeline === null ? message : `${pipeline}: ${message}`,
+      );
+      say(
+        /** @type {Element} */ (spans[2]),
+        times > 1 ? ` ${count(times)} times since ${clock(firstMs, nowMs)}` : '',
+      );
       say(/** @type {Element} */ (li.querySelector('.detail')), detail);
     },
   );
@@ -277,7 +317,11 @@ export function showShards(state) {
       say(cell(tr, 0), String(shard.shard));
       two(
         cell(tr, 1),
-        shard.state === 'lost' ? 'lost, to be claimed again' : shard.state === 'owner' ? 'owned' : 'claiming',
+        shard.state === 'lost'
+          ? 'lost, to be claimed again'
+          : shard.state === 'owner'
+            ? 'owned'
+            : 'claiming',
         shard.failures > 0 ? `${counted(shard.failures, 'claim')} failed in a row` : '',
         shard.state === 'owner' ? '' : 'warn',
       );
@@ -289,7 +333,10 @@ export function showShards(state) {
       say(
         cell(tr, 6),
         shard.positions
-          .map(({ partition, watermark, position }) => `${partition}: ${count(watermark)}, ${count(position)}`)
+          .map(
+            ({ partition, watermark, position }) =>
+              `${partition}: ${count(watermark)}, ${count(position)}`,
+          )
           .join('; ') + (more > 0 && shard.positions.length > 0 ? `; ${count(more)} more` : ''),
       );
     },
@@ -302,10 +349,24 @@ export function showMinutes(history, nowMs) {
     body('t-minutes'),
     history.minutes(nowMs).map((minute, at) => ({ ...minute, at })),
     ({ at }) => String(at),
-    () => make('tr', {}, make('th', { scope: 'row' }), ...Array.from({ length: 6 }, () => make('td', { class: 'n' }))),
+    () =>
+      make(
+        'tr',
+        {},
+        make('th', { scope: 'row' }),
+        ...Array.from({ length: 6 }, () => make('td', { class: 'n' })),
+      ),
     (tr, { toMs, consumed, decided, p50, p95, inFlight, lag }) => {
-      const texts = [count(consumed), count(decided), duration(p50), duration(p95), count(inFlight), count(lag)];
-      for (const [at, text] of [`to ${clock(toMs, nowMs)}`, ...texts].entries()) say(cell(tr, at), text);
+      const texts = [
+        count(consumed),
+        count(decided),
+        duration(p50),
+        duration(p95),
+        count(inFlight),
+        count(lag),
+      ];
+      for (const [at, text] of [`to ${clock(toMs, nowMs)}`, ...texts].entries())
+        say(cell(tr, at), text);
     },
   );
 }

@@ -62,12 +62,16 @@ export class FaultScript {
     // What changes meanwhile is for the next look.
     this.#isStale = false;
     try {
-      await this.#sandbox.setFaults(due.map(([, { fault, times, fired }]) => ({ ...fault, times: times - fired })));
+      await this.#sandbox.setFaults(
+        due.map(([, { fault, times, fired }]) => ({ ...fault, times: times - fired })),
+      );
     } catch (error) {
       this.#isStale = true;
       throw error;
     }
     for (const [, armed] of due) armed.before = armed.fired;
-    this.#entries = due.map(([name, armed]) => (this.#armed.get(name) === armed ? name : undefined));
+    this.#entries = due.map(([name, armed]) =>
+      this.#armed.get(name) === armed ? name : undefined,
+    );
   }
 }

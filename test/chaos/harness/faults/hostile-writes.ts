@@ -1,6 +1,12 @@
 /** Records and batches that no honest producer writes, each with what must become of it. */
 import type { RecordHeaders } from '../../../../src/core/record.ts';
-import { bomb, MALFORMED_BODIES, manyHeaders, ODD_HEADERS, ODD_TIMESTAMPS } from '../../../support/kafka/hostile-batches.ts';
+import {
+  bomb,
+  MALFORMED_BODIES,
+  manyHeaders,
+  ODD_HEADERS,
+  ODD_TIMESTAMPS,
+} from '../../../support/kafka/hostile-batches.ts';
 import { type RawBatch, type RawRecord, rawBatch } from '../../../support/kafka/record-batches.ts';
 import type { SeededRandom } from '../../../support/memory/clock.ts';
 import type { ChaosEvent } from '../../load/events.ts';
@@ -27,10 +33,17 @@ export interface HostileWrite {
 /** By name in the report. */
 export const HOSTILE_WRITES: ReadonlyMap<string, HostileWrite> = new Map(
   Object.entries({
-    ...Object.fromEntries(Object.entries(ODD_HEADERS).map(([name, headers]) => [name, withHeaders(headers)])),
+    ...Object.fromEntries(
+      Object.entries(ODD_HEADERS).map(([name, headers]) => [name, withHeaders(headers)]),
+    ),
     [`${MANY_HEADERS} headers`]: withHeaders(manyHeaders(MANY_HEADERS)),
     'up to 100000 headers': { count: 3, make: tooManyHeaders },
-    ...Object.fromEntries(Object.entries(MALFORMED_BODIES).map(([name, fields]) => [name, { count: 3, make: asOne(fields) }])),
+    ...Object.fromEntries(
+      Object.entries(MALFORMED_BODIES).map(([name, fields]) => [
+        name,
+        { count: 3, make: asOne(fields) },
+      ]),
+    ),
     'odd timestamps': { count: ODD_TIMESTAMPS.length, make: oddTimestamps },
     'bombs of 200 MiB': { count: 2, make: bombs },
   }).map(([name, write]) => [`producer: ${name}`, write]),
@@ -45,7 +58,8 @@ function asOne(fields: Omit<RawBatch, 'records'>): HostileWrite['make'] {
   };
 }
 
-const byTrace = (events: readonly ChaosEvent[]) => new Map(events.map((event) => [traceOf(event), event]));
+const byTrace = (events: readonly ChaosEvent[]) =>
+  new Map(events.map((event) => [traceOf(event), event]));
 
 /** All records of a batch have one timestamp. */
 const timeOf = ([first]: readonly ChaosEvent[]) => ({
@@ -73,7 +87,8 @@ function tooManyHeaders(events: readonly ChaosEvent[], random: SeededRandom): Ho
   );
   const bytes = rawBatch({ ...timeOf(events), records });
   const written = atOneTime(events).map(
-    (event, index) => [traceOf(event), index === 1 ? unreadable(event, 'too_many_headers') : event] as const,
+    (event, index) =>
+      [traceOf(event), index === 1 ? unreadable(event, 'too_many_headers') : event] as const,
   );
   return [{ bytes, written: new Map(written) }];
 }

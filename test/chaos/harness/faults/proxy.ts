@@ -149,7 +149,9 @@ class Link {
   readonly #parts: LinkParts;
   readonly #requests = new FrameCutter();
   readonly #answers = new FrameCutter();
-  #awaited: { readonly correlationId: number; readonly answered: (error: number | undefined) => void } | undefined;
+  #awaited:
+    | { readonly correlationId: number; readonly answered: (error: number | undefined) => void }
+    | undefined;
   #holding = false;
   #silent = false;
 
@@ -259,4 +261,6 @@ class Link {
 
 /** Whether the request is of this kind; EndTxn only when it commits. */
 export const isRequest = (head: RequestHead, apiKey: number): boolean =>
-  head.apiKey === apiKey && (apiKey !== API.EndTxn || head.commits === true) && head.transactionalId !== undefined;
+  head.apiKey === apiKey &&
+  (apiKey !== API.EndTxn || head.commits === true) &&
+  head.transactionalId !== undefined;

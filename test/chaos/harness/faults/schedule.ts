@@ -10,7 +10,15 @@ import { HOSTILE_WRITES, type HostileWrite } from './hostile-writes.ts';
 import { brokerFreeze, brokerKill } from './nemeses/brokers.ts';
 import { addPartition, resetGroup } from './nemeses/group.ts';
 import { lateCommit } from './nemeses/late-commit.ts';
-import { cutOff, halfOpen, kafkaLatency, kafkaReset, serviceLatency, serviceReset, serviceSilence } from './nemeses/network.ts';
+import {
+  cutOff,
+  halfOpen,
+  kafkaLatency,
+  kafkaReset,
+  serviceLatency,
+  serviceReset,
+  serviceSilence,
+} from './nemeses/network.ts';
 import { registryKill } from './nemeses/registry.ts';
 import { kill, killAll, rollingRestart, scale, zombie } from './nemeses/replicas.ts';
 import { sandboxKill } from './nemeses/service.ts';
@@ -99,20 +107,27 @@ export class Schedule {
   /** Faults of processes and networks one after the other; beside them, for each pipeline by itself, hostile writes and those of the service. */
   async run(): Promise<void> {
     const nemeses = this.#names.filter((name) => name in NEMESES);
-    const main = this.#rounds(nemeses, (name) => this.#strike(name, NEMESES[name] as Nemesis)).finally(() => {
+    const main = this.#rounds(nemeses, (name) =>
+      this.#strike(name, NEMESES[name] as Nemesis),
+    ).finally(() => {
       this.#mainDone = true;
     });
     const beside = KINDS.map((kind) => {
       const faults = serviceFaults(kind);
       const names = this.#names.filter((name) => faults.has(name));
-      return this.#rounds(names, (name) => this.#serviceFault(name, faults.get(name) as FaultInput));
+      return this.#rounds(names, (name) =>
+        this.#serviceFault(name, faults.get(name) as FaultInput),
+      );
     });
     const hostile = this.#names.filter((name) => HOSTILE_WRITES.has(name));
     const written = this.#world.pipelines.map((run) =>
-      this.#rounds(hostile, (name) => this.#hostileWrite(name, HOSTILE_WRITES.get(name) as HostileWrite, run)),
+      this.#rounds(hostile, (name) =>
+        this.#hostileWrite(name, HOSTILE_WRITES.get(name) as HostileWrite, run),
+      ),
     );
     await Promise.all([main, ...beside, ...written]);
-    for (const { name, hits } of this.tallies) if (hits === 0) this.violations.push(`"${name}" never hit work in flight`);
+    for (const { name, hits } of this.tallies)
+      if (hits === 0) this.violations.push(`"${name}" never hit work in flight`);
   }
 
   async #rounds(names: readonly string[], strike: (name: string) => Promise<void>) {
@@ -164,7 +179,11 @@ export class Schedule {
   }
 
   /** Hits when Kafka has all of it, and each of its records has its terminal record. */
-  async #hostileWrite(name: string, write: HostileWrite, { producer, ledger }: PipelineRun): Promise<void> {
+  async #hostileWrite(
+    name: string,
+    write: HostileWrite,
+    { producer, ledger }: PipelineRun,
+  ): Promise<void> {
     const { observer, signal } = this.#world;
     observer.label(name);
     const tally = this.#tallies.get(name) as Tally;
@@ -176,10 +195,14 @@ export class Schedule {
         return places?.every(({ partition, offset }) => ledger.isSettled(partition, offset));
       };
       if (places !== undefined) {
-        await eventually(`each record of "${name}" has its terminal record, or was passed over by a reset`, settled, {
-          deadlineMs: STALL_BOUND_MS,
-          everyMs: 100,
-        });
+        await eventually(
+          `each record of "${name}" has its terminal record, or was passed over by a reset`,
+          settled,
+          {
+            deadlineMs: STALL_BOUND_MS,
+            everyMs: 100,
+          },
+        );
         if (places.every(({ partition, offset }) => ledger.isDone(partition, offset))) tally.hits++;
       }
     } catch (error) {
@@ -217,6 +240,12 @@ export class Schedule {
 /** Every fault that there is for pipelines of these kinds, as the report names it. */
 export function allFaults(kinds: readonly Kind[] = KINDS): readonly string[] {
   // Only reviews are written with its schemas.
-  const nemeses = Object.keys(NEMESES).filter((name) => name !== REGISTRY_FAULT || kinds.includes('review'));
-  return [...nemeses, ...HOSTILE_WRITES.keys(), ...kinds.flatMap((kind) => [...serviceFaults(kind).keys()])];
+  const nemeses = Object.keys(NEMESES).filter(
+    (name) => name !== REGISTRY_FAULT || kinds.includes('review'),
+  );
+  return [
+    ...nemeses,
+    ...HOSTILE_WRITES.keys(),
+    ...kinds.flatMap((kind) => [...serviceFaults(kind).keys()]),
+  ];
 }

@@ -62,7 +62,8 @@ export class Ledger {
 
   produced(partition: number, offset: number): void {
     const ledger = this.#of(partition);
-    if (ledger.entries.has(offset)) throw new Error(`offset ${offset} of partition ${partition} was read twice`);
+    if (ledger.entries.has(offset))
+      throw new Error(`offset ${offset} of partition ${partition} was read twice`);
     ledger.entries.set(offset, { due: 'due', atLeast: 0, replays: new Set() });
     ledger.due++;
     this.#records++;
@@ -143,7 +144,9 @@ export class Ledger {
 
   /** Whether any record of the partition has its terminal record. */
   hasTerminal(partition: number): boolean {
-    return [...(this.#partitions.get(partition)?.entries.values() ?? [])].some(({ due }) => due === 'done');
+    return [...(this.#partitions.get(partition)?.entries.values() ?? [])].some(
+      ({ due }) => due === 'done',
+    );
   }
 
   get resets(): Reset[] {
@@ -159,7 +162,9 @@ export class Ledger {
   /** What is still due. */
   missing(): string[] {
     return [...this.#partitions].flatMap(([partition, { entries }]) =>
-      [...entries].filter(([, { due }]) => due === 'due').map(([offset]) => `${partition}:${offset}`),
+      [...entries]
+        .filter(([, { due }]) => due === 'due')
+        .map(([offset]) => `${partition}:${offset}`),
     );
   }
 

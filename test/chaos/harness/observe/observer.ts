@@ -60,7 +60,8 @@ export class Observer {
       await this.refresh().catch(() => undefined);
       const nowMs = performance.now();
       for (const sinceMs of this.owingSinceMs()) {
-        for (const label of this.#labels) this.stalls.set(label, Math.max(nowMs - sinceMs, this.stalls.get(label) ?? 0));
+        for (const label of this.#labels)
+          this.stalls.set(label, Math.max(nowMs - sinceMs, this.stalls.get(label) ?? 0));
       }
       await sleep(PERIOD_MS, undefined, { signal: this.#over.signal }).catch(() => undefined);
     }

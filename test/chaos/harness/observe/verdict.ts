@@ -7,7 +7,12 @@ import { Complaints } from '../../judge/complaints.ts';
 import { Imported } from '../../judge/imported.ts';
 import { liveJobKeys } from '../../judge/judge.ts';
 import { judgeContracts } from '../../judge/judge-contracts.ts';
-import { type Ground, judgeDeadLetter, judgeOutput, type Produced } from '../../judge/judge-records.ts';
+import {
+  type Ground,
+  judgeDeadLetter,
+  judgeOutput,
+  type Produced,
+} from '../../judge/judge-records.ts';
 import { judgeSilence } from '../../judge/judge-silence.ts';
 import { RETURNED_HEADERS } from '../../load/hostile-parts.ts';
 import type { Kind } from '../../load/pipelines.ts';
@@ -42,13 +47,17 @@ export async function verdictOn(world: World, run: PipelineRun): Promise<Verdict
   const { live, group } = await remains(world, run);
   for (const key of live) verdict.add('is still live in the journal', key);
   for (const { partition, committed, end } of group) {
-    if (committed !== end) verdict.add('is not committed to its end', `partition ${partition} (${committed} of ${end})`);
+    if (committed !== end)
+      verdict.add('is not committed to its end', `partition ${partition} (${committed} of ${end})`);
   }
   const missing = ledger.missing();
   for (const where of missing) verdict.add('has no terminal record', where);
-  for (const { kind: what, where } of ledger.violations) verdict.add(`has a terminal record: ${what}`, where);
+  for (const { kind: what, where } of ledger.violations)
+    verdict.add(`has a terminal record: ${what}`, where);
 
-  const events = new Map(view.produced.map((event) => [`${event.partition}:${event.offset}`, event]));
+  const events = new Map(
+    view.produced.map((event) => [`${event.partition}:${event.offset}`, event]),
+  );
   const find = (where: string): Produced | undefined => events.get(where);
   const ground = await groundOf(world, run);
   for (const record of view.outputs) judgeOutput(ground, record, find, verdict);
@@ -59,15 +68,22 @@ export async function verdictOn(world: World, run: PipelineRun): Promise<Verdict
 
   for (const place of producer.bombs)
     if (!view.unreadable.has(place))
-      verdict.add('was acknowledged by Kafka as a batch that nothing can read, and is not one', place);
+      verdict.add(
+        'was acknowledged by Kafka as a batch that nothing can read, and is not one',
+        place,
+      );
   for (const oddity of view.oddities) verdict.add('is odd', oddity);
   for (const [trace, { fate }] of producer.journal) {
-    if (fate === 'written' && !view.seen.has(trace)) verdict.add('was acknowledged by Kafka and is not in the source', trace);
+    if (fate === 'written' && !view.seen.has(trace))
+      verdict.add('was acknowledged by Kafka and is not in the source', trace);
   }
   if (kind === 'review') {
     const batches = await world.sandbox.batches();
-    const shuffled = new Set(batches.filter(({ fault }) => fault === 'rows').map(({ batch_id }) => batch_id));
-    for (const batch of outOfOrder(view.outputs, shuffled)) verdict.add('has decisions out of the order of its rows', batch);
+    const shuffled = new Set(
+      batches.filter(({ fault }) => fault === 'rows').map(({ batch_id }) => batch_id),
+    );
+    for (const batch of outOfOrder(view.outputs, shuffled))
+      verdict.add('has decisions out of the order of its rows', batch);
   }
   const resets = world.fleet.logged(RESET_SEEN).filter((line) => line.pipeline === pipeline.name);
   const passedOver = judgeResets(ledger, resets, verdict);
@@ -80,7 +96,10 @@ export async function verdictOn(world: World, run: PipelineRun): Promise<Verdict
   };
 }
 
-async function groundOf({ sandbox }: World, { kind, view, pipeline }: PipelineRun): Promise<Ground> {
+async function groundOf(
+  { sandbox }: World,
+  { kind, view, pipeline }: PipelineRun,
+): Promise<Ground> {
   const ground = {
     sourceTopic: pipeline.topics.source,
     returnedHeaders: RETURNED_HEADERS,
@@ -91,7 +110,10 @@ async function groundOf({ sandbox }: World, { kind, view, pipeline }: PipelineRu
   return { ...ground, isImported: (importId, record) => imported.has(importId, record) };
 }
 
-async function remains({ kafka }: World, { pipeline }: PipelineRun): Promise<{ live: string[]; group: GroupPosition[] }> {
+async function remains(
+  { kafka }: World,
+  { pipeline }: PipelineRun,
+): Promise<{ live: string[]; group: GroupPosition[] }> {
   const journal = await kafka.readAll(pipeline.topics.journal);
   return { live: liveJobKeys(journal), group: await groupPositions(kafka, pipeline) };
 }
@@ -101,7 +123,10 @@ async function remains({ kafka }: World, { pipeline }: PipelineRun): Promise<{ l
  * published in the order of the file: so, of one batch, those of a source partition in an output partition ascend. `except`:
  * batches whose files were shuffled.
  */
-export function outOfOrder(decisions: readonly ReadRecord[], except: ReadonlySet<string>): string[] {
+export function outOfOrder(
+  decisions: readonly ReadRecord[],
+  except: ReadonlySet<string>,
+): string[] {
   const last = new Map<string, number>();
   const wrong = new Set<string>();
   for (const { partition: output, value } of decisions) {
@@ -130,10 +155,15 @@ function judgeResets(ledger: Ledger, seen: readonly LogLine[], verdict: Complain
     sum += passed;
     const where = `partition ${reset.partition} to ${reset.offset}`;
     // A claim that died before it was committed found the reset, and the next one found it again.
-    const noticed = seen.filter(({ partition, offset }) => partition === reset.partition && offset === reset.offset);
+    const noticed = seen.filter(
+      ({ partition, offset }) => partition === reset.partition && offset === reset.offset,
+    );
     if (noticed.length === 0) verdict.add('was a reset that nobody noticed', where);
     else if (passed > Math.max(...noticed.map(({ skipped }) => Number(skipped)))) {
-      verdict.add('was a reset that passed over more records than were counted', `${where} (${passed})`);
+      verdict.add(
+        'was a reset that passed over more records than were counted',
+        `${where} (${passed})`,
+      );
     }
   }
   return sum;

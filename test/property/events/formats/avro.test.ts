@@ -28,7 +28,10 @@ const decimal = fc
     const digits = (unscaled < 0n ? -unscaled : unscaled).toString().padStart(scale + 1, '0');
     const whole = digits.slice(0, digits.length - scale);
     const json = `${unscaled < 0n ? '-' : ''}${whole}${scale === 0 ? '' : `.${digits.slice(-scale)}`}`;
-    return of({ type: 'bytes', logicalType: 'decimal', precision: 26, scale })(Buffer.from(hex, 'hex'), json);
+    return of({ type: 'bytes', logicalType: 'decimal', precision: 26, scale })(
+      Buffer.from(hex, 'hex'),
+      json,
+    );
   });
 
 const { sample } = fc.letrec<{ sample: Sample }>((tie) => ({
@@ -40,7 +43,9 @@ const { sample } = fc.letrec<{ sample: Sample }>((tie) => ({
       .maxSafeInteger()
       .map((value) => value | 0)
       .map((value) => of('int')(value, String(value))),
-    fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map((value) => of('long')(value, String(value))),
+    fc
+      .bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
+      .map((value) => of('long')(value, String(value))),
     fc
       .double({ noNaN: true, noDefaultInfinity: true })
       .map((value) => of('double')(value, Object.is(value, -0) ? '-0.0' : String(value))),
@@ -48,12 +53,19 @@ const { sample } = fc.letrec<{ sample: Sample }>((tie) => ({
     text.map((value) => of('string')(value, JSON.stringify(value))),
     fc
       .uint8Array({ maxLength: 8 })
-      .map((value) => of('bytes')(Buffer.from(value), JSON.stringify(Buffer.from(value).toString('base64')))),
+      .map((value) =>
+        of('bytes')(Buffer.from(value), JSON.stringify(Buffer.from(value).toString('base64'))),
+      ),
     decimal,
     tie('sample').chain(({ schema, value, json }) =>
       fc
         .nat(3)
-        .map((count) => of({ type: 'array', items: schema })(Array(count).fill(value), `[${Array(count).fill(json).join()}]`)),
+        .map((count) =>
+          of({ type: 'array', items: schema })(
+            Array(count).fill(value),
+            `[${Array(count).fill(json).join()}]`,
+          ),
+        ),
     ),
     fc
       .tuple(tie('sample'), fc.uniqueArray(text, { maxLength: 3 }))
@@ -78,7 +90,9 @@ const { sample } = fc.letrec<{ sample: Sample }>((tie) => ({
 /** The bytes by avsc's own primitives, so that nothing here repeats the reader. */
 function bytesOf(schema: unknown, value: unknown): Buffer {
   if (typeof schema === 'string')
-    return schema === 'long' ? LONG.toBuffer(value) : avsc.Type.forSchema(schema as 'int').toBuffer(value);
+    return schema === 'long'
+      ? LONG.toBuffer(value)
+      : avsc.Type.forSchema(schema as 'int').toBuffer(value);
   const { type, items, values, fields } = schema as {
     type: string;
     items: unknown;
@@ -89,7 +103,9 @@ function bytesOf(schema: unknown, value: unknown): Buffer {
   if (type === 'array') {
     const list = value as unknown[];
     return Buffer.concat([
-      ...(list.length === 0 ? [] : [count(list.length), ...list.map((item) => bytesOf(items, item))]),
+      ...(list.length === 0
+        ? []
+        : [count(list.length), ...list.map((item) => bytesOf(items, item))]),
       count(0),
     ]);
   }
@@ -98,9 +114,15 @@ function bytesOf(schema: unknown, value: unknown): Buffer {
       bytesOf('string', key),
       bytesOf(values, item),
     ]);
-    return Buffer.concat([...(entries.length === 0 ? [] : [count(entries.length / 2), ...entries]), count(0)]);
+    return Buffer.concat([
+      ...(entries.length === 0 ? [] : [count(entries.length / 2), ...entries]),
+      count(0),
+    ]);
   }
-  if (type === 'record') return Buffer.concat(fields.map((field, index) => bytesOf(field.type, (value as unknown[])[index])));
+  if (type === 'record')
+    return Buffer.concat(
+      fields.map((field, index) => bytesOf(field.type, (value as unknown[])[index])),
+    );
   return bytesOf(type, value);
 }
 
@@ -138,7 +160,10 @@ test('what avsc writes is read with every digit, whatever the schema', () => {
       // Which text a float has is its own property.
       const pattern = JSON.stringify({ v: null }).replace('null', () => json);
       if (!json.includes('#float')) assert.equal(sorted(exact), sorted(pattern));
-      assert.equal(sorted(JSON.stringify(event?.document)), sorted(JSON.stringify(JSON.parse(exact))));
+      assert.equal(
+        sorted(JSON.stringify(event?.document)),
+        sorted(JSON.stringify(JSON.parse(exact))),
+      );
     }),
     { numRuns: 500 },
   );
@@ -181,7 +206,10 @@ test('a float is a number that is the same float again', () => {
     fc.property(float, (value) => {
       const bytes = Buffer.alloc(4);
       bytes.writeFloatLE(value);
-      const { event } = readAvro({ type: 'map', values: 'float' }, Buffer.concat([Buffer.of(2, 2, 0x61), bytes, Buffer.of(0)]));
+      const { event } = readAvro(
+        { type: 'map', values: 'float' },
+        Buffer.concat([Buffer.of(2, 2, 0x61), bytes, Buffer.of(0)]),
+      );
       const read = JSON.parse(JSON.stringify(event?.exact())) as { readonly a: number };
       assert.ok(Object.is(Math.fround(read.a), value), `${read.a}`);
     }),
@@ -191,7 +219,10 @@ test('a float is a number that is the same float again', () => {
 test('bytes that are anything make an event or a dead letter, soon, and never an exception', () => {
   fc.assert(
     fc.property(sample, fc.uint8Array({ maxLength: 60 }), ({ schema }, bytes) => {
-      const read = readAvro(named({ type: 'record', fields: [{ name: 'v', type: schema }] }), Buffer.from(bytes));
+      const read = readAvro(
+        named({ type: 'record', fields: [{ name: 'v', type: schema }] }),
+        Buffer.from(bytes),
+      );
       if (read.poison === undefined) JSON.stringify(read.event.exact());
       else assert.ok(['undecodable', 'not_an_object'].includes(read.poison.reason));
     }),

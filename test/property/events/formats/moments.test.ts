@@ -5,11 +5,14 @@ import { timestampText } from '../../../../src/events/formats/binary/moments.ts'
 
 test('a timestamp is what Date makes of it, while Date can, and the same as a number and as a bigint', () => {
   fc.assert(
-    fc.property(fc.integer({ min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 }), (millis) => {
-      const text = `${timestampText(millis, 3)}Z`;
-      assert.equal(text, new Date(millis).toISOString());
-      assert.equal(`${timestampText(BigInt(millis), 3)}Z`, text);
-    }),
+    fc.property(
+      fc.integer({ min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 }),
+      (millis) => {
+        const text = `${timestampText(millis, 3)}Z`;
+        assert.equal(text, new Date(millis).toISOString());
+        assert.equal(`${timestampText(BigInt(millis), 3)}Z`, text);
+      },
+    ),
     { numRuns: 1_000 },
   );
 });

@@ -7,11 +7,17 @@ import { parseKeepingDigits } from '../../../../src/base/exact-json.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import { cloudEventsFormat } from '../../../../src/events/formats/cloudevents.ts';
 import { cloudEventsOutput } from '../../../../src/events/formats/output/cloudevents.ts';
-import type { OutputContract, RegistryFormatName } from '../../../../src/events/formats/output/contract.ts';
+import type {
+  OutputContract,
+  RegistryFormatName,
+} from '../../../../src/events/formats/output/contract.ts';
 import { RegisteredFormat } from '../../../../src/events/formats/output/registered-format.ts';
 import { createReceiptRenderer } from '../../../../src/kinds/import/receipt.ts';
 import { createFoundRenderer } from '../../../../src/kinds/lookup/looked-up-decision.ts';
-import { createDecisionRenderer, type DecisionFacts } from '../../../../src/kinds/review/decision.ts';
+import {
+  createDecisionRenderer,
+  type DecisionFacts,
+} from '../../../../src/kinds/review/decision.ts';
 import { readLabels } from '../../../../src/kinds/review/results/labels.ts';
 import { contractFile } from '../../../support/contracts.ts';
 import { readAvro } from '../../../support/formats/avro-reader.ts';
@@ -58,7 +64,14 @@ const labelCell = fc.oneof(
       }),
     )
     .map(toJson),
-  fc.array(fc.record({ name: hostileText, applied: fc.anything(), more: fc.anything() }, { requiredKeys: ['name'] })).map(toJson),
+  fc
+    .array(
+      fc.record(
+        { name: hostileText, applied: fc.anything(), more: fc.anything() },
+        { requiredKeys: ['name'] },
+      ),
+    )
+    .map(toJson),
   metadataText.map((text) => `[{"name":"a","applied":true,"explanation":"b","deep":${text}}]`),
 );
 const facts: fc.Arbitrary<DecisionFacts> = fc.record({
@@ -230,7 +243,10 @@ function read(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return present(
     Object.fromEntries(
-      Object.entries(value).map(([name, part]) => [name, EXTRA.has(name) && part !== null ? decimals(String(part)) : read(part)]),
+      Object.entries(value).map(([name, part]) => [
+        name,
+        EXTRA.has(name) && part !== null ? decimals(String(part)) : read(part),
+      ]),
     ),
   );
 }
@@ -265,14 +281,20 @@ test('Protobuf: protobufjs finds all that the JSON says, after the one byte that
       }[contract];
       const type =
         types.get(contract) ??
-        protobuf.parse(contractFile(`protobuf/${contract}.proto`), { keepCase: true }).root.lookupType(message);
+        protobuf
+          .parse(contractFile(`protobuf/${contract}.proto`), { keepCase: true })
+          .root.lookupType(message);
       types.set(contract, type);
       const decoded = type.toObject(type.decode(payload.subarray(1)), {
         longs: String,
         enums: String,
         defaults: false,
       });
-      const { labels = [], status, ...wanted } = said(one, ['extra_json', 'metadata_json', (field) => `${field}_ms`]);
+      const {
+        labels = [],
+        status,
+        ...wanted
+      } = said(one, ['extra_json', 'metadata_json', (field) => `${field}_ms`]);
       const found = read(decoded) as Members;
       assert.equal(found.status, `STATUS_${status}`);
       assert.deepEqual(found.labels ?? [], labels);
@@ -288,7 +310,14 @@ function withoutDefaults(members: Members): Members {
   return Object.fromEntries(
     Object.entries(members).flatMap(([name, value]) => {
       if (value === '' || value === '0' || value === false) return [];
-      return [[name, typeof value === 'object' && !Array.isArray(value) ? withoutDefaults(value as Members) : value]];
+      return [
+        [
+          name,
+          typeof value === 'object' && !Array.isArray(value)
+            ? withoutDefaults(value as Members)
+            : value,
+        ],
+      ];
     }),
   );
 }
@@ -304,28 +333,36 @@ test('JSON Schema: after the frame stands the JSON as it was rendered, byte by b
 
 test('CloudEvents: in both modes a reader of CloudEvents finds the JSON as data, and the event id as id', () => {
   fc.assert(
-    fc.property(rendered, fc.constantFrom('binary' as const, 'structured' as const), ({ contract, record }, mode) => {
-      const { key, value, headers: written = [] } = cloudEventsOutput({ contract, mode, source: '/x' }).encode(record);
-      assert.deepEqual(key, record.key);
-      const { event } = cloudEventsFormat.read({
-        ...{ partition: 0, offset: 0, timestampMs: 0, key: null },
-        value: value as Buffer,
-        headers: written,
-      });
-      const { data, id, specversion, type } = (event?.document ?? {}) as {
-        data: object;
-        id: string;
-        specversion: string;
-        type: string;
-      };
-      const json = String(record.value);
-      assert.deepEqual(data, JSON.parse(json));
-      assert.deepEqual([id, specversion], [JSON.parse(json).id, '1.0']);
-      assert.match(type, /^content-review\.(decision|receipt|lookup)\.v1$/);
-      // As it was rendered: numbers keep their digits.
-      if (mode === 'binary') assert.equal(value, record.value);
-      else assert.ok(String(value).endsWith(`,"data":${json}}`));
-    }),
+    fc.property(
+      rendered,
+      fc.constantFrom('binary' as const, 'structured' as const),
+      ({ contract, record }, mode) => {
+        const {
+          key,
+          value,
+          headers: written = [],
+        } = cloudEventsOutput({ contract, mode, source: '/x' }).encode(record);
+        assert.deepEqual(key, record.key);
+        const { event } = cloudEventsFormat.read({
+          ...{ partition: 0, offset: 0, timestampMs: 0, key: null },
+          value: value as Buffer,
+          headers: written,
+        });
+        const { data, id, specversion, type } = (event?.document ?? {}) as {
+          data: object;
+          id: string;
+          specversion: string;
+          type: string;
+        };
+        const json = String(record.value);
+        assert.deepEqual(data, JSON.parse(json));
+        assert.deepEqual([id, specversion], [JSON.parse(json).id, '1.0']);
+        assert.match(type, /^content-review\.(decision|receipt|lookup)\.v1$/);
+        // As it was rendered: numbers keep their digits.
+        if (mode === 'binary') assert.equal(value, record.value);
+        else assert.ok(String(value).endsWith(`,"data":${json}}`));
+      },
+    ),
     { numRuns: 200 },
   );
 });

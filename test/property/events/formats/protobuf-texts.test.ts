@@ -26,7 +26,13 @@ const { value } = fc.letrec<{ value: string }>((tie) => ({
     fc.array(literal, { minLength: 2, maxLength: 3 }).map((parts) => parts.join(' ')),
     fc.array(tie('value'), { maxLength: 3 }).map((parts) => `[${parts.join(', ')}]`),
     fc
-      .array(fc.tuple(fc.constantFrom('a: ', 'b :', '[type.example.com/p.M]: '), tie('value'), fc.constantFrom(',', ';', '\n')))
+      .array(
+        fc.tuple(
+          fc.constantFrom('a: ', 'b :', '[type.example.com/p.M]: '),
+          tie('value'),
+          fc.constantFrom(',', ';', '\n'),
+        ),
+      )
       .map((parts) => `{${parts.flat().join('')}}`),
     tie('value').map((inner) => `{ a < b: ${inner} > }`),
   ),
@@ -44,7 +50,9 @@ const statements = fc
     { maxLength: 3 },
   )
   .map((parts) => parts.join(''));
-const inline = fc.array(option, { maxLength: 3 }).map((parts) => (parts.length === 0 ? '' : `[${parts.join(',')}]`));
+const inline = fc
+  .array(option, { maxLength: 3 })
+  .map((parts) => (parts.length === 0 ? '' : `[${parts.join(',')}]`));
 const between = fc.oneof(comment, fc.constant(' '));
 
 /** A file with places: `@` for statements, `$` for options of a field, `_` between two words. */
@@ -53,13 +61,17 @@ message_M_{@string_a_=_1_$;@repeated_int64_b_=_2$_;@map_<_string_,_Kind_>_c=3$;@
 enum_Kind_{@ZERO_=_0$;@ONE=1_$;@}@
 service S {@ rpc Get (M) returns (M) {@}@}@`;
 const PLAIN = FILE.replace(/[@$]/g, '').replaceAll('_', ' ');
-const PAYLOAD = Buffer.from([10, 1, 0x61, 18, 2, 1, 2, 26, 5, 10, 1, 0x6b, 16, 1, 34, 3, 10, 1, 0x62]);
+const PAYLOAD = Buffer.from([
+  10, 1, 0x61, 18, 2, 1, 2, 26, 5, 10, 1, 0x6b, 16, 1, 34, 3, 10, 1, 0x62,
+]);
 
 test('a .proto file reads the same whatever its options, comments and texts hold, with empty statements in between', () => {
   const expected = JSON.stringify(protobufReader(PLAIN)(PAYLOAD).event?.document);
   assert.equal(expected, '{"a":"a","b":[1,2],"c":{"k":"ONE"},"d":{"a":"b","b":[],"c":{}}}');
   const places = FILE.match(/[@$_]/g) ?? [];
-  const noise = fc.tuple(...places.map((place) => (place === '@' ? statements : place === '$' ? inline : between)));
+  const noise = fc.tuple(
+    ...places.map((place) => (place === '@' ? statements : place === '$' ? inline : between)),
+  );
   fc.assert(
     fc.property(noise, (parts) => {
       let next = 0;

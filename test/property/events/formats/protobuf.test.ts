@@ -33,14 +33,21 @@ test('integers of every type that protobufjs writes are read with every digit: a
       const expected: string[] = [];
       for (const name of NAMES) {
         const value = values[name as keyof typeof values];
-        const long = name.endsWith('64') ? longOf(value, name.includes('u') || name === 'fixed64') : Number(value);
+        const long = name.endsWith('64')
+          ? longOf(value, name.includes('u') || name === 'fixed64')
+          : Number(value);
         written[`one_${name}`] = long;
         written[`many_${name}`] = [long, long];
         written[`map_${name}`] = { [String(value)]: long };
-        expected.push(`"one_${name}":${value}`, `"many_${name}":[${value},${value}]`, `"map_${name}":{"${value}":${value}}`);
+        expected.push(
+          `"one_${name}":${value}`,
+          `"many_${name}":[${value},${value}]`,
+          `"map_${name}":{"${value}":${value}}`,
+        );
       }
       const json = JSON.stringify(read(type.encode(written).finish()).event?.exact());
-      for (const member of expected) assert.ok(json.includes(member), `${member} is not in ${json}`);
+      for (const member of expected)
+        assert.ok(json.includes(member), `${member} is not in ${json}`);
     }),
   );
 });
@@ -55,14 +62,20 @@ function longOf(value: bigint, unsigned: boolean): unknown {
 
 test('bytes that are anything make an event or a dead letter, and never an exception; so do records that were damaged', () => {
   const file = new URL('../../../fixtures/registry/generate.py', import.meta.url);
-  const [, post = ''] = /"content\/post\.proto": """([^"]*(?:"[^"]+)*?)""",/s.exec(readFileSync(file, 'utf8')) ?? [];
+  const [, post = ''] =
+    /"content\/post\.proto": """([^"]*(?:"[^"]+)*?)""",/s.exec(readFileSync(file, 'utf8')) ?? [];
   const read = protobufReader(post, [0], {
-    'people/author.proto': 'syntax = "proto3"; package people; message Author { int64 id = 1; string full_name = 2; }',
+    'people/author.proto':
+      'syntax = "proto3"; package people; message Author { int64 id = 1; string full_name = 2; }',
   });
-  const fixtures = JSON.parse(readFileSync(new URL('../../../fixtures/registry/fixtures.json', import.meta.url), 'utf8')) as {
+  const fixtures = JSON.parse(
+    readFileSync(new URL('../../../fixtures/registry/fixtures.json', import.meta.url), 'utf8'),
+  ) as {
     readonly records: readonly { readonly name: string; readonly value: string }[];
   };
-  const found = fixtures.records.find(({ name }) => name === 'protobuf: every type, references and well-known types');
+  const found = fixtures.records.find(
+    ({ name }) => name === 'protobuf: every type, references and well-known types',
+  );
   const message = Buffer.from(found?.value ?? '', 'base64').subarray(6);
   assert.equal(read(message).poison, undefined);
   const check = (bytes: Uint8Array) => {
@@ -72,12 +85,17 @@ test('bytes that are anything make an event or a dead letter, and never an excep
   };
   fc.assert(fc.property(fc.uint8Array({ maxLength: 60 }), check), { numRuns: 500 });
   fc.assert(
-    fc.property(fc.nat(message.length - 1), fc.nat(255), fc.nat(message.length), (place, byte, end) => {
-      const damaged = Buffer.from(message);
-      damaged[place] = byte;
-      check(damaged);
-      check(damaged.subarray(0, end));
-    }),
+    fc.property(
+      fc.nat(message.length - 1),
+      fc.nat(255),
+      fc.nat(message.length),
+      (place, byte, end) => {
+        const damaged = Buffer.from(message);
+        damaged[place] = byte;
+        check(damaged);
+        check(damaged.subarray(0, end));
+      },
+    ),
     { numRuns: 500 },
   );
 });

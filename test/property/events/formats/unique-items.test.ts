@@ -5,11 +5,15 @@ import fc from 'fast-check';
 import { hasUniqueItems } from '../../../../src/events/formats/json-schema/unique-items.ts';
 
 test('items are unique when no two of them are deep-equal', () => {
-  const item = fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.parse(JSON.stringify(value)) as unknown);
+  const item = fc
+    .jsonValue({ maxDepth: 2 })
+    .map((value) => JSON.parse(JSON.stringify(value)) as unknown);
   fc.assert(
     fc.property(fc.array(item, { maxLength: 8 }), fc.boolean(), (items, again) => {
       const all = again && items.length > 0 ? [...items, structuredClone(items[0])] : items;
-      const same = all.some((one, n) => all.slice(0, n).some((other) => isDeepStrictEqual(one, other)));
+      const same = all.some((one, n) =>
+        all.slice(0, n).some((other) => isDeepStrictEqual(one, other)),
+      );
       assert.equal(hasUniqueItems(all), !same);
     }),
   );
@@ -23,7 +27,10 @@ test('members are compared in any order, and texts are not what they look like',
     ]),
     false,
   );
-  assert.equal(hasUniqueItems([1, '1', true, 'true', null, 'null', [1], ['1'], '[1]', {}, [], '{}']), true);
+  assert.equal(
+    hasUniqueItems([1, '1', true, 'true', null, 'null', [1], ['1'], '[1]', {}, [], '{}']),
+    true,
+  );
   assert.equal(hasUniqueItems([{ a: 'x","b":"y' }, { a: 'x', b: 'y' }]), true);
 });
 

@@ -25,7 +25,10 @@ test('whatever the types and data, a file has a line for each record that says t
   await fc.assert(
     fc.asyncProperty(fc.array(event, { maxLength: 8 }), async (events) => {
       const items = events.map(({ type, data }) => {
-        const decoded = kind.decode(sourceRecord(`{"type":${JSON.stringify(type)},"data":${data}}`), 0);
+        const decoded = kind.decode(
+          sourceRecord(`{"type":${JSON.stringify(type)},"data":${data}}`),
+          0,
+        );
         return 'item' in decoded ? decoded.item : assert.fail(JSON.stringify(decoded));
       });
       const { body, rows } = await bodyOf(kind, items);
@@ -34,7 +37,10 @@ test('whatever the types and data, a file has a line for each record that says t
       for (const [index, { type, data }] of events.entries()) {
         const line = lines[index] as string;
         assert.deepEqual(Object.keys(JSON.parse(line)), ['type', 'data']);
-        assert.deepEqual(decimals(line), decimals(`{"type":${JSON.stringify(type)},"data":${data}}`));
+        assert.deepEqual(
+          decimals(line),
+          decimals(`{"type":${JSON.stringify(type)},"data":${data}}`),
+        );
       }
     }),
   );
@@ -49,7 +55,8 @@ test('any bytes become a line or a reason', () => {
       ),
       (bytes) => {
         const decoded = kind.decode(sourceRecord(Buffer.from(bytes)), 0);
-        if ('item' in decoded) assert.deepEqual(Object.keys(JSON.parse(decoded.item.content)), ['type', 'data']);
+        if ('item' in decoded)
+          assert.deepEqual(Object.keys(JSON.parse(decoded.item.content)), ['type', 'data']);
         else assert.ok('poison' in decoded);
       },
     ),

@@ -4,7 +4,10 @@ import fc from 'fast-check';
 import { parseKeepingDigits } from '../../../../src/base/exact-json.ts';
 import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import type { ContentItem, JsonObject } from '../../../../src/core/record.ts';
-import { type ColumnOptions, DEFAULT_COLUMNS } from '../../../../src/kinds/review/metadata/columns.ts';
+import {
+  type ColumnOptions,
+  DEFAULT_COLUMNS,
+} from '../../../../src/kinds/review/metadata/columns.ts';
 import { CsvRows } from '../../../../src/kinds/review/upload/csv-rows.ts';
 import { contentItem } from '../../../unit/kinds/review/sample.ts';
 import { headers, hostileText, keyBytes, metadataText } from './hostile.ts';
@@ -19,13 +22,20 @@ const integer = fc.oneof(
 const count = integer.filter((value) => Number.isSafeInteger(value) && value >= 0);
 
 /** Numbers as `JSON.parse` and expressions give them: negative zero, exponents, many digits. */
-const numbers = fc.oneof(fc.constantFrom(-0, 1e21, 1e-7, 5e-324, -1.7976931348623157e308, 0.1), fc.double(), integer);
+const numbers = fc.oneof(
+  fc.constantFrom(-0, 1e21, 1e-7, 5e-324, -1.7976931348623157e308, 0.1),
+  fc.double(),
+  integer,
+);
 
 const metadata: fc.Arbitrary<JsonObject> = fc.oneof(
   { weight: 4, arbitrary: metadataText.map((text) => parseKeepingDigits(text) as JsonObject) },
   {
     weight: 2,
-    arbitrary: fc.dictionary(fc.constantFrom('a', 'b', 'c', '__proto__', 'lang'), fc.oneof(numbers, hostileText)),
+    arbitrary: fc.dictionary(
+      fc.constantFrom('a', 'b', 'c', '__proto__', 'lang'),
+      fc.oneof(numbers, hostileText),
+    ),
   },
   // Many columns.
   {
@@ -137,7 +147,9 @@ test('a batch of a few thousand items, whose rows lie across many slabs, is that
 });
 
 test('rows are the same wherever among their bytes a slab ends', async () => {
-  const numbers = Object.fromEntries(Array.from({ length: 4 }, (_, i) => [`number ${i}`, -0.0000012345678901234567]));
+  const numbers = Object.fromEntries(
+    Array.from({ length: 4 }, (_, i) => [`number ${i}`, -0.0000012345678901234567]),
+  );
   const metadata = {
     ...numbers,
     long: 'name',
@@ -161,7 +173,10 @@ test('rows are the same wherever among their bytes a slab ends', async () => {
     const shifted = contentItem({ key: Buffer.alloc(shift, 'k') });
     // This reference is larger than what is given room by its length, and ends where a slab of 32 KiB does.
     const long = contentItem({ outputKey: Buffer.alloc(31_500 + shift, 'k') });
-    for (const items of [[manyColumns, ...Array(25).fill(plain), shifted, probe, probe, probe], [long]]) {
+    for (const items of [
+      [manyColumns, ...Array(25).fill(plain), shifted, probe, probe, probe],
+      [long],
+    ]) {
       const rows = new CsvRows(DEFAULT_COLUMNS, new BufferPool(0));
       for (const one of items) rows.add(one);
       const { body } = await rows.finish();

@@ -36,13 +36,16 @@ export const echoBehaviour: fc.Arbitrary<EchoBehaviour> = fc.record({
 
 /** The result file for an upload. Every row is a SUCCESS with the result `ok`. */
 export function echo(upload: Buffer, behaviour: EchoBehaviour): Buffer[] {
-  const [header = [], ...rows] = behaviour.readWith === 'plain' ? readCsv(upload.toString()) : parse(upload);
+  const [header = [], ...rows] =
+    behaviour.readWith === 'plain' ? readCsv(upload.toString()) : parse(upload);
   const added: Record<string, string> = { Status: 'SUCCESS', 'Acme result': 'ok', Labels: '[]' };
   if (!header.includes('Expected result')) added['Expected result'] = '';
   if (behaviour.unknownColumn !== undefined) added[behaviour.unknownColumn] = 'x, "y"';
 
   const columns = shuffled(
-    [...header.keys()].map((index) => [header[index] ?? '', index] as const).concat(Object.keys(added).map((name) => [name, -1])),
+    [...header.keys()]
+      .map((index) => [header[index] ?? '', index] as const)
+      .concat(Object.keys(added).map((name) => [name, -1])),
     behaviour,
   );
   const table = [
@@ -51,10 +54,14 @@ export function echo(upload: Buffer, behaviour: EchoBehaviour): Buffer[] {
       columns.map(([name, index]) => (index === -1 ? (added[name] ?? '') : (row[index] ?? ''))),
     ),
   ];
-  const text = behaviour.writeWith === 'csv-stringify' ? stringify(table) : writeCsv(table, behaviour.writeWith);
+  const text =
+    behaviour.writeWith === 'csv-stringify'
+      ? stringify(table)
+      : writeCsv(table, behaviour.writeWith);
   const file = Buffer.from(text);
   const pieces: Buffer[] = [];
-  for (let at = 0; at < file.length; at += behaviour.pieceBytes) pieces.push(file.subarray(at, at + behaviour.pieceBytes));
+  for (let at = 0; at < file.length; at += behaviour.pieceBytes)
+    pieces.push(file.subarray(at, at + behaviour.pieceBytes));
   return pieces;
 }
 

@@ -4,10 +4,60 @@ import type { RecordHeaders } from '../../../../src/core/record.ts';
 
 /** Keys that could be taken for something else, on the way or in JavaScript. */
 const KEYS = [
-  ...['', ' ', 'Status', 'status', 'STATUS ', 'Content', 'content', ' Content', 'Labels', 'labels', 'Expected result'],
-  ...['expected RESULT', 'Service result', 'x result', 'x Result ', ' result', 'result', 'connector_ref', 'Connector_ref'],
-  ...['meta:a', 'META:a', 'meta:%61', '__proto__', 'constructor', 'toString', 'hasOwnProperty', 'a', 'A', ' a', 'a ', 'Ａ'],
-  ...['a,b', '=a', '=', ',', '%002c', 'a"b', 'a\\b', 'a\nb', 'a\rb', 'a\0b', '\ufeffa', '\ufeff', '\u2028', '\ud800', '\udc00a'],
+  ...[
+    '',
+    ' ',
+    'Status',
+    'status',
+    'STATUS ',
+    'Content',
+    'content',
+    ' Content',
+    'Labels',
+    'labels',
+    'Expected result',
+  ],
+  ...[
+    'expected RESULT',
+    'Service result',
+    'x result',
+    'x Result ',
+    ' result',
+    'result',
+    'connector_ref',
+    'Connector_ref',
+  ],
+  ...[
+    'meta:a',
+    'META:a',
+    'meta:%61',
+    '__proto__',
+    'constructor',
+    'toString',
+    'hasOwnProperty',
+    'a',
+    'A',
+    ' a',
+    'a ',
+    'Ａ',
+  ],
+  ...[
+    'a,b',
+    '=a',
+    '=',
+    ',',
+    '%002c',
+    'a"b',
+    'a\\b',
+    'a\nb',
+    'a\rb',
+    'a\0b',
+    '\ufeffa',
+    '\ufeff',
+    '\u2028',
+    '\ud800',
+    '\udc00a',
+  ],
   ...['é', 'e\u0301', 'ß', 'SS', 'İ', '🙂', '0', '1', '-1', 'user_id', 'lang', 'score'],
 ];
 
@@ -33,7 +83,23 @@ const TEXTS = [
     '""',
     '","',
   ],
-  ...['\r', '\n', '\r\n', '\n\r', 'a\rb', 'a\n', '\na', '\0', 'a\0', '"\0', '\ufeff', '\ufeffx', '\u2028\u2029', '\u0085', '🙂'],
+  ...[
+    '\r',
+    '\n',
+    '\r\n',
+    '\n\r',
+    'a\rb',
+    'a\n',
+    '\na',
+    '\0',
+    'a\0',
+    '"\0',
+    '\ufeff',
+    '\ufeffx',
+    '\u2028\u2029',
+    '\u0085',
+    '🙂',
+  ],
   ...[
     '\ud800',
     '\udc00',
@@ -65,18 +131,43 @@ export const hostileText = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: 'binary-ascii', maxLength: 200 }) },
   {
     weight: 1,
-    arbitrary: fc.array(fc.integer({ min: 0xd800, max: 0xdfff }), { maxLength: 4 }).map((units) => String.fromCharCode(...units)),
+    arbitrary: fc
+      .array(fc.integer({ min: 0xd800, max: 0xdfff }), { maxLength: 4 })
+      .map((units) => String.fromCharCode(...units)),
   },
 );
 
-export const hostileKey = fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...KEYS) }, { weight: 1, arbitrary: hostileText });
+export const hostileKey = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom(...KEYS) },
+  { weight: 1, arbitrary: hostileText },
+);
 
 /** Number literals of JSON, also those that no double holds. */
 export const numberLiteral = fc.oneof(
-  fc.constantFrom('0', '-0', '-0.0', '1.0', '1e2', '1E+2', '12345678901234567890', '9007199254740993', '-9007199254740993'),
-  fc.constantFrom('1e400', '-1e400', '1e-400', '0.1000000000000000055', '123.4560000000000000000001', '5e-324', '0e999'),
+  fc.constantFrom(
+    '0',
+    '-0',
+    '-0.0',
+    '1.0',
+    '1e2',
+    '1E+2',
+    '12345678901234567890',
+    '9007199254740993',
+    '-9007199254740993',
+  ),
+  fc.constantFrom(
+    '1e400',
+    '-1e400',
+    '1e-400',
+    '0.1000000000000000055',
+    '123.4560000000000000000001',
+    '5e-324',
+    '0e999',
+  ),
   fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map(String),
-  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (Object.is(value, -0) ? '-0' : String(value))),
+  fc
+    .double({ noNaN: true, noDefaultInfinity: true })
+    .map((value) => (Object.is(value, -0) ? '-0' : String(value))),
   fc.integer().map(String),
 );
 
@@ -98,7 +189,9 @@ const { value: valueText } = fc.letrec<{ value: string }>((tie) => ({
 function objectText(value: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return fc
     .uniqueArray(fc.tuple(hostileKey, value), { selector: ([key]) => key, maxLength: 8 })
-    .map((members) => `{${members.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`);
+    .map(
+      (members) => `{${members.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`,
+    );
 }
 
 /** JSON text of an object with hostile keys and values. */

@@ -96,7 +96,8 @@ class RowLayout {
       }
       const entry = text === undefined ? column.asJson : column.asString;
       shape = shape === undefined ? entry : `${shape},${entry}`;
-      cells[column.index] = text ?? (typeof value === 'number' ? String(value) : JSON.stringify(value));
+      cells[column.index] =
+        text ?? (typeof value === 'number' ? String(value) : JSON.stringify(value));
     }
 
     let expected: string | undefined;

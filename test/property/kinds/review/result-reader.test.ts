@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type ResultFileSettings, sharedByFiles } from '../../../../src/kinds/review/results/file-settings.ts';
+import {
+  type ResultFileSettings,
+  sharedByFiles,
+} from '../../../../src/kinds/review/results/file-settings.ts';
 import { resultFileReader } from '../../../../src/kinds/review/results/result-files.ts';
 import type { ResultNotice } from '../../../../src/kinds/review/results/result-row.ts';
 import { JOB } from '../../../unit/kinds/review/sample.ts';
@@ -61,7 +64,16 @@ const count = fc.oneof(
 );
 const timestamp = fc.oneof(
   fc.integer({ min: 0, max: 4102444800000 }).map(String),
-  fc.constantFrom('-1', '0', '999', '86399999', '8640000000000000', '253402300800000', '100000000000000', '999999999999999'),
+  fc.constantFrom(
+    '-1',
+    '0',
+    '999',
+    '86399999',
+    '8640000000000000',
+    '253402300800000',
+    '100000000000000',
+    '999999999999999',
+  ),
 );
 const key = fc.oneof(
   fc.constantFrom('null', '"k"', '""', '"é"', '["/w=="]', '7', '"a\\u0041"', 'nullx', '"\u0001"'),
@@ -80,16 +92,26 @@ const shape = fc.constantFrom(
     ',"l%0061ng"',
     ',"la\\u006eg"',
   ],
-  ...[',"lang",{}', ',"lang",{"r":2,"h":[["a","b"],["event-id","x"]]}', ',0,{"m":[["x","{}"]],"x":"e"}', ',"lang","x"', ',"",""'],
+  ...[
+    ',"lang",{}',
+    ',"lang",{"r":2,"h":[["a","b"],["event-id","x"]]}',
+    ',0,{"m":[["x","{}"]],"x":"e"}',
+    ',"lang","x"',
+    ',"",""',
+  ],
 );
 const reference = fc.oneof(
   {
     weight: 12,
-    arbitrary: fc.tuple(fc.nat(9), fc.nat(1e6), timestamp, key, shape).map(([p, o, t, k, s]) => `[${p},${o},${t},${k}${s}]`),
+    arbitrary: fc
+      .tuple(fc.nat(9), fc.nat(1e6), timestamp, key, shape)
+      .map(([p, o, t, k, s]) => `[${p},${o},${t},${k}${s}]`),
   },
   {
     weight: 2,
-    arbitrary: fc.tuple(count, count, timestamp, key, shape).map(([p, o, t, k, s]) => `[${p},${o},${t},${k}${s}]`),
+    arbitrary: fc
+      .tuple(count, count, timestamp, key, shape)
+      .map(([p, o, t, k, s]) => `[${p},${o},${t},${k}${s}]`),
   },
   { weight: 1, arbitrary: hostileText },
 );
@@ -97,7 +119,15 @@ const status = fc.oneof(
   { weight: 6, arbitrary: fc.constant('SUCCESS') },
   {
     weight: 1,
-    arbitrary: fc.constantFrom('ERROR', 'success', ' SUCCESS ', 'PENDING', '', 'PARTIAL', 'SUCCESSE'),
+    arbitrary: fc.constantFrom(
+      'ERROR',
+      'success',
+      ' SUCCESS ',
+      'PENDING',
+      '',
+      'PARTIAL',
+      'SUCCESSE',
+    ),
   },
 );
 const labels = fc.oneof(
@@ -117,7 +147,20 @@ const labels = fc.oneof(
 const score = fc.oneof(
   numberLiteral,
   metadataText,
-  fc.constantFrom('', ' 1', '01', '.5', '5.', '-', 'true', 'nul', '"a"', '1e5', '-0.50', '[1, "é"]'),
+  fc.constantFrom(
+    '',
+    ' 1',
+    '01',
+    '.5',
+    '5.',
+    '-',
+    'true',
+    'nul',
+    '"a"',
+    '1e5',
+    '-0.50',
+    '[1, "é"]',
+  ),
 );
 const ROW_CELLS = {
   Content: hostileText,
@@ -144,46 +187,90 @@ function cellOf(value: string, style: number): string {
 const LINE_ENDS = ['\r\n', '\n', '\r\n\r\n', '\n\n\r\n'];
 
 const file = fc
-  .tuple(fc.array(row, { maxLength: 8 }), styles, fc.subarray(NAMES, { minLength: 1 }), fc.boolean(), fc.boolean(), fc.nat(3))
+  .tuple(
+    fc.array(row, { maxLength: 8 }),
+    styles,
+    fc.subarray(NAMES, { minLength: 1 }),
+    fc.boolean(),
+    fc.boolean(),
+    fc.nat(3),
+  )
   .map(([rows, style, some, all, mark, end]) => {
     const of = (n: number) => style[n % style.length] ?? 0;
-    const columns = (all ? [...NAMES] : [...new Set([...some, 'Status', 'connector_ref'] as typeof NAMES)]).sort(
-      (a, b) => of(NAMES.indexOf(a)) - of(NAMES.indexOf(b)),
-    );
+    const columns = (
+      all ? [...NAMES] : [...new Set([...some, 'Status', 'connector_ref'] as typeof NAMES)]
+    ).sort((a, b) => of(NAMES.indexOf(a)) - of(NAMES.indexOf(b)));
     const lines = [columns.map((name) => cellOf(name, of(1)))];
-    for (const [n, cells] of rows.entries()) lines.push(columns.map((name, at) => cellOf(cells[name], of(n * 7 + at))));
-    const ends = lines.map((cells, n) => cells.join(',') + (LINE_ENDS[of(n) % LINE_ENDS.length] ?? ''));
-    return Buffer.from((mark ? '\ufeff' : '') + (end === 0 ? ends.join('').trimEnd() : ends.join('')));
+    for (const [n, cells] of rows.entries())
+      lines.push(columns.map((name, at) => cellOf(cells[name], of(n * 7 + at))));
+    const ends = lines.map(
+      (cells, n) => cells.join(',') + (LINE_ENDS[of(n) % LINE_ENDS.length] ?? ''),
+    );
+    return Buffer.from(
+      (mark ? '\ufeff' : '') + (end === 0 ? ends.join('').trimEnd() : ends.join('')),
+    );
   });
 
 const damage = fc.array(
-  fc.tuple(fc.nat(), fc.constantFrom(0x22, 0x2c, 0x0a, 0x0d, 0x5b, 0x5c, 0x00, 0x1f, 0xff, 0xc3, 0x31, 0x20)),
+  fc.tuple(
+    fc.nat(),
+    fc.constantFrom(0x22, 0x2c, 0x0a, 0x0d, 0x5b, 0x5c, 0x00, 0x1f, 0xff, 0xc3, 0x31, 0x20),
+  ),
   { maxLength: 4 },
 );
 
 test('any file, cut anywhere, gives the rows, the end and the notices that csv-parse and the renderer give', async () => {
   await fc.assert(
-    fc.asyncProperty(file, cuts, fc.boolean(), fc.option(fc.nat(9), { nil: undefined }), async (bytes, sizes, content, rows) => {
-      await compare(bytes, sizes, { ...SETTINGS, includeContent: content }, rows);
-    }),
+    fc.asyncProperty(
+      file,
+      cuts,
+      fc.boolean(),
+      fc.option(fc.nat(9), { nil: undefined }),
+      async (bytes, sizes, content, rows) => {
+        await compare(bytes, sizes, { ...SETTINGS, includeContent: content }, rows);
+      },
+    ),
     { numRuns: 2000 },
   );
 });
 
 test('so does a file with damaged bytes, and one that ends early', async () => {
   await fc.assert(
-    fc.asyncProperty(file, damage, fc.nat(), fc.boolean(), cuts, async (whole, changes, length, isCut, sizes) => {
-      const bytes = whole.subarray(0, isCut ? length % (whole.length + 1) : whole.length);
-      for (const [at, byte] of changes) if (bytes.length > 0) bytes[at % bytes.length] = byte;
-      await compare(bytes, sizes, { ...SETTINGS, includeContent: true });
-    }),
+    fc.asyncProperty(
+      file,
+      damage,
+      fc.nat(),
+      fc.boolean(),
+      cuts,
+      async (whole, changes, length, isCut, sizes) => {
+        const bytes = whole.subarray(0, isCut ? length % (whole.length + 1) : whole.length);
+        for (const [at, byte] of changes) if (bytes.length > 0) bytes[at % bytes.length] = byte;
+        await compare(bytes, sizes, { ...SETTINGS, includeContent: true });
+      },
+    ),
     { numRuns: 2000 },
   );
 });
 
 test('so does a text that is hardly a file', async () => {
   const scraps = fc.constantFrom(
-    ...['"', '""', '"""', ',', '\n', '\r', '\r\n', ' ', 'a', 'é', '\0', '\ufeff', 'SUCCESS', '"[0,1,2,null]"', '"[0,1,2,""k""]"'],
+    ...[
+      '"',
+      '""',
+      '"""',
+      ',',
+      '\n',
+      '\r',
+      '\r\n',
+      ' ',
+      'a',
+      'é',
+      '\0',
+      '\ufeff',
+      'SUCCESS',
+      '"[0,1,2,null]"',
+      '"[0,1,2,""k""]"',
+    ],
   );
   const header = fc.constantFrom(
     'Status,connector_ref\n',
@@ -194,9 +281,14 @@ test('so does a text that is hardly a file', async () => {
     '',
   );
   await fc.assert(
-    fc.asyncProperty(header, fc.array(scraps, { maxLength: 30 }), cuts, async (first, rest, sizes) => {
-      await compare(Buffer.from(first + rest.join('')), sizes, SETTINGS);
-    }),
+    fc.asyncProperty(
+      header,
+      fc.array(scraps, { maxLength: 30 }),
+      cuts,
+      async (first, rest, sizes) => {
+        await compare(Buffer.from(first + rest.join('')), sizes, SETTINGS);
+      },
+    ),
     { numRuns: 2000 },
   );
 });

@@ -4,7 +4,12 @@ import fc from 'fast-check';
 import { mayLoseDigits } from '../../../../src/base/exact-json.ts';
 import { bodyOf } from '../../../../src/core/batch/body-of.ts';
 import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
-import { ColumnNames, foldName, isResultFileColumn, keyOfHeader } from '../../../../src/kinds/review/metadata/column-names.ts';
+import {
+  ColumnNames,
+  foldName,
+  isResultFileColumn,
+  keyOfHeader,
+} from '../../../../src/kinds/review/metadata/column-names.ts';
 import { parseShape, shapeEntry } from '../../../../src/kinds/review/metadata/metadata-shape.ts';
 import { readReference } from '../../../../src/kinds/review/reference.ts';
 import { readLabels } from '../../../../src/kinds/review/results/labels.ts';
@@ -21,7 +26,9 @@ test('the decoder never throws, and what it accepts can be uploaded', async () =
     hostileText.map((text) => Buffer.from(text)),
     fc.json().map((text) => Buffer.from(text)),
     metadataText.map((text) => Buffer.from(`{"content":"x","type":"t","metadata":${text}}`)),
-    fc.tuple(fc.json(), fc.json(), fc.json()).map(([a, b, c]) => Buffer.from(`{"content":${a},"type":${b},"metadata":${c}}`)),
+    fc
+      .tuple(fc.json(), fc.json(), fc.json())
+      .map(([a, b, c]) => Buffer.from(`{"content":${a},"type":${b},"metadata":${c}}`)),
   );
   await fc.assert(
     fc.asyncProperty(value, async (buffer) => {
@@ -39,9 +46,15 @@ test('each key has a header of its own, which is read back and which no other co
       assert.deepEqual(headers.map(keyOfHeader), keys);
       assert.equal(new Set(headers).size, keys.length);
       const taken = headers.map(foldName);
-      assert.ok(!taken.includes(foldName('connector_ref')) && !taken.includes(foldName('Decision')));
+      assert.ok(
+        !taken.includes(foldName('connector_ref')) && !taken.includes(foldName('Decision')),
+      );
       assert.ok(!headers.some(isResultFileColumn));
-      assert.ok(headers.every((header) => header === header.trim() && header !== '' && header.isWellFormed()));
+      assert.ok(
+        headers.every(
+          (header) => header === header.trim() && header !== '' && header.isWellFormed(),
+        ),
+      );
     }),
   );
 });
@@ -50,7 +63,8 @@ test('the header of a key does not depend on the keys before it', () => {
   fc.assert(
     fc.property(fc.array(hostileKey, { maxLength: 30 }), (keys) => {
       const names = new ColumnNames(['connector_ref']);
-      for (const key of keys) assert.equal(names.headerFor(key), new ColumnNames(['connector_ref']).headerFor(key));
+      for (const key of keys)
+        assert.equal(names.headerFor(key), new ColumnNames(['connector_ref']).headerFor(key));
     }),
   );
 });
@@ -76,7 +90,8 @@ test('a number that a double would change is always noticed', () => {
     fc.property(numberLiteral, fc.constantFrom('', ' ', '\n'), (literal, blank) => {
       const text = `{"a":${blank}${literal}${blank}}`;
       const { a } = JSON.parse(text);
-      if (!mayLoseDigits(text)) assert.equal(decimalOf(Object.is(a, -0) ? '-0' : String(a)), decimalOf(literal));
+      if (!mayLoseDigits(text))
+        assert.equal(decimalOf(Object.is(a, -0) ? '-0' : String(a)), decimalOf(literal));
     }),
   );
 });
@@ -109,7 +124,9 @@ test('any text in the reference column is a reference or a reason', () => {
     fc.property(fc.oneof(hostileText, fc.json(), almost), (text) => {
       const reference = readReference(text);
       if (typeof reference !== 'string')
-        assert.ok(Number.isSafeInteger(reference.partition) && Number.isSafeInteger(reference.offset));
+        assert.ok(
+          Number.isSafeInteger(reference.partition) && Number.isSafeInteger(reference.offset),
+        );
     }),
   );
 });
@@ -119,29 +136,47 @@ const ROW = '"a ""b""\r\n",SUCCESS,ok,,"[""x""]",en,0.5,"[3,41,0,""k"",""lang,=s
 
 test('a damaged file gives rows, malformed rows or a protocol error, the same for pieces of any size', async () => {
   const file = Buffer.from(HEADER + ROW.repeat(4));
-  const damage = fc.array(fc.tuple(fc.nat(file.length - 1), fc.constantFrom(0x22, 0x2c, 0x0a, 0x0d, 0x5b, 0x00, 0xff, 0x31)), {
-    maxLength: 4,
-  });
+  const damage = fc.array(
+    fc.tuple(
+      fc.nat(file.length - 1),
+      fc.constantFrom(0x22, 0x2c, 0x0a, 0x0d, 0x5b, 0x00, 0xff, 0x31),
+    ),
+    {
+      maxLength: 4,
+    },
+  );
   await fc.assert(
-    fc.asyncProperty(damage, fc.nat(file.length), fc.integer({ min: 1, max: 64 }), async (changes, length, size) => {
-      const damaged = Buffer.from(file.subarray(0, length));
-      for (const [at, byte] of changes) if (at < length) damaged[at] = byte;
-      const pieces: Buffer[] = [];
-      for (let at = 0; at < length; at += size) pieces.push(damaged.subarray(at, at + size));
-      const outcomes = [];
-      for (const given of [damaged, pieces]) {
-        const { rows, error } = await collectRows(kindWithFile(given));
-        if (error !== undefined) assert.ok(error instanceof ServiceError && error.failure === 'protocol', String(error));
-        // Of a slice the rows with a record come first.
-        const named = rows.toSorted((one, other) => Number('malformed' in one) - Number('malformed' in other));
-        const rendered = named.map((row) =>
-          'record' in row ? String(row.record.value) : 'malformed' in row ? row.malformed : assert.fail(row.poison.crash),
-        );
-        for (const text of rendered) if (text.startsWith('{')) JSON.parse(text);
-        outcomes.push({ rendered, error: error === undefined ? undefined : String(error) });
-      }
-      assert.deepEqual(outcomes[0], outcomes[1]);
-    }),
+    fc.asyncProperty(
+      damage,
+      fc.nat(file.length),
+      fc.integer({ min: 1, max: 64 }),
+      async (changes, length, size) => {
+        const damaged = Buffer.from(file.subarray(0, length));
+        for (const [at, byte] of changes) if (at < length) damaged[at] = byte;
+        const pieces: Buffer[] = [];
+        for (let at = 0; at < length; at += size) pieces.push(damaged.subarray(at, at + size));
+        const outcomes = [];
+        for (const given of [damaged, pieces]) {
+          const { rows, error } = await collectRows(kindWithFile(given));
+          if (error !== undefined)
+            assert.ok(error instanceof ServiceError && error.failure === 'protocol', String(error));
+          // Of a slice the rows with a record come first.
+          const named = rows.toSorted(
+            (one, other) => Number('malformed' in one) - Number('malformed' in other),
+          );
+          const rendered = named.map((row) =>
+            'record' in row
+              ? String(row.record.value)
+              : 'malformed' in row
+                ? row.malformed
+                : assert.fail(row.poison.crash),
+          );
+          for (const text of rendered) if (text.startsWith('{')) JSON.parse(text);
+          outcomes.push({ rendered, error: error === undefined ? undefined : String(error) });
+        }
+        assert.deepEqual(outcomes[0], outcomes[1]);
+      },
+    ),
     { numRuns: 500 },
   );
 });

@@ -6,7 +6,13 @@ import type { RecordHeaders, SourceRecord } from '../../../../src/core/record.ts
 import { reviewKind } from '../../../../src/kinds/review/index.ts';
 import { headerOf, headersAsBytes } from '../../../support/headers.ts';
 import { readCsv } from '../../../unit/kinds/review/plain-csv.ts';
-import { collectRows, decisions, itemOf, JOB, scriptedService } from '../../../unit/kinds/review/sample.ts';
+import {
+  collectRows,
+  decisions,
+  itemOf,
+  JOB,
+  scriptedService,
+} from '../../../unit/kinds/review/sample.ts';
 import { decimals } from './decimals.ts';
 import { echo, echoBehaviour } from './echo-service.ts';
 import { HEADER_NAMES, headers, hostileText, keyBytes, metadataText } from './hostile.ts';
@@ -78,22 +84,34 @@ test('what a producer sent comes back deep-equal, through any service that keeps
         const found = await decisions(kind);
         assert.equal(found.length, events.length);
         const byOffset = new Map(
-          found.map((decision) => [Number(/-(\d+)(?:#\d+)?$/.exec(headerOf(decision, 'event-id'))?.[1]), decision]),
+          found.map((decision) => [
+            Number(/-(\d+)(?:#\d+)?$/.exec(headerOf(decision, 'event-id'))?.[1]),
+            decision,
+          ]),
         );
         for (const [offset, sent] of events.entries()) {
           const decision = byOffset.get(offset);
           assert.ok(decision);
           const text = String(decision.value);
           const value = JSON.parse(text);
-          assert.equal(value.id, `events-${sent.partition}-${offset}${replay === 0 ? '' : `#${replay}`}`);
+          assert.equal(
+            value.id,
+            `events-${sent.partition}-${offset}${replay === 0 ? '' : `#${replay}`}`,
+          );
           assert.equal(value.result, 'ok');
           assert.equal(value.expected_result, sent.expected ?? null);
           // UTF-8 has no lone surrogates, many CSV readers take no NUL, and the content has no other way than its cell.
           assert.equal(value.content, sent.content.toWellFormed().replaceAll('\0', '\ufffd'));
           assert.deepEqual(value.metadata, JSON.parse(sent.metadata));
-          assert.deepEqual(decimals(text).metadata, decimals(`{"metadata":${sent.metadata}}`).metadata);
+          assert.deepEqual(
+            decimals(text).metadata,
+            decimals(`{"metadata":${sent.metadata}}`).metadata,
+          );
           const hasDate = sent.timestampMs >= 0 && sent.timestampMs <= MAX_DATE_MS;
-          assert.equal(value.source.timestamp, hasDate ? new Date(sent.timestampMs).toISOString() : null);
+          assert.equal(
+            value.source.timestamp,
+            hasDate ? new Date(sent.timestampMs).toISOString() : null,
+          );
           assert.deepEqual(decision.key === null ? null : Buffer.from(decision.key), sent.key);
           assert.deepEqual(listed(decision.headers ?? []), listed(sent.headers));
 
@@ -101,7 +119,10 @@ test('what a producer sent comes back deep-equal, through any service that keeps
           const item = items[offset];
           assert.ok(item);
           const failed = String(kind.failure(item, { code: 'x', message: 'y' }, JOB).value);
-          assert.deepEqual(decimals(failed).metadata, decimals(`{"metadata":${sent.metadata}}`).metadata);
+          assert.deepEqual(
+            decimals(failed).metadata,
+            decimals(`{"metadata":${sent.metadata}}`).metadata,
+          );
         }
       },
     ),
@@ -110,12 +131,17 @@ test('what a producer sent comes back deep-equal, through any service that keeps
 });
 
 /** The headers that configuration lets through, as bytes. */
-const listed = (all: RecordHeaders): RecordHeaders => headersAsBytes(all.filter(([name]) => HEADER_NAMES.includes(name)));
+const listed = (all: RecordHeaders): RecordHeaders =>
+  headersAsBytes(all.filter(([name]) => HEADER_NAMES.includes(name)));
 
 /** The paths into a document, flattened by hand: the keys that the connector should have, in order. */
 function flatByHand(value: Readonly<Record<string, unknown>>, prefix = ''): [string, unknown][] {
   return Object.entries(value).flatMap(([name, member]): [string, unknown][] => {
-    const isObject = typeof member === 'object' && member !== null && !Array.isArray(member) && !('decimal' in member);
+    const isObject =
+      typeof member === 'object' &&
+      member !== null &&
+      !Array.isArray(member) &&
+      !('decimal' in member);
     if (!isObject || Object.keys(member).length === 0) return [[prefix + name, member]];
     return flatByHand(member as Record<string, unknown>, `${prefix + name}/`);
   });
@@ -123,74 +149,92 @@ function flatByHand(value: Readonly<Record<string, unknown>>, prefix = ''): [str
 
 test('chosen fields and flattened metadata come back deep-equal, with the digits of every number', async () => {
   await fc.assert(
-    fc.asyncProperty(metadataText, echoBehaviour, fc.boolean(), async (metadata, behaviour, flatten) => {
-      const value = Buffer.from(`{"content":"c","type":"t","a":{"b":${metadata}}}`);
-      let upload = Buffer.alloc(0);
-      const kind = reviewKind(
-        {
-          topic: 'events',
-          resultColumn: 'Acme result',
-          metadata: { fields: { whole: 'a.b', 'via expression': '{m: a.b}.m', none: 'a.none' } },
-          ...(flatten ? { flattenWith: '/' } : {}),
-        },
-        scriptedService({
-          download: async function* () {
-            yield* echo(upload, behaviour);
+    fc.asyncProperty(
+      metadataText,
+      echoBehaviour,
+      fc.boolean(),
+      async (metadata, behaviour, flatten) => {
+        const value = Buffer.from(`{"content":"c","type":"t","a":{"b":${metadata}}}`);
+        let upload = Buffer.alloc(0);
+        const kind = reviewKind(
+          {
+            topic: 'events',
+            resultColumn: 'Acme result',
+            metadata: { fields: { whole: 'a.b', 'via expression': '{m: a.b}.m', none: 'a.none' } },
+            ...(flatten ? { flattenWith: '/' } : {}),
           },
-        }),
-      );
-      const record = { partition: 0, offset: 0, timestampMs: 0, key: null, headers: [], value };
-      const wanted = decimals(`{"metadata":{"whole":${metadata},"via expression":${metadata}}}`).metadata as Record<
-        string,
-        unknown
-      >;
-      const decoded = kind.decode(record, 0);
-      const flat = flatByHand(wanted);
-      if ('poison' in decoded) {
-        // Two names that become one, and nothing else, is refused.
-        assert.equal(decoded.poison.reason, 'bad_metadata');
-        assert.ok(flatten && new Set(flat.map(([key]) => key)).size < flat.length);
-        return;
-      }
-      upload = Buffer.from((await bodyOf(kind, [itemOf(kind, record)])).body);
-      const { writeWith } = behaviour;
-      const before = writeWith !== 'csv-stringify' && !writeWith.lastRecordEnds ? 2 : 0;
-      for (let time = 0; time < before; time++) await collectRows(kind, 1);
-      const [decision] = await decisions(kind);
-      const text = String(decision?.value);
-      assert.deepEqual(decimals(text).metadata, flatten ? Object.fromEntries(flat) : wanted);
-    }),
+          scriptedService({
+            download: async function* () {
+              yield* echo(upload, behaviour);
+            },
+          }),
+        );
+        const record = { partition: 0, offset: 0, timestampMs: 0, key: null, headers: [], value };
+        const wanted = decimals(`{"metadata":{"whole":${metadata},"via expression":${metadata}}}`)
+          .metadata as Record<string, unknown>;
+        const decoded = kind.decode(record, 0);
+        const flat = flatByHand(wanted);
+        if ('poison' in decoded) {
+          // Two names that become one, and nothing else, is refused.
+          assert.equal(decoded.poison.reason, 'bad_metadata');
+          assert.ok(flatten && new Set(flat.map(([key]) => key)).size < flat.length);
+          return;
+        }
+        upload = Buffer.from((await bodyOf(kind, [itemOf(kind, record)])).body);
+        const { writeWith } = behaviour;
+        const before = writeWith !== 'csv-stringify' && !writeWith.lastRecordEnds ? 2 : 0;
+        for (let time = 0; time < before; time++) await collectRows(kind, 1);
+        const [decision] = await decisions(kind);
+        const text = String(decision?.value);
+        assert.deepEqual(decimals(text).metadata, flatten ? Object.fromEntries(flat) : wanted);
+      },
+    ),
     { numRuns: 200 },
   );
 });
 
 test('a decision has the key that configuration asks for, says the one of its event, and so does one that failed', async () => {
   await fc.assert(
-    fc.asyncProperty(hostileText, keyBytes, echoBehaviour, fc.nat(1), async (wanted, key, behaviour, replay) => {
-      let upload = Buffer.alloc(0);
-      const kind = reviewKind(
-        { topic: 'events', resultColumn: 'Acme result', outputKey: 'wanted' },
-        scriptedService({
-          download: async function* () {
-            yield* echo(upload, behaviour);
-          },
-        }),
-      );
-      const value = Buffer.from(JSON.stringify({ content: 'c', type: 't', wanted: wanted === 'null' ? null : wanted }));
-      const item = itemOf(kind, { partition: 0, offset: 0, timestampMs: 0, key, headers: [], value }, replay);
-      upload = Buffer.from((await bodyOf(kind, [item])).body);
-      const { writeWith } = behaviour;
-      const before = writeWith !== 'csv-stringify' && !writeWith.lastRecordEnds ? 2 : 0;
-      for (let time = 0; time < before; time++) await collectRows(kind, 1);
-      const expected = wanted === 'null' ? null : Buffer.from(wanted);
-      for (const decision of [(await decisions(kind))[0], kind.failure(item, { code: 'x', message: 'y' }, JOB)]) {
-        assert.ok(decision !== undefined);
-        assert.deepEqual(decision.key === null ? null : Buffer.from(decision.key), expected);
-        const { source } = JSON.parse(String(decision.value));
-        const encoding = source.key_encoding === 'base64' ? 'base64' : 'utf8';
-        assert.deepEqual(source.key === null ? null : Buffer.from(source.key, encoding), key);
-      }
-    }),
+    fc.asyncProperty(
+      hostileText,
+      keyBytes,
+      echoBehaviour,
+      fc.nat(1),
+      async (wanted, key, behaviour, replay) => {
+        let upload = Buffer.alloc(0);
+        const kind = reviewKind(
+          { topic: 'events', resultColumn: 'Acme result', outputKey: 'wanted' },
+          scriptedService({
+            download: async function* () {
+              yield* echo(upload, behaviour);
+            },
+          }),
+        );
+        const value = Buffer.from(
+          JSON.stringify({ content: 'c', type: 't', wanted: wanted === 'null' ? null : wanted }),
+        );
+        const item = itemOf(
+          kind,
+          { partition: 0, offset: 0, timestampMs: 0, key, headers: [], value },
+          replay,
+        );
+        upload = Buffer.from((await bodyOf(kind, [item])).body);
+        const { writeWith } = behaviour;
+        const before = writeWith !== 'csv-stringify' && !writeWith.lastRecordEnds ? 2 : 0;
+        for (let time = 0; time < before; time++) await collectRows(kind, 1);
+        const expected = wanted === 'null' ? null : Buffer.from(wanted);
+        for (const decision of [
+          (await decisions(kind))[0],
+          kind.failure(item, { code: 'x', message: 'y' }, JOB),
+        ]) {
+          assert.ok(decision !== undefined);
+          assert.deepEqual(decision.key === null ? null : Buffer.from(decision.key), expected);
+          const { source } = JSON.parse(String(decision.value));
+          const encoding = source.key_encoding === 'base64' ? 'base64' : 'utf8';
+          assert.deepEqual(source.key === null ? null : Buffer.from(source.key, encoding), key);
+        }
+      },
+    ),
     { numRuns: 200 },
   );
 });

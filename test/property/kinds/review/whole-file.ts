@@ -7,7 +7,10 @@ import type { JobContext } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { SharedByFiles } from '../../../../src/kinds/review/results/file-settings.ts';
 import { MetadataPlans } from '../../../../src/kinds/review/results/metadata-plans.ts';
 import { RecordParser } from '../../../../src/kinds/review/results/record-parser.ts';
-import { readResultHeader, unreadable } from '../../../../src/kinds/review/results/result-header.ts';
+import {
+  readResultHeader,
+  unreadable,
+} from '../../../../src/kinds/review/results/result-header.ts';
 import { ResultRowReader } from '../../../../src/kinds/review/results/result-row.ts';
 
 /** What a file gave, in a form that can be compared: rows with their records as bytes, rows without one, and what ended it. */
@@ -38,16 +41,28 @@ export async function readWhole(
     ...contents,
     error: error === undefined ? undefined : String(error),
   });
-  if (names === undefined) return ended(problem ?? unreadable('the result file is empty: it has no header'));
+  if (names === undefined)
+    return ended(problem ?? unreadable('the result file is empty: it has no header'));
   try {
     const header = readResultHeader(names, settings, seenColumns);
-    const reader = new ResultRowReader(header, names, renderer, new MetadataPlans(header), onNotice);
-    if (problem === undefined && file.at(-1) === LINE_FEED && expectedRows === rows.length) lastRows.endedLine();
+    const reader = new ResultRowReader(
+      header,
+      names,
+      renderer,
+      new MetadataPlans(header),
+      onNotice,
+    );
+    if (problem === undefined && file.at(-1) === LINE_FEED && expectedRows === rows.length)
+      lastRows.endedLine();
     const last = rows.at(-1);
     if (problem === undefined && file.at(-1) !== LINE_FEED && last !== undefined) {
-      if (!lastRows.isWhole(last, last[header.reference] ?? '', rows.length < (expectedRows ?? 0))) {
+      if (
+        !lastRows.isWhole(last, last[header.reference] ?? '', rows.length < (expectedRows ?? 0))
+      ) {
         rows.pop();
-        problem = unreadable('the result file is cut, or has no line end at its end: its last row may not be whole');
+        problem = unreadable(
+          'the result file is cut, or has no line end at its end: its last row may not be whole',
+        );
       }
     }
     for (const cells of rows) addRow(contents, reader.read(cells, job));
@@ -76,7 +91,11 @@ export async function collected(slices: AsyncIterable<ResultSlice>): Promise<Fil
   try {
     for await (const slice of slices) {
       for (let row = 0; row < slice.length; row++) {
-        const [partition, offset, result] = [slice.partition(row), slice.offset(row), slice.result(row)];
+        const [partition, offset, result] = [
+          slice.partition(row),
+          slice.offset(row),
+          slice.result(row),
+        ];
         const bytes = slice.bytes.toString('latin1', slice.start(row), slice.end(row));
         contents.records.push({
           partition,

@@ -15,7 +15,10 @@ const scene = fc.record({
     .map(([from, length]) => ({ from, to: Math.min(SPAN, from + length) })),
   records: fc.uniqueArray(offset).map((list) => list.sort((a, b) => a - b)),
   nulls: offsets,
-  terminals: fc.array(fc.record({ offset, dead: fc.boolean(), replay: fc.constantFrom(0, 0, 0, 1, 2) }), { maxLength: 60 }),
+  terminals: fc.array(
+    fc.record({ offset, dead: fc.boolean(), replay: fc.constantFrom(0, 0, 0, 1, 2) }),
+    { maxLength: 60 },
+  ),
   watermark: fc.integer({ min: 0, max: SPAN }),
   claimed: offsets,
   live: offsets,
@@ -59,7 +62,8 @@ test('every record is in exactly one account, and the lists name exactly what th
     fc.property(scene, (given) => {
       const { range, flags } = given;
       const tally = new TerminalTally(0, range.from, range.to);
-      for (const { offset: at, dead, replay } of given.terminals) tally.add(dead ? 'dead_letter' : 'decision', at, replay);
+      for (const { offset: at, dead, replay } of given.terminals)
+        tally.add(dead ? 'dead_letter' : 'decision', at, replay);
       const builder = new BalanceBuilder(
         tally,
         {
@@ -79,7 +83,8 @@ test('every record is in exactly one account, and the lists name exactly what th
         },
       );
       const records = given.records.filter((at) => at >= range.from && at < range.to);
-      for (const at of records) builder.take({ offset: at, timestampMs: at, hasValue: !given.nulls.has(at) });
+      for (const at of records)
+        builder.take({ offset: at, timestampMs: at, hasValue: !given.nulls.has(at) });
       const balance = builder.finish(0);
 
       const inRange = given.terminals.filter(({ offset: at }) => at >= range.from && at < range.to);
@@ -99,8 +104,18 @@ test('every record is in exactly one account, and the lists name exactly what th
       }
       const accounts = Map.groupBy(records, (at) => accountOf(at, given, settled));
       const count = (account: string) => accounts.get(account)?.length ?? 0;
-      const { missingOffsets, doubleOffsets, withoutSourceOffsets, partition: _, from: __, to: ___, ...counts } = balance;
-      const without = [...settled.keys()].filter((at) => !records.includes(at)).sort((a, b) => a - b);
+      const {
+        missingOffsets,
+        doubleOffsets,
+        withoutSourceOffsets,
+        partition: _,
+        from: __,
+        to: ___,
+        ...counts
+      } = balance;
+      const without = [...settled.keys()]
+        .filter((at) => !records.includes(at))
+        .sort((a, b) => a - b);
       assert.deepEqual(counts, {
         records: records.length,
         decided: count('decided'),

@@ -6,17 +6,37 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AuditReport, audit } from '../../../../src/tools/inspect/audit.ts';
 import { explainRecord } from '../../../../src/tools/inspect/explain.ts';
-import { delayOutputMarkers, inspectionOf, rewriteReads } from '../../../support/engine/inspection.ts';
+import {
+  delayOutputMarkers,
+  inspectionOf,
+  rewriteReads,
+} from '../../../support/engine/inspection.ts';
 import { World } from '../../../support/engine/world.ts';
 import { headerOf } from '../../../support/headers.ts';
 import { SeededRandom } from '../../../support/memory/clock.ts';
 import type { CommitFate } from '../../../support/memory/kafka.ts';
 
 /** Some fixed, some new every time: a failure names its seed. */
-const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, ...Array.from({ length: 2 }, () => 1_000 + Math.floor(Math.random() * 2 ** 30))];
+const SEEDS = [
+  1,
+  2,
+  3,
+  4,
+  5,
+  6,
+  7,
+  8,
+  ...Array.from({ length: 2 }, () => 1_000 + Math.floor(Math.random() * 2 ** 30)),
+];
 /** Nothing moves any more: one fetch for a partition. */
 const WHOLE = { fetchRecords: 1_000 };
-const FATES: readonly CommitFate[] = ['reply-lost', 'lost', 'fenced', 'aborted', { fate: 'late', lateMs: 3_000 }];
+const FATES: readonly CommitFate[] = [
+  'reply-lost',
+  'lost',
+  'fenced',
+  'aborted',
+  { fate: 'late', lateMs: 3_000 },
+];
 
 function chaoticWorld(seed: number): { world: World; random: SeededRandom; calm: () => void } {
   const random = new SeededRandom(seed);
@@ -33,10 +53,12 @@ function chaoticWorld(seed: number): { world: World; random: SeededRandom; calm:
       review: { uploadGraceMs: 20_000, typePauseMs: 5_000 },
     },
     hooks: {
-      commitFate: () => (strikes(0.05) ? (FATES[random.below(FATES.length)] as CommitFate) : 'commit'),
+      commitFate: () =>
+        strikes(0.05) ? (FATES[random.below(FATES.length)] as CommitFate) : 'commit',
     },
     service: {
-      review: () => (strikes(0.06) ? { state: 'failed', afterMs: 500 } : { afterMs: random.below(4_000) }),
+      review: () =>
+        strikes(0.06) ? { state: 'failed', afterMs: 500 } : { afterMs: random.below(4_000) },
     },
   });
   delayOutputMarkers(world, () => random.below(1_500));
@@ -64,7 +86,8 @@ test('beside a connector that is killed, fenced and rebalanced the audit never c
       world.produce(random.below(15), { poisonEvery: 7 });
       await world.clock.advance(random.below(2_000));
       const running = world.instances.filter(({ process }) => process.state === 'running');
-      if (random.next() < 0.15 && running.length > 0) running[random.below(running.length)]?.process.kill();
+      if (random.next() < 0.15 && running.length > 0)
+        running[random.below(running.length)]?.process.kill();
       if (random.next() < 0.2 || running.length === 0) world.start();
       const auditing = audit(inspectionOf(world, { fetchRecords: 3 + random.below(30) }), {
         partitions: [],
@@ -80,7 +103,10 @@ test('beside a connector that is killed, fenced and rebalanced the audit never c
     world.start();
     await world.untilSettled(1_800_000);
     await world.clock.advance(5_000);
-    const report = await world.through(audit(inspectionOf(world, WHOLE), { partitions: [] }), 600_000);
+    const report = await world.through(
+      audit(inspectionOf(world, WHOLE), { partitions: [] }),
+      600_000,
+    );
     assertBalanced(report, `seed ${seed}, at the end`);
     assert.equal(report.totals.records, world.produced);
     assert.equal(report.totals.waiting + report.totals.live, 0);
@@ -111,19 +137,29 @@ test('records that lose their terminal record and records that get another one a
     const hidden = new Set<string>();
     for (const letter of world.published('dead')) {
       if (random.next() > 0.4) continue;
-      lost.add(`${headerOf(letter, 'dead-letter-partition')}:${headerOf(letter, 'dead-letter-offset')}`);
+      lost.add(
+        `${headerOf(letter, 'dead-letter-partition')}:${headerOf(letter, 'dead-letter-offset')}`,
+      );
       hidden.add(`${letter.partition}/${letter.offset}`);
     }
     rewriteReads(inspection, (topic, records) =>
-      topic === 'dead' ? records.filter((one) => !hidden.has(`${one.partition}/${one.offset}`)) : records,
+      topic === 'dead'
+        ? records.filter((one) => !hidden.has(`${one.partition}/${one.offset}`))
+        : records,
     );
     const report = await world.through(audit(inspection, { partitions: [] }), 600_000);
     assert.deepEqual(listed(report, 'missingOffsets'), lost);
     assert.deepEqual(listed(report, 'doubleOffsets'), twice);
-    assert.equal(report.verdict, lost.size > 0 ? 'missing' : twice.size > 0 ? 'double' : 'balanced');
+    assert.equal(
+      report.verdict,
+      lost.size > 0 ? 'missing' : twice.size > 0 ? 'double' : 'balanced',
+    );
     for (const of of lost) {
       const [partition, offset] = of.split(':').map(Number) as [number, number];
-      const explained = await world.through(explainRecord(inspection, { partition, offset }, { thorough: false }), 600_000);
+      const explained = await world.through(
+        explainRecord(inspection, { partition, offset }, { thorough: false }),
+        600_000,
+      );
       assert.equal(explained.state, 'missing');
     }
   }
@@ -132,7 +168,8 @@ test('records that lose their terminal record and records that get another one a
 function listed(report: AuditReport, list: 'missingOffsets' | 'doubleOffsets'): Set<string> {
   const all = new Set<string>();
   for (const balance of report.partitions)
-    for (const [first, last] of balance[list]) for (let at = first; at <= last; at++) all.add(`${balance.partition}:${at}`);
+    for (const [first, last] of balance[list])
+      for (let at = first; at <= last; at++) all.add(`${balance.partition}:${at}`);
   return all;
 }
 
@@ -148,7 +185,10 @@ test('each record is explained as the audit counts it', async () => {
     for (const { process } of world.instances) process.kill();
     world.produce(5);
     await world.clock.advance(120_000);
-    const { totals } = await world.through(audit(inspectionOf(world, WHOLE), { partitions: [] }), 600_000);
+    const { totals } = await world.through(
+      audit(inspectionOf(world, WHOLE), { partitions: [] }),
+      600_000,
+    );
     const states: Record<string, number> = {};
     for (let partition = 0; partition < world.kafka.cluster.partitions('content'); partition++) {
       for (const { offset } of world.kafka.cluster.log('content', partition).committed()) {
@@ -159,7 +199,14 @@ test('each record is explained as the audit counts it', async () => {
         states[state] = (states[state] ?? 0) + 1;
       }
     }
-    const { decided = 0, dead_lettered = 0, in_review = 0, not_read = 0, buffered = 0, ...others } = states;
+    const {
+      decided = 0,
+      dead_lettered = 0,
+      in_review = 0,
+      not_read = 0,
+      buffered = 0,
+      ...others
+    } = states;
     assert.deepEqual(others, {});
     assert.deepEqual(
       { decided, dead_lettered, in_review, waiting: not_read + buffered },

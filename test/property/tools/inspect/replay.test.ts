@@ -10,7 +10,17 @@ import { SeededRandom } from '../../../support/memory/clock.ts';
 import type { CommitFate } from '../../../support/memory/kafka.ts';
 import { VirtualProcess } from '../../../support/memory/process.ts';
 
-const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, ...Array.from({ length: 2 }, () => 1_000 + Math.floor(Math.random() * 2 ** 30))];
+const SEEDS = [
+  1,
+  2,
+  3,
+  4,
+  5,
+  6,
+  7,
+  8,
+  ...Array.from({ length: 2 }, () => 1_000 + Math.floor(Math.random() * 2 ** 30)),
+];
 const FATES: readonly CommitFate[] = [
   'reply-lost',
   'lost',
@@ -33,15 +43,21 @@ test('whatever becomes of replays and their commits, in the end each original is
       seed,
       shuffle: true,
       hooks: {
-        commitFate: () => (faulty && random.next() < 0.2 ? (FATES[random.below(FATES.length)] as CommitFate) : 'commit'),
+        commitFate: () =>
+          faulty && random.next() < 0.2
+            ? (FATES[random.below(FATES.length)] as CommitFate)
+            : 'commit',
       },
     });
     const { cluster } = world.kafka;
     cluster.createTopic('retry', 2);
     for (let offset = 0; offset < LETTERS; offset++) putDeadLetter(world, offset % 2, offset);
-    const begin = (name: string): { readonly process: VirtualProcess; readonly replaying: Promise<ReplayReport> } => {
+    const begin = (
+      name: string,
+    ): { readonly process: VirtualProcess; readonly replaying: Promise<ReplayReport> } => {
       const process = new VirtualProcess(name, world.clock);
-      const client = (journal: string) => new KafkaClient(world.kafka, process, name, { ...TOPICS, journal });
+      const client = (journal: string) =>
+        new KafkaClient(world.kafka, process, name, { ...TOPICS, journal });
       const request = {
         filter: { reasons: [], at: [] },
         to: 'retry',

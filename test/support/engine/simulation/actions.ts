@@ -12,7 +12,18 @@ import type { Truth } from './truth.ts';
 /** How long a producer's transaction stays open. */
 const PRODUCER_TRANSACTION_MS = 1_500;
 /** Up to both ends of int64, beyond what a Date and a safe integer hold, as nanoseconds, and as what means "none". */
-const ODD_TIMES = [-1, 0, 1, 4_102_444_800_000, 8_640_000_000_000_001, 1.7e18, -2, -(2 ** 53) - 2, 2 ** 63, -(2 ** 63)];
+const ODD_TIMES = [
+  -1,
+  0,
+  1,
+  4_102_444_800_000,
+  8_640_000_000_000_001,
+  1.7e18,
+  -2,
+  -(2 ** 53) - 2,
+  2 ** 63,
+  -(2 ** 63),
+];
 
 export interface Stage {
   readonly world: World;
@@ -27,7 +38,8 @@ export interface Stage {
 export async function act(stage: Stage, action: Action): Promise<boolean> {
   const { world, cast, obligations, truth, note } = stage;
   const { cluster } = world.kafka;
-  const one = <T>(all: readonly T[], which: number): T | undefined => all[which % Math.max(1, all.length)];
+  const one = <T>(all: readonly T[], which: number): T | undefined =>
+    all[which % Math.max(1, all.length)];
   switch (action.do) {
     case 'produce':
       produce(stage, action);
@@ -76,13 +88,16 @@ export async function act(stage: Stage, action: Action): Promise<boolean> {
     }
     case 'compact': {
       // Tombstones outlive every replay that is not thrown away: they may go when none is under way.
-      const replays = cast.alive.some((instance) => (instance.gauge('shards_paused', { reason: 'claim' }) ?? 0) > 0);
+      const replays = cast.alive.some(
+        (instance) => (instance.gauge('shards_paused', { reason: 'claim' }) ?? 0) > 0,
+      );
       for (let shard = 0; shard < cluster.partitions(TOPICS.journal); shard++)
         compact(world, shard, action.share, action.dropTombstones && !replays);
       return cluster.partitions(TOPICS.journal) > 0;
     }
     case 'add partition':
-      if (cluster.partitions(TOPICS.source) > 5 || cluster.partitions(TOPICS.journal) === 0) return false;
+      if (cluster.partitions(TOPICS.source) > 5 || cluster.partitions(TOPICS.journal) === 0)
+        return false;
       cluster.addPartitions(TOPICS.source, cluster.partitions(TOPICS.source) + 1);
       return true;
     case 'damage': {
@@ -98,7 +113,10 @@ export async function act(stage: Stage, action: Action): Promise<boolean> {
     case 'retention': {
       const partition = action.partition % cluster.partitions(TOPICS.source);
       const log = cluster.log(TOPICS.source, partition);
-      const below = Math.min(log.stableEnd, Math.floor(log.start + (log.end - log.start) * action.share));
+      const below = Math.min(
+        log.stableEnd,
+        Math.floor(log.start + (log.end - log.start) * action.share),
+      );
       if (below <= log.start) return false;
       log.deleteBefore(below);
       obligations.removed(partition, below);
@@ -111,30 +129,46 @@ export async function act(stage: Stage, action: Action): Promise<boolean> {
   }
 }
 
-function produce({ world, obligations, truth, kind, note }: Stage, action: Extract<Action, { do: 'produce' }>): void {
+function produce(
+  { world, obligations, truth, kind, note }: Stage,
+  action: Extract<Action, { do: 'produce' }>,
+): void {
   const { cluster } = world.kafka;
   const { transaction, unreadable, gap = 0 } = action;
-  const damage = unreadable && ({ reason: unreadable, message: `scripted: ${unreadable}` } as const);
+  const damage =
+    unreadable && ({ reason: unreadable, message: `scripted: ${unreadable}` } as const);
   const partitions = cluster.partitions(TOPICS.source);
   const number = -1 - world.produced;
   const first = world.produced;
-  for (let partition = 0; partition < partitions; partition++) if (gap > 0) cluster.log(TOPICS.source, partition).leap(gap);
+  for (let partition = 0; partition < partitions; partition++)
+    if (gap > 0) cluster.log(TOPICS.source, partition).leap(gap);
   for (let i = 0; i < action.count; i++) {
     const n = world.count();
     const poison = n % action.poisonEvery === action.poisonEvery - 1;
-    const timestamp = action.oddTimes ? { timestampMs: ODD_TIMES[n % ODD_TIMES.length] as number } : {};
+    const timestamp = action.oddTimes
+      ? { timestampMs: ODD_TIMES[n % ODD_TIMES.length] as number }
+      : {};
     const value = poison ? kind.poison : kind.value(n, 'abc'[n % action.types] as string);
     kind.prepare(n, world.clock.now());
     const headers = action.oddHeaders === true ? oddHeadersOf(n) : NO_HEADERS;
     const record = { key: keyOf(n), value, headers, ...timestamp };
     const partition = n % partitions;
     const log = cluster.log(TOPICS.source, partition);
-    const offset = log.append([record], world.clock.now(), transaction === undefined ? undefined : number);
+    const offset = log.append(
+      [record],
+      world.clock.now(),
+      transaction === undefined ? undefined : number,
+    );
     // A batch is one fact; a record beyond a limit is one by itself.
     const isRead = damage === undefined || (unreadable !== 'unreadable_batch' && i % 2 === 1);
-    if (!isRead) log.spoil(offset, offset + 1, unreadable === 'unreadable_batch' ? damage : { ...damage });
+    if (!isRead)
+      log.spoil(offset, offset + 1, unreadable === 'unreadable_batch' ? damage : { ...damage });
     if (transaction === 'abort') continue;
-    obligations.produced(partition, offset, isRead ? (poison ? kind.poisonReason : undefined) : unreadable);
+    obligations.produced(
+      partition,
+      offset,
+      isRead ? (poison ? kind.poisonReason : undefined) : unreadable,
+    );
     truth.produced(partition, offset, { n, headers });
   }
   note(
@@ -148,7 +182,10 @@ function produce({ world, obligations, truth, kind, note }: Stage, action: Extra
 }
 
 /** As people do it: everything is stopped, the group runs empty, the tool writes the offset, everything starts again. */
-async function reset({ world, cast, obligations, note }: Stage, action: Extract<Action, { do: 'reset' }>): Promise<void> {
+async function reset(
+  { world, cast, obligations, note }: Stage,
+  action: Extract<Action, { do: 'reset' }>,
+): Promise<void> {
   const { cluster, clock } = { cluster: world.kafka.cluster, clock: world.clock };
   const count = cast.running.length;
   for (const instance of cast.alive) {

@@ -36,12 +36,16 @@ export class Cast {
 
   /** Processes that run, frozen ones not among them. */
   get running(): Instance[] {
-    return this.#world().instances.filter((instance) => instance.process.state === 'running' && !this.#stopped.has(instance));
+    return this.#world().instances.filter(
+      (instance) => instance.process.state === 'running' && !this.#stopped.has(instance),
+    );
   }
 
   /** Neither killed nor told to stop. */
   get alive(): Instance[] {
-    return this.#world().instances.filter((instance) => instance.process.state !== 'killed' && !this.#stopped.has(instance));
+    return this.#world().instances.filter(
+      (instance) => instance.process.state !== 'killed' && !this.#stopped.has(instance),
+    );
   }
 
   health(instance: Instance): Health {
@@ -79,7 +83,10 @@ export class Cast {
   #endOf(instance: Instance): string | undefined {
     const { refused, startFailure, process } = instance;
     if (refused !== undefined) {
-      if (/Kafka refuses to let this connector write/.test(refused.message) && this.#hit(process.name, 'rejected'))
+      if (
+        /Kafka refuses to let this connector write/.test(refused.message) &&
+        this.#hit(process.name, 'rejected')
+      )
         return 'refused';
       throw new Violation('refused', refused.message, { cause: refused });
     }
@@ -94,7 +101,10 @@ export class Cast {
     const stuck = this.health(instance)
       .liveness()
       .loops.filter(({ state }) => state === 'stuck');
-    throw new Violation('stuck', `${process.name}: ${stuck.map(({ name, reason }) => `${name} (${reason})`).join(', ')}`);
+    throw new Violation(
+      'stuck',
+      `${process.name}: ${stuck.map(({ name, reason }) => `${name} (${reason})`).join(', ')}`,
+    );
   }
 
   /** Whether a request of this instance was never answered: what it waits for it may hold. */
@@ -136,5 +146,8 @@ function assertAgeTold(instance: Instance): void {
   const inFlight = instance.gauge('items_in_flight') ?? 0;
   const oldest = instance.gauge('oldest_unsettled_timestamp_seconds');
   if (inFlight > 0 !== (oldest !== undefined))
-    throw new Violation('age', `${instance.process.name} has ${inFlight} records in flight, and tells ${oldest} as the oldest`);
+    throw new Violation(
+      'age',
+      `${instance.process.name} has ${inFlight} records in flight, and tells ${oldest} as the oldest`,
+    );
 }

@@ -24,7 +24,8 @@ export function coverageOf({ instances }: World): Record<string, number> {
     for (const { metrics } of instances) {
       for (const [series, count] of metrics.counters) {
         if (!series.startsWith(`${metric}{`)) continue;
-        const value = label === undefined ? undefined : new RegExp(`[{,]${label}="([^"]*)"`).exec(series)?.[1];
+        const value =
+          label === undefined ? undefined : new RegExp(`[{,]${label}="([^"]*)"`).exec(series)?.[1];
         const name = value === undefined ? metric : `${metric} ${value}`;
         coverage[name] = (coverage[name] ?? 0) + count;
       }

@@ -18,18 +18,28 @@ import type { Strikes } from './strikes.ts';
 /** A read of committed offsets can be one commit old for so long after it. */
 const STALE_MS = 1_000;
 
-export function clusterFaults(strikes: Strikes, seed: number, shape: Shape, world: () => World): KafkaHooks {
+export function clusterFaults(
+  strikes: Strikes,
+  seed: number,
+  shape: Shape,
+  world: () => World,
+): KafkaHooks {
   const chance = new Chance(seed + 1);
   const fails = (place: string, kind: 'read failed' | 'admin failed', probability: number) =>
-    strikes.at(place, kind, probability, () => ({ kind })) === undefined ? undefined : new Error(`scripted: ${kind}`);
+    strikes.at(place, kind, probability, () => ({ kind })) === undefined
+      ? undefined
+      : new Error(`scripted: ${kind}`);
   return {
     commitFate: ({ client, transactionalId, number }) => {
       const strike = strikes.at(`commit/${client}/${transactionalId}`, 'commit', 0.09, (random) =>
         drawCommit(random, shape, number),
       );
       if (strike?.kind === 'commit') return strike.fate;
-      const process = world().instances.find((instance) => instance.process.name === client)?.process;
-      if (strike?.kind === 'killed in commit') process?.afterSteps(strike.steps, () => process.kill());
+      const process = world().instances.find(
+        (instance) => instance.process.name === client,
+      )?.process;
+      if (strike?.kind === 'killed in commit')
+        process?.afterSteps(strike.steps, () => process.kill());
       if (strike?.kind === 'frozen in commit') {
         process?.afterSteps(strike.steps, () => {
           process.freeze();
@@ -60,17 +70,25 @@ export function clusterFaults(strikes: Strikes, seed: number, shape: Shape, worl
           share: random.next(),
         });
         const strike = strikes.at(place, 'compaction', 0.08, draw);
-        if (strike?.kind === 'compaction in replay') compact(world(), partition, strike.share, false);
+        if (strike?.kind === 'compaction in replay')
+          compact(world(), partition, strike.share, false);
       }
       return 1 + chance.next(place).below(7);
     },
     failure: (operation, topic) =>
-      operation === 'read' ? fails(`read/${topic}`, 'read failed', 0.1) : fails(`admin/${operation}`, 'admin failed', 0.02),
+      operation === 'read'
+        ? fails(`read/${topic}`, 'read failed', 0.1)
+        : fails(`admin/${operation}`, 'admin failed', 0.02),
   };
 }
 
 /** Cleans the lower `share` of what is stable in a shard's journal. */
-export function compact({ kafka }: World, shard: number, share: number, dropTombstones: boolean): void {
+export function compact(
+  { kafka }: World,
+  shard: number,
+  share: number,
+  dropTombstones: boolean,
+): void {
   const log = kafka.cluster.log(TOPICS.journal, shard);
   log.compact({ dropTombstones, upTo: Math.ceil(log.start + (log.stableEnd - log.start) * share) });
 }
@@ -90,7 +108,16 @@ function drawCommit(random: SeededRandom, { sessionTimeoutMs }: Shape, number: n
     fate: 'late',
     lateMs: [0, 300, 3_000, 12_000, 25_000][random.below(5)] as number,
   };
-  const fates: CommitFate[] = ['reply-lost', 'lost', 'fenced', 'committed-fenced', 'aborted', 'unsent', late, late];
+  const fates: CommitFate[] = [
+    'reply-lost',
+    'lost',
+    'fenced',
+    'committed-fenced',
+    'aborted',
+    'unsent',
+    late,
+    late,
+  ];
   if (random.next() < 0.05) fates.push('silent', 'silent', 'silent', 'silent');
   // Refused for good: in a claim (the first commit of a producer) that ends the process.
   if (number > 1 || random.next() < 0.2) fates.push('rejected', 'too-large');
@@ -110,13 +137,22 @@ export function serviceFaults(strikes: Strikes, seed: number, world: () => World
         kind: 'late upload',
         ms: ([3_000, 25_000, 'never'] as const)[random.below(3)] as number | 'never',
       }));
-      return strike?.kind === 'late upload' ? strike.ms : chance.of(`arrival/${remoteId}`).below(400);
+      return strike?.kind === 'late upload'
+        ? strike.ms
+        : chance.of(`arrival/${remoteId}`).below(400);
     },
     fault: (operation) => {
       const refused = refusing && operation === 'upload';
       const draw = (random: SeededRandom): Strike =>
-        refused ? { kind: 'service', fault: { failure: 'too_large' } } : drawFault(operation, random);
-      const strike = strikes.at(`service/${operation}`, `service ${operation}`, refused ? 0.9 : 0.1, draw);
+        refused
+          ? { kind: 'service', fault: { failure: 'too_large' } }
+          : drawFault(operation, random);
+      const strike = strikes.at(
+        `service/${operation}`,
+        `service ${operation}`,
+        refused ? 0.9 : 0.1,
+        draw,
+      );
       return strike?.kind === 'service' ? strike.fault : undefined;
     },
     review: (batch) => planReview(batch, strikes, chance, world()),
@@ -131,13 +167,25 @@ export function serviceFaults(strikes: Strikes, seed: number, world: () => World
   };
 }
 
-const FAILURES = ['rejected', 'unauthorized', 'not_found', 'too_large', 'expired', 'unavailable', 'protocol'] as const;
+const FAILURES = [
+  'rejected',
+  'unauthorized',
+  'not_found',
+  'too_large',
+  'expired',
+  'unavailable',
+  'protocol',
+] as const;
 
 function drawFault(operation: Operation, random: SeededRandom): Strike {
   const roll = random.next();
   const after = random.next() < 0.4 ? { after: true } : {};
-  if (roll < 0.15) return { kind: 'service', fault: { hangMs: 2_000 + random.below(25_000), ...after } };
-  const failure = roll < 0.55 ? 'unavailable' : (FAILURES[random.below(FAILURES.length)] as (typeof FAILURES)[number]);
+  if (roll < 0.15)
+    return { kind: 'service', fault: { hangMs: 2_000 + random.below(25_000), ...after } };
+  const failure =
+    roll < 0.55
+      ? 'unavailable'
+      : (FAILURES[random.below(FAILURES.length)] as (typeof FAILURES)[number]);
   const fault: Fault = {
     failure,
     ...(random.next() < 0.2 ? { retryAfterMs: random.below(4_000) } : {}),
@@ -149,21 +197,34 @@ function drawFault(operation: Operation, random: SeededRandom): Strike {
   };
 }
 
-function planReview({ id }: RemoteBatch, strikes: Strikes, chance: Chance, world: World): ReviewPlan {
+function planReview(
+  { id }: RemoteBatch,
+  strikes: Strikes,
+  chance: Chance,
+  world: World,
+): ReviewPlan {
   const { clock, service } = world;
   const strike = strikes.at('review', 'review', 0.2, (random): Strike => {
     const afterMs = random.below(3_000);
     if (random.next() < 0.6) {
-      const told = random.next() < 0.3 ? { told: random.next() < 0.5 ? ('too many' as const) : ('too few' as const) } : {};
+      const told =
+        random.next() < 0.3
+          ? { told: random.next() < 0.5 ? ('too many' as const) : ('too few' as const) }
+          : {};
       return { kind: 'spoiled results', seed: random.below(2 ** 31), afterMs, ...told };
     }
-    const how = (['failed', 'failed', 'cancelled', 'stuck', 'unknown', 'forgotten'] as const)[random.below(6)] as 'failed';
+    const how = (['failed', 'failed', 'cancelled', 'stuck', 'unknown', 'forgotten'] as const)[
+      random.below(6)
+    ] as 'failed';
     return { kind: 'review', how, afterMs };
   });
   if (strike?.kind === 'spoiled results') {
     const random = new Chance(strike.seed).of('rows');
     const rows = world.service.batch(id).rows?.length ?? 0;
-    const told = strike.told === undefined ? {} : { expectedRows: strike.told === 'too many' ? rows + 2 : Math.max(0, rows - 1) };
+    const told =
+      strike.told === undefined
+        ? {}
+        : { expectedRows: strike.told === 'too many' ? rows + 2 : Math.max(0, rows - 1) };
     return { afterMs: strike.afterMs, results: (all) => spoil(all, random), ...told };
   }
   if (strike?.kind !== 'review') return { afterMs: chance.of(`review/${id}`).below(5_000) };

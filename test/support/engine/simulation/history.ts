@@ -61,7 +61,8 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
   let world: World | undefined;
   const theWorld = (): World => world as World;
   const startMs = Date.UTC(2026, 0, 1);
-  const note = (line: string) => options.trace?.(`${(((world?.clock.now() ?? startMs) - startMs) / 1000).toFixed(3)} ${line}`);
+  const note = (line: string) =>
+    options.trace?.(`${(((world?.clock.now() ?? startMs) - startMs) / 1000).toFixed(3)} ${line}`);
   const strikes = new Strikes(seed, script.strikes, (struck) => {
     addTo(faults, { [kindOf(struck)]: 1 });
     note(`! ${struck.place}#${struck.nth}: ${JSON.stringify(struck.strike)}`);
@@ -102,7 +103,10 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
     ...(options.weakened?.cluster === undefined ? {} : { cluster: options.weakened.cluster }),
     wrap: (ports, inside) => {
       const name = `i${inside.instances.length + 1}`;
-      const traced = options.trace === undefined ? ports : { ...ports, logger: tracedLogger(name, ports.logger, note) };
+      const traced =
+        options.trace === undefined
+          ? ports
+          : { ...ports, logger: tracedLogger(name, ports.logger, note) };
       const whole = cast.withHealth(traced);
       return options.weakened?.wrap?.(whole, inside) ?? whole;
     },
@@ -120,7 +124,11 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
       decisions.finishAll(theWorld().clock.now());
     });
   } catch (error) {
-    violation = judge.violation ?? (error instanceof Violation ? error : new Violation('error', String(error), { cause: error }));
+    violation =
+      judge.violation ??
+      (error instanceof Violation
+        ? error
+        : new Violation('error', String(error), { cause: error }));
     note(`VIOLATION ${violation.message}`);
   }
   const coverage = {
@@ -129,7 +137,8 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
     'terminal records': obligations.terminals,
   };
   addTo(coverage, { [`histories of kind ${ofKind}`]: 1 });
-  for (const [said, count] of Object.entries(truth.said)) addTo(coverage, { [`${ofKind} ends with ${said}`]: count });
+  for (const [said, count] of Object.entries(truth.said))
+    addTo(coverage, { [`${ofKind} ends with ${said}`]: count });
   for (const [why, count] of cast.ends) addTo(coverage, { [`ended: ${why}`]: count });
   return {
     script: { ...script, strikes: strikes.struck },
@@ -143,7 +152,12 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
 }
 
 /** The part of a history in which things go wrong. */
-async function trouble(stage: Stage, script: Script, judge: Judge, did: (action: string) => void): Promise<void> {
+async function trouble(
+  stage: Stage,
+  script: Script,
+  judge: Judge,
+  did: (action: string) => void,
+): Promise<void> {
   const { world, cast, note } = stage;
   let passedMs = 0;
   const passUntil = async (atMs: number) => {
@@ -169,7 +183,12 @@ async function trouble(stage: Stage, script: Script, judge: Judge, did: (action:
 }
 
 /** What else a production of records counts as. */
-function oddityOf({ oddTimes = false, oddHeaders = false, unreadable, gap = 0 }: Extract<Action, { do: 'produce' }>): string[] {
+function oddityOf({
+  oddTimes = false,
+  oddHeaders = false,
+  unreadable,
+  gap = 0,
+}: Extract<Action, { do: 'produce' }>): string[] {
   return [
     ...(oddTimes ? ['odd timestamps'] : []),
     ...(oddHeaders ? ['odd headers'] : []),
@@ -179,7 +198,11 @@ function oddityOf({ oddTimes = false, oddHeaders = false, unreadable, gap = 0 }:
 }
 
 /** Nothing goes wrong any more. @returns virtual ms until everything was settled */
-async function peace({ world, cast, obligations, note }: Stage, judge: Judge, finishAll: () => void): Promise<number> {
+async function peace(
+  { world, cast, obligations, note }: Stage,
+  judge: Judge,
+  finishAll: () => void,
+): Promise<number> {
   note('faults stop');
   for (const { process, group } of world.instances) {
     process.spare();
@@ -216,7 +239,11 @@ async function peace({ world, cast, obligations, note }: Stage, judge: Judge, fi
 }
 
 /** Whether a record that decodes, and that the source still has, may end so. */
-function isExplained(reason: string | undefined, shape: Shape, struck: readonly PlacedStrike[]): boolean {
+function isExplained(
+  reason: string | undefined,
+  shape: Shape,
+  struck: readonly PlacedStrike[],
+): boolean {
   if (reason === undefined) return true;
   if (reason === 'rejected_type') return shape.rejectedToDeadLetters;
   return reason === 'too_large' && struckTooLarge(struck);
@@ -254,7 +281,9 @@ function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
       missingGraceMs: MISSING_GRACE_MS,
       typePauseMs: 4_000,
       onRejectedType: shape.rejectedToDeadLetters ? 'dead-letter' : 'pause',
-      ...(shape.maxReviewMs === undefined ? {} : { maxReviewMs: shape.maxReviewMs, onTimeout: 'error' as const }),
+      ...(shape.maxReviewMs === undefined
+        ? {}
+        : { maxReviewMs: shape.maxReviewMs, onTimeout: 'error' as const }),
     },
     retry: { attempts: shape.attempts, errorRowAttempts: shape.errorRowAttempts },
     timing: {
@@ -267,7 +296,9 @@ function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
 
 function traceCommits({ kafka }: World, note: (line: string) => void): void {
   kafka.transactions.watch(({ transactionalId, records, offsets }) => {
-    const writes = records.map(({ topic, record: { key, value } }) => `${topic}:${key}${value === null ? ' ends' : ''}`);
+    const writes = records.map(
+      ({ topic, record: { key, value } }) => `${topic}:${key}${value === null ? ' ends' : ''}`,
+    );
     const commits = offsets.map(({ commit }) => `${commit.partition}@${commit.offset}`);
     note(`${transactionalId} commits ${[...writes, ...commits].join(', ')}`);
   });

@@ -39,14 +39,23 @@ export class Judge {
       try {
         this.#obligations.committed(transaction);
         for (let partition = 0; partition < kafka.cluster.partitions(TOPICS.source); partition++) {
-          const { offset, metadata } = kafka.cluster.committedOffset(TOPICS.group, TOPICS.source, partition);
+          const { offset, metadata } = kafka.cluster.committedOffset(
+            TOPICS.group,
+            TOPICS.source,
+            partition,
+          );
           const watermark = this.#obligations.watermark(partition);
           if (metadata !== '' && offset !== null && offset > watermark)
-            throw new Violation('I1', `offset ${offset} of partition ${partition} is committed, and progress is at ${watermark}`);
+            throw new Violation(
+              'I1',
+              `offset ${offset} of partition ${partition} is committed, and progress is at ${watermark}`,
+            );
         }
         this.#truth.committed(transaction);
       } catch (error) {
-        this.accuse(error instanceof Violation ? error : new Violation('I1', String(error), { cause: error }));
+        this.accuse(
+          error instanceof Violation ? error : new Violation('I1', String(error), { cause: error }),
+        );
       }
     });
   }
@@ -58,10 +67,22 @@ export class Judge {
       committed: ({ client, transactionalId, startedMs }, { epoch, fate }) => {
         const newest = this.#epochs.get(transactionalId) ?? 0;
         if (epoch < newest)
-          this.accuse(new Violation('I3', `${client} committed for ${transactionalId} with epoch ${epoch}, fenced by ${newest}`));
-        const process = world().instances.find((instance) => instance.process.name === client)?.process;
+          this.accuse(
+            new Violation(
+              'I3',
+              `${client} committed for ${transactionalId} with epoch ${epoch}, fenced by ${newest}`,
+            ),
+          );
+        const process = world().instances.find(
+          (instance) => instance.process.name === client,
+        )?.process;
         const tookMs = world().clock.now() - startedMs;
-        if (fate === 'commit' && process !== undefined && process.stalledUntilMs < startedMs && tookMs > this.#longestMs)
+        if (
+          fate === 'commit' &&
+          process !== undefined &&
+          process.stalledUntilMs < startedMs &&
+          tookMs > this.#longestMs
+        )
           this.accuse(new Violation('I5', `a transaction of ${client} was open for ${tookMs} ms`));
       },
     };
@@ -70,7 +91,9 @@ export class Judge {
   /** I4: a body reaches the storage. */
   uploaded(remoteId: string): void {
     if (!this.#obligations.isRecorded(remoteId))
-      this.accuse(new Violation('I4', `${remoteId} was uploaded before its job was in the journal`));
+      this.accuse(
+        new Violation('I4', `${remoteId} was uploaded before its job was in the journal`),
+      );
   }
 
   /** I6: nothing that was logged shows content, or the query of a signed address. */

@@ -47,7 +47,12 @@ export interface KindOfHistory {
 /** Of the nth record of the source. */
 export const keyOf = (n: number): string => `k${n}`;
 
-export function kindOfHistory(kind: SimulatedKind, topic: string, seed: number, remote: () => Remote): KindOfHistory {
+export function kindOfHistory(
+  kind: SimulatedKind,
+  topic: string,
+  seed: number,
+  remote: () => Remote,
+): KindOfHistory {
   switch (kind) {
     case 'review':
       return {
@@ -68,7 +73,8 @@ export function kindOfHistory(kind: SimulatedKind, topic: string, seed: number, 
 }
 
 function imports(topic: string, remote: () => Remote): KindOfHistory {
-  const lineOf = (n: number, type: string) => JSON.stringify({ type, data: { n, text: `${CONTENT_MARK} ${n}` } });
+  const lineOf = (n: number, type: string) =>
+    JSON.stringify({ type, data: { n, text: `${CONTENT_MARK} ${n}` } });
   return {
     make: ({ service }, process, name) =>
       importKind(
@@ -92,9 +98,14 @@ function imports(topic: string, remote: () => Remote): KindOfHistory {
       if (status === 'ERROR') return error === null ? 'no error is told' : undefined;
       const batch = remote().service.batches.get(String(id));
       // It may have been forgotten since.
-      const ended = batch?.expectedRows !== undefined && (batch.state === 'finished' || batch.state === 'missing');
-      if (!ended || said !== 'COMPLETE') return `import ${id} is said to be ${said}, and is ${batch?.state}`;
-      const isIn = batch.rows?.some(({ content }) => (JSON.parse(content) as { data: { n: number } }).data.n === n);
+      const ended =
+        batch?.expectedRows !== undefined &&
+        (batch.state === 'finished' || batch.state === 'missing');
+      if (!ended || said !== 'COMPLETE')
+        return `import ${id} is said to be ${said}, and is ${batch?.state}`;
+      const isIn = batch.rows?.some(
+        ({ content }) => (JSON.parse(content) as { data: { n: number } }).data.n === n,
+      );
       return isIn === true ? undefined : `it was not in import ${id}`;
     },
   };
@@ -116,7 +127,12 @@ function lookups(topic: string, seed: number, remote: () => Remote): KindOfHisto
           monotonic: () => process.monotonic(),
           newId: ids(name),
         },
-        new MemoryDecisions(remote().decisions, process, new ServiceCalls(world.service, process, name), world.service.script),
+        new MemoryDecisions(
+          remote().decisions,
+          process,
+          new ServiceCalls(world.service, process, name),
+          world.service.script,
+        ),
       ),
     poisonReason: 'empty_content',
     returnedHeaders: RETURNED_HEADERS,
@@ -132,16 +148,23 @@ function lookups(topic: string, seed: number, remote: () => Remote): KindOfHisto
         rawStatus: failed ? 'ERROR' : 'SUCCESS',
         metadataJson: JSON.stringify({ n, mark: CONTENT_MARK }),
         result: failed ? null : `result of ${n}`,
-        labelsJson: failed ? null : JSON.stringify([{ name: `label of ${n}`, applied: true, explanation: null }]),
+        labelsJson: failed
+          ? null
+          : JSON.stringify([{ name: `label of ${n}`, applied: true, explanation: null }]),
       };
-      const pendingMs = roll > 0.9 ? Number.POSITIVE_INFINITY : roll > 0.6 ? random.below(10_000) : 0;
+      const pendingMs =
+        roll > 0.9 ? Number.POSITIVE_INFINITY : roll > 0.6 ? random.below(10_000) : 0;
       remote().decisions.make(idOf(n), decision, nowMs + pendingMs);
     },
     untruth: (n, value) => untruthOfLookup(idOf(n), value, remote().decisions),
   };
 }
 
-function untruthOfLookup(id: string, value: Readonly<Record<string, unknown>>, decisions: Decisions): string | undefined {
+function untruthOfLookup(
+  id: string,
+  value: Readonly<Record<string, unknown>>,
+  decisions: Decisions,
+): string | undefined {
   const { decision_id: of, decision_status: status, result, labels, metadata, error } = value;
   if (of !== id) return `it is the decision of ${of}`;
   const code = (error as { readonly code: string } | null)?.code;
@@ -151,11 +174,17 @@ function untruthOfLookup(id: string, value: Readonly<Record<string, unknown>>, d
     return withoutMs < MISSING_GRACE_MS ? `${code} after ${withoutMs} ms` : undefined;
   }
   if (code === 'review_timeout') return undefined;
-  if (code === 'decision_unreadable') return decisions.wasUnreadable(id) ? undefined : `${code} without such an answer`;
+  if (code === 'decision_unreadable')
+    return decisions.wasUnreadable(id) ? undefined : `${code} without such an answer`;
   if (made === undefined) return 'the service has no such decision';
   const { rawStatus, result: right, labelsJson, metadataJson } = made.decision;
   const said = JSON.stringify([status, result, labels, metadata]);
-  const has = JSON.stringify([rawStatus, right, JSON.parse(labelsJson ?? '[]'), JSON.parse(metadataJson)]);
+  const has = JSON.stringify([
+    rawStatus,
+    right,
+    JSON.parse(labelsJson ?? '[]'),
+    JSON.parse(metadataJson),
+  ]);
   return said === has ? undefined : `it says ${said}, and the service has ${has}`;
 }
 

@@ -6,7 +6,10 @@
  * still names stay owed as they were (DESIGN 3 'Claim').
  */
 import type { CoordinateSet, JobRecord } from '../../../../src/core/journal/job.ts';
-import { type PartitionProgress, readJournalRecord } from '../../../../src/core/journal/journal-records.ts';
+import {
+  type PartitionProgress,
+  readJournalRecord,
+} from '../../../../src/core/journal/journal-records.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import type { PipelineTopics } from '../../memory/client.ts';
 import type { CommittedTransaction } from '../../memory/transaction-coordinator.ts';
@@ -144,8 +147,10 @@ export class Obligations {
   committed({ records, offsets }: CommittedTransaction): void {
     const touched = new Set<number>();
     this.#taken.clear();
-    for (const { topic, record } of records) if (topic === this.#topics.journal) this.#fold(record, touched);
-    for (const { topic, record } of records) if (this.#outputs.includes(topic)) this.#terminal(record, touched);
+    for (const { topic, record } of records)
+      if (topic === this.#topics.journal) this.#fold(record, touched);
+    for (const { topic, record } of records)
+      if (this.#outputs.includes(topic)) this.#terminal(record, touched);
     for (const { topic, commit } of offsets) {
       if (topic !== this.#topics.source) continue;
       const { progress } = this.#partition(commit.partition);
@@ -159,7 +164,8 @@ export class Obligations {
     for (const id of this.#jobs.keys())
       if (!this.#left.has(id)) throw new Violation('I1', `nothing says what is left of job ${id}`);
     for (const id of this.#left.keys())
-      if (!this.#jobs.has(id)) throw new Violation('I1', `something is left of job ${id}, which is gone`);
+      if (!this.#jobs.has(id))
+        throw new Violation('I1', `something is left of job ${id}, which is gone`);
     for (const partition of touched) this.#check(partition);
   }
 
@@ -178,7 +184,8 @@ export class Obligations {
     } else if (entry.entry === 'left') {
       const place = this.#places.get(entry.id) ?? 0;
       for (const { partition, offset } of this.#left.get(entry.id) ?? []) {
-        if (entry.value?.has(partition, offset) !== true) this.#taken.set(`${partition}:${offset}`, place);
+        if (entry.value?.has(partition, offset) !== true)
+          this.#taken.set(`${partition}:${offset}`, place);
         this.#partition(partition).records.get(offset)?.jobs.delete(entry.id);
         touched.add(partition);
       }
@@ -197,16 +204,26 @@ export class Obligations {
     state.progress = next;
     if (before === undefined) {
       const explained = state.resets.length > 0 || next.watermark <= state.logStart;
-      if (!explained) throw new Violation('I1', `partition ${partition} begins at ${next.watermark}: nobody said so`);
-      for (const owed of state.records.values()) if (owed.offset < next.watermark) owed.excuse ??= 'skipped';
+      if (!explained)
+        throw new Violation(
+          'I1',
+          `partition ${partition} begins at ${next.watermark}: nobody said so`,
+        );
+      for (const owed of state.records.values())
+        if (owed.offset < next.watermark) owed.excuse ??= 'skipped';
       state.resets = [];
     } else if (next.replay !== before.replay) this.#reset(partition, state, next, before.replay);
     else if (next.watermark < before.watermark)
-      throw new Violation('I1', `the watermark of partition ${partition} fell from ${before.watermark} to ${next.watermark}`);
+      throw new Violation(
+        'I1',
+        `the watermark of partition ${partition} fell from ${before.watermark} to ${next.watermark}`,
+      );
   }
 
   #reset(partition: number, state: Partition, next: PartitionProgress, before: number): void {
-    const live = new Set([...state.records.values()].filter(({ jobs }) => jobs.size > 0).map(({ offset }) => offset));
+    const live = new Set(
+      [...state.records.values()].filter(({ jobs }) => jobs.size > 0).map(({ offset }) => offset),
+    );
     const watermarkOf = (offset: number) => {
       let at = offset;
       while (live.has(at)) at++;
@@ -215,10 +232,14 @@ export class Obligations {
     // Records may have been removed since the owner looked. Beyond the end of the log a reset goes to the end.
     const asked = state.resets.findLast(
       (offset) =>
-        offset > next.watermark || [offset, Math.max(offset, state.logStart)].some((at) => watermarkOf(at) === next.watermark),
+        offset > next.watermark ||
+        [offset, Math.max(offset, state.logStart)].some((at) => watermarkOf(at) === next.watermark),
     );
     if (asked === undefined || next.replay !== before + 1)
-      throw new Violation('I1', `partition ${partition} was reset to ${next.watermark}, which nobody asked for`);
+      throw new Violation(
+        'I1',
+        `partition ${partition} was reset to ${next.watermark}, which nobody asked for`,
+      );
     this.resets++;
     state.resets = [];
     const from = Math.min(asked, next.watermark);
@@ -240,17 +261,24 @@ export class Obligations {
     this.terminals++;
     touched.add(partition);
     const name = `record ${partition}:${offset}`;
-    if (owed.terminal.has(generation)) throw new Violation('I2', `${name} has two terminal records (generation ${generation})`);
+    if (owed.terminal.has(generation))
+      throw new Violation('I2', `${name} has two terminal records (generation ${generation})`);
     if (generation !== owed.generation) {
-      throw new Violation('I2', `${name} got a terminal record of generation ${generation}, and ${owed.generation} is owed`);
+      throw new Violation(
+        'I2',
+        `${name} got a terminal record of generation ${generation}, and ${owed.generation} is owed`,
+      );
     }
     const { logStart } = this.#partition(partition);
     const explained =
       reason === owed.reason ||
       (owed.damaged && reason === 'unreadable_batch') ||
-      (owed.reason === undefined && (reason === 'source_unavailable' ? offset < logStart : this.#mayBe(reason)));
-    if (!explained) throw new Violation('reason', `${name} ended as ${reason ?? 'a decision'}: without cause`);
-    if (owed.excuse === 'skipped') throw new Violation('I2', `${name} got a terminal record, though it was skipped`);
+      (owed.reason === undefined &&
+        (reason === 'source_unavailable' ? offset < logStart : this.#mayBe(reason)));
+    if (!explained)
+      throw new Violation('reason', `${name} ended as ${reason ?? 'a decision'}: without cause`);
+    if (owed.excuse === 'skipped')
+      throw new Violation('I2', `${name} got a terminal record, though it was skipped`);
     owed.terminal.add(generation);
     owed.settled = true;
     if (this.#ordered) this.#checkOrder(partition, offset);
@@ -262,7 +290,10 @@ export class Obligations {
     for (const [id, left] of this.#left) {
       const earlier = (this.#places.get(id) ?? 0) < place;
       if (earlier && left.entries().some(([of]) => of === partition))
-        throw new Violation('order', `record ${partition}:${offset} is published before what is left of the earlier job ${id}`);
+        throw new Violation(
+          'order',
+          `record ${partition}:${offset} is published before what is left of the earlier job ${id}`,
+        );
     }
   }
 
@@ -271,11 +302,17 @@ export class Obligations {
     const { progress, records } = this.#partition(partition);
     for (const { offset, settled, jobs, excuse } of records.values()) {
       const name = `record ${partition}:${offset}`;
-      if (jobs.size > 1) throw new Violation('I1', `${name} is in two live jobs: ${[...jobs].join(' ')}`);
-      if (jobs.size > 0 && settled) throw new Violation('I1', `${name} is settled, and in live job ${[...jobs].join(' ')}`);
-      const isClaimed = progress !== undefined && (offset < progress.watermark || progress.claimed.has(offset));
+      if (jobs.size > 1)
+        throw new Violation('I1', `${name} is in two live jobs: ${[...jobs].join(' ')}`);
+      if (jobs.size > 0 && settled)
+        throw new Violation('I1', `${name} is settled, and in live job ${[...jobs].join(' ')}`);
+      const isClaimed =
+        progress !== undefined && (offset < progress.watermark || progress.claimed.has(offset));
       if (isClaimed && !settled && jobs.size === 0 && excuse === undefined)
-        throw new Violation('I1', `${name} is lost: claimed, and neither settled nor in a live job`);
+        throw new Violation(
+          'I1',
+          `${name} is lost: claimed, and neither settled nor in a live job`,
+        );
       if (!isClaimed && (settled || jobs.size > 0))
         throw new Violation(
           'I1',

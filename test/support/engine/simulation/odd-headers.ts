@@ -39,6 +39,11 @@ export function wrongHeaders(
         value?.toString('latin1'),
       ]),
     );
-  const [is, wanted] = [text(terminal.headers ?? []), text(source.filter(([name]) => carried(name)))];
-  return is === wanted ? undefined : `the headers ${is.slice(0, 300)} instead of ${wanted.slice(0, 300)}`;
+  const [is, wanted] = [
+    text(terminal.headers ?? []),
+    text(source.filter(([name]) => carried(name))),
+  ];
+  return is === wanted
+    ? undefined
+    : `the headers ${is.slice(0, 300)} instead of ${wanted.slice(0, 300)}`;
 }

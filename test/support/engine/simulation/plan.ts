@@ -5,7 +5,10 @@ import type { SimulatedKind } from './kinds.ts';
 import type { Action, Event, Script, Shape, Unreadable } from './script.ts';
 
 /** How often each action happens, relative to the others. */
-const WEIGHTS: readonly (readonly [weight: number, draw: (random: SeededRandom, shape: Shape) => Action])[] = [
+const WEIGHTS: readonly (readonly [
+  weight: number,
+  draw: (random: SeededRandom, shape: Shape) => Action,
+])[] = [
   [6, (random) => ({ do: 'kill', which: random.below(8), steps: random.below(40) })],
   [
     4,
@@ -64,7 +67,9 @@ const UNREADABLE: readonly Unreadable[] = ['unreadable_batch', 'too_large', 'too
 
 /** Half of all absences outlast the session, so that somebody else takes over meanwhile. */
 function drawAbsence(random: SeededRandom, { sessionTimeoutMs }: Shape): number {
-  return random.next() < 0.5 ? random.below(sessionTimeoutMs) : sessionTimeoutMs + 2_000 + random.below(15_000);
+  return random.next() < 0.5
+    ? random.below(sessionTimeoutMs)
+    : sessionTimeoutMs + 2_000 + random.below(15_000);
 }
 
 /** @param kind in place of the one that the seed draws */
@@ -123,7 +128,9 @@ function drawProduce(random: SeededRandom): Action {
     poisonEvery: 3 + random.below(8),
     ...(random.next() < 0.2 ? { oddTimes: true } : {}),
     ...(random.next() < 0.2 ? { oddHeaders: true } : {}),
-    ...(random.next() < 0.12 ? { unreadable: UNREADABLE[random.below(UNREADABLE.length)] as Unreadable } : {}),
+    ...(random.next() < 0.12
+      ? { unreadable: UNREADABLE[random.below(UNREADABLE.length)] as Unreadable }
+      : {}),
     ...(random.next() < 0.1 ? { gap: drawGap(random) } : {}),
     ...(transactional ? { transaction: random.next() < 0.7 ? 'commit' : 'abort' } : {}),
   };

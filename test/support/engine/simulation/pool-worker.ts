@@ -19,7 +19,8 @@ async function playSlice({ from, seeds, weaken, kind }: Slice): Promise<SliceRes
     addTo(coverage, report.coverage);
     records += report.records;
     settledMs = Math.max(settledMs, report.settledMs);
-    if (report.violation !== undefined) found.push({ seed, message: report.violation.message, script: report.script });
+    if (report.violation !== undefined)
+      found.push({ seed, message: report.violation.message, script: report.script });
   }
   return { histories: seeds, records, settledMs, faults, coverage, found };
 }

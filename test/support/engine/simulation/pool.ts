@@ -91,7 +91,8 @@ export async function playAll(options: PoolOptions): Promise<Tally> {
 
 function ask(worker: Worker, slice: Slice): Promise<SliceResult> {
   const { promise, resolve, reject } = Promise.withResolvers<SliceResult>();
-  const ended = (code: number) => reject(new Error(`a thread ended with code ${code} in seeds ${slice.from} and on`));
+  const ended = (code: number) =>
+    reject(new Error(`a thread ended with code ${code} in seeds ${slice.from} and on`));
   worker.once('message', resolve);
   worker.once('error', reject);
   worker.once('exit', ended);

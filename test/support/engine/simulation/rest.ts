@@ -4,16 +4,26 @@ import type { Cast } from './cast.ts';
 import { Violation } from './violation.ts';
 
 /** Gauges that are 0 when there is nothing to do. */
-const IDLE = ['balance_items', 'items_in_flight', 'items_buffered', 'consumer_lag', 'shards_paused', 'batches'];
+const IDLE = [
+  'balance_items',
+  'items_in_flight',
+  'items_buffered',
+  'consumer_lag',
+  'shards_paused',
+  'batches',
+];
 
 /** @throws Violation that says what is still held, and by whom */
 export function assertAtRest(world: World, cast: Cast): void {
-  const held = cast.running.flatMap((instance) => (cast.hangs(instance) ? [] : heldBy(instance, cast)));
+  const held = cast.running.flatMap((instance) =>
+    cast.hangs(instance) ? [] : heldBy(instance, cast),
+  );
   const { cluster } = world.kafka;
   for (let partition = 0; partition < cluster.partitions(TOPICS.source); partition++) {
     const { end } = cluster.log(TOPICS.source, partition);
     const { offset } = world.committed(partition);
-    if (offset !== end) held.push(`partition ${partition}: ${offset} is committed, and the log ends at ${end}`);
+    if (offset !== end)
+      held.push(`partition ${partition}: ${offset} is committed, and the log ends at ${end}`);
   }
   // By the logs, after all compaction: what a restart would find.
   for (const { record } of world.liveJobs()) held.push(`live job ${record.id}`);
@@ -26,7 +36,8 @@ function heldBy(instance: Instance, cast: Cast): string[] {
   if (budget.usedBytes !== 0) held.push(`${budget.usedBytes} bytes of memory`);
   if (budget.pool.lentBytes !== 0) held.push(`${budget.pool.lentBytes} bytes of buffers`);
   for (const [series, value] of metrics.gauges) {
-    if (value !== 0 && IDLE.includes(series.slice(0, series.indexOf('{')))) held.push(`${series} ${value}`);
+    if (value !== 0 && IDLE.includes(series.slice(0, series.indexOf('{'))))
+      held.push(`${series} ${value}`);
   }
   const { ok, conditions } = cast.health(instance).readiness();
   if (!ok) held.push(`not ready: ${conditions.flatMap(({ reason = [] }) => reason).join(', ')}`);

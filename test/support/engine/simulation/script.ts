@@ -136,7 +136,12 @@ export interface Script {
 export function readScript(text: string): Script {
   const script = JSON.parse(text) as Partial<Script>;
   const { seed, shape, events, untilMs } = script;
-  if (typeof seed !== 'number' || typeof shape !== 'object' || !Array.isArray(events) || typeof untilMs !== 'number')
+  if (
+    typeof seed !== 'number' ||
+    typeof shape !== 'object' ||
+    !Array.isArray(events) ||
+    typeof untilMs !== 'number'
+  )
     throw new Error('not the script of a history: it needs seed, shape, events and untilMs');
   return script as Script;
 }

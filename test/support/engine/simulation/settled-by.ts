@@ -1,6 +1,10 @@
 /** What a terminal record says of itself. */
 import { DEAD_LETTER_HEADERS } from '../../../../src/core/outcome/dead-letter.ts';
-import { lastHeader, type OutgoingRecord, type SourceCoordinate } from '../../../../src/core/record.ts';
+import {
+  lastHeader,
+  type OutgoingRecord,
+  type SourceCoordinate,
+} from '../../../../src/core/record.ts';
 import { headerOf } from '../../headers.ts';
 
 interface Said extends SourceCoordinate {

@@ -9,7 +9,11 @@ export interface Shrunk {
 }
 
 /** @param script one that breaks a rule, with its strikes listed (as a HistoryReport has it) */
-export async function shrink(script: Script, options: PlayOptions = {}, maxPlays = 600): Promise<Shrunk> {
+export async function shrink(
+  script: Script,
+  options: PlayOptions = {},
+  maxPlays = 600,
+): Promise<Shrunk> {
   let plays = 0;
   const ruleOf = async (one: Script) => {
     plays++;
@@ -38,7 +42,8 @@ export async function shrink(script: Script, options: PlayOptions = {}, maxPlays
         if (await attempt({ ...best, events: best.events.with(index, smaller) })) break;
       }
     }
-    for (const shape of simplerShapes(best)) if (!isSame(shape, best.shape)) await attempt({ ...best, shape });
+    for (const shape of simplerShapes(best))
+      if (!isSame(shape, best.shape)) await attempt({ ...best, shape });
     const endMs = best.events.at(-1)?.atMs ?? 0;
     if (endMs < best.untilMs) await attempt({ ...best, untilMs: endMs });
   }
@@ -46,15 +51,21 @@ export async function shrink(script: Script, options: PlayOptions = {}, maxPlays
 }
 
 /** Takes parts out of a list, large ones first, as long as `attempt` agrees. */
-async function cut<T>(list: () => readonly T[], attempt: (rest: readonly T[]) => Promise<boolean>): Promise<void> {
+async function cut<T>(
+  list: () => readonly T[],
+  attempt: (rest: readonly T[]) => Promise<boolean>,
+): Promise<void> {
   for (let size = list().length; size >= 1; size = Math.floor(size / 2)) {
-    for (let at = list().length - size; at >= 0; at -= size) await attempt(list().toSpliced(at, size));
+    for (let at = list().length - size; at >= 0; at -= size)
+      await attempt(list().toSpliced(at, size));
   }
 }
 
 function smallerEvents(event: Event): Event[] {
   if (event.do === 'produce' && event.count > 1) {
-    return [1, Math.floor(event.count / 2), event.count - 1].filter((count) => count > 0).map((count) => ({ ...event, count }));
+    return [1, Math.floor(event.count / 2), event.count - 1]
+      .filter((count) => count > 0)
+      .map((count) => ({ ...event, count }));
   }
   return [];
 }

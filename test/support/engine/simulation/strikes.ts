@@ -17,19 +17,31 @@ export class Strikes {
   readonly #mix = new Map<string, number>();
   readonly #noted: (struck: PlacedStrike) => void;
 
-  constructor(seed: number, given: readonly PlacedStrike[] | undefined, noted: (struck: PlacedStrike) => void = () => {}) {
+  constructor(
+    seed: number,
+    given: readonly PlacedStrike[] | undefined,
+    noted: (struck: PlacedStrike) => void = () => {},
+  ) {
     this.#chance = new Chance(seed);
     this.#noted = noted;
-    if (given !== undefined) this.#given = new Map(given.map(({ place, nth, strike }) => [`${place}#${nth}`, strike]));
+    if (given !== undefined)
+      this.#given = new Map(given.map(({ place, nth, strike }) => [`${place}#${nth}`, strike]));
   }
 
   /** Asked once per call at `place`: what goes wrong with it, if anything. */
-  at(place: string, group: string, probability: number, draw: (random: SeededRandom) => Strike): Strike | undefined {
+  at(
+    place: string,
+    group: string,
+    probability: number,
+    draw: (random: SeededRandom) => Strike,
+  ): Strike | undefined {
     const nth = this.#asked.get(place) ?? 0;
     this.#asked.set(place, nth + 1);
     if (!this.on) return undefined;
     const strike =
-      this.#given === undefined ? this.#draw(place, nth, group, probability, draw) : this.#given.get(`${place}#${nth}`);
+      this.#given === undefined
+        ? this.#draw(place, nth, group, probability, draw)
+        : this.#given.get(`${place}#${nth}`);
     if (strike === undefined) return undefined;
     const struck = { place, nth, strike };
     this.struck.push(struck);

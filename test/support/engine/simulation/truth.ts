@@ -62,13 +62,22 @@ export class Truth {
   /** A record that is passed on as it came has all its headers, in its own order. */
   #judgeLetter(record: OutgoingRecord): void {
     const { partition, offset, reason } = settledBy(record);
-    if (reason !== undefined && UNREADABLE.has(reason) && wrongHeaders(record, [], () => false) !== undefined)
-      throw new Violation('truth', `the dead letter of ${partition}:${offset}, which cannot be read, has headers of its own`);
+    if (
+      reason !== undefined &&
+      UNREADABLE.has(reason) &&
+      wrongHeaders(record, [], () => false) !== undefined
+    )
+      throw new Violation(
+        'truth',
+        `the dead letter of ${partition}:${offset}, which cannot be read, has headers of its own`,
+      );
     if (this.#isBare(record)) return;
     const written = this.#written.get(`${partition}:${offset}`);
-    if (written === undefined || (reason !== this.#kind.poisonReason && reason !== 'rejected_type')) return;
+    if (written === undefined || (reason !== this.#kind.poisonReason && reason !== 'rejected_type'))
+      return;
     const wrong = wrongHeaders(record, written.headers, () => true);
-    if (wrong !== undefined) throw new Violation('truth', `the dead letter of ${partition}:${offset} has ${wrong}`);
+    if (wrong !== undefined)
+      throw new Violation('truth', `the dead letter of ${partition}:${offset} has ${wrong}`);
   }
 
   #judge(record: OutgoingRecord): void {
@@ -81,11 +90,15 @@ export class Truth {
     const untruth = this.#kind.untruth(n, value);
     if (untruth !== undefined) throw new Violation('truth', `${name}: ${untruth}`);
     // A key that is gone with its record cannot come back.
-    const isGone = record.key === null && (offset < this.#startOf(partition) || this.#damaged.has(`${partition}:${offset}`));
+    const isGone =
+      record.key === null &&
+      (offset < this.#startOf(partition) || this.#damaged.has(`${partition}:${offset}`));
     if (!isGone && String(record.key) !== this.#kind.key(n, { partition, offset }))
       throw new Violation('truth', `${name} has the key ${record.key}`);
     const { returnedHeaders } = this.#kind;
-    const wrong = isGone ? undefined : wrongHeaders(record, written.headers, (name) => returnedHeaders.includes(name));
+    const wrong = isGone
+      ? undefined
+      : wrongHeaders(record, written.headers, (name) => returnedHeaders.includes(name));
     if (wrong !== undefined) throw new Violation('truth', `${name} has ${wrong}`);
     const { code = 'SUCCESS' } = (value.error ?? {}) as { readonly code?: string };
     this.said[code] = (this.said[code] ?? 0) + 1;

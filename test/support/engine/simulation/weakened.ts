@@ -22,10 +22,22 @@ class Unfenced extends TransactionCoordinator {
     this.#newest.set(transactionalId, epoch);
     return epoch;
   }
-  override append(id: string, _epoch: number, topic: string, partition: number, records: readonly OutgoingRecord[]): number {
+  override append(
+    id: string,
+    _epoch: number,
+    topic: string,
+    partition: number,
+    records: readonly OutgoingRecord[],
+  ): number {
     return super.append(id, this.#newest.get(id) ?? 0, topic, partition, records);
   }
-  override addOffsets(id: string, _epoch: number, group: string, topic: string, offsets: readonly OffsetCommit[]): void {
+  override addOffsets(
+    id: string,
+    _epoch: number,
+    group: string,
+    topic: string,
+    offsets: readonly OffsetCommit[],
+  ): void {
     super.addOffsets(id, this.#newest.get(id) ?? 0, group, topic, offsets);
   }
   override end(id: string, _epoch: number, outcome: 'commit' | 'abort'): void {
@@ -34,7 +46,11 @@ class Unfenced extends TransactionCoordinator {
 }
 
 class UnfencedKafka extends MemoryKafka {
-  override readonly transactions = new Unfenced(this.cluster, this.clock, this.settings.transactions);
+  override readonly transactions = new Unfenced(
+    this.cluster,
+    this.clock,
+    this.settings.transactions,
+  );
 }
 
 /** Each transaction goes through `commit`, which has the real producer's and may do other things. */
@@ -67,7 +83,10 @@ const outcomes =
   (change: (real: SourceKind) => SourceKind['outcomes']): WrapPorts =>
   (ports) => ({
     ...ports,
-    kind: 'outcomes' in ports.kind ? changed<SourceKind>(ports.kind, { outcomes: change(ports.kind) }) : ports.kind,
+    kind:
+      'outcomes' in ports.kind
+        ? changed<SourceKind>(ports.kind, { outcomes: change(ports.kind) })
+        : ports.kind,
   });
 
 const OWNER = { key: 'owner', value: '{"v":1,"instance":"i","claim":"c","atMs":1}' };
@@ -87,21 +106,29 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
       const { journalOffset } = await real({ journal: transaction.journal });
       const { outputs, offsets } = transaction;
       const [head] = transaction.journal;
-      if (outputs !== undefined || offsets !== undefined) await real({ ...transaction, journal: [head] });
+      if (outputs !== undefined || offsets !== undefined)
+        await real({ ...transaction, journal: [head] });
       return { journalOffset };
     }),
   },
   'source offsets are not part of the transaction': {
     wrap: withCommits(async ({ offsets = [], ...rest }, real, { kafka, options }) => {
       for (const { partition, offset, metadata } of offsets)
-        kafka.cluster.commitOffset(options.source.group, options.source.topic, partition, offset, metadata);
+        kafka.cluster.commitOffset(
+          options.source.group,
+          options.source.topic,
+          partition,
+          offset,
+          metadata,
+        );
       return real(rest);
     }),
   },
   'what is left of a job is not written': {
     wrap: withCommits((transaction, real) => {
       const [head, ...tail] = transaction.journal.filter(
-        ({ key, value }) => value === null || !key.endsWith('/left') || transaction.outputs === undefined,
+        ({ key, value }) =>
+          value === null || !key.endsWith('/left') || transaction.outputs === undefined,
       );
       return real({ ...transaction, journal: [head ?? OWNER, ...tail] });
     }),
@@ -131,7 +158,10 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
       admin: changed(ports.admin, {
         committed: async (...asked) =>
           new Map(
-            [...(await ports.admin.committed(...asked))].map(([partition, { offset }]) => [partition, { offset, metadata: '' }]),
+            [...(await ports.admin.committed(...asked))].map(([partition, { offset }]) => [
+              partition,
+              { offset, metadata: '' },
+            ]),
           ),
       }),
     }),
@@ -218,7 +248,11 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
       ...ports,
       reader: changed(ports.reader, {
         read: (range, onPiece, signal) =>
-          ports.reader.read(range, (piece) => onPiece({ ...piece, records: piece.records.slice(1) }), signal),
+          ports.reader.read(
+            range,
+            (piece) => onPiece({ ...piece, records: piece.records.slice(1) }),
+            signal,
+          ),
       }),
     }),
   },

@@ -5,7 +5,9 @@ import { readAvro, recordOf } from '../../../support/avro.ts';
 /** What a field of this type holds, as JSON text. */
 function read(type: unknown, ...bytes: number[]): string {
   const { event, poison } = readAvro(recordOf(type), Buffer.from(bytes));
-  return event === undefined ? `${poison.reason}: ${poison.message}` : JSON.stringify(event.exact()).slice(5, -1);
+  return event === undefined
+    ? `${poison.reason}: ${poison.message}`
+    : JSON.stringify(event.exact()).slice(5, -1);
 }
 
 const broken = (message: string) => `undecodable: the value is not Avro of its schema: ${message}`;
@@ -27,14 +29,28 @@ test('logical types that no other client here writes: nanoseconds, local times, 
     read(logical('long', 'timestamp-nanos'), ...zigzag(1_709_209_800_123_456_789n)),
     '"2024-02-29T12:30:00.123456789Z"',
   );
-  assert.equal(read(logical('long', 'local-timestamp-nanos'), ...zigzag(-1n)), '"1969-12-31T23:59:59.999999999"');
-  assert.equal(read(logical('long', 'timestamp-millis'), ...zigzag(-(2n ** 63n))), '"-292275055-05-16T16:47:04.192Z"');
-  assert.equal(read(logical('long', 'timestamp-micros'), ...zigzag(2n ** 63n - 1n)), '"+294247-01-10T04:00:54.775807Z"');
+  assert.equal(
+    read(logical('long', 'local-timestamp-nanos'), ...zigzag(-1n)),
+    '"1969-12-31T23:59:59.999999999"',
+  );
+  assert.equal(
+    read(logical('long', 'timestamp-millis'), ...zigzag(-(2n ** 63n))),
+    '"-292275055-05-16T16:47:04.192Z"',
+  );
+  assert.equal(
+    read(logical('long', 'timestamp-micros'), ...zigzag(2n ** 63n - 1n)),
+    '"+294247-01-10T04:00:54.775807Z"',
+  );
   assert.equal(read(logical('int', 'date'), ...zigzag(-719_529n)), '"-000001-12-31"');
-  assert.equal(read(logical(fixed(12), 'duration'), 14, 0, 0, 0, 2, 0, 0, 0, 0xbc, 0x0b, 0, 0), '"P14M2DT3.004S"');
+  assert.equal(
+    read(logical(fixed(12), 'duration'), 14, 0, 0, 0, 2, 0, 0, 0, 0xbc, 0x0b, 0, 0),
+    '"P14M2DT3.004S"',
+  );
   assert.equal(read(logical(fixed(12), 'duration'), ...Array(12).fill(0)), '"PT0S"');
   assert.equal(read(logical(fixed(12), 'duration'), 1, ...Array(11).fill(0)), '"P1M"');
-  const uuid = [0x12, 0x3e, 0x45, 0x67, 0xe8, 0x9b, 0x12, 0xd3, 0xa4, 0x56, 0x42, 0x66, 0x14, 0x17, 0x40, 0];
+  const uuid = [
+    0x12, 0x3e, 0x45, 0x67, 0xe8, 0x9b, 0x12, 0xd3, 0xa4, 0x56, 0x42, 0x66, 0x14, 0x17, 0x40, 0,
+  ];
   assert.equal(read(logical(fixed(16), 'uuid'), ...uuid), '"123e4567-e89b-12d3-a456-426614174000"');
   assert.equal(read(logical('bytes', 'big-decimal'), 8, 4, 0x04, 0xd2, 4), '12.34');
 });
@@ -75,10 +91,16 @@ test('defaults, which are for readers with another schema, refuse none: of logic
     [['string', 'null'], null, [2], 'null'],
     [{ type: 'array', items: millis }, [0], [2, 0, 0], '["1970-01-01T00:00:00.000Z"]'],
     [{ type: 'map', values: field(price, '\u0000', 'N') }, { default: { d: '\u0000' } }, [0], '{}'],
-    [{ type: 'enum', name: 'E', symbols: ['default'], default: 'default' }, 'default', [0], '"default"'],
+    [
+      { type: 'enum', name: 'E', symbols: ['default'], default: 'default' },
+      'default',
+      [0],
+      '"default"',
+    ],
     ['int', 'no integer', [2], '1'],
   ];
-  for (const [type, value, bytes, expected] of cases) assert.equal(read(field(type, value), ...bytes), `{"d":${expected}}`);
+  for (const [type, value, bytes, expected] of cases)
+    assert.equal(read(field(type, value), ...bytes), `{"d":${expected}}`);
 });
 
 test("a table's envelope as Debezium and Connect register it", () => {
@@ -129,7 +151,10 @@ test("a table's envelope as Debezium and Connect register it", () => {
   const { event, poison } = readAvro(envelope, Buffer.from(bytes));
   assert.equal(poison, undefined);
   const after = '{"id":1,"price":10.00,"created":"1970-01-01T00:00:00.000Z","note":"a"}';
-  assert.equal(JSON.stringify(event?.exact()), `{"before":null,"after":${after},"snapshot":null,"op":"c"}`);
+  assert.equal(
+    JSON.stringify(event?.exact()),
+    `{"before":null,"after":${after},"snapshot":null,"op":"c"}`,
+  );
 });
 
 test('every union is its value alone, also where branches look alike', () => {
@@ -143,7 +168,10 @@ test('every union is its value alone, also where branches look alike', () => {
   assert.equal(read(union, 2, 4), '2');
   assert.equal(read(union, 4), '{}');
   assert.equal(read(union, 6, 2), '{"x":1}');
-  assert.equal(read(['null', { type: 'array', items: ['null', 'string'] }], 2, 4, 0, 2, 2, 0x61, 0), '[null,"a"]');
+  assert.equal(
+    read(['null', { type: 'array', items: ['null', 'string'] }], 2, 4, 0, 2, 2, 0x61, 0),
+    '[null,"a"]',
+  );
   assert.equal(read(union, 8), broken('a branch is chosen that the schema does not have'));
 });
 
@@ -188,10 +216,22 @@ test('bytes that are not what the schema says are refused, with what is wrong an
   assert.equal(read('int', ...zigzag(2n ** 31n)), broken('an int has more than 32 bits'));
   assert.equal(read('long', ...Array(9).fill(0xff), 2), broken('an integer has more than 64 bits'));
   assert.equal(read('boolean', 2), broken('a boolean is neither 0 nor 1'));
-  assert.equal(read({ type: 'enum', name: 'E', symbols: ['A'] }, 2), broken('a symbol is chosen that the schema does not have'));
-  assert.equal(read(list, ...zigzag(1_000_000_000_000n)), broken('its arrays and maps have too many items'));
-  assert.equal(read(list, ...zigzag(-1_000_000_000_000n), 0), broken('its arrays and maps have too many items'));
-  assert.equal(read(logical('int', 'time-millis'), ...zigzag(86_400_000n)), broken('a time of day is outside of a day'));
+  assert.equal(
+    read({ type: 'enum', name: 'E', symbols: ['A'] }, 2),
+    broken('a symbol is chosen that the schema does not have'),
+  );
+  assert.equal(
+    read(list, ...zigzag(1_000_000_000_000n)),
+    broken('its arrays and maps have too many items'),
+  );
+  assert.equal(
+    read(list, ...zigzag(-1_000_000_000_000n), 0),
+    broken('its arrays and maps have too many items'),
+  );
+  assert.equal(
+    read(logical('int', 'time-millis'), ...zigzag(86_400_000n)),
+    broken('a time of day is outside of a day'),
+  );
   assert.equal(
     read(logical('bytes', 'big-decimal'), 6, 2, 1, ...zigzag(1_000_000n).slice(0, 1)),
     broken('the data ends too early'),
@@ -231,7 +271,8 @@ test('records without a byte of data are few: a schema can make a billion of the
 
 test('items are no more than memory has room for', () => {
   const lists = { type: 'array', items: { type: 'array', items: 'int' } };
-  const empty = (count: number) => readAvro(lists, Buffer.from([...zigzag(BigInt(count)), ...Array(count + 1).fill(0)]));
+  const empty = (count: number) =>
+    readAvro(lists, Buffer.from([...zigzag(BigInt(count)), ...Array(count + 1).fill(0)]));
   assert.equal(
     empty(2 ** 20 + 1).poison?.message,
     'the value is not Avro of its schema: its arrays and maps have too many items',
@@ -245,6 +286,9 @@ test('an event must be an object', () => {
     reason: 'not_an_object',
     message: 'the value is Avro, but a number and not an object',
   });
-  assert.equal(readAvro({ type: 'array', items: 'int' }, Buffer.of(0)).poison?.reason, 'not_an_object');
+  assert.equal(
+    readAvro({ type: 'array', items: 'int' }, Buffer.of(0)).poison?.reason,
+    'not_an_object',
+  );
   assert.deepEqual(readAvro({ type: 'map', values: 'int' }, Buffer.of(0)).event?.document, {});
 });

@@ -40,7 +40,9 @@ test('binary: attributes come from the headers, the value is data', () => {
 });
 
 test('binary: names of headers are compared without case', () => {
-  const headers = Object.fromEntries(Object.entries(BINARY).map(([name, value]) => [name.toUpperCase(), value]));
+  const headers = Object.fromEntries(
+    Object.entries(BINARY).map(([name, value]) => [name.toUpperCase(), value]),
+  );
   assert.deepEqual(read(headers, '1').event?.document, { ...ATTRIBUTES, data: 1 });
 });
 
@@ -84,8 +86,16 @@ test('what is no CloudEvent says what is missing, and nothing of the value', () 
     [{ ...BINARY, ce_type: Buffer.from([0xff]) }, '"SECRET"', /attribute "type"/],
     [{ ...BINARY, ce_specversion: '0.3' }, '"SECRET"', /version 1\.0/],
     [STRUCTURED, '{"data":"SECRET"}', /specversion/],
-    [{ 'content-type': 'application/cloudevents-batch+json' }, '["SECRET"]', /batches are not understood/],
-    [{ 'content-type': 'application/cloudevents+avro' }, 'SECRET', /application\/cloudevents\+json/],
+    [
+      { 'content-type': 'application/cloudevents-batch+json' },
+      '["SECRET"]',
+      /batches are not understood/,
+    ],
+    [
+      { 'content-type': 'application/cloudevents+avro' },
+      'SECRET',
+      /application\/cloudevents\+json/,
+    ],
   ];
   for (const [headers, value, message] of reasons) {
     const { poison } = read(headers, value);
@@ -121,7 +131,10 @@ test('headers with the name of the payload, or with one that attributes cannot h
     ce_constructor: 'ok',
   };
   const document = read(headers, '1').event?.document;
-  assert.deepEqual(Object.entries(document ?? {}), Object.entries({ ...ATTRIBUTES, constructor: 'ok', data: 1 }));
+  assert.deepEqual(
+    Object.entries(document ?? {}),
+    Object.entries({ ...ATTRIBUTES, constructor: 'ok', data: 1 }),
+  );
 });
 
 test('whatever comes, reading does not throw', () => {
@@ -131,7 +144,15 @@ test('whatever comes, reading does not throw', () => {
     fc.constant(null),
   );
   const header = fc.oneof(one, fc.array(one));
-  const name = fc.constantFrom('content-type', 'ce_specversion', 'ce_id', 'ce_source', 'ce_type', 'ce_x', '__proto__');
+  const name = fc.constantFrom(
+    'content-type',
+    'ce_specversion',
+    'ce_id',
+    'ce_source',
+    'ce_type',
+    'ce_x',
+    '__proto__',
+  );
   fc.assert(
     fc.property(fc.dictionary(name, header), fc.uint8Array({ maxLength: 64 }), (headers, value) => {
       const { event, poison } = read({ ...BINARY, ...headers }, Buffer.from(value));

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { writtenOutputs } from '../../../support/formats/output-bytes.ts';
 
 const FILE = new URL('../../../fixtures/output/read.json', import.meta.url);
-const AGAIN = "what Confluent's client has read is not what is written now: run test/fixtures/output/read.py, which says how";
+const AGAIN =
+  "what Confluent's client has read is not what is written now: run test/fixtures/output/read.py, which says how";
 
 interface ReadOutput {
   readonly name: string;

@@ -1,7 +1,11 @@
 /** Output formats around a kind: what is encoded, what is not, and what happens when an encoding fails. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ItemOutcome, PipelineKind, SourceKind } from '../../../../src/core/ports/pipeline-kind.ts';
+import type {
+  ItemOutcome,
+  PipelineKind,
+  SourceKind,
+} from '../../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import { cloudEventsOutput } from '../../../../src/events/formats/output/cloudevents.ts';
 import type { OutputFormat } from '../../../../src/events/formats/output/format.ts';
@@ -43,7 +47,10 @@ test('rows are encoded; malformed rows pass; so are decisions without a row', as
     assert.match(String(row.record.value), /^marked \{"id"/);
   }
   assert.equal(rows.filter((row) => 'malformed' in row).length, 1);
-  assert.match(String(kind.failure(contentItem(), { code: 'x', message: 'y' }, JOB).value), /^marked/);
+  assert.match(
+    String(kind.failure(contentItem(), { code: 'x', message: 'y' }, JOB).value),
+    /^marked/,
+  );
 });
 
 test('outcomes of kinds without result files are encoded, also of records that are gone; poison passes as it is', async () => {
@@ -67,7 +74,10 @@ test('outcomes of kinds without result files are encoded, also of records that a
   const state = { state: 'finished', rawState: 'x' } as const;
   const all: ItemOutcome[] = [];
   for await (const some of kind.outcomes([], state, about, SIGNAL, false)) all.push(...some);
-  assert.deepEqual(all, [{ ...decided, record: { key: null, value: 'marked {"id":"e-0-0"}' } }, poisoned]);
+  assert.deepEqual(all, [
+    { ...decided, record: { key: null, value: 'marked {"id":"e-0-0"}' } },
+    poisoned,
+  ]);
   const at = (offset: number) => kind.outcomeOf({ partition: 0, offset, replay: 0 }, state, JOB);
   assert.deepEqual(at(0), all[0]);
   assert.equal(at(1), undefined);
@@ -82,7 +92,11 @@ test('what cannot be encoded goes out as an error that says so, in the same form
       return MARKED.encode(record);
     },
   };
-  const kind = withOutputFormat(kindWithFile(FILE.join('\n'), { includeContent: true }), picky, (event) => told.push(event));
+  const kind = withOutputFormat(
+    kindWithFile(FILE.join('\n'), { includeContent: true }),
+    picky,
+    (event) => told.push(event),
+  );
   assert.ok('results' in kind);
   const { rows } = await collectRows(kind);
   const [first] = rows;
@@ -90,7 +104,10 @@ test('what cannot be encoded goes out as an error that says so, in the same form
   assert.equal(first.status, 'error');
   const decision = JSON.parse(String(first.record.value).replace('marked ', ''));
   assert.equal(contractProblem('decision', decision), undefined);
-  assert.deepEqual([decision.id, decision.status, decision.error.code], ['events-0-0', 'ERROR', 'encoding_failed']);
+  assert.deepEqual(
+    [decision.id, decision.status, decision.error.code],
+    ['events-0-0', 'ERROR', 'encoding_failed'],
+  );
   assert.deepEqual(told, ['events-0-0']);
 });
 
@@ -114,7 +131,10 @@ test('when not even that can be encoded the record becomes a dead letter, and no
 });
 
 test('nothing is written before the schema was looked up', () => {
-  assert.throws(() => avro().encode({ key: null, value: contractFile('examples/decision.json') }), /has not been looked up/);
+  assert.throws(
+    () => avro().encode({ key: null, value: contractFile('examples/decision.json') }),
+    /has not been looked up/,
+  );
 });
 
 test('a status that the schemas do not know is written as unknown', async () => {
@@ -140,7 +160,9 @@ test('subjects are named by topic, by record, by both, or as told', () => {
   const subject = (
     format: 'avro' | 'protobuf' | 'json-schema',
     choice: ConstructorParameters<typeof RegisteredFormat>[0]['subject'],
-  ) => new RegisteredFormat({ contract: 'looked-up-decision', format, topic: 'out', subject: choice }).subject;
+  ) =>
+    new RegisteredFormat({ contract: 'looked-up-decision', format, topic: 'out', subject: choice })
+      .subject;
   assert.equal(subject('avro', 'topic-name'), 'out-value');
   assert.equal(subject('avro', 'record-name'), 'content_review.v1.LookedUpDecision');
   assert.equal(subject('protobuf', 'topic-record-name'), 'out-content_review.v1.LookedUpDecision');
@@ -200,7 +222,12 @@ test('tools read every format back, whichever was in use when a record was writt
   };
   assert.deepEqual(await shown(json), wanted);
   for (const mode of ['binary', 'structured'] as const) {
-    assert.deepEqual(await shown(cloudEventsOutput({ contract: 'decision', mode, source: '/x' }).encode(record).value), wanted);
+    assert.deepEqual(
+      await shown(
+        cloudEventsOutput({ contract: 'decision', mode, source: '/x' }).encode(record).value,
+      ),
+      wanted,
+    );
   }
   for (const format of ['avro', 'protobuf', 'json-schema'] as const) {
     const writer = new RegisteredFormat({
@@ -216,7 +243,12 @@ test('tools read every format back, whichever was in use when a record was writt
   }
   // Of an unknown schema, of a schema that is not ours, no JSON.
   const foreign = await registry.register('foreign', { type: 'AVRO', text: '"string"' }, SIGNAL);
-  for (const value of [Buffer.of(0, 0, 0, 3, 9, 1), Buffer.of(0, 0, 0, 0, foreign, 2, 65), Buffer.of(0, 1), Buffer.from('x')]) {
+  for (const value of [
+    Buffer.of(0, 0, 0, 3, 9, 1),
+    Buffer.of(0, 0, 0, 0, foreign, 2, 65),
+    Buffer.of(0, 1),
+    Buffer.from('x'),
+  ]) {
     assert.equal(await shown(value), undefined);
   }
 });

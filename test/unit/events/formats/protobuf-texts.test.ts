@@ -6,7 +6,11 @@ import { UnusableSchema } from '../../../../src/events/registry/index.ts';
 import { protobufReader } from '../../../support/protobuf.ts';
 
 /** The first message as JSON text. */
-function read(text: string, bytes: readonly number[], imports: Readonly<Record<string, string>> = {}): string {
+function read(
+  text: string,
+  bytes: readonly number[],
+  imports: Readonly<Record<string, string>> = {},
+): string {
   const { event, poison } = protobufReader(text, [0], imports)(Buffer.from(bytes));
   return event === undefined ? poison.message : JSON.stringify(event.exact());
 }
@@ -59,9 +63,13 @@ const EXPECTED = '{"amount":10.00,"content":"a","amounts":[],"by_name":{}}';
 test("Confluent's annotations are read over, with its own files registered or not, and by either path of its decimal", () => {
   for (const path of ['confluent/type/decimal.proto', 'confluent/types/decimal.proto']) {
     assert.equal(read(POST(path), PAYLOAD), EXPECTED);
-    assert.equal(read(POST(path), PAYLOAD, { 'confluent/meta.proto': META, [path]: DECIMAL }), EXPECTED);
+    assert.equal(
+      read(POST(path), PAYLOAD, { 'confluent/meta.proto': META, [path]: DECIMAL }),
+      EXPECTED,
+    );
   }
-  const variant = 'syntax = "proto3"; import "confluent/types/variant.proto"; message M { confluent.type.Variant v = 1; }';
+  const variant =
+    'syntax = "proto3"; import "confluent/types/variant.proto"; message M { confluent.type.Variant v = 1; }';
   assert.equal(read(variant, [10, 3, 10, 1, 0x61]), '{"v":{"metadata":"YQ==","value":""}}');
 });
 
@@ -98,9 +106,21 @@ test('options of every shape are read over: on files, messages, fields, enums an
 test('options that change how data is read are kept: features of editions, and enums with two names for a number', () => {
   const text = (field: string, file = 'option features.field_presence = IMPLICIT;') =>
     `edition = "2023"; ${file} option (x) = {a: [{}]}; message M { int32 a = 1; int32 b = 2 [${field}]; }`;
-  assert.equal(read(text('(x) = 1, features.field_presence = EXPLICIT, (y) = {a: [{}]}'), []), '{"a":0}');
-  assert.equal(read(text('features.field_presence = EXPLICIT, deprecated = true, features.enum_type = CLOSED'), []), '{"a":0}');
-  assert.equal(read(text('features = { field_presence: EXPLICIT }, features.(pb.cpp).string_type = VIEW'), []), '{"a":0}');
+  assert.equal(
+    read(text('(x) = 1, features.field_presence = EXPLICIT, (y) = {a: [{}]}'), []),
+    '{"a":0}',
+  );
+  assert.equal(
+    read(
+      text('features.field_presence = EXPLICIT, deprecated = true, features.enum_type = CLOSED'),
+      [],
+    ),
+    '{"a":0}',
+  );
+  assert.equal(
+    read(text('features = { field_presence: EXPLICIT }, features.(pb.cpp).string_type = VIEW'), []),
+    '{"a":0}',
+  );
   assert.equal(read(text('(y) = {}', ''), []), '{}');
 });
 
@@ -138,12 +158,17 @@ test('a text or a comment without end, and brackets without their other half, ar
     'message A {',
     'message B { int32 a = 1 [(x) = {]; }',
   ]) {
-    assert.throws(() => protobufReader(`syntax = "proto3"; message M {} ${end}`), UnusableSchema, end);
+    assert.throws(
+      () => protobufReader(`syntax = "proto3"; message M {} ${end}`),
+      UnusableSchema,
+      end,
+    );
   }
   // Looked through once, not once for each.
   for (const many of ['{option ', '[', 'option {', '/* ', '\\"', "\\'"]) {
     for (const rest of ['', '}'.repeat(100_000), '\\']) {
-      for (const first of ['', '"', "'"]) assert.throws(() => essentialText(first + many.repeat(50_000) + rest), /has no end$/);
+      for (const first of ['', '"', "'"])
+        assert.throws(() => essentialText(first + many.repeat(50_000) + rest), /has no end$/);
     }
   }
 });

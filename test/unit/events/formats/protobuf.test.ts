@@ -6,13 +6,18 @@ import { protobufReader } from '../../../support/protobuf.ts';
 
 /** A message as JSON text. */
 function read(text: string, ...bytes: (number | string)[]): string {
-  const value = bytes.flatMap((part) => (typeof part === 'string' ? [...Buffer.from(part)] : [part]));
+  const value = bytes.flatMap((part) =>
+    typeof part === 'string' ? [...Buffer.from(part)] : [part],
+  );
   const { event, poison } = protobufReader(text)(Buffer.from(value));
-  return event === undefined ? `${poison.reason}: ${poison.message}` : JSON.stringify(event.exact());
+  return event === undefined
+    ? `${poison.reason}: ${poison.message}`
+    : JSON.stringify(event.exact());
 }
 
 const proto3 = (body: string, head = '') => `syntax = "proto3"; ${head} message M { ${body} }`;
-const broken = (message: string) => `undecodable: the value is not Protobuf of its schema: ${message}`;
+const broken = (message: string) =>
+  `undecodable: the value is not Protobuf of its schema: ${message}`;
 
 test('a message that comes in parts is merged, a scalar is the last one sent', () => {
   const text = proto3('M child = 1; int64 a = 2; repeated int64 list = 3; int64 b = 4;');
@@ -37,7 +42,27 @@ test('repeated numbers are read packed and not packed, whatever the schema says'
 test('a field that the schema does not have, or has with another wire type, is skipped', () => {
   const text = proto3('int32 a = 1;');
   assert.equal(
-    read(text, 0x10, 1, 0x19, ...Array(8).fill(0), 0x22, 1, 0, 0x2b, 0x08, 1, 0x2c, 0x35, 0, 0, 0, 0, 8, 5),
+    read(
+      text,
+      0x10,
+      1,
+      0x19,
+      ...Array(8).fill(0),
+      0x22,
+      1,
+      0,
+      0x2b,
+      0x08,
+      1,
+      0x2c,
+      0x35,
+      0,
+      0,
+      0,
+      0,
+      8,
+      5,
+    ),
     '{"a":5}',
   );
   assert.equal(read(text, 10, 1, 7, 8, 5), '{"a":5}');
@@ -48,12 +73,21 @@ test('without presence a default is there, with presence only what was sent', ()
   const body =
     'string a = 1; optional string b = 2; Kind c = 3; bytes d = 4; bool e = 5; double f = 6; Empty g = 7; map<string, int32> h = 8;';
   const head = 'enum Kind { FIRST = 0; SECOND = 1; }';
-  assert.equal(read(`${proto3(body, head)} message Empty {}`), '{"a":"","c":"FIRST","d":"","e":false,"f":0,"h":{}}');
-  assert.equal(read(`${proto3(body, head)} message Empty {}`, 18, 0, 58, 0).includes('"b":""'), true);
+  assert.equal(
+    read(`${proto3(body, head)} message Empty {}`),
+    '{"a":"","c":"FIRST","d":"","e":false,"f":0,"h":{}}',
+  );
+  assert.equal(
+    read(`${proto3(body, head)} message Empty {}`, 18, 0, 58, 0).includes('"b":""'),
+    true,
+  );
 });
 
 test('a required field that is missing is told by its name', () => {
-  assert.equal(read('syntax = "proto2"; message M { required int32 a = 1; }'), broken('the required field a is missing'));
+  assert.equal(
+    read('syntax = "proto2"; message M { required int32 a = 1; }'),
+    broken('the required field a is missing'),
+  );
 });
 
 test("editions say by their features what has presence; protobufjs's are understood", () => {
@@ -69,13 +103,22 @@ test('an Any of a type that the schema knows is its message, of any other its by
     const inner = [10, url.length, ...Buffer.from(url), 18, data.length, ...data];
     return read(text, 10, inner.length, ...inner);
   };
-  assert.equal(anyOf('type.googleapis.com/M', 16, 7), '{"any":{"@type":"type.googleapis.com/M","a":7},"a":0}');
-  assert.equal(anyOf('x/google.protobuf.Duration', 8, 3), '{"any":{"@type":"x/google.protobuf.Duration","value":"3s"},"a":0}');
+  assert.equal(
+    anyOf('type.googleapis.com/M', 16, 7),
+    '{"any":{"@type":"type.googleapis.com/M","a":7},"a":0}',
+  );
+  assert.equal(
+    anyOf('x/google.protobuf.Duration', 8, 3),
+    '{"any":{"@type":"x/google.protobuf.Duration","value":"3s"},"a":0}',
+  );
   assert.equal(anyOf('x/Unknown', 1, 2), '{"any":{"@type":"x/Unknown","value":"AQI="},"a":0}');
 });
 
 test("Confluent's decimal is a number with its digits", () => {
-  const text = proto3('confluent.type.Decimal price = 1;', 'import "confluent/type/decimal.proto";');
+  const text = proto3(
+    'confluent.type.Decimal price = 1;',
+    'import "confluent/type/decimal.proto";',
+  );
   assert.equal(read(text, 10, 8, 10, 2, 0x03, 0xe8, 16, 4, 24, 2), '{"price":10.00}');
 });
 
@@ -85,7 +128,10 @@ test('a schema that cannot be used says why', () => {
       () => protobufReader(text),
       (error) => error instanceof UnusableSchema && expected.test(error.message),
     );
-  objection(proto3('', 'import "other.proto";'), /^it imports other\.proto, which it does not refer to in the registry$/);
+  objection(
+    proto3('', 'import "other.proto";'),
+    /^it imports other\.proto, which it does not refer to in the registry$/,
+  );
   objection(proto3('Missing a = 1;'), /no such.*Missing/);
   objection('syntax = "proto3"; message M {', /^it is no \.proto file that can be understood$/);
   objection('edition = "2099"; message M {}', /edition/);
@@ -96,20 +142,30 @@ test('a message is found by its indexes, and only where they can mean one alone'
   assert.deepEqual(protobufReader(text, [1])(Buffer.alloc(0)).event?.document, { c: 0 });
   assert.deepEqual(protobufReader(text, [0, 0])(Buffer.alloc(0)).event?.document, { a: 0 });
   assert.deepEqual(protobufReader(text, [0, 2])(Buffer.alloc(0)).event?.document, { b: 0 });
-  assert.throws(() => protobufReader(text, [0, 1]), /may mean X or Y, because A has maps or groups/);
+  assert.throws(
+    () => protobufReader(text, [0, 1]),
+    /may mean X or Y, because A has maps or groups/,
+  );
   for (const indexes of [[2], [0, 3], [1, 0], [0, 0, 0]]) {
-    assert.throws(() => protobufReader(text, indexes), /the schema has no message at the indexes of the record/);
+    assert.throws(
+      () => protobufReader(text, indexes),
+      /the schema has no message at the indexes of the record/,
+    );
   }
 });
 
 test('messages of an imported file of the same package are not counted', () => {
   const imports = { 'first.proto': 'syntax = "proto3"; package p; message First { int32 a = 1; }' };
-  const text = 'syntax = "proto3"; package p; import "first.proto"; message Second { First first = 1; int32 b = 2; }';
+  const text =
+    'syntax = "proto3"; package p; import "first.proto"; message Second { First first = 1; int32 b = 2; }';
   assert.deepEqual(protobufReader(text, [0], imports)(Buffer.from([10, 0])).event?.document, {
     first: { a: 0 },
     b: 0,
   });
-  assert.throws(() => protobufReader(text, [1], imports), /the schema has no message at the indexes of the record/);
+  assert.throws(
+    () => protobufReader(text, [1], imports),
+    /the schema has no message at the indexes of the record/,
+  );
 });
 
 test('bytes that are no message are refused, with what is wrong and nothing of what they hold', () => {
@@ -120,15 +176,25 @@ test('bytes that are no message are refused, with what is wrong and nothing of w
   assert.equal(read(text, 15), broken('a field has an impossible type'));
   assert.equal(read(text, 12), broken('a field has an impossible type'));
   assert.equal(read(text, 0x2b, 0x34), broken('a group ends that did not begin'));
-  assert.equal(read(text, 8, ...Array(10).fill(0xff), 1), broken('an integer has more than 64 bits'));
+  assert.equal(
+    read(text, 8, ...Array(10).fill(0xff), 1),
+    broken('an integer has more than 64 bits'),
+  );
   let deep: Uint8Array = new Uint8Array();
-  for (let level = 0; level < 600; level++) deep = protobuf.Writer.create().uint32(26).bytes(deep).finish();
+  for (let level = 0; level < 600; level++)
+    deep = protobuf.Writer.create().uint32(26).bytes(deep).finish();
   assert.equal(read(text, ...deep), broken('the data is nested more than 500 levels deep'));
-  assert.equal(read(text, ...Array(600).fill(0x2b)), broken('the data is nested more than 500 levels deep'));
+  assert.equal(
+    read(text, ...Array(600).fill(0x2b)),
+    broken('the data is nested more than 500 levels deep'),
+  );
 });
 
 test('empty messages are few: each becomes an object with a member for every field without presence', () => {
-  const fields = Array.from({ length: 50 }, (_, index) => `string field_${index} = ${index + 1};`).join(' ');
+  const fields = Array.from(
+    { length: 50 },
+    (_, index) => `string field_${index} = ${index + 1};`,
+  ).join(' ');
   const text = `${proto3('repeated Item items = 1;')} message Item { ${fields} }`;
   const many = Buffer.alloc(200_000);
   for (let at = 0; at < many.length; at += 2) many[at] = 10;
@@ -144,8 +210,11 @@ test('items of repeated fields are no more than memory has room for, packed or n
   const repeated = (times: number, ...field: number[]) =>
     protobufReader(text)(Buffer.alloc(times * field.length, Buffer.from(field)));
   const packed = (count: number) =>
-    protobufReader(text)(Buffer.from(protobuf.Writer.create().uint32(18).bytes(Buffer.alloc(count, 1)).finish())).poison?.message;
-  const tooMany = 'the value is not Protobuf of its schema: its arrays and maps have too many items';
+    protobufReader(text)(
+      Buffer.from(protobuf.Writer.create().uint32(18).bytes(Buffer.alloc(count, 1)).finish()),
+    ).poison?.message;
+  const tooMany =
+    'the value is not Protobuf of its schema: its arrays and maps have too many items';
   for (const field of [
     [10, 2, 8, 1],
     [16, 1],
@@ -159,11 +228,19 @@ test('items of repeated fields are no more than memory has room for, packed or n
 test('groups within groups, and parts within parts, are not gone over as often as they are deep', () => {
   const text = proto3('M child = 1; string text = 2;');
   const groups = (depth: number) =>
-    Buffer.concat([Buffer.alloc(depth, 0x0b), Buffer.alloc(40_000, 0x18), Buffer.alloc(depth, 0x0c)]);
+    Buffer.concat([
+      Buffer.alloc(depth, 0x0b),
+      Buffer.alloc(40_000, 0x18),
+      Buffer.alloc(depth, 0x0c),
+    ]);
   const parts = (depth: number) => {
     let message = Buffer.concat([Buffer.of(0x12, 0xc0, 0xb8, 2), Buffer.alloc(40_000, 0x61)]);
     for (let level = 0; level < depth; level++) {
-      const length = [(message.length % 128) | 128, (Math.floor(message.length / 128) % 128) | 128, message.length >> 14];
+      const length = [
+        (message.length % 128) | 128,
+        (Math.floor(message.length / 128) % 128) | 128,
+        message.length >> 14,
+      ];
       message = Buffer.concat([Buffer.of(10, 0, 10, ...length), message]);
     }
     return message;

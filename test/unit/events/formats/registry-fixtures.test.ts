@@ -27,7 +27,8 @@ const REFUSED: Readonly<Record<string, RegExp>> = {
   'avro: no record': /^the value is Avro, but a string and not an object$/,
   'protobuf: one of two messages beside a map':
     /^the indexes of the record may mean Left or Right, because Pair has maps or groups/,
-  'protobuf, registered as a file: one of two messages beside a map': /^the indexes of the record may mean Left or Right/,
+  'protobuf, registered as a file: one of two messages beside a map':
+    /^the indexes of the record may mean Left or Right/,
 };
 
 let server: FakeRegistry;
@@ -61,7 +62,10 @@ for (const { name, format, value, expected } of records) {
     await reader.prepare?.([record], new AbortController().signal);
     const read = reader.read(record);
     if (expected === null) {
-      assert.match(read.poison?.message ?? JSON.stringify(read.event?.document), REFUSED[name] as RegExp);
+      assert.match(
+        read.poison?.message ?? JSON.stringify(read.event?.document),
+        REFUSED[name] as RegExp,
+      );
       return;
     }
     assert.equal(read.poison, undefined);

@@ -50,7 +50,8 @@ test('all that a batch of records names is asked for once; what is no frame, and
   assert.equal(format.prepare?.(others, signal), undefined);
   await format.prepare?.([...others, ...values], signal);
   assert.deepEqual(server.requests.sort(), ['GET /schemas/ids/1', 'GET /schemas/ids/2']);
-  for (const one of values) assert.deepEqual(format.read(one).event?.document, { content: 'hello' });
+  for (const one of values)
+    assert.deepEqual(format.read(one).event?.document, { content: 'hello' });
   assert.equal(format.prepare?.(values, signal), undefined);
   await registry.close();
 });
@@ -91,7 +92,10 @@ test("a schema of another type than the source's format is told with both", asyn
     `undecodable: schema ${id} cannot be used: it is ${is}, and ${configured} is what the source is configured as`;
   assert.equal(await read(avroFormat(registry), 2, ''), wrong(2, 'PROTOBUF', 'AVRO'));
   assert.equal(await read(protobufFormat(registry), 1, ''), wrong(1, 'AVRO', 'PROTOBUF'));
-  assert.equal(await read(jsonSchemaFormat(registry, { validate: false }), 1, '{}'), wrong(1, 'AVRO', 'JSON'));
+  assert.equal(
+    await read(jsonSchemaFormat(registry, { validate: false }), 1, '{}'),
+    wrong(1, 'AVRO', 'JSON'),
+  );
   await registry.close();
 });
 
@@ -103,7 +107,10 @@ test('a schema that is broken, or refers to what is not there, makes dead letter
     '/schemas/ids/2': { ...avro, references: [{ name: 'A', subject: 'gone-value', version: 3 }] },
   });
   const registry = new ConfluentRegistry(registrySettings([server.url]));
-  assert.equal(await read(avroFormat(registry), 1, ''), 'undecodable: schema 1 cannot be used: undefined type name: Missing');
+  assert.equal(
+    await read(avroFormat(registry), 1, ''),
+    'undecodable: schema 1 cannot be used: undefined type name: Missing',
+  );
   assert.equal(
     await read(avroFormat(registry), 2, ''),
     'undecodable: schema 2 cannot be used: it refers to version 3 of subject gone-value, which the registry does not have',
@@ -115,8 +122,14 @@ test('a Protobuf record without message indexes is refused', async () => {
   await using server = await fakeRegistry({ '/schemas/ids/1': proto });
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   const format = protobufFormat(registry);
-  assert.match(String(await read(format, 1, '')), /^undecodable: no message indexes follow the schema id/);
-  assert.match(String(await read(format, 1, Buffer.of(2, 2))), /^undecodable: the schema has no message at the indexes/);
+  assert.match(
+    String(await read(format, 1, '')),
+    /^undecodable: no message indexes follow the schema id/,
+  );
+  assert.match(
+    String(await read(format, 1, Buffer.of(2, 2))),
+    /^undecodable: the schema has no message at the indexes/,
+  );
   assert.deepEqual(await read(format, 1, Buffer.of(0, 10, 1, 0x61)), { content: 'a' });
   await registry.close();
 });
@@ -129,16 +142,24 @@ test('JSON is checked against its schema only when that is wanted, and told by t
   };
   await using server = await fakeRegistry({ '/schemas/ids/1': json(POST) });
   const registry = new ConfluentRegistry(registrySettings([server.url]));
-  const [loose, strict] = [false, true].map((validate) => jsonSchemaFormat(registry, { validate })) as [EventFormat, EventFormat];
+  const [loose, strict] = [false, true].map((validate) =>
+    jsonSchemaFormat(registry, { validate }),
+  ) as [EventFormat, EventFormat];
   assert.deepEqual(await read(loose, 1, '{"content":1}'), { content: 1 });
   assert.deepEqual(await read(strict, 1, '{"content":"a"}'), { content: 'a' });
   assert.equal(
     await read(strict, 1, '{"content":1}'),
     'undecodable: the value does not fit schema 1 (#/properties/content/type)',
   );
-  assert.equal(await read(strict, 1, '{"secret":1}'), 'undecodable: the value does not fit schema 1 (#/additionalProperties)');
+  assert.equal(
+    await read(strict, 1, '{"secret":1}'),
+    'undecodable: the value does not fit schema 1 (#/additionalProperties)',
+  );
   assert.equal(await read(loose, 1, '{'), 'not_json: the value is not JSON');
-  assert.equal(await read(strict, 1, '[]'), 'not_an_object: the value is JSON, but an array and not an object');
+  assert.equal(
+    await read(strict, 1, '[]'),
+    'not_an_object: the value is JSON, but an array and not an object',
+  );
   await registry.close();
 });
 
@@ -156,13 +177,19 @@ test('harmless schemas with hostile values end in time: a dead letter names the 
       { $defs: { item: { anyOf: [item, item, { type: 'null' }] } } },
     ),
     of({ list: { uniqueItems: true } }),
-    of({ list: { uniqueItems: true } }, { $schema: 'https://json-schema.org/draft/2020-12/schema' }),
+    of(
+      { list: { uniqueItems: true } },
+      { $schema: 'https://json-schema.org/draft/2020-12/schema' },
+    ),
   ];
-  await using server = await fakeRegistry(Object.fromEntries(schemas.map((schema, n) => [`/schemas/ids/${n + 1}`, schema])));
+  await using server = await fakeRegistry(
+    Object.fromEntries(schemas.map((schema, n) => [`/schemas/ids/${n + 1}`, schema])),
+  );
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   const format = jsonSchemaFormat(registry, { validate: true });
   const letters = `${'a'.repeat(40)}!`;
-  const late = (id: number) => `undecodable: checking the value against schema ${id} took longer than the deadline of 250 ms`;
+  const late = (id: number) =>
+    `undecodable: checking the value against schema ${id} took longer than the deadline of 250 ms`;
   const deep = (depth: number): object => (depth === 0 ? { next: 1 } : { next: deep(depth - 1) });
   for (const [id, hostile, honest] of [
     [1, { s: letters }, { s: 'aaa' }],
@@ -175,7 +202,10 @@ test('harmless schemas with hostile values end in time: a dead letter names the 
     assert.ok(performance.now() - startMs < 10_000);
     assert.deepEqual(await read(format, id, JSON.stringify(honest)), honest);
   }
-  const lists = [Array.from({ length: 20_000 }, (_, n) => [n]), Array.from({ length: 10_000 }, (_, n) => ({ id: n, a: 'x' }))];
+  const lists = [
+    Array.from({ length: 20_000 }, (_, n) => [n]),
+    Array.from({ length: 10_000 }, (_, n) => ({ id: n, a: 'x' })),
+  ];
   for (const id of [5, 6]) {
     for (const list of lists) {
       assert.deepEqual(await read(format, id, JSON.stringify({ list })), { list });
@@ -224,7 +254,10 @@ test('drafts of JSON Schema from 06 to 2020-12 are understood, a reference is fo
     assert.deepEqual(await read(strict, id, '{"n":5}'), { n: 5 });
     assert.match(String(await read(strict, id, '{"n":4}')), /#\/properties\/n\/minimum/);
   }
-  assert.match(String(await read(strict, 5, '{"n":4}')), /its \$schema is none of draft-06, draft-07, 2019-09 and 2020-12/);
+  assert.match(
+    String(await read(strict, 5, '{"n":4}')),
+    /its \$schema is none of draft-06, draft-07, 2019-09 and 2020-12/,
+  );
   assert.deepEqual(await read(jsonSchemaFormat(registry, { validate: false }), 5, '{"n":4}'), {
     n: 4,
   });
@@ -234,7 +267,8 @@ test('drafts of JSON Schema from 06 to 2020-12 are understood, a reference is fo
 });
 
 test('values that fit are let through: decimals that are multiples, and patterns that escape more than they must', async () => {
-  const cents = (more = {}) => json({ type: 'object', properties: { n: { multipleOf: 0.01 } }, ...more });
+  const cents = (more = {}) =>
+    json({ type: 'object', properties: { n: { multipleOf: 0.01 } }, ...more });
   const pattern = (text: string) => json({ type: 'object', properties: { s: { pattern: text } } });
   await using server = await fakeRegistry({
     '/schemas/ids/1': cents(),
@@ -254,7 +288,8 @@ test('values that fit are let through: decimals that are multiples, and patterns
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   const strict = jsonSchemaFormat(registry, { validate: true });
   for (const id of [1, 2]) {
-    for (const n of [19.99, 0.07, -1.1, 1e22, 4.35, 0]) assert.deepEqual(await read(strict, id, JSON.stringify({ n })), { n });
+    for (const n of [19.99, 0.07, -1.1, 1e22, 4.35, 0])
+      assert.deepEqual(await read(strict, id, JSON.stringify({ n })), { n });
     for (const n of [19.999, 1e-3, 0.010000000000000002])
       assert.match(
         String(await read(strict, id, JSON.stringify({ n }))),
@@ -269,7 +304,10 @@ test('values that fit are let through: decimals that are multiples, and patterns
   assert.deepEqual(await read(strict, 5, '{"s":"ß😀"}'), { s: 'ß😀' });
   assert.match(String(await read(strict, 6, '{}')), /^undecodable: schema 6 cannot be used: /);
   for (const id of [7, 10])
-    assert.match(String(await read(strict, id, '{}')), /^undecodable: schema \d+ cannot be used: .*multipleOf/);
+    assert.match(
+      String(await read(strict, id, '{}')),
+      /^undecodable: schema \d+ cannot be used: .*multipleOf/,
+    );
   assert.deepEqual(await read(strict, 8, '{"s":"Zoë D\'Or-é"}'), { s: "Zoë D'Or-é" });
   assert.match(String(await read(strict, 8, '{"s":"1"}')), /does not fit/);
   assert.match(String(await read(strict, 9, '{}')), /^undecodable: schema 9 cannot be used: /);
@@ -277,14 +315,17 @@ test('values that fit are let through: decimals that are multiples, and patterns
 });
 
 test('a schema that is there and cannot be understood makes dead letters; nobody waits for it, nor for one of thousands of types', async () => {
-  const chain = Array.from({ length: 5_000 }, (_, n) => `message M${n} { M${n + 1} m = 1; }`).join(' ');
+  const chain = Array.from({ length: 5_000 }, (_, n) => `message M${n} { M${n + 1} m = 1; }`).join(
+    ' ',
+  );
   let arrays: unknown = 'int';
   for (let level = 0; level < 5_000; level++) arrays = { type: 'array', items: arrays };
   await using server = await fakeRegistry({
     '/schemas/ids/1': { schemaType: 'PROTOBUF', schema: 'CgAB' },
     '/schemas/ids/2': {
       schemaType: 'PROTOBUF',
-      schema: 'syntax = "proto3"; package google.protobuf; import "google/protobuf/timestamp.proto"; message Timestamp { }',
+      schema:
+        'syntax = "proto3"; package google.protobuf; import "google/protobuf/timestamp.proto"; message Timestamp { }',
     },
     '/schemas/ids/3': {
       schemaType: 'PROTOBUF',
@@ -295,9 +336,15 @@ test('a schema that is there and cannot be understood makes dead letters; nobody
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   const format = protobufFormat(registry);
   assert.match(String(await read(format, 1, '')), /^undecodable: schema 1 cannot be used: /);
-  assert.match(String(await read(format, 2, '')), /^undecodable: schema 2 cannot be used: duplicate name/);
+  assert.match(
+    String(await read(format, 2, '')),
+    /^undecodable: schema 2 cannot be used: duplicate name/,
+  );
   assert.deepEqual(await read(format, 3, Buffer.of(0, 10, 2, 10, 0)), { m: { m: {} } });
-  assert.match(String(await read(avroFormat(registry), 4, '')), /^undecodable: schema 4 cannot be used: /);
+  assert.match(
+    String(await read(avroFormat(registry), 4, '')),
+    /^undecodable: schema 4 cannot be used: /,
+  );
   await registry.close();
 });
 
@@ -316,7 +363,10 @@ test("a keyword of the validator's own, which would answer with a promise that n
 test('a record whose schema was forgotten since it was prepared is not given up: reading it throws, and it is prepared again', async () => {
   await using server = await fakeRegistry({ '/schemas/ids/1': avro });
   const registry = new ConfluentRegistry(registrySettings([server.url]));
-  assert.throws(() => avroFormat(registry).read(record(writeFrame(1, Buffer.of(0)))), /must be prepared again/);
+  assert.throws(
+    () => avroFormat(registry).read(record(writeFrame(1, Buffer.of(0)))),
+    /must be prepared again/,
+  );
   await registry.close();
 });
 
@@ -326,9 +376,15 @@ test('what of a schema can never be read is known without a record', async () =>
     [avro, []],
     [{ schema: '{"type":"map","values":"int"}' }, []],
     [{ schema: JSON.stringify([EVENT, { ...EVENT, name: 'Other' }]) }, []],
-    [{ schema: JSON.stringify(['null', EVENT, enumeration]) }, [/^values of the branch null are/, /^values of the branch E are/]],
+    [
+      { schema: JSON.stringify(['null', EVENT, enumeration]) },
+      [/^values of the branch null are/, /^values of the branch E are/],
+    ],
     [{ schema: '"string"' }, /^its values \(string\) are no objects/],
-    [{ schema: '{"type":"long","logicalType":"timestamp-millis"}' }, /^its values \(long\) are no objects/],
+    [
+      { schema: '{"type":"long","logicalType":"timestamp-millis"}' },
+      /^its values \(long\) are no objects/,
+    ],
     [{ schema: JSON.stringify(['null', enumeration]) }, /^its values \(null, E\) are no objects/],
     [{ schema: '{"type":"no such type"}' }, /^schema \d+ cannot be used: /],
     [proto, []],
@@ -337,27 +393,44 @@ test('what of a schema can never be read is known without a record', async () =>
       [/^records of Left or Right in Pair/],
     ],
     [
-      protobuf('message A { message B { map<string, string> m = 1; message X {} message Y {} message Z {} } }'),
+      protobuf(
+        'message A { message B { map<string, string> m = 1; message X {} message Y {} message Z {} } }',
+      ),
       [/^records of X to Z in B/],
     ],
-    [protobuf('message A { map<string, string> m = 1; message X {} } message B { message Y {} message Z {} }'), []],
+    [
+      protobuf(
+        'message A { map<string, string> m = 1; message X {} } message B { message Y {} message Z {} }',
+      ),
+      [],
+    ],
     [protobuf('enum E { A = 0; }'), /^it has no messages$/],
     [
       protobuf('import "google/protobuf/any.proto"; package google.protobuf; message Duration {}'),
       /^its messages \(google\.protobuf\.Duration\)/,
     ],
-    [protobuf('package google.protobuf; message Duration {} message Struct {}'), [/^messages google\.protobuf\.Duration are/]],
-    [protobuf('import "missing.proto"; message M {}'), /^schema \d+ cannot be used: it imports missing/],
+    [
+      protobuf('package google.protobuf; message Duration {} message Struct {}'),
+      [/^messages google\.protobuf\.Duration are/],
+    ],
+    [
+      protobuf('import "missing.proto"; message M {}'),
+      /^schema \d+ cannot be used: it imports missing/,
+    ],
     [json({}), []],
     [json({ type: ['object', 'null'] }), []],
     [json({ $ref: '#/definitions/post', type: 'string', definitions: { post: {} } }), []],
     [json({ oneOf: [{ type: 'string' }, { properties: {} }] }), []],
-    ...[{ type: 'array' }, { type: ['string', 'null'] }, { const: 1 }, { enum: ['a', []] }].map((schema) => never(schema)),
+    ...[{ type: 'array' }, { type: ['string', 'null'] }, { const: 1 }, { enum: ['a', []] }].map(
+      (schema) => never(schema),
+    ),
     never({ allOf: [{ type: 'object' }, { anyOf: [{ type: 'string' }, { type: 'number' }] }] }),
     [{ schemaType: 'JSON', schema: 'false' }, /^no value that fits it is an object/],
     [{ schemaType: 'OTHER', schema: '' }, /^schema \d+ cannot be used: it is OTHER/],
   ];
-  await using server = await fakeRegistry(Object.fromEntries(cases.map(([schema], id) => [`/schemas/ids/${id}`, schema])));
+  await using server = await fakeRegistry(
+    Object.fromEntries(cases.map(([schema], id) => [`/schemas/ids/${id}`, schema])),
+  );
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   const validating = jsonSchemaFormat(registry, { validate: true });
   const formats = {
@@ -367,13 +440,20 @@ test('what of a schema can never be read is known without a record', async () =>
   };
   for (const [id, [schema, expected]] of cases.entries()) {
     const { schemaType = 'AVRO' } = schema as { readonly schemaType?: keyof typeof formats };
-    for (const format of schemaType === 'JSON' ? [formats.JSON, validating] : [formats[schemaType] ?? formats.AVRO]) {
+    for (const format of schemaType === 'JSON'
+      ? [formats.JSON, validating]
+      : [formats[schemaType] ?? formats.AVRO]) {
       const verdict = await format.judge?.(id, signal);
       const about = `${JSON.stringify(schema)}: ${JSON.stringify(verdict)}`;
       if (expected instanceof RegExp) assert.match(verdict?.refusal ?? '', expected, about);
       else {
-        assert.deepEqual([verdict?.refusal, verdict?.exceptions.length], [undefined, expected.length], about);
-        for (const [index, one] of expected.entries()) assert.match(verdict?.exceptions[index] ?? '', one, about);
+        assert.deepEqual(
+          [verdict?.refusal, verdict?.exceptions.length],
+          [undefined, expected.length],
+          about,
+        );
+        for (const [index, one] of expected.entries())
+          assert.match(verdict?.exceptions[index] ?? '', one, about);
       }
     }
   }
@@ -386,4 +466,7 @@ const protobuf = (body: string) => ({
   schemaType: 'PROTOBUF',
   schema: `syntax = "proto3"; ${body}`,
 });
-const never = (schema: object): readonly [object, EventVerdict] => [json(schema), /^no value that fits it is an object/];
+const never = (schema: object): readonly [object, EventVerdict] => [
+  json(schema),
+  /^no value that fits it is an object/,
+];

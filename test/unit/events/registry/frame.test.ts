@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RecordHeaders } from '../../../../src/core/record.ts';
-import { readFrame, readMessageIndexes, writeFrame, writeMessageIndexes } from '../../../../src/events/registry/index.ts';
+import {
+  readFrame,
+  readMessageIndexes,
+  writeFrame,
+  writeMessageIndexes,
+} from '../../../../src/events/registry/index.ts';
 
 const bytes = (...values: number[]) => Buffer.from(values);
 
@@ -11,7 +16,8 @@ test('a frame is a zero byte and an id in four bytes, as Confluent writes it', (
 });
 
 test('a value without a frame says what was expected, and nothing of what it holds', () => {
-  const objection = (value: Buffer, headers: RecordHeaders = []) => readFrame(value, headers).poison;
+  const objection = (value: Buffer, headers: RecordHeaders = []) =>
+    readFrame(value, headers).poison;
   assert.deepEqual(objection(Buffer.from('{"content":1}')), {
     reason: 'undecodable',
     message:
@@ -19,7 +25,10 @@ test('a value without a frame says what was expected, and nothing of what it hol
   });
   assert.match(objection(bytes(0, 0, 0, 1))?.message ?? '', /^the value has 4 bytes: expected/);
   assert.match(objection(bytes())?.message ?? '', /^the value has 0 bytes: expected/);
-  assert.match(objection(bytes(0, 255, 255, 255, 255))?.message ?? '', /^the schema id is negative/);
+  assert.match(
+    objection(bytes(0, 255, 255, 255, 255))?.message ?? '',
+    /^the schema id is negative/,
+  );
   assert.match(
     objection(Buffer.alloc(40, 1))?.message ?? '',
     /begins with the byte 1 \(a schema's GUID\), which is not supported/,

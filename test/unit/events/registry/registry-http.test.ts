@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConfluentRegistry, RegistryRefused, RegistryUnavailable } from '../../../../src/events/registry/index.ts';
+import {
+  ConfluentRegistry,
+  RegistryRefused,
+  RegistryUnavailable,
+} from '../../../../src/events/registry/index.ts';
 import { fakeRegistry, recordingObserver, registrySettings } from '../../../support/registry.ts';
 
 const { signal } = new AbortController();
@@ -33,16 +37,23 @@ test('what a status means: 5xx, 429, 408 and refused credentials are no answer, 
   };
   for (const status of [500, 503, 429, 408]) {
     answer(status, '{"error_code":50001,"message":"secret"}');
-    assert.equal((await unavailable(registry.byId(1, signal))).message, `the registry answered ${status}`);
+    assert.equal(
+      (await unavailable(registry.byId(1, signal))).message,
+      `the registry answered ${status}`,
+    );
   }
   for (const status of [401, 403]) {
     answer(status, '{"error_code":40101,"message":"secret"}');
-    assert.match((await unavailable(registry.byId(1, signal))).message, /does not take the credentials of schemaRegistry/);
+    assert.match(
+      (await unavailable(registry.byId(1, signal))).message,
+      /does not take the credentials of schemaRegistry/,
+    );
   }
   answer(422, '{"error_code":42201,"message":"Invalid schema"}');
   await assert.rejects(
     registry.register('s', { type: 'AVRO', text: 'x' }, signal),
-    (error) => error instanceof RegistryRefused && error.status === 422 && error.errorCode === 42201,
+    (error) =>
+      error instanceof RegistryRefused && error.status === 422 && error.errorCode === 42201,
   );
   await registry.close();
 });
@@ -50,7 +61,12 @@ test('what a status means: 5xx, 429, 408 and refused credentials are no answer, 
 test("a 404 that is not a registry's own is no unknown schema: a wrong path must not make dead letters of everything", async () => {
   await using server = await fakeRegistry();
   const registry = new ConfluentRegistry(registrySettings([server.url]));
-  const bodies = ['<html>not found</html>', '{"error_code":404,"message":"HTTP 404 Not Found"}', '{}', ''];
+  const bodies = [
+    '<html>not found</html>',
+    '{"error_code":404,"message":"HTTP 404 Not Found"}',
+    '{}',
+    '',
+  ];
   for (const body of bodies) {
     server.instead = (_, response) => response.writeHead(404).end(body);
     const { code, message } = await unavailable(registry.byId(1, signal));
@@ -67,7 +83,9 @@ test("a 404 that is not a registry's own is no unknown schema: a wrong path must
 test('addresses are tried in turn, and the one that answered goes first from then on', async () => {
   await using server = await fakeRegistry({ '/schemas/ids/1': TEXT });
   const observer = recordingObserver();
-  const registry = new ConfluentRegistry(registrySettings([await nobodyThere(), `${server.url}/`], { observer }));
+  const registry = new ConfluentRegistry(
+    registrySettings([await nobodyThere(), `${server.url}/`], { observer }),
+  );
   assert.equal((await registry.byId(1, signal))?.text, '"string"');
   assert.equal((await registry.byId(1, signal))?.text, '"string"');
   assert.deepEqual(observer.calls, ['schema network', 'schema 200', 'schema 200']);
@@ -77,7 +95,9 @@ test('addresses are tried in turn, and the one that answered goes first from the
 test('what one address does not know, or cannot say, another may', async () => {
   await using behind = await fakeRegistry();
   await using ahead = await fakeRegistry({ '/schemas/ids/1': TEXT });
-  const registry = new ConfluentRegistry(registrySettings([await nobodyThere(), behind.url, ahead.url]));
+  const registry = new ConfluentRegistry(
+    registrySettings([await nobodyThere(), behind.url, ahead.url]),
+  );
   assert.equal((await registry.byId(1, signal))?.text, '"string"');
   assert.equal(await registry.byId(2, signal), undefined);
   await registry.close();
@@ -93,7 +113,10 @@ test('a lookup, which changes nothing, is asked of every address; what registers
   assert.equal((await registry.lookup('s', { type: 'AVRO', text: '"string"' }, signal))?.id, 7);
   await registry.close();
   const other = new ConfluentRegistry(registrySettings([behind.url, ahead.url]));
-  await assert.rejects(other.register('s', { type: 'AVRO', text: '"string"' }, signal), RegistryRefused);
+  await assert.rejects(
+    other.register('s', { type: 'AVRO', text: '"string"' }, signal),
+    RegistryRefused,
+  );
   assert.deepEqual(ahead.requests, ['POST /subjects/s']);
   await other.close();
 });
@@ -104,11 +127,15 @@ test('whether a schema is compatible is asked of the versions that the rule name
   const no = { is_compatible: false, messages: ['b is missing'] };
   const refused = { compatible: false, messages: ['b is missing'] };
   const taken = { compatible: true, messages: [] };
-  const judge = async (answers: Record<string, unknown>, lacking?: { readonly status: number; readonly body: string }) => {
+  const judge = async (
+    answers: Record<string, unknown>,
+    lacking?: { readonly status: number; readonly body: string },
+  ) => {
     await using server = await fakeRegistry(answers);
     if (lacking !== undefined)
       server.instead = (request, response) => {
-        if (request.url?.startsWith(`${all}?`)) response.writeHead(lacking.status).end(lacking.body);
+        if (request.url?.startsWith(`${all}?`))
+          response.writeHead(lacking.status).end(lacking.body);
         else response.end(JSON.stringify(answers[(request.url ?? '').replace(/\?.*/, '')]));
       };
     const registry = new ConfluentRegistry(registrySettings([server.url]));
@@ -123,10 +150,19 @@ test('whether a schema is compatible is asked of the versions that the rule name
   // Which of the two decides is the rule's to say, the subject's before the registry's.
   const torn = { [all]: no, [latest]: yes };
   assert.deepEqual(await judge({ ...torn, '/config/s': level('FULL_TRANSITIVE') }), refused);
-  assert.deepEqual(await judge({ ...torn, '/config/s': level('BACKWARD'), '/config': level('FULL_TRANSITIVE') }), taken);
+  assert.deepEqual(
+    await judge({ ...torn, '/config/s': level('BACKWARD'), '/config': level('FULL_TRANSITIVE') }),
+    taken,
+  );
   assert.deepEqual(await judge({ ...torn, '/config': level('FULL_TRANSITIVE') }), refused);
-  assert.deepEqual(await judge({ ...torn, '/config/s': level('NONE'), '/config': level('FULL_TRANSITIVE') }), refused);
-  assert.deepEqual(await judge({ ...torn, '/config/s': level('NONE'), '/config': level('BACKWARD') }), taken);
+  assert.deepEqual(
+    await judge({ ...torn, '/config/s': level('NONE'), '/config': level('FULL_TRANSITIVE') }),
+    refused,
+  );
+  assert.deepEqual(
+    await judge({ ...torn, '/config/s': level('NONE'), '/config': level('BACKWARD') }),
+    taken,
+  );
   assert.deepEqual(await judge(torn), refused);
   // Karapace and old ones know one version at a time.
   for (const lacking of [
@@ -143,7 +179,9 @@ test('an address that has just given no answer is not asked for what another doe
   await using hung = await fakeRegistry();
   await using live = await fakeRegistry({ '/schemas/ids/1': TEXT });
   hung.instead = () => {};
-  const registry = new ConfluentRegistry(registrySettings([hung.url, live.url], { timeoutMs: 100 }));
+  const registry = new ConfluentRegistry(
+    registrySettings([hung.url, live.url], { timeoutMs: 100 }),
+  );
   assert.equal((await registry.byId(1, signal))?.text, '"string"');
   for (const id of [2, 3, 4]) assert.equal(await registry.byId(id, signal), undefined);
   assert.equal(hung.requests.length, 1);
@@ -154,7 +192,10 @@ test('a registry that does not answer in time is given up, and a caller that giv
   await using server = await fakeRegistry();
   server.instead = () => {};
   const hasty = new ConfluentRegistry(registrySettings([server.url], { timeoutMs: 50 }));
-  assert.equal((await unavailable(hasty.byId(1, signal))).message, 'the registry did not answer within 50 ms');
+  assert.equal(
+    (await unavailable(hasty.byId(1, signal))).message,
+    'the registry did not answer within 50 ms',
+  );
   const patient = new ConfluentRegistry(registrySettings([server.url], { timeoutMs: 60_000 }));
   const controller = new AbortController();
   const asked = Promise.withResolvers<void>();
@@ -218,6 +259,9 @@ test('references are collected once each, those that are referred to first, also
     ],
   );
   delete server.answers['/subjects/c-value/versions/1'];
-  await assert.rejects(registry.byId(1, signal), /it refers to version 1 of subject c-value, which the registry does not have/);
+  await assert.rejects(
+    registry.byId(1, signal),
+    /it refers to version 1 of subject c-value, which the registry does not have/,
+  );
   await registry.close();
 });

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RegistryRefused, RegistryUnavailable, SchemaCache, UnusableSchema } from '../../../../src/events/registry/index.ts';
+import {
+  RegistryRefused,
+  RegistryUnavailable,
+  SchemaCache,
+  UnusableSchema,
+} from '../../../../src/events/registry/index.ts';
 import { recordingObserver, registrySettings } from '../../../support/registry.ts';
 
 const { signal } = new AbortController();
@@ -34,7 +39,10 @@ test('a registry that cannot answer is asked until it can, and says so once it d
     registrySettings([], { observer }),
   );
   await cache.ensure([1], signal);
-  assert.deepEqual(observer.calls, [...Array(3).fill('unavailable: the registry answered 503'), 'available']);
+  assert.deepEqual(observer.calls, [
+    ...Array(3).fill('unavailable: the registry answered 503'),
+    'available',
+  ]);
   assert.deepEqual(cache.get(1), { schema: 'schema' });
 });
 
@@ -66,7 +74,10 @@ test('a loss that nobody waits for any more is not reported for ever', async () 
   const down = Promise.withResolvers<string>();
   const observer = recordingObserver(down.resolve);
   const failing = () => Promise.reject(new RegistryUnavailable('503', 'the registry answered 503'));
-  const cache = new SchemaCache<string>(failing, registrySettings([], { observer, backoff: { baseMs: 60_000, capMs: 60_000 } }));
+  const cache = new SchemaCache<string>(
+    failing,
+    registrySettings([], { observer, backoff: { baseMs: 60_000, capMs: 60_000 } }),
+  );
   const waiter = new AbortController();
   const waiting = cache.ensure([1], waiter.signal) ?? Promise.resolve();
   await down.promise;
@@ -115,11 +126,17 @@ test('an id is unknown when the registry says so twice, a second apart, also whi
   await cache.ensure([7], signal);
   assert.deepEqual([cache.get(7), slept, asked], [{ schema: 'schema' }, [1_000], [7, 7]]);
   await cache.ensure(Array.from({ length: 1_000 }, (_, id) => 100 + id).values(), signal);
-  assert.deepEqual([cache.get(1_099)?.poison?.reason, slept.length, asked.length], ['unknown_schema', 40, 2 + 1_000 + 39]);
+  assert.deepEqual(
+    [cache.get(1_099)?.poison?.reason, slept.length, asked.length],
+    ['unknown_schema', 40, 2 + 1_000 + 39],
+  );
 });
 
 test('a schema that cannot be used, or that the registry refuses, is a dead letter that says why', async () => {
-  const failures = [new UnusableSchema('it is JSON'), new RegistryRefused(422, 42202, 'Invalid version')];
+  const failures = [
+    new UnusableSchema('it is JSON'),
+    new RegistryRefused(422, 42202, 'Invalid version'),
+  ];
   const cache = new SchemaCache<string>((id) => Promise.reject(failures[id]), registrySettings([]));
   await cache.ensure([0, 1], signal);
   assert.deepEqual(cache.get(0)?.poison, {
@@ -148,7 +165,10 @@ test('schemas that nobody asked for lately are forgotten when there are many; th
 test('ids that lead nowhere are forgotten sooner when there are very many, as in values that are none of a registry', async () => {
   let nowMs = 0;
   const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
-  const cache = new SchemaCache<number>(async (id) => (id === 0 ? id : undefined), registrySettings([], { clock }));
+  const cache = new SchemaCache<number>(
+    async (id) => (id === 0 ? id : undefined),
+    registrySettings([], { clock }),
+  );
   await cache.ensure(Array.from({ length: 20_000 }, (_, id) => id).values(), signal);
   nowMs = 60_000;
   await cache.ensure([30_000], signal);

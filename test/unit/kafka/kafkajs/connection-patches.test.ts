@@ -22,7 +22,9 @@ interface Connection {
 
 // The copy of kafkajs that the fixes have loaded.
 const load = createRequire(import.meta.url);
-const ConnectionClass = load('kafkajs/src/network/connection.js') as new (options: object) => Connection;
+const ConnectionClass = load('kafkajs/src/network/connection.js') as new (
+  options: object,
+) => Connection;
 const EncoderClass = load('kafkajs/src/protocol/encoder.js') as new () => object;
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => quiet };
 
@@ -40,7 +42,9 @@ interface SilentServer {
 async function withSilentServer(run: (server: SilentServer) => Promise<void>): Promise<void> {
   const ends: Socket[] = [];
   const sockets: Socket[] = [];
-  const silent = createServer({ allowHalfOpen: true }, (socket) => ends.push(socket.on('error', () => undefined)));
+  const silent = createServer({ allowHalfOpen: true }, (socket) =>
+    ends.push(socket.on('error', () => undefined)),
+  );
   silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const { port } = silent.address() as AddressInfo;
@@ -62,7 +66,8 @@ async function withSilentServer(run: (server: SilentServer) => Promise<void>): P
     apiVersion: 0,
     encode: async () => new EncoderClass(),
   };
-  const request = (requestTimeout: number) => connection.send({ request: asked, response: {}, requestTimeout });
+  const request = (requestTimeout: number) =>
+    connection.send({ request: asked, response: {}, requestTimeout });
   try {
     await run({ connection, request, ends, sockets });
   } finally {

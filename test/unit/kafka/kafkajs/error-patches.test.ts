@@ -18,12 +18,17 @@ interface Response {
 type BrokerPool = { withBroker(ask: () => Promise<unknown>): Promise<unknown> };
 
 const load = createRequire(import.meta.url);
-const ConnectionClass = load('kafkajs/src/network/connection.js') as new (options: object) => Connection;
+const ConnectionClass = load('kafkajs/src/network/connection.js') as new (
+  options: object,
+) => Connection;
 const BrokerPoolClass = load('kafkajs/src/cluster/brokerPool.js') as { prototype: BrokerPool };
-const response = (name: string) => load(`kafkajs/src/protocol/requests/${name}/response.js`) as Response;
+const response = (name: string) =>
+  load(`kafkajs/src/protocol/requests/${name}/response.js`) as Response;
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => quiet };
 
-const newConnection = (socketFactory: object = () => assert.fail('no socket was wanted')): Connection =>
+const newConnection = (
+  socketFactory: object = () => assert.fail('no socket was wanted'),
+): Connection =>
   new ConnectionClass({
     host: '127.0.0.1',
     port: 1,
@@ -33,7 +38,9 @@ const newConnection = (socketFactory: object = () => assert.fail('no socket was 
     socketFactory,
   });
 
-async function errorOf(parsed: Promise<unknown>): Promise<Error & { type?: string; topic?: string; offered?: string[] }> {
+async function errorOf(
+  parsed: Promise<unknown>,
+): Promise<Error & { type?: string; topic?: string; offered?: string[] }> {
   return await parsed.then(
     () => assert.fail('it was parsed'),
     (error: Error) => error,
@@ -80,14 +87,17 @@ describe('kafkajs, mended', () => {
   });
 
   it('16: tells which mechanisms there are', async () => {
-    const error = await errorOf(response('saslHandshake/v1').parse({ errorCode: 33, enabledMechanisms: ['PLAIN'] }));
+    const error = await errorOf(
+      response('saslHandshake/v1').parse({ errorCode: 33, enabledMechanisms: ['PLAIN'] }),
+    );
     assert.deepEqual([error.type, error.offered], ['UNSUPPORTED_SASL_MECHANISM', ['PLAIN']]);
   });
 
   it('17: tells a refusal that a broker gave', async () => {
     const refusal = Object.assign(new Error('no'), { type: 'GROUP_AUTHORIZATION_FAILED' });
     const pool = { brokers: { 1: {} }, findBroker: async () => ({}) } as unknown as BrokerPool;
-    const ask = (error: Error) => BrokerPoolClass.prototype.withBroker.call(pool, () => Promise.reject(error));
+    const ask = (error: Error) =>
+      BrokerPoolClass.prototype.withBroker.call(pool, () => Promise.reject(error));
     assert.equal(await errorOf(ask(refusal)), refusal);
     assert.equal(await ask(new Error('away')), null);
   });

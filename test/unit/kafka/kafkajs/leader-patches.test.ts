@@ -81,7 +81,10 @@ describe('kafkajs, mended', () => {
       () => cluster.findLeaderForPartitions('events', [0, 1]),
       (error: Error & { retriable?: boolean }) => {
         assert.equal(error.retriable, true);
-        assert.match(explain(error), /LEADER_NOT_AVAILABLE: partition 1 of topic events has no leader; start the broker/);
+        assert.match(
+          explain(error),
+          /LEADER_NOT_AVAILABLE: partition 1 of topic events has no leader; start the broker/,
+        );
         return true;
       },
     );
@@ -107,7 +110,9 @@ describe('kafkajs, mended', () => {
       { topic: 'events', partitions: [{ partition: 0, offset: '7' }] },
     ]);
     assert.deepEqual(asked, [{ topic: 'events', partitions: [{ partition: 0, timestamp: -2 }] }]);
-    assert.deepEqual(await cluster.fetchTopicsOffset(wanted([2])), [{ topic: 'events', partitions: [] }]);
+    assert.deepEqual(await cluster.fetchTopicsOffset(wanted([2])), [
+      { topic: 'events', partitions: [] },
+    ]);
   });
 
   it('19: metadata that name a partition without a leader are refreshed within a second', async () => {

@@ -37,14 +37,24 @@ describe('the installed kafkajs', () => {
 
   it('is refused with its version and the remedy when it is another one', async () => {
     const manifest = await readFile(installed('package.json'), 'utf8');
-    await writeFile(installed('package.json'), manifest.replace('"version": "2.2.4"', '"version": "2.2.5"'));
+    await writeFile(
+      installed('package.json'),
+      manifest.replace('"version": "2.2.4"', '"version": "2.2.5"'),
+    );
     const { code, stderr } = await loading();
     await writeFile(installed('package.json'), manifest);
     assert.equal(code, 1);
-    assert.match(stderr, /Error: kafkajs 2\.2\.5 is installed in .*, but the connector only works with 2\.2\.4.*`npm ci`/);
+    assert.match(
+      stderr,
+      /Error: kafkajs 2\.2\.5 is installed in .*, but the connector only works with 2\.2\.4.*`npm ci`/,
+    );
   });
 
-  for (const file of ['consumer/consumerGroup.js', 'retry/index.js', 'protocol/requests/metadata/v0/response.js']) {
+  for (const file of [
+    'consumer/consumerGroup.js',
+    'retry/index.js',
+    'protocol/requests/metadata/v0/response.js',
+  ]) {
     it(`is refused with the file and the remedy when ${file} was changed`, async () => {
       const original = await readFile(installed(`src/${file}`));
       await appendFile(installed(`src/${file}`), '\n');
@@ -59,7 +69,8 @@ describe('the installed kafkajs', () => {
 
   it('is pinned to exactly that version in package.json and in the lock file', async () => {
     const { MENDED_VERSION } = await import('../../../../src/kafka/kafkajs/modules.ts');
-    const json = async (file: string) => JSON.parse(await readFile(path.join(repository, file), 'utf8'));
+    const json = async (file: string) =>
+      JSON.parse(await readFile(path.join(repository, file), 'utf8'));
     const lock = await json('package-lock.json');
     assert.equal((await json('package.json')).dependencies.kafkajs, MENDED_VERSION);
     assert.equal(lock.packages[''].dependencies.kafkajs, MENDED_VERSION);

@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it, mock } from 'node:test';
-import { announcePartitions, CLIENT_CLOSED, isClientClosed } from '../../../../src/kafka/kafkajs/patches.ts';
+import {
+  announcePartitions,
+  CLIENT_CLOSED,
+  isClientClosed,
+} from '../../../../src/kafka/kafkajs/patches.ts';
 
 // The copy of kafkajs that the fixes have loaded.
 const load = createRequire(import.meta.url);
@@ -25,7 +29,10 @@ const response = (bytes: Buffer): object =>
 
 describe('mends of kafkajs', () => {
   it('1: a closed client is not retried', async () => {
-    const createRetry = internal<(options: object) => (attempt: () => Promise<never>) => Promise<never>>('retry/index.js');
+    const createRetry =
+      internal<(options: object) => (attempt: () => Promise<never>) => Promise<never>>(
+        'retry/index.js',
+      );
     let attempts = 0;
     const attempt = async (): Promise<never> => {
       attempts++;
@@ -39,15 +46,18 @@ describe('mends of kafkajs', () => {
     for (const bytes of [Buffer.from('no batch at all'), Buffer.alloc(0)]) {
       assert.deepEqual(await decodeMessages(response(bytes)), bytes);
     }
-    const cut = new DecoderClass(new EncoderClass().writeInt32(100).writeBuffer(Buffer.from('cut')).buffer);
+    const cut = new DecoderClass(
+      new EncoderClass().writeInt32(100).writeBuffer(Buffer.from('cut')).buffer,
+    );
     assert.deepEqual(await decodeMessages(cut), Buffer.alloc(0));
   });
 
   it('4: no timer is set while no request waits', () => {
-    const RequestQueue =
-      internal<new (options: object) => { checkPendingRequests(): void; throttleCheckTimeoutId: unknown; destroy(): void }>(
-        'network/requestQueue/index.js',
-      );
+    const RequestQueue = internal<
+      new (
+        options: object,
+      ) => { checkPendingRequests(): void; throttleCheckTimeoutId: unknown; destroy(): void }
+    >('network/requestQueue/index.js');
     const queue = new RequestQueue({
       logger: quiet,
       requestTimeout: 1_000,
@@ -60,10 +70,11 @@ describe('mends of kafkajs', () => {
   });
 
   it('4: a request that is throttled is sent when the throttle ends', async () => {
-    const RequestQueue =
-      internal<new (options: object) => { push(request: object): void; maybeThrottle(ms: number): void; destroy(): void }>(
-        'network/requestQueue/index.js',
-      );
+    const RequestQueue = internal<
+      new (
+        options: object,
+      ) => { push(request: object): void; maybeThrottle(ms: number): void; destroy(): void }
+    >('network/requestQueue/index.js');
     const queue = new RequestQueue({
       logger: quiet,
       requestTimeout: 1_000,
@@ -88,7 +99,9 @@ describe('mends of kafkajs', () => {
       scheduleFetchManager(): void;
     }
     const RunnerClass = internal<new (options: object) => Runner>('consumer/runner.js');
-    const { KafkaJSError } = internal<{ KafkaJSError: new (message: string) => Error }>('errors.js');
+    const { KafkaJSError } = internal<{ KafkaJSError: new (message: string) => Error }>(
+      'errors.js',
+    );
     mock.timers.enable({ apis: ['Date'] });
     try {
       const run = (healthyMs: number): Promise<string> =>
@@ -130,7 +143,11 @@ describe('mends of kafkajs', () => {
     const requests: { topic: string; partitions: number[] }[][] = [];
     const broker = {
       initProducerId: async () => ({ producerId: '5', producerEpoch: 0 }),
-      addPartitionsToTxn: async ({ topics }: { topics: { topic: string; partitions: number[] }[] }) => {
+      addPartitionsToTxn: async ({
+        topics,
+      }: {
+        topics: { topic: string; partitions: number[] }[];
+      }) => {
         requests.push(topics);
       },
     };

@@ -33,12 +33,19 @@ type Answer = (attempt: number) => void | Promise<void>;
 
 const createManager = internal<(options: object) => EosManager>('producer/eosManager/index.js');
 const createRetry = internal<(options: object) => unknown>('retry/index.js');
-const createProducer = internal<(options: object) => Pick<Producer, 'send'>>('producer/messageProducer.js');
-const createRequest = internal<(given: object) => Promise<{ readonly buffer: Buffer }>>('protocol/request.js');
+const createProducer = internal<(options: object) => Pick<Producer, 'send'>>(
+  'producer/messageProducer.js',
+);
+const createRequest =
+  internal<(given: object) => Promise<{ readonly buffer: Buffer }>>('protocol/request.js');
 const { protocol } = internal<{
-  protocol(options: { version: number }): (options: Produced) => { readonly request: { readonly apiVersion: number } };
+  protocol(options: {
+    version: number;
+  }): (options: Produced) => { readonly request: { readonly apiVersion: number } };
 }>('protocol/requests/produce/index.js');
-const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Error }>('protocol/error.js');
+const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Error }>(
+  'protocol/error.js',
+);
 
 /** A producer within a transaction, over a cluster of one broker that answers as the test tells. */
 async function producerTo(answer: Answer) {
@@ -48,7 +55,8 @@ async function producerTo(answer: Answer) {
   const leader = {
     nodeId: '7',
     initProducerId: async () => ({ producerId: '5', producerEpoch: 3 }),
-    addPartitionsToTxn: async ({ topics }: { topics: object }) => void calls.push(`add ${JSON.stringify(topics)}`),
+    addPartitionsToTxn: async ({ topics }: { topics: object }) =>
+      void calls.push(`add ${JSON.stringify(topics)}`),
     produce: async (options: Produced) => {
       const { request } = protocol({ version: 7 })({ ...options, timeout: 30_000 } as Produced);
       const frame = await createRequest({
@@ -56,7 +64,9 @@ async function producerTo(answer: Answer) {
         clientId: 'client',
         request,
       });
-      const bytes = frame.buffer.subarray(frame.buffer.length - options.topicData.batch.bytes.length);
+      const bytes = frame.buffer.subarray(
+        frame.buffer.length - options.topicData.batch.bytes.length,
+      );
       sent.push({
         sequence: bytes.readInt32BE(53),
         producerId: bytes.readBigInt64BE(43),
@@ -85,9 +95,11 @@ async function producerTo(answer: Answer) {
     },
     addMultipleTargetTopics: async () => {},
     findGroupCoordinator: async () => leader,
-    findLeaderForPartitions: (_: string, [partition = 0]: number[]) => (partition < partitions ? { 7: [partition] } : {}),
+    findLeaderForPartitions: (_: string, [partition = 0]: number[]) =>
+      partition < partitions ? { 7: [partition] } : {},
     findBroker: async () => leader,
-    removeBroker: ({ host, port }: { host: string; port: number }) => void calls.push(`remove ${host}:${port}`),
+    removeBroker: ({ host, port }: { host: string; port: number }) =>
+      void calls.push(`remove ${host}:${port}`),
     isConnected: () => true,
     connect: async () => {},
   };
@@ -113,7 +125,9 @@ async function producerTo(answer: Answer) {
 const pool = new BufferPool(1024 * 1024);
 
 function batchOf(count: number, partition = 1): OutgoingBatch {
-  const records = EncodedRecords.of(Array.from({ length: count }, (_, n) => ({ key: null, value: `${n}` })));
+  const records = EncodedRecords.of(
+    Array.from({ length: count }, (_, n) => ({ key: null, value: `${n}` })),
+  );
   const [planned] = planBatchesTo(partition, records);
   assert.ok(planned !== undefined);
   return new OutgoingBatch(pool, records, planned, 200);
@@ -133,7 +147,10 @@ describe('sends through kafkajs', () => {
       sent.map(({ sequence, producerId, epoch }) => [sequence, producerId, epoch]),
       [0, 10, 0, 13].map((sequence) => [sequence, 5n, 3]),
     );
-    assert.deepEqual(calls, ['add [{"topic":"out","partitions":[1]}]', 'add [{"topic":"out","partitions":[0]}]']);
+    assert.deepEqual(calls, [
+      'add [{"topic":"out","partitions":[1]}]',
+      'add [{"topic":"out","partitions":[0]}]',
+    ]);
     assert.equal(pool.lentBytes, 0);
   });
 
@@ -195,7 +212,10 @@ describe('sends through kafkajs', () => {
     await sendBatch(producer, 'out', batchOf(1, 2));
     assert.equal(sent.length, 1);
     assert.equal(calls[0], 'refresh');
-    await assert.rejects(sendBatch(producer, 'out', batchOf(1, 3)), /partition 3 of topic out is not known/);
+    await assert.rejects(
+      sendBatch(producer, 'out', batchOf(1, 3)),
+      /partition 3 of topic out is not known/,
+    );
   });
 
   it('5: go on at sequence 0 behind 2147483647, wherever in a batch that is', async () => {
@@ -221,17 +241,24 @@ describe('sends through kafkajs', () => {
 
   it('5: are refused when they are not one batch that all replicas acknowledge', async () => {
     const { producer, sent } = await producerTo(() => {});
-    await assert.rejects(producer.send({ topic: 'out', messages: [{ value: 'a message' }] }), /a send is one batch/);
+    await assert.rejects(
+      producer.send({ topic: 'out', messages: [{ value: 'a message' }] }),
+      /a send is one batch/,
+    );
     const batch = batchOf(1);
     const message = { value: null, batch };
     for (const messages of [[message, message], []])
-      await assert.rejects(producer.send({ topic: 'out', acks: -1, messages }), /a send is one batch/);
+      await assert.rejects(
+        producer.send({ topic: 'out', acks: -1, messages }),
+        /a send is one batch/,
+      );
     batch.release(false);
     assert.equal(sent.length, 0);
   });
 
   it('6: requests without a batch are written as before', async () => {
-    const Encoder = internal<new () => { writeInt32(value: number): object }>('protocol/encoder.js');
+    const Encoder =
+      internal<new () => { writeInt32(value: number): object }>('protocol/encoder.js');
     const request = { apiKey: 18, apiVersion: 2, encode: async () => new Encoder().writeInt32(77) };
     const { buffer } = await createRequest({ correlationId: 9, clientId: 'me', request });
     assert.equal(buffer.toString('hex'), '000000100012000200000009' + '00026d65' + '0000004d');

@@ -12,7 +12,8 @@ describe('partition of a key', () => {
       lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8: -58897971,
       abc: 479470107,
     };
-    for (const [text, hash] of Object.entries(known)) assert.equal(murmur2(Buffer.from(text)), hash, text);
+    for (const [text, hash] of Object.entries(known))
+      assert.equal(murmur2(Buffer.from(text)), hash, text);
   });
 
   it('is never negative', () => {

@@ -3,12 +3,20 @@ import { describe, it } from 'node:test';
 import { partitionOf } from '../../../../dev/kafka/partitioner.ts';
 import { EncodedRecords } from '../../../../src/core/bytes/encoded-records.ts';
 import type { PlannedBatch } from '../../../../src/kafka/producer/outgoing-batch.ts';
-import { MAX_SEND_BYTES, planBatches, planBatchesTo, sendBytesFor } from '../../../../src/kafka/producer/send-plan.ts';
+import {
+  MAX_SEND_BYTES,
+  planBatches,
+  planBatchesTo,
+  sendBytesFor,
+} from '../../../../src/kafka/producer/send-plan.ts';
 
 const numbered = (count: number, key: (n: number) => string | null, value = 'x') =>
-  EncodedRecords.of(Array.from({ length: count }, (_, n) => ({ key: key(n), value: `${n} ${value}` })));
+  EncodedRecords.of(
+    Array.from({ length: count }, (_, n) => ({ key: key(n), value: `${n} ${value}` })),
+  );
 const rowsOf = (plan: readonly PlannedBatch[]) => plan.flatMap(({ rows }) => [...rows]);
-const counts = (plan: readonly PlannedBatch[]) => plan.map(({ partition, rows }) => [partition, rows.length]);
+const counts = (plan: readonly PlannedBatch[]) =>
+  plan.map(({ partition, rows }) => [partition, rows.length]);
 
 describe('sends of a transaction', () => {
   it('go to one partition each, in ascending order, chosen by key', () => {
@@ -95,12 +103,22 @@ describe('sends of a transaction', () => {
 
   it('fit into batches that their topic takes, and are no larger where it takes more or its limit is not known', () => {
     const bytes = [100_000, 1, 10_000_000, 0, Number.NaN, undefined].map(sendBytesFor);
-    assert.deepEqual(bytes, [100_000, 1, MAX_SEND_BYTES, MAX_SEND_BYTES, MAX_SEND_BYTES, MAX_SEND_BYTES]);
+    assert.deepEqual(bytes, [
+      100_000,
+      1,
+      MAX_SEND_BYTES,
+      MAX_SEND_BYTES,
+      MAX_SEND_BYTES,
+      MAX_SEND_BYTES,
+    ]);
   });
 
   it('carry a record larger than the limit alone', () => {
     const sizes = [10, 2_000_000, 10, 10];
-    const plan = planBatchesTo(3, EncodedRecords.of(sizes.map((size) => ({ key: 'k', value: Buffer.alloc(size) }))));
+    const plan = planBatchesTo(
+      3,
+      EncodedRecords.of(sizes.map((size) => ({ key: 'k', value: Buffer.alloc(size) }))),
+    );
     assert.deepEqual(counts(plan), [
       [3, 1],
       [3, 1],

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { crc32c, nextOffset, walkBatches } from '../../../../src/kafka/records/index.ts';
-import { LOG_APPEND_TIME, seal, slowCrc32c, varint, writeBatch, writeRecord } from '../../../support/kafka/record-batches.ts';
+import {
+  LOG_APPEND_TIME,
+  seal,
+  slowCrc32c,
+  varint,
+  writeBatch,
+  writeRecord,
+} from '../../../support/kafka/record-batches.ts';
 import { readAll } from '../../../support/read-pieces.ts';
 
 const INT64 = { least: -(2n ** 63n), most: 2n ** 63n - 1n };
@@ -33,7 +40,10 @@ describe('the headers of a response', () => {
     const bytes = Buffer.concat([three(10), batch, cut.subarray(0, cut.length - 1)]);
     const [first, second, ...others] = [...walkBatches(bytes)];
     assert.deepEqual(others, []);
-    assert.deepEqual([first?.baseOffset, first?.lastOffset, first?.count, first?.codec], [10, 12, 3, 0]);
+    assert.deepEqual(
+      [first?.baseOffset, first?.lastOffset, first?.count, first?.codec],
+      [10, 12, 3, 0],
+    );
     assert.deepEqual(second, {
       magic: 2,
       baseOffset: 40,
@@ -79,9 +89,15 @@ describe('the headers of a response', () => {
       assert.deepEqual(read.ranges, [[13, 16, 'unreadable_batch']]);
       assert.match(read.unreadable[0]?.poison.message ?? '', /offset cannot be/);
       const last = await readAll([three(10), three(base)], { fetchOffset: 10, endOffset });
-      assert.deepEqual([last.offsets, last.ranges, last.nextOffset], [[10, 11, 12], [[13, 14, 'unreadable_batch']], 14]);
+      assert.deepEqual(
+        [last.offsets, last.ranges, last.nextOffset],
+        [[10, 11, 12], [[13, 14, 'unreadable_batch']], 14],
+      );
     }
-    assert.equal(nextOffset({ bytes: three(2 ** 53 - 4), fetchOffset: 0, endOffset: 2 ** 53 - 1 }), 2 ** 53 - 1);
+    assert.equal(
+      nextOffset({ bytes: three(2 ** 53 - 4), fetchOffset: 0, endOffset: 2 ** 53 - 1 }),
+      2 ** 53 - 1,
+    );
   });
 
   it('that were appended after the broker had noted the high watermark of its response are read', async () => {
@@ -102,7 +118,11 @@ describe('the headers of a response', () => {
 
 describe('records', () => {
   it('come with partition, offset, timestamp, key and value; those before the offset asked for stay away', async () => {
-    const records = [{ key: Buffer.from('a') }, { delta: 3, timestampDelta: -4n, value: Buffer.from('b') }, { delta: 4 }];
+    const records = [
+      { key: Buffer.from('a') },
+      { delta: 3, timestampDelta: -4n, value: Buffer.from('b') },
+      { delta: 4 },
+    ];
     const read = await readAll(writeBatch({ baseOffset: 10, records, baseTimestamp: 1_000n }), {
       fetchOffset: 12,
     });
@@ -157,14 +177,21 @@ describe('records', () => {
 describe('a batch with a wrong checksum', () => {
   it('is reported up to the next batch, and its neighbours are read', async () => {
     const read = await readAll([three(0), damaged(three(3)), three(6)]);
-    assert.deepEqual([read.offsets, read.ranges], [[0, 1, 2, 6, 7, 8], [[3, 6, 'unreadable_batch']]]);
+    assert.deepEqual(
+      [read.offsets, read.ranges],
+      [[0, 1, 2, 6, 7, 8], [[3, 6, 'unreadable_batch']]],
+    );
     assert.match(read.unreadable[0]?.poison.message ?? '', /offset 3 .*CRC-32C/);
   });
 
   it('is not believed about its last offset', async () => {
-    const reaching = damaged(writeBatch({ baseOffset: 3, records: [{}, {}, {}], lastDelta: 2 ** 31 - 1 }));
+    const reaching = damaged(
+      writeBatch({ baseOffset: 3, records: [{}, {}, {}], lastDelta: 2 ** 31 - 1 }),
+    );
     assert.deepEqual((await readAll([reaching, three(6)])).ranges, [[3, 6, 'unreadable_batch']]);
-    assert.deepEqual((await readAll(reaching, { endOffset: 20 })).ranges, [[3, 20, 'unreadable_batch']]);
+    assert.deepEqual((await readAll(reaching, { endOffset: 20 })).ranges, [
+      [3, 20, 'unreadable_batch'],
+    ]);
     assert.equal(next(reaching, 0, 20), 20);
     const negative = damaged(writeBatch({ baseOffset: 3, records: [{}, {}, {}], lastDelta: -4 }));
     assert.deepEqual((await readAll([negative, three(6)])).ranges, [[3, 6, 'unreadable_batch']]);
@@ -173,7 +200,10 @@ describe('a batch with a wrong checksum', () => {
   it('moves the position by one offset at least', async () => {
     const behind = damaged(writeBatch({ baseOffset: 3, records: [{}], lastDelta: -5 }));
     const read = await readAll(behind, { fetchOffset: 8 });
-    assert.deepEqual([read.ranges, read.nextOffset, next(behind, 8)], [[[8, 9, 'unreadable_batch']], 9, 9]);
+    assert.deepEqual(
+      [read.ranges, read.nextOffset, next(behind, 8)],
+      [[[8, 9, 'unreadable_batch']], 9, 9],
+    );
   });
 });
 
@@ -198,7 +228,9 @@ describe('a batch of a format that is not known', () => {
   it('or with a length that cannot be, is not followed further', async () => {
     const short = three(3);
     short.writeInt32BE(-7, 8);
-    assert.deepEqual((await readAll([three(0), short, three(6)])).ranges, [[3, 4, 'unreadable_batch']]);
+    assert.deepEqual((await readAll([three(0), short, three(6)])).ranges, [
+      [3, 4, 'unreadable_batch'],
+    ]);
   });
 });
 
@@ -209,7 +241,10 @@ describe('a malformed batch', () => {
     'has fewer records than it declares': Buffer.alloc(0),
     'has a record of negative length': varint(-1),
     'has a record without room for its fields': withBody([0, 0, 2]),
-    'has a record that is longer than what is left': Buffer.concat([varint(1_000), Buffer.alloc(50)]),
+    'has a record that is longer than what is left': Buffer.concat([
+      varint(1_000),
+      Buffer.alloc(50),
+    ]),
     'has a length that does not end': Buffer.alloc(12, 0xff),
     'has a timestamp that does not end': withBody([0, ...Array(11).fill(0xff), 2, 1, 1, 0]),
     'has a key that is longer than its record': withBody([0, 0, 2, 100, 1, 0]),
@@ -235,7 +270,9 @@ describe('a malformed batch', () => {
 
   it('is not reported where it was read before', async () => {
     const batch = writeBatch({ packed: good, count: 3, lastDelta: 6 });
-    assert.deepEqual((await readAll(batch, { fetchOffset: 4 })).ranges, [[4, 7, 'unreadable_batch']]);
+    assert.deepEqual((await readAll(batch, { fetchOffset: 4 })).ranges, [
+      [4, 7, 'unreadable_batch'],
+    ]);
   });
 });
 

@@ -5,7 +5,14 @@ import { runInNewContext } from 'node:vm';
 import { zstdCompressSync } from 'node:zlib';
 import type { RecordPiece } from '../../../../src/core/ports/kafka.ts';
 import { readPieces } from '../../../../src/kafka/records/index.ts';
-import { CODECS, type Codec, varint, writeBatch, writeRecord, writeRecords } from '../../../support/kafka/record-batches.ts';
+import {
+  CODECS,
+  type Codec,
+  varint,
+  writeBatch,
+  writeRecord,
+  writeRecords,
+} from '../../../support/kafka/record-batches.ts';
 import { LIMITS, readAll } from '../../../support/read-pieces.ts';
 
 const MIB = 1024 * 1024;
@@ -26,7 +33,11 @@ async function collectGarbage(): Promise<number> {
 /** A record of `size` zero bytes between two small ones, compressed by zstd. */
 function bomb(baseOffset: number, size: number): Buffer {
   const value = Buffer.alloc(size);
-  const records = [writeRecord(v('before')), writeRecord({ delta: 1, value }), writeRecord({ delta: 2, ...v('behind') })];
+  const records = [
+    writeRecord(v('before')),
+    writeRecord({ delta: 1, value }),
+    writeRecord({ delta: 2, ...v('behind') }),
+  ];
   return writeBatch({
     baseOffset,
     attributes: 4,
@@ -63,7 +74,10 @@ describe('memory', () => {
       calls.push(`admit ${bytes > size && bytes < size + 100}`);
       return () => calls.push('release');
     };
-    const bytes = Buffer.concat([bomb(0, size), writeBatch({ baseOffset: 3, records: [v('next')] })]);
+    const bytes = Buffer.concat([
+      bomb(0, size),
+      writeBatch({ baseOffset: 3, records: [v('next')] }),
+    ]);
     const response = { partition: 0, fetchOffset: 0, endOffset: 4, aborted: [], bytes };
     for await (const { records } of readPieces(response, LIMITS, admit))
       calls.push(`piece ${records.map(({ offset }) => offset)}`);
@@ -95,7 +109,10 @@ describe('memory', () => {
   });
 
   it('that is refused ends the reading with the reason of the refusal', async () => {
-    await assert.rejects(readAll(bomb(0, 900_000), { admit: () => Promise.reject(new Error('stopped')) }), /stopped/);
+    await assert.rejects(
+      readAll(bomb(0, 900_000), { admit: () => Promise.reject(new Error('stopped')) }),
+      /stopped/,
+    );
   });
 });
 
@@ -114,7 +131,10 @@ describe('a record above the largest size', () => {
         [['before', 'behind'], [[1, 2, 'too_large']], 3],
       );
       assert.equal(read.unreadable[0]?.timestampMs, 1_700_000_000_005);
-      assert.match(read.unreadable[0]?.poison.message ?? '', /\d{7} bytes, and 1048576 are allowed/);
+      assert.match(
+        read.unreadable[0]?.poison.message ?? '',
+        /\d{7} bytes, and 1048576 are allowed/,
+      );
     });
   }
 });
@@ -125,9 +145,12 @@ describe('a batch that unpacks to more than allowed', () => {
       const records = Array.from({ length: 100 }, (_, n) => ({
         value: Buffer.alloc(50_000, `${n} `),
       }));
-      const read = await readAll([writeBatch({ codec, records }), writeBatch({ baseOffset: 100, records: [{}] })], {
-        limits: { maxBatchUnpackedBytes: 2 * MIB },
-      });
+      const read = await readAll(
+        [writeBatch({ codec, records }), writeBatch({ baseOffset: 100, records: [{}] })],
+        {
+          limits: { maxBatchUnpackedBytes: 2 * MIB },
+        },
+      );
       const first = read.ranges[0]?.[0] ?? 0;
       assert.deepEqual(read.ranges, [[first, 100, 'unreadable_batch']]);
       assert.ok(first > 25 && first < 43, `from ${first}`);
@@ -181,7 +204,10 @@ describe('pieces', () => {
     assert.deepEqual(offsets, [...Array(200).keys()]);
     assert.equal(nextOffset, 200);
     const sizes = pieces.map(({ records }: RecordPiece) => records.length);
-    assert.ok(Math.max(...sizes) <= 16 && sizes.slice(0, -1).every((size) => size > 8), String(sizes));
+    assert.ok(
+      Math.max(...sizes) <= 16 && sizes.slice(0, -1).every((size) => size > 8),
+      String(sizes),
+    );
   });
 
   const plain = writeBatch({
@@ -190,7 +216,9 @@ describe('pieces', () => {
     lastDelta: 39_999,
   });
   const damaged = Buffer.concat(
-    [...Array(100).keys()].map((baseOffset) => writeBatch({ baseOffset, attributes: 7, records: [{}] })),
+    [...Array(100).keys()].map((baseOffset) =>
+      writeBatch({ baseOffset, attributes: 7, records: [{}] }),
+    ),
   );
   const broken = Buffer.from(damaged);
   for (let at = 17; at < broken.length; at += broken.length / 100) broken.writeUInt32BE(0, at);
@@ -212,6 +240,9 @@ describe('pieces', () => {
       let timer = setImmediate(tick);
       const { pieces } = await readAll(bytes, { limits });
       clearImmediate(timer);
-      assert.ok(pieces.length > 5 && turns >= pieces.length - 2, `${turns} turns, ${pieces.length} pieces`);
+      assert.ok(
+        pieces.length > 5 && turns >= pieces.length - 2,
+        `${turns} turns, ${pieces.length} pieces`,
+      );
     });
 });

@@ -40,14 +40,19 @@ describe('a compressed batch', () => {
       });
 
       it(`of ${codec} may have bytes behind its records, ${size}`, async () => {
-        const read = await readAll(packedBatch(code, Buffer.concat([pack(writeRecords(records)), GARBAGE])));
+        const read = await readAll(
+          packedBatch(code, Buffer.concat([pack(writeRecords(records)), GARBAGE])),
+        );
         assert.deepEqual([read.offsets, read.ranges], [OFFSETS, []]);
       });
     }
 
     it(`of ${codec} that lacks its last bytes gives what is there, and reports the rest`, async () => {
       const packed = pack(writeRecords(LARGE));
-      const read = await readAll([packedBatch(code, packed.subarray(0, -20)), writeBatch({ baseOffset: 50, records: [{}] })]);
+      const read = await readAll([
+        packedBatch(code, packed.subarray(0, -20)),
+        writeBatch({ baseOffset: 50, records: [{}] }),
+      ]);
       const first = read.ranges[0]?.[0] ?? -1;
       assert.ok(first >= 0 && first <= 49, `unreadable from ${first}`);
       assert.deepEqual(read.ranges, [[first, 50, 'unreadable_batch']]);
@@ -57,15 +62,21 @@ describe('a compressed batch', () => {
 
   it('of gzip may have a header with every optional part', async () => {
     const plain = gzipSync(writeRecords(RECORDS));
-    const header = Buffer.from([0x1f, 0x8b, 8, 0b11110, 0, 0, 0, 0, 0, 3, 2, 0, 9, 9, 0x6e, 0, 0x63, 0, 7, 7]);
-    assert.deepEqual((await readAll(packedBatch(1, Buffer.concat([header, plain.subarray(10)])))).offsets, OFFSETS);
+    const header = Buffer.from([
+      0x1f, 0x8b, 8, 0b11110, 0, 0, 0, 0, 0, 3, 2, 0, 9, 9, 0x6e, 0, 0x63, 0, 7, 7,
+    ]);
+    assert.deepEqual(
+      (await readAll(packedBatch(1, Buffer.concat([header, plain.subarray(10)])))).offsets,
+      OFFSETS,
+    );
   });
 
   for (const [name, records] of Object.entries({ small: RECORDS, large: LARGE })) {
     it(`of gzip may come in two members, ${name}`, async () => {
       const [first, second] = halves(records);
       assert.deepEqual(
-        (await readAll(packedBatch(1, Buffer.concat([gzipSync(first), gzipSync(second), GARBAGE])))).offsets,
+        (await readAll(packedBatch(1, Buffer.concat([gzipSync(first), gzipSync(second), GARBAGE]))))
+          .offsets,
         OFFSETS,
       );
     });
@@ -107,10 +118,14 @@ describe('a compressed batch', () => {
         return records;
       };
       const names = Array.from({ length: sideBySide }, (_, n) => `first ${n}`);
-      assert.deepEqual(await Promise.all([...names, 'last'].map(drain)), Array(sideBySide + 1).fill(40));
+      assert.deepEqual(
+        await Promise.all([...names, 'last'].map(drain)),
+        Array(sideBySide + 1).fill(40),
+      );
       const ends = names.map((name) => events.indexOf(`${name} ends`));
       assert.ok(events.indexOf('last goes on') > Math.min(...ends), events.join(', '));
-      for (const name of names) assert.ok(events.indexOf(`${name} goes on`) < Math.min(...ends), events.join(', '));
+      for (const name of names)
+        assert.ok(events.indexOf(`${name} goes on`) < Math.min(...ends), events.join(', '));
     });
   }
 
@@ -138,7 +153,9 @@ describe('a compressed batch', () => {
       [constants.ZSTD_c_windowLog]: 28,
       [constants.ZSTD_c_enableLongDistanceMatching]: 1,
     };
-    const read = await readAll(packedBatch(4, withWindow(zstdCompressSync(writeRecords(LARGE), { params }), 28)));
+    const read = await readAll(
+      packedBatch(4, withWindow(zstdCompressSync(writeRecords(LARGE), { params }), 28)),
+    );
     assert.deepEqual([read.offsets, read.ranges], [[], [[0, 50, 'unreadable_batch']]]);
     assert.match(read.unreadable[0]?.poison.message ?? '', /requires too much memory/);
   });
@@ -146,7 +163,10 @@ describe('a compressed batch', () => {
   for (const code of [5, 6, 7]) {
     it(`of codec ${code}, which is unknown, is reported with its offsets, and its neighbours are read`, async () => {
       const one = (baseOffset: number) => writeBatch({ baseOffset, records: [{}] });
-      const read = await readAll([one(9), packedBatch(code, GARBAGE, { baseOffset: 10 }), one(60)], { fetchOffset: 9 });
+      const read = await readAll(
+        [one(9), packedBatch(code, GARBAGE, { baseOffset: 10 }), one(60)],
+        { fetchOffset: 9 },
+      );
       assert.deepEqual(read.offsets, [9, 60]);
       assert.deepEqual(read.ranges, [[10, 60, 'unreadable_batch']]);
       assert.match(read.unreadable[0]?.poison.message ?? '', new RegExp(`codec ${code}`));
@@ -158,13 +178,20 @@ describe('a compressed batch', () => {
 /** A reader of 40 records of 1 MiB, in one frame. */
 function openWide(windowLog = 27) {
   const value = (delta: number) => Buffer.alloc(2 ** 20 - 20, `r${delta} `);
-  const contents = Buffer.concat([...Array(40).keys()].map((delta) => writeRecord({ delta, value: value(delta) })));
+  const contents = Buffer.concat(
+    [...Array(40).keys()].map((delta) => writeRecord({ delta, value: value(delta) })),
+  );
   const packed = withWindow(zstdCompressSync(contents), windowLog);
   const bytes = writeBatch({ attributes: 4, packed, count: 40, lastDelta: 39 });
-  return readPieces({ partition: 3, fetchOffset: 0, endOffset: 40, aborted: [], bytes }, LIMITS, admitAll);
+  return readPieces(
+    { partition: 3, fetchOffset: 0, endOffset: 40, aborted: [], bytes },
+    LIMITS,
+    admitAll,
+  );
 }
 
-const pull = async (reader: ReturnType<typeof openWide>) => (await reader.next()).value?.records.length ?? 0;
+const pull = async (reader: ReturnType<typeof openWide>) =>
+  (await reader.next()).value?.records.length ?? 0;
 
 /** Rewrites the frame header: no single segment, no content size, and another window. */
 function withWindow(frame: Buffer, log: number): Buffer {

@@ -43,7 +43,10 @@ describe('a read_committed reader', () => {
       batch(3, 1n),
       writeMarker(4, 1n, 'commit'),
     ];
-    assert.deepEqual((await readAll(log, { aborted: [{ producerId: '1', firstOffset: '0' }] })).offsets, [3]);
+    assert.deepEqual(
+      (await readAll(log, { aborted: [{ producerId: '1', firstOffset: '0' }] })).offsets,
+      [3],
+    );
   });
 
   it('hides an aborted transaction whose first record is no longer in the log', async () => {

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type RawRecord, varint, writeBatch, writeRecord } from '../../../support/kafka/record-batches.ts';
+import {
+  type RawRecord,
+  varint,
+  writeBatch,
+  writeRecord,
+} from '../../../support/kafka/record-batches.ts';
 import { readAll } from '../../../support/read-pieces.ts';
 
 const PROTOTYPE_NAMES =
@@ -12,7 +17,11 @@ const v = (text: string) => ({ value: Buffer.from(text) });
 
 /** `count` headers without a name or a value: two bytes each. */
 function manyHeaders(count: number): Buffer {
-  const body = Buffer.concat([Buffer.from([0, 0, 2, 1, 1]), varint(count), Buffer.alloc(count * 2)]);
+  const body = Buffer.concat([
+    Buffer.from([0, 0, 2, 1, 1]),
+    varint(count),
+    Buffer.alloc(count * 2),
+  ]);
   return Buffer.concat([varint(body.length), body]);
 }
 
@@ -39,7 +48,9 @@ describe('headers of a record', () => {
   });
 
   it('may have names that are no UTF-8', async () => {
-    const { records } = await readAll(writeBatch({ records: [{ headers: [[Buffer.from([0x61, 0xff]), null]] }] }));
+    const { records } = await readAll(
+      writeBatch({ records: [{ headers: [[Buffer.from([0x61, 0xff]), null]] }] }),
+    );
     assert.deepEqual(records[0]?.headers, [['a\ufffd', null]]);
   });
 
@@ -53,7 +64,10 @@ describe('headers of a record', () => {
       const read = await readAll(writeBatch({ packed, count: 3, lastDelta: 2 }));
       assert.deepEqual(read.offsets, [0, 2]);
       assert.deepEqual(read.ranges, [[1, 2, 'too_many_headers']]);
-      assert.match(read.unreadable[0]?.poison.message ?? '', new RegExp(`${count} headers, and 1000 are allowed`));
+      assert.match(
+        read.unreadable[0]?.poison.message ?? '',
+        new RegExp(`${count} headers, and 1000 are allowed`),
+      );
       assert.equal(read.nextOffset, 3);
     });
   }
@@ -74,7 +88,11 @@ describe('headers of a record', () => {
   });
 
   it('that are declared but cannot be there end the batch before memory is taken for them', async () => {
-    const body = Buffer.concat([Buffer.from([0, 0, 2, 1, 1]), varint(2 ** 31 - 1), Buffer.alloc(8)]);
+    const body = Buffer.concat([
+      Buffer.from([0, 0, 2, 1, 1]),
+      varint(2 ** 31 - 1),
+      Buffer.alloc(8),
+    ]);
     const packed = Buffer.concat([writeRecord({}), varint(body.length), body]);
     const read = await readAll(writeBatch({ packed, count: 2, lastDelta: 1 }), {
       limits: { maxHeaders: 2 ** 31 },

@@ -50,7 +50,11 @@ describe('a login with scram', () => {
     ['no salt', [(said) => `r=${nonceIn(said)}x,i=4096`], /it does not answer as SCRAM says/],
     ["another one's nonce", [() => `r=other,${SALT},i=4096`], /Invalid server nonce/],
     ['too few rounds', [(said) => `r=${nonceIn(said)}x,${SALT},i=1`], /less than the minimum/],
-    ['a day of work', [(said) => `r=${nonceIn(said)}x,${SALT},i=2000000000`], /asks for 2000000000 rounds of hashing/],
+    [
+      'a day of work',
+      [(said) => `r=${nonceIn(said)}x,${SALT},i=2000000000`],
+      /asks for 2000000000 rounds of hashing/,
+    ],
     [
       'a proof that it does not know the password either',
       [(said) => `r=${nonceIn(said)}x,${SALT},i=4096`, () => 'v=AAAA'],
@@ -62,7 +66,10 @@ describe('a login with scram', () => {
       const { error } = await logIn(answers);
       assert.ok(error instanceof SecurityError);
       assert.match(error.message, message);
-      assert.match(error.message, /^the login at the broker broker:9093 with scram-sha-256 failed: /);
+      assert.match(
+        error.message,
+        /^the login at the broker broker:9093 with scram-sha-256 failed: /,
+      );
       assert.ok(!error.message.includes(PASSWORD));
       assert.equal(error.retriable, false);
     });

@@ -73,12 +73,24 @@ describe('TLS files for Kafka', () => {
     write('key', second.key);
     await material.refresh();
     assert.equal(material.principal, 'CN=second');
-    const told = logger.lines.map(({ level, fields }) => `${level} ${String(fields.error ?? '').replaceAll(place(''), '')}`);
+    const told = logger.lines.map(
+      ({ level, fields }) => `${level} ${String(fields.error ?? '').replaceAll(place(''), '')}`,
+    );
     assert.deepEqual(told, TOLD);
   });
 
-  const wrong: readonly (readonly [string, Partial<TlsOptions>, Readonly<Record<string, string>>, RegExp])[] = [
-    ['a key of another certificate', {}, { key: second.key }, /^kafka\.tls\.key .* does not belong to kafka\.tls\.certificate/],
+  const wrong: readonly (readonly [
+    string,
+    Partial<TlsOptions>,
+    Readonly<Record<string, string>>,
+    RegExp,
+  ])[] = [
+    [
+      'a key of another certificate',
+      {},
+      { key: second.key },
+      /^kafka\.tls\.key .* does not belong to kafka\.tls\.certificate/,
+    ],
     [
       'an authority that is cut off',
       {},
@@ -131,7 +143,9 @@ describe('certificates that end', () => {
   it('are told two weeks before, once each, and the first end is what the metric has', async () => {
     const { X509Certificate } = await import('node:crypto');
     const ending = (days: number, name: string) =>
-      new X509Certificate(ca.issue({ name, until: new Date(Date.now() + days * DAY_MS) }).certificate);
+      new X509Certificate(
+        ca.issue({ name, until: new Date(Date.now() + days * DAY_MS) }).certificate,
+      );
     const logger = recordingLogger();
     const observed: string[] = [];
     const watch = new ExpiryWatch(logger, (owner, atMs) => {
@@ -146,7 +160,10 @@ describe('certificates that end', () => {
     assert.deepEqual(observed, ['broker 10', 'broker 10', 'broker 10', 'client -1', 'broker 100']);
     assert.deepEqual(
       logger.lines.map(({ message }) => message),
-      ["a broker's certificate expires in 10 days: replace it", "this client's certificate (kafka.tls.certificate) has expired"],
+      [
+        "a broker's certificate expires in 10 days: replace it",
+        "this client's certificate (kafka.tls.certificate) has expired",
+      ],
     );
   });
 });

@@ -3,7 +3,11 @@ import { after, describe, it } from 'node:test';
 import type { TokenOptions } from '../../../../src/kafka/security/options.ts';
 import { SecurityError } from '../../../../src/kafka/security/security-error.ts';
 import { requestToken } from '../../../../src/kafka/security/token-endpoint.ts';
-import { tokenAnswer, tokenServer, unsignedToken } from '../../../integration/kafka/token-server.ts';
+import {
+  tokenAnswer,
+  tokenServer,
+  unsignedToken,
+} from '../../../integration/kafka/token-server.ts';
 import { directHttp } from '../../../support/direct-http.ts';
 
 const SECRET = 'secret:with ü';
@@ -72,7 +76,13 @@ describe('a request for a token', () => {
     ['another address', 404, '<html>', false, /check kafka\.sasl\.oauth\.tokenEndpoint/],
     ['a redirect', 302, '', false, /redirects are not followed/],
     ['too many requests', 429, '', true, /\(429\): it is asked again/],
-    ['an endpoint in trouble', 503, echo('echoed something that is no code'), true, /\(503\): it is asked again/],
+    [
+      'an endpoint in trouble',
+      503,
+      echo('echoed something that is no code'),
+      true,
+      /\(503\): it is asked again/,
+    ],
     ['an answer without a token', 200, '{"token":"echoed"}', false, /answers without a token/],
     ['an answer that is a page', 200, '<html>echoed', false, /answers without a token/],
   ];
@@ -85,12 +95,18 @@ describe('a request for a token', () => {
 
   it('gives up an endpoint that hangs', async () => {
     const error = await failureOf('hang', { timeoutMs: 50 });
-    assert.match(error.message, /did not answer within 50 ms; check kafka\.sasl\.oauth\.tokenEndpoint/);
+    assert.match(
+      error.message,
+      /did not answer within 50 ms; check kafka\.sasl\.oauth\.tokenEndpoint/,
+    );
     assert.equal(error.retriable, true);
   });
 
   it('says that nobody is there', async () => {
-    const error = await failureOf({ status: 200, body: '' }, { endpoint: 'http://127.0.0.1:1/token' });
+    const error = await failureOf(
+      { status: 200, body: '' },
+      { endpoint: 'http://127.0.0.1:1/token' },
+    );
     assert.match(error.message, /no token for Kafka from 127\.0\.0\.1:1: ECONNREFUSED/);
     assert.equal(error.retriable, true);
   });

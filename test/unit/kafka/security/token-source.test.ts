@@ -42,7 +42,9 @@ describe('the token for Kafka', () => {
   });
 
   it('is used while it lasts when it cannot be replaced, which is told, and not tried at each login', async () => {
-    const { source, world, logger } = newSource((count) => (count === 1 ? hourly(count) : Promise.reject(away())));
+    const { source, world, logger } = newSource((count) =>
+      count === 1 ? hourly(count) : Promise.reject(away()),
+    );
     await source.token();
     world.nowMs = 50 * MINUTE_MS;
     for (let login = 0; login < 5; login++) {
@@ -66,7 +68,9 @@ describe('the token for Kafka', () => {
   });
 
   it('is tried for three times, with growing waits, when that may help', async () => {
-    const { source, world } = newSource((count) => (count < 3 ? Promise.reject(away()) : hourly(count)));
+    const { source, world } = newSource((count) =>
+      count < 3 ? Promise.reject(away()) : hourly(count),
+    );
     assert.equal(await source.token(), 'token-3');
     assert.deepEqual(world.waits, [250, 500]);
   });

@@ -31,7 +31,11 @@ function kindOf(over: Partial<ImportOptions> = {}, service: Partial<ImportServic
 
 function decoded(value: unknown, over: Partial<ImportOptions> = {}, again?: { type: string }) {
   const result = kindOf(over).decode(sourceRecord(value), 0, again);
-  return 'poison' in result ? result.poison.reason : 'skip' in result ? result.skip : result.item.content;
+  return 'poison' in result
+    ? result.poison.reason
+    : 'skip' in result
+      ? result.skip
+      : result.item.content;
 }
 
 function itemOf(record: SourceRecord, over: Partial<ImportOptions> = {}): ContentItem {
@@ -40,14 +44,23 @@ function itemOf(record: SourceRecord, over: Partial<ImportOptions> = {}): Conten
 }
 
 test('an event becomes a line with exactly its type and its data, whatever else it has', () => {
-  assert.equal(decoded({ more: 1, data: { a: [1] }, type: 'user' }), '{"type":"user","data":{"a":[1]}}');
+  assert.equal(
+    decoded({ more: 1, data: { a: [1] }, type: 'user' }),
+    '{"type":"user","data":{"a":[1]}}',
+  );
   const mapped = { type: { constant: 'user' }, data: 'payload.row' };
-  assert.equal(decoded({ payload: { row: { 'a\n': '\r\n' } } }, mapped), '{"type":"user","data":{"a\\n":"\\r\\n"}}');
+  assert.equal(
+    decoded({ payload: { row: { 'a\n': '\r\n' } } }, mapped),
+    '{"type":"user","data":{"a\\n":"\\r\\n"}}',
+  );
   assert.equal(
     decoded('{"type":"t","data":{"id":12345678901234567890,"x":1e400,"z":-0.0}}'),
     '{"type":"t","data":{"id":12345678901234567890,"x":1e400,"z":-0.0}}',
   );
-  assert.equal(decoded('{"type":"t","data":{"__proto__":{"a":1}}}'), '{"type":"t","data":{"__proto__":{"a":1}}}');
+  assert.equal(
+    decoded('{"type":"t","data":{"__proto__":{"a":1}}}'),
+    '{"type":"t","data":{"__proto__":{"a":1}}}',
+  );
 });
 
 test('what is no {string, object} is a dead letter that says why', () => {
@@ -71,16 +84,28 @@ test('what is no {string, object} is a dead letter that says why', () => {
     'no_type',
     'no_type',
   ]);
-  for (const data of [undefined, null, [], 'text', 7]) assert.equal(decoded({ type: 't', data }), 'no_content');
-  assert.equal(decoded(`{"type":"t","data":${'{"a":'.repeat(80)}1${'}'.repeat(80)}}`), 'no_content');
+  for (const data of [undefined, null, [], 'text', 7])
+    assert.equal(decoded({ type: 't', data }), 'no_content');
+  assert.equal(
+    decoded(`{"type":"t","data":${'{"a":'.repeat(80)}1${'}'.repeat(80)}}`),
+    'no_content',
+  );
   assert.equal(decoded({ type: 't', data: { text: 'ä'.repeat(600) } }), 'too_large');
   assert.equal(decoded({ type: 'u', data: {} }, { allowedTypes: ['t'] }), 'type_not_allowed');
-  assert.equal(decoded({ type: 'u', data: {} }, { allowedTypes: ['t'] }, { type: 'import' }), '{"type":"u","data":{}}');
+  assert.equal(
+    decoded({ type: 'u', data: {} }, { allowedTypes: ['t'] }, { type: 'import' }),
+    '{"type":"u","data":{}}',
+  );
   assert.equal(decoded(null, { nullValues: 'skip' }), 'null_value');
 });
 
 test('a message about a dead letter shows nothing of the event', () => {
-  for (const value of ['SECRET', { type: 't', data: 'SECRET' }, { type: ['SECRET'], data: {} }, { type: 'SECRET', data: {} }]) {
+  for (const value of [
+    'SECRET',
+    { type: 't', data: 'SECRET' },
+    { type: ['SECRET'], data: {} },
+    { type: 'SECRET', data: {} },
+  ]) {
     const result = kindOf({ allowedTypes: ['t'] }).decode(sourceRecord(value), 0);
     assert.ok('poison' in result && !result.poison.message.includes('SECRET'));
   }
@@ -93,7 +118,10 @@ test('the file has one line for each record, types mixed, and ends its last line
   ].map((value) => itemOf(sourceRecord(value)));
   assert.deepEqual(new Set(items.map(({ type }) => type)).size, 1);
   const { body, rows } = await bodyOf(kindOf(), items);
-  assert.deepEqual([rows, String(body)], [2, '{"type":"a","data":{"text":"x\u2028\\ud800"}}\n{"type":"b","data":{}}\n']);
+  assert.deepEqual(
+    [rows, String(body)],
+    [2, '{"type":"a","data":{"text":"x\u2028\\ud800"}}\n{"type":"b","data":{}}\n'],
+  );
 });
 
 test('an import is created without a word, uploaded as JSON Lines and asked for in all its states', async () => {
@@ -156,7 +184,9 @@ test('an import that is not found is gone only where others are found: the path 
   const ask = async () => (await kind.status('gone', SIGNAL, 'import')).state;
   for (let n = 0; n < 2; n++) {
     await assert.rejects(ask, (error) => {
-      assert.ok(error instanceof ServiceError && error.failure === 'not_found' && error.status === 404);
+      assert.ok(
+        error instanceof ServiceError && error.failure === 'not_found' && error.status === 404,
+      );
       assert.match(error.message, /new-1 answered 404.*service\.importPath/);
       return true;
     });
@@ -174,11 +204,19 @@ test('each record of a complete import gets a receipt with its key and headers, 
     { headers: headerList({ trace: 'abc', other: 'x' }), key: Buffer.from([0xff]) },
   );
   const outcomes: ItemOutcome[] = [];
-  for await (const some of kind.outcomes([itemOf(record, { headers: ['trace'] })], COMPLETE, () => JOB, SIGNAL, false))
+  for await (const some of kind.outcomes(
+    [itemOf(record, { headers: ['trace'] })],
+    COMPLETE,
+    () => JOB,
+    SIGNAL,
+    false,
+  ))
     outcomes.push(...some);
   const without = kind.outcomeOf({ partition: 3, offset: 42, replay: 0 }, COMPLETE, JOB);
   assert.ok(without);
-  const records = [...outcomes, without].map((one) => ('record' in one ? one.record : assert.fail(one.poison.message)));
+  const records = [...outcomes, without].map((one) =>
+    'record' in one ? one.record : assert.fail(one.poison.message),
+  );
   const receipts = records.map(({ value }) => JSON.parse(String(value)));
   for (const receipt of receipts) check(receipt);
   assert.deepEqual(receipts[0], {
@@ -210,7 +248,9 @@ test('each record of a complete import gets a receipt with its key and headers, 
 
 test('a record that could not be imported gets a receipt with status ERROR', async () => {
   const item = itemOf(sourceRecord({ type: 't', data: {} }));
-  const receipt = JSON.parse(String(kindOf().failure(item, { code: 'batch_failed', message: 'it failed' }, JOB).value));
+  const receipt = JSON.parse(
+    String(kindOf().failure(item, { code: 'batch_failed', message: 'it failed' }, JOB).value),
+  );
   check(receipt);
   assert.deepEqual(
     [receipt.status, receipt.import_status, receipt.error],
@@ -226,7 +266,10 @@ test('data may be put together from expressions, and a filter skips what is not 
     filter: 'kind != `9`',
   };
   const value = '{"kind":1,"id":12345678901234567890,"first":"Jo","last":"Do"}';
-  assert.equal(decoded(value, over), '{"type":"user","data":{"id":12345678901234567890,"name":"Jo Do"}}');
+  assert.equal(
+    decoded(value, over),
+    '{"type":"user","data":{"id":12345678901234567890,"name":"Jo Do"}}',
+  );
   assert.equal(decoded({ kind: 9 }, over), 'filter');
   assert.equal(decoded({ kind: 9 }, over, { type: 'import' }), 'type_not_allowed');
   assert.equal(decoded({ kind: 1, id: 1 }, over), 'mapping_failed');
@@ -265,7 +308,8 @@ test('a path of the status check that is lost while it runs has no import submit
   const ask = (id: string) => kind.status(id, SIGNAL, 'import').then(({ state }) => state);
   assert.deepEqual([await ask('one'), made], ['pending', 0], 'nothing is made without need');
   lost = true;
-  for (let n = 0; n < 5; n++) await assert.rejects(ask('one'), { failure: 'not_found', message: /service\.importPath/ });
+  for (let n = 0; n < 5; n++)
+    await assert.rejects(ask('one'), { failure: 'not_found', message: /service\.importPath/ });
   assert.equal(made, 1);
   lost = false;
   assert.deepEqual([await ask('one'), await ask('gone'), made], ['pending', 'missing', 1]);
@@ -281,7 +325,8 @@ test('a receipt that the connector fails to write costs its record alone: a dead
   const good = itemOf(sourceRecord({ type: 't', data: {} }));
   const items = [good, { ...good, offset: 8, timestampMs: Number.NaN }, { ...good, offset: 9 }];
   const outcomes: ItemOutcome[] = [];
-  for await (const some of kindOf().outcomes(items, COMPLETE, () => JOB, SIGNAL, false)) outcomes.push(...some);
+  for await (const some of kindOf().outcomes(items, COMPLETE, () => JOB, SIGNAL, false))
+    outcomes.push(...some);
   assert.deepEqual(
     outcomes.map((one) => ('poison' in one ? one.poison.reason : one.status)),
     ['success', 'internal_error', 'success'],

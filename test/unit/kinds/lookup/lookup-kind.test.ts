@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bodyOf } from '../../../../src/core/batch/body-of.ts';
 import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/service-error.ts';
-import type { ItemOutcome, JobContext, RemoteStatus, SourceKind } from '../../../../src/core/ports/pipeline-kind.ts';
+import type {
+  ItemOutcome,
+  JobContext,
+  RemoteStatus,
+  SourceKind,
+} from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../../../../src/core/record.ts';
 import { type LookupOptions, lookupKind } from '../../../../src/kinds/lookup/index.ts';
 import type { LookedUpDecision } from '../../../../src/kinds/lookup/lookup-service.ts';
@@ -36,7 +41,8 @@ function kindOf(answers: Record<string, Answer> = {}, over: Partial<LookupOption
   return lookupKind(options, {
     getDecision: async (id) => {
       const answer = answers[id] ?? assert.fail(`${id} was not scripted`);
-      if (typeof answer === 'string') throw new ServiceError(answer, 'scripted', { operation: 'get_decision' });
+      if (typeof answer === 'string')
+        throw new ServiceError(answer, 'scripted', { operation: 'get_decision' });
       if (answer instanceof ServiceError) throw answer;
       return { ...DECISION, ...answer };
     },
@@ -45,10 +51,15 @@ function kindOf(answers: Record<string, Answer> = {}, over: Partial<LookupOption
 
 function decoded(value: unknown, over: Partial<LookupOptions> = {}) {
   const result = kindOf({}, over).decode(sourceRecord(value), 0);
-  return 'poison' in result ? result.poison.reason : 'skip' in result ? result.skip : result.item.content;
+  return 'poison' in result
+    ? result.poison.reason
+    : 'skip' in result
+      ? result.skip
+      : result.item.content;
 }
 
-const itemOf = (id: string, offset: number): ContentItem => contentItem({ content: id, offset, type: 'lookup' });
+const itemOf = (id: string, offset: number): ContentItem =>
+  contentItem({ content: id, offset, type: 'lookup' });
 
 /** What became of these ids, by offset, and what ended it early. */
 async function outcomesOf(
@@ -64,11 +75,14 @@ async function outcomesOf(
   const outcomes: ItemOutcome[] = [];
   let error: unknown;
   try {
-    for await (const some of kind.outcomes(items, FINISHED, () => job, SIGNAL, last)) outcomes.push(...some);
+    for await (const some of kind.outcomes(items, FINISHED, () => job, SIGNAL, last))
+      outcomes.push(...some);
   } catch (reason) {
     error = reason;
   }
-  const values = outcomes.map((one) => ('record' in one ? JSON.parse(String(one.record.value)) : one.poison));
+  const values = outcomes.map((one) =>
+    'record' in one ? JSON.parse(String(one.record.value)) : one.poison,
+  );
   return { offsets: outcomes.map(({ offset }) => offset), values, outcomes, error };
 }
 
@@ -80,8 +94,17 @@ test('an id is the whole value, or a field of the event', () => {
 });
 
 test('what can be no id is a dead letter that says why, and shows nothing of it', () => {
-  const plain = [null, Buffer.from([0xff]), ' ', '..', 'a\u0000b', 'x'.repeat(2_000)].map((value) => decoded(value));
-  assert.deepEqual(plain, ['null_value', 'no_content', 'empty_content', 'no_content', 'no_content', 'too_large']);
+  const plain = [null, Buffer.from([0xff]), ' ', '..', 'a\u0000b', 'x'.repeat(2_000)].map((value) =>
+    decoded(value),
+  );
+  assert.deepEqual(plain, [
+    'null_value',
+    'no_content',
+    'empty_content',
+    'no_content',
+    'no_content',
+    'too_large',
+  ]);
   const field = { decisionId: 'id' };
   assert.deepEqual(
     ['no json', [1], {}, { id: 7 }, { id: '' }].map((value) => decoded(value, field)),
@@ -127,14 +150,24 @@ test('decisions that are made are published with all that the service says; thos
   });
   assert.equal(source.topic, 'lookups');
   const [first] = outcomes;
-  assert.ok(first !== undefined && 'record' in first && String(first.record.value).includes('"post":12345678901234567890'));
+  assert.ok(
+    first !== undefined &&
+      'record' in first &&
+      String(first.record.value).includes('"post":12345678901234567890'),
+  );
   assert.ok(String(first.record.value).includes('"score":0.10'), 'labels keep their digits too');
-  assert.deepEqual([values[1].status, values[1].error.code, values[1].labels], ['ERROR', 'review_failed', []]);
+  assert.deepEqual(
+    [values[1].status, values[1].error.code, values[1].labels],
+    ['ERROR', 'review_failed', []],
+  );
 });
 
 test('a status never heard of is told once and taken for pending', async () => {
   const notices: string[] = [];
-  await outcomesOf({ a: { rawStatus: 'RESTING' }, b: { rawStatus: 'RESTING' } }, { onNotice: (status) => notices.push(status) });
+  await outcomesOf(
+    { a: { rawStatus: 'RESTING' }, b: { rawStatus: 'RESTING' } },
+    { onNotice: (status) => notices.push(status) },
+  );
   assert.deepEqual(notices, ['RESTING']);
 });
 
@@ -185,7 +218,12 @@ test('ids are not given up while the service does not even find what it found be
     };
     assert.deepEqual((await ask('known', 0)).offsets, [0]);
     answers.known = lost;
-    const waiting = [await ask('a', 500), await ask('a', 1_600), await ask('a', 5_000), await ask('a', 9_000)];
+    const waiting = [
+      await ask('a', 500),
+      await ask('a', 1_600),
+      await ask('a', 5_000),
+      await ask('a', 9_000),
+    ];
     assert.deepEqual(
       waiting.map(({ offsets, error }) => [offsets, error === undefined]),
       [
@@ -233,7 +271,10 @@ test('what is not decided when the time is over ends with the reason: pending, o
   assert.deepEqual(
     values.map(({ decision_status, error }) => [decision_status, error]),
     [
-      ['PENDING', { code: 'review_timeout', message: 'The service did not make this decision in time.' }],
+      [
+        'PENDING',
+        { code: 'review_timeout', message: 'The service did not make this decision in time.' },
+      ],
       [
         null,
         {
@@ -259,14 +300,21 @@ test('what is not decided when the time is over ends with the reason: pending, o
 });
 
 test('a service that cannot be asked ends nothing, also when the time is over', async () => {
-  const { offsets, error } = await outcomesOf({ a: 'unavailable', b: 'unauthorized', c: {} }, {}, { last: true });
+  const { offsets, error } = await outcomesOf(
+    { a: 'unavailable', b: 'unauthorized', c: {} },
+    {},
+    { last: true },
+  );
   assert.deepEqual(offsets, [2]);
   assert.ok(error instanceof ServiceError && error.failure === 'unavailable');
 });
 
 test('an answer that makes no sense is told for each decision, and again after five minutes', async () => {
   const told: string[] = [];
-  const ask = rounds({ a: 'protocol', b: 'protocol', c: 'unavailable' }, { onBadAnswer: (message) => told.push(message) });
+  const ask = rounds(
+    { a: 'protocol', b: 'protocol', c: 'unavailable' },
+    { onBadAnswer: (message) => told.push(message) },
+  );
   const counts: number[] = [];
   for (const ms of [0, 1_000, 299_999, 300_000]) {
     const { error } = await ask(ms);
@@ -301,7 +349,11 @@ test('ids that nobody asks about any more make room for others', () => {
   assert.equal(grace.isOver('lost', 0), false);
   const laterMs = 7_201_001;
   assert.deepEqual(
-    [grace.isOver('a', laterMs), grace.isOver('a', laterMs + 999), grace.isOver('a', laterMs + 1_000)],
+    [
+      grace.isOver('a', laterMs),
+      grace.isOver('a', laterMs + 999),
+      grace.isOver('a', laterMs + 1_000),
+    ],
     [false, false, true],
   );
 });
@@ -320,7 +372,9 @@ test('an id that the service cannot answer for holds up no other, and is the rea
 });
 
 test('a service that answers for none of those asked for at a time ends the round; what was found before counts', async () => {
-  const away = Object.fromEntries(Array.from({ length: 16 }, (_, n): [number, ServiceFailure] => [16 + n, 'unavailable']));
+  const away = Object.fromEntries(
+    Array.from({ length: 16 }, (_, n): [number, ServiceFailure] => [16 + n, 'unavailable']),
+  );
   const { offsets, error } = await outcomesOf(idsOf(40, away));
   assert.ok(error instanceof ServiceError && error.failure === 'unavailable');
   assert.deepEqual(
@@ -330,9 +384,16 @@ test('a service that answers for none of those asked for at a time ends the roun
 });
 
 test('what could not be looked up gets a record with status ERROR', async () => {
-  const value = JSON.parse(String(kindOf().failure(itemOf('a', 0), { code: 'review_timeout', message: 'too long' }, JOB).value));
+  const value = JSON.parse(
+    String(
+      kindOf().failure(itemOf('a', 0), { code: 'review_timeout', message: 'too long' }, JOB).value,
+    ),
+  );
   check(value);
-  assert.deepEqual([value.status, value.decision_id, value.error.code], ['ERROR', 'a', 'review_timeout']);
+  assert.deepEqual(
+    [value.status, value.decision_id, value.error.code],
+    ['ERROR', 'a', 'review_timeout'],
+  );
 });
 
 test('a filter skips ids that are not wanted: of events, and of values that are ids', () => {

@@ -1,17 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ContentItem } from '../../../../src/core/record.ts';
-import { keyOfHeader, problemWithReferenceColumn } from '../../../../src/kinds/review/metadata/column-names.ts';
+import {
+  keyOfHeader,
+  problemWithReferenceColumn,
+} from '../../../../src/kinds/review/metadata/column-names.ts';
 import { DEFAULT_COLUMNS } from '../../../../src/kinds/review/metadata/columns.ts';
 import { readCsv } from './plain-csv.ts';
 import { contentItem, uploadOf } from './sample.ts';
 
-async function table(items: readonly ContentItem[], options = DEFAULT_COLUMNS): Promise<string[][]> {
+async function table(
+  items: readonly ContentItem[],
+  options = DEFAULT_COLUMNS,
+): Promise<string[][]> {
   return readCsv(await uploadOf(items, options));
 }
 
 test('Content comes first, then metadata in order of first appearance, the expected result, and the reference', async () => {
-  const items = [contentItem({ metadata: { b: 'x' } }), contentItem({ offset: 42, metadata: { a: 7, b: '' }, expected: 'ham' })];
+  const items = [
+    contentItem({ metadata: { b: 'x' } }),
+    contentItem({ offset: 42, metadata: { a: 7, b: '' }, expected: 'ham' }),
+  ];
   assert.deepEqual(await table(items), [
     ['Content', 'b', 'a', 'Expected result', 'connector_ref'],
     ['hello', 'x', '', '', '[3,41,1767225600000,"user-1","b"]'],
@@ -54,7 +63,9 @@ test('keys that could be taken for another column travel under another name, fro
     'e\u0301',
     'É',
   ];
-  const [header = []] = await table([contentItem({ metadata: Object.fromEntries(keys.map((key) => [key, 'x'])) })]);
+  const [header = []] = await table([
+    contentItem({ metadata: Object.fromEntries(keys.map((key) => [key, 'x'])) }),
+  ]);
   const names = header.slice(1, -1);
   assert.deepEqual(names.map(keyOfHeader), keys);
   assert.equal(new Set(names).size, names.length);
@@ -73,14 +84,32 @@ test('keys that could be taken for another column travel under another name, fro
 
 test('an ordinary key is its own header, in any script', async () => {
   const keys = ['user_id', 'User Name', 'язык', '=cmd', 'a,b', 'quote"d', '🙂'];
-  const [header = []] = await table([contentItem({ metadata: Object.fromEntries(keys.map((key) => [key, 'x'])) })]);
+  const [header = []] = await table([
+    contentItem({ metadata: Object.fromEntries(keys.map((key) => [key, 'x'])) }),
+  ]);
   assert.deepEqual(header.slice(1, -1), keys);
 });
 
 test('keys that differ only in case or in Unicode normalisation are columns under their own names, in any order', async () => {
-  const keys = ['MIME-Version', 'Mime-Version', 'Message-Id', 'Message-ID', 'A', 'a', 'Ａ', 'é', 'e\u0301', 'ß', 'SS', 'İ', 'i'];
+  const keys = [
+    'MIME-Version',
+    'Mime-Version',
+    'Message-Id',
+    'Message-ID',
+    'A',
+    'a',
+    'Ａ',
+    'é',
+    'e\u0301',
+    'ß',
+    'SS',
+    'İ',
+    'i',
+  ];
   for (const order of [keys, keys.toReversed()]) {
-    const [header = []] = await table(order.map((key) => contentItem({ metadata: { [key]: 'x' } })));
+    const [header = []] = await table(
+      order.map((key) => contentItem({ metadata: { [key]: 'x' } })),
+    );
     assert.deepEqual(header.slice(1, -1), order);
   }
 });
@@ -123,7 +152,9 @@ test('the connector column refuses names that the result file has a use for', ()
 });
 
 test('no cell has a NUL: what a reader of CSV may refuse is replaced, and travels in the reference where it must come back', async () => {
-  const [, row] = await table([contentItem({ content: 'a\0b\ud800', expected: 'c\0', metadata: { d: 'e\0' } })]);
+  const [, row] = await table([
+    contentItem({ content: 'a\0b\ud800', expected: 'c\0', metadata: { d: 'e\0' } }),
+  ]);
   assert.deepEqual(row?.slice(0, 3), ['a\ufffdb\ufffd', 'e\ufffd', 'c\ufffd']);
   assert.match(row?.[3] ?? '', /"x":"c\\u0000","m":\[\["d","\\"e\\\\u0000\\""\]\]/);
 });

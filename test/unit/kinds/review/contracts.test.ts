@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { ContractName } from '../../../../dev/contracts/contracts.ts';
-import { DEAD_LETTER_HEADERS, deadLetter, deadLetterOf } from '../../../../src/core/outcome/dead-letter.ts';
+import {
+  DEAD_LETTER_HEADERS,
+  deadLetter,
+  deadLetterOf,
+} from '../../../../src/core/outcome/dead-letter.ts';
 import { assertContract } from '../../../support/contracts.ts';
 import { contentItem, decisionOf, decisions, JOB, kindWithFile, sourceRecord } from './sample.ts';
 
@@ -27,7 +31,9 @@ test('decisions fit their schema, whatever the service answered', async () => {
     `x,ODD,spam,,a;b,${reference}`,
     `x,ODD,,,"[{""name"":""n"",""score"":1}]",${bytes}`,
   ];
-  const file = ['Content,Status,Service result,Expected result,Labels,connector_ref', ...rows].join('\n');
+  const file = ['Content,Status,Service result,Expected result,Labels,connector_ref', ...rows].join(
+    '\n',
+  );
   for (const includeContent of [true, false]) {
     const records = await decisions(kindWithFile(file, { includeContent }));
     assert.equal(records.length, rows.length);
@@ -80,9 +86,15 @@ test('dead letters fit their schema, which knows every header that they add', as
   const check = await validator('dead-letter');
   const context = { topic: 'events', stage: 'decode', replay: 1, maxValueBytes: 4 } as const;
   const poison = { reason: 'not_json', message: 'the value is not JSON' } as const;
-  for (const record of [deadLetter(sourceRecord('too large'), poison, context), deadLetterOf(contentItem(), poison, context)]) {
+  for (const record of [
+    deadLetter(sourceRecord('too large'), poison, context),
+    deadLetterOf(contentItem(), poison, context),
+  ]) {
     check(Object.fromEntries(record.headers ?? []));
   }
   const schema = await json('dead-letter.schema.json');
-  assert.deepEqual(Object.keys(schema.properties as object).sort(), Object.values(DEAD_LETTER_HEADERS).sort());
+  assert.deepEqual(
+    Object.keys(schema.properties as object).sort(),
+    Object.values(DEAD_LETTER_HEADERS).sort(),
+  );
 });

@@ -30,12 +30,17 @@ const protobuf: EventFormat = {
 };
 
 /** The uploaded row, and the metadata of the decision that it comes back as. */
-async function reviewed(format: EventFormat, value: Buffer): Promise<{ row: string; metadata: string }> {
+async function reviewed(
+  format: EventFormat,
+  value: Buffer,
+): Promise<{ row: string; metadata: string }> {
   const options = { topic: 'events', type: { constant: 'post' }, format };
   const kind = reviewKind(options, scriptedService());
   const { body } = await bodyOf(kind, [itemOf(kind, sourceRecord(value))]);
   const [header, row = ''] = body.toString().split('\r\n');
-  const [decision] = await decisions(kindWithFile(`${header},Status\r\n${row},SUCCESS\r\n`, options));
+  const [decision] = await decisions(
+    kindWithFile(`${header},Status\r\n${row},SUCCESS\r\n`, options),
+  );
   return { row, metadata: /"metadata":(\{.*?\})/.exec(String(decision?.value))?.[1] ?? '' };
 }
 
@@ -49,7 +54,10 @@ test('a decimal keeps its scale in the file and in the decision, and an integer 
 });
 
 test("so does Confluent's decimal in Protobuf", async () => {
-  const { row, metadata } = await reviewed(protobuf, Buffer.from([10, 1, 0x78, 18, 10, 10, 1, 0x61, 18, 5, 10, 1, 100, 24, 2]));
+  const { row, metadata } = await reviewed(
+    protobuf,
+    Buffer.from([10, 1, 0x78, 18, 10, 10, 1, 0x61, 18, 5, 10, 1, 100, 24, 2]),
+  );
   assert.match(row, /^x,1\.00,/);
   assert.equal(metadata, '{"a":1.00}');
 });

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createDecisionRenderer } from '../../../../src/kinds/review/decision.ts';
 import { headerList, headersAsBytes } from '../../../support/headers.ts';
-import { contentItem, decisionOf, decisions, itemOf, JOB, kindWithFile, sourceRecord } from './sample.ts';
+import {
+  contentItem,
+  decisionOf,
+  decisions,
+  itemOf,
+  JOB,
+  kindWithFile,
+  sourceRecord,
+} from './sample.ts';
 
 test('a decision has every field of DESIGN 5', async () => {
   const kind = kindWithFile(
@@ -49,7 +57,11 @@ test('an item without a row gets an ERROR decision with its own metadata, key an
     expected: 'ham',
     timestampMs: -1,
   });
-  const record = failure(item, { code: 'review_timeout', message: 'too late' }, { ...JOB, remoteId: '' });
+  const record = failure(
+    item,
+    { code: 'review_timeout', message: 'too late' },
+    { ...JOB, remoteId: '' },
+  );
   const value = decisionOf(record);
   assert.equal(value.status, 'ERROR');
   assert.deepEqual(value.error, { code: 'review_timeout', message: 'too late' });
@@ -71,7 +83,10 @@ test('an item without a row gets an ERROR decision with its own metadata, key an
 
 test('a decision repeats the content only when asked to', () => {
   const { failure } = createDecisionRenderer({ topic: 'events', includeContent: false });
-  assert.equal('content' in decisionOf(failure(contentItem(), { code: 'x', message: 'y' }, JOB)), false);
+  assert.equal(
+    'content' in decisionOf(failure(contentItem(), { code: 'x', message: 'y' }, JOB)),
+    false,
+  );
 });
 
 test('each job has its own part in its decisions', () => {
@@ -79,7 +94,9 @@ test('each job has its own part in its decisions', () => {
   const error = { code: 'x', message: 'y' };
   const jobs = [JOB, { ...JOB, remoteId: 'batch-2', attempt: 2, decidedAtMs: 0 }, JOB];
   assert.deepEqual(
-    jobs.map((job) => decisionOf(failure(contentItem(), error, job))).map(({ batch, decided_at }) => [batch, decided_at]),
+    jobs
+      .map((job) => decisionOf(failure(contentItem(), error, job)))
+      .map(({ batch, decided_at }) => [batch, decided_at]),
     [
       [{ id: 'batch-1', type: 'post', attempt: 1 }, '2026-01-02T03:04:05.678Z'],
       [{ id: 'batch-2', type: 'post', attempt: 2 }, '1970-01-01T00:00:00.000Z'],
@@ -90,7 +107,12 @@ test('each job has its own part in its decisions', () => {
 
 test('numbers keep their digits in the decision of an item without a row', () => {
   const kind = kindWithFile('');
-  const item = itemOf(kind, sourceRecord('{"content":"x","type":"t","metadata":{"id":12345678901234567890,"z":-0,"e":1e400}}'));
+  const item = itemOf(
+    kind,
+    sourceRecord(
+      '{"content":"x","type":"t","metadata":{"id":12345678901234567890,"z":-0,"e":1e400}}',
+    ),
+  );
   assert.match(
     String(kind.failure(item, { code: 'x', message: 'y' }, JOB).value),
     /"metadata":\{"id":12345678901234567890,"z":-0,"e":1e400\}/,

@@ -59,14 +59,19 @@ test('every way in which a record cannot be reviewed has its reason, and no mess
 });
 
 test('a value of more objects, members and items than memory has room for is refused before it is parsed', () => {
-  const event = (rest: string) => decode(sourceRecord(Buffer.from(`{"content":"x","type":"t","rest":${rest}}`)), 0);
+  const event = (rest: string) =>
+    decode(sourceRecord(Buffer.from(`{"content":"x","type":"t","rest":${rest}}`)), 0);
   const reasonFor = (rest: string) => {
     const decoded = event(rest);
     return 'poison' in decoded && decoded.poison.reason;
   };
   const repeated = (text: string, times: number) => `[${text.repeat(times)}0]`;
   for (const text of ['{},', '[],', '{"a":{}},', '1,'])
-    assert.equal(reasonFor(repeated(text, Math.ceil((2 ** 20 + 1) / text.replace(/[^[{,:]/g, '').length))), 'too_large', text);
+    assert.equal(
+      reasonFor(repeated(text, Math.ceil((2 ** 20 + 1) / text.replace(/[^[{,:]/g, '').length))),
+      'too_large',
+      text,
+    );
   assert.equal(reasonFor('['.repeat(2 ** 21)), 'too_large');
   assert.ok('item' in event(repeated('{},', 2 ** 19 - 100)));
   assert.ok('item' in event(JSON.stringify('{[,:\\"'.repeat(2 ** 20))));
@@ -128,10 +133,16 @@ test('paths lead into nested objects, and never to what an object inherits', () 
     type: { constant: 't' },
     metadata: 'post."meta.data"',
   };
-  const decoded = createDecoder(mapping)(sourceRecord({ post: { body: 'x', 'meta.data': { a: 1 } } }), 0);
+  const decoded = createDecoder(mapping)(
+    sourceRecord({ post: { body: 'x', 'meta.data': { a: 1 } } }),
+    0,
+  );
   assert.ok('item' in decoded);
   assert.deepEqual(decoded.item.metadata, { a: 1 });
-  assert.equal(reasonOf({ type: 't' }, createDecoder({ ...DEFAULT_MAPPING, content: 'constructor.name' })), 'no_content');
+  assert.equal(
+    reasonOf({ type: 't' }, createDecoder({ ...DEFAULT_MAPPING, content: 'constructor.name' })),
+    'no_content',
+  );
   for (const content of ['a..b', '', 'a\\.b']) {
     assert.throws(() => createDecoder({ ...DEFAULT_MAPPING, content }), {
       name: 'RangeError',
@@ -157,7 +168,9 @@ test('only listed headers are taken, whatever their names', () => {
 
 test('the last of several members of one name counts, and __proto__ is a name like any other', () => {
   const decoded = decode(
-    sourceRecord('{"content":"a","content":"b","type":"t","metadata":{"x":1,"x":2,"__proto__":{"y":1}}}'),
+    sourceRecord(
+      '{"content":"a","content":"b","type":"t","metadata":{"x":1,"x":2,"__proto__":{"y":1}}}',
+    ),
     0,
   );
   assert.ok('item' in decoded);

@@ -8,7 +8,12 @@ import { sourceRecord } from './sample.ts';
 
 const EVENT = { content: 'hi', type: 'post' };
 
-function decoded(value: unknown, over: Partial<MappingOptions>, record: Partial<SourceRecord> = {}, again?: { type: string }) {
+function decoded(
+  value: unknown,
+  over: Partial<MappingOptions>,
+  record: Partial<SourceRecord> = {},
+  again?: { type: string },
+) {
   return createDecoder({ ...DEFAULT_MAPPING, ...over })(sourceRecord(value, record), 0, again);
 }
 
@@ -30,11 +35,23 @@ test('a type is looked up in a map, numbers and switches as JSON writes them; ot
   const map = { '1': 'comment', true: 'post', x: 'image' };
   const typeOf = (kind: unknown, otherwise?: string) =>
     itemOf({ ...EVENT, kind }, { type: { field: 'kind', map, otherwise } }).type;
-  assert.deepEqual([typeOf(1), typeOf(true), typeOf('1'), typeOf('x')], ['comment', 'post', 'comment', 'image']);
-  assert.deepEqual([typeOf('y', 'o'), typeOf(null, 'o'), typeOf(['x'], 'o'), typeOf('constructor', 'o')], ['o', 'o', 'o', 'o']);
+  assert.deepEqual(
+    [typeOf(1), typeOf(true), typeOf('1'), typeOf('x')],
+    ['comment', 'post', 'comment', 'image'],
+  );
+  assert.deepEqual(
+    [typeOf('y', 'o'), typeOf(null, 'o'), typeOf(['x'], 'o'), typeOf('constructor', 'o')],
+    ['o', 'o', 'o', 'o'],
+  );
   const fate = (kind: unknown) => fateOf({ ...EVENT, kind }, { type: { field: 'kind', map } });
-  assert.match(fate('SECRET'), /^type_not_allowed: "kind" is a string that source\.mapping\.type\.map does not have/);
-  assert.match(fate(undefined), /^no_type: "kind" must be one of the values of source\.mapping\.type\.map, but is missing/);
+  assert.match(
+    fate('SECRET'),
+    /^type_not_allowed: "kind" is a string that source\.mapping\.type\.map does not have/,
+  );
+  assert.match(
+    fate(undefined),
+    /^no_type: "kind" must be one of the values of source\.mapping\.type\.map, but is missing/,
+  );
   const many = sourceRecord('{"content":"x","kind":12345678901234567890}').value;
   assert.match(
     fateOf(many, { type: { field: 'kind', map: { '12345678901234567000': 'wrong' } } }),
@@ -65,7 +82,8 @@ test('of chosen fields what leads nowhere is left out, a null that is there stay
     nothing: 'x.none || x.b',
     'k 1': 'x.list[0]',
   };
-  const value = '{"content":"c","type":"t","x":{"a":12345678901234567890,"b":null,"list":[{"n":1e400}]}}';
+  const value =
+    '{"content":"c","type":"t","x":{"a":12345678901234567890,"b":null,"list":[{"n":1e400}]}}';
   assert.equal(
     JSON.stringify(itemOf(value, { metadata: { fields } }).metadata),
     '{"a":12345678901234567890,"b":null,"k 1":{"n":1e400}}',
@@ -77,12 +95,18 @@ test('flattened metadata has a key for each member of its objects; lists and emp
   const flat = itemOf({ ...EVENT, metadata }, { flattenWith: '_' }).metadata;
   assert.deepEqual(flat, { a_b_c: 1, a_d: [{ e: 1 }], a_f: {}, g: null, _: 2, n: 'x' });
   const kept = '{"content":"c","type":"t","metadata":{"a":{"n":12345678901234567890}}}';
-  assert.equal(JSON.stringify(itemOf(kept, { flattenWith: '.' }).metadata), '{"a.n":12345678901234567890}');
+  assert.equal(
+    JSON.stringify(itemOf(kept, { flattenWith: '.' }).metadata),
+    '{"a.n":12345678901234567890}',
+  );
 });
 
 test('two members that would get one name are a dead letter', () => {
   for (const metadata of [{ 'a.b': 1, a: { b: 2 } }, { a: { 'b.c': 1, b: { c: 2 } } }]) {
-    assert.match(fateOf({ ...EVENT, metadata }, { flattenWith: '.' }), /^bad_metadata: two of its members have one name/);
+    assert.match(
+      fateOf({ ...EVENT, metadata }, { flattenWith: '.' }),
+      /^bad_metadata: two of its members have one name/,
+    );
     assert.equal(fateOf({ ...EVENT, metadata }, { flattenWith: '/' }), 'item');
   }
 });
@@ -90,23 +114,39 @@ test('two members that would get one name are a dead letter', () => {
 test('flattening ends at the limits: a long name stands before each member of its object', () => {
   const members = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`k${index}`, 1]));
   const metadata = { ['x'.repeat(100_000)]: members };
-  const tooLong = /^too_large: flattened, it has more than the 1048576 bytes allowed \(source\.mapping\.metadata\)$/;
+  const tooLong =
+    /^too_large: flattened, it has more than the 1048576 bytes allowed \(source\.mapping\.metadata\)$/;
   assert.match(fateOf({ ...EVENT, metadata }, { flattenWith: '.' }), tooLong);
-  const tooMany = fateOf({ ...EVENT, metadata: { a: { b: 1, c: 2 } } }, { flattenWith: '.', maxMetadataKeys: 1 });
-  assert.equal(tooMany, 'too_large: flattened, it has more than the 1 keys allowed (source.mapping.metadata)');
+  const tooMany = fateOf(
+    { ...EVENT, metadata: { a: { b: 1, c: 2 } } },
+    { flattenWith: '.', maxMetadataKeys: 1 },
+  );
+  assert.equal(
+    tooMany,
+    'too_large: flattened, it has more than the 1 keys allowed (source.mapping.metadata)',
+  );
 });
 
 test('metadata has limits of bytes and keys, also where an expression makes much of little', () => {
   const metadata = { a: 'x'.repeat(200), b: 1 };
-  assert.match(fateOf({ ...EVENT, metadata }, { maxMetadataBytes: 100 }), /^too_large: the metadata has more than the 100 bytes/);
-  assert.equal(fateOf({ ...EVENT, content: 'x'.repeat(200), metadata: { b: 1 } }, { maxMetadataBytes: 100 }), 'item');
+  assert.match(
+    fateOf({ ...EVENT, metadata }, { maxMetadataBytes: 100 }),
+    /^too_large: the metadata has more than the 100 bytes/,
+  );
+  assert.equal(
+    fateOf({ ...EVENT, content: 'x'.repeat(200), metadata: { b: 1 } }, { maxMetadataBytes: 100 }),
+    'item',
+  );
   assert.match(
     fateOf({ ...EVENT, metadata }, { maxMetadataKeys: 1 }),
     /^too_large: the metadata has 2 keys, more than the 1 allowed/,
   );
   const items = Array.from({ length: 2_000 }, (_, id) => ({ id }));
   const squared = '{all: items[].{all: $.items}}';
-  assert.match(fateOf({ ...EVENT, items }, { metadata: squared }), /^too_large: the metadata has more than the 1048576 bytes/);
+  assert.match(
+    fateOf({ ...EVENT, items }, { metadata: squared }),
+    /^too_large: the metadata has more than the 1048576 bytes/,
+  );
   assert.match(
     fateOf({ ...EVENT, expected_result: 'x'.repeat(101) }, { maxMetadataBytes: 100 }),
     /^too_large: "expected_result"/,
@@ -116,7 +156,9 @@ test('metadata has limits of bytes and keys, also where an expression makes much
 test('an item counts what an expression made, if that is more than the event', () => {
   const items = Array.from({ length: 100 }, () => ({ text: 'x'.repeat(100) }));
   const plain = itemOf({ ...EVENT, items }, {}).bytes;
-  assert.ok(itemOf({ ...EVENT, items }, { metadata: '{a: items, b: items, c: items}' }).bytes > 2.5 * plain);
+  assert.ok(
+    itemOf({ ...EVENT, items }, { metadata: '{a: items, b: items, c: items}' }).bytes > 2.5 * plain,
+  );
 });
 
 test('content that must be a URL is absolute, of http or https, and has no blanks', () => {
@@ -146,14 +188,25 @@ test('content that must be a URL is absolute, of http or https, and has no blank
 });
 
 test('a filter takes what it is true for and skips what it is false or null for; everything else is a dead letter', () => {
-  const fate = (filter: string, more = {}, again?: { type: string }) => fateOf({ ...EVENT, ...more }, { filter }, {}, again);
+  const fate = (filter: string, more = {}, again?: { type: string }) =>
+    fateOf({ ...EVENT, ...more }, { filter }, {}, again);
   assert.equal(fate("type == 'post'"), 'item');
   assert.equal(fate("type == 'image'"), 'skip filter');
   assert.equal(fate('score > `5`'), 'skip filter');
   assert.equal(fate('wanted'), 'skip filter');
-  assert.match(fate('type'), /^mapping_failed: "type" must be true or false, but is a string \(source\.filter\)$/);
-  assert.match(fate('length(tags) > `0`'), /^mapping_failed: `length\(tags\) > `0`` cannot be evaluated/);
-  assert.equal(fate("type == 'image'", {}, { type: 'post' }), 'item', 'a record that is read again was taken before');
+  assert.match(
+    fate('type'),
+    /^mapping_failed: "type" must be true or false, but is a string \(source\.filter\)$/,
+  );
+  assert.match(
+    fate('length(tags) > `0`'),
+    /^mapping_failed: `length\(tags\) > `0`` cannot be evaluated/,
+  );
+  assert.equal(
+    fate("type == 'image'", {}, { type: 'post' }),
+    'item',
+    'a record that is read again was taken before',
+  );
   assert.equal(fate('type', {}, { type: 'post' }), 'item');
 });
 
@@ -173,7 +226,10 @@ test('expressions see headers, key and topic', () => {
 
 test('memory is counted for what metadata is, not for its text: small objects take many times as much', () => {
   const bytesOf = (metadata: unknown) => itemOf({ ...EVENT, metadata }, {}).bytes;
-  const [objects, text] = [bytesOf({ a: Array(1_000).fill({}) }), bytesOf({ a: 'x'.repeat(3_000) })];
+  const [objects, text] = [
+    bytesOf({ a: Array(1_000).fill({}) }),
+    bytesOf({ a: 'x'.repeat(3_000) }),
+  ];
   assert.ok(objects >= text + 64 * 1_000, `${objects} and ${text}`);
   assert.ok(bytesOf({ a: 1 }) < 400, 'what is small stays small');
 });

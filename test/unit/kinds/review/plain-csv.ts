@@ -19,7 +19,13 @@ export function readCsv(text: string): string[][] {
         }
       } else {
         const start = at;
-        while (at < text.length && text[at] !== ',' && text[at] !== '\n' && !text.startsWith('\r\n', at)) at++;
+        while (
+          at < text.length &&
+          text[at] !== ',' &&
+          text[at] !== '\n' &&
+          !text.startsWith('\r\n', at)
+        )
+          at++;
         cell = text.slice(start, at);
       }
       record.push(cell);
@@ -43,7 +49,12 @@ export interface CsvStyle {
 }
 
 export function writeCsv(records: readonly (readonly string[])[], style: CsvStyle): string {
-  const cell = (text: string) => (style.quoteAll || /[",\r\n]/.test(text) ? `"${text.split('"').join('""')}"` : text);
+  const cell = (text: string) =>
+    style.quoteAll || /[",\r\n]/.test(text) ? `"${text.split('"').join('""')}"` : text;
   const lines = records.map((record) => record.map(cell).join(','));
-  return (style.byteOrderMark ? '\ufeff' : '') + lines.join(style.recordEnd) + (style.lastRecordEnds ? style.recordEnd : '');
+  return (
+    (style.byteOrderMark ? '\ufeff' : '') +
+    lines.join(style.recordEnd) +
+    (style.lastRecordEnds ? style.recordEnd : '')
+  );
 }

@@ -17,8 +17,15 @@ test('a reference brings key and headers back byte by byte', () => {
     ['__proto__', Buffer.alloc(0)],
     ['nothing', null],
   ];
-  for (const key of [null, Buffer.alloc(0), Buffer.from('k"\\,\0🙂\ufeff'), Buffer.from([255, 254])]) {
-    const reference = readReference(writeReference(contentItem({ key, headers, replay: 3 }), NOTHING));
+  for (const key of [
+    null,
+    Buffer.alloc(0),
+    Buffer.from('k"\\,\0🙂\ufeff'),
+    Buffer.from([255, 254]),
+  ]) {
+    const reference = readReference(
+      writeReference(contentItem({ key, headers, replay: 3 }), NOTHING),
+    );
     assert.ok(typeof reference !== 'string', String(reference));
     assert.deepEqual(reference.key === null ? null : Buffer.from(reference.key), key);
     assert.equal(reference.replay, 3);

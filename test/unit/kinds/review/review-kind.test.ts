@@ -101,17 +101,28 @@ function askedForTypes() {
 test('a batch of another type than its job is foreign, once the service was heard to repeat types as they were sent', async () => {
   const asked = askedForTypes();
   // A service with names of its own.
-  assert.deepEqual([await asked('post', 'POST-V2'), await asked('post', undefined)], ['pending', 'pending']);
+  assert.deepEqual(
+    [await asked('post', 'POST-V2'), await asked('post', undefined)],
+    ['pending', 'pending'],
+  );
   assert.equal(await asked('post', 'post'), 'pending');
   assert.equal(await asked('post', 'comment'), 'foreign');
-  assert.deepEqual([await asked('comment', 'post'), await asked('comment', 'c-2')], ['pending', 'pending']);
+  assert.deepEqual(
+    [await asked('comment', 'post'), await asked('comment', 'c-2')],
+    ['pending', 'pending'],
+  );
   assert.equal(await asked('post', undefined), 'pending');
 });
 
 test('a service with its own spelling of types, or with one name for several, keeps its batches', async () => {
   const asked = askedForTypes();
   assert.deepEqual(
-    [await asked('post', 'post'), await asked('Post', 'post'), await asked(' post', 'post'), await asked('article', 'post')],
+    [
+      await asked('post', 'post'),
+      await asked('Post', 'post'),
+      await asked(' post', 'post'),
+      await asked('article', 'post'),
+    ],
     ['pending', 'pending', 'pending', 'pending'],
   );
   // One that changes its spelling costs a type one batch at most.
@@ -142,7 +153,13 @@ test('a download may be given as a promise', async () => {
 
 test('settings that cannot work are refused at once', () => {
   const service = scriptedService();
-  assert.throws(() => reviewKind({ topic: 't', referenceColumn: 'Status' }, service), /column of the result file/);
-  assert.throws(() => reviewKind({ topic: 't', resultColumn: 'Connector_Ref' }, service), /is the column of the result too/);
+  assert.throws(
+    () => reviewKind({ topic: 't', referenceColumn: 'Status' }, service),
+    /column of the result file/,
+  );
+  assert.throws(
+    () => reviewKind({ topic: 't', resultColumn: 'Connector_Ref' }, service),
+    /is the column of the result too/,
+  );
   assert.throws(() => reviewKind({ topic: 't', content: 'a..b' }, service), /is no expression/);
 });

@@ -21,7 +21,9 @@ export const JOB: JobContext = {
 
 export function sourceRecord(value: unknown, over: Partial<SourceRecord> = {}): SourceRecord {
   const bytes =
-    value === null || Buffer.isBuffer(value) ? value : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
+    value === null || Buffer.isBuffer(value)
+      ? value
+      : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
   return {
     partition: 3,
     offset: 41,
@@ -55,7 +57,8 @@ export function kindWithFile(
   file: Buffer | string | readonly Buffer[] | (() => AsyncIterable<Buffer>),
   options: Partial<ReviewOptions> = {},
 ): ResultFileKind {
-  const chunks = typeof file === 'string' ? [Buffer.from(file)] : Buffer.isBuffer(file) ? [file] : file;
+  const chunks =
+    typeof file === 'string' ? [Buffer.from(file)] : Buffer.isBuffer(file) ? [file] : file;
   return reviewKind(
     { topic: 'events', ...options },
     scriptedService({
@@ -65,7 +68,10 @@ export function kindWithFile(
 }
 
 /** The upload of these items. */
-export async function uploadOf(items: Iterable<ContentItem>, columns = DEFAULT_COLUMNS): Promise<string> {
+export async function uploadOf(
+  items: Iterable<ContentItem>,
+  columns = DEFAULT_COLUMNS,
+): Promise<string> {
   const rows = new CsvRows(columns, new BufferPool(0));
   for (const item of items) rows.add(item);
   return String((await rows.finish()).body);

@@ -35,7 +35,10 @@ test('no-fence: a commit that comes after the next owner’s claim is refused', 
   world.event(0, 'a');
   const a = world.start('A');
   // Steps 7 and 8: A's transaction is under way when the group gives the shard to B.
-  await world.clock.runUntil(() => world.kafka.transactions.openTransactions().length === 1, MINUTE);
+  await world.clock.runUntil(
+    () => world.kafka.transactions.openTransactions().length === 1,
+    MINUTE,
+  );
   await untilUnknown(world, a);
   a.process.freeze();
   const sentMs = world.clock.now();
@@ -59,7 +62,10 @@ test('no-barrier: a commit that came between looking at the journal and the fenc
     partitions: 1,
     options: { batch: { maxRows: 1 } },
     hooks: { commitFate: strike('job', { fate: 'late', lateMs }) },
-    wrap: holdCommits(gate, (step, number, client) => client === 'B' && step === 'owner' && number === 1),
+    wrap: holdCommits(
+      gate,
+      (step, number, client) => client === 'B' && step === 'owner' && number === 1,
+    ),
   });
   world.event(0, 'a');
   const a = world.start('A');
@@ -74,7 +80,11 @@ test('no-barrier: a commit that came between looking at the journal and the fenc
   gate.open();
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
-  assert.equal(world.service.batches.size, 2, 'the job was never uploaded: one attempt more, and no job beside it');
+  assert.equal(
+    world.service.batches.size,
+    2,
+    'the job was never uploaded: one attempt more, and no job beside it',
+  );
   assert.deepEqual(submissions(world), [1]);
 });
 
@@ -82,7 +92,10 @@ test('barrier-by-content-compacted: a replay whose owner record was compacted aw
   const gate = new Gate();
   let holding = true;
   let from: number | undefined;
-  const hold = holdCommits(gate, (step, number, client) => client === 'A' && step === 'owner' && number === 1);
+  const hold = holdCommits(
+    gate,
+    (step, number, client) => client === 'A' && step === 'owner' && number === 1,
+  );
   // The fetch that would bring B its owner record is slow.
   const slow = fetchedThrough((batch, give, { clock }) => {
     if (nameOf(clock) === 'B' && batch.stream === 'journal' && holding) from ??= batch.fetchOffset;

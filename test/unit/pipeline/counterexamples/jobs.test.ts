@@ -7,7 +7,17 @@ import { test } from 'node:test';
 import { changed } from '../../../support/engine/changed.ts';
 import { UploadWatch } from '../../../support/engine/upload-watch.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
-import { claims, Gate, holdCommits, jobsLeft, MINUTE, SECOND, stepOf, strike, submissions } from './story.ts';
+import {
+  claims,
+  Gate,
+  holdCommits,
+  jobsLeft,
+  MINUTE,
+  SECOND,
+  stepOf,
+  strike,
+  submissions,
+} from './story.ts';
 
 test('upload-first: nothing is uploaded while its job’s commit is under way, nor when that never comes', async () => {
   const gate = new Gate();
@@ -29,7 +39,10 @@ test('upload-first: nothing is uploaded while its job’s commit is under way, n
   world.start('B');
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
-  assert.deepEqual([uploads.early, world.service.batch('batch-1').state], [[], 'waiting_for_upload']);
+  assert.deepEqual(
+    [uploads.early, world.service.batch('batch-1').state],
+    [[], 'waiting_for_upload'],
+  );
 });
 
 test('no-chunk-bookkeeping: each chunk of decisions leaves the journal with the rest of its job, and a restart publishes the rest', async () => {
@@ -39,7 +52,10 @@ test('no-chunk-bookkeeping: each chunk of decisions leaves the journal with the 
     options: { batch: { maxRows: 2 }, chunk: { maxRows: 1 } },
     // Rows {2}, then {1}.
     service: { review: () => ({ results: (rows) => rows.toReversed() }) },
-    wrap: holdCommits(gate, (step, number, client) => client === 'A' && step === 'decisions' && number === 2),
+    wrap: holdCommits(
+      gate,
+      (step, number, client) => client === 'A' && step === 'decisions' && number === 2,
+    ),
   });
   world.event(0, 'a');
   world.event(0, 'a');
@@ -116,7 +132,8 @@ test('move-in-two: the transaction that names a record’s next job takes it fro
     },
     hooks: {
       commitFate: ({ transaction }) => {
-        if (stepOf(transaction) === 'move') moves.push(transaction.journal.map(({ value }) => (value === null ? 'end' : 'new')));
+        if (stepOf(transaction) === 'move')
+          moves.push(transaction.journal.map(({ value }) => (value === null ? 'end' : 'new')));
         return 'commit';
       },
     },
@@ -138,7 +155,9 @@ test('move-in-two: the transaction that names a record’s next job takes it fro
 /** Runs until the journal has had a live job of this attempt; the ids of the live jobs. */
 async function untilJob(world: World, attempt: number): Promise<string[]> {
   await world.clock.runUntil(
-    () => world.service.batches.size >= attempt && world.liveJobs().some(({ record }) => record.attempt === attempt),
+    () =>
+      world.service.batches.size >= attempt &&
+      world.liveJobs().some(({ record }) => record.attempt === attempt),
     5 * MINUTE,
   );
   return world.liveJobs().map(({ record }) => record.id);

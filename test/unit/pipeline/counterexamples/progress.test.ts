@@ -7,9 +7,19 @@ import { test } from 'node:test';
 import { fetchedThrough } from '../../../support/engine/changed.ts';
 import { World } from '../../../support/engine/world.ts';
 import { headerOf } from '../../../support/headers.ts';
-import { claims, jobsLeft, MINUTE, NO_AGE, SECOND, strike, submissions, untilUnknown } from './story.ts';
+import {
+  claims,
+  jobsLeft,
+  MINUTE,
+  NO_AGE,
+  SECOND,
+  strike,
+  submissions,
+  untilUnknown,
+} from './story.ts';
 
-const letters = (world: World) => world.published('dead').map((record) => headerOf(record, 'event-id'));
+const letters = (world: World) =>
+  world.published('dead').map((record) => headerOf(record, 'event-id'));
 
 test('cursors-dead-letter: an undecodable record between two types ends once, though the reply to its letter was lost', async () => {
   const world = new World({
@@ -60,7 +70,8 @@ test('cursors-any-order: a job that overtakes an earlier one of its type is not 
     hooks: { commitFate: strike('job', 'reply-lost') },
     // The POST for record 1 hangs.
     service: {
-      fault: (operation) => (operation === 'create' && creates++ === 0 ? { hangMs: NO_AGE } : undefined),
+      fault: (operation) =>
+        operation === 'create' && creates++ === 0 ? { hangMs: NO_AGE } : undefined,
     },
   });
   world.event(0, 'a');
@@ -89,10 +100,12 @@ test('cursors-recomputed: an owner that commits before it has read that far agai
       batchRecords: (_member, stream) => (stream === 'source' ? 1 : 500),
     },
     service: {
-      fault: (operation) => (operation === 'create' && creates++ === 0 ? { hangMs: NO_AGE } : undefined),
+      fault: (operation) =>
+        operation === 'create' && creates++ === 0 ? { hangMs: NO_AGE } : undefined,
     },
     wrap: fetchedThrough((batch, give) => {
-      if (batch.stream === 'source' && batch.fetchOffset > 0 && holding) later.push(() => give(batch));
+      if (batch.stream === 'source' && batch.fetchOffset > 0 && holding)
+        later.push(() => give(batch));
       else give(batch);
     }),
   });
@@ -123,10 +136,14 @@ for (const [name, restart] of [
       partitions: 1,
       options: { batch: { maxRows: 1 } },
       hooks: {
-        commitFate: strike('job', name === 'no-cursor' ? 'reply-lost' : { fate: 'late', lateMs: SECOND }),
+        commitFate: strike(
+          'job',
+          name === 'no-cursor' ? 'reply-lost' : { fate: 'late', lateMs: SECOND },
+        ),
       },
       service: {
-        fault: (operation) => (operation === 'create' && creates++ === 0 ? { hangMs: NO_AGE } : undefined),
+        fault: (operation) =>
+          operation === 'create' && creates++ === 0 ? { hangMs: NO_AGE } : undefined,
       },
     });
     world.event(0, 'a');

@@ -1,7 +1,12 @@
 /** What the stories of the model's counterexamples share (docs/protocol): the hands that make happen what the model says. */
 import type { Transaction } from '../../../../src/core/ports/kafka.ts';
 import { changed } from '../../../support/engine/changed.ts';
-import { type Instance, TOPICS, type World, type WrapPorts } from '../../../support/engine/world.ts';
+import {
+  type Instance,
+  TOPICS,
+  type World,
+  type WrapPorts,
+} from '../../../support/engine/world.ts';
 import type { CommitAttempt, CommitFate } from '../../../support/memory/kafka.ts';
 
 export const SECOND = 1_000;
@@ -54,7 +59,10 @@ export class Gate {
 }
 
 /** Commits that `holds` picks do not leave the client before the gate opens. `number`: from 1, of this instance and step. */
-export function holdCommits(gate: Gate, holds: (step: Step, number: number, client: string) => boolean): WrapPorts {
+export function holdCommits(
+  gate: Gate,
+  holds: (step: Step, number: number, client: string) => boolean,
+): WrapPorts {
   return (ports) => {
     const numbers = new Map<Step, number>();
     const client = nameOf(ports.clock);
@@ -78,8 +86,10 @@ export function holdCommits(gate: Gate, holds: (step: Step, number: number, clie
   };
 }
 
-export const claims = ({ metrics }: Instance): number => metrics.counter('claims_total', { outcome: 'owned' });
-export const outcomes = ({ metrics }: Instance, outcome: string): number => metrics.counter('transactions_total', { outcome });
+export const claims = ({ metrics }: Instance): number =>
+  metrics.counter('claims_total', { outcome: 'owned' });
+export const outcomes = ({ metrics }: Instance, outcome: string): number =>
+  metrics.counter('transactions_total', { outcome });
 
 /** Runs until an instance was told that it cannot know what became of a commit: the moment to kill it. */
 export const untilUnknown = (world: World, instance: Instance): Promise<void> =>
@@ -91,8 +101,9 @@ export const jobsLeft = (world: World): number[][] =>
 
 /** How often each offset of partition 0 was submitted for review. */
 export const submissions = (world: World): number[] =>
-  Array.from({ length: world.kafka.cluster.log(TOPICS.source, 0).committed().length }, (_, offset) =>
-    world.service.submissions(0, offset),
+  Array.from(
+    { length: world.kafka.cluster.log(TOPICS.source, 0).committed().length },
+    (_, offset) => world.service.submissions(0, offset),
   );
 
 export const nameOf = (clock: object): string => (clock as { readonly name: string }).name;

@@ -18,7 +18,9 @@ test('a quantile is within a tenth of the duration of that rank', () => {
       (seconds, q) => {
         const durations = new Durations();
         for (const one of seconds) durations.add(one);
-        const exact = seconds.toSorted((a, b) => a - b)[Math.max(1, Math.ceil(q * seconds.length)) - 1] as number;
+        const exact = seconds.toSorted((a, b) => a - b)[
+          Math.max(1, Math.ceil(q * seconds.length)) - 1
+        ] as number;
         const told = durations.quantile(q) as number;
         assert.ok(Math.abs(told - exact) <= exact * 0.1 + 0.001, `${told} for ${exact}`);
       },
@@ -40,12 +42,18 @@ test('what is counted reaches the metrics as it was, and the samples by pipeline
   activity.sample(1_000);
   assert.equal(metrics.counter('events_consumed_total', at), 7);
   assert.equal(metrics.counter('orphaned_jobs_total'), 1);
-  assert.deepEqual(metrics.observations.get('event_to_decision_seconds{pipeline="p"}'), [...Array(19).fill(3), 60]);
+  assert.deepEqual(metrics.observations.get('event_to_decision_seconds{pipeline="p"}'), [
+    ...Array(19).fill(3),
+    60,
+  ]);
   const [{ p50, p95, ...sample }] = activity.of('p').samplesAfter(0) as [
     ReturnType<ReturnType<typeof activity.of>['samplesAfter']>[number],
   ];
   assert.deepEqual(sample, { atMs: 1_000, consumed: 7, decided: 5, inFlight: 2, lag: 0 });
-  assert.ok(Math.abs((p50 as number) - 3) < 0.3 && Math.abs((p95 as number) - 3) < 0.3, `${p50} and ${p95}`);
+  assert.ok(
+    Math.abs((p50 as number) - 3) < 0.3 && Math.abs((p95 as number) - 3) < 0.3,
+    `${p50} and ${p95}`,
+  );
   assert.equal(activity.of('q').samplesAfter(0)[0]?.consumed, 0);
   assert.throws(() => activity.of('r'), /no pipeline is named r/);
 });

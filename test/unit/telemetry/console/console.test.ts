@@ -5,7 +5,13 @@ import { after, test } from 'node:test';
 import { ASSETS } from '../../../../src/telemetry/console/assets.ts';
 import { Console } from '../../../../src/telemetry/console/console.ts';
 import type { ConsoleState } from '../../../../src/telemetry/console/state.ts';
-import { busyScene, hugeScene, type Scene, serve, troubleScene } from '../../../support/console/scenes.ts';
+import {
+  busyScene,
+  hugeScene,
+  type Scene,
+  serve,
+  troubleScene,
+} from '../../../support/console/scenes.ts';
 
 const PAGE = new URL('../../../../src/telemetry/console/page/', import.meta.url);
 const opened: Console[] = [];
@@ -19,19 +25,30 @@ function consoleOf({ sources }: Scene, host = '127.0.0.1') {
   return (path: string, query = '', headers: IncomingHttpHeaders = { host: 'localhost:9464' }) =>
     made.answer({ path, query, headers });
 }
-const stateOf = (answer: ReturnType<ReturnType<typeof consoleOf>>) => JSON.parse(String(answer?.body)) as ConsoleState;
+const stateOf = (answer: ReturnType<ReturnType<typeof consoleOf>>) =>
+  JSON.parse(String(answer?.body)) as ConsoleState;
 
 test('every file of the page is served, with all that it imports and names', () => {
   const ask = consoleOf(busyScene());
   assert.deepEqual(Object.values(ASSETS).sort(), readdirSync(PAGE).sort());
   for (const [path, file] of Object.entries(ASSETS)) {
     const answer = ask(path);
-    assert.deepEqual([answer?.status, String(answer?.body)], [200, readFileSync(new URL(file, PAGE), 'utf8')], path);
+    assert.deepEqual(
+      [answer?.status, String(answer?.body)],
+      [200, readFileSync(new URL(file, PAGE), 'utf8')],
+      path,
+    );
     for (const [, name = ''] of String(answer?.body).matchAll(/^import .* from '\.\/([\w.-]+)';/gm))
       assert.ok(ASSETS[`/console/${name}`] !== undefined, name);
   }
-  for (const [, name = ''] of readFileSync(new URL('index.html', PAGE), 'utf8').matchAll(/(?:src|href)="([^"#]+)"/g))
-    assert.ok(['metrics', 'livez', 'readyz', 'api/state'].includes(name) || ASSETS[`/${name}`] !== undefined, name);
+  for (const [, name = ''] of readFileSync(new URL('index.html', PAGE), 'utf8').matchAll(
+    /(?:src|href)="([^"#]+)"/g,
+  ))
+    assert.ok(
+      ['metrics', 'livez', 'readyz', 'api/state'].includes(name) ||
+        ASSETS[`/${name}`] !== undefined,
+      name,
+    );
 });
 
 test('browsers may load nothing from elsewhere, run nothing inline, frame nothing, and get no cookie', () => {
@@ -50,7 +67,12 @@ test('browsers may load nothing from elsewhere, run nothing inline, frame nothin
       assert.ok(policy.includes(rule), `${path}: ${rule}`);
     assert.doesNotMatch(policy, /unsafe|https?:|\*/);
     assert.deepEqual(
-      [headers['x-content-type-options'], headers['x-frame-options'], headers['referrer-policy'], headers['set-cookie']],
+      [
+        headers['x-content-type-options'],
+        headers['x-frame-options'],
+        headers['referrer-policy'],
+        headers['set-cookie'],
+      ],
       ['nosniff', 'DENY', 'no-referrer', undefined],
     );
   }
@@ -84,7 +106,14 @@ test('on the loopback it answers only to names of this machine, so that no other
   const ask = consoleOf(busyScene());
   for (const host of ['localhost', 'LOCALHOST:9464', '127.0.0.1:9464', '127.9.9.9', '[::1]:9464'])
     assert.equal(ask('/api/state', '', { host })?.status, 200, host);
-  for (const host of ['evil.example', 'evil.example:9464', 'localhost.evil.example', '127.0.0.1.evil.example', '10.0.0.1', '']) {
+  for (const host of [
+    'evil.example',
+    'evil.example:9464',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '10.0.0.1',
+    '',
+  ]) {
     assert.equal(ask('/api/state', '', { host })?.status, 403, host);
     assert.equal(ask('/', '', { host })?.status, 403, host);
   }
@@ -137,13 +166,22 @@ test('served, it is there at / and takes no other method than GET and HEAD', asy
   const { server, close } = await serve(busyScene());
   try {
     const page = await fetch(`${server.url}/`);
-    assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
+    assert.deepEqual(
+      [page.status, page.headers.get('content-type')],
+      [200, 'text/html; charset=utf-8'],
+    );
     assert.match(await page.text(), /<title>Content Review Connector<\/title>/);
-    assert.equal((await fetch(`${server.url}/api/state`, { method: 'POST', body: '{}' })).status, 405);
+    assert.equal(
+      (await fetch(`${server.url}/api/state`, { method: 'POST', body: '{}' })).status,
+      405,
+    );
     const head = await fetch(`${server.url}/api/state?pipeline=comments`, { method: 'HEAD' });
     assert.deepEqual([head.status, await head.text()], [200, '']);
     const missing = await fetch(`${server.url}/nothing`);
-    assert.deepEqual([missing.status, ((await missing.json()) as { paths: string[] }).paths[0]], [404, '/']);
+    assert.deepEqual(
+      [missing.status, ((await missing.json()) as { paths: string[] }).paths[0]],
+      [404, '/'],
+    );
     assert.equal((await fetch(`${server.url}/livez`)).status, 200);
   } finally {
     await close();

@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-const CSS = readFileSync(new URL('../../../../src/telemetry/console/page/console.css', import.meta.url), 'utf8');
+const CSS = readFileSync(
+  new URL('../../../../src/telemetry/console/page/console.css', import.meta.url),
+  'utf8',
+);
 const TEXT = 4.5;
 const DRAWN = 3;
 const GROUNDS = ['page', 'surface'];
@@ -19,7 +22,9 @@ const PAIRS: readonly [colour: string, grounds: readonly string[], least: number
 ];
 
 const tokens = (css: string) =>
-  new Map([...css.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)].map(([, name = '', hex = '']) => [name, hex]));
+  new Map(
+    [...css.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)].map(([, name = '', hex = '']) => [name, hex]),
+  );
 
 function luminance(hex: string): number {
   const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) => {
@@ -44,7 +49,10 @@ for (const [scheme, colours] of [
       for (const ground of grounds) {
         const [colour, behind] = [colours.get(name), colours.get(ground)];
         assert.ok(colour !== undefined && behind !== undefined, `${name} on ${ground}`);
-        assert.ok(contrast(colour, behind) >= least, `${name} on ${ground}: ${contrast(colour, behind).toFixed(2)}`);
+        assert.ok(
+          contrast(colour, behind) >= least,
+          `${name} on ${ground}: ${contrast(colour, behind).toFixed(2)}`,
+        );
       }
     }
   });

@@ -5,7 +5,12 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Sample } from '../../../../src/telemetry/console/activity.ts';
 import { type ConsoleState, stateOf } from '../../../../src/telemetry/console/state.ts';
-import { busyScene, emptyScene, type Scene, troubleScene } from '../../../support/console/scenes.ts';
+import {
+  busyScene,
+  emptyScene,
+  type Scene,
+  troubleScene,
+} from '../../../support/console/scenes.ts';
 
 /** Scripts for browsers: their types are checked by tsconfig.console.json. */
 // biome-ignore lint/suspicious/noExplicitAny: what they take is checked there
@@ -18,27 +23,49 @@ const { explainCommand } = await load('explain.js');
 const { age, bytes, clock, compact, count, duration, rate } = await load('format.js');
 const { History } = await load('history.js');
 const { REASONS } = await load('reasons.js');
-const stateOfScene = ({ sources }: Scene): ConsoleState => stateOf(sources, { pipeline: undefined, sinceMs: 0 });
+const stateOfScene = ({ sources }: Scene): ConsoleState =>
+  stateOf(sources, { pipeline: undefined, sinceMs: 0 });
 
 test('every reason to wait has words', () => {
-  const source = readFileSync(new URL('../../../../src/pipeline/limits/wait-reasons.ts', import.meta.url), 'utf8');
+  const source = readFileSync(
+    new URL('../../../../src/pipeline/limits/wait-reasons.ts', import.meta.url),
+    'utf8',
+  );
   const union = source.slice(
     source.indexOf('export type WaitReason'),
     source.indexOf(';', source.indexOf('export type WaitReason')),
   );
-  assert.deepEqual(Object.keys(REASONS).sort(), [...union.matchAll(/\| '(\w+)'/g)].map(([, reason]) => reason).sort());
+  assert.deepEqual(
+    Object.keys(REASONS).sort(),
+    [...union.matchAll(/\| '(\w+)'/g)].map(([, reason]) => reason).sort(),
+  );
 });
 
 test('durations have two units at most, and numbers their separators', () => {
   const told = [0, 0.0421, 3.14, 12.4, 59.6, 60, 252, 3_600, 5_040, 90_000, null].map(duration);
-  assert.deepEqual(told, ['0 s', '42 ms', '3.1 s', '12 s', '1 min', '1 min', '4 min 12 s', '1 h', '1 h 24 min', '1 d 1 h', '–']);
+  assert.deepEqual(told, [
+    '0 s',
+    '42 ms',
+    '3.1 s',
+    '12 s',
+    '1 min',
+    '1 min',
+    '4 min 12 s',
+    '1 h',
+    '1 h 24 min',
+    '1 d 1 h',
+    '–',
+  ]);
   assert.deepEqual([age(-5), age(400), age(61_999)], ['now', 'now', '1 min 1 s']);
   assert.deepEqual(
     [count(1_234_567), count(null), compact(150_000), rate(0.333), rate(1_234)],
     ['1,234,567', '–', '150k', '0.33', '1,234'],
   );
   assert.deepEqual([bytes(0), bytes(1_536), bytes(64 * 2 ** 20)], ['0 B', '1.5 KiB', '64 MiB']);
-  assert.match(clock(Date.now() - 3 * 86_400_000, Date.now()), /^\w+ \d+, \d\d:\d\d:\d\d$|^\d+ \w+, \d\d:\d\d:\d\d$/);
+  assert.match(
+    clock(Date.now() - 3 * 86_400_000, Date.now()),
+    /^\w+ \d+, \d\d:\d\d:\d\d$|^\d+ \w+, \d\d:\d\d:\d\d$/,
+  );
 });
 
 test('the marks of an axis are few, begin at 0, and reach over the largest value', () => {
@@ -93,7 +120,8 @@ test('a steady stream has a steady rate, and samples that come twice count once'
   history.add(samples);
   history.add(samples.slice(-20));
   assert.equal(history.samples.length, 100);
-  for (const [, value] of history.rates('consumed').slice(6)) assert.ok(Math.abs(value - 25) < 1e-9, `${value}`);
+  for (const [, value] of history.rates('consumed').slice(6))
+    assert.ok(Math.abs(value - 25) < 1e-9, `${value}`);
   history.add([sample(1_000_000 + 3_600_000, 1)]);
   assert.equal(history.samples.length, 1, 'what is too old is forgotten');
 });
@@ -148,7 +176,9 @@ test('a wait of moments is no news, one that lasts is', () => {
       ...state,
       detail: {
         ...state.detail,
-        waits: [{ reason: 'kafka', sinceMs: state.nowMs - ms, waiting: 12, who: ['shard 1', 'shard 2'] }],
+        waits: [
+          { reason: 'kafka', sinceMs: state.nowMs - ms, waiting: 12, who: ['shard 1', 'shard 2'] },
+        ],
       },
     });
   assert.deepEqual(waiting(4_000), []);
@@ -168,8 +198,12 @@ test('a replica that does not own every shard speaks for itself alone', () => {
     })),
     detail: { ...state.detail, jobCount },
   });
-  const said = (assigned: number, jobCount: number) => verdict(withShards(assigned, jobCount), []).text;
-  assert.deepEqual([said(4, 1), said(4, 0)], ['All is well', 'All is well, and nothing is waiting']);
+  const said = (assigned: number, jobCount: number) =>
+    verdict(withShards(assigned, jobCount), []).text;
+  assert.deepEqual(
+    [said(4, 1), said(4, 0)],
+    ['All is well', 'All is well, and nothing is waiting'],
+  );
   assert.equal(said(3, 1), 'All is well with this replica');
   assert.equal(said(0, 0), 'All is well with this replica, and nothing is waiting here');
 });
@@ -184,13 +218,28 @@ test('commands are of the program and the configuration that run, for a shell, w
   assert.match(commandLine(two, ['journal']), /config\.yaml --pipeline comments$/);
   assert.match(commandLine(two, ['journal'], 'a b'), /config\.yaml --pipeline 'a b'$/);
   assert.equal(
-    explainCommand({ partition: '02', offset: '1371' }, { ...state, program: ['/opt/no de'], configFile: "it's" }),
+    explainCommand(
+      { partition: '02', offset: '1371' },
+      { ...state, program: ['/opt/no de'], configFile: "it's" },
+    ),
     "'/opt/no de' explain 2:1371 --config 'it'\\''s'",
   );
   const trouble = troubleScene();
   trouble.activity.set('balance_items', { pipeline: 'comments' }, -2);
-  assert.match(attention(stateOfScene(trouble))[0].text, /dist\/cli\/main\.js audit --config \/etc\//);
-  for (const wrong of [{ partition: '' }, { partition: '-1' }, { offset: '1;ls' }, { offset: '1e3' }])
+  assert.match(
+    attention(stateOfScene(trouble))[0].text,
+    /dist\/cli\/main\.js audit --config \/etc\//,
+  );
+  for (const wrong of [
+    { partition: '' },
+    { partition: '-1' },
+    { offset: '1;ls' },
+    { offset: '1e3' },
+  ])
     assert.equal(explainCommand({ partition: '2', offset: '1371', ...wrong }, state), null);
-  fc.assert(fc.property(fc.string(), (text) => assert.match(quoted(text), /^[\w./:@%+=,-]+$|^'(?:[^']|'\\'')*'$/s)));
+  fc.assert(
+    fc.property(fc.string(), (text) =>
+      assert.match(quoted(text), /^[\w./:@%+=,-]+$|^'(?:[^']|'\\'')*'$/s),
+    ),
+  );
 });

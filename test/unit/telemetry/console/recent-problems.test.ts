@@ -19,7 +19,9 @@ test('warnings and errors are kept whatever the level, the newest first, and the
   const { problems, logger } = logged();
   logger.info({}, 'nothing');
   logger.warn({ try: 1 }, 'again');
-  logger.child({ pipeline: 'p' }).error({ error: new Error('outer', { cause: new Error('inner') }), shard: 3 }, 'broken');
+  logger
+    .child({ pipeline: 'p' })
+    .error({ error: new Error('outer', { cause: new Error('inner') }), shard: 3 }, 'broken');
   logger.warn({ try: 2 }, 'again');
   assert.deepEqual(problems.list(), [
     {
@@ -45,7 +47,8 @@ test('warnings and errors are kept whatever the level, the newest first, and the
 
 test('however much is logged, little is kept', () => {
   const { problems, logger } = logged();
-  for (let n = 0; n < 500; n++) logger.warn({ error: 'e'.repeat(5_000), n }, `${n} ${'m'.repeat(2_000)}`);
+  for (let n = 0; n < 500; n++)
+    logger.warn({ error: 'e'.repeat(5_000), n }, `${n} ${'m'.repeat(2_000)}`);
   const list = problems.list();
   assert.equal(list.length, 40);
   assert.match(list[0]?.message ?? '', /^499 /);
@@ -64,7 +67,10 @@ test('keys, signatures and content do not get there', () => {
     },
     `failed: ${address}`,
   );
-  logger.warn({ body: CANARY.content, headers: { 'x-api-key': CANARY.key } }, `x-api-key: ${CANARY.key}`);
+  logger.warn(
+    { body: CANARY.content, headers: { 'x-api-key': CANARY.key } },
+    `x-api-key: ${CANARY.key}`,
+  );
   assert.equal(problems.list().length, 2);
   assertSilent(JSON.stringify(problems.list()), 'the problems');
 });

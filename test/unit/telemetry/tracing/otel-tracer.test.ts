@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
-import { AlwaysOffSampler, InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import {
+  AlwaysOffSampler,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
 import { NO_SPAN } from '../../../../src/core/ports/tracing.ts';
 import { traceParentOf } from '../../../../src/core/trace-context.ts';
 import { OtelTracer } from '../../../../src/telemetry/tracing/otel-tracer.ts';
@@ -33,7 +38,10 @@ test('a batch is the root of a trace of its own with links; its steps are its ch
   span.end();
   const [upload, batch] = exporter.getFinishedSpans();
   assert.ok(upload !== undefined && batch !== undefined);
-  assert.deepEqual([upload.name, upload.kind, upload.attributes], ['upload', SpanKind.CLIENT, { bytes: 10 }]);
+  assert.deepEqual(
+    [upload.name, upload.kind, upload.attributes],
+    ['upload', SpanKind.CLIENT, { bytes: 10 }],
+  );
   assert.deepEqual(
     [batch.name, batch.kind, batch.attributes],
     ['process events', SpanKind.CONSUMER, { rows: 3, outcome: 'settled' }],
@@ -72,7 +80,10 @@ test('an end counts once, and what is told after it is not heard', () => {
 
 test('what is not sampled is no span: nobody records its steps or names it in a log line', () => {
   const provider = new TracerProvider({ sampler: new AlwaysOffSampler() });
-  assert.equal(new OtelTracer(provider.getTracer('test')).startBatch('process events', {}, []), NO_SPAN);
+  assert.equal(
+    new OtelTracer(provider.getTracer('test')).startBatch('process events', {}, []),
+    NO_SPAN,
+  );
 });
 
 test('an address that got into an attribute loses its query', () => {

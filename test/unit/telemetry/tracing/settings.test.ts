@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Environment, SAMPLERS, tracingSettings } from '../../../../src/telemetry/tracing/settings.ts';
+import {
+  type Environment,
+  SAMPLERS,
+  tracingSettings,
+} from '../../../../src/telemetry/tracing/settings.ts';
 
 const ON = { OTEL_TRACES_EXPORTER: 'otlp' };
 const isOn = (env: Environment) => tracingSettings(env).settings !== undefined;
@@ -20,7 +24,10 @@ test('traces are sent when an exporter or an address is named, and not otherwise
   assert.equal(isOn({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c:4318/v1/traces' }), true);
   assert.equal(isOn(ON), true);
   assert.equal(isOn({ OTEL_TRACES_EXPORTER: ' OTLP , none' }), true);
-  assert.equal(isOn({ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }), false);
+  assert.equal(
+    isOn({ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }),
+    false,
+  );
   assert.equal(isOn({ ...ON, OTEL_SDK_DISABLED: 'TRUE' }), false);
   assert.equal(isOn({ ...ON, OTEL_SDK_DISABLED: 'no' }), true);
 });
@@ -101,14 +108,19 @@ test('whatever the variables hold, settings are ones that the SDK takes', () => 
     'OTEL_BSP_MAX_QUEUE_SIZE',
     'OTEL_BSP_SCHEDULE_DELAY',
   ];
-  const text = fc.oneof(fc.string(), fc.constantFrom('otlp', '0.5', 'NaN', '1e99', '-0', ...SAMPLERS), fc.integer().map(String));
+  const text = fc.oneof(
+    fc.string(),
+    fc.constantFrom('otlp', '0.5', 'NaN', '1e99', '-0', ...SAMPLERS),
+    fc.integer().map(String),
+  );
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...names), text), (env) => {
       const { settings } = tracingSettings({ ...env, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' });
       if (settings === undefined) return;
       assert.ok(settings.samplerRatio >= 0 && settings.samplerRatio <= 1);
       assert.ok((SAMPLERS as readonly string[]).includes(settings.sampler));
-      for (const number of Object.values(settings.batching)) assert.ok(Number.isSafeInteger(number) && number >= 0);
+      for (const number of Object.values(settings.batching))
+        assert.ok(Number.isSafeInteger(number) && number >= 0);
     }),
   );
 });

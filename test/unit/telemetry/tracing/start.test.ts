@@ -4,7 +4,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { afterEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { trace } from '@opentelemetry/api';
-import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import {
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
 import { startTracing } from '../../../../src/telemetry/tracing/index.ts';
 import { Collector } from '../../../support/collector.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -37,10 +41,16 @@ test('without any variable nothing is traced or said', async () => {
 });
 
 test('the SDK is loaded by one file, and that file only when traces are wanted: it takes memory and time', () => {
-  const sources = globSync('src/**/*.ts', { cwd: ROOT }).map((file) => [file, readFileSync(`${ROOT}/${file}`, 'utf8')] as const);
-  const matching = (pattern: RegExp) => sources.filter(([, text]) => pattern.test(text)).map(([file]) => file);
+  const sources = globSync('src/**/*.ts', { cwd: ROOT }).map(
+    (file) => [file, readFileSync(`${ROOT}/${file}`, 'utf8')] as const,
+  );
+  const matching = (pattern: RegExp) =>
+    sources.filter(([, text]) => pattern.test(text)).map(([file]) => file);
   const SDK = 'src/telemetry/tracing/sdk.ts';
-  assert.deepEqual(matching(/^(?:import|export) (?!type )[^;]*'@opentelemetry\/(?!api')|import\('@opentelemetry/m), [SDK]);
+  assert.deepEqual(
+    matching(/^(?:import|export) (?!type )[^;]*'@opentelemetry\/(?!api')|import\('@opentelemetry/m),
+    [SDK],
+  );
   assert.deepEqual(matching(/(?:from|import) '[^']*\/sdk\.ts'/), []);
   assert.deepEqual(matching(/import\('\.\/sdk\.ts'\)/), ['src/telemetry/tracing/index.ts']);
 });
@@ -89,7 +99,10 @@ test('by default spans go as protobuf, under a name of your own', async () => {
   const { tracer, close } = await startTracing(env, telemetry());
   tracer.startBatch('process events', {}, []).end();
   await close(5_000);
-  assert.deepEqual([requests[0]?.path, requests[0]?.headers['content-type']], ['/traces', 'application/x-protobuf']);
+  assert.deepEqual(
+    [requests[0]?.path, requests[0]?.headers['content-type']],
+    ['/traces', 'application/x-protobuf'],
+  );
   assert.ok(requests[0]?.body.includes('reviews-of-mine'));
   assert.ok(requests[0]?.body.includes('process events'));
 });
@@ -105,8 +118,12 @@ test('a collector that refuses is told of once, and what was lost is counted', a
   const { tracer, close } = await startTracing(env, { logger, metrics, version });
   for (let n = 0; n < 3; n++) tracer.startBatch('process events', {}, []).end();
   await close(5_000);
-  const warnings = logger.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
-  assert.deepEqual(warnings, ['traces do not arrive at the collector; the pipelines go on without']);
+  const warnings = logger.lines
+    .filter(({ level }) => level === 'warn')
+    .map(({ message }) => message);
+  assert.deepEqual(warnings, [
+    'traces do not arrive at the collector; the pipelines go on without',
+  ]);
   assert.equal(metrics.counter('trace_spans_total', { outcome: 'failed' }), 3);
 });
 
@@ -123,13 +140,18 @@ test('what a collector does not take in time at the end is lost, said and counte
   await close(50);
   assert.match(logger.text(), /warn the last traces could not be sent in time \{"spans":1\}/);
   // Until the request itself has given up.
-  await eventually('the request is over', () => collector.requests.length > 0 && collector.pending === 0);
+  await eventually(
+    'the request is over',
+    () => collector.requests.length > 0 && collector.pending === 0,
+  );
   assert.equal(metrics.counter('trace_spans_total'), 1);
 });
 
 test('a provider that was registered before is used, and no other is started', async () => {
   const exporter = new InMemorySpanExporter();
-  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }));
+  trace.setGlobalTracerProvider(
+    new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }),
+  );
   try {
     const parts = telemetry();
     const { tracer, close } = await startTracing({ OTEL_TRACES_EXPORTER: 'otlp' }, parts);

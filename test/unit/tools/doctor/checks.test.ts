@@ -10,7 +10,8 @@ import { FakeWorld, MIB } from './world.ts';
 const NOW_MS = Date.now();
 const item = { item: { type: 'comment' } } as unknown as Decoded;
 const poison = (reason: PoisonReason): Decoded => ({ poison: { reason, message: 'm' } });
-const sampled = (...decoded: Decoded[]) => decoded.map((one) => ({ timestampMs: NOW_MS, decoded: one }));
+const sampled = (...decoded: Decoded[]) =>
+  decoded.map((one) => ({ timestampMs: NOW_MS, decoded: one }));
 
 /** A journal of this pipeline that has read up to `watermark`. */
 function withJournal(world: FakeWorld, watermark: number, group = 'reviewers'): FakeWorld {
@@ -58,19 +59,29 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
   [
     'a transaction may take longer than brokers let it',
     (world) => Object.assign(world, { transactionTimeoutMs: 900_001 }),
-    [/^kafka\.settings failed: kafka\.transactionTimeout of pipeline posts is 900001 ms, .* 900000 -> /],
+    [
+      /^kafka\.settings failed: kafka\.transactionTimeout of pipeline posts is 900001 ms, .* 900000 -> /,
+    ],
   ],
   [
     'a session is shorter than brokers let it',
     (world) => Object.assign(world, { sessionTimeoutMs: 5_999 }),
-    [/^kafka\.settings failed: .*group\.min\.session\.timeout\.ms of the brokers 6000 -> raise kafka\.sessionTimeout/],
+    [
+      /^kafka\.settings failed: .*group\.min\.session\.timeout\.ms of the brokers 6000 -> raise kafka\.sessionTimeout/,
+    ],
   ],
   [
     'a session is longer than brokers let it',
     (world) => Object.assign(world, { sessionTimeoutMs: 1_800_001 }),
-    [/^kafka\.settings failed: .*group\.max\.session\.timeout\.ms .* -> lower kafka\.sessionTimeout/],
+    [
+      /^kafka\.settings failed: .*group\.max\.session\.timeout\.ms .* -> lower kafka\.sessionTimeout/,
+    ],
   ],
-  ['there is no source', (world) => world.settings.delete('content'), [/^topic\.source failed: it does not exist -> create it/]],
+  [
+    'there is no source',
+    (world) => world.settings.delete('content'),
+    [/^topic\.source failed: it does not exist -> create it/],
+  ],
   [
     'the source is compacted',
     (world) => Object.assign(world.settings.get('content') ?? {}, { 'cleanup.policy': 'compact' }),
@@ -79,12 +90,16 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
   [
     'the source forgets before a retry reads it',
     (world) => Object.assign(world.settings.get('content') ?? {}, { 'retention.ms': '172799999' }),
-    [/^topic\.source warning: retention\.ms is 172799999, .* -> raise retention\.ms to 172800000 or more/],
+    [
+      /^topic\.source warning: retention\.ms is 172799999, .* -> raise retention\.ms to 172800000 or more/,
+    ],
   ],
   [
     'the source may not be read',
     (world) => world.denied.set('content', 'READ'),
-    [/^topic\.source failed: the right to READ is missing -> grant READ on topic content to User:me/],
+    [
+      /^topic\.source failed: the right to READ is missing -> grant READ on topic content to User:me/,
+    ],
   ],
   [
     'decisions may not be written',
@@ -93,8 +108,11 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
   ],
   [
     'decisions are compacted',
-    (world) => Object.assign(world.settings.get('decisions') ?? {}, { 'cleanup.policy': 'compact,delete' }),
-    [/^topic\.output failed: cleanup\.policy of topic "decisions" is "compact,delete", must be "delete"/],
+    (world) =>
+      Object.assign(world.settings.get('decisions') ?? {}, { 'cleanup.policy': 'compact,delete' }),
+    [
+      /^topic\.output failed: cleanup\.policy of topic "decisions" is "compact,delete", must be "delete"/,
+    ],
   ],
   [
     'decisions repeat contents that their topic does not take',
@@ -123,10 +141,13 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     'too few replicas are in sync to be written to',
     (world) => {
       Object.assign(world, { brokers: 3, replicationFactor: 3 });
-      for (const topic of ['decisions', 'dead']) Object.assign(world.settings.get(topic) ?? {}, { 'min.insync.replicas': '2' });
+      for (const topic of ['decisions', 'dead'])
+        Object.assign(world.settings.get(topic) ?? {}, { 'min.insync.replicas': '2' });
       world.replicas = { decisions: { partition: 0, leader: 1, replicas: 3, inSync: 1 } };
     },
-    [/^topic\.output failed: fewer replicas than min\.insync\.replicas \(2\) are in sync of partition 0/],
+    [
+      /^topic\.output failed: fewer replicas than min\.insync\.replicas \(2\) are in sync of partition 0/,
+    ],
   ],
   [
     'one broker lost loses what was acknowledged',
@@ -142,7 +163,9 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
       const members = [{ clientId: 'theirs', host: '/192.0.2.7' }];
       world.group = { ...world.group, state: 'Stable', protocol: 'range', isOurs: false, members };
     },
-    [/^group\.members failed: another kind of consumer uses it \(consumer range: theirs at 192\.0\.2\.7\) -> /],
+    [
+      /^group\.members failed: another kind of consumer uses it \(consumer range: theirs at 192\.0\.2\.7\) -> /,
+    ],
   ],
   [
     'the group may not be joined',
@@ -212,12 +235,16 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
       Object.assign(world, {
         records: sampled(item, poison('no_type'), poison('no_type'), { skip: 'filtered' }),
       }),
-    [/^source\.sample warning: 1 of 4 would be reviewed, 1 skipped \(filtered\), 2 dead letters \(no_type\) -> /],
+    [
+      /^source\.sample warning: 1 of 4 would be reviewed, 1 skipped \(filtered\), 2 dead letters \(no_type\) -> /,
+    ],
   ],
   [
     'all of them would',
     (world) => Object.assign(world, { records: sampled(poison('not_json'), poison('no_type')) }),
-    [/^source\.sample failed: 0 of 2 would be reviewed, 2 dead letters \(1 not_json, 1 no_type\) -> /],
+    [
+      /^source\.sample failed: 0 of 2 would be reviewed, 2 dead letters \(1 not_json, 1 no_type\) -> /,
+    ],
   ],
   [
     'none is wanted',
@@ -226,7 +253,8 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
   ],
   [
     'a record comes from the future',
-    (world) => Object.assign(world, { records: [{ timestampMs: NOW_MS + 3_600_000, decoded: item }] }),
+    (world) =>
+      Object.assign(world, { records: [{ timestampMs: NOW_MS + 3_600_000, decoded: item }] }),
     [/^source\.sample warning: the newest is 3\d{3} s ahead of the clock/],
   ],
   [
@@ -235,7 +263,9 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
       Object.assign(world, {
         lookUp: () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' })),
       }),
-    [/^service\.address failed: its host is not known here \(ENOTFOUND\) -> correct service\.baseUrl/],
+    [
+      /^service\.address failed: its host is not known here \(ENOTFOUND\) -> correct service\.baseUrl/,
+    ],
   ],
   [
     'the key is refused',
@@ -257,15 +287,25 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     (world) => Object.assign(world, { answer: undefined }),
     [/^service\.batch warning: it knows one by an id/],
   ],
-  ['the clock is late', (world) => Object.assign(world, { aheadMs: 31_000 }), [/^service\.clock warning: 31 s behind/]],
-  ['the clock is wrong', (world) => Object.assign(world, { aheadMs: -301_000 }), [/^service\.clock failed: 301 s ahead of/]],
+  [
+    'the clock is late',
+    (world) => Object.assign(world, { aheadMs: 31_000 }),
+    [/^service\.clock warning: 31 s behind/],
+  ],
+  [
+    'the clock is wrong',
+    (world) => Object.assign(world, { aheadMs: -301_000 }),
+    [/^service\.clock failed: 301 s ahead of/],
+  ],
   [
     'the container is small',
     (world) =>
       Object.assign(world, {
         memory: { budgetBytes: 64 * MIB, containerBytes: 256 * MIB, arenas: '1', semiSpaceMiB: 4 },
       }),
-    [/^process\.memory warning: the container has 256 MiB, .* 296 MiB.* -> give it 296 MiB, or set memory\.budget to 37MiB$/],
+    [
+      /^process\.memory warning: the container has 256 MiB, .* 296 MiB.* -> give it 296 MiB, or set memory\.budget to 37MiB$/,
+    ],
   ],
   [
     'the process was started by hand',

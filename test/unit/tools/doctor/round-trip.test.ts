@@ -14,7 +14,8 @@ interface Script {
   readonly file?: (upload: string) => string;
 }
 
-const decided = (upload: string): string => `Status,Service result,Labels,${upload.replace('\r\n', '\r\nSUCCESS,ham,[],')}`;
+const decided = (upload: string): string =>
+  `Status,Service result,Labels,${upload.replace('\r\n', '\r\nSUCCESS,ham,[],')}`;
 
 function review({ states = ['SUCCESS'], file = decided }: Script) {
   const seen = { type: '', upload: '' };
@@ -46,7 +47,10 @@ function review({ states = ['SUCCESS'], file = decided }: Script) {
   return { kind, seen };
 }
 
-async function roundTrip(kind: PipelineKind | undefined, change: (world: FakeWorld) => void = () => {}) {
+async function roundTrip(
+  kind: PipelineKind | undefined,
+  change: (world: FakeWorld) => void = () => {},
+) {
   const world = new FakeWorld();
   world.roundTrip = { limitMs: 60_000, type: undefined };
   world.remote = kind;
@@ -64,16 +68,25 @@ test('one row, marked as a test, with the type of the configuration, comes back 
   const { kind, seen } = review({ states: ['WAITING_FOR_UPLOAD', 'SUCCESS'] });
   const { status, found, tried } = await roundTrip(kind);
   assert.deepEqual([status, seen.type], ['ok', 'post']);
-  assert.match(found, /^batch b1: created, uploaded, reviewed, fetched, and the same as what was sent in \d+\.\d s$/);
+  assert.match(
+    found,
+    /^batch b1: created, uploaded, reviewed, fetched, and the same as what was sent in \d+\.\d s$/,
+  );
   assert.match(seen.upload, /This is a connection test of Content Review Connector/);
   assert.equal(seen.upload.trimEnd().split('\r\n').length, 2);
   assert.ok(tried.includes('open journal-doctor 60000'));
 });
 
 test('the type is the one given, else the first configured, else that of a record, else there is no round trip', async () => {
-  const records = [{ timestampMs: 0, decoded: { item: { type: 'of-a-record' } } as unknown as Decoded }];
+  const records = [
+    { timestampMs: 0, decoded: { item: { type: 'of-a-record' } } as unknown as Decoded },
+  ];
   for (const [change, type] of [
-    [(world: FakeWorld) => Object.assign(world, { records, roundTrip: { limitMs: 60_000, type: 'given' } }), 'given'],
+    [
+      (world: FakeWorld) =>
+        Object.assign(world, { records, roundTrip: { limitMs: 60_000, type: 'given' } }),
+      'given',
+    ],
     [(world: FakeWorld) => Object.assign(world, { records }), 'post'],
     [(world: FakeWorld) => Object.assign(world, { records, types: [] }), 'of-a-record'],
   ] as const) {
@@ -81,15 +94,23 @@ test('the type is the one given, else the first configured, else that of a recor
     assert.equal((await roundTrip(kind, change)).status, 'ok');
     assert.equal(seen.type, type);
   }
-  const { status, found } = await roundTrip(review({}).kind, (world) => Object.assign(world, { types: [] }));
+  const { status, found } = await roundTrip(review({}).kind, (world) =>
+    Object.assign(world, { types: [] }),
+  );
   assert.equal(status, 'skipped');
   assert.match(found, /name one with --type$/);
 });
 
 test('what came back is compared', async () => {
   for (const [file, problem] of [
-    [(upload: string) => decided(upload).replace('quotes', 'Quotes'), 'its metadata came back changed'],
-    [(upload: string) => decided(upload).replace('SUCCESS', 'ERROR'), 'the service gave its row the status ERROR'],
+    [
+      (upload: string) => decided(upload).replace('quotes', 'Quotes'),
+      'its metadata came back changed',
+    ],
+    [
+      (upload: string) => decided(upload).replace('SUCCESS', 'ERROR'),
+      'the service gave its row the status ERROR',
+    ],
     [
       (upload: string) => `${decided(upload)}${decided(upload).split('\r\n')[1]}\r\n`,
       'the result file has 2 rows, where one was sent',
@@ -115,7 +136,10 @@ test('a batch that ends badly, and one that does not end, are told with their id
     world.roundTrip = { limitMs: 1_000, type: undefined };
   });
   assert.equal(pending.status, 'warning');
-  assert.match(pending.found, /^batch b1 was uploaded, and is PENDING after \d\.\d s: the service goes on with it$/);
+  assert.match(
+    pending.found,
+    /^batch b1 was uploaded, and is PENDING after \d\.\d s: the service goes on with it$/,
+  );
   assert.equal(pending.remedy, 'ask again with batch get b1');
 });
 
@@ -141,6 +165,8 @@ test('an import goes as a line of its own; a lookup sends nothing; without a key
   assert.match((await roundTrip(imports)).found, /^import i1: created, uploaded, imported in /);
   assert.deepEqual([JSON.parse(line).type, JSON.parse(line).data.connection_test], ['post', true]);
   assert.equal((await roundTrip(undefined)).status, 'skipped');
-  const refused = await roundTrip(review({}).kind, (world) => Object.assign(world, { answer: 'unauthorized' }));
+  const refused = await roundTrip(review({}).kind, (world) =>
+    Object.assign(world, { answer: 'unauthorized' }),
+  );
   assert.match(refused.found, /^not tried, because service .* failed$/);
 });

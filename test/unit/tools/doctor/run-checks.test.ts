@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { systemClock } from '../../../../src/base/system-clock.ts';
-import { type Check, type Finding, failed, ok, skipped, together, warning } from '../../../../src/tools/doctor/check.ts';
+import {
+  type Check,
+  type Finding,
+  failed,
+  ok,
+  skipped,
+  together,
+  warning,
+} from '../../../../src/tools/doctor/check.ts';
 import { type Result, runChecks } from '../../../../src/tools/doctor/run-checks.ts';
 
 const check = (about: string, run: Check['run'], more: Partial<Check> = {}): Check => ({
@@ -13,7 +21,10 @@ const check = (about: string, run: Check['run'], more: Partial<Check> = {}): Che
   ...more,
 });
 
-async function run(checks: readonly Check[], signal = new AbortController().signal): Promise<Result[]> {
+async function run(
+  checks: readonly Check[],
+  signal = new AbortController().signal,
+): Promise<Result[]> {
   const told: Result[] = [];
   const results = await runChecks(checks, systemClock, signal, (result) => told.push(result));
   assert.deepEqual(told, results);
@@ -36,7 +47,9 @@ test('whatever hangs on what: each check is told once, in order, and tried if an
     fc.asyncProperty(graph, async (nodes) => {
       const ran: number[] = [];
       const checks: Check[] = [];
-      const before = (of: readonly number[], n: number) => [...new Set(of.filter((one) => one < n))];
+      const before = (of: readonly number[], n: number) => [
+        ...new Set(of.filter((one) => one < n)),
+      ];
       nodes.forEach(({ status, needs, after, delay }, n) => {
         const [needed, awaited] = [before(needs, n), before(after, n)];
         const act = async (): Promise<Finding> => {
@@ -107,16 +120,26 @@ test('an interruption ends all at once, with its reason', async () => {
   const stop = new AbortController();
   const forever = check(
     'forever',
-    (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    (signal) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
   );
-  const running = run([forever, ...Array.from({ length: 9 }, () => forever).map((one) => ({ ...one }))], stop.signal);
+  const running = run(
+    [forever, ...Array.from({ length: 9 }, () => forever).map((one) => ({ ...one }))],
+    stop.signal,
+  );
   setImmediate(() => stop.abort(new Error('interrupted')));
   await assert.rejects(running, /^Error: interrupted$/);
 });
 
 test('several findings become one: the worst counts, each remedy is told once', () => {
   assert.deepEqual(together('fine', [ok('a'), skipped('b')]), ok('fine'));
-  assert.deepEqual(together('fine', [warning('a', 'do x'), warning('b', 'do x'), ok('c')]), warning('a; b', 'do x'));
-  assert.deepEqual(together('fine', [warning('a', 'do x'), failed('b', 'do y')]), failed('a; b', 'do x; do y'));
+  assert.deepEqual(
+    together('fine', [warning('a', 'do x'), warning('b', 'do x'), ok('c')]),
+    warning('a; b', 'do x'),
+  );
+  assert.deepEqual(
+    together('fine', [warning('a', 'do x'), failed('b', 'do y')]),
+    failed('a; b', 'do x; do y'),
+  );
   assert.deepEqual(together('fine', [failed('b')]), failed('b'));
 });

@@ -2,8 +2,17 @@
 import type { Clock } from '../../../../src/base/clock.ts';
 import { systemClock } from '../../../../src/base/system-clock.ts';
 import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/service-error.ts';
-import type { ClusterProbe, GroupDescription, KafkaOperation, TopicReplicas } from '../../../../src/core/ports/cluster-probe.ts';
-import type { ClusterAdmin, CommittedOffset, TopicDescription } from '../../../../src/core/ports/kafka.ts';
+import type {
+  ClusterProbe,
+  GroupDescription,
+  KafkaOperation,
+  TopicReplicas,
+} from '../../../../src/core/ports/cluster-probe.ts';
+import type {
+  ClusterAdmin,
+  CommittedOffset,
+  TopicDescription,
+} from '../../../../src/core/ports/kafka.ts';
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { TopicScan } from '../../../../src/core/ports/topic-scan.ts';
 import type { Decoded, SourceRecord } from '../../../../src/core/record.ts';
@@ -30,8 +39,14 @@ export class FakeWorld {
   brokers = 1;
   /** By topic. */
   readonly settings = new Map<string, Record<string, string>>([
-    ['content', { 'cleanup.policy': 'delete', 'retention.ms': '604800000', 'max.message.bytes': '1048588' }],
-    ['decisions', { 'cleanup.policy': 'delete', 'max.message.bytes': '1048588', 'min.insync.replicas': '1' }],
+    [
+      'content',
+      { 'cleanup.policy': 'delete', 'retention.ms': '604800000', 'max.message.bytes': '1048588' },
+    ],
+    [
+      'decisions',
+      { 'cleanup.policy': 'delete', 'max.message.bytes': '1048588', 'min.insync.replicas': '1' },
+    ],
     ['dead', { 'cleanup.policy': 'delete', 'max.message.bytes': '1048588' }],
   ]);
   replicas: Record<string, TopicReplicas['partitions'][number]> = {};
@@ -72,7 +87,12 @@ export class FakeWorld {
   readonly tried: string[] = [];
 
   async results(): Promise<Map<string, Result>> {
-    const results = await runChecks(checksOf(this.#parts()), clock, new AbortController().signal, () => {});
+    const results = await runChecks(
+      checksOf(this.#parts()),
+      clock,
+      new AbortController().signal,
+      () => {},
+    );
     return new Map(results.map((one) => [one.check.name, one]));
   }
 
@@ -82,7 +102,8 @@ export class FakeWorld {
     return [...(await this.results()).values()]
       .filter(({ status }) => all.includes(status))
       .map(
-        ({ check, status, found, remedy }) => `${check.name} ${status}: ${found}${remedy === undefined ? '' : ` -> ${remedy}`}`,
+        ({ check, status, found, remedy }) =>
+          `${check.name} ${status}: ${found}${remedy === undefined ? '' : ` -> ${remedy}`}`,
       );
   }
 
@@ -172,15 +193,21 @@ export class FakeWorld {
         if (denied !== undefined) allowed.delete(denied);
         const count = this.replicationFactor;
         return {
-          partitions: [this.replicas[topic] ?? { partition: 0, leader: 1, replicas: count, inSync: count }],
+          partitions: [
+            this.replicas[topic] ?? { partition: 0, leader: 1, replicas: count, inSync: count },
+          ],
           allowed,
         };
       },
       group: async () => this.group,
       tryTransactionalId: async (id) => void this.tried.push(`try ${id}`),
       openTransactionalId: async (id, timeoutMs) => void this.tried.push(`open ${id} ${timeoutMs}`),
-      brokerSettings: async () => (this.brokerSettings === undefined ? undefined : new Map(Object.entries(this.brokerSettings))),
-      tryCreate: async (topic, { partitions }) => void this.tried.push(`create ${topic} ${partitions}`),
+      brokerSettings: async () =>
+        this.brokerSettings === undefined
+          ? undefined
+          : new Map(Object.entries(this.brokerSettings)),
+      tryCreate: async (topic, { partitions }) =>
+        void this.tried.push(`create ${topic} ${partitions}`),
       close: async () => {},
     };
   }
@@ -209,9 +236,11 @@ export class FakeWorld {
   }
 
   #scan(): TopicScan {
-    const lengthOf = (topic: string) => (topic === 'journal' ? this.journal.length : this.records.length);
+    const lengthOf = (topic: string) =>
+      topic === 'journal' ? this.journal.length : this.records.length;
     return {
-      bounds: async (topic) => new Map([[0, { start: 0, stable: lengthOf(topic), end: lengthOf(topic) }]]),
+      bounds: async (topic) =>
+        new Map([[0, { start: 0, stable: lengthOf(topic), end: lengthOf(topic) }]]),
       firstAt: async () => new Map(),
       read: async (topic, { from, until }, onPiece) => {
         const records = Array.from({ length: until - from }, (_, n): SourceRecord => {
@@ -227,13 +256,17 @@ export class FakeWorld {
         });
         await onPiece({ records, unreadable: undefined, nextOffset: until });
       },
-      group: async () => (this.group.members.length === 0 ? { state: 'Empty', members: 0 } : { state: 'Stable', members: 1 }),
+      group: async () =>
+        this.group.members.length === 0
+          ? { state: 'Empty', members: 0 }
+          : { state: 'Stable', members: 1 },
       close: async () => {},
     };
   }
 
   #decoder(): PipelineKind {
-    const decode = ({ offset }: SourceRecord) => this.records[offset]?.decoded ?? { skip: 'filtered' };
+    const decode = ({ offset }: SourceRecord) =>
+      this.records[offset]?.decoded ?? { skip: 'filtered' };
     return { name: 'review', decode } as unknown as PipelineKind;
   }
 }

@@ -5,13 +5,25 @@ import { type AuditReport, type AuditRequest, audit } from '../../../../src/tool
 import type { InspectError, Inspection } from '../../../../src/tools/inspect/context.ts';
 import { explainRecord } from '../../../../src/tools/inspect/explain.ts';
 import type { RecordState } from '../../../../src/tools/inspect/explanation.ts';
-import { type InspectionSettings, inspectionOf, rewriteReads } from '../../../support/engine/inspection.ts';
+import {
+  type InspectionSettings,
+  inspectionOf,
+  rewriteReads,
+} from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 
-const auditOf = (world: World, request: Partial<AuditRequest> = {}, settings: InspectionSettings = {}): Promise<AuditReport> =>
+const auditOf = (
+  world: World,
+  request: Partial<AuditRequest> = {},
+  settings: InspectionSettings = {},
+): Promise<AuditReport> =>
   world.through(audit(inspectionOf(world, settings), { partitions: [], ...request }));
 
-const stateOf = async (world: World, offset: number, settings: InspectionSettings = {}): Promise<RecordState> => {
+const stateOf = async (
+  world: World,
+  offset: number,
+  settings: InspectionSettings = {},
+): Promise<RecordState> => {
   const explained = await world.through(
     explainRecord(inspectionOf(world, settings), { partition: 0, offset }, { thorough: false }),
   );
@@ -87,11 +99,17 @@ test('what a reset to a later offset skipped is passed over; once the journal ha
   await resetGroup(world, 6);
   await world.clock.advance(10_000);
   const report = await auditOf(world);
-  assert.deepEqual([report.verdict, columns(report)], ['balanced', { records: 8, decided: 4, passedOver: 4, replayed: 2 }]);
+  assert.deepEqual(
+    [report.verdict, columns(report)],
+    ['balanced', { records: 8, decided: 4, passedOver: 4, replayed: 2 }],
+  );
   assert.equal(await stateOf(world, 3), 'passed_over');
   world.kafka.cluster.log(TOPICS.journal, 0).compact();
   const later = await auditOf(world);
-  assert.deepEqual([later.verdict, columns(later)], ['unknown', { records: 8, decided: 4, unknown: 4, replayed: 2 }]);
+  assert.deepEqual(
+    [later.verdict, columns(later)],
+    ['unknown', { records: 8, decided: 4, unknown: 4, replayed: 2 }],
+  );
   assert.match(later.notes.join(), /the group was reset/);
   assert.equal(await stateOf(world, 3), 'unknown');
 });
@@ -104,7 +122,10 @@ test('reviews again after a reset to an earlier offset are counted apart, and ar
   await resetGroup(world, 2);
   await world.clock.advance(20_000);
   const report = await auditOf(world);
-  assert.deepEqual([report.verdict, columns(report)], ['balanced', { records: 6, decided: 6, replayed: 4 }]);
+  assert.deepEqual(
+    [report.verdict, columns(report)],
+    ['balanced', { records: 6, decided: 6, replayed: 4 }],
+  );
 });
 
 test('records older than the start of the pipeline are told apart', async () => {
@@ -115,11 +136,17 @@ test('records older than the start of the pipeline are told apart', async () => 
   for (let n = 0; n < 3; n++) world.event(0);
   await world.clock.advance(20_000);
   const report = await auditOf(world);
-  assert.deepEqual([report.verdict, columns(report)], ['balanced', { records: 8, decided: 3, beforeStart: 5 }]);
+  assert.deepEqual(
+    [report.verdict, columns(report)],
+    ['balanced', { records: 8, decided: 3, beforeStart: 5 }],
+  );
   assert.equal(await stateOf(world, 2), 'before_start');
   world.kafka.cluster.log(TOPICS.journal, 0).compact();
   const later = await auditOf(world);
-  assert.deepEqual([later.verdict, columns(later)], ['balanced', { records: 8, decided: 3, beforeStart: 5 }]);
+  assert.deepEqual(
+    [later.verdict, columns(later)],
+    ['balanced', { records: 8, decided: 3, beforeStart: 5 }],
+  );
   assert.equal(await stateOf(world, 2), 'before_start');
 });
 
@@ -178,7 +205,10 @@ test('an output that retention has cut cannot prove that older records are missi
   const log = world.kafka.cluster.log('decisions', 0);
   log.deleteBefore((log.committed()[2] as { offset: number }).offset);
   const report = await auditOf(world);
-  assert.deepEqual([report.verdict, columns(report)], ['unknown', { records: 6, decided: 4, unknown: 2 }]);
+  assert.deepEqual(
+    [report.verdict, columns(report)],
+    ['unknown', { records: 6, decided: 4, unknown: 2 }],
+  );
   assert.equal(await stateOf(world, 0), 'unknown');
   // The last two decisions are taken away: what is left reaches further back than their records.
   const inspection = inspectionOf(world);
@@ -198,7 +228,10 @@ test('a compacted output cannot prove that anything is missing', async () => {
     topic === 'decisions' ? all.filter(({ value }) => JSON.parse(String(value)).offset !== 0) : all,
   );
   const report = await world.through(audit(inspection, { partitions: [] }));
-  assert.deepEqual([report.verdict, columns(report)], ['unknown', { records: 3, decided: 2, unknown: 1 }]);
+  assert.deepEqual(
+    [report.verdict, columns(report)],
+    ['unknown', { records: 3, decided: 2, unknown: 1 }],
+  );
 });
 
 test('a null value that the configuration skips has no terminal record, and is not missing', async () => {
@@ -206,7 +239,8 @@ test('a null value that the configuration skips has no terminal record, and is n
     partitions: 1,
     wrap: (ports) => {
       const decode = ports.kind.decode.bind(ports.kind);
-      ports.kind.decode = (record, ...more) => (record.value === null ? { skip: 'null_value' } : decode(record, ...more));
+      ports.kind.decode = (record, ...more) =>
+        record.value === null ? { skip: 'null_value' } : decode(record, ...more);
       return ports;
     },
   });
@@ -228,11 +262,15 @@ test('a null value that the configuration skips has no terminal record, and is n
 test('a terminal record for an offset that holds no record is one too many, unless the source is compacted', async () => {
   const world = new World({ partitions: 1 });
   world.start();
-  for (let n = 0; n < 3; n++) world.put(0, JSON.stringify({ type: 'a', content: 'x' }), { key: `k${n % 2}` });
+  for (let n = 0; n < 3; n++)
+    world.put(0, JSON.stringify({ type: 'a', content: 'x' }), { key: `k${n % 2}` });
   await world.untilSettled(60_000);
   world.kafka.cluster.log(TOPICS.source, 0).compact();
   const report = await auditOf(world);
-  assert.deepEqual([report.verdict, columns(report)], ['double', { records: 2, decided: 2, withoutSource: 1 }]);
+  assert.deepEqual(
+    [report.verdict, columns(report)],
+    ['double', { records: 2, decided: 2, withoutSource: 1 }],
+  );
   assert.deepEqual(report.partitions[0]?.withoutSourceOffsets, [[0, 0]]);
   const inspection = altered(inspectionOf(world), 'compact');
   assert.equal((await world.through(audit(inspection, { partitions: [] }))).verdict, 'balanced');
@@ -252,17 +290,30 @@ test('a range is cut to what the log holds; a partition that does not exist is r
   assert.deepEqual(columns(report), { records: 6, decided: 6 });
   assert.deepEqual(report.notes, ['cut to what the source has: partition 0 to [4, 10)']);
   assert.deepEqual((await auditOf(world, { from: 5, to: 10 })).notes, []);
-  assert.deepEqual((await auditOf(world, { partitions: [0] })).notes, [], 'nothing was asked for by offset');
+  assert.deepEqual(
+    (await auditOf(world, { partitions: [0] })).notes,
+    [],
+    'nothing was asked for by offset',
+  );
   for (const [from, to] of [
     [7, 7],
     [7, 3],
   ] as const) {
-    await assert.rejects(auditOf(world, { from, to }), isInspectError('usage', /not included\) holds nothing/));
+    await assert.rejects(
+      auditOf(world, { from, to }),
+      isInspectError('usage', /not included\) holds nothing/),
+    );
   }
-  await assert.rejects(auditOf(world, { from: 10 }), isInspectError('usage', /nothing has offset 10 yet: .* end at 10, 10/));
+  await assert.rejects(
+    auditOf(world, { from: 10 }),
+    isInspectError('usage', /nothing has offset 10 yet: .* end at 10, 10/),
+  );
   const since = await auditOf(world, { sinceMs: world.clock.now() + 1_000 });
   assert.deepEqual([since.verdict, columns(since), since.scanned], ['balanced', {}, []]);
-  await assert.rejects(auditOf(world, { partitions: [2] }), isInspectError('usage', /no partition 2: it has 2, from 0 to 1/));
+  await assert.rejects(
+    auditOf(world, { partitions: [2] }),
+    isInspectError('usage', /no partition 2: it has 2, from 0 to 1/),
+  );
 });
 
 test('the journal of another pipeline, and one that cannot be read, are refused', async () => {
@@ -301,7 +352,9 @@ test('a transaction that stays open on an output is told, and given up after the
   world.start();
   world.produce(2);
   await world.untilSettled(60_000);
-  world.kafka.cluster.log('decisions', 0).append([{ key: 'k', value: 'v' }], world.clock.now(), 999_999);
+  world.kafka.cluster
+    .log('decisions', 0)
+    .append([{ key: 'k', value: 'v' }], world.clock.now(), 999_999);
   const notices: string[] = [];
   const inspection = { ...inspectionOf(world), notice: (text: string) => notices.push(text) };
   await assert.rejects(
@@ -316,7 +369,8 @@ test('a record that the filter does not want is skipped, not missing; where that
     partitions: 1,
     wrap: (ports) => {
       const decode = ports.kind.decode.bind(ports.kind);
-      ports.kind.decode = (record, ...more) => (record.offset === 1 ? { skip: 'filter' } : decode(record, ...more));
+      ports.kind.decode = (record, ...more) =>
+        record.offset === 1 ? { skip: 'filter' } : decode(record, ...more);
       return ports;
     },
   });

@@ -13,8 +13,14 @@ const MINUTE_MS = 60_000;
 const auditOf = (world: World, inspection = inspectionOf(world)): Promise<AuditReport> =>
   world.through(audit(inspection, { partitions: [] }));
 
-async function stateOf(world: World, offset: number, inspection = inspectionOf(world)): Promise<RecordState> {
-  return (await world.through(explainRecord(inspection, { partition: 0, offset }, { thorough: false }))).state;
+async function stateOf(
+  world: World,
+  offset: number,
+  inspection = inspectionOf(world),
+): Promise<RecordState> {
+  return (
+    await world.through(explainRecord(inspection, { partition: 0, offset }, { thorough: false }))
+  ).state;
 }
 
 /** Verdict, and the columns that are not 0. */
@@ -44,7 +50,8 @@ function withoutStart(world: World): Inspection {
   const inspection = inspectionOf(world);
   rewriteReads(inspection, (topic, records) =>
     records.map((record) => {
-      if (topic !== TOPICS.journal || !record.key?.toString().startsWith('progress/')) return record;
+      if (topic !== TOPICS.journal || !record.key?.toString().startsWith('progress/'))
+        return record;
       const { start: _, inherited: __, ...progress } = JSON.parse(String(record.value));
       return { ...record, value: Buffer.from(JSON.stringify(progress)) };
     }),
@@ -73,7 +80,10 @@ test('records before an offset that the group had before the first start cannot 
   for (const when of ['as written', 'compacted']) {
     const report = await auditOf(world);
     assert.deepEqual(told(report), unknown, when);
-    assert.match(report.notes.join(), /an earlier journal may have had the records before them under review/);
+    assert.match(
+      report.notes.join(),
+      /an earlier journal may have had the records before them under review/,
+    );
     assert.equal(await stateOf(world, 1), 'unknown');
     assert.equal(await stateOf(world, 3), 'decided');
     journalOf(world).compact();
@@ -115,8 +125,13 @@ test('where a start is not known, what has no terminal record behind the first t
   journalOf(world).compact();
   const old = withoutStart(world);
   const lose = (value: Buffer | null) => JSON.parse(String(value)).offset !== 1;
-  rewriteReads(old, (topic, all) => (topic === 'decisions' ? all.filter(({ value }) => lose(value)) : all));
-  assert.deepEqual(told(await auditOf(world, old)), ['missing', { records: 3, decided: 2, missing: 1 }]);
+  rewriteReads(old, (topic, all) =>
+    topic === 'decisions' ? all.filter(({ value }) => lose(value)) : all,
+  );
+  assert.deepEqual(told(await auditOf(world, old)), [
+    'missing',
+    { records: 3, decided: 2, missing: 1 },
+  ]);
   assert.equal(await stateOf(world, 1, old), 'missing');
   const report = await world.through(audit(old, { partitions: [], from: 1 }));
   assert.deepEqual(report.partitions[0]?.missingOffsets, [[1, 1]], 'a range that begins with it');
@@ -135,8 +150,12 @@ test('a job that moves to its next attempt while the journal is read and compact
   const move = () => {
     attempt++;
     const live = journalOf(world).committed();
-    const job = live.findLast(({ key, value }) => /^job\/[^/]+$/.test(String(key)) && value !== null);
-    const left = live.findLast(({ key, value }) => /^job\/[^/]+\/left$/.test(String(key)) && value !== null);
+    const job = live.findLast(
+      ({ key, value }) => /^job\/[^/]+$/.test(String(key)) && value !== null,
+    );
+    const left = live.findLast(
+      ({ key, value }) => /^job\/[^/]+\/left$/.test(String(key)) && value !== null,
+    );
     const next = {
       ...JSON.parse(String(job?.value)),
       id: `next-${attempt}`,
@@ -151,7 +170,10 @@ test('a job that moves to its next attempt while the journal is read and compact
     ]);
     journalOf(world).compact();
   };
-  assert.deepEqual(told(await auditOf(world, beforeRead(world, TOPICS.journal, move))), ['balanced', { records: 3, live: 3 }]);
+  assert.deepEqual(told(await auditOf(world, beforeRead(world, TOPICS.journal, move))), [
+    'balanced',
+    { records: 3, live: 3 },
+  ]);
   assert.equal(await stateOf(world, 1, beforeRead(world, TOPICS.journal, move)), 'in_review');
   assert.equal(attempt, 3);
 });
@@ -195,5 +217,8 @@ test('nothing is unknown whose terminal record lies before the timestamps of the
   await world.clock.advance(20_000);
   await settleThree(world, aheadMs);
   journalOf(world).compact();
-  assert.deepEqual(told(await auditOf(world)), ['balanced', { records: 6, decided: 6, replayed: 3 }]);
+  assert.deepEqual(told(await auditOf(world)), [
+    'balanced',
+    { records: 6, decided: 6, replayed: 3 },
+  ]);
 });

@@ -89,7 +89,9 @@ test('of many batches the service is asked for the oldest hundred, and that is t
     asked.push(id);
     return { status: 'PENDING', finished: 0, total: 1 };
   };
-  const { jobs, notes } = await world.through(journalReport({ ...inspectionOf(world), remoteBatch }));
+  const { jobs, notes } = await world.through(
+    journalReport({ ...inspectionOf(world), remoteBatch }),
+  );
   assert.deepEqual([jobs.length, asked.length], [103, 100]);
   assert.deepEqual(notes, ['the service was asked for the oldest 100 of 103 batches']);
   const unasked = jobs.filter(({ service }) => service === null).map(({ id }) => id);
@@ -111,12 +113,19 @@ test('under output.order: source a batch waits for the earliest before it that s
     await world.clock.advance(2_000);
   }
   const remoteBatch = async () => ({ status: 'SUCCESS', finished: 1, total: 1 });
-  const report = await world.through(journalReport({ ...inspectionOf(world, { pipeline: { inOrder: true } }), remoteBatch }));
+  const report = await world.through(
+    journalReport({ ...inspectionOf(world, { pipeline: { inOrder: true } }), remoteBatch }),
+  );
   const [first, second, third, elsewhere] = report.jobs;
-  for (const job of [second, third]) assert.match(job?.waitsFor ?? '', new RegExp(`its turn: batch ${first?.remoteId} `));
+  for (const job of [second, third])
+    assert.match(job?.waitsFor ?? '', new RegExp(`its turn: batch ${first?.remoteId} `));
   for (const job of [first, elsewhere]) assert.match(job?.waitsFor ?? '', /its results/);
   const explained = await world.through(
-    explainRecord(inspectionOf(world, { pipeline: { inOrder: true } }), { partition: 0, offset: 2 }, { thorough: false }),
+    explainRecord(
+      inspectionOf(world, { pipeline: { inOrder: true } }),
+      { partition: 0, offset: 2 },
+      { thorough: false },
+    ),
   );
   assert.equal(explained.jobs[0]?.behind, first?.remoteId);
 });
@@ -132,11 +141,19 @@ test('the journal of imports says what an import waits for, and that of lookups 
     world.start();
     world.event(0);
     await world.clock.advance(30_000);
-    const remoteBatch = status === undefined ? undefined : async () => ({ status, finished: undefined, total: undefined });
+    const remoteBatch =
+      status === undefined
+        ? undefined
+        : async () => ({ status, finished: undefined, total: undefined });
     const inspection = { ...inspectionOf(world, { pipeline: { kind: name } }), remoteBatch };
-    return (await world.through(journalReport(inspection))).jobs.map(({ waitsFor }) => waitsFor).join();
+    return (await world.through(journalReport(inspection))).jobs
+      .map(({ waitsFor }) => waitsFor)
+      .join();
   };
-  assert.match(await waits('import', 'unknown_to_service'), /^the service to know it again; .* service\.importPath is right/);
+  assert.match(
+    await waits('import', 'unknown_to_service'),
+    /^the service to know it again; .* service\.importPath is right/,
+  );
   assert.match(await waits('lookup'), /`explain` asks for that of a record$/);
 });
 
@@ -146,7 +163,8 @@ test('explain asks for the decision that the record of a lookup names, and for n
   world.event(0);
   world.event(0);
   await world.clock.advance(30_000);
-  const problem = 'get_decision at h/v1/decisions/d-1 answered 200, but metadata is not a JSON object';
+  const problem =
+    'get_decision at h/v1/decisions/d-1 answered 200, but metadata is not a JSON object';
   const asked: number[] = [];
   const explained = await world.through(
     explainRecord(
@@ -162,7 +180,10 @@ test('explain asks for the decision that the record of a lookup names, and for n
     ),
   );
   assert.deepEqual(asked, [1]);
-  assert.ok(explained.summary.includes(`It waits for an answer that makes sense: ${problem}`), explained.summary);
+  assert.ok(
+    explained.summary.includes(`It waits for an answer that makes sense: ${problem}`),
+    explained.summary,
+  );
 });
 
 test('each state of a batch has its reason to wait', () => {
@@ -173,17 +194,32 @@ test('each state of a batch has its reason to wait', () => {
       running,
       behind,
     });
-  assert.match(waitsFor({ kind: 'review', service: undefined, running: true, behind: undefined }), /not asked/);
-  assert.match(waitsFor({ kind: 'lookup', service: undefined, running: true, behind: undefined }), /decisions that are not made/);
+  assert.match(
+    waitsFor({ kind: 'review', service: undefined, running: true, behind: undefined }),
+    /not asked/,
+  );
+  assert.match(
+    waitsFor({ kind: 'lookup', service: undefined, running: true, behind: undefined }),
+    /decisions that are not made/,
+  );
   assert.match(of('WAITING_FOR_UPLOAD'), /upload/);
   assert.equal(of('PENDING'), 'the review');
   assert.match(of('SUCCESS', false), /published, once a replica runs$/);
   assert.match(of('SUCCESS', true, 'b-1'), /its turn: batch b-1 publishes before it/);
   assert.match(of('CANCELLED'), /next attempt/);
   assert.match(of('unknown_to_service'), /new batch after review.missingGrace/);
-  assert.match(of('unknown_to_service', true, undefined, 'import'), /if service.importPath is right, after review.missingGrace/);
-  assert.match(of('unknown_to_service', true, undefined, 'lookup'), /ends as review.onFailure says after review.missingGrace/);
-  assert.deepEqual([of('IN_PROGRESS'), of('unreadable_answer')], ['the import', 'an answer that makes sense: not JSON']);
+  assert.match(
+    of('unknown_to_service', true, undefined, 'import'),
+    /if service.importPath is right, after review.missingGrace/,
+  );
+  assert.match(
+    of('unknown_to_service', true, undefined, 'lookup'),
+    /ends as review.onFailure says after review.missingGrace/,
+  );
+  assert.deepEqual(
+    [of('IN_PROGRESS'), of('unreadable_answer')],
+    ['the import', 'an answer that makes sense: not JSON'],
+  );
   assert.match(of('COMPLETE'), /its results/);
   assert.match(of('FAILED', true, undefined, 'import'), /next attempt/);
   assert.match(of('ERROR', true, undefined, 'lookup'), /published/);
@@ -206,6 +242,13 @@ test('an event id is read back only for its own topic', () => {
     offset: 17,
     replay: 0,
   });
-  for (const other of [undefined, 'content-2-3-17', 'content-2', 'other-2-17', 'content-2-17#', 'content-2-x'])
+  for (const other of [
+    undefined,
+    'content-2-3-17',
+    'content-2',
+    'other-2-17',
+    'content-2-17#',
+    'content-2-x',
+  ])
     assert.equal(parseEventId(other, 'content'), undefined, String(other));
 });

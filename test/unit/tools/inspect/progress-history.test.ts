@@ -6,7 +6,10 @@ import { ProgressHistory } from '../../../../src/tools/inspect/shard-journal.ts'
 
 const LAST = { offset: 1, timestampMs: 1 };
 
-function progress(watermark: number, more: { claimed?: number[]; replay?: number; last?: null } = {}): PartitionProgress {
+function progress(
+  watermark: number,
+  more: { claimed?: number[]; replay?: number; last?: null } = {},
+): PartitionProgress {
   const { claimed = [], replay = 0, last = LAST } = more;
   return { seq: 1, watermark, claimed: OffsetSet.of(claimed), replay, read: watermark, last };
 }
@@ -20,7 +23,10 @@ function historyOf(...all: PartitionProgress[]): ProgressHistory {
 test('the start is what the newest record says', () => {
   const start = (at: number, of: PartitionProgress): PartitionProgress => ({ ...of, start: at });
   assert.equal(historyOf(start(5, progress(9))).startOf(3), 5);
-  assert.equal(historyOf(start(5, progress(9)), start(2, progress(2, { replay: 1, last: null }))).startOf(3), 2);
+  assert.equal(
+    historyOf(start(5, progress(9)), start(2, progress(2, { replay: 1, last: null }))).startOf(3),
+    2,
+  );
 });
 
 test('where no record says it, the start is where nothing was claimed yet; later records alone do not tell it', () => {
@@ -30,7 +36,10 @@ test('where no record says it, the start is where nothing was claimed yet; later
 });
 
 test('a reset to a later offset passes over what was neither settled nor in a job', () => {
-  const history = historyOf(progress(5, { claimed: [6, 8] }), progress(10, { replay: 1, last: null }));
+  const history = historyOf(
+    progress(5, { claimed: [6, 8] }),
+    progress(10, { replay: 1, last: null }),
+  );
   assert.deepEqual([...(history.passedOver(3) ?? [])], [5, 7, 9]);
   assert.equal(history.hasForgottenResets(3), false);
   assert.equal(history.passedOver(2), undefined);
@@ -46,6 +55,9 @@ test('a reset whose own record is gone, or what was before it, is forgotten', ()
   assert.equal(historyOf(progress(9, { replay: 1 })).hasForgottenResets(3), true);
   assert.equal(historyOf(progress(4, { replay: 1, last: null })).hasForgottenResets(3), true);
   assert.equal(historyOf(progress(4), progress(9, { replay: 1 })).hasForgottenResets(3), true);
-  assert.equal(historyOf(progress(4), progress(9, { replay: 2, last: null })).hasForgottenResets(3), true);
+  assert.equal(
+    historyOf(progress(4), progress(9, { replay: 2, last: null })).hasForgottenResets(3),
+    true,
+  );
   assert.equal(historyOf(progress(4), progress(9)).hasForgottenResets(3), false);
 });

@@ -20,7 +20,9 @@ function putLetter(world: World, offset: number): void {
     headers: [],
   };
   const context = { topic: TOPICS.source, stage: 'decode', replay: 0, maxValueBytes: 100 } as const;
-  world.kafka.cluster.produce('dead', 0, [deadLetter(record, { reason: 'not_json', message: 'no' }, context)]);
+  world.kafka.cluster.produce('dead', 0, [
+    deadLetter(record, { reason: 'not_json', message: 'no' }, context),
+  ]);
 }
 
 /** Replayed now and before. */
@@ -30,7 +32,8 @@ async function replay(world: World): Promise<[number, number]> {
     filter: { reasons: [], at: [] },
     to: TOPICS.source,
     listLimit: 10,
-    open: (journal: string) => new KafkaClient(world.kafka, process, 'replay', { ...TOPICS, journal }).producers().open(0),
+    open: (journal: string) =>
+      new KafkaClient(world.kafka, process, 'replay', { ...TOPICS, journal }).producers().open(0),
     instance: 'replay',
   };
   const { counts } = await world.through(replayLetters(inspectionOf(world, { process }), request));
@@ -58,6 +61,7 @@ test('a memory that somebody else has written to is refused', async () => {
   world.kafka.cluster.produce(memoryTopicOf('dead'), 0, [{ key: '0/1', value: '{"v":2}' }]);
   await assert.rejects(
     replay(world),
-    (error: InspectError) => error.failure === 'refused' && /does not understand/.test(error.message),
+    (error: InspectError) =>
+      error.failure === 'refused' && /does not understand/.test(error.message),
   );
 });

@@ -3,9 +3,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deadLetter } from '../../../../src/core/outcome/dead-letter.ts';
 import type { InspectError } from '../../../../src/tools/inspect/context.ts';
-import { originalOf, type ReplayReport, type ReplayRequest, replayLetters } from '../../../../src/tools/inspect/replay.ts';
+import {
+  originalOf,
+  type ReplayReport,
+  type ReplayRequest,
+  replayLetters,
+} from '../../../../src/tools/inspect/replay.ts';
 import { memoryTopicOf } from '../../../../src/tools/inspect/replay-memory.ts';
-import { type InspectionSettings, inspectionOf, putDeadLetter } from '../../../support/engine/inspection.ts';
+import {
+  type InspectionSettings,
+  inspectionOf,
+  putDeadLetter,
+} from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 import { headerList } from '../../../support/headers.ts';
 import { KafkaClient } from '../../../support/memory/client.ts';
@@ -14,7 +23,10 @@ import { VirtualProcess } from '../../../support/memory/process.ts';
 
 type CommitAttempt = Parameters<NonNullable<MemoryKafka['hooks']['commitFate']>>[0];
 
-function worldWith(letters: number, commitFate: (keys: readonly string[], attempt: CommitAttempt) => CommitFate): World {
+function worldWith(
+  letters: number,
+  commitFate: (keys: readonly string[], attempt: CommitAttempt) => CommitFate,
+): World {
   const world = new World({
     hooks: {
       commitFate: (attempt) => {
@@ -41,14 +53,19 @@ function replay(
     filter: { reasons: [], at: [] },
     to: 'retry',
     listLimit: 2_000,
-    open: (journal) => new KafkaClient(world.kafka, process, 'replay', { ...TOPICS, journal }).producers().open(0),
+    open: (journal) =>
+      new KafkaClient(world.kafka, process, 'replay', { ...TOPICS, journal }).producers().open(0),
     instance: 'replay',
     ...more,
   };
-  return world.through(replayLetters(inspectionOf(world, { process, pipeline, fetchRecords: 200 }), request), 600_000);
+  return world.through(
+    replayLetters(inspectionOf(world, { process, pipeline, fetchRecords: 200 }), request),
+    600_000,
+  );
 }
 
-const keysOf = (world: World) => world.kafka.cluster.committedRecords('retry').map(({ key }) => String(key));
+const keysOf = (world: World) =>
+  world.kafka.cluster.committedRecords('retry').map(({ key }) => String(key));
 
 test('told to stop, it finishes the transaction under way and begins no other; the next run goes on', async () => {
   const stop = new AbortController();
@@ -63,7 +80,10 @@ test('told to stop, it finishes the transaction under way and begins no other; t
   assert.ok(first.letters.every(({ status }) => status === 'replayed'));
   assert.equal(keysOf(world).length, 1_000);
   const second = await replay(world);
-  assert.deepEqual([second.interrupted, second.counts.replayed, second.counts.replayed_before], [false, 800, 1_000]);
+  assert.deepEqual(
+    [second.interrupted, second.counts.replayed, second.counts.replayed_before],
+    [false, 800, 1_000],
+  );
   assert.equal(new Set(keysOf(world)).size, 1_800);
 });
 
@@ -75,7 +95,9 @@ test('told to stop before it has begun, it replays nothing', async () => {
 
 test('an original that the target does not take alone is told, and all the others come back', async () => {
   const tooLarge = ['k7', 'k8', 'k1233'];
-  const world = worldWith(1_300, (keys) => (tooLarge.some((key) => keys.includes(key)) ? 'too-large' : 'commit'));
+  const world = worldWith(1_300, (keys) =>
+    tooLarge.some((key) => keys.includes(key)) ? 'too-large' : 'commit',
+  );
   const { counts, letters } = await replay(world);
   assert.deepEqual(counts, {
     replayed: 1_297,
@@ -83,7 +105,9 @@ test('an original that the target does not take alone is told, and all the other
     no_value: 0,
     too_large_for_target: 3,
   });
-  const refused = letters.filter(({ status }) => status === 'too_large_for_target').map(({ offset }) => `k${offset}`);
+  const refused = letters
+    .filter(({ status }) => status === 'too_large_for_target')
+    .map(({ offset }) => `k${offset}`);
   assert.deepEqual(refused, tooLarge);
   const keys = keysOf(world);
   assert.deepEqual([keys.length, new Set(keys).size], [1_297, 1_297]);
@@ -97,7 +121,10 @@ test('what is too large only together is sent in parts', async () => {
     return keys.length > 60 ? 'too-large' : 'commit';
   });
   const { counts } = await replay(world);
-  assert.deepEqual([counts.replayed, counts.too_large_for_target, keysOf(world).length], [700, 0, 700]);
+  assert.deepEqual(
+    [counts.replayed, counts.too_large_for_target, keysOf(world).length],
+    [700, 0, 700],
+  );
   assert.ok(transactions < 50, `${transactions} transactions`);
 });
 
@@ -109,7 +136,10 @@ test('told to stop between the parts of what was too large, it leaves the rest',
     return 'commit';
   });
   const { counts, letters, interrupted } = await replay(world, { stop: stop.signal });
-  assert.deepEqual([interrupted, counts.replayed, letters.length, keysOf(world).length], [true, 50, 50, 50]);
+  assert.deepEqual(
+    [interrupted, counts.replayed, letters.length, keysOf(world).length],
+    [true, 50, 50, 50],
+  );
   assert.equal((await replay(world)).counts.replayed_before, 50);
 });
 
@@ -155,8 +185,19 @@ test('no topic that a pipeline of the configuration writes is a target, nor one 
   const reserved = { reservedTopics: ['retry', 'other-dead', TOPICS.source] };
   world.kafka.cluster.createTopic('other-dead.replays', 1);
   world.kafka.cluster.createTopic('__consumer_offsets', 1);
-  for (const to of ['decisions', 'dead', TOPICS.journal, 'retry', 'other-dead.replays', '__consumer_offsets']) {
-    await assert.rejects(replay(world, { to }, reserved), (error: InspectError) => error.failure === 'usage', to);
+  for (const to of [
+    'decisions',
+    'dead',
+    TOPICS.journal,
+    'retry',
+    'other-dead.replays',
+    '__consumer_offsets',
+  ]) {
+    await assert.rejects(
+      replay(world, { to }, reserved),
+      (error: InspectError) => error.failure === 'usage',
+      to,
+    );
   }
   assert.equal((await replay(world, { to: TOPICS.source }, reserved)).counts.replayed, 1);
 });
@@ -203,7 +244,8 @@ test('who waits for a long replay is told how far it is', async () => {
     },
     notice: (text: string) => notices.push(text),
   };
-  const open = (journal: string) => new KafkaClient(world.kafka, process, 'replay', { ...TOPICS, journal }).producers().open(0);
+  const open = (journal: string) =>
+    new KafkaClient(world.kafka, process, 'replay', { ...TOPICS, journal }).producers().open(0);
   const request = {
     filter: { reasons: [], at: [] },
     to: 'retry',
@@ -212,5 +254,8 @@ test('who waits for a long replay is told how far it is', async () => {
     instance: 'replay',
   };
   await world.through(replayLetters(inspection, request), 600_000);
-  assert.deepEqual(notices, ['1,000 records put on retry so far', '1,800 records put on retry so far']);
+  assert.deepEqual(notices, [
+    '1,000 records put on retry so far',
+    '1,800 records put on retry so far',
+  ]);
 });

@@ -31,7 +31,9 @@ export const addPartition: Nemesis = async (world, random) => {
   await admin.createPartitions({ topicPartitions: [{ topic, count: partition + 1 }] });
   const led = async () => {
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-    return topics[0]?.partitions.some(({ partitionId, leader }) => partitionId === partition && leader >= 0);
+    return topics[0]?.partitions.some(
+      ({ partitionId, leader }) => partitionId === partition && leader >= 0,
+    );
   };
   await eventually(`partition ${partition} has a leader`, led, { deadlineMs: EMPTY_MS });
   producer.widen(partition + 1);
@@ -78,13 +80,22 @@ interface Move {
 }
 
 async function drawMoves(world: World, run: PipelineRun, random: SeededRandom): Promise<Move> {
-  const partitions = shuffled([...Array(run.producer.partitions).keys()], random).slice(0, MOVED_PARTITIONS);
-  const by = new Map(partitions.map((one, index) => [one, index === 0 ? 1 + random.below(FORTH) : -1 - random.below(BACK)]));
+  const partitions = shuffled([...Array(run.producer.partitions).keys()], random).slice(
+    0,
+    MOVED_PARTITIONS,
+  );
+  const by = new Map(
+    partitions.map((one, index) => [
+      one,
+      index === 0 ? 1 + random.below(FORTH) : -1 - random.below(BACK),
+    ]),
+  );
   const to = new Map<number, number>();
   for (const { partition, committed, end } of await positionsOf(world, run)) {
     const step = by.get(partition);
     // Where the group has no position yet there is nothing to move.
-    if (step !== undefined && committed >= 0) to.set(partition, Math.min(Math.max(0, committed + step), end));
+    if (step !== undefined && committed >= 0)
+      to.set(partition, Math.min(Math.max(0, committed + step), end));
   }
   return { run, to };
 }
@@ -101,13 +112,22 @@ async function moveGroups({ cluster, directory }: World, moves: readonly Move[])
   const lines = moves.flatMap(({ run, to }) => {
     const { group, topics } = run.pipeline;
     // The tool wants a column for the group when it is given several.
-    return [...to].map(([partition, offset]) => `${one ? '' : `${group},`}${topics.source},${partition},${offset}\n`);
+    return [...to].map(
+      ([partition, offset]) => `${one ? '' : `${group},`}${topics.source},${partition},${offset}\n`,
+    );
   });
   const file = path.join(directory, 'reset.csv');
   writeFileSync(file, lines.join(''));
   const groups = moves.flatMap(({ run }) => ['--group', run.pipeline.group]);
   const bootstrap = ['--bootstrap-server', cluster.brokers.join(',')];
-  await cluster.tool(RESET_TOOL, [...bootstrap, ...groups, '--reset-offsets', '--from-file', file, '--execute']);
+  await cluster.tool(RESET_TOOL, [
+    ...bootstrap,
+    ...groups,
+    '--reset-offsets',
+    '--from-file',
+    file,
+    '--execute',
+  ]);
 }
 
 /** Kafka's tool refuses a group with members; those that were killed last until their session ends. */

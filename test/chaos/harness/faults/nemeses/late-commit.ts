@@ -42,7 +42,12 @@ export const lateCommit =
     }
     if (api === 'EndTxn' && answer === 0)
       throw new Error(`Kafka took a commit of shard ${shard} after the shard had a new owner`);
-    const said = api !== 'EndTxn' ? '' : answer === undefined ? ', no answer' : `, refused with error ${answer}`;
+    const said =
+      api !== 'EndTxn'
+        ? ''
+        : answer === undefined
+          ? ', no answer'
+          : `, refused with error ${answer}`;
     return { hit: true, note: `${api} of a ${dies ? 'dead' : 'sleeping'} owner${said}` };
   };
 
@@ -57,7 +62,10 @@ function shardOf({ stack }: World, transactionalId: string): ShardName | undefin
   return undefined;
 }
 
-async function holdNext({ brokers, signal }: World, apiKey: number): Promise<HeldRequest | undefined> {
+async function holdNext(
+  { brokers, signal }: World,
+  apiKey: number,
+): Promise<HeldRequest | undefined> {
   const first = Promise.withResolvers<HeldRequest | undefined>();
   let taken = false;
   for (const proxy of brokers) {

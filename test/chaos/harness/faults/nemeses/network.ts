@@ -57,7 +57,9 @@ export const serviceSilence: Nemesis = async (world, random) => {
 
 /** One replica loses Kafka, and Kafka it, beyond its session; when another has its shards, everything held arrives. */
 export const cutOff: Nemesis = async (world, random) => {
-  const { taken, jobs, heal } = await isolate(world, random, (proxy, whose) => proxy.silence(whose));
+  const { taken, jobs, heal } = await isolate(world, random, (proxy, whose) =>
+    proxy.silence(whose),
+  );
   await taken().finally(heal);
   return { hit: jobs > 0 };
 };
@@ -67,9 +69,15 @@ export const cutOff: Nemesis = async (world, random) => {
  * timeouts, and comes back.
  */
 export const halfOpen: Nemesis = async (world, random) => {
-  const { victim, from, taken, jobs, links } = await isolate(world, random, (proxy, whose) => proxy.orphan(whose));
+  const { victim, from, taken, jobs, links } = await isolate(world, random, (proxy, whose) =>
+    proxy.orphan(whose),
+  );
   await taken();
-  world.expect('the return of a replica from half-open connections', BACK_MS, victim.logged('joined the group', { from }));
+  world.expect(
+    'the return of a replica from half-open connections',
+    BACK_MS,
+    victim.logged('joined the group', { from }),
+  );
   const { fleet } = world;
   if (fleet.running.length < MOST_REPLICAS) await fleet.joined(await fleet.start());
   return { hit: jobs > 0 && links > 0, note: `${links} connections` };

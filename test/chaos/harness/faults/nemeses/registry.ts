@@ -28,6 +28,8 @@ export const registryKill: Nemesis = async (world, random) => {
 };
 
 async function isWaiting({ fleet }: World): Promise<boolean> {
-  const asked = fleet.running.map((replica) => replica.metric('shards_paused', { reason: 'schema_registry' }).catch(() => 0));
+  const asked = fleet.running.map((replica) =>
+    replica.metric('shards_paused', { reason: 'schema_registry' }).catch(() => 0),
+  );
   return (await Promise.all(asked)).some((waiting) => waiting > 0);
 }

@@ -70,12 +70,20 @@ export const rollingRestart: Nemesis = async (world, random) => {
 export const scale: Nemesis = async (world, random) => {
   const { fleet } = world;
   const before = fleet.running.length;
-  const first = before === 1 ? MOST_REPLICAS : before === MOST_REPLICAS ? 1 : random.below(2) === 0 ? 1 : MOST_REPLICAS;
+  const first =
+    before === 1
+      ? MOST_REPLICAS
+      : before === MOST_REPLICAS
+        ? 1
+        : random.below(2) === 0
+          ? 1
+          : MOST_REPLICAS;
   const second = first === 1 ? 2 + random.below(2) : 2;
   await fleet.someBusy(random);
   const hit = world.inFlight;
   for (const count of [first, second]) {
-    while (fleet.running.length > count) await fleet.stop(fleet.running[random.below(fleet.running.length)] as Replica);
+    while (fleet.running.length > count)
+      await fleet.stop(fleet.running[random.below(fleet.running.length)] as Replica);
     await world.atLeast(count);
     await world.sleep(500 + random.below(1_000));
   }
@@ -97,7 +105,8 @@ export async function takenOver(
   const others = world.fleet.running.filter((replica) => replica !== victim);
   const late = new AbortController();
   const deadline = world.sleep(20 * SESSION_MS).then(() => {
-    if (!late.signal.aborted) throw new Error(`no other replica logged "${sign}" of shards ${[...shards].join()}`);
+    if (!late.signal.aborted)
+      throw new Error(`no other replica logged "${sign}" of shards ${[...shards].join()}`);
   });
   try {
     return (await Promise.race([

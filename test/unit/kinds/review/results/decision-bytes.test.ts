@@ -8,12 +8,25 @@ import { readResultHeader } from '../../../../../src/kinds/review/results/result
 import { RowScanner } from '../../../../../src/kinds/review/results/row-scanner.ts';
 import { JOB } from '../sample.ts';
 
-const HEADER = ['Content', 'Status', 'Acme result', 'Expected result', 'Labels', 'lang', 'score', 'connector_ref'];
+const HEADER = [
+  'Content',
+  'Status',
+  'Acme result',
+  'Expected result',
+  'Labels',
+  'lang',
+  'score',
+  'connector_ref',
+];
 
 /** The decision of a row that is written from its bytes; undefined when it is left to the reader of cells. */
 function decisionOf(row: string, job = JOB): Record<string, unknown> | undefined {
   const header = readResultHeader(HEADER, { referenceColumn: 'connector_ref' });
-  const decisions = new DecisionBytes(header, { topic: 'events', includeContent: true }, new MetadataPlans(header));
+  const decisions = new DecisionBytes(
+    header,
+    { topic: 'events', includeContent: true },
+    new MetadataPlans(header),
+  );
   const bytes = Buffer.from(`${row}\n`);
   const scanner = new RowScanner();
   scanner.scan(bytes, 0);
@@ -32,7 +45,12 @@ test('rows as the connector uploads them and the service answers them are writte
   assert.equal(decision?.id, 'events-3-41');
   assert.deepEqual(decision?.metadata, { lang: 'en', score: 0.5 });
   assert.equal(decision?.content, 'x, "y"');
-  for (const reference of ['"[0,0,0,null]"', '"[3,41,7,null,""=score""]"', '"[3,41,7,""é""]"', '"[3,41,7,"""",""lang""]"'])
+  for (const reference of [
+    '"[0,0,0,null]"',
+    '"[3,41,7,null,""=score""]"',
+    '"[3,41,7,""é""]"',
+    '"[3,41,7,"""",""lang""]"',
+  ])
     assert.ok(decisionOf(row({ reference })) !== undefined, reference);
   for (const score of ['1', '-1.50', 'true', '1e5', '"{""a"": [1]}"', '12345678901234567890'])
     assert.ok(decisionOf(row({ score })) !== undefined, score);
@@ -46,10 +64,13 @@ test('what is out of the ordinary is left to the reader of cells, and nothing is
     '"[3,041,7,null]"',
     '"[3, 41,7,null]"',
   ];
-  for (const reference of references) assert.equal(decisionOf(row({ reference })), undefined, reference);
+  for (const reference of references)
+    assert.equal(decisionOf(row({ reference })), undefined, reference);
   assert.equal(decisionOf(row({ reference: '"[3,41,7,null,""missing""]"' })), undefined);
-  for (const status of ['ERROR', 'success', '', 'PENDING']) assert.equal(decisionOf(row({ status })), undefined, status);
-  for (const score of ['', '01', 'x', '"[1"']) assert.equal(decisionOf(row({ score })), undefined, score);
+  for (const status of ['ERROR', 'success', '', 'PENDING'])
+    assert.equal(decisionOf(row({ status })), undefined, status);
+  for (const score of ['', '01', 'x', '"[1"'])
+    assert.equal(decisionOf(row({ score })), undefined, score);
   assert.equal(decisionOf(row({ labels: 'a; b' })), undefined);
   assert.equal(decisionOf(`${row()},one more`), undefined);
   assert.throws(() => decisionOf(row(), { ...JOB, decidedAtMs: Number.NaN }), RangeError);

@@ -19,7 +19,10 @@ test('labels are read in every likely form', () => {
       [{ name: 'a', applied: true, explanation: 'why', score: 0.5 }],
     ],
     ['{"money":true,"x":false}', [named('money'), { ...named('x'), applied: false }]],
-    ['[{"name":"a","applied":"yes","explanation":7,"score":1}]', [{ name: 'a', applied: true, explanation: null, score: 1 }]],
+    [
+      '[{"name":"a","applied":"yes","explanation":7,"score":1}]',
+      [{ name: 'a', applied: true, explanation: null, score: 1 }],
+    ],
   ];
   for (const [cell, labels] of cases) {
     const read = readLabels(cell);
@@ -41,8 +44,19 @@ test('what is not JSON keeps its text, and delimited names become labels', () =>
     ['a|b; c', ['a|b', 'c']],
     ['a, b\r\nc; d\n', ['a, b', 'c; d']],
   ];
-  for (const [cell, names] of several) assert.deepEqual(JSON.parse(readLabels(cell).json), names.map(named), cell);
-  for (const cell of ["['a']", '{a: 1}', '[{"name":"a"', '7', '[[1]]', '{"a":1}', '{"a":true,"b":1}', '{}', '[{"a":true}]']) {
+  for (const [cell, names] of several)
+    assert.deepEqual(JSON.parse(readLabels(cell).json), names.map(named), cell);
+  for (const cell of [
+    "['a']",
+    '{a: 1}',
+    '[{"name":"a"',
+    '7',
+    '[[1]]',
+    '{"a":1}',
+    '{"a":true,"b":1}',
+    '{}',
+    '[{"a":true}]',
+  ]) {
     assert.deepEqual(readLabels(cell), { json: '[]', raw: cell });
   }
 });
@@ -63,7 +77,13 @@ test('a cell of more than a MiB is kept as text, and no list is made of it', () 
 });
 
 test('numbers in labels keep their digits, whatever else is completed', () => {
-  for (const cell of ['[{"name":"a","n":12345678901234567890,"p":0.10}]', '{"name":"a","n":12345678901234567890,"p":0.10}']) {
-    assert.equal(readLabels(cell).json, '[{"name":"a","n":12345678901234567890,"p":0.10,"applied":true,"explanation":null}]');
+  for (const cell of [
+    '[{"name":"a","n":12345678901234567890,"p":0.10}]',
+    '{"name":"a","n":12345678901234567890,"p":0.10}',
+  ]) {
+    assert.equal(
+      readLabels(cell).json,
+      '[{"name":"a","n":12345678901234567890,"p":0.10,"applied":true,"explanation":null}]',
+    );
   }
 });

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { collectRows, decisionOf, kindWithFile } from '../sample.ts';
 
 const HEADER = 'Content,Status,Acme result,Labels,connector_ref\r\n';
-const row = (content: string, offset: number) => `"${content.replaceAll('"', '""')}",SUCCESS,ok,,"[3,${offset},7,""k""]"\r\n`;
+const row = (content: string, offset: number) =>
+  `"${content.replaceAll('"', '""')}",SUCCESS,ok,,"[3,${offset},7,""k""]"\r\n`;
 
 test('rows that are larger than a piece come whole, and so do the rows behind them', async () => {
   const contents = ['a', `"${'x"y, \r\n'.repeat(40_000)}`, 'b', '"'.repeat(300_000), 'c'];
@@ -20,7 +21,9 @@ test('rows that are larger than a piece come whole, and so do the rows behind th
 
 test('a row of more than the 8 MiB that are held for it is read by csv-parse, with all that follows', async () => {
   const contents = ['a', 'x'.repeat(9 * 1024 * 1024), 'b'];
-  const { rows, error } = await collectRows(kindWithFile(HEADER + contents.map(row).join(''), { includeContent: true }));
+  const { rows, error } = await collectRows(
+    kindWithFile(HEADER + contents.map(row).join(''), { includeContent: true }),
+  );
   assert.equal(error, undefined);
   assert.deepEqual(
     rows.map((one) => ('record' in one ? decisionOf(one.record).content : one)),
@@ -30,7 +33,8 @@ test('a row of more than the 8 MiB that are held for it is read by csv-parse, wi
 
 test('a row of exactly the size allowed is read, and one that is larger ends the file', async () => {
   const whole = row('x'.repeat(1000), 1);
-  const read = (maxRowBytes: number) => collectRows(kindWithFile(HEADER + row('a', 0) + whole + row('b', 2), { maxRowBytes }));
+  const read = (maxRowBytes: number) =>
+    collectRows(kindWithFile(HEADER + row('a', 0) + whole + row('b', 2), { maxRowBytes }));
   assert.equal((await read(whole.length)).rows.length, 3);
   const { rows, error } = await read(900);
   assert.equal(rows.length, 1);

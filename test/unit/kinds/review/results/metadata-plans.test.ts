@@ -7,7 +7,9 @@ const WIDTH = 2_000;
 const KEYS = Array.from({ length: WIDTH }, (_, n) => `k${n}`);
 
 const plansOf = (names: readonly string[]) =>
-  new MetadataPlans(readResultHeader(['Status', 'connector_ref', ...names], { referenceColumn: 'connector_ref' }));
+  new MetadataPlans(
+    readResultHeader(['Status', 'connector_ref', ...names], { referenceColumn: 'connector_ref' }),
+  );
 
 test('a shape that names a column twice has no plan', () => {
   const plans = plansOf(['a', 'b']);
@@ -15,7 +17,8 @@ test('a shape that names a column twice has no plan', () => {
     plans.byShape.of('a,=b')?.map(({ lead }) => lead),
     ['"a":', ',"b":'],
   );
-  for (const shape of ['a,a', 'a,=a', 'b,a,b', 'a,b,a,b,a']) assert.equal(plans.byShape.of(shape), undefined, shape);
+  for (const shape of ['a,a', 'a,=a', 'b,a,b', 'a,b,a,b,a'])
+    assert.equal(plans.byShape.of(shape), undefined, shape);
 });
 
 test('a file whose rows name the same columns in ever other orders does not fill memory with plans', () => {

@@ -4,14 +4,27 @@ import { bodyOf } from '../../../../../src/core/batch/body-of.ts';
 import { ServiceError } from '../../../../../src/core/outcome/service-error.ts';
 import { reviewKind } from '../../../../../src/kinds/review/index.ts';
 import type { ResultNotice } from '../../../../../src/kinds/review/results/result-row.ts';
-import { collectRows, contentItem, decisionOf, decisions, JOB, kindWithFile, type Row, scriptedService } from '../sample.ts';
+import {
+  collectRows,
+  contentItem,
+  decisionOf,
+  decisions,
+  JOB,
+  kindWithFile,
+  type Row,
+  scriptedService,
+} from '../sample.ts';
 
 const REF = '"[3,41,1767225600000,""user-1"",""lang""]"';
 const HEADER = 'Content,Status,Service result,Expected result,Labels,lang,connector_ref';
 
 function shown(rows: readonly Row[]): unknown[] {
   return rows.map((row) =>
-    'record' in row ? [row.partition, row.offset, row.status] : 'malformed' in row ? row.malformed : row,
+    'record' in row
+      ? [row.partition, row.offset, row.status]
+      : 'malformed' in row
+        ? row.malformed
+        : row,
   );
 }
 
@@ -26,10 +39,20 @@ async function protocolError(file: string | Buffer): Promise<{ rows: Row[]; mess
 test('columns are found by name, in any order and spelling', async () => {
   for (const [header, row] of [
     [HEADER, `hi,SUCCESS,spam,ham,[],en,${REF}`],
-    ['connector_ref,lang,Labels,Expected result,Acme result,Status,Content', `${REF},en,[],ham,spam,SUCCESS,hi`],
-    [' CONNECTOR_REF ,lang,LABELS,expected Result,acme RESULT,status,content', `${REF},en,[],ham,spam, success ,hi`],
+    [
+      'connector_ref,lang,Labels,Expected result,Acme result,Status,Content',
+      `${REF},en,[],ham,spam,SUCCESS,hi`,
+    ],
+    [
+      ' CONNECTOR_REF ,lang,LABELS,expected Result,acme RESULT,status,content',
+      `${REF},en,[],ham,spam, success ,hi`,
+    ],
   ]) {
-    for (const text of [`${header}\r\n${row}\r\n`, `${header}\n${row}\n`, `\ufeff${header}\n${row}\n\n`]) {
+    for (const text of [
+      `${header}\r\n${row}\r\n`,
+      `${header}\n${row}\n`,
+      `\ufeff${header}\n${row}\n\n`,
+    ]) {
       const [record] = await decisions(kindWithFile(text, { includeContent: true }));
       const value = decisionOf(record);
       assert.equal(value.status, 'SUCCESS');
@@ -98,7 +121,11 @@ test('an ERROR row becomes an ERROR decision', async () => {
 
 test('an unknown status counts as success when there is a result, is passed on, and told once', async () => {
   const notices: ResultNotice[] = [];
-  const rows = [`x,PARTIAL,spam,,,en,${REF}`, `x,PARTIAL,,,,en,${REF}`, `x,PARTIAL,spam,,,en,${REF}`];
+  const rows = [
+    `x,PARTIAL,spam,,,en,${REF}`,
+    `x,PARTIAL,,,,en,${REF}`,
+    `x,PARTIAL,spam,,,en,${REF}`,
+  ];
   const kind = kindWithFile([HEADER, ...rows].join('\n'), {
     onNotice: (notice) => notices.push(notice),
   });
@@ -122,8 +149,15 @@ test('a row without a result whose status is missing or PENDING is malformed: it
     undecided,
     [3, 41, 'success'],
   ]);
-  const withoutStatus = ['Content,Acme result,lang,connector_ref', `x,,en,${REF}`, `x,spam,en,${REF}`];
-  assert.deepEqual(shown((await collectRows(kindWithFile(withoutStatus.join('\n')))).rows), [undecided, [3, 41, 'success']]);
+  const withoutStatus = [
+    'Content,Acme result,lang,connector_ref',
+    `x,,en,${REF}`,
+    `x,spam,en,${REF}`,
+  ];
+  assert.deepEqual(shown((await collectRows(kindWithFile(withoutStatus.join('\n')))).rows), [
+    undecided,
+    [3, 41, 'success'],
+  ]);
 });
 
 test('a column that nobody uploaded is tolerated, kept out of the metadata, and told once', async () => {
@@ -150,7 +184,8 @@ test('documented columns that are missing are told once, and a result column by 
     const notices: ResultNotice[] = [];
     const kind = kindWithFile(file, { ...options, onNotice: (notice) => notices.push(notice) });
     const results: unknown[] = [];
-    for (let round = 0; round < 2; round++) results.push(decisionOf((await decisions(kind))[0]).result);
+    for (let round = 0; round < 2; round++)
+      results.push(decisionOf((await decisions(kind))[0]).result);
     return { notices, results };
   };
   assert.deepEqual(await told({}), {
@@ -165,10 +200,13 @@ test('documented columns that are missing are told once, and a result column by 
     notices: [{ kind: 'missing_column', value: 'Labels' }],
     results: ['spam', 'spam'],
   });
-  assert.deepEqual(await told({}, `Content,Service result,Labels,lang,connector_ref\nx,spam,,en,${REF}\n`), {
-    notices: [{ kind: 'missing_column', value: 'Status' }],
-    results: ['spam', 'spam'],
-  });
+  assert.deepEqual(
+    await told({}, `Content,Service result,Labels,lang,connector_ref\nx,spam,,en,${REF}\n`),
+    {
+      notices: [{ kind: 'missing_column', value: 'Status' }],
+      results: ['spam', 'spam'],
+    },
+  );
 });
 
 test('a second result column that comes with a later file does not take the place of the first', async () => {
@@ -196,7 +234,9 @@ test('a column that the connector uploaded is known also when a value travels ou
   const { body } = await bodyOf(kindWithFile(''), [item]);
   const [header, row] = String(body).trimEnd().split('\r\n');
   const file = `Status,Acme result,Labels,${header}\nSUCCESS,spam,[],${row}\n`;
-  const [record] = await decisions(kindWithFile(file, { onNotice: (notice) => notices.push(notice) }));
+  const [record] = await decisions(
+    kindWithFile(file, { onNotice: (notice) => notices.push(notice) }),
+  );
   assert.deepEqual([decisionOf(record).metadata, notices], [item.metadata, []]);
 });
 
@@ -232,7 +272,9 @@ test('of several result columns the first counts, unless configuration names one
 test('labels that are not JSON keep their text, and that is told once without showing them', async () => {
   const notices: ResultNotice[] = [];
   const file = `${HEADER}\nx,SUCCESS,spam,,a; b,en,${REF}\nx,SUCCESS,spam,,c,en,${REF}\n`;
-  const [first] = await decisions(kindWithFile(file, { onNotice: (notice) => notices.push(notice) }));
+  const [first] = await decisions(
+    kindWithFile(file, { onNotice: (notice) => notices.push(notice) }),
+  );
   assert.equal(decisionOf(first).labels_raw, 'a; b');
   assert.equal((decisionOf(first).labels as unknown[]).length, 2);
   assert.deepEqual(notices, [{ kind: 'labels_not_json', value: '' }]);
@@ -240,9 +282,15 @@ test('labels that are not JSON keep their text, and that is told once without sh
 
 test('a file without a usable header is a protocol error that says what is missing', async () => {
   assert.match((await protocolError('')).message, /empty/);
-  assert.match((await protocolError('Content,Status,Service result\nSECRET,SUCCESS,x\n')).message, /connector_ref/);
+  assert.match(
+    (await protocolError('Content,Status,Service result\nSECRET,SUCCESS,x\n')).message,
+    /connector_ref/,
+  );
   assert.match((await protocolError('Content,connector_ref\nSECRET,x\n')).message, /Status/);
-  assert.match((await protocolError('<?xml version="1.0"?><Error>SECRET</Error>')).message, /connector_ref/);
+  assert.match(
+    (await protocolError('<?xml version="1.0"?><Error>SECRET</Error>')).message,
+    /connector_ref/,
+  );
 });
 
 test('a file that ends inside a quote gives the rows before the cut, then a protocol error', async () => {
@@ -262,7 +310,8 @@ test('a file cut anywhere never gives a row that was not whole', async () => {
       const { rows, error } = await collectRows(kindWithFile(whole.slice(0, length)));
       const named = rows.filter((row) => !('malformed' in row));
       assert.deepEqual(named, [], `cut after ${length}`);
-      if (error !== undefined) assert.ok(error instanceof ServiceError && error.failure === 'protocol');
+      if (error !== undefined)
+        assert.ok(error instanceof ServiceError && error.failure === 'protocol');
     }
   }
 });
@@ -280,7 +329,9 @@ test('a last row without a line end is held back when it may have been cut, and 
     text = cut;
     const { rows, error } = await collectRows(kind);
     assert.deepEqual(shown(rows), [[3, 41, 'success']], `ends with ${cut.slice(-12)}`);
-    assert.ok(error instanceof ServiceError && error.failure === 'protocol' && /cut/.test(error.message));
+    assert.ok(
+      error instanceof ServiceError && error.failure === 'protocol' && /cut/.test(error.message),
+    );
   }
   const { rows, error } = await collectRows(kind);
   const both = [
@@ -310,7 +361,8 @@ test('a last row without a line end is never believed while the service counts m
     assert.deepEqual(rows, []);
     assert.ok(error instanceof ServiceError && error.failure === 'protocol');
   }
-  for (let download = 0; download < 2; download++) assert.deepEqual((await collectRows(kind, 1)).rows, []);
+  for (let download = 0; download < 2; download++)
+    assert.deepEqual((await collectRows(kind, 1)).rows, []);
   assert.deepEqual(shown((await collectRows(kind, 1)).rows), [[3, 41, 'success']]);
 });
 
@@ -325,7 +377,8 @@ test('a last row without a line end is never believed when another file of the s
   await collectRows(kind, 2);
   await collectRows(kind);
   text = cut;
-  for (let download = 0; download < 2; download++) assert.deepEqual((await collectRows(kind, 1)).rows, []);
+  for (let download = 0; download < 2; download++)
+    assert.deepEqual((await collectRows(kind, 1)).rows, []);
   assert.equal((await collectRows(kind, 1)).rows.length, 1);
   text = `${cut}ed\n`;
   assert.equal((await collectRows(kind, 1)).rows.length, 1);
@@ -349,11 +402,15 @@ test('a row larger than allowed ends the file', async () => {
     }),
   );
   assert.deepEqual(shown(rows), [[3, 41, 'success']]);
-  assert.ok(error instanceof ServiceError && /larger/.test(error.message) && !/SECRET/.test(error.message));
+  assert.ok(
+    error instanceof ServiceError && /larger/.test(error.message) && !/SECRET/.test(error.message),
+  );
 });
 
 test('quotes in a cell that is not quoted are content', async () => {
-  const [record] = await decisions(kindWithFile(`${HEADER}\nsay "hi",SUCCESS,spam,,,en,${REF}\n`, { includeContent: true }));
+  const [record] = await decisions(
+    kindWithFile(`${HEADER}\nsay "hi",SUCCESS,spam,,,en,${REF}\n`, { includeContent: true }),
+  );
   assert.equal(decisionOf(record).content, 'say "hi"');
 });
 
@@ -382,7 +439,8 @@ test('a reader that stops early closes the download', async () => {
     rawState: 'SUCCESS',
     resultUrl: 'https://storage.example/',
   } as const;
-  for await (const slice of kind.results(status, () => JOB, new AbortController().signal)) if (slice.length > 0) break;
+  for await (const slice of kind.results(status, () => JOB, new AbortController().signal))
+    if (slice.length > 0) break;
   assert.equal(closed, true);
 });
 
@@ -404,7 +462,9 @@ test('a header or a row of commas ends the file before it takes memory, and the 
     [`${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n`, 1],
   ] as const) {
     const { source, asked } = large(beginning, ',');
-    const { rows, error } = await collectRows(reviewKind({ topic: 'events' }, scriptedService({ download: () => source })));
+    const { rows, error } = await collectRows(
+      reviewKind({ topic: 'events' }, scriptedService({ download: () => source })),
+    );
     assert.ok(error instanceof ServiceError && error.failure === 'protocol', String(error));
     assert.match(error.message, /more than 16384 columns/);
     assert.equal(rows.length, kept);
@@ -425,8 +485,14 @@ test('a row of commas ends the file wherever the pieces are cut', async () => {
 
 test('a row counts all its bytes, also those that are no content: empty lines and quoted quotes', async () => {
   for (const filler of ['\n', '""']) {
-    const { source, asked } = large(`${HEADER}\n"`.slice(0, filler === '\n' ? -1 : undefined), filler);
-    const kind = reviewKind({ topic: 'events', maxRowBytes: 1024 * 1024 }, scriptedService({ download: () => source }));
+    const { source, asked } = large(
+      `${HEADER}\n"`.slice(0, filler === '\n' ? -1 : undefined),
+      filler,
+    );
+    const kind = reviewKind(
+      { topic: 'events', maxRowBytes: 1024 * 1024 },
+      scriptedService({ download: () => source }),
+    );
     const { error } = await collectRows(kind);
     assert.match(String(error), /a row that is larger than allowed/);
     assert.ok(asked.bytes < 3 * 1024 * 1024, `${asked.bytes} bytes were read`);

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MAX_COLUMNS, NOT_WHOLE, RowScanner, UNKNOWN } from '../../../../../src/kinds/review/results/row-scanner.ts';
+import {
+  MAX_COLUMNS,
+  NOT_WHOLE,
+  RowScanner,
+  UNKNOWN,
+} from '../../../../../src/kinds/review/results/row-scanner.ts';
 
 const ROW = '"a ""b"", c",d,"",\r,"\r\n",e""f\r\n';
 const CELLS = ['a "b", c', 'd', '', '\r', '\r\n', 'e""f'];

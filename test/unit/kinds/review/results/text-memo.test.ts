@@ -33,5 +33,8 @@ test('a text or a value that would take the room of many is not kept', () => {
   memo.of('small');
   assert.equal(memo.of('large'), 'made of large');
   assert.equal(memo.of('x'.repeat(1_000)), `made of ${'x'.repeat(1_000)}`);
-  assert.deepEqual([memo.has('small'), memo.has('large'), memo.has('x'.repeat(1_000))], [true, false, false]);
+  assert.deepEqual(
+    [memo.has('small'), memo.has('large'), memo.has('x'.repeat(1_000))],
+    [true, false, false],
+  );
 });

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 
-const THREAD = new URL('../../../../../src/kinds/review/thread/result-thread.ts', import.meta.url).href;
+const THREAD = new URL('../../../../../src/kinds/review/thread/result-thread.ts', import.meta.url)
+  .href;
 const POOL = new URL('../../../../../src/core/bytes/buffer-pool.ts', import.meta.url).href;
 const READING = `
   process.report.excludeEnv = true;
@@ -22,7 +23,8 @@ const READING = `
 `;
 
 const MAIN = new URL('../../../../../src/cli/main.ts', import.meta.url).pathname;
-const REPORT_AT_EXIT = 'process.on("exit", () => process.stdout.write(JSON.stringify(process.report.getReport())));';
+const REPORT_AT_EXIT =
+  'process.on("exit", () => process.stdout.write(JSON.stringify(process.report.getReport())));';
 
 test('the command line keeps the environment out of its reports', () => {
   const { stdout, stderr, status } = spawnSync(
@@ -37,10 +39,14 @@ test('the command line keeps the environment out of its reports', () => {
 
 test('no environment stands in the report of a process whose result thread runs', () => {
   const env = { ...process.env, SERVICE_API_KEY: 'kept-from-reports' };
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', READING], {
-    env,
-    encoding: 'utf8',
-  });
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '-e', READING],
+    {
+      env,
+      encoding: 'utf8',
+    },
+  );
   assert.equal(status, 0, stderr);
   const report = JSON.parse(stdout);
   assert.equal(report.workers.length, 1);

@@ -3,7 +3,10 @@ import { after, test } from 'node:test';
 import { BufferPool } from '../../../../../src/core/bytes/buffer-pool.ts';
 import { shapeEntry } from '../../../../../src/kinds/review/metadata/metadata-shape.ts';
 import type { ResultFileSettings } from '../../../../../src/kinds/review/results/file-settings.ts';
-import type { ResultFile, ResultFileReader } from '../../../../../src/kinds/review/results/result-files.ts';
+import type {
+  ResultFile,
+  ResultFileReader,
+} from '../../../../../src/kinds/review/results/result-files.ts';
 import { resultFileReader } from '../../../../../src/kinds/review/results/result-files.ts';
 import type { ResultNotice } from '../../../../../src/kinds/review/results/result-row.ts';
 import { ResultThread } from '../../../../../src/kinds/review/thread/result-thread.ts';
@@ -46,12 +49,14 @@ async function* pieces(text: string, size = 50): AsyncGenerator<Buffer> {
 }
 
 const readHere = () => resultFileReader(SETTINGS, () => {});
-const readThere = (onNotice: (notice: ResultNotice) => void = () => {}) => thread.reader(SETTINGS, onNotice);
+const readThere = (onNotice: (notice: ResultNotice) => void = () => {}) =>
+  thread.reader(SETTINGS, onNotice);
 
 /** A row that outlives its slice. */
 function kept(row: Row): Row {
   if (!('record' in row)) return row;
-  const copy = (bytes: Buffer | string | null) => (bytes === null ? null : Buffer.from(bytes as Buffer));
+  const copy = (bytes: Buffer | string | null) =>
+    bytes === null ? null : Buffer.from(bytes as Buffer);
   const { key, value, headers = [] } = row.record;
   return {
     ...row,
@@ -69,7 +74,9 @@ async function answered(): Promise<void> {
 }
 
 test('a file read in the thread gives the same rows as one read here', async () => {
-  const rows = Array.from({ length: 500 }, (_, n) => row(n, n % 7 === 0 ? 'null' : n % 5 === 0 ? '["/w=="]' : `"k${n}é"`));
+  const rows = Array.from({ length: 500 }, (_, n) =>
+    row(n, n % 7 === 0 ? 'null' : n % 5 === 0 ? '["/w=="]' : `"k${n}é"`),
+  );
   const withHeaders = row(
     900,
     '"k"',
@@ -88,7 +95,12 @@ test('a file read in the thread gives the same rows as one read here', async () 
 });
 
 test('an empty file, a file without header and a cut file end as here, with the rows before', async () => {
-  for (const text of ['', 'no,header\r\n1,2\r\n', `${HEADER}${row(1)}"cut`, `${HEADER}${row(1)}${row(2).slice(0, -20)}`]) {
+  for (const text of [
+    '',
+    'no,header\r\n1,2\r\n',
+    `${HEADER}${row(1)}"cut`,
+    `${HEADER}${row(1)}${row(2).slice(0, -20)}`,
+  ]) {
     const there = await collect(readThere(), pieces(text));
     const here = await collect(readHere(), pieces(text));
     assert.ok(here.error !== undefined);
@@ -169,7 +181,9 @@ test('every buffer comes back: of files read to their end, given up, broken, cut
 test('records that are much larger than their rows find room, which comes back too', async () => {
   const content = `"${'\u0001'.repeat(1000)}"`;
   const read = thread.reader({ ...SETTINGS, includeContent: true }, () => {});
-  const text = HEADER + Array.from({ length: 200 }, (_, n) => row(n).replace('"some, text"', content)).join('');
+  const text =
+    HEADER +
+    Array.from({ length: 200 }, (_, n) => row(n).replace('"some, text"', content)).join('');
   const { rows, error } = await collect(read, pieces(text, 65_536));
   assert.equal(error, undefined);
   assert.equal(rows.length, 200);
@@ -202,7 +216,10 @@ test('many files at a time do not mix', async () => {
   const read = readThere();
   const all = await Promise.all(
     Array.from({ length: 20 }, (_, file) =>
-      collect(read, pieces(HEADER + Array.from({ length: 50 }, (_, n) => row(file * 1000 + n)).join(''), 333)),
+      collect(
+        read,
+        pieces(HEADER + Array.from({ length: 50 }, (_, n) => row(file * 1000 + n)).join(''), 333),
+      ),
     ),
   );
   for (const [file, { rows, error }] of all.entries()) {
@@ -218,7 +235,9 @@ test('the time of a decision is that of its slice', async () => {
   let now = Date.UTC(2026, 0, 1);
   const file = { ...FILE, job: () => ({ ...JOB, decidedAtMs: now++ }) };
   const { rows } = await collect(readThere(), pieces(HEADER + row(1) + row(2) + row(3), 70), file);
-  const times = new Set(rows.map((one) => (!('record' in one) ? '' : JSON.parse(String(one.record.value)).decided_at)));
+  const times = new Set(
+    rows.map((one) => (!('record' in one) ? '' : JSON.parse(String(one.record.value)).decided_at)),
+  );
   assert.ok(times.size > 1, [...times].join());
 });
 
@@ -232,7 +251,9 @@ test('a row that the connector fails on is one row: it names its record and wher
   const { rows, error } = await collect(readThere(), parts(), file);
   assert.equal(error, undefined);
   assert.deepEqual(
-    rows.map((one) => ('poison' in one ? `${one.offset} ${one.poison.reason}` : 'record' in one ? one.offset : one)),
+    rows.map((one) =>
+      'poison' in one ? `${one.offset} ${one.poison.reason}` : 'record' in one ? one.offset : one,
+    ),
     [1, '2 internal_error', 3],
   );
   const [poison] = rows.flatMap((one) => ('poison' in one ? [one.poison] : []));
@@ -245,7 +266,8 @@ test('notices reach the pipeline whose file it was; a last row without line end 
   const read = readThere((notice) => notices.push(notice));
   thread.reader(SETTINGS, (notice) => other.push(notice));
   const unended = `Content,Status,Spam result,Labels,lang,new,connector_ref,z\r\nx,SUCCESS,spam,,en,1,"[0,1,-1,null,""${SHAPE}""]",y`;
-  for (let n = 0; n < 2; n++) assert.match(String((await collect(read, pieces(unended))).error), /may not be whole/);
+  for (let n = 0; n < 2; n++)
+    assert.match(String((await collect(read, pieces(unended))).error), /may not be whole/);
   const third = await collect(read, pieces(unended));
   assert.equal(third.error, undefined);
   assert.equal(third.rows.length, 1);

@@ -30,9 +30,19 @@ test('content that a spreadsheet would take for a formula is uploaded as it is',
 test('when asked for, such cells begin with an apostrophe, headers included, and what they were travels beside them', async () => {
   const escaping = { ...DEFAULT_COLUMNS, escapeFormulas: true };
   const metadata = { '=key': '@value', below: -1, plain: "'=x", text: '-1' };
-  const upload = await uploadOf([contentItem({ content: '=cmd|calc', metadata, expected: '+ok' })], escaping);
+  const upload = await uploadOf(
+    [contentItem({ content: '=cmd|calc', metadata, expected: '+ok' })],
+    escaping,
+  );
   const [header = [], row = []] = readCsv(upload);
-  assert.deepEqual(header.slice(1), ['meta:%3dkey', 'below', 'plain', 'text', 'Expected result', 'connector_ref']);
+  assert.deepEqual(header.slice(1), [
+    'meta:%3dkey',
+    'below',
+    'plain',
+    'text',
+    'Expected result',
+    'connector_ref',
+  ]);
   assert.deepEqual(row.slice(0, -1), ["'=cmd|calc", "'@value", '-1', "'=x", "'-1", "'+ok"]);
   for (const content of ['+1', '-1', '@x', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠x']) {
     const cell = readCsv(await uploadOf([contentItem({ content })], escaping))[1]?.[0];
@@ -66,7 +76,8 @@ test('an independent reader finds every row again, over many slabs', async () =>
 
 test('the event loop gets its turn while a large body is put together', async () => {
   const rows = new CsvRows(DEFAULT_COLUMNS, new BufferPool(0));
-  for (let offset = 0; offset < 40; offset++) rows.add(contentItem({ offset, content: 'x'.repeat(100_000) }));
+  for (let offset = 0; offset < 40; offset++)
+    rows.add(contentItem({ offset, content: 'x'.repeat(100_000) }));
   let turns = 0;
   const count = () => {
     turns++;
@@ -80,7 +91,9 @@ test('the event loop gets its turn while a large body is put together', async ()
 
 test('contents of a megabyte stand between short ones', async () => {
   const contents = [1, 500_000, 2, 500_001, 3].map((length) => 'x,'.repeat(length));
-  const upload = await uploadOf(contents.map((content, offset) => contentItem({ offset, content })));
+  const upload = await uploadOf(
+    contents.map((content, offset) => contentItem({ offset, content })),
+  );
   assert.deepEqual(
     readCsv(upload)
       .slice(1)
@@ -94,7 +107,10 @@ test('the row of an item that fails, and the columns that only it has, are not i
   const fails = Object.defineProperty({ x: 1 }, 'toJSON', { value: () => assert.fail('no JSON') });
   rows.add(contentItem({ metadata: { a: 'first' } }));
   const { heldBytes } = rows;
-  assert.throws(() => rows.add(contentItem({ metadata: { a: 'x', b: 'x', c: fails, d: 'x' }, expected: 'x' })), /no JSON/);
+  assert.throws(
+    () => rows.add(contentItem({ metadata: { a: 'x', b: 'x', c: fails, d: 'x' }, expected: 'x' })),
+    /no JSON/,
+  );
   assert.equal(rows.heldBytes, heldBytes);
   rows.add(contentItem({ metadata: { d: 'last' } }));
   const { body } = await rows.finish();
