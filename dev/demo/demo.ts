@@ -8,7 +8,7 @@ import type { PartContext } from './parts.ts';
 import { type Counts, drawProgress } from './progress.ts';
 import { sampleDeadLetters } from './samples.ts';
 import type { Screen } from './screen.ts';
-import { GRACE_MS, type Running, startParts } from './start.ts';
+import { GRACE_MS, type Running, startStages } from './start.ts';
 
 const TICK_MS = 150;
 /** Without any change of any count for this long, it is not going to end, ms. */
@@ -36,7 +36,7 @@ export async function runDemo({
   screen,
   stopFirst,
 }: DemoOptions): Promise<DemoResult> {
-  const running = await startParts(context, cleanup, screen);
+  const running = await startStages(context, cleanup, screen);
   const sandbox = { url: running.sandbox.url, signal: context.over };
   const producing = Promise.all(
     running.pipelines.map((pipeline) => pipeline.produce(running.brokers, sandbox)),

@@ -42,7 +42,7 @@ export interface Running {
 }
 
 /** Starts the broker, the topics, the sandbox, the connector and the reader. What is begun is known to `cleanup` at once. */
-export async function startParts(
+export async function startStages(
   context: PartContext,
   cleanup: Cleanup,
   screen: Screen,

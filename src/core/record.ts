@@ -69,7 +69,7 @@ export interface ContentItem extends SourceCoordinate {
 }
 
 /** Why a record cannot be reviewed; its kind becomes a metric label, so the set is closed. */
-export const POISON_REASONS = [
+export const DEAD_LETTER_REASONS = [
   'null_value',
   'not_json',
   'not_an_object',
@@ -91,10 +91,10 @@ export const POISON_REASONS = [
   'internal_error',
 ] as const;
 
-export type PoisonReason = (typeof POISON_REASONS)[number];
+export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number];
 
 export interface Poison {
-  readonly reason: PoisonReason;
+  readonly reason: DeadLetterReason;
   /** What was expected, where; never the content itself (I6). */
   readonly message: string;
   /** Exception class and stack frames of an internal error, for the log. */

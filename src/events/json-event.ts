@@ -4,7 +4,7 @@ import { hasEscapedKeys, parseEscapedKeys } from '../base/escaped-keys.ts';
 import { mayLoseDigits, parseKeepingDigits } from '../base/exact-json.ts';
 import { valueLengthOf, valueTextOf } from '../core/bytes/record-view.ts';
 import { textOf } from '../core/bytes/utf8.ts';
-import type { Poison, PoisonReason } from '../core/record.ts';
+import type { DeadLetterReason, Poison } from '../core/record.ts';
 import { settled } from './expression/exact-number.ts';
 import type { ContentEvent, EventFormat, ReadEvent } from './format.ts';
 import { hasTooManyMarks, MAX_MARKS } from './json-memory.ts';
@@ -123,7 +123,7 @@ class JsonEvent implements ContentEvent {
   }
 }
 
-export function poison(reason: PoisonReason, message: string): { readonly poison: Poison } {
+export function poison(reason: DeadLetterReason, message: string): { readonly poison: Poison } {
   return { poison: { reason, message } };
 }
 

@@ -15,12 +15,12 @@ import type { PipelineContext, PipelinePorts } from './context/pipeline-context.
 import { publishGauges } from './gauges.ts';
 import { EndsInquiry, type EndsWanted } from './limits/end-offsets.ts';
 import type { MemoryBudget } from './limits/memory-budget.ts';
-import { TypeGates } from './limits/type-breakers.ts';
+import { TypeBreakers } from './limits/type-breakers.ts';
 import { WaitReasons } from './limits/wait-reasons.ts';
 import { viewPipeline } from './pipeline-view.ts';
-import { ChunkMemory } from './publish/chunk-size.ts';
+import { ChunkSize } from './publish/chunk-size.ts';
 import { Ledger } from './publish/ledger.ts';
-import { DecisionMix } from './publish/result-counts.ts';
+import { ResultCounts } from './publish/result-counts.ts';
 import { prepareTopics } from './shard/journal-topic.ts';
 import { Losses } from './shard/losses.ts';
 import { ShardWorker } from './shard/worker.ts';
@@ -32,7 +32,7 @@ const UPLOADS_MS = 1_000;
 
 interface Slot {
   worker: ShardWorker | undefined;
-  readonly chunk: ChunkMemory;
+  readonly chunk: ChunkSize;
   readonly losses: Losses;
 }
 
@@ -86,10 +86,10 @@ export class Supervisor {
       ledger: new Ledger(
         metrics,
         options.name,
-        new DecisionMix(metrics, options.name, options.metrics.maxResults),
+        new ResultCounts(metrics, options.name, options.metrics.maxResults),
       ),
       waits,
-      gates: new TypeGates({
+      gates: new TypeBreakers({
         clock,
         logger: this.#logger,
         waits,
@@ -236,7 +236,7 @@ export class Supervisor {
     if (slot === undefined) {
       slot = {
         worker: undefined,
-        chunk: new ChunkMemory(this.#options.chunk),
+        chunk: new ChunkSize(this.#options.chunk),
         losses: new Losses(),
       };
       this.#slots.set(shard, slot);

@@ -121,7 +121,7 @@ export interface ResultFileKind extends KindSteps {
  * A kind whose finished jobs have none: what a terminal record repeats is in the source topic, so the job's records are read
  * from there once more.
  */
-export interface SourceKind extends KindSteps {
+export interface PerItemKind extends KindSteps {
   /**
    * What became of these items, in any order, a few at a time. Those that it leaves out are not through yet: they are asked for
    * again. Ends early by throwing ServiceError; what it gave before counts.
@@ -143,4 +143,4 @@ export interface SourceKind extends KindSteps {
   ): ItemOutcome | undefined;
 }
 
-export type PipelineKind = ResultFileKind | SourceKind;
+export type PipelineKind = ResultFileKind | PerItemKind;

@@ -1,5 +1,5 @@
 /** What is wrong with a part of a record, found while it is mapped. */
-import type { Poison, PoisonReason } from '../../core/record.ts';
+import type { DeadLetterReason, Poison } from '../../core/record.ts';
 import {
   compileExpression,
   EvaluationProblem,
@@ -12,7 +12,7 @@ export class MappingFailure extends Error {
   override readonly name = 'MappingFailure';
   readonly poison: Poison;
 
-  constructor(reason: PoisonReason, message: string) {
+  constructor(reason: DeadLetterReason, message: string) {
     super(message);
     this.poison = { reason, message };
   }
@@ -52,7 +52,7 @@ export class MappedPart {
   }
 
   /** As `Expression.exactly`. @throws MappingFailure */
-  exactly(input: EventInput, reason: PoisonReason = 'mapping_failed'): unknown {
+  exactly(input: EventInput, reason: DeadLetterReason = 'mapping_failed'): unknown {
     try {
       return this.#expression.exactly(input);
     } catch (error) {
@@ -61,7 +61,7 @@ export class MappedPart {
   }
 
   /** `"post.body" must be a string, but is null (source.mapping.content)` */
-  failure(reason: PoisonReason, what: string): MappingFailure {
+  failure(reason: DeadLetterReason, what: string): MappingFailure {
     const { text, isPath } = this.#expression;
     const short = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 1)}…` : text;
     return new MappingFailure(
@@ -70,7 +70,7 @@ export class MappedPart {
     );
   }
 
-  #told(error: unknown, reason: PoisonReason): unknown {
+  #told(error: unknown, reason: DeadLetterReason): unknown {
     if (!(error instanceof EvaluationProblem)) return error;
     return this.failure(reason, `cannot be evaluated: ${error.message}`);
   }

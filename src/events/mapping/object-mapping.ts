@@ -1,7 +1,7 @@
 /** A part of an event that is an object: found whole, or put together from chosen fields; nested as it is, or flattened. */
 import { isKeptNumber } from '../../base/exact-json.ts';
 import { isDeeperThan, MAX_DEPTH } from '../../base/json-depth.ts';
-import type { PoisonReason } from '../../core/record.ts';
+import type { DeadLetterReason } from '../../core/record.ts';
 import { type EventInput, typeOfFound } from '../expression/index.ts';
 import { MappedPart, MappingFailure } from './mapping-failure.ts';
 
@@ -21,7 +21,7 @@ export interface ObjectRules {
   readonly option: string;
   /** Whether every event must have it. */
   readonly required: boolean;
-  readonly reason: PoisonReason;
+  readonly reason: DeadLetterReason;
 }
 
 /** @throws RangeError on an expression that is none */
@@ -86,7 +86,7 @@ export interface Flattening {
   readonly maxKeyLength: number;
   /** Where its expressions are written. */
   readonly option: string;
-  readonly reason: PoisonReason;
+  readonly reason: DeadLetterReason;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { securityErrorOf } from '../security/security-error.ts';
 import { CLOSED_IN_HANDSHAKE, tlsRemedy } from '../security/tls-failure.ts';
-import { type Asked, missingRight } from './missing-acl.ts';
+import { type Asked, missingAcl } from './missing-acl.ts';
 
 /** The protocol error inside an error and its causes (`MESSAGE_TOO_LARGE`, …), if there is one. */
 export function protocolErrorOf(error: unknown): string | undefined {
@@ -49,7 +49,7 @@ export function explain(error: unknown, asked: Asked = {}): string {
   if (type !== undefined) {
     // Of an error that was explained before, what it says is all there is to say.
     if (message.includes(`${type}: `)) return message;
-    const remedy = missingRight(type, error, asked) ?? REMEDIES[type];
+    const remedy = missingAcl(type, error, asked) ?? REMEDIES[type];
     return [`${type}: ${message}`, offeredMechanisms(error), remedy]
       .filter((part) => part !== undefined)
       .join('; ');

@@ -15,7 +15,7 @@ export interface Asked {
 }
 
 /** `grant WRITE on topic decisions to User:connector (docs/kafka-security.md)`; undefined when no right is missing. */
-export function missingRight(type: string, error: unknown, asked: Asked): string | undefined {
+export function missingAcl(type: string, error: unknown, asked: Asked): string | undefined {
   const right = rightFor(type, error, asked);
   if (right === undefined) return undefined;
   return `grant ${right} to ${asked.principal ?? "this client's principal"} (docs/kafka-security.md)`;

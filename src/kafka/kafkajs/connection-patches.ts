@@ -16,7 +16,7 @@ export function preparedBy<F extends object>(socketFactory: F, prepare: () => Pr
 /** What kafkajs listens for on a socket; whose handlers act on the connection as it is by then. */
 const HANDLED = ['data', 'end', 'error', 'timeout'];
 
-export function mendConnections(): void {
+export function patchConnections(): void {
   const { prototype } = internal<{ prototype: Connection }>('network/connection.js');
   connectOnce(prototype);
   leaveSilentConnections(prototype);

@@ -42,7 +42,7 @@ const UNSUPPORTED_SASL_MECHANISM = 33;
  * error without those that it does (saslHandshake). Now a refused topic comes first and has its name in `topic`, and the
  * mechanisms are in the message.
  */
-export function mendRefusals(): void {
+export function patchErrors(): void {
   nameRefusedTopic<MetadataAnswer>('metadata/v0', ({ topicMetadata }) =>
     topicMetadata.map(({ topic, topicErrorCode }) => ({ topic, code: topicErrorCode })),
   );

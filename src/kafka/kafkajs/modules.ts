@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-export const MENDED_VERSION = '2.2.4';
+export const PATCHED_VERSION = '2.2.4';
 
 const MODULES: Readonly<Record<string, string>> = {
   'broker/index.js': '9cbea8898528c439c213080f99d86974460114f81b5034c49aeb593a0337ca90',
@@ -66,16 +66,16 @@ export function verifyKafkaJs(root: string): void {
   const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
     version?: unknown;
   };
-  if (version !== MENDED_VERSION) {
+  if (version !== PATCHED_VERSION) {
     throw new Error(
-      `kafkajs ${String(version)} is installed in ${root}, but the connector only works with ${MENDED_VERSION}, whose faults it mends module by module. ${REMEDY}`,
+      `kafkajs ${String(version)} is installed in ${root}, but the connector only works with ${PATCHED_VERSION}, whose faults it mends module by module. ${REMEDY}`,
     );
   }
   for (const [file, expected] of Object.entries(MODULES)) {
     const found = sha256(path.join(root, 'src', file));
     if (found === expected) continue;
     throw new Error(
-      `${path.join(root, 'src', file)} is not the file of kafkajs ${MENDED_VERSION} that the connector mends: its SHA-256 is ${found}, not ${expected}. ${REMEDY}`,
+      `${path.join(root, 'src', file)} is not the file of kafkajs ${PATCHED_VERSION} that the connector mends: its SHA-256 is ${found}, not ${expected}. ${REMEDY}`,
     );
   }
 }

@@ -7,8 +7,8 @@
  */
 import type * as KafkaJs from 'kafkajs';
 import { type PartitionData, PartitionFetch } from '../consumer/partition-fetch.ts';
-import { mendConnections, preparedBy } from './connection-patches.ts';
-import { mendRefusals } from './error-patches.ts';
+import { patchConnections, preparedBy } from './connection-patches.ts';
+import { patchErrors } from './error-patches.ts';
 import {
   type ConsumerGroup,
   type CreateRetry,
@@ -263,7 +263,7 @@ function addPartitionsAtOnce(): void {
 stopRetryingWhenClosed();
 handBytesOn();
 keepLeaderless();
-mendRefusals();
+patchErrors();
 readCommittedOnly();
 noNegativeTimers();
 sendWholeBatches();
@@ -272,7 +272,7 @@ askWhenOutOfRange();
 wakeOnResume();
 forgetOldErrors();
 addPartitionsAtOnce();
-mendConnections();
+patchConnections();
 nameLeaderless();
 
 /** kafkajs's own provider of a SCRAM login (src/broker/saslAuthenticator); security/login.ts is around it. */

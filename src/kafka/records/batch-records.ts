@@ -1,7 +1,7 @@
 /** The records of one batch, one after the other, as far as memory allows. */
 
 import { MalformedError, VarintReader } from '../../base/varint-reader.ts';
-import type { PoisonReason } from '../../core/record.ts';
+import type { DeadLetterReason } from '../../core/record.ts';
 import { type PlacedBatch, RECORDS_AT } from './batch-walk.ts';
 import { unpack } from './compression/unpack.ts';
 import type { ReadLimits } from './fetched-bytes.ts';
@@ -137,7 +137,7 @@ export class BatchRecords implements RecordsOfBatch {
 function unreadable(
   offset: number,
   timestampMs: number,
-  reason: PoisonReason,
+  reason: DeadLetterReason,
   message: string,
 ): Step {
   return {

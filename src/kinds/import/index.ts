@@ -1,6 +1,6 @@
 /** What an import is: JSON Lines up, no file down, one receipt per record (service-interface.md 2.4, 2.5, 4.3, 4.4). */
 import { attempt } from '../../core/outcome/internal-error.ts';
-import type { ItemOutcome, SourceKind } from '../../core/ports/pipeline-kind.ts';
+import type { ItemOutcome, PerItemKind } from '../../core/ports/pipeline-kind.ts';
 import { CONTENT_TYPES } from '../../service/contract.ts';
 import { createImportDecoder, type ImportMapping } from './decode.ts';
 import type { ImportService } from './import-service.ts';
@@ -17,7 +17,7 @@ export interface ImportOptions extends ImportMapping {
 const SLICE = 1024;
 
 /** The pipeline kind of imports. @throws RangeError on a path that cannot work. */
-export function importKind(options: ImportOptions, service: ImportService): SourceKind {
+export function importKind(options: ImportOptions, service: ImportService): PerItemKind {
   const render = createReceiptRenderer(options.topic);
   const statusCheck = new StatusCheck(service);
   return {

@@ -5,7 +5,7 @@ import { NoRows } from '../../core/bytes/no-rows.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import { internalPoison } from '../../core/outcome/internal-error.ts';
 import { REFUSES_INPUT, ServiceError } from '../../core/outcome/service-error.ts';
-import type { ItemOutcome, JobContext, SourceKind } from '../../core/ports/pipeline-kind.ts';
+import type { ItemOutcome, JobContext, PerItemKind } from '../../core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../../core/record.ts';
 import { normaliseDecisionStatus } from '../../service/contract.ts';
 import { createLookupDecoder, type LookupMapping } from './decode.ts';
@@ -35,7 +35,7 @@ const AT_ONCE = 16;
 const MAX_NOTICES = 100;
 
 /** The pipeline kind of lookups. @throws RangeError on a path that cannot work. */
-export function lookupKind(options: LookupOptions, service: LookupService): SourceKind {
+export function lookupKind(options: LookupOptions, service: LookupService): PerItemKind {
   const render = createFoundRenderer(options.topic);
   const notices = new Once(MAX_NOTICES);
   const grace = new Grace(options.missingGraceMs);

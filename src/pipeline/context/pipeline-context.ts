@@ -11,7 +11,7 @@ import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { HealthReporter, Logger, Metrics } from '../../core/ports/telemetry.ts';
 import type { Tracer } from '../../core/ports/tracing.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
-import type { TypeGates } from '../limits/type-breakers.ts';
+import type { TypeBreakers } from '../limits/type-breakers.ts';
 import type { WaitReasons } from '../limits/wait-reasons.ts';
 import type { Ledger } from '../publish/ledger.ts';
 import type { InternalErrors } from './internal-errors.ts';
@@ -38,7 +38,7 @@ export interface PipelineContext extends PipelinePorts {
   readonly budget: MemoryBudget;
   readonly ledger: Ledger;
   readonly internal: InternalErrors;
-  readonly gates: TypeGates;
+  readonly gates: TypeBreakers;
   readonly waits: WaitReasons;
   readonly limits: {
     readonly encodes: LimitFunction;

@@ -9,11 +9,11 @@ import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { JobPhase } from '../../core/ports/pipeline-view.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { NO_SPAN, type Span } from '../../core/ports/tracing.ts';
-import type { PoisonReason, SourceRecord } from '../../core/record.ts';
-import { type Held, InHand } from '../limits/in-flight.ts';
+import type { DeadLetterReason, SourceRecord } from '../../core/record.ts';
+import { type Held, InFlight } from '../limits/in-flight.ts';
 import type { WaitReason } from '../limits/wait-reasons.ts';
-import type { ChunkMemory } from '../publish/chunk-size.ts';
-import { OutputTurns } from '../publish/output-order.ts';
+import type { ChunkSize } from '../publish/chunk-size.ts';
+import { OutputOrder } from '../publish/output-order.ts';
 import type { TransactionQueue } from '../publish/transaction-queue.ts';
 import { spanFields, step } from './batch-span.ts';
 import { Unprepared } from './errors.ts';
@@ -40,10 +40,10 @@ export interface JobStatus {
 /** A record that never was in a job, and ends as a dead letter. */
 export type UnclaimedRecord = TakenRecord & {
   readonly held: Held | undefined;
-  readonly reason: PoisonReason;
+  readonly reason: DeadLetterReason;
 };
 
-export class ShardRuntime {
+export class ShardContext {
   readonly context: PipelineContext;
   readonly shard: number;
   readonly state: ShardState;
@@ -54,9 +54,9 @@ export class ShardRuntime {
   /** Aborted later: uploads under way may end until then. */
   readonly uploadSignal: AbortSignal;
   readonly jobs = new Map<string, JobStatus>();
-  readonly inHand = new InHand();
-  readonly chunk: ChunkMemory;
-  readonly turns: OutputTurns;
+  readonly inHand = new InFlight();
+  readonly chunk: ChunkSize;
+  readonly turns: OutputOrder;
   /** Called after each commit of terminal records: W may have moved, and less is under way. */
   onPublished: () => void = () => undefined;
   readonly #spawn: (what: string, run: () => Promise<void>) => void;
@@ -69,7 +69,7 @@ export class ShardRuntime {
     logger: Logger;
     signal: AbortSignal;
     uploadSignal: AbortSignal;
-    chunk: ChunkMemory;
+    chunk: ChunkSize;
     spawn: (what: string, run: () => Promise<void>) => void;
   }) {
     this.context = fields.context;
@@ -81,7 +81,7 @@ export class ShardRuntime {
     this.uploadSignal = fields.uploadSignal;
     this.chunk = fields.chunk;
     const { context, state, shard, signal } = fields;
-    this.turns = new OutputTurns({
+    this.turns = new OutputOrder({
       order: context.options.output.order,
       state,
       waits: context.waits,

@@ -8,7 +8,7 @@ import type { WaitReasons } from './wait-reasons.ts';
 const ASK_MS = 10_000;
 
 /** Ends of some partitions, each as it was last heard of. */
-export class LogEnds {
+export class EndOffsets {
   readonly #ends = new Map<number, { readonly offset: number; readonly heardMs: number }>();
 
   of(partition: number): number | undefined {

@@ -50,7 +50,7 @@ export class Holdings {
   }
 }
 
-export class InHand {
+export class InFlight {
   /** In open buffers, which know how old they are. */
   buffered = 0;
   /** Sealed, held back, or on their way to the dead letters. */

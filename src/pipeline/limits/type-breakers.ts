@@ -38,7 +38,7 @@ interface Gate {
   cancelTimer: (() => void) | undefined;
 }
 
-export class TypeGates {
+export class TypeBreakers {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #waits: WaitReasons;

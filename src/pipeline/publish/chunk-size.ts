@@ -13,7 +13,7 @@ export interface Rendered<A> {
   readonly about: A;
 }
 
-export class ChunkMemory {
+export class ChunkSize {
   readonly #maxRows: number;
   readonly #maxBytes: number;
   #rows: number;

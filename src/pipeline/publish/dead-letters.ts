@@ -11,17 +11,17 @@ import {
 } from '../../core/outcome/dead-letter.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type {
+  DeadLetterReason,
   OutgoingRecord,
   Poison,
-  PoisonReason,
   SourceCoordinate,
   SourceRecord,
 } from '../../core/record.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 
 export interface Letter {
   readonly record: OutgoingRecord;
-  readonly reason: PoisonReason;
+  readonly reason: DeadLetterReason;
 }
 
 /** A record of a job that ends as a dead letter. */
@@ -33,7 +33,7 @@ export interface Due extends SourceCoordinate {
 
 /** Key and headers alone may be more than the topic takes: then the coordinates must do. So they must where the connector failed. */
 export function mayBeWhole(
-  { chunk }: ShardRuntime,
+  { chunk }: ShardContext,
   at: SourceCoordinate,
   { reason }: Poison,
 ): boolean {
@@ -42,7 +42,7 @@ export function mayBeWhole(
 
 /** @param one as it was read, or only where it is */
 export function letterOf(
-  shard: ShardRuntime,
+  shard: ShardContext,
   one: SourceRecord | SourceCoordinate,
   poison: Poison,
   { stage, replay }: { readonly stage: DeadLetterStage; readonly replay: number },
@@ -78,7 +78,7 @@ function wholeLetter(
 
 /** Ends records of a job as dead letters. */
 export async function settleAsLetters(
-  shard: ShardRuntime,
+  shard: ShardContext,
   job: LiveJob,
   due: readonly Due[],
   stage: DeadLetterStage,

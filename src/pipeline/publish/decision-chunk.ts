@@ -6,20 +6,20 @@ import { TerminalRecords } from '../../core/bytes/terminal-records.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type { OutgoingRecord, SourceCoordinate } from '../../core/record.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import { type Due, tooLargeFor } from './dead-letters.ts';
 import { DecisionTally } from './decision-tally.ts';
 
 export class DecisionChunk {
   /** Records whose decision cannot be made, or is larger than the output topic takes. */
   readonly refused: Due[] = [];
-  readonly #shard: ShardRuntime;
+  readonly #shard: ShardContext;
   readonly #job: LiveJob;
   readonly #chunk = new TerminalRecords();
   readonly #tally = new DecisionTally();
   #publishingMs = 0;
 
-  constructor(shard: ShardRuntime, job: LiveJob) {
+  constructor(shard: ShardContext, job: LiveJob) {
     this.#shard = shard;
     this.#job = job;
   }

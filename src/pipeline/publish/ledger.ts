@@ -7,15 +7,15 @@
  */
 import type { Metrics } from '../../core/ports/telemetry.ts';
 import type { DecisionTally } from './decision-tally.ts';
-import type { DecisionMix } from './result-counts.ts';
+import type { ResultCounts } from './result-counts.ts';
 
 export class Ledger {
   readonly #metrics: Metrics;
   readonly #labels: { readonly pipeline: string };
-  readonly #mix: DecisionMix | undefined;
+  readonly #mix: ResultCounts | undefined;
   #open = 0;
 
-  constructor(metrics: Metrics, pipeline: string, mix?: DecisionMix) {
+  constructor(metrics: Metrics, pipeline: string, mix?: ResultCounts) {
     this.#metrics = metrics;
     this.#labels = { pipeline };
     this.#mix = mix;

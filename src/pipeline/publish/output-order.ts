@@ -20,7 +20,7 @@ export interface Place {
   readonly leave: () => void;
 }
 
-export class OutputTurns {
+export class OutputOrder {
   readonly #enabled: boolean;
   readonly #state: ShardState;
   readonly #waits: WaitReasons;

@@ -9,7 +9,7 @@ export const OTHER_RESULT = 'other';
 
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} _.:/-]{0,63}$/u;
 
-export class DecisionMix {
+export class ResultCounts {
   readonly #metrics: Metrics;
   readonly #pipeline: string;
   readonly #maxResults: number;

@@ -3,7 +3,7 @@
 import type { TakenRecord } from '../../core/journal/shard-state.ts';
 import type { UnreadableRecords } from '../../core/ports/kafka.ts';
 import type { Poison, SourceRecord } from '../../core/record.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import type { Held } from '../limits/in-flight.ts';
 import { letterOf } from './dead-letters.ts';
 
@@ -31,7 +31,7 @@ export interface UndecodableRecords {
  * @throws TransactionError, or what ended the queue before.
  */
 export async function deadLetterUndecodable(
-  shard: ShardRuntime,
+  shard: ShardContext,
   pieces: readonly UndecodableRecords[],
 ): Promise<void> {
   const { state, chunk } = shard;
@@ -52,7 +52,7 @@ export async function deadLetterUndecodable(
 }
 
 function* allOf(
-  { state }: ShardRuntime,
+  { state }: ShardContext,
   pieces: readonly UndecodableRecords[],
 ): Generator<Undecodable & Pick<UndecodableRecords, 'held'>> {
   for (const { records, unreadable, held } of pieces) {

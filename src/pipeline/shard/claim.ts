@@ -14,12 +14,12 @@ import type { PipelineContext } from '../context/pipeline-context.ts';
 import type { TransactionQueue } from '../publish/transaction-queue.ts';
 import { rangesBehind } from '../source/reread.ts';
 import { forgottenJournal } from './forgotten-journal.ts';
-import type { JournalReplay } from './journal-recovery.ts';
+import type { JournalRecovery } from './journal-recovery.ts';
 
 export interface ClaimRequest {
   readonly shard: number;
   readonly partitions: readonly number[];
-  readonly replay: JournalReplay;
+  readonly replay: JournalRecovery;
   readonly queue: TransactionQueue;
   readonly logger: Logger;
 }

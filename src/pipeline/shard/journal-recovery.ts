@@ -15,7 +15,7 @@ const STALL_MS = 60_000;
 /** Records of a journal are small. */
 const NO_WAIT = () => Promise.resolve(() => {});
 
-export class JournalReplay {
+export class JournalRecovery {
   readonly #group: ShardGroup;
   readonly #clock: Clock;
   readonly #topic: string;

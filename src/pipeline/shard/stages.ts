@@ -4,16 +4,16 @@ import type { LiveJob } from '../../core/journal/job.ts';
 import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import { recoveredSpan } from '../context/batch-span.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
 import type { Held } from '../limits/in-flight.ts';
 import { BatchMemory } from '../limits/memory-budget.ts';
-import { SourceLetterQueue } from '../source/dead-letter-queue.ts';
-import { heldBack } from '../source/parked-batch.ts';
-import { Rewind } from '../source/reread-queue.ts';
+import { DeadLetterIntake } from '../source/dead-letter-queue.ts';
+import { parkedBatch } from '../source/parked-batch.ts';
+import { RereadQueue } from '../source/reread-queue.ts';
 import { Intake } from '../stages/intake.ts';
-import { SourceSettler } from '../stages/per-item-settler.ts';
-import { Settler } from '../stages/result-file-settler.ts';
+import { PerItemSettler } from '../stages/per-item-settler.ts';
+import { ResultFileSettler } from '../stages/result-file-settler.ts';
 import { Retrier } from '../stages/retrier.ts';
 import { Submitter } from '../stages/submitter.ts';
 import { type Settle, Tracker } from '../stages/tracker.ts';
@@ -27,8 +27,8 @@ const RECOVERY_SPREAD_MS = 2;
  * @param hooks.commitProgress is asked to commit W soon
  * @returns the part that takes what is fetched
  */
-export function startParts(
-  shard: ShardRuntime,
+export function startStages(
+  shard: ShardContext,
   hooks: { readonly journaled: () => void; readonly commitProgress: () => void },
 ): Intake {
   const { context, state } = shard;
@@ -39,10 +39,10 @@ export function startParts(
       submission.memory.release();
     } else shard.spawn('submit', () => submitter.submit(submission));
   };
-  const letters = new SourceLetterQueue(shard);
-  const rewind = new Rewind(shard, letters);
+  const letters = new DeadLetterIntake(shard);
+  const rewind = new RereadQueue(shard, letters);
   const holdBack = (plan: BatchPlan, records: CoordinateList) =>
-    rewind.add(heldBack(shard, plan, records, submit));
+    rewind.add(parkedBatch(shard, plan, records, submit));
   const retrier = new Retrier(shard, { rewind, letters, submit, holdBack });
   const tracker = new Tracker(shard, {
     settle: settling(shard),
@@ -77,13 +77,13 @@ export function startParts(
   return intake;
 }
 
-function settling(shard: ShardRuntime): Settle {
+function settling(shard: ShardContext): Settle {
   const { kind } = shard.context;
   if ('results' in kind) {
-    const settler = new Settler(shard, kind);
+    const settler = new ResultFileSettler(shard, kind);
     return (job, status, download) => settler.settle(job, status, download);
   }
-  const settler = new SourceSettler(shard, kind);
+  const settler = new PerItemSettler(shard, kind);
   return (job, status, _download, last) => settler.settle(job, status, last);
 }
 

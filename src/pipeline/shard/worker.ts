@@ -15,14 +15,14 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
 import { RefusedError, ShardLostError } from '../context/errors.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
-import { ShardRuntime } from '../context/shard-context.ts';
-import type { InHand } from '../limits/in-flight.ts';
-import type { ChunkMemory } from '../publish/chunk-size.ts';
+import { ShardContext } from '../context/shard-context.ts';
+import type { InFlight } from '../limits/in-flight.ts';
+import type { ChunkSize } from '../publish/chunk-size.ts';
 import { QueueClosedError, TransactionQueue } from '../publish/transaction-queue.ts';
 import type { Intake } from '../stages/intake.ts';
 import { claimShard } from './claim.ts';
-import { JournalReplay } from './journal-recovery.ts';
-import { startParts } from './stages.ts';
+import { JournalRecovery } from './journal-recovery.ts';
+import { startStages } from './stages.ts';
 
 /** How often an owner looks at its clocks: progress, probe, health. */
 const TICK_MS = 1000;
@@ -43,7 +43,7 @@ export interface WorkerReport {
 
 /** What an owner works with. */
 export interface OwnedShard {
-  readonly runtime: ShardRuntime;
+  readonly runtime: ShardContext;
   readonly intake: Intake;
   /** Wall clock, ms: when the claim was through. */
   readonly sinceMs: number;
@@ -53,18 +53,18 @@ export class ShardWorker {
   readonly #context: PipelineContext;
   readonly #shard: number;
   readonly #partitions: readonly number[];
-  readonly #chunk: ChunkMemory;
+  readonly #chunk: ChunkSize;
   readonly #onOver: (error: unknown, places: readonly SourceCoordinate[]) => void;
   readonly #logger: Logger;
   readonly #abort = new AbortController();
   readonly #uploadAbort = new AbortController();
   readonly #producer: ShardProducer;
   readonly #queue: TransactionQueue;
-  readonly #replay: JournalReplay;
+  readonly #replay: JournalRecovery;
   readonly #running = new Set<Promise<void>>();
   #owned: OwnedShard | undefined;
   /** Of the shard that was owned: its last transaction may still be in hand. */
-  #inHand: InHand | undefined;
+  #inHand: InFlight | undefined;
   #lastProgressMs = 0;
   #cancelTick: (() => void) | undefined;
   /** Something of this worker never ended: said once, from when on its loop is silent. */
@@ -80,7 +80,7 @@ export class ShardWorker {
     context: PipelineContext,
     shard: number,
     partitions: readonly number[],
-    chunk: ChunkMemory,
+    chunk: ChunkSize,
     onOver: (error: unknown, places: readonly SourceCoordinate[]) => void,
   ) {
     this.#context = context;
@@ -98,7 +98,7 @@ export class ShardWorker {
       who: `shard ${shard}`,
       onFailure: (error) => this.#end(error),
     });
-    this.#replay = new JournalReplay({
+    this.#replay = new JournalRecovery({
       group: context.group,
       clock: context.clock,
       topic: context.options.journal.topic,
@@ -217,7 +217,7 @@ export class ShardWorker {
       );
       this.#abort.signal.throwIfAborted();
       this.#own(
-        new ShardRuntime({
+        new ShardContext({
           context,
           shard: this.#shard,
           state,
@@ -239,9 +239,9 @@ export class ShardWorker {
     }
   }
 
-  #own(runtime: ShardRuntime): void {
+  #own(runtime: ShardContext): void {
     const { clock } = this.#context;
-    const intake = startParts(runtime, {
+    const intake = startStages(runtime, {
       journaled: () => {
         this.#lastProgressMs = clock.monotonic();
       },

@@ -9,12 +9,12 @@ import {
   type SourceCoordinate,
   type SourceRecord,
 } from '../../core/record.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import type { Held } from '../limits/in-flight.ts';
 import { letterOf, mayBeWhole } from '../publish/dead-letters.ts';
 import { assertSameLog, readAgain, writtenBetween } from './reread.ts';
 
-export interface SourceLetters {
+export interface DeadLetterQueue {
   readonly records: CoordinateList;
   /** The job that the records leave; undefined while they are in none. */
   readonly from: LiveJob | undefined;
@@ -27,7 +27,7 @@ export interface SourceLetters {
 /** A record that is to become a dead letter. */
 interface Queued {
   readonly at: ClaimedCoordinate;
-  readonly letters: SourceLetters;
+  readonly letters: DeadLetterQueue;
 }
 
 /** Records that one pass looks for: some hundred bytes each. */
@@ -35,17 +35,17 @@ const PASS_RECORDS = 20_000;
 const BYTES_PER_RECORD = 256;
 
 /** One pass over the source at a time serves all that waits. What waits holds its coordinates and nothing else. */
-export class SourceLetterQueue {
-  readonly #shard: ShardRuntime;
-  readonly #waiting: SourceLetters[] = [];
+export class DeadLetterIntake {
+  readonly #shard: ShardContext;
+  readonly #waiting: DeadLetterQueue[] = [];
   #running = false;
 
-  constructor(shard: ShardRuntime) {
+  constructor(shard: ShardContext) {
     this.#shard = shard;
   }
 
   /** Each of the records gets its dead letter; those that are gone from the source with their coordinates alone. */
-  add(letters: SourceLetters): void {
+  add(letters: DeadLetterQueue): void {
     this.#waiting.push(letters);
     if (!this.#running) this.#shard.spawn('letters', () => this.#run());
   }

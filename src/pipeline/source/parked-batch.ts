@@ -3,7 +3,7 @@
  * when the gate of its type lets it through. W stays in front of it, and `maxSpan` bounds how far the partition goes on.
  */
 import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
 import { BatchMemory, memoryOfItems } from '../limits/memory-budget.ts';
 import type { Wanted } from './reread-queue.ts';
@@ -16,8 +16,8 @@ const heldBytes = (records: CoordinateList): number => 1024 + records.heldBytes;
  * @param submit takes it again, with its items
  * @throws the reason of the shard's end
  */
-export function heldBack(
-  shard: ShardRuntime,
+export function parkedBatch(
+  shard: ShardContext,
   plan: BatchPlan,
   records: CoordinateList,
   submit: (submission: Submission) => void,

@@ -1,5 +1,5 @@
 /**
- * The source topic is where content lives (DESIGN 3 'Rewind'): what must be submitted again, or was held back, is read from it
+ * The source topic is where content lives (DESIGN 3 'RereadQueue'): what must be submitted again, or was held back, is read from it
  * once more. Whoever waits, for its turn or at the gate of its type, waits before it is read and holds no content.
  */
 
@@ -10,12 +10,12 @@ import { type ClaimedCoordinate, CoordinateList } from '../../core/offsets/coord
 import { attempt } from '../../core/outcome/internal-error.ts';
 import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../../core/record.ts';
 import { openBatch } from '../context/open-batch.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import type { Submission } from '../context/submission.ts';
 import type { Held } from '../limits/in-flight.ts';
 import { BatchMemory } from '../limits/memory-budget.ts';
 import type { GatePass } from '../limits/type-breakers.ts';
-import type { SourceLetterQueue } from './dead-letter-queue.ts';
+import type { DeadLetterIntake } from './dead-letter-queue.ts';
 import {
   assertSameLog,
   DECODING_TURN_MS,
@@ -80,13 +80,13 @@ interface Reading extends Ready {
 /** Each record that is read is looked for in all that a pass serves. */
 const MAX_SERVED = 256;
 
-export class Rewind {
-  readonly #shard: ShardRuntime;
-  readonly #letters: SourceLetterQueue;
+export class RereadQueue {
+  readonly #shard: ShardContext;
+  readonly #letters: DeadLetterIntake;
   readonly #ready: Ready[] = [];
   #running = false;
 
-  constructor(shard: ShardRuntime, letters: SourceLetterQueue) {
+  constructor(shard: ShardContext, letters: DeadLetterIntake) {
     this.#shard = shard;
     this.#letters = letters;
   }

@@ -8,7 +8,7 @@ import type { Poison, SourceCoordinate, SourceRecord } from '../../core/record.t
 import { RefusedError, ShardLostError, Unprepared } from '../context/errors.ts';
 import type { PipelineOptions } from '../context/options.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 
 /** Records passed over that cost more than another fetch: small ones come by the thousand. */
 const LEAP_OFFSETS = 1_000;
@@ -85,7 +85,7 @@ export type FoundAgain = (
  * @throws what ends the shard
  */
 export async function readAgain(
-  shard: ShardRuntime,
+  shard: ShardContext,
   wanted: CoordinateSet,
   found: FoundAgain,
 ): Promise<void> {
@@ -125,7 +125,7 @@ export async function readAgain(
  * @returns what gives the memory back. @throws what ends the shard
  */
 export async function readToDecode(
-  shard: ShardRuntime,
+  shard: ShardContext,
   bytes: number,
   begin: () => {
     readonly wanted: CoordinateSet;

@@ -7,8 +7,8 @@ import { NotPrepared } from '../../core/outcome/internal-error.ts';
 import type { FetchedBatch, RecordPiece } from '../../core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
 import { Unprepared } from '../context/errors.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
-import { type EndsWanted, LogEnds } from '../limits/end-offsets.ts';
+import type { ShardContext } from '../context/shard-context.ts';
+import { EndOffsets, type EndsWanted } from '../limits/end-offsets.ts';
 import type { Held } from '../limits/in-flight.ts';
 import { deadLetterUndecodable, type UndecodableRecords } from '../publish/undecodable.ts';
 import { PATIENCE_MS, rangesBehind, sourceRecreated } from '../source/reread.ts';
@@ -22,7 +22,7 @@ const MAX_DUE = 1_000;
 const MAX_PREPARED = 10;
 
 export class Intake implements EndsWanted {
-  readonly #shard: ShardRuntime;
+  readonly #shard: ShardContext;
   readonly #taker: PieceTaker;
   readonly #commitProgress: () => void;
   readonly #inbox: FetchedBatch[] = [];
@@ -40,7 +40,7 @@ export class Intake implements EndsWanted {
   readonly #checking = new Set<number>();
   /** Partitions whose log begins behind what was fetched: they go on there once what is in the inbox is taken. */
   readonly #overtaken = new Set<number>();
-  readonly #ends = new LogEnds();
+  readonly #ends = new EndOffsets();
   #spanWaits = new Map<number, () => void>();
 
   /**
@@ -48,7 +48,7 @@ export class Intake implements EndsWanted {
    * @param commitProgress is asked to commit W soon: skipped records alone have moved it far.
    */
   constructor(
-    shard: ShardRuntime,
+    shard: ShardContext,
     submit: (sealed: SealedItems, held: Held) => void,
     commitProgress: () => void,
   ) {

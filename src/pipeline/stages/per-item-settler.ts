@@ -1,6 +1,6 @@
 /**
- * Settles finished jobs that have no result file (SourceKind): reads what is left of the job from the source topic, asks the kind
- * what became of it, and publishes chunk by chunk as the Settler does (DESIGN 3 'Settle', 'Rewind').
+ * Settles finished jobs that have no result file (PerItemKind): reads what is left of the job from the source topic, asks the kind
+ * what became of it, and publishes chunk by chunk as the ResultFileSettler does (DESIGN 3 'Settle', 'RereadQueue').
  */
 
 import { Seldom } from '../../base/seldom.ts';
@@ -10,11 +10,11 @@ import { ServiceError } from '../../core/outcome/service-error.ts';
 import type {
   ItemOutcome,
   JobContext,
+  PerItemKind,
   RemoteStatus,
-  SourceKind,
 } from '../../core/ports/pipeline-kind.ts';
 import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../../core/record.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import { type Due, mayBeWhole, settleAsLetters } from '../publish/dead-letters.ts';
 import { DecisionChunk } from '../publish/decision-chunk.ts';
@@ -33,17 +33,17 @@ const GONE: Poison = {
     'the source topic no longer has this record, and without it nothing can be said about it',
 };
 
-export class SourceSettler {
-  readonly #shard: ShardRuntime;
-  readonly #kind: SourceKind;
+export class PerItemSettler {
+  readonly #shard: ShardContext;
+  readonly #kind: PerItemKind;
   readonly #log = new Seldom();
 
-  constructor(shard: ShardRuntime, kind: SourceKind) {
+  constructor(shard: ShardContext, kind: PerItemKind) {
     this.#shard = shard;
     this.#kind = kind;
   }
 
-  /** Settles what is through. @param last see SourceKind.outcomes @returns when to ask for the rest */
+  /** Settles what is through. @param last see PerItemKind.outcomes @returns when to ask for the rest */
   async settle(job: LiveJob, status: RemoteStatus, last: boolean): Promise<SettleOutcome> {
     const { context, signal } = this.#shard;
     const startedMs = context.clock.monotonic();

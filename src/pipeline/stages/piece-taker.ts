@@ -6,7 +6,7 @@ import { internalPoison, NotPrepared } from '../../core/outcome/internal-error.t
 import type { RecordPiece } from '../../core/ports/kafka.ts';
 import type { ContentItem, Decoded, Poison, SourceRecord } from '../../core/record.ts';
 import { openBatch } from '../context/open-batch.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import type { Held } from '../limits/in-flight.ts';
 import type { Undecodable, UndecodableRecords, UnreadableRange } from '../publish/undecodable.ts';
 import { DECODING_TURN_MS, sourceRecreated } from '../source/reread.ts';
@@ -18,14 +18,14 @@ export interface Taken extends UndecodableRecords {
 }
 
 export class PieceTaker {
-  readonly #shard: ShardRuntime;
+  readonly #shard: ShardContext;
   readonly #buffers: ItemBuffers;
   readonly #submit: (sealed: SealedItems, held: Held) => void;
   readonly #unregister: () => void;
   #cancelTimer: (() => void) | undefined;
 
   /** @param submit takes a sealed batch; must not block. */
-  constructor(shard: ShardRuntime, submit: (sealed: SealedItems, held: Held) => void) {
+  constructor(shard: ShardContext, submit: (sealed: SealedItems, held: Held) => void) {
     this.#shard = shard;
     this.#submit = submit;
     this.#buffers = new ItemBuffers(shard.context.options.batch, (type) => openBatch(shard, type));

@@ -11,7 +11,7 @@ import type { JobFailure } from '../../core/outcome/failure-row.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kind.ts';
 import { errorType } from '../context/batch-span.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import { settleAsLetters } from '../publish/dead-letters.ts';
 import { DecisionChunk } from '../publish/decision-chunk.ts';
 
@@ -35,11 +35,11 @@ const MEMORY_PER_CHUNK = 2;
 /** Part of that memory for the slices. */
 const SLICES_PER_CHUNK = 1.5;
 
-export class Settler {
-  readonly #shard: ShardRuntime;
+export class ResultFileSettler {
+  readonly #shard: ShardContext;
   readonly #kind: ResultFileKind;
 
-  constructor(shard: ShardRuntime, kind: ResultFileKind) {
+  constructor(shard: ShardContext, kind: ResultFileKind) {
     this.#shard = shard;
     this.#kind = kind;
   }
@@ -67,7 +67,7 @@ export class Settler {
 
 /** Nothing is left of a job. @param batch fields of its log line @param startedMs on the monotonic clock: when this last pass over it began */
 export function jobSettled(
-  { context, labels, logger }: ShardRuntime,
+  { context, labels, logger }: ShardContext,
   { record }: LiveJob,
   batch: object,
   startedMs: number,
@@ -84,7 +84,7 @@ export function jobSettled(
 
 /** One download of a job's results. */
 class Pass {
-  readonly #shard: ShardRuntime;
+  readonly #shard: ShardContext;
   readonly #kind: ResultFileKind;
   readonly #job: LiveJob;
   readonly #status: RemoteStatus;
@@ -106,7 +106,7 @@ class Pass {
   #firstMalformed: string | undefined;
 
   constructor(
-    shard: ShardRuntime,
+    shard: ShardContext,
     kind: ResultFileKind,
     job: LiveJob,
     status: RemoteStatus,

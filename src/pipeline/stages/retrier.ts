@@ -1,6 +1,6 @@
 /**
  * What must be submitted again, or gets its terminal record without a result row: reads the records from the source
- * topic once more (DESIGN 3 'Rewind'), then moves them to new jobs or settles them as failed.
+ * topic once more (DESIGN 3 'RereadQueue'), then moves them to new jobs or settles them as failed.
  */
 
 import type { LiveJob } from '../../core/journal/job.ts';
@@ -8,14 +8,14 @@ import { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import { decide, type FailureAction, jobRule } from '../../core/outcome/failure-policy.ts';
 import type { JobFailure } from '../../core/outcome/failure-row.ts';
 import type { ContentItem, Poison } from '../../core/record.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import { FAILURES_IN_A_ROW } from '../limits/type-breakers.ts';
 import { settleAsLetters } from '../publish/dead-letters.ts';
 import { DecisionChunk } from '../publish/decision-chunk.ts';
-import type { SourceLetterQueue } from '../source/dead-letter-queue.ts';
-import type { Rewind, Wanted } from '../source/reread-queue.ts';
+import type { DeadLetterIntake } from '../source/dead-letter-queue.ts';
+import type { RereadQueue, Wanted } from '../source/reread-queue.ts';
 
 interface Retry {
   readonly job: LiveJob;
@@ -26,19 +26,19 @@ interface Retry {
 }
 
 export class Retrier {
-  readonly #shard: ShardRuntime;
-  readonly #rewind: Rewind;
-  readonly #letters: SourceLetterQueue;
+  readonly #shard: ShardContext;
+  readonly #rewind: RereadQueue;
+  readonly #letters: DeadLetterIntake;
   readonly #submit: (submission: Submission) => void;
   readonly #holdBack: (plan: BatchPlan, records: CoordinateList) => void;
   /** Batches submitted per line, also those whose jobs have ended; a restart knows only the live ones. */
   readonly #spent = new Map<string, number>();
 
   constructor(
-    shard: ShardRuntime,
+    shard: ShardContext,
     hooks: {
-      rewind: Rewind;
-      letters: SourceLetterQueue;
+      rewind: RereadQueue;
+      letters: DeadLetterIntake;
       submit: (submission: Submission) => void;
       holdBack: (plan: BatchPlan, records: CoordinateList) => void;
     },

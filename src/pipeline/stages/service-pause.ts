@@ -1,16 +1,16 @@
 /** Wait of one job for a service that could not answer about it, with the reason shown (I8). */
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import type { ServiceError } from '../../core/outcome/service-error.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 
 /** Before the service is asked again, when it could not answer. */
 const UNAVAILABLE_PAUSE_MS = 1000;
 
 export class ServicePause {
-  readonly #shard: ShardRuntime;
+  readonly #shard: ShardContext;
   #end: (() => void) | undefined;
 
-  constructor(shard: ShardRuntime) {
+  constructor(shard: ShardContext) {
     this.#shard = shard;
   }
 

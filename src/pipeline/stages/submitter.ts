@@ -13,21 +13,21 @@ import type { CreatedJob } from '../../core/ports/pipeline-kind.ts';
 import type { EncodedBody } from '../../core/ports/row-sink.ts';
 import { NO_SPAN, type Span } from '../../core/ports/tracing.ts';
 import { spanFields, startBatchSpan, step } from '../context/batch-span.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
 import type { WaitReason } from '../limits/wait-reasons.ts';
-import type { SourceLetterQueue } from '../source/dead-letter-queue.ts';
+import type { DeadLetterIntake } from '../source/dead-letter-queue.ts';
 
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
 /** Far more than the largest batch takes; nobody outside can hold it up. */
 const MAX_ENCODE_MS = 60_000;
 
 export class Submitter {
-  readonly #shard: ShardRuntime;
+  readonly #shard: ShardContext;
   readonly #track: (job: LiveJob) => void;
   readonly #fail: (job: LiveJob, failure: JobFailure) => void;
   readonly #journaled: () => void;
-  readonly #letters: SourceLetterQueue;
+  readonly #letters: DeadLetterIntake;
   readonly #holdBack: (plan: BatchPlan, records: CoordinateList) => void;
 
   /**
@@ -38,8 +38,8 @@ export class Submitter {
    * @param letters takes the records of a type that is refused for good
    */
   constructor(
-    shard: ShardRuntime,
-    letters: SourceLetterQueue,
+    shard: ShardContext,
+    letters: DeadLetterIntake,
     hooks: {
       track: (job: LiveJob) => void;
       fail: (job: LiveJob, failure: JobFailure) => void;
@@ -65,14 +65,14 @@ export class Submitter {
     if (from === undefined) submission.place ??= turns.enter(type);
     const { place } = submission;
     let { pass } = submission;
-    let heldBack = false;
+    let parkedBatch = false;
     let span = NO_SPAN;
     let body: EncodedBody | undefined;
     let hasJob = false;
     let outcome = 'handed_over';
     try {
       if (pass === undefined && gates.holds(type)) {
-        heldBack = true;
+        parkedBatch = true;
         return;
       }
       span = startBatchSpan(
@@ -108,7 +108,7 @@ export class Submitter {
         if (answer !== 'later') return;
         // Bodies of one type must not fill the memory that others need.
         if (from === undefined ? gates.holds(type) : !gates.isOpen(type)) {
-          heldBack = true;
+          parkedBatch = true;
           outcome = 'held_back';
           return;
         }
@@ -122,7 +122,7 @@ export class Submitter {
       body?.release();
       batch.sink.release();
       submission.memory.release();
-      if (heldBack) this.#holdBack(submission, records);
+      if (parkedBatch) this.#holdBack(submission, records);
       else place?.leave();
     }
   }

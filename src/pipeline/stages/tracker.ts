@@ -8,7 +8,7 @@ import type { LiveJob } from '../../core/journal/job.ts';
 import type { JobFailure } from '../../core/outcome/failure-row.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteState, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
-import type { ShardRuntime } from '../context/shard-context.ts';
+import type { ShardContext } from '../context/shard-context.ts';
 import type { SettleOutcome } from './result-file-settler.ts';
 import { ServicePause } from './service-pause.ts';
 
@@ -28,13 +28,13 @@ export type Settle = (
 ) => Promise<SettleOutcome>;
 
 export class Tracker {
-  readonly #shard: ShardRuntime;
+  readonly #shard: ShardContext;
   readonly #settle: Settle;
   readonly #fail: (job: LiveJob, failure: JobFailure) => void;
   readonly #odd = new Once(MAX_SAID);
 
   constructor(
-    shard: ShardRuntime,
+    shard: ShardContext,
     hooks: {
       settle: Settle;
       fail: (job: LiveJob, failure: JobFailure) => void;

@@ -5,7 +5,7 @@
  * from content, from a remote id or from an error message: LABELS says where the values of each label come from.
  */
 
-import { POISON_REASONS } from '../../core/record.ts';
+import { DEAD_LETTER_REASONS } from '../../core/record.ts';
 
 export interface MetricDefinition {
   readonly kind: 'counter' | 'gauge' | 'histogram';
@@ -94,7 +94,7 @@ export const METRICS = {
     kind: 'counter',
     help: 'Source records published as dead letters.',
     labels: ['pipeline', 'reason'],
-    startsWith: { reason: POISON_REASONS },
+    startsWith: { reason: DEAD_LETTER_REASONS },
   },
   event_to_decision_seconds: {
     kind: 'histogram',

@@ -1,2 +1,2 @@
 /** The reasons that a dead letter may have. */
-export { POISON_REASONS as LETTER_REASONS } from '../../core/record.ts';
+export { DEAD_LETTER_REASONS as LETTER_REASONS } from '../../core/record.ts';

@@ -13,9 +13,9 @@ import type {
 import type { EncodedBody, RowSink } from '../../../src/core/ports/row-sink.ts';
 import type {
   ContentItem,
+  DeadLetterReason,
   Decoded,
   OutgoingRecord,
-  PoisonReason,
   SourceCoordinate,
   SourceRecord,
 } from '../../../src/core/record.ts';
@@ -156,7 +156,7 @@ export class ScriptedKind implements ResultFileKind {
   }
 }
 
-function poison(reason: PoisonReason, message: string): Decoded {
+function poison(reason: DeadLetterReason, message: string): Decoded {
   return { poison: { reason, message } };
 }
 

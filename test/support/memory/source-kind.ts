@@ -1,9 +1,9 @@
-/** A SourceKind over the scripted service: its jobs finish as batches do, and a script says what became of each item. */
+/** A PerItemKind over the scripted service: its jobs finish as batches do, and a script says what became of each item. */
 import type {
   ItemOutcome,
   JobContext,
+  PerItemKind,
   PipelineKind,
-  SourceKind,
 } from '../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, SourceCoordinate } from '../../../src/core/record.ts';
 import type { ScriptedDecision } from './scripted-kind.ts';
@@ -22,7 +22,7 @@ export interface SourceKindScript {
   readonly value?: (at: SourceCoordinate) => string | undefined;
 }
 
-export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): SourceKind {
+export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): PerItemKind {
   const outcome = (
     { partition, offset, replay }: SourceCoordinate & { readonly replay: number },
     status: 'success' | 'error',

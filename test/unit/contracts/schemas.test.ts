@@ -11,7 +11,7 @@ import {
 import { type JsonSchema, resolved } from '../../../dev/contracts/json-schema.ts';
 import type { DeadLetterStage } from '../../../src/core/outcome/dead-letter.ts';
 import { FAILURE_TABLE } from '../../../src/core/outcome/failure-table.ts';
-import { POISON_REASONS, type RecordHeaders } from '../../../src/core/record.ts';
+import { DEAD_LETTER_REASONS, type RecordHeaders } from '../../../src/core/record.ts';
 import { sourceMembers } from '../../../src/events/terminal-parts.ts';
 import {
   assertContract,
@@ -117,14 +117,14 @@ test('the reasons and stages of dead letters are those of the code; others may c
     DeadLetterStage,
     number
   >;
-  assert.deepEqual(known('dead-letter-reason'), POISON_REASONS);
+  assert.deepEqual(known('dead-letter-reason'), DEAD_LETTER_REASONS);
   assert.deepEqual(known('dead-letter-stage'), Object.keys(stages));
   const example = JSON.parse(contractFile('examples/dead-letter.json'));
   assert.equal(
     contractProblem('dead-letter', { ...example, 'dead-letter-reason': 'of_a_later_version' }),
     undefined,
   );
-  for (const reason of POISON_REASONS) {
+  for (const reason of DEAD_LETTER_REASONS) {
     const { description } = properties['dead-letter-reason'] ?? {};
     assert.match(description ?? '', new RegExp(`\\b${reason}\\b`));
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TransactionError, type TransactionFailure } from '../../../src/core/ports/kafka.ts';
-import { ChunkMemory } from '../../../src/pipeline/publish/chunk-size.ts';
+import { ChunkSize } from '../../../src/pipeline/publish/chunk-size.ts';
 import { columnsOf } from '../../support/coordinates.ts';
 import { headerList } from '../../support/headers.ts';
 
@@ -9,11 +9,10 @@ const records = (count: number) =>
   columnsOf(Array.from({ length: count }, (_, offset) => ({ partition: 2, offset })));
 const failure = (kind: TransactionFailure) => new TransactionError(kind, 'no');
 
-const limited = (maxRows: number) =>
-  new ChunkMemory({ maxRows, maxBytes: Number.POSITIVE_INFINITY });
+const limited = (maxRows: number) => new ChunkSize({ maxRows, maxBytes: Number.POSITIVE_INFINITY });
 
 /** How many records make a chunk full now. */
-function rowsOf(chunk: ChunkMemory): number {
+function rowsOf(chunk: ChunkSize): number {
   let rows = 1;
   while (!chunk.isFull(rows, 0)) rows++;
   return rows;
@@ -38,7 +37,7 @@ test('a transaction smaller than the limit that fails is halved too', () => {
 });
 
 test('chunks are bounded by rows and by the bytes of their encoded records; what was learnt meanwhile counts', async () => {
-  const chunk = new ChunkMemory({ maxRows: 4, maxBytes: 100 });
+  const chunk = new ChunkSize({ maxRows: 4, maxBytes: 100 });
   const sized = (offset: number, bytes: number) => ({
     at: { partition: 0, offset },
     record: {

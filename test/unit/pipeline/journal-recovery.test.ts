@@ -12,7 +12,7 @@ import type {
   UnreadableRecords,
 } from '../../../src/core/ports/kafka.ts';
 import { ShardLostError } from '../../../src/pipeline/context/errors.ts';
-import { JournalReplay } from '../../../src/pipeline/shard/journal-recovery.ts';
+import { JournalRecovery } from '../../../src/pipeline/shard/journal-recovery.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
 import { memoryBatch } from '../../support/memory/pieces.ts';
 
@@ -31,7 +31,7 @@ function world() {
     pause: (stream: string, partition: number) => calls.push(`pause ${stream} ${partition}`),
     resume: (stream: string, partition: number) => calls.push(`resume ${stream} ${partition}`),
   } as Partial<ShardGroup> as ShardGroup;
-  const replay = new JournalReplay({ group, clock, topic: 'journal', shard: SHARD });
+  const replay = new JournalRecovery({ group, clock, topic: 'journal', shard: SHARD });
   const batch = (
     fetchOffset: number,
     writes: readonly JournalWrite[],

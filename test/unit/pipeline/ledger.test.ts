@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DecisionTally } from '../../../src/pipeline/publish/decision-tally.ts';
 import { Ledger } from '../../../src/pipeline/publish/ledger.ts';
-import { DecisionMix } from '../../../src/pipeline/publish/result-counts.ts';
+import { ResultCounts } from '../../../src/pipeline/publish/result-counts.ts';
 import { RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 
 test('what came in and has not ended is open, and each way in and out has its counter', () => {
   const metrics = new RecordingMetrics();
-  const ledger = new Ledger(metrics, 'p', new DecisionMix(metrics, 'p', 5));
+  const ledger = new Ledger(metrics, 'p', new ResultCounts(metrics, 'p', 5));
   ledger.consumed(100);
   ledger.recovered(20);
   const tally = new DecisionTally();

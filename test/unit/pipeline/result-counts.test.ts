@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DecisionTally } from '../../../src/pipeline/publish/decision-tally.ts';
-import { DecisionMix } from '../../../src/pipeline/publish/result-counts.ts';
+import { ResultCounts } from '../../../src/pipeline/publish/result-counts.ts';
 import { RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 
 function mixOf(maxResults: number, ...results: (string | undefined)[]): Record<string, number> {
   const metrics = new RecordingMetrics();
-  const mix = new DecisionMix(metrics, 'p', maxResults);
+  const mix = new ResultCounts(metrics, 'p', maxResults);
   const tally = new DecisionTally();
   for (const result of results) tally.add(false, result);
   mix.count(tally.results);

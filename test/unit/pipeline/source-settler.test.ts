@@ -1,4 +1,4 @@
-/** Jobs without a result file: their terminal records are made from the source records (SourceKind), over the engine in memory. */
+/** Jobs without a result file: their terminal records are made from the source records (PerItemKind), over the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../src/core/outcome/service-error.ts';

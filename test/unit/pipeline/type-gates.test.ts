@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import {
   FAILURES_IN_A_ROW,
   type GatePass,
-  TypeGates,
+  TypeBreakers,
 } from '../../../src/pipeline/limits/type-breakers.ts';
 import { WaitReasons } from '../../../src/pipeline/limits/wait-reasons.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
@@ -20,7 +20,7 @@ function world() {
     clock,
     logger: new RecordingLogger(),
   });
-  const gates = new TypeGates({ clock, logger, waits, pauseMs: 10_000 });
+  const gates = new TypeBreakers({ clock, logger, waits, pauseMs: 10_000 });
   /** How long the gate of a type holds somebody, ms; more than 60 s is for ever. */
   const heldMs = async (type: string): Promise<number> => {
     const fromMs = clock.now();

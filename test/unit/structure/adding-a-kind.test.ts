@@ -6,7 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { SourceKind } from '../../../src/core/ports/pipeline-kind.ts';
+import type { PerItemKind } from '../../../src/core/ports/pipeline-kind.ts';
 import { World } from '../../support/engine/world.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -46,7 +46,7 @@ test('the example compiles, and the engine settles each record with it once', as
       topic: string,
       newId: () => string,
       confirm: (text: string) => Promise<boolean>,
-    ) => SourceKind;
+    ) => PerItemKind;
   };
   let ids = 0;
   const kind = confirmKind(

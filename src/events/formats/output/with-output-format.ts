@@ -4,9 +4,9 @@ import { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import { attempt, InternalError } from '../../../core/outcome/internal-error.ts';
 import type {
   ItemOutcome,
+  PerItemKind,
   PipelineKind,
   ResultFileKind,
-  SourceKind,
 } from '../../../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord, Poison, SourceCoordinate } from '../../../core/record.ts';
 import type { OutputFormat } from './format.ts';
@@ -72,7 +72,7 @@ function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
   };
 }
 
-function ofSource(kind: SourceKind, encode: Encode): SourceKind {
+function ofSource(kind: PerItemKind, encode: Encode): PerItemKind {
   const outcome = (one: ItemOutcome): ItemOutcome =>
     'record' in one ? inFormat(one, encode) : one;
   return {

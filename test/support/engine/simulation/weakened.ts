@@ -3,7 +3,7 @@
 import { unpooledBody } from '../../../../src/core/bytes/no-rows.ts';
 import { CoordinateSet } from '../../../../src/core/journal/job.ts';
 import type { OffsetCommit, Transaction } from '../../../../src/core/ports/kafka.ts';
-import type { SourceKind } from '../../../../src/core/ports/pipeline-kind.ts';
+import type { PerItemKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import type { PipelinePorts } from '../../../../src/pipeline/context/pipeline-context.ts';
 import { MemoryKafka } from '../../memory/kafka.ts';
@@ -80,12 +80,12 @@ const kind =
 
 /** Of kinds without result files, what became of items goes through `change`; other histories stay as they are. */
 const outcomes =
-  (change: (real: SourceKind) => SourceKind['outcomes']): WrapPorts =>
+  (change: (real: PerItemKind) => PerItemKind['outcomes']): WrapPorts =>
   (ports) => ({
     ...ports,
     kind:
       'outcomes' in ports.kind
-        ? changed<SourceKind>(ports.kind, { outcomes: change(ports.kind) })
+        ? changed<PerItemKind>(ports.kind, { outcomes: change(ports.kind) })
         : ports.kind,
   });
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type {
   ItemOutcome,
+  PerItemKind,
   PipelineKind,
-  SourceKind,
 } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import { cloudEventsOutput } from '../../../../src/events/formats/output/cloudevents.ts';
@@ -62,14 +62,14 @@ test('outcomes of kinds without result files are encoded, also of records that a
     poison: { reason: 'review_failed', message: 'm' },
   };
   const { results: _results, ...steps } = kindWithFile('');
-  const source: SourceKind = {
+  const source: PerItemKind = {
     ...steps,
     async *outcomes() {
       yield [decided, poisoned];
     },
     outcomeOf: ({ offset }) => (offset === 0 ? decided : undefined),
   };
-  const kind = withOutputFormat(source, MARKED, NOBODY) as SourceKind;
+  const kind = withOutputFormat(source, MARKED, NOBODY) as PerItemKind;
   const about = () => JOB;
   const state = { state: 'finished', rawState: 'x' } as const;
   const all: ItemOutcome[] = [];

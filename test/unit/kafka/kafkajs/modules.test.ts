@@ -68,12 +68,12 @@ describe('the installed kafkajs', () => {
   }
 
   it('is pinned to exactly that version in package.json and in the lock file', async () => {
-    const { MENDED_VERSION } = await import('../../../../src/kafka/kafkajs/modules.ts');
+    const { PATCHED_VERSION } = await import('../../../../src/kafka/kafkajs/modules.ts');
     const json = async (file: string) =>
       JSON.parse(await readFile(path.join(repository, file), 'utf8'));
     const lock = await json('package-lock.json');
-    assert.equal((await json('package.json')).dependencies.kafkajs, MENDED_VERSION);
-    assert.equal(lock.packages[''].dependencies.kafkajs, MENDED_VERSION);
-    assert.equal(lock.packages['node_modules/kafkajs'].version, MENDED_VERSION);
+    assert.equal((await json('package.json')).dependencies.kafkajs, PATCHED_VERSION);
+    assert.equal(lock.packages[''].dependencies.kafkajs, PATCHED_VERSION);
+    assert.equal(lock.packages['node_modules/kafkajs'].version, PATCHED_VERSION);
   });
 });

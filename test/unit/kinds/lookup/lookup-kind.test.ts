@@ -5,8 +5,8 @@ import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/
 import type {
   ItemOutcome,
   JobContext,
+  PerItemKind,
   RemoteStatus,
-  SourceKind,
 } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../../../../src/core/record.ts';
 import { type LookupOptions, lookupKind } from '../../../../src/kinds/lookup/index.ts';
@@ -69,7 +69,7 @@ async function outcomesOf(
     kind = kindOf(answers, over),
     job = JOB,
     last = false,
-  }: { readonly kind?: SourceKind; readonly job?: JobContext; readonly last?: boolean } = {},
+  }: { readonly kind?: PerItemKind; readonly job?: JobContext; readonly last?: boolean } = {},
 ) {
   const items = Object.keys(answers).map(itemOf);
   const outcomes: ItemOutcome[] = [];

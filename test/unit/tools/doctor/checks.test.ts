@@ -4,12 +4,12 @@ import { test } from 'node:test';
 import { writeMeta, writeProgress } from '../../../../src/core/journal/journal-records.ts';
 import { commitMetadata } from '../../../../src/core/journal/shard-state.ts';
 import { OffsetSet } from '../../../../src/core/offsets/offset-set.ts';
-import type { Decoded, PoisonReason } from '../../../../src/core/record.ts';
+import type { DeadLetterReason, Decoded } from '../../../../src/core/record.ts';
 import { FakeWorld, MIB } from './world.ts';
 
 const NOW_MS = Date.now();
 const item = { item: { type: 'comment' } } as unknown as Decoded;
-const poison = (reason: PoisonReason): Decoded => ({ poison: { reason, message: 'm' } });
+const poison = (reason: DeadLetterReason): Decoded => ({ poison: { reason, message: 'm' } });
 const sampled = (...decoded: Decoded[]) =>
   decoded.map((one) => ({ timestampMs: NOW_MS, decoded: one }));
 

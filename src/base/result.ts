@@ -1,0 +1,16 @@
+/** Value or error of an operation whose failure is expected, so that the type checker demands both. */
+export type Result<T, E = string> = Ok<T> | Err<E>;
+
+export interface Ok<T> {
+  readonly ok: true;
+  readonly value: T;
+}
+
+export interface Err<E> {
+  readonly ok: false;
+  readonly error: E;
+}
+
+export const ok = <T>(value: T): Ok<T> => ({ ok: true, value });
+
+export const err = <E>(error: E): Err<E> => ({ ok: false, error });
