@@ -88,7 +88,7 @@ function shown(reaction: Reaction | undefined): string {
       return `the batch failed: \`${reaction.as}\``;
     case 'download_again':
       return reaction.counted
-        ? 'again, at most `review.downloads` times; then `results_unreadable`'
+        ? 'again, at most `review.downloadRetries` times; then `results_unreadable`'
         : 'again, for as long as it takes';
     case undefined:
       return '';
@@ -98,7 +98,7 @@ function shown(reaction: Reaction | undefined): string {
 function fate({ again, halved }: JobRule): string {
   const last = 'decisions with status ERROR, or dead letters (`review.onFailure`)';
   const halving = halved
-    ? 'halved until each stands alone (`review.maxBatches` at most), then '
+    ? 'halved until each stands alone (`review.maxRetryBatches` at most), then '
     : '';
   switch (again) {
     case 'always':

@@ -98,10 +98,10 @@ export class Supervisor {
       limits: {
         // One thread puts bodies together: a second one at once would only take memory for rows and body at the same time.
         encodes: pLimit(1),
-        uploads: pLimit(options.concurrency.uploads),
-        polls: pLimit(options.concurrency.polls),
-        downloads: pLimit(options.concurrency.downloads),
-        claims: pLimit(options.concurrency.claims),
+        uploads: pLimit(options.concurrency.transfers),
+        polls: pLimit(options.concurrency.requests),
+        downloads: pLimit(options.concurrency.transfers),
+        claims: pLimit(options.claims),
       },
       topics,
     };
@@ -209,11 +209,11 @@ export class Supervisor {
   /** Why this is no member of the group, if it is none. A frozen broker closes no connection: only its silence tells. */
   #absence(): string | undefined {
     const { clock, group } = this.#ports;
-    const { source, timing } = this.#options;
+    const { source, kafka } = this.#options;
     if (this.#leftBecause !== undefined)
       return `not a member of group ${source.group}: ${this.#leftBecause}`;
     const silentMs = clock.monotonic() - group.lastHeardMs();
-    if (silentMs < timing.sessionTimeoutMs) return undefined;
+    if (silentMs < kafka.sessionTimeoutMs) return undefined;
     return `the brokers have not answered group ${source.group} for ${Math.floor(silentMs / 1000)} s: are they up, and can they be reached?`;
   }
 

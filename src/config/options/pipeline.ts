@@ -71,12 +71,6 @@ export function pipelineOptions() {
         min: 1,
         max: 15,
       }),
-      format: integer({
-        help: 'Format of new records; raised only when every replica understands the newer one.',
-        fallback: 1,
-        min: 1,
-        max: 1,
-      }),
     }),
     output: outputOptions(),
     deadLetters: group('Records that cannot be reviewed, with the reason in headers.', {
@@ -192,13 +186,13 @@ function reviewOptions() {
       of: ['error', 'dead-letter'],
       fallback: 'error',
     }),
-    maxBatches: integer({
+    maxRetryBatches: integer({
       help: 'Batches that one failing batch may cost in all, its halves included; what is left then gets decisions with status ERROR, or dead letters (onFailure).',
       fallback: 64,
       min: 1,
       max: 10_000,
     }),
-    downloads: integer({
+    downloadRetries: integer({
       help: 'How often a result file that is cut, unreadable or short is downloaded again before its rows count as missing.',
       fallback: 3,
       min: 0,
@@ -212,15 +206,10 @@ function reviewOptions() {
           ? 'that column holds something else'
           : undefined,
     }),
-    errorRows: choice({
-      help: 'Rows that the service returned with status ERROR: publish them so, or submit the items again first.',
-      of: ['publish', 'retry'],
-      fallback: 'publish',
-    }),
     errorRowAttempts: integer({
-      help: 'With errorRows: retry, attempts at such an item before it is published with status ERROR.',
-      fallback: 3,
-      min: 2,
+      help: 'Attempts at an item whose result row has status ERROR, before the row is published. 1 publishes it at once.',
+      fallback: 1,
+      min: 1,
       max: 20,
     }),
   });
@@ -270,7 +259,7 @@ function kafkaTuning() {
       min: '100ms',
       max: '1h',
     }),
-    probeInterval: duration({
+    ownershipCheckInterval: duration({
       help: 'How often an idle shard proves that it is still ours.',
       fallback: '60s',
       min: '1s',

@@ -73,7 +73,7 @@ export function sourceOptions() {
       min: '1MiB',
       max: '64GiB',
     }),
-    maxSpan: integer({
+    maxInFlight: integer({
       help: 'How much of a partition may be under way: its records in live batches, and the offsets from the first record that is in none yet to the newest read. Beyond it the intake of the partition pauses.',
       fallback: 200_000,
       min: 1_000,

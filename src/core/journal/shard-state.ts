@@ -67,7 +67,7 @@ export class ShardState {
     return sum;
   }
 
-  /** Returns what `maxSpan` bounds: the partition's records in live jobs, and the offsets from W to the newest read. */
+  /** Returns what `maxInFlight` bounds: the partition's records in live jobs, and the offsets from W to the newest read. */
   underWay(partition: number): number {
     return (this.#live.get(partition) ?? 0) + Math.max(0, this.partition(partition).span);
   }

@@ -9,7 +9,7 @@ export interface RetryPolicy {
   /** How often the same records are submitted as one batch before it is halved. */
   readonly attempts: number;
   /** Batches that may be submitted for one job in all, halves included. */
-  readonly maxBatchesPerJob: number;
+  readonly maxRetryBatches: number;
   /** What becomes of records that nothing more is tried for. */
   readonly onFailure: 'error' | 'dead-letter';
 }
@@ -76,6 +76,6 @@ export function decide(
   // Rows that failed alone come here only while their own limit (errorRowAttempts) lets them.
   if (again === 'always') return 'retry';
   if (again === 'attempts' && job.depth === 0 && job.attempt < policy.attempts) return 'retry';
-  if (halved && left > 1 && spent + 2 <= policy.maxBatchesPerJob) return 'bisect';
+  if (halved && left > 1 && spent + 2 <= policy.maxRetryBatches) return 'bisect';
   return policy.onFailure === 'error' ? 'error' : 'dead_letter';
 }

@@ -37,9 +37,9 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'type rejected on create',
     connector:
-      'Holds the type back and asks again with one batch per pause. What waits keeps no content in memory and is read from the source again, so other types go on, in each partition until `maxSpan`. By choice: dead letters.',
+      'Holds the type back and asks again with one batch per pause. What waits keeps no content in memory and is read from the source again, so other types go on, in each partition until `maxInFlight`. By choice: dead letters.',
     user: 'Log line at error, `shards_paused{reason="type_rejected"}`; or `dead_lettered_total{reason="rejected_type"}`',
-    options: ['review.onRejectedType', 'review.typePause', 'source.maxSpan'],
+    options: ['review.onRejectedType', 'review.typePause', 'source.maxInFlight'],
     calls: { create: ['rejected'] },
     reaction: { do: 'reject_type' },
   },
@@ -130,7 +130,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     connector:
       'Halves the batch at once; an item that is too large alone gets a decision with status ERROR, or a dead letter (`onFailure`). Where nothing of the type gets through, the type pauses before that (see below).',
     user: '`jobs_failed_total{reason="upload_too_large"}`',
-    options: ['review.maxBatches', 'batch.maxBytes', 'review.typePause', 'review.onFailure'],
+    options: ['review.maxRetryBatches', 'batch.maxBytes', 'review.typePause', 'review.onFailure'],
     calls: { upload: ['too_large'] },
     reaction: { do: 'fail', as: 'upload_too_large' },
     job: {
@@ -145,7 +145,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     event: 'upload refused',
     connector: 'Submits the records again, then halves the batch to find what is refused.',
     user: '`jobs_failed_total{reason="upload_rejected"}`',
-    options: ['review.attempts', 'review.maxBatches', 'review.onFailure'],
+    options: ['review.attempts', 'review.maxRetryBatches', 'review.onFailure'],
     calls: { upload: ['rejected', 'unauthorized', 'not_found', 'protocol'] },
     reaction: { do: 'fail', as: 'upload_rejected' },
     job: {
@@ -175,7 +175,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     connector:
       'Submits the records again, then halves the batch until the poison item stands alone: it gets a decision with status ERROR, or a dead letter (`onFailure`), all others their own decisions.',
     user: '`jobs_failed_total{reason="batch_failed"}`, decisions with `error`',
-    options: ['review.attempts', 'review.maxBatches', 'review.onFailure'],
+    options: ['review.attempts', 'review.maxRetryBatches', 'review.onFailure'],
     job: {
       failure: 'batch_failed',
       again: 'attempts',
@@ -188,7 +188,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     event: 'batch CANCELLED',
     connector: 'As for ERROR.',
     user: '`jobs_failed_total{reason="batch_cancelled"}`, decisions with `error`',
-    options: ['review.attempts', 'review.maxBatches', 'review.onFailure'],
+    options: ['review.attempts', 'review.maxRetryBatches', 'review.onFailure'],
     job: {
       failure: 'batch_cancelled',
       again: 'attempts',
@@ -202,7 +202,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     connector:
       'As for a batch: submits the records again, then halves the import until the poison record stands alone: it gets a receipt with status ERROR, or a dead letter (`onFailure`), all others receipts of their own imports.',
     user: '`jobs_failed_total{reason="batch_failed"}`, receipts with `error`',
-    options: ['review.attempts', 'review.maxBatches', 'review.onFailure'],
+    options: ['review.attempts', 'review.maxRetryBatches', 'review.onFailure'],
   },
   {
     event: 'batches of a type keep failing',
@@ -277,7 +277,12 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     connector:
       'Keeps what was settled and downloads again. A last row without a line end is taken only when three downloads end with the same one, the service counts no more rows, and no other file of it had a line end at its end. When nothing more comes of it, the records without a row are submitted again, then halved until the one whose row breaks the file stands alone: it gets a decision with status ERROR, or a dead letter (`onFailure`), all others their own decisions.',
     user: '`result_anomalies_total{kind="unreadable"}`, `jobs_failed_total{reason="results_unreadable"}`, log line at warn',
-    options: ['review.downloads', 'review.attempts', 'review.maxBatches', 'review.onFailure'],
+    options: [
+      'review.downloadRetries',
+      'review.attempts',
+      'review.maxRetryBatches',
+      'review.onFailure',
+    ],
     calls: { results: ['protocol', 'rejected', 'unauthorized', 'not_found', 'too_large'] },
     reaction: { do: 'download_again', counted: true },
     job: {
@@ -296,9 +301,9 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     user: 'Log line at error, `shards_paused{reason="type_failing"}`, `jobs_failed_total{reason="results_unreadable"|"rows_missing"|"rows_malformed"}`',
     options: [
       'review.typePause',
-      'review.downloads',
+      'review.downloadRetries',
       'review.attempts',
-      'review.maxBatches',
+      'review.maxRetryBatches',
       'review.onFailure',
     ],
   },
@@ -307,7 +312,12 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     connector:
       'Downloads again while the file is short, then submits the records without a row again, and halves what is left as a batch that ERRORs.',
     user: '`result_anomalies_total{kind="missing"}`, `jobs_failed_total{reason="rows_missing"}`',
-    options: ['review.downloads', 'review.attempts', 'review.maxBatches', 'review.onFailure'],
+    options: [
+      'review.downloadRetries',
+      'review.attempts',
+      'review.maxRetryBatches',
+      'review.onFailure',
+    ],
     job: {
       failure: 'rows_missing',
       again: 'attempts',
@@ -321,7 +331,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     connector:
       'Counts and drops a row that does not name its record, whose metadata is not what was uploaded, or that has neither a result nor a status that ends a review (empty, PENDING); the records that are left then are submitted again and halved, as those of missing rows. The decision names the first reason.',
     user: '`result_anomalies_total{kind="malformed"}`, `jobs_failed_total{reason="rows_malformed"}`, log line at warn with the first reason and the number of such rows',
-    options: ['review.attempts', 'review.maxBatches', 'review.onFailure'],
+    options: ['review.attempts', 'review.maxRetryBatches', 'review.onFailure'],
     job: {
       failure: 'rows_malformed',
       again: 'attempts',
@@ -340,7 +350,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     event: 'result rows with status ERROR',
     connector: 'Publishes them as they are; or submits those items again first.',
     user: '`decisions_total{status="ERROR"}`, `items_resubmitted_total`',
-    options: ['review.errorRows', 'review.errorRowAttempts'],
+    options: ['review.errorRowAttempts'],
     job: {
       failure: 'rows_failed',
       again: 'always',

@@ -166,7 +166,7 @@ async function confirmedOffsets(
   let before = await read();
   for (;;) {
     if (![...before.values()].some(foreign)) return before;
-    await clock.sleep(options.timing.resetConfirmMs, signal);
+    await clock.sleep(options.resetConfirmMs, signal);
     const again = await read();
     const unchanged = partitions.every((partition) => {
       const [a, b] = [before.get(partition), again.get(partition)];

@@ -51,7 +51,7 @@ export function startStages(
   const follow = (job: LiveJob, firstWaitMs: number) =>
     shard.spawn('track', () => tracker.follow(job, firstWaitMs));
   const submitter = new Submitter(shard, letters, {
-    track: (job) => follow(job, context.options.review.pollInitialMs),
+    track: (job) => follow(job, context.options.review.poll.initialMs),
     fail: (job, failure) => retrier.add(job, failure),
     journaled: () => {
       hooks.journaled();
@@ -67,7 +67,10 @@ export function startStages(
   shard.onPublished = () => intake.roomMade();
 
   context.ledger.recovered(state.unsettled);
-  const spreadMs = Math.min(context.options.review.pollMaxMs, state.jobs.size * RECOVERY_SPREAD_MS);
+  const spreadMs = Math.min(
+    context.options.review.poll.maxMs,
+    state.jobs.size * RECOVERY_SPREAD_MS,
+  );
   for (const job of state.jobs.values()) {
     const status = shard.status(job);
     status.phase = 'reviewing';

@@ -275,10 +275,10 @@ export class ShardWorker {
       );
     this.#stuck = this.#owned?.runtime.overdue !== undefined;
     if (this.#owned === undefined) return;
-    if (nowMs - this.#lastProgressMs >= options.timing.progressIntervalMs)
+    if (nowMs - this.#lastProgressMs >= options.kafka.progressIntervalMs)
       this.#spawn('progress', () => this.#commitProgress());
     if (
-      nowMs - this.#queue.lastCommitMs >= options.timing.probeIntervalMs &&
+      nowMs - this.#queue.lastCommitMs >= options.kafka.ownershipCheckIntervalMs &&
       runningSinceMs === undefined
     )
       this.#spawn('probe', () => this.#probe());
@@ -305,7 +305,7 @@ export class ShardWorker {
 
   /** Longer than any transaction may take: the producer gives up at the transaction timeout. */
   get #maxTransactionMs(): number {
-    return Math.max(MIN_TRANSACTION_MS, 2 * this.#context.options.timing.transactionTimeoutMs);
+    return Math.max(MIN_TRANSACTION_MS, 2 * this.#context.options.kafka.transactionTimeoutMs);
   }
 
   get #loop(): string {
@@ -366,7 +366,7 @@ export class ShardWorker {
     }
     this.#abort.abort(error);
     this.#replay.stop();
-    const cancel = clock.after(options.timing.uploadDrainMs, () => this.abandonUploads());
+    const cancel = clock.after(options.uploadDrainMs, () => this.abandonUploads());
     const closed = this.#queue.close();
     this.#watchEnding(closed);
     this.#drained = Promise.all([closed.then(() => this.#producer.close()), ...this.#running]).then(

@@ -1,6 +1,6 @@
 /**
  * A batch whose type waits keeps its coordinates and no content, so that other types go on: it is read from the source again
- * when the gate of its type lets it through. W stays in front of it, and `maxSpan` bounds how far the partition goes on.
+ * when the gate of its type lets it through. W stays in front of it, and `maxInFlight` bounds how far the partition goes on.
  */
 import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import type { ShardContext } from '../context/shard-context.ts';

@@ -29,7 +29,7 @@ export async function rangesBehind(
   const ranges = await ask();
   if ([...read].every(([partition, offset]) => offset <= (ranges.get(partition)?.end ?? offset)))
     return ranges;
-  await clock.sleep(options.timing.resetConfirmMs, signal);
+  await clock.sleep(options.resetConfirmMs, signal);
   return ask();
 }
 

@@ -312,7 +312,7 @@ export class Intake implements EndsWanted {
     // One that holds nothing fetches all the same: only with a batch in hand is it in line for room.
     const full = this.#waitingForTurn || this.#inboxBytes > MAX_INBOX_BYTES;
     for (const [partition] of this.#expected) {
-      const wide = state.underWay(partition) > context.options.source.maxSpan;
+      const wide = state.underWay(partition) > context.options.source.maxInFlight;
       this.#waitForSpan(partition, wide);
       if (wide && state.partition(partition).dirty) this.#commitProgress();
       const pause = full || wide || this.#overtaken.has(partition);

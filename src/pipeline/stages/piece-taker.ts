@@ -28,7 +28,8 @@ export class PieceTaker {
   constructor(shard: ShardContext, submit: (sealed: SealedItems, held: Held) => void) {
     this.#shard = shard;
     this.#submit = submit;
-    this.#buffers = new ItemBuffers(shard.context.options.batch, (type) => openBatch(shard, type));
+    const { batch, maxOffsetBytes } = shard.context.options;
+    this.#buffers = new ItemBuffers({ ...batch, maxOffsetBytes }, (type) => openBatch(shard, type));
     this.#unregister = shard.context.budget.register({
       largestBytes: () => this.#buffers.largestBytes,
       sealLargest: () => {

@@ -209,7 +209,7 @@ class Pass {
     if (!this.#takes(partition, offset)) return;
     if (
       slice.isError(row) &&
-      this.#job.record.attempt < this.#shard.context.options.retry.errorRowAttempts
+      this.#job.record.attempt < this.#shard.context.options.review.errorRowAttempts
     ) {
       this.#taken.delete(partition, offset);
       this.#retriedErrors.add(partition, offset);
@@ -253,7 +253,7 @@ class Pass {
       );
     }
     status.detail = { reason: cut.message };
-    if (counted && this.#download > this.#shard.context.options.retry.downloads) {
+    if (counted && this.#download > this.#shard.context.options.review.downloadRetries) {
       this.#anomaly('unreadable');
       return 'results_unreadable';
     }
@@ -264,7 +264,7 @@ class Pass {
   #afterShortFile(): SettleOutcome {
     const { context } = this.#shard;
     const expected = this.#status.expectedRows ?? this.#job.record.count;
-    if (this.#rows < expected && this.#download <= context.options.retry.downloads)
+    if (this.#rows < expected && this.#download <= context.options.review.downloadRetries)
       return { afterMs: 0, counted: true };
     const missing = this.#job.left.size - this.#retriedErrors.size;
     if (missing > 0) this.#anomaly('missing', missing);

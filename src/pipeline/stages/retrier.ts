@@ -57,7 +57,7 @@ export class Retrier {
     const status = this.#shard.status(job);
     const counted = !this.#typeFails(job, failure, spent) || status.probe;
     const action = counted
-      ? decide(failure, job.record, job.left.size, spent, context.options.retry)
+      ? decide(failure, job.record, job.left.size, spent, context.options.review)
       : 'retry';
     if (action === 'bisect') this.#spent.set(job.record.root, spent + 2);
     status.phase = 'retrying';
@@ -101,7 +101,7 @@ export class Retrier {
       return false;
     }
     if (pausesType === 'none') return false;
-    const action = decide(failure, record, left.size, spent, options.retry);
+    const action = decide(failure, record, left.size, spent, options.review);
     const givesUp = action === 'error' || action === 'dead_letter';
     // With no success of the type between its first try and its last, nothing proves that the content is at fault.
     const tries = Math.min(FAILURES_IN_A_ROW, record.attempt + record.depth);

@@ -328,7 +328,7 @@ export class Submitter {
     const { context, signal, shard } = this.#shard;
     if (
       context.clock.monotonic() - context.group.lastHeardMs() <
-      context.options.timing.sessionTimeoutMs
+      context.options.kafka.sessionTimeoutMs
     )
       return;
     const done = context.waits.begin('membership', `shard ${shard}`);

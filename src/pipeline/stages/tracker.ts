@@ -64,7 +64,7 @@ export class Tracker {
     // The journal has the wall clock. How old the job is now is believed once; later corrections of the clock make it no older.
     const createdMs = context.clock.monotonic() - (context.clock.now() - job.record.createdMs);
     let waitMs = firstWaitMs;
-    let nextMs = review.pollInitialMs;
+    let nextMs = review.poll.initialMs;
     let missingSinceMs: number | undefined;
     let overdue = false;
     let state: RemoteState | undefined;
@@ -77,9 +77,9 @@ export class Tracker {
       signal.throwIfAborted();
       // Half of each wait is fixed, half is chance: polls of jobs that were created together drift apart.
       waitMs = nextMs * (0.5 + context.random.next() * 0.5);
-      nextMs = Math.min(review.pollMaxMs, nextMs * GROWTH);
+      nextMs = Math.min(review.poll.maxMs, nextMs * GROWTH);
       const nowMs = context.clock.monotonic();
-      const isLate = nowMs - createdMs > review.maxReviewMs;
+      const isLate = nowMs - createdMs > review.maxReviewTimeMs;
       if (status instanceof ServiceError) {
         waitMs = Math.max(waitMs, pause.begin(status));
         // Whatever `onTimeout` is: what the service has decided is not known, and it may be down for all.

@@ -72,12 +72,12 @@ function sourceFindings({ engine }: PipelineParts, { settings }: TopicDescriptio
       ),
     );
   const retentionMs = Number(settings.get('retention.ms') ?? -1);
-  const { maxReviewMs } = engine.review;
-  const neededMs = maxReviewMs * engine.retry.attempts;
+  const { maxReviewTimeMs } = engine.review;
+  const neededMs = maxReviewTimeMs * engine.review.attempts;
   if (policies.includes('delete') && retentionMs >= 0 && retentionMs < neededMs)
     findings.push(
       warning(
-        `retention.ms is ${retentionMs}, but ${engine.retry.attempts} attempts of ${maxReviewMs} ms each (review.attempts, review.maxReviewTime) may read it again after ${neededMs} ms`,
+        `retention.ms is ${retentionMs}, but ${engine.review.attempts} attempts of ${maxReviewTimeMs} ms each (review.attempts, review.maxReviewTime) may read it again after ${neededMs} ms`,
         `raise retention.ms to ${neededMs} or more, or lower review.maxReviewTime`,
       ),
     );

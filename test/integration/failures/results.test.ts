@@ -44,7 +44,7 @@ const { scene } = await run(
         { operation: 'download', action: 'short', bytes: 2_150 },
         { operation: 'download', action: 'short', bytes: 20 },
       ],
-      pipeline: { review: { downloads: 5 } },
+      pipeline: { review: { downloadRetries: 5 } },
     },
     unreadable: {
       faults: [
@@ -56,16 +56,16 @@ const { scene } = await run(
           times: 3,
         },
       ],
-      pipeline: { review: { downloads: 2 } },
+      pipeline: { review: { downloadRetries: 2 } },
     },
     missing: {
       faults: [{ operation: 'review', action: 'rows', missing: 3 }],
-      pipeline: { review: { downloads: 1 } },
+      pipeline: { review: { downloadRetries: 1 } },
     },
     never: {
       events: 2,
       faults: [{ operation: 'review', action: 'rows', missing: 1, times: 'always' }],
-      pipeline: { review: { downloads: 0 } },
+      pipeline: { review: { downloadRetries: 0 } },
     },
     ...Object.fromEntries(
       Object.entries(SPOILED).map(([name, fault]) => [
@@ -73,7 +73,7 @@ const { scene } = await run(
         {
           events: 40,
           faults: [{ operation: 'review', times: 'always', ...fault }] as FaultInput[],
-          pipeline: { batch: { maxRows: 5 }, review: { attempts: 3, downloads: 0 } },
+          pipeline: { batch: { maxRows: 5 }, review: { attempts: 3, downloadRetries: 0 } },
         },
       ]),
     ),
@@ -82,7 +82,7 @@ const { scene } = await run(
         value: JSON.stringify({ type: 'torn', content: n === 5 ? TORN : `text ${n}` }),
       })),
       faults: [{ operation: 'review', action: 'rows', unclosed: TORN, times: 'always' }],
-      pipeline: { batch: { maxRows: 16 }, review: { downloads: 0, typePause: '100ms' } },
+      pipeline: { batch: { maxRows: 16 }, review: { downloadRetries: 0, typePause: '100ms' } },
     },
     malformed: {
       events: 2,
@@ -95,7 +95,7 @@ const { scene } = await run(
           times: 'always',
         },
       ],
-      pipeline: { review: { downloads: 0 } },
+      pipeline: { review: { downloadRetries: 0 } },
     },
     mangled: {
       faults: [
@@ -109,7 +109,7 @@ const { scene } = await run(
           refColumn: 'connector_ref',
         },
       ],
-      pipeline: { review: { downloads: 0 } },
+      pipeline: { review: { downloadRetries: 0 } },
     },
     published: {
       events: [{ value: JSON.stringify({ type: 'published', content: 'make this row fail' }) }],
@@ -119,7 +119,7 @@ const { scene } = await run(
         { value: JSON.stringify({ type: 'retried', content: 'make this row fail' }) },
         { value: JSON.stringify({ type: 'retried', content: 'fine' }) },
       ],
-      pipeline: { review: { errorRows: 'retry', errorRowAttempts: 3 } },
+      pipeline: { review: { errorRowAttempts: 3 } },
     },
     busy: {
       faults: [

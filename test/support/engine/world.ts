@@ -6,7 +6,7 @@ import type { CommittedOffset } from '../../../src/core/ports/kafka.ts';
 import type { PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
 import type { Logger } from '../../../src/core/ports/telemetry.ts';
 import type { RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
-import type { PipelineOptions } from '../../../src/pipeline/context/options.ts';
+import { ENGINE_LIMITS, type PipelineOptions } from '../../../src/pipeline/context/options.ts';
 import type { PipelinePorts } from '../../../src/pipeline/context/pipeline-context.ts';
 import type { MemoryBudget } from '../../../src/pipeline/limits/memory-budget.ts';
 import { Supervisor } from '../../../src/pipeline/pipeline.ts';
@@ -41,40 +41,42 @@ export type OptionChanges = {
 export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
   const defaults: PipelineOptions = {
     name: 'reviews',
-    source: { topic: TOPICS.source, group: TOPICS.group, startFrom: 'earliest', maxSpan: 200_000 },
+    source: {
+      topic: TOPICS.source,
+      group: TOPICS.group,
+      startFrom: 'earliest',
+      maxInFlight: 200_000,
+    },
     journal: { topic: TOPICS.journal, partitions: undefined, replicationFactor: undefined },
     output: { topic: 'decisions', order: 'completion' },
     deadLetters: { topic: 'dead' },
-    batch: { maxRows: 5, maxBytes: 1_000_000, maxAgeMs: 2_000, maxOffsetBytes: 262_144 },
-    chunk: { maxRows: 3, maxBytes: 100_000 },
-    retry: {
-      attempts: 2,
-      maxBatchesPerJob: 64,
-      onFailure: 'error',
-      errorRowAttempts: 1,
-      downloads: 3,
-    },
+    batch: { maxRows: 5, maxBytes: 1_000_000, maxAgeMs: 2_000 },
     review: {
-      pollInitialMs: 500,
-      pollMaxMs: 5_000,
-      maxReviewMs: 86_400_000,
+      poll: { initialMs: 500, maxMs: 5_000 },
+      maxReviewTimeMs: 86_400_000,
       onTimeout: 'wait',
       onRejectedType: 'pause',
       uploadGraceMs: 60_000,
       missingGraceMs: 60_000,
       typePauseMs: 10_000,
       authPauseMs: 5_000,
+      attempts: 2,
+      maxRetryBatches: 64,
+      onFailure: 'error',
+      errorRowAttempts: 1,
+      downloadRetries: 3,
     },
-    timing: {
+    kafka: {
       sessionTimeoutMs: 30_000,
       transactionTimeoutMs: 60_000,
       progressIntervalMs: 10_000,
-      probeIntervalMs: 60_000,
-      uploadDrainMs: 60_000,
-      resetConfirmMs: 2_000,
+      ownershipCheckIntervalMs: 60_000,
     },
     metrics: { maxResults: 20 },
-    concurrency: { uploads: 4, polls: 8, downloads: 2, claims: 4 },
+    concurrency: { requests: 8, transfers: 4 },
+    ...ENGINE_LIMITS,
+    chunk: { maxRows: 3, maxBytes: 100_000 },
+    claims: 4,
   };
   const merged: Record<string, unknown> = { ...defaults };
   for (const [key, value] of Object.entries(changes)) {

@@ -20,7 +20,7 @@ describe('the mapping in a configuration', () => {
       otherwise: 'o',
     });
     assert.deepEqual(source?.mapping.metadata, { fields: { 'a b': 'x.y' } });
-    assert.equal(sourceOf('maxSpan: 1000')?.filter, undefined);
+    assert.equal(sourceOf('maxInFlight: 1000')?.filter, undefined);
   });
 
   it('shows what is in effect as it would be written', () => {
@@ -82,7 +82,7 @@ describe('the mapping in a configuration', () => {
     ],
     [
       'a key of decisions that is no expression',
-      'maxSpan: 1000}, output: {key: {field: "a b"}',
+      'maxInFlight: 1000}, output: {key: {field: "a b"}',
       /output\.key: .*field: column 3: b is not expected here/,
     ],
     [

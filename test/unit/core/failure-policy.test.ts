@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { decide, type FailureAction, jobRule } from '../../../src/core/outcome/failure-policy.ts';
 import type { JobFailure } from '../../../src/core/outcome/failure-row.ts';
 
-const POLICY = { attempts: 3, maxBatchesPerJob: 9, onFailure: 'error' } as const;
+const POLICY = { attempts: 3, maxRetryBatches: 9, onFailure: 'error' } as const;
 
 /** What becomes of a job: by whether it may be submitted again whole, may be halved, or neither. */
 interface Row {
@@ -38,7 +38,7 @@ for (const failure of Object.keys(TABLE) as JobFailure[]) {
         for (const left of [1, 2, 1000]) {
           for (const spent of [1, 6, 7, 8, 9, 60]) {
             const mayRepeat = depth === 0 && attempt < POLICY.attempts;
-            const mayHalve = left > 1 && spent + 2 <= POLICY.maxBatchesPerJob;
+            const mayHalve = left > 1 && spent + 2 <= POLICY.maxRetryBatches;
             const { whole, halvable, otherwise } = TABLE[failure];
             let expected = mayRepeat ? whole : mayHalve ? halvable : otherwise;
             // Halving at once still needs something to halve.
@@ -57,7 +57,7 @@ for (const failure of Object.keys(TABLE) as JobFailure[]) {
 }
 
 test('with a single attempt a failing batch is halved at once, and a single item gets its ERROR decision at once', () => {
-  const once = { attempts: 1, maxBatchesPerJob: 64, onFailure: 'error' } as const;
+  const once = { attempts: 1, maxRetryBatches: 64, onFailure: 'error' } as const;
   assert.equal(decide('batch_failed', { depth: 0, attempt: 1 }, 10, 1, once), 'bisect');
   assert.equal(decide('batch_failed', { depth: 0, attempt: 1 }, 1, 1, once), 'error');
 });

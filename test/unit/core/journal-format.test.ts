@@ -20,7 +20,6 @@ import {
 } from '../../../src/core/journal/journal-records.ts';
 import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
 import type { JournalWrite } from '../../../src/core/ports/kafka.ts';
-import { MINIMAL, problemsOf } from '../config/problems-of.ts';
 
 const META = { group: 'g', source: 's', shards: 4, kind: 'review' };
 const PROGRESS: PartitionProgress = {
@@ -93,17 +92,6 @@ test('the journal is written in format 1, to the letter', () => {
     'keep the records of format 1 beside those of the new one: this version must still read them',
   );
   for (const [written, key, value] of FORMAT_1) assert.deepEqual(written, { key, value });
-});
-
-test('journal.format can be raised to the newest format that this version reads, and no further', () => {
-  const problems = problemsOf(
-    MINIMAL.replace('{name: posts,', `{name: posts, journal: {format: ${JOURNAL_FORMAT + 1}},`),
-  );
-  assert.match(
-    problems.join(),
-    new RegExp(`^pipelines\\[0\\]\\.journal\\.format: .*${JOURNAL_FORMAT}`),
-  );
-  assert.equal(problems.length, 1);
 });
 
 test('records of format 1 that stand in a journal are read', () => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { nearest } from '../../../src/base/nearest.ts';
 
-const KNOWN = ['topic', 'group', 'startFrom', 'maxContent', 'maxSpan', 'mapping', 'types'];
+const KNOWN = ['topic', 'group', 'startFrom', 'maxContent', 'maxInFlight', 'mapping', 'types'];
 
 describe('nearest name', () => {
   it('finds what was meant by a slip, another case, dashes or underscores', () => {
@@ -13,7 +13,7 @@ describe('nearest name', () => {
       ['start_from', 'startFrom'],
       ['START-FROM', 'startFrom'],
       ['maxContnet', 'maxContent'],
-      ['maxspan', 'maxSpan'],
+      ['maxinflight', 'maxInFlight'],
     ] as const) {
       assert.equal(nearest(slip, KNOWN), meant);
     }

@@ -50,7 +50,10 @@ for (const how of Object.keys(SPOILED) as (keyof typeof SPOILED)[]) {
       let broken = true;
       const world = new World({
         partitions: 1,
-        options: { batch: { maxRows, maxAgeMs: 1_000 }, retry: { attempts: 3, downloads: 1 } },
+        options: {
+          batch: { maxRows, maxAgeMs: 1_000 },
+          review: { attempts: 3, downloadRetries: 1 },
+        },
         service: spoiling(how, () => broken),
       });
       const { logger } = world.start();
@@ -80,7 +83,10 @@ for (const [what, others] of [
     let broken = true;
     const world = new World({
       partitions: 1,
-      options: { batch: { maxRows: 40, maxAgeMs: 1_000 }, retry: { attempts: 3, downloads: 0 } },
+      options: {
+        batch: { maxRows: 40, maxAgeMs: 1_000 },
+        review: { attempts: 3, downloadRetries: 0 },
+      },
       service: {
         review: () => ({
           results: ([first = assert.fail(), ...rest]): ResultLine[] =>
@@ -103,7 +109,10 @@ for (const [what, others] of [
 test('files that hold ten rows at most: batches are halved until all of their rows come back, and none is given up', async () => {
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 40, maxAgeMs: 1_000 }, retry: { attempts: 2, downloads: 0 } },
+    options: {
+      batch: { maxRows: 40, maxAgeMs: 1_000 },
+      review: { attempts: 2, downloadRetries: 0 },
+    },
     service: { review: () => ({ results: (rows) => rows.slice(0, 10) }) },
   });
   world.start();
@@ -118,7 +127,7 @@ for (const maxRows of [1, 40]) {
     let broken = true;
     const world = new World({
       partitions: 1,
-      options: { batch: { maxRows, maxAgeMs: 1_000 }, retry: { maxBatchesPerJob: 8 } },
+      options: { batch: { maxRows, maxAgeMs: 1_000 }, review: { maxRetryBatches: 8 } },
       service: {
         fault: (operation) =>
           operation === 'upload' && broken ? { failure: 'too_large' } : undefined,
@@ -166,7 +175,7 @@ test('a single record of its type is given up as a probe only, unless others of 
   let broken = true;
   const world = new World({
     partitions: 1,
-    options: { retry: { attempts: 1, downloads: 0 } },
+    options: { review: { attempts: 1, downloadRetries: 0 } },
     service: spoiling('a file without rows', () => broken),
   });
   world.start();
@@ -181,7 +190,7 @@ test('a single record of its type is given up as a probe only, unless others of 
 test('a single record of its type whose results never come ends all the same, after a pause', async () => {
   const world = new World({
     partitions: 1,
-    options: { retry: { attempts: 2, downloads: 0 } },
+    options: { review: { attempts: 2, downloadRetries: 0 } },
     service: spoiling('a file whose every row is malformed', () => true),
   });
   world.start();
@@ -203,7 +212,7 @@ test('a single record of its type whose results never come ends all the same, af
 test('a row that breaks its file takes no other with it: what is missing behind it is halved until it stands alone', async () => {
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 100, maxAgeMs: 10_000 }, retry: { downloads: 1 } },
+    options: { batch: { maxRows: 100, maxAgeMs: 10_000 }, review: { downloadRetries: 1 } },
     service: {
       fault: (operation, id) => {
         if (operation !== 'results' || id === undefined) return undefined;
@@ -225,7 +234,7 @@ test('a row that breaks its file takes no other with it: what is missing behind 
 test('a malformed row that swallows others takes none of them with it', async () => {
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 20, maxAgeMs: 10_000 }, retry: { downloads: 0 } },
+    options: { batch: { maxRows: 20, maxAgeMs: 10_000 }, review: { downloadRetries: 0 } },
     service: {
       review: () => ({
         results: (rows) => {
@@ -256,7 +265,10 @@ test('a malformed row that swallows others takes none of them with it', async ()
 test('a batch that settles something ends the row of failures of its type', async () => {
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 4, maxAgeMs: 1_000 }, retry: { attempts: 3, downloads: 0 } },
+    options: {
+      batch: { maxRows: 4, maxAgeMs: 1_000 },
+      review: { attempts: 3, downloadRetries: 0 },
+    },
     // The first row of each file is missing, so every batch of one row settles nothing.
     service: { review: () => ({ results: (rows) => rows.slice(1) }) },
   });
@@ -274,7 +286,7 @@ test('a batch that settles something ends the row of failures of its type', asyn
 test('a batch is warned of once, however often its file is downloaded, with the first reason and the number of its malformed rows', async () => {
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 4, maxAgeMs: 1_000 }, retry: { downloads: 3 } },
+    options: { batch: { maxRows: 4, maxAgeMs: 1_000 }, review: { downloadRetries: 3 } },
     service: {
       review: ({ id }) =>
         id === 'batch-1'

@@ -19,7 +19,7 @@ function reviewing(): World {
   const faulty = new Set(['create', 'upload', 'results']);
   let refusals = 2;
   const world = new World({
-    options: { batch: { maxRows: 4 }, chunk: { maxRows: 3 }, retry: { onFailure: 'dead-letter' } },
+    options: { batch: { maxRows: 4 }, chunk: { maxRows: 3 }, review: { onFailure: 'dead-letter' } },
     service: {
       fault: (operation, _id, type) => {
         if (operation === 'create' && type === 'b' && refusals-- > 0)

@@ -503,7 +503,7 @@ test('a rejoin in the middle of a claim costs no more than the rejoin: the repla
   const world = new World({
     partitions: 2,
     shuffle: true,
-    options: { journal: { partitions: 2 }, batch: { maxRows: 1 }, concurrency: { uploads: 50 } },
+    options: { journal: { partitions: 2 }, batch: { maxRows: 1 }, concurrency: { transfers: 50 } },
     hooks: { batchRecords: (_member, stream) => (stream === 'journal' ? 1 : 500) },
     service: { review: () => ({ afterMs: 'never' }) },
   });

@@ -142,7 +142,7 @@ test('records that retention took meanwhile end with their coordinates', async (
 test('by choice records that nothing more is tried for become dead letters as they came, and all others are decided', async () => {
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 8 }, retry: { onFailure: 'dead-letter' } },
+    options: { batch: { maxRows: 8 }, review: { onFailure: 'dead-letter' } },
     service: {
       review: ({ rows }) => (rows?.some(({ offset }) => offset === 5) ? { state: 'failed' } : {}),
     },

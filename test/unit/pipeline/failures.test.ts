@@ -70,7 +70,7 @@ test('a batch that fails once and then succeeds is never halved', async () => {
 
 test('halving stops at the most batches that one job may cost; what is left then gets ERROR decisions', async () => {
   const world = oneBatch(64, {
-    options: { batch: { maxAgeMs: 1_000 }, retry: { maxBatchesPerJob: 9 } },
+    options: { batch: { maxAgeMs: 1_000 }, review: { maxRetryBatches: 9 } },
     service: {
       review: ({ rows }) =>
         (rows?.[0]?.offset ?? 0) < 64 ? { state: 'failed', afterMs: 4_000 * ++failed } : {},
@@ -101,7 +101,7 @@ test('a type that fails for ever still ends: one probe per pause counts, and in 
 
 test('the bound on halving holds over a restart', async () => {
   const world = oneBatch(64, {
-    options: { retry: { maxBatchesPerJob: 9 }, review: { typePauseMs: 1_000 } },
+    options: { review: { maxRetryBatches: 9, typePauseMs: 1_000 } },
     service: { review: () => ({ state: 'failed' }) },
   });
   for (let restart = 0; restart < 10; restart++) {
@@ -241,7 +241,7 @@ test('a remote id that a live job already has is a failed create: no job takes i
 test('a batch whose state cannot be asked for is overdue as well, once, and ends by itself once it can', async () => {
   let down = false;
   const world = oneBatch(3, {
-    options: { review: { maxReviewMs: 60 * MINUTE, onTimeout: 'error' } },
+    options: { review: { maxReviewTimeMs: 60 * MINUTE, onTimeout: 'error' } },
     service: { review: () => ({ afterMs: 10 * MINUTE }) },
     wrap: (ports) => ({
       ...ports,
@@ -309,7 +309,7 @@ test('the same remote id given to two creates at once becomes one job, not two',
 
 test('a review that takes too long is alerted once and waited for, or ended by ERROR decisions when configured', async () => {
   const slow = { service: { review: () => ({ afterMs: 3 * 60 * MINUTE }) } };
-  const waiting = oneBatch(3, { ...slow, options: { review: { maxReviewMs: 60 * MINUTE } } });
+  const waiting = oneBatch(3, { ...slow, options: { review: { maxReviewTimeMs: 60 * MINUTE } } });
   await waiting.clock.advance(2 * 60 * MINUTE);
   assert.deepEqual([failures(waiting, 'review_overdue'), waiting.decisions().length], [1, 0]);
   await waiting.untilSettled(2 * 60 * MINUTE);
@@ -318,7 +318,7 @@ test('a review that takes too long is alerted once and waited for, or ended by E
 
   const ending = oneBatch(3, {
     ...slow,
-    options: { review: { maxReviewMs: 60 * MINUTE, onTimeout: 'error' } },
+    options: { review: { maxReviewTimeMs: 60 * MINUTE, onTimeout: 'error' } },
   });
   await ending.clock.advance(60 * MINUTE - 1_000);
   assert.equal(ending.decisions().length, 0);
@@ -357,8 +357,7 @@ test('the most batches that one job may cost holds over a restart too', async ()
   const world = oneBatch(8, {
     options: {
       batch: { maxAgeMs: 1_000 },
-      retry: { attempts: 1, maxBatchesPerJob: 6 },
-      review: { typePauseMs: 1_000 },
+      review: { attempts: 1, maxRetryBatches: 6, typePauseMs: 1_000 },
     },
     service: {
       // The second half fails after the restart, while the halves of the first are under review still.

@@ -9,7 +9,7 @@ function hanging(hangs: number, transactionTimeoutMs = 60_000) {
   let health: Health | undefined;
   let hung = false;
   const world = new World({
-    options: { timing: { transactionTimeoutMs } },
+    options: { kafka: { transactionTimeoutMs } },
     hooks: {
       commitFate: ({ number }) => {
         if (hung || number !== hangs) return 'commit';

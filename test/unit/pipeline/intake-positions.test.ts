@@ -122,7 +122,7 @@ test('records that retention takes before a running owner reads them are counted
   let down = true;
   const world = new World({
     partitions: 1,
-    options: { source: { maxSpan: 10 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
+    options: { source: { maxInFlight: 10 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
     hooks: { batchRecords: () => 4 },
     service: {
       fault: (operation) =>

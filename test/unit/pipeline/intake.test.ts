@@ -57,7 +57,7 @@ test('a batch whose offsets no longer fit one journal record is sealed before', 
   const world = new World({
     partitions: 1,
     budgetBytes: 100_000_000,
-    options: { batch: { maxRows: 100_000, maxAgeMs: 600_000, maxOffsetBytes: 1_000 } },
+    options: { batch: { maxRows: 100_000, maxAgeMs: 600_000 }, maxOffsetBytes: 1_000 },
   });
   world.start();
   // Two types in turn: a bitmap of every other offset, 1 bit each and base64 on top.
@@ -244,13 +244,13 @@ test('records that configuration skips (null values, filters) are counted, get n
   assert.equal(instance.gauge('balance_items'), 0);
 });
 
-test('intake pauses at maxSpan, says so, and resumes when the watermark has moved', async () => {
+test('intake pauses at maxInFlight, says so, and resumes when the watermark has moved', async () => {
   const world = new World({
     partitions: 1,
     options: {
-      source: { maxSpan: 20 },
+      source: { maxInFlight: 20 },
       batch: { maxRows: 5, maxAgeMs: 1_000 },
-      timing: { progressIntervalMs: 60 * MINUTE },
+      kafka: { progressIntervalMs: 60 * MINUTE },
     },
     hooks: { batchRecords: () => 4 },
     service: {
@@ -280,10 +280,10 @@ test('intake pauses at maxSpan, says so, and resumes when the watermark has move
   assert.equal(instance.gauge('shards_paused', { reason: 'span' }), 0);
 });
 
-test('records in live batches count against maxSpan, after a restart too, and settling makes room', async () => {
+test('records in live batches count against maxInFlight, after a restart too, and settling makes room', async () => {
   const world = new World({
     partitions: 2,
-    options: { source: { maxSpan: 20 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
+    options: { source: { maxInFlight: 20 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
     hooks: { batchRecords: () => 4 },
     service: { review: () => ({ afterMs: 'never' }) },
   });
@@ -315,7 +315,7 @@ test('records in live batches count against maxSpan, after a restart too, and se
   assert.equal(second.gauge('shards_paused', { reason: 'span' }), 0);
 });
 
-test('an owner that takes over more records under review than maxSpan settles them first and then reads on', async () => {
+test('an owner that takes over more records under review than maxInFlight settles them first and then reads on', async () => {
   const wide = { batch: { maxRows: 5, maxAgeMs: 1_000 } };
   const world = new World({
     partitions: 1,
@@ -328,7 +328,7 @@ test('an owner that takes over more records under review than maxSpan settles th
   assert.equal(world.service.batches.size, 40);
   await world.through(first.stop());
 
-  Object.assign(world.options.source, { maxSpan: 20 });
+  Object.assign(world.options.source, { maxInFlight: 20 });
   for (let n = 0; n < 10; n++) world.event(0);
   world.start();
   await world.clock.advance(MINUTE);
@@ -353,7 +353,7 @@ test('an owner that takes over more records under review than maxSpan settles th
 test('records that are skipped alone do not pause a partition for good: the watermark is committed when it gets far', async () => {
   const world = new World({
     partitions: 1,
-    options: { source: { maxSpan: 20 } },
+    options: { source: { maxInFlight: 20 } },
     hooks: { batchRecords: () => 10 },
   });
   world.start();

@@ -35,7 +35,7 @@ function watched(settings: WorldSettings): { world: World; questions: Questions 
 /** One record holds up W, so that intake pauses when it has read 20 more. */
 const PAUSED: WorldSettings = {
   partitions: 1,
-  options: { source: { maxSpan: 20 } },
+  options: { source: { maxInFlight: 20 } },
   service: {
     fault: (operation) => (operation === 'create' ? { failure: 'unavailable' } : undefined),
   },

@@ -174,7 +174,7 @@ test('a quiet type of a quiet partition is submitted soon although the budget is
   const { world: it, instance } = world({
     partitions: 8,
     budgetBytes: 400_000,
-    options: { batch: { maxRows: 10, maxAgeMs: 2_000 }, concurrency: { uploads: 1 } },
+    options: { batch: { maxRows: 10, maxAgeMs: 2_000 }, concurrency: { transfers: 1 } },
     kafka: { maxBatchRecords: 10 },
     wrap: (ports) =>
       withKind(ports, {

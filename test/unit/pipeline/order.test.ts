@@ -150,7 +150,7 @@ test('what is submitted again keeps its place: missing rows, failed batches and 
 
 test('a batch that ends in ERROR decisions waits for the batch before it as well', async () => {
   const { world, published } = ordered({
-    options: { retry: { attempts: 1 }, batch: { maxRows: 1 }, review: { typePauseMs: 1000 } },
+    options: { review: { attempts: 1, typePauseMs: 1000 }, batch: { maxRows: 1 } },
     service: {
       review: ({ rows = [] }) =>
         rows[0]?.offset === 1 ? { state: 'failed' } : { afterMs: 60_000 },
@@ -189,7 +189,7 @@ test('a batch goes on when the one before it has nothing left of its partition, 
       output: { order: 'source' },
       journal: { partitions: 1 },
       batch: { maxRows: 2 },
-      retry: { downloads: 10_000 },
+      review: { downloadRetries: 10_000 },
     },
     service: {
       review: ({ id }) =>

@@ -51,7 +51,9 @@ async function otherTypesGoOn(it: World): Promise<void> {
 test('a type whose batches fail for hours holds no content while it waits, other types go on, and in the end all is settled', async () => {
   let failing = true;
   const it = world({
-    options: { review: { typePauseMs: 10 * MINUTE, pollMaxMs: 30_000 }, retry: { attempts: 100 } },
+    options: {
+      review: { typePauseMs: 10 * MINUTE, poll: { initialMs: 500, maxMs: 30_000 }, attempts: 100 },
+    },
     service: {
       review: ({ type }) => (type === 'bad' && failing ? { afterMs: MINUTE, state: 'failed' } : {}),
     },
@@ -156,9 +158,9 @@ test('a retry that cannot be created keeps none of the memory that retries of ot
   assert.equal(instance.budget.usedBytes, 0);
 });
 
-test('what waits for a refused type is bounded by maxSpan, and says so', async () => {
+test('what waits for a refused type is bounded by maxInFlight, and says so', async () => {
   const it = world({
-    options: { source: { maxSpan: 50 } },
+    options: { source: { maxInFlight: 50 } },
     service: {
       fault: (operation, _id, type) =>
         operation === 'create' && type === 'bad' ? { failure: 'rejected' } : undefined,

@@ -11,7 +11,7 @@ test('while a type fails as a whole, no batch but the probe counts against its i
   let failing = true;
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 1 }, retry: { attempts: 1 }, review: { typePauseMs: MINUTE } },
+    options: { batch: { maxRows: 1 }, review: { attempts: 1, typePauseMs: MINUTE } },
     service: { review: () => ({ afterMs: 20_000, ...(failing ? { state: 'failed' } : {}) }) },
   });
   world.start();
@@ -115,9 +115,8 @@ test('five failures in a row pause the type, and the records wait', async () => 
     partitions: 1,
     options: {
       batch: { maxRows: 1 },
-      review: { typePauseMs: 5 * MINUTE },
-      retry: { attempts: 100 },
-      concurrency: { uploads: 1 },
+      review: { typePauseMs: 5 * MINUTE, attempts: 100 },
+      concurrency: { transfers: 1 },
     },
     service: { review: ({ type }) => (type === 'bad' && failing ? { state: 'failed' } : {}) },
   });
@@ -143,7 +142,7 @@ test('five failures in a row pause the type, and the records wait', async () => 
 test('while a type fails, one batch is created per pause, also of the halves of the batch that was tried', async () => {
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 8 }, retry: { attempts: 1 }, review: { typePauseMs: MINUTE } },
+    options: { batch: { maxRows: 8 }, review: { attempts: 1, typePauseMs: MINUTE } },
     service: { review: () => ({ state: 'failed' }) },
   });
   world.start();

@@ -197,7 +197,7 @@ test('hundreds of jobs found by a restart are polled a few at a time, not in a s
   const world = new World({
     partitions: 1,
     budgetBytes: 10_000_000,
-    options: { batch: { maxRows: 1 }, concurrency: { polls: 3, uploads: 50 } },
+    options: { batch: { maxRows: 1 }, concurrency: { requests: 3, transfers: 50 } },
     service: { review: () => ({ afterMs: 'never' }) },
     wrap: (ports, { clock }) => ({
       ...ports,

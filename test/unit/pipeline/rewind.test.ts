@@ -260,7 +260,7 @@ test('a retry that finds other records at the offsets of its job is refused, and
 test('a dead letter that would quote another record than the one that failed is refused', async () => {
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 1 }, retry: { onFailure: 'dead-letter', attempts: 1 } },
+    options: { batch: { maxRows: 1 }, review: { onFailure: 'dead-letter', attempts: 1 } },
     service: { review: () => ({ afterMs: 30_000, state: 'failed' }) },
   });
   const instance = world.start();
@@ -278,8 +278,7 @@ test('a batch that was held back and finds other records at its offsets is refus
     partitions: 1,
     options: {
       batch: { maxRows: 1 },
-      review: { typePauseMs: MINUTE, pollMaxMs: 5_000 },
-      retry: { attempts: 100 },
+      review: { typePauseMs: MINUTE, attempts: 100 },
     },
     service: {
       fault: (operation) =>

@@ -311,7 +311,7 @@ test('rows with status ERROR are tried again when policy says so, and published 
   const spoilt = (rows: readonly ServiceRow[]) =>
     rows.map((row): ServiceRow => (row.offset < 2 ? { ...row, status: 'error' } : row));
   const world = oneBatch(4, spoilt, {
-    options: { retry: { errorRowAttempts: 2 } },
+    options: { review: { errorRowAttempts: 2 } },
     service: {
       review: ({ id }) => ({
         results: (rows) =>
@@ -344,7 +344,7 @@ test('an ERROR row doubled in one file counts as a duplicate, and is still tried
         row.offset === 0 ? [{ ...row, status: 'error' as const }, row] : [row],
       ),
     {
-      options: { retry: { errorRowAttempts: 2 } },
+      options: { review: { errorRowAttempts: 2 } },
     },
   );
   await world.untilSettled(2 * MINUTE);

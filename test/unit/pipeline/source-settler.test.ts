@@ -88,7 +88,7 @@ test('what is not through is asked for again, and only that', async () => {
 test('what never is through fails when its time is over', async () => {
   const world = worldOf(
     { outcome: ({ offset }) => (offset === 2 ? undefined : 'success') },
-    { options: { review: { maxReviewMs: 5 * MINUTE, onTimeout: 'error' } } },
+    { options: { review: { maxReviewTimeMs: 5 * MINUTE, onTimeout: 'error' } } },
   );
   await world.untilSettled(30 * MINUTE);
   world.assertExactlyOnce();
@@ -171,7 +171,7 @@ test('an answer that makes no sense is waited for under its own name, also betwe
 test('what never is through ends with what the kind gives for it when its time is over, and is counted', async () => {
   const world = worldOf(
     { outcome: ({ offset }, last) => (offset < 4 ? 'success' : last ? 'overdue' : undefined) },
-    { options: { review: { maxReviewMs: 5 * MINUTE, onTimeout: 'error' } } },
+    { options: { review: { maxReviewTimeMs: 5 * MINUTE, onTimeout: 'error' } } },
   );
   await world.untilSettled(30 * MINUTE);
   world.assertExactlyOnce();
@@ -195,7 +195,7 @@ test('a service that cannot be asked ends nothing, however late it is', async ()
         return 'success';
       },
     },
-    { options: { review: { maxReviewMs: 5 * MINUTE, onTimeout: 'error' } } },
+    { options: { review: { maxReviewTimeMs: 5 * MINUTE, onTimeout: 'error' } } },
   );
   await world.clock.advance(30 * MINUTE);
   assert.deepEqual(said(world), []);

@@ -100,7 +100,7 @@ for (const [what, wrap, settings] of [
   [
     'ERROR decision',
     failing(4),
-    { service: { review: () => ({ state: 'failed' }) }, options: { retry: { attempts: 1 } } },
+    { service: { review: () => ({ state: 'failed' }) }, options: { review: { attempts: 1 } } },
   ],
 ] as [string, WrapPorts, WorldSettings][]) {
   test(`of a topic whose limit is known no ${what} above it is tried, and no shard is lost for it`, async () => {
@@ -130,7 +130,7 @@ test('a record with a key larger than the output topic takes is not reviewed', a
 test('an ERROR decision that Kafka refuses for its size ends as a dead letter; the others are published', async () => {
   const world = sixRecords({
     service: { review: () => ({ state: 'failed' }) },
-    options: { review: { typePauseMs: 1000 }, retry: { attempts: 1 } },
+    options: { review: { typePauseMs: 1000, attempts: 1 } },
     wrap: failing(1),
   });
   await world.untilSettled(30 * MINUTE);

@@ -23,7 +23,7 @@ test('a buffer that waits when the wall clock is set back is sealed when it is o
 test('after the wall clock was set back progress without a job is committed, and an idle owner proves that it is one', async () => {
   const world = new World({
     partitions: 1,
-    options: { timing: { progressIntervalMs: 10_000, probeIntervalMs: MINUTE } },
+    options: { kafka: { progressIntervalMs: 10_000, ownershipCheckIntervalMs: MINUTE } },
   });
   const instance = world.start();
   await world.clock.advance(2_000);
@@ -62,7 +62,10 @@ test('a member that was last heard before the wall clock was set back still asks
 test('a wall clock that jumps forward makes no batch overdue that this process follows, also with onTimeout error', async () => {
   const world = new World({
     partitions: 1,
-    options: { batch: { maxRows: 1 }, review: { maxReviewMs: 10 * MINUTE, onTimeout: 'error' } },
+    options: {
+      batch: { maxRows: 1 },
+      review: { maxReviewTimeMs: 10 * MINUTE, onTimeout: 'error' },
+    },
     service: { review: () => ({ afterMs: 5 * MINUTE }) },
   });
   world.start();

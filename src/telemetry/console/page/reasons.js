@@ -19,7 +19,7 @@ export const REASONS = {
     level: 'warn',
     title: 'A partition waits for records under review',
     short: 'records under review',
-    text: 'As much of it is under way as source.maxSpan allows: look at the oldest batches below.',
+    text: 'As much of it is under way as source.maxInFlight allows: look at the oldest batches below.',
   },
   unauthorized: {
     level: 'warn',

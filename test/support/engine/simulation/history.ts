@@ -271,26 +271,27 @@ function settingsOf({ seed, shape }: Script): WorldSettings {
 
 function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
   return {
-    source: { maxSpan: shape.maxSpan },
+    source: { maxInFlight: shape.maxInFlight },
     output: { order: shape.ordered ? 'source' : 'completion' },
     batch: { maxRows: shape.batchRows, maxAgeMs: shape.batchAgeMs },
     chunk: { maxRows: shape.chunkRows },
     journal: { partitions: shape.shards },
     review: {
+      attempts: shape.attempts,
+      errorRowAttempts: shape.errorRowAttempts,
       uploadGraceMs: 15_000,
       missingGraceMs: MISSING_GRACE_MS,
       typePauseMs: 4_000,
       onRejectedType: shape.rejectedToDeadLetters ? 'dead-letter' : 'pause',
-      ...(shape.maxReviewMs === undefined
+      ...(shape.maxReviewTimeMs === undefined
         ? {}
-        : { maxReviewMs: shape.maxReviewMs, onTimeout: 'error' as const }),
+        : { maxReviewTimeMs: shape.maxReviewTimeMs, onTimeout: 'error' as const }),
     },
-    retry: { attempts: shape.attempts, errorRowAttempts: shape.errorRowAttempts },
-    timing: {
+    kafka: {
       sessionTimeoutMs: shape.sessionTimeoutMs,
-      probeIntervalMs: 20_000,
-      uploadDrainMs: 20_000,
+      ownershipCheckIntervalMs: 20_000,
     },
+    uploadDrainMs: 20_000,
   };
 }
 

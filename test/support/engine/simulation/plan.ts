@@ -109,13 +109,13 @@ function drawShape(random: SeededRandom): Shape {
     chunkRows: 1 + random.below(4),
     attempts: 1 + random.below(3),
     errorRowAttempts: 1 + random.below(2),
-    maxSpan: pick(4, 15, 200_000, 200_000),
+    maxInFlight: pick(4, 15, 200_000, 200_000),
     budgetBytes: pick(3_000, 20_000, 1_000_000),
     sessionTimeoutMs: pick(6_000, 9_000),
     latencyMs: pick(0, 5, 20, 20, 200),
     ordered: random.next() < 0.3,
     rejectedToDeadLetters: random.next() < 0.3,
-    ...(reviewLimit ? { maxReviewMs: 8_000 } : {}),
+    ...(reviewLimit ? { maxReviewTimeMs: 8_000 } : {}),
   };
 }
 

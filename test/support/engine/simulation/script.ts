@@ -108,7 +108,7 @@ export interface Shape {
   readonly chunkRows: number;
   readonly attempts: number;
   readonly errorRowAttempts: number;
-  readonly maxSpan: number;
+  readonly maxInFlight: number;
   readonly budgetBytes: number;
   readonly sessionTimeoutMs: number;
   readonly latencyMs: number;
@@ -117,7 +117,7 @@ export interface Shape {
   /** Records of a type that the service refuses become dead letters; otherwise they wait. */
   readonly rejectedToDeadLetters: boolean;
   /** Reviews that take longer end as ERROR decisions; unset: they are waited for. */
-  readonly maxReviewMs?: number;
+  readonly maxReviewTimeMs?: number;
 }
 
 export interface Script {

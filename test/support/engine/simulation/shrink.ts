@@ -71,13 +71,13 @@ function smallerEvents(event: Event): Event[] {
 }
 
 function simplerShapes({ shape }: Script): Script['shape'][] {
-  const { maxReviewMs: _, ...unlimited } = shape;
+  const { maxReviewTimeMs: _, ...unlimited } = shape;
   return [
     { ...shape, kind: 'review' },
     unlimited,
     { ...shape, ordered: false },
     { ...shape, rejectedToDeadLetters: false },
-    { ...shape, maxSpan: 200_000 },
+    { ...shape, maxInFlight: 200_000 },
     { ...shape, budgetBytes: 1_000_000 },
     { ...shape, shards: 1 },
     { ...shape, instances: 1 },
