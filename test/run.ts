@@ -31,7 +31,7 @@ const MOST_PROCESSORS = 4;
 /** A run of so many files starts so many brokers that the class archive pays. */
 const MANY_FILES = 20;
 
-/** Whether a file uses the shared broker. One that needs a cluster of its own starts it itself. */
+/** True if a file uses the shared broker. One that needs a cluster of its own starts it itself. */
 function needsBroker(file: string): boolean {
   return /\btestKafka\b/.test(readFileSync(path.join(ROOT, file), 'utf8'));
 }

@@ -1,17 +1,23 @@
-/** What an alert is made of: helm/content-review-connector/files/alerts.yaml is made from these by generate.ts. */
+/**
+ * Parts of an alert; helm/content-review-connector/files/alerts.yaml is made from these by
+ * generate.ts.
+ */
 
 export interface Alert {
   /** Also the name of its page: docs/runbook/<name>.md. */
   readonly name: `ContentReview${string}`;
   /** critical: somebody gets up. warning: somebody looks within the day. */
   readonly severity: 'critical' | 'warning';
-  /** Of metrics of the connector, of Node and `up`: the chart puts matchers for its release at those names. */
+  /**
+   * PromQL over metrics of the connector, of Node and `up`; the chart puts matchers for its release
+   * at those names.
+   */
   readonly expr: string;
-  /** How long it must hold. */
+  /** Duration for which the expression must hold. */
   readonly for: string;
   /** One line: what is wrong, and where. A template of Prometheus. */
   readonly summary: string;
-  /** What it means for users. A template of Prometheus. */
+  /** Meaning for users, as a template of Prometheus. */
   readonly description: string;
 }
 
@@ -25,7 +31,9 @@ export interface Group {
   readonly rules: readonly (Recording | Alert)[];
 }
 
-/** What tells one pipeline of one deployment from others; a label that a Prometheus does not have is left out. */
+/**
+ * Labels that distinguish the pipelines of a Prometheus; labels that it does not have are left out.
+ */
 export const PIPELINE = 'namespace, job, pipeline';
 
 /**

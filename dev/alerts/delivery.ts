@@ -1,4 +1,4 @@
-/** Whether what comes in goes out: the promise itself. */
+/** Alerts on delivery: records that come in go out in time. */
 import { expr, type Group, minutesAbove0, PIPELINE, waited } from './alert.ts';
 
 /** No state but these has a bound of its own; reviews may take a day, and `review.maxReviewTime` watches over them. */

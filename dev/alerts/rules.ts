@@ -15,7 +15,10 @@ export const RECORDINGS: readonly Recording[] = GROUPS.flatMap(({ rules }) =>
   rules.filter((rule) => 'record' in rule),
 );
 
-/** Where a Prometheus finds them: the chart's PrometheusRule and docker-compose.yaml take this file. */
+/**
+ * Rules file that a Prometheus loads: the chart's PrometheusRule and docker-compose.yaml take this
+ * file.
+ */
 export const RULES_FILE = new URL(
   '../../helm/content-review-connector/files/alerts.yaml',
   import.meta.url,

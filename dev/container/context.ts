@@ -1,4 +1,7 @@
-/** What a build gets of a checkout: .dockerignore, by the rules of https://docs.docker.com/build/concepts/context/#dockerignore-files. */
+/**
+ * Build context of a checkout: .dockerignore, by the rules of
+ * https://docs.docker.com/build/concepts/context/#dockerignore-files.
+ */
 
 interface Rule {
   readonly path: RegExp;
@@ -22,7 +25,7 @@ export class BuildContext {
       });
   }
 
-  /** Whether a file is part of it. @param file its path from the root, with slashes */
+  /** True if a file is part of it. @param file its path from the root, with slashes */
   has(file: string): boolean {
     const parts = file.split('/');
     const paths = parts.map((_, at) => parts.slice(0, at + 1).join('/'));
@@ -30,7 +33,7 @@ export class BuildContext {
     return this.#rules.findLast(({ path }) => paths.some((one) => path.test(one)))?.lets ?? true;
   }
 
-  /** Whether it, or something in it, may be part of it. @param name of a file or folder */
+  /** True if it, or something in it, may be part of the context. @param name of a file or folder */
   mayHave(name: string): boolean {
     return (
       this.has(name) || this.#rules.some(({ lets, text }) => lets && text.startsWith(`${name}/`))

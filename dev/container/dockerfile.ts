@@ -3,7 +3,7 @@
 export interface Instruction {
   /** In capitals. */
   readonly name: string;
-  /** What follows, with continued lines joined; ARGs are not replaced. */
+  /** Arguments, with continued lines joined; ARGs are not replaced. */
   readonly value: string;
 }
 

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { BuildContext } from './context.ts';
 import { type Dockerfile, execForm, readDockerfile, type Stage } from './dockerfile.ts';
 
-/** What gcr.io/distroless/cc consists of, as far as Node needs it. */
+/** Packages of gcr.io/distroless/cc that Node needs. */
 const BASE_PACKAGES = ['libc6', 'libgcc-s1', 'libstdc++6', 'tzdata', 'netbase'];
 
 export interface Image {

@@ -1,6 +1,7 @@
 /**
- * What only the AsyncAPI document says of the records: which messages there are, their headers, and values that have no file of
- * their own. Headers and such values are JSON Schemas, and are compared as those are.
+ * Breaking changes in the AsyncAPI document alone: which messages there are, their headers, and
+ * values that have no file of their own. Headers and such values are JSON Schemas, and are compared
+ * as those are.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
@@ -124,7 +125,7 @@ class Document {
     return whole(value) as JsonSchema;
   }
 
-  /** What a reference leads to, or the value itself. @throws Error for one that leads nowhere */
+  /** Target of a reference, or the value itself. @throws Error for one that leads nowhere */
   #resolved(value: unknown): unknown {
     const { $ref } = partOf(value);
     if (typeof $ref !== 'string') return value;

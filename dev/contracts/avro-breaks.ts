@@ -51,7 +51,10 @@ function unreadable(reader: avro.Type, writer: avro.Type, what: string): Break[]
   }
 }
 
-/** What resolution lets pass and people rely on: fields that a default would replace, names, what a number means. */
+/**
+ * Changes that schema resolution accepts but consumers rely on: fields that a default would
+ * replace, names, what a number means.
+ */
 function missing(older: AvroSchema, newer: AvroSchema, at: string): Break[] {
   const where = at === '' ? '/' : at;
   if (typeof older === 'string') {

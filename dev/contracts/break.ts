@@ -1,7 +1,7 @@
 /** A change that breaks those who rely on a published contract. */
 export interface Break {
-  /** Where in the file, as a person would point at it. */
+  /** Place in the file, readable for people. */
   readonly at: string;
-  /** What was changed, and whom it breaks. */
+  /** Change, and the side that it breaks. */
   readonly what: string;
 }

@@ -16,7 +16,7 @@ interface FileBreak extends Break {
   readonly file: string;
 }
 
-/** What is wrong with a file below contracts/ that was published. */
+/** Breaking changes of a published file below contracts/. */
 function breaksOf(
   contract: Contract | undefined,
   file: string,

@@ -11,7 +11,10 @@ export interface Contract {
   /** Its files are `<name>.schema.json`, `avro/<name>.avsc`, `protobuf/<name>.proto`. */
   readonly name: string;
   readonly direction: Direction;
-  /** Whether it is a record's value, which may be written as Avro and Protobuf too; otherwise it is headers. */
+  /**
+   * True if it is a record's value, which may be written as Avro and Protobuf too; otherwise it is
+   * headers.
+   */
   readonly value: boolean;
 }
 

@@ -54,9 +54,11 @@ interface Side {
 interface Comparison {
   readonly reader: Side;
   readonly writer: Side;
-  /** Who reads, for messages. */
+  /** Name of the reading side, for messages. */
   readonly who: string;
-  /** Whether a member that the reader knows and the writer does not is a break: it was taken away. */
+  /**
+   * True if a member that the reader knows and the writer does not is a break: it was taken away.
+   */
   readonly removal: boolean;
 }
 

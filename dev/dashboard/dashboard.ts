@@ -11,7 +11,9 @@ import {
 import { chart, DATASOURCE, stat } from './panels.ts';
 import { ROWS } from './rows.ts';
 
-/** Where Grafana finds it: the chart's ConfigMap and docker-compose.yaml take this directory. */
+/**
+ * Dashboard file for Grafana: the chart's ConfigMap and docker-compose.yaml take this directory.
+ */
 export const DASHBOARD_FILE = new URL(
   '../../helm/content-review-connector/files/dashboards/content-review-connector.json',
   import.meta.url,

@@ -1,4 +1,4 @@
-/** How panels look. */
+/** Appearance of panels. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import * as common from '@grafana/grafana-foundation-sdk/common';
 import {
@@ -14,13 +14,13 @@ export const DATASOURCE = { type: 'prometheus', uid: '$datasource' };
 
 export interface PanelSpec {
   readonly title: string;
-  /** What it shows, and what to make of it. */
+  /** Description: the quantity shown and its interpretation. */
   readonly about: string;
-  /** Of Grafana: s, bytes, ops, percentunit, short, … */
+  /** Unit name of Grafana: s, bytes, ops, percentunit, short, … */
   readonly unit: string;
   /** Legend and expression. A legend is a template over labels. */
   readonly lines: readonly (readonly [legend: string, expr: string])[];
-  /** Of 24; default 8. */
+  /** Width in columns of 24; default 8. */
   readonly width?: number;
   readonly stacked?: boolean;
   /** From these values on it is orange, and red. */

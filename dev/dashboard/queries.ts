@@ -28,11 +28,14 @@ export function series(
   return `${METRIC_PREFIX}${name}${ending}{${matchers.join(',')}}`;
 }
 
-/** What fires, of what the variables choose. Alerts about an instance name no pipeline, some neither an instance nor a job. */
+/**
+ * Firing alerts within the selection of the variables. Alerts about an instance name no pipeline,
+ * some neither an instance nor a job.
+ */
 export const FIRING =
   'ALERTS{alertname=~"ContentReview.+",alertstate="firing",job=~"$job|",instance=~"$instance|",pipeline=~"$pipeline|"}';
 
-/** Of Node itself. */
+/** Series of the Node process. */
 export const nodeSeries = (name: `nodejs_${string}` | `process_${string}`): string =>
   `${name}{${EVERYWHERE}}`;
 
@@ -59,6 +62,6 @@ export const age = (name: NamesOf<'gauge'>, by: string): string =>
 /** 0 where there may rightly be nothing: no failure, no wait. */
 export const orZero = (expression: string): string => `(${expression}) or on () vector(0)`;
 
-/** What is in an `orZero`, which says nothing about it by giving a number. */
+/** Expression inside an `orZero`, which hides missing data behind a zero. */
 export const withoutZero = (expression: string): string | undefined =>
   /^\((.+)\) or on \(\) vector\(0\)$/.exec(expression)?.[1];

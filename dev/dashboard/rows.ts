@@ -1,4 +1,4 @@
-/** What the dashboard shows, from what matters to users down to Node. */
+/** Rows of the dashboard, from users' concerns down to the Node process. */
 import { OBJECTIVE_SECONDS, OBJECTIVE_SHARE } from '../alerts/objective.ts';
 import type { PanelSpec } from './panels.ts';
 import {

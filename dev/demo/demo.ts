@@ -25,7 +25,7 @@ export interface DemoOptions {
 
 export interface DemoResult {
   readonly running: Running;
-  /** What is wrong, a sentence each. */
+  /** Problems, one sentence each. */
   readonly problems: readonly string[];
 }
 

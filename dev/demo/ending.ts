@@ -1,4 +1,4 @@
-/** Why the demo ends before it is done, and waiting for things only until then. */
+/** Early end of the demo, and waits that stop with it. */
 import { constants } from 'node:os';
 
 /** Somebody asked it to end. */
@@ -39,7 +39,7 @@ export async function clientEnded(promise: Promise<unknown>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** What must be undone, last first, whatever fails on the way. */
+/** Stack of clean-up steps: runs all, last first, even if some fail. */
 export class Cleanup {
   readonly #steps: { readonly what: string; readonly undo: () => Promise<unknown> }[] = [];
 

@@ -6,7 +6,7 @@ import { coordinate, type Ledger } from './ledger.ts';
 import { counted } from './table.ts';
 import { type DeadLetter, latencyMs, type Outcome } from './terminal.ts';
 
-/** What is wrong with the outcome of a record; empty when all is well. */
+/** Problems with the outcome of a record; empty if there are none. */
 export type Check<E, O extends Outcome> = (expected: E, outcome: O) => readonly string[];
 
 /** An outcome where one belongs: the first of its record. */
@@ -24,7 +24,7 @@ export interface Verdict<E, O extends Outcome> {
   readonly twice: readonly string[];
   /** Terminal records of what was never produced here; with the topic when that is another one. */
   readonly unknown: readonly string[];
-  /** What else is wrong, and with which records. */
+  /** Other problems, with the records that have them. */
   readonly wrong: ReadonlyMap<string, readonly string[]>;
   readonly matches: readonly Match<E, O>[];
   /** From the event's timestamp to its outcome, ms, ascending. */
@@ -107,7 +107,7 @@ export function judge<E, O extends Outcome>(
   };
 }
 
-/** What is wrong, and with which records; empty when all is well. */
+/** Problems with the records that have them; empty if there are none. */
 export function problemsOf<E, O extends Outcome>({
   missing,
   twice,

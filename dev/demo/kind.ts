@@ -1,4 +1,4 @@
-/** What the demo knows of one kind of pipeline: what to send through it, and what must come out. */
+/** One kind of pipeline in the demo: its input and its expected outcomes. */
 import type { Check, Match, Verdict } from './judge.ts';
 import type { DemoRecord } from './ledger.ts';
 import type { Screen } from './screen.ts';
@@ -13,9 +13,9 @@ export interface Sandbox {
 
 export interface DemoKind<E, O extends Outcome> {
   readonly name: PipelineName;
-  /** What is sent, in words. */
+  /** Description of the input. */
   readonly input: string;
-  /** What becomes of a record that is no dead letter, as in `2,000 decided`. */
+  /** Verb for a record that is not a dead letter, as in `2,000 decided`. */
   readonly published: string;
   /** Head of the samples. */
   readonly output: string;
@@ -25,9 +25,9 @@ export interface DemoKind<E, O extends Outcome> {
   readonly perSend: number;
   /** As many records as `total` says. @throws Error when the sandbox does not take what they are about. */
   records(sandbox: Sandbox): AsyncIterable<DemoRecord<E>>;
-  /** What outcomes must say. @throws Error when the sandbox does not tell what it must be asked for. */
+  /** Check of the outcomes. @throws Error if the sandbox does not return what the check needs. */
   checker(outcomes: readonly O[], sandbox: Sandbox): Promise<Check<E, O>>;
-  /** What can be said of the outcomes beside the balance, a line each. */
+  /** Facts about the outcomes beside the balance, one line each. */
   facts(verdict: Verdict<E, O>): string[];
   /** A few outcomes to look at, as a table. */
   samples(screen: Screen, matches: readonly Match<E, O>[]): string[];

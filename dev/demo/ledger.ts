@@ -1,4 +1,4 @@
-/** What was produced, and what must become of it. */
+/** Produced records and their expected outcomes. */
 
 /** The outcome that the pipeline publishes, or a dead letter with this reason (as in the header `dead-letter-reason`). */
 export type Expected<E> = { readonly outcome: E } | { readonly deadLetter: string };
@@ -10,7 +10,7 @@ export interface DemoRecord<E> {
   readonly expected: Expected<E>;
 }
 
-/** What was produced and acknowledged, by `<partition>-<offset>`. */
+/** Produced and acknowledged records, by `<partition>-<offset>`. */
 export type Ledger<E> = Map<string, DemoRecord<E>>;
 
 export function coordinate(partition: number, offset: number | string): string {

@@ -1,4 +1,4 @@
-/** What e-mails say of themselves. */
+/** Header fields of e-mails. */
 import type { Email } from './corpus.ts';
 
 const TITLE_CHARACTERS = 48;

@@ -1,4 +1,4 @@
-/** What the connector says of itself, read from its /metrics as Prometheus would. */
+/** Metrics of the connector, scraped from /metrics as Prometheus does. */
 
 const TIMEOUT_MS = 2_000;
 const SERIES = /^content_review_(\w+)(\{.*\})? (\S+)$/;

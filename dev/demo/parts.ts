@@ -16,7 +16,7 @@ const START_MS = 30_000;
 export const CONFIG_FILE = 'config/demo.yaml';
 export const POLICY_FILE = 'config/sandbox-policy.yaml';
 
-/** What all parts share. */
+/** Context of all parts. */
 export interface PartContext {
   /** Removed at the end; logs and data go here. */
   readonly directory: string;

@@ -14,7 +14,7 @@ import type { PipelineName, PipelineNames } from './topics.ts';
 export interface DemoPipeline {
   readonly name: PipelineName;
   readonly names: PipelineNames;
-  /** What is sent, in words. */
+  /** Description of the input. */
   readonly input: string;
   /** Sends everything. Stops, without an error, when the sandbox's signal says so. */
   produce(brokers: readonly string[], sandbox: Sandbox): Promise<void>;
@@ -28,7 +28,7 @@ export interface Judged {
   readonly samples: readonly string[];
   readonly deadLetters: readonly DeadLetter[];
   readonly balance: readonly string[];
-  /** What is wrong, a sentence each. */
+  /** Problems, one sentence each. */
   readonly problems: readonly string[];
 }
 

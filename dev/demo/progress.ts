@@ -21,7 +21,7 @@ interface Stage {
   readonly head: string;
   readonly of: (counts: Counts) => number;
   readonly style: Style;
-  /** Of its part of the bar. */
+  /** Character of its part of the bar. */
   readonly mark: string;
 }
 
@@ -42,7 +42,7 @@ const GAP = '  ';
 const NAME_COLUMNS = 7;
 const BAR_COLUMNS = 50;
 const LEAST_BAR_COLUMNS = 6;
-/** Of indent, name, counts and the gaps between them. */
+/** Width of indent, name, counts and the gaps between them. */
 const COUNT_COLUMNS = STAGES.reduce(
   (sum, { head }) => sum + GAP.length + head.length,
   GAP.length + NAME_COLUMNS,

@@ -29,7 +29,7 @@ const POLL_MS = 20;
 export class CommittedReader {
   readonly #options: ReaderOptions;
   readonly #consumer: Consumer;
-  /** Where each partition is read on, by `<topic>-<partition>`. */
+  /** Next offset of each partition, by `<topic>-<partition>`. */
   readonly #positions = new Map<string, number>();
   readonly #crashed = Promise.withResolvers<never>();
 

@@ -4,7 +4,7 @@ import type { Screen } from './screen.ts';
 import { type Cell, table } from './table.ts';
 import type { DeadLetter } from './terminal.ts';
 
-/** Of each pipeline. */
+/** Maximum per pipeline. */
 const MOST = 3;
 
 /** One for each reason, a few of each pipeline. @param pipelines the dead letters of each */

@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** Where nobody wraps lines. */
+/** Width for output to a file, where lines are not wrapped. */
 const FILE_COLUMNS = 160;
 const NARROWEST = 72;
 /** Between plain lines that replace the block where nothing can be redrawn, ms. */
@@ -16,7 +16,7 @@ export interface DrawOptions {
 }
 
 export class Screen {
-  /** Whether the block is redrawn in place. */
+  /** True if the block is redrawn in place. */
   readonly live: boolean;
   readonly #out: NodeJS.WriteStream;
   #block: readonly string[] = [];

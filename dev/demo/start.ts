@@ -18,10 +18,10 @@ import { createTopics, type DemoNames, deleteTopics, demoNames, outputTopics } f
 
 /** Longest orderly end of a part where others go on, ms: the connector promises 5 s. */
 export const GRACE_MS = 7_000;
-/** Of a line that says that a part is up: before the address and between it and the description; and of most addresses. */
+/** Columns of a line that reports a started part: before the address, and for most addresses. */
 const PART_COLUMNS = 25;
 const ADDRESS_COLUMNS = 30;
-/** Of a line that says what a pipeline gets: its name, its topic, what is left free at the sides. */
+/** Columns of a line that reports a pipeline's input: name, topic, margins. */
 const NAME_COLUMNS = 9;
 const TOPIC_COLUMNS = 14;
 const MARGIN_COLUMNS = 3;
@@ -29,7 +29,7 @@ const CLEAN_UP = new URL('./clean-up.ts', import.meta.url).pathname;
 
 export interface Running {
   readonly brokers: readonly string[];
-  /** Where the broker's own files are, when it is on this machine. */
+  /** Directory of the broker's files, if it runs on this machine. */
   readonly brokerFiles: string | undefined;
   /** False when the demo's own broker has ended; nobody tells. */
   readonly brokerRuns: () => boolean;

@@ -2,7 +2,7 @@
 import { lastHeader } from '../../src/core/record.ts';
 import type { CommittedRecord } from './reader.ts';
 
-/** What decisions, receipts and looked-up decisions have in common (contracts/). */
+/** Common fields of decisions, receipts and looked-up decisions (contracts/). */
 export interface Outcome {
   readonly id: string;
   readonly status: string;
@@ -21,7 +21,7 @@ export interface Label {
   readonly applied: boolean;
 }
 
-/** What the demo uses of a dead letter (contracts/dead-letter.schema.json). */
+/** Fields of a dead letter that the demo reads (contracts/dead-letter.schema.json). */
 export interface DeadLetter {
   readonly id: string;
   readonly reason: string;

@@ -59,7 +59,7 @@ export function namesWith(prefix: string): DemoNames {
   };
 }
 
-/** What the reader reads. */
+/** Returns the topics that the reader consumes. */
 export function outputTopics({ pipelines }: DemoNames): string[] {
   return Object.values(pipelines).flatMap(({ outcomes, deadLetters }) => [outcomes, deadLetters]);
 }

@@ -8,7 +8,7 @@ import { FAILURE_TABLE } from '../../src/core/outcome/failure-table.ts';
 import type { ServiceFailure } from '../../src/core/outcome/service-error.ts';
 import { table } from './markdown.ts';
 
-/** What each kind of failed call is, in the order of the table's columns. */
+/** Descriptions of the kinds of failed calls, in the order of the table's columns. */
 const FAILURES: Readonly<Record<ServiceFailure, string>> = {
   rejected: '400, 422 and other 4xx',
   unauthorized: '401, 403 of `baseUrl`',

@@ -12,7 +12,7 @@ export const VALUES_SCHEMA = new URL(
   '../../helm/content-review-connector/values.schema.json',
   import.meta.url,
 );
-/** Of a list on one line. */
+/** Longest list on one line, in characters. */
 const MAX_LIST_CHARS = 60;
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };

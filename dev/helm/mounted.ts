@@ -26,7 +26,7 @@ interface PodSpec {
   }[];
 }
 
-/** What stands for a Secret: a text that is a PEM file of either kind, and a key. */
+/** Stand-in for a Secret: a text that is a PEM file of either kind, and a key. */
 const SECRET =
   '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n';
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parseAllDocuments } from 'yaml';
 
-/** What is wrong; empty: nothing. */
+/** Returns the problems; empty if valid. */
 type Validate = (value: unknown) => string[];
 
 type Schema = { [key: string]: unknown };

@@ -17,7 +17,7 @@ const ENGINE_MS = 10_000;
 const START_MS = 300_000;
 const LOG_TAIL = 25;
 
-/** Whether a Docker engine runs, not only whether its client is installed. */
+/** True if a Docker engine runs, not only whether its client is installed. */
 export async function findDocker(): Promise<{ readonly docker: 'docker' } | Missing> {
   try {
     await execute('docker', ['version', '--format', '{{.Server.Version}}'], { timeout: ENGINE_MS });

@@ -25,7 +25,7 @@ export async function kafkaVersion(): Promise<string> {
   return version;
 }
 
-/** Where the jars of this checkout's pom live: another pom gets another directory. */
+/** Returns the cache directory of the jars; each pom has its own. */
 export async function jarCache(): Promise<string> {
   const home = process.env.XDG_CACHE_HOME;
   const base = home === undefined || home === '' ? path.join(homedir(), '.cache') : home;

@@ -12,7 +12,7 @@ import { type Node, propertiesFile, serverProperties } from './server-properties
 
 /** Longest start or restart, ms: ten times what a busy two-core machine needs. */
 const START_MS = 60_000;
-/** How often ports are chosen anew when somebody takes one before the broker does. */
+/** Attempts to choose ports, in case another process takes one before the broker does. */
 const PORT_CHOICES = 5;
 const BROKER_HEAP_MIB = 512;
 const TOOL_HEAP_MIB = 128;

@@ -10,7 +10,7 @@ const execute = promisify(execFile);
 const OLDEST_JAVA = 17;
 
 export interface Missing {
-  /** Why it cannot be used, for the message that names all the ways. */
+  /** Reason why it cannot be used, for the message that lists all ways. */
   readonly missing: string;
 }
 
@@ -59,7 +59,7 @@ export interface JavaProgram {
   readonly args: readonly string[];
   /** Directory with Kafka's jars. */
   readonly jars: string;
-  /** Where native libraries are unpacked: a killed JVM leaves them behind. */
+  /** Directory for unpacked native libraries, which a killed JVM leaves behind. */
   readonly temporary: string;
   readonly maxHeapMiB: number;
   readonly logLevel: 'warn' | 'error';

@@ -1,4 +1,4 @@
-/** What `startKafka` gives, whichever way the cluster runs. */
+/** Running cluster of `startKafka`, whichever way it was started. */
 
 /** One more way in, besides the plain one. Only where brokers run as Java processes. */
 export interface ListenerOptions {
@@ -43,7 +43,7 @@ export interface LocalKafka {
   readonly behind?: readonly number[];
   /** With `listeners`: `host:port` of every broker, by the listener's name. */
   readonly listeners?: ReadonlyMap<string, readonly string[]>;
-  /** How it runs, in words: for messages. */
+  /** Description of the way it runs, for messages. */
   readonly description: string;
   /** Data and logs of all brokers; undefined when they are not on this machine's disk (Docker, an existing cluster). */
   readonly dataDir: string | undefined;

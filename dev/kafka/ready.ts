@@ -11,7 +11,7 @@ const TRANSACTIONAL_RETRY = { retries: 1, initialRetryTime: RETRY_MS };
 
 export interface ReadyWait {
   readonly brokers: readonly string[];
-  /** How many brokers must have joined. */
+  /** Number of brokers that must have joined. */
   readonly count: number;
   /** Another id means that another cluster has one of our ports. */
   readonly clusterId?: string;

@@ -33,7 +33,7 @@ export interface Exit {
 }
 
 export interface Kept {
-  /** Of the child itself, not of anything between. */
+  /** Process id of the child itself, not of an intermediate process. */
   readonly pid: number;
   readonly exited: Promise<Exit>;
   /** undefined while it runs. */
@@ -85,7 +85,7 @@ class Keeper {
     this.#holdOpen(false);
   }
 
-  /** Whether it still takes orders. */
+  /** True if it still takes orders. */
   get open(): boolean {
     return !this.#closed;
   }

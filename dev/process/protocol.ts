@@ -14,7 +14,7 @@ export interface RunChild {
   readonly cwd: string;
   /** Standard output and error are appended here. */
   readonly logFile?: string | undefined;
-  /** Whether each line of output is also sent back. */
+  /** True if each line of output is also sent back. */
   readonly lines: boolean;
   readonly closing: readonly ClosingCommand[];
 }

@@ -6,7 +6,7 @@ import { type Kept, spawnKept } from '../process/kept.ts';
 import { ensurePrometheus } from './install.ts';
 
 export interface PrometheusOptions {
-  /** Of its configuration and its data. */
+  /** Directory of its configuration and data. */
   readonly directory: string;
   /** `host:port` of what it scrapes, every second. */
   readonly target: string;
@@ -29,7 +29,7 @@ export class PrometheusServer {
     this.#process = process;
   }
 
-  /** What an expression gives now. @throws Error with Prometheus's own words when it is none. */
+  /** Evaluates an expression now. @throws Error with Prometheus's message if it is invalid. */
   async query(expression: string): Promise<Sample[]> {
     const { result } = (await this.#get(`query?query=${encodeURIComponent(expression)}`)) as {
       result: { metric: Record<string, string>; value: [number, string] }[];
@@ -40,7 +40,7 @@ export class PrometheusServer {
     }));
   }
 
-  /** What a scrape said of a metric beside its samples. */
+  /** Returns the type and help of a metric from the last scrape. */
   async metadata(metric: string): Promise<{ readonly type: string; readonly unit: string }[]> {
     const all = (await this.#get(`metadata?metric=${metric}`)) as Record<
       string,

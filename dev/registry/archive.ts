@@ -14,9 +14,9 @@ import { findMaven } from '../kafka/java.ts';
 import { keepDirectory, spawnKept } from '../process/kept.ts';
 
 const VERSION = '2.6.13.Final';
-/** Of the archive, checked before it is unpacked. */
+/** Checksum of the archive, verified before it is unpacked. */
 const ARCHIVE_SHA256 = '3cda1b34aa020fb4ac4dd6a66018d757e81e437f97e20a1f92d366b70091c6ba';
-/** Of the lines `<hash>  <path>` of all its files, by path. */
+/** Checksum of the lines `<hash> <path>` of all its files, sorted by path. */
 const FILES_SHA256 = '7aa4f6a1990eee32d46ecc0cb5178ad58ea844ab641a15fc8893b036fb3a8482';
 
 const ARCHIVE = `apicurio-registry-app-${VERSION}-all.tar.gz`;

@@ -22,9 +22,9 @@ export interface RegistryOptions {
 }
 
 export interface LocalRegistry {
-  /** Of the API that is compatible with Confluent's, without a slash at the end. */
+  /** URL of the Confluent-compatible API, without a trailing slash. */
   readonly url: string;
-  /** Where it listens: for proxies. */
+  /** Port that it listens on, for proxies. */
   readonly port: number;
   /** Ends it at once and removes its schemas. Repeatable. */
   stop(): Promise<void>;

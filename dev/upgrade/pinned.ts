@@ -1,4 +1,4 @@
-/** Where the version that upgrades are tested from is kept. */
+/** Archive of the version that upgrades are tested from. */
 
 export const PINNED_ARCHIVE = new URL(
   '../../test/integration/upgrade/pinned.tar.gz',
@@ -6,12 +6,12 @@ export const PINNED_ARCHIVE = new URL(
 );
 export const PINNED_NOTE = new URL('../../test/integration/upgrade/pinned.json', import.meta.url);
 
-/** What a version needs to run from its sources, beside the packages. */
+/** Files that a version needs to run from its sources, beside the packages. */
 export const RUNNABLE = ['src', 'contracts', 'package.json'] as const;
 
 export interface PinnedNote {
   readonly version: string;
   readonly commit: string;
-  /** Of the commit, as YYYY-MM-DD. */
+  /** Date of the commit, as YYYY-MM-DD. */
   readonly date: string;
 }

@@ -43,7 +43,7 @@ const RECORDS = Number(values.records);
 const ROUNDS = Number(values.rounds);
 const PARTITIONS = 6;
 const STEADY_SECONDS = 60;
-/** Of a processor, for each of two processes: so little that the machine has enough for both. */
+/** Processor share of each of two processes, small enough for the machine to run both. */
 const SHARE = 0.25;
 
 /** As the package starts it: the first line of src/cli/main.ts. */

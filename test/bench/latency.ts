@@ -1,4 +1,4 @@
-/** What the connector adds at the end: from the moment results are there to the moment a reader sees the decisions. */
+/** Latency that the connector adds: from finished results to readable decisions. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestKafka } from '../support/kafka/kafka.ts';
 import { TopicReader } from '../support/topic-reader.ts';
@@ -30,7 +30,7 @@ export async function measureLatency(
     async (stack, replicas) => {
       await Promise.all(replicas.map((replica) => replica.logged('owns the shard')));
       const reader = new TopicReader(kafka.brokers, stack.topics.decisions);
-      /** When a decision of a batch was seen first and how many it has, by batch. */
+      /** First sighting of a batch's decisions and their number, by batch. */
       const readable = new Map<string, { atMs: number; decisions: number }>();
       const total = PER_SECOND * SECONDS;
       const began = Date.now();

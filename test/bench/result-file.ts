@@ -1,6 +1,6 @@
 /** Result files of the benchmark's service: the uploaded rows with the same columns behind each of them. */
 
-/** How each uploaded row ends: with the connector's own column, the last one. */
+/** End of each uploaded row: the connector's own column is the last one. */
 const ROW_END = Buffer.from(']"\r\n');
 const LINE_END = Buffer.from('\r\n');
 const MORE_HEADERS = ',Status,Bench result,Labels';

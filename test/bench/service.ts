@@ -10,7 +10,7 @@ import { resultFile } from './result-file.ts';
 const REVIEW_MS = Number(process.argv[2] ?? 0);
 interface Job {
   readonly type: string;
-  /** When its results are there. */
+  /** Time at which its results are ready. */
   doneMs: number;
   body: Buffer;
 }

@@ -25,7 +25,7 @@ const RECORDS = { review: 20_000, import: 3_000, lookup: 1_000 };
 /** Writes while one attack goes on. */
 const WRITES_PER_ATTACK = 6;
 const DRAIN_MS = 60_000;
-/** What is wrong in a faulty result file. */
+/** Defects of a faulty result file. */
 const SPOILT = { missing: 2, duplicated: 3, unknown: 2, malformed: 1 };
 /** Rows of it that have to be submitted again. */
 const ROWS_SPOILT = SPOILT.missing + SPOILT.malformed;

@@ -43,7 +43,9 @@ const WAKE_MS = 700;
 const WAKE_AT_CLAIM_MS = 100;
 /** From the join to the heir's freezing, ms at most: a claim fences some 50 ms after the join. */
 const FREEZE_IN_CLAIM_MS = 50;
-/** How long the zombie may work on while its heir is frozen, ms; the heir's session outlasts it. */
+/**
+ * Time for which the zombie works while its heir is frozen, in ms; shorter than the heir's session.
+ */
 const USURP_MS = { least: 500, most: 1_000 };
 const LOST = 'lost the shard; claiming it again once the group answers';
 /** Far longer than an attack takes, session timeout and claims included. */

@@ -1,4 +1,4 @@
-/** What every ClusterAdmin does. */
+/** Conformance of every ClusterAdmin. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';

@@ -1,4 +1,4 @@
-/** What every ShardGroup does: whole shards, one owner each, and nothing read that was not asked for. */
+/** Conformance of every ShardGroup: whole shards, one owner each, only assigned records. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';

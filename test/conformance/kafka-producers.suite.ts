@@ -1,4 +1,4 @@
-/** What every ShardProducers does: transactions that are seen whole or not at all, and one owner per shard. */
+/** Conformance of every ShardProducers: atomic transactions, one owner per shard. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';

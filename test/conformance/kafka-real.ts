@@ -13,7 +13,7 @@ const PATIENCE_MS = 20_000;
 /** A world over a real broker, with what only a real one has. */
 export interface RealWorld extends KafkaWorld {
   readonly logger: RecordingLogger;
-  /** Of all its producers. */
+  /** Buffer pool of all its producers. */
   readonly pool: BufferPool;
   groupWith(options: Partial<GroupOptions>): ShardGroup;
   producersWith(options: Partial<ProducersOptions>): ReturnType<KafkaWorld['producers']>;

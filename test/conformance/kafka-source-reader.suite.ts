@@ -1,4 +1,4 @@
-/** What every SourceReader does. */
+/** Conformance of every SourceReader. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { RecordPiece } from '../../src/core/ports/kafka.ts';

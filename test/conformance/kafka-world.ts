@@ -1,6 +1,7 @@
 /**
- * What the conformance suites of the Kafka ports need from an implementation: a cluster of its own topics, the ports, and a
- * way to let time pass. `kafka-real.ts` gives it over a real broker; an in-memory fake gives the same over virtual time.
+ * Requirements of the Kafka conformance suites on an implementation: a cluster of its own topics,
+ * the ports, and a way to let time pass. `kafka-real.ts` gives it over a real broker; an in-memory
+ * fake gives the same over virtual time.
  */
 import type {
   Assignment,

@@ -1,4 +1,4 @@
-/** What a schema registry must be like for the connector, run against a real one and against the one in memory. */
+/** Conformance of schema registries, run against a real one and against the one in memory. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';

@@ -21,7 +21,7 @@ export interface LoadOptions {
   /** MiB. */
   readonly budget: number;
   readonly batch: Readonly<Record<string, unknown>>;
-  /** How long the service takes for each upload. */
+  /** Time that the service takes for each upload. */
   readonly uploadDelay: string;
 }
 
@@ -114,7 +114,7 @@ export class Load {
     );
   }
 
-  /** How often a decision of each source record can be read: records without one, and records with more. */
+  /** Counts the source records without a decision, and those with more than one. */
   async judge(): Promise<{ readonly missing: number; readonly twice: number }> {
     const decisions = await this.#kafka.readAll(this.stack.topics.decisions);
     const seen = new Set<string>();

@@ -94,7 +94,7 @@ function takeReset(model: Model, next: s.State): void {
   next.set(s.RESET_OFFSET, 0);
 }
 
-/** What a new owner knows: the journal's jobs, and its progress. */
+/** Memory of a new owner: the journal's jobs and progress. */
 function takeView(model: Model, next: s.State, i: number, journal: number): void {
   const { rules, scenario, progress } = model;
   const known = rules.honoursProgress ? journal : progress.withoutClaims(journal);

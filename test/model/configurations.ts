@@ -15,7 +15,7 @@ export interface Configuration {
   readonly name: string;
   readonly records: string;
   readonly slots: number;
-  /** What differs from the rules of the connector. */
+  /** Deviations from the rules of the connector. */
   readonly rules: Partial<Rules>;
   /** false: safety only, which takes much less memory. */
   readonly live?: false;

@@ -1,4 +1,7 @@
-/** What must hold in every reachable state (I1; I2 and I4 are checked by the steps themselves), and when all is done. */
+/**
+ * Invariants of every reachable state (I1; I2 and I4 are checked by the steps themselves), and when
+ * all is done.
+ */
 import type { Model } from './model.ts';
 import * as s from './state.ts';
 

@@ -1,6 +1,7 @@
 /**
- * What the steps of the model share: the state being expanded, the next one, and what happens to memories and transactions.
- * The steps themselves are in world-steps.ts, claim-steps.ts, transaction-steps.ts and owner-steps.ts; expand.ts takes them all.
+ * Shared parts of the model's steps: the state being expanded, the next one, and what happens to
+ * memories and transactions. The steps themselves are in world-steps.ts, claim-steps.ts,
+ * transaction-steps.ts and owner-steps.ts; expand.ts takes them all.
  */
 import { Progress } from './progress.ts';
 import { MAX_RECORDS, type Rules, type Scenario, type SourceRecord } from './rules.ts';
@@ -52,7 +53,7 @@ export class Model {
     return state;
   }
 
-  /** What follows from `state` is given to `visit`. */
+  /** Passes each successor of `state` to `visit`. */
   begin(state: s.State, visit: Visit): void {
     this.now.copy(state);
     this.#visit = visit;
@@ -84,7 +85,7 @@ export class Model {
     return this.scenario.records[index] as SourceRecord;
   }
 
-  /** Whether the instance may commit: nobody fenced it. */
+  /** True if the instance may commit: it is not fenced. */
   isNewest(i: number): boolean {
     return !this.rules.fences || this.now.get(s.FENCED_BY) === i + 1;
   }

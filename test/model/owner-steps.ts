@@ -1,4 +1,4 @@
-/** What an owner does: its transactions, intake, uploads, retries, decisions (src/pipeline). */
+/** Steps of an owner: its transactions, intake, uploads, retries, decisions (src/pipeline). */
 import { count, instanceName, type Model, subsets } from './model.ts';
 import { UNDECODABLE } from './rules.ts';
 import * as s from './state.ts';
@@ -154,7 +154,7 @@ function giveUpSteps(model: Model, i: number, c: number): void {
   );
 }
 
-/** What was found again moves to a new job, in any parts; or ends, a record at a time. */
+/** Reread records move to a new job, in any parts; or end, one record at a time. */
 function retrySteps(model: Model, i: number, c: number): void {
   const { now, rules, scenario } = model;
   if (now.batch(c, s.phase(i)) !== s.RETRYING) return;
@@ -285,7 +285,7 @@ function deadLetterSteps(model: Model, i: number): void {
   }
 }
 
-/** Whether nothing of the same partition that is left behind comes before the batch's records. */
+/** True if nothing of the same partition that is left behind comes before the batch's records. */
 function isPrefix(model: Model, batch: number, buffer: number): boolean {
   const indices = [...model.scenario.records.keys()];
   return indices.every((index) => {

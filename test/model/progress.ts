@@ -1,6 +1,6 @@
 /**
- * What a progress record says. As a set: a bit for each claimed record. As cursors: three bits each for the watermark of both
- * partitions, then for the cursor of each partition and type.
+ * Encoding of a progress record. As a set: a bit for each claimed record. As cursors: three bits
+ * each for the watermark of both partitions, then for the cursor of each partition and type.
  */
 import { type Rules, type Scenario, type SourceRecord, UNDECODABLE } from './rules.ts';
 
@@ -60,13 +60,14 @@ export class Progress {
     return progress;
   }
 
-  /** What is left of it where only the committed offset is honoured. */
+  /** Progress reduced to the committed offset. */
   withoutClaims(progress: number): number {
     return this.upTo(this.watermark(progress, 0), this.watermark(progress, 1));
   }
 
   /**
-   * What to write with the records `taken`: they are claimed now. Cursors are computed from what the memory still waits for.
+   * Progress to write with the records `taken`, which are now assigned. Cursors are computed from
+   * what the memory still waits for.
    * @param waiting records buffered or undecoded, without `taken`
    * @param unseen first offset that intake has not seen, by partition
    */

@@ -1,9 +1,13 @@
 /**
- * What is modelled: the rules of a shard's protocol, each of which can be taken away, and the mistakes that can be made instead.
- * The defaults are the rules that the connector keeps; docs/protocol/README.md says where its code keeps them.
+ * Rules of a shard's protocol in the model, each of which can be taken away, and the mistakes that
+ * can be made instead. The defaults are the rules that the connector keeps; docs/protocol/README.md
+ * says where its code keeps them.
  */
 export interface Rules {
-  /** How progress is recorded: an explicit set of claimed offsets, or a cursor per content type (a draft that was not safe). */
+  /**
+   * Representation of progress: an explicit set of claimed offsets, or a cursor per content type (a
+   * draft that was not safe).
+   */
   readonly progress: 'set' | 'cursors';
   /** A restart honours the recorded progress; false: only the watermark, which is the group's committed offset. */
   readonly honoursProgress: boolean;
@@ -34,8 +38,8 @@ export interface Rules {
   /** After a lost reply the owner keeps its view and tries again. */
   readonly retriesBlindly: boolean;
   /**
-   * What a retry reads again: `apart`, by a reader of its own; or `shared`, by moving intake's position back, as an earlier draft
-   * did. Intake then passes records again that it has buffered.
+   * Source of a retry: `apart`, a reader of its own; or `shared`, by moving intake's position back,
+   * as an earlier draft did. Intake then passes records again that it has buffered.
    */
   readonly rewinds: 'apart' | 'shared';
   /** Intake does not buffer again what it has taken and not committed yet. */

@@ -14,7 +14,7 @@ export const JOURNAL_PROGRESS = 0;
 /** As it was before the last commit that changed it. */
 export const EARLIER_PROGRESS = 1;
 export const memoryProgress = (instance: number): number => 2 + instance;
-/** What the instance's transaction writes. */
+/** Index of the progress written by the instance's transaction. */
 export const writtenProgress = (instance: number): number => 4 + instance;
 const PROGRESS_WORDS = 6;
 
@@ -37,7 +37,7 @@ const INSTANCE_BYTES = 13;
 const instance = (index: number): number => INSTANCES + index * INSTANCE_BYTES;
 /** Offsets within an instance. */
 export const MODE = 0;
-/** Whether it believes that the shard is its own. */
+/** True if it believes that the shard is its own. */
 export const BELIEVES = 1;
 export const BUFFERED = 2;
 /** Dead letters to write. */
@@ -45,7 +45,7 @@ export const UNDECODED = 3;
 /** Records that a retry wants to read again, and those it has. */
 export const WANTED = 4;
 export const FOUND = 5;
-/** Where intake reads next; by partition, as the one below. */
+/** Next offset of intake; by partition, as the next entry. */
 export const POSITION = 6;
 /** First offset that intake has not seen yet (cursors only). */
 export const UNSEEN = 8;
@@ -96,18 +96,18 @@ export const REMOTE = 1;
 export const ROWS = 2;
 /** An upload is in the network. */
 export const UPLOADING = 3;
-/** Whether the journal has ever had it. */
+/** True if the journal has ever had it. */
 export const JOURNALED = 4;
-/** What is left of the job, as the journal has it. */
+/** Remaining records of the job in the journal. */
 export const JOURNAL_LEFT = 5;
 const MEMORY = 6;
 const MEMORY_BYTES = 4;
-/** What is left of the job, as the instance has it. */
+/** Remaining records of the job in the instance's memory. */
 export const left = (instance: number): number => MEMORY + instance * MEMORY_BYTES;
 export const phase = (instance: number): number => MEMORY + instance * MEMORY_BYTES + 1;
 /** Part of the instance's transaction: 0 none, or one of the two below. */
 export const role = (instance: number): number => MEMORY + instance * MEMORY_BYTES + 2;
-/** What is left of the job once the transaction is committed. */
+/** Remaining records of the job after the transaction. */
 export const writtenLeft = (instance: number): number => MEMORY + instance * MEMORY_BYTES + 3;
 
 /** The job's place among the submissions, which its retries keep; only with `decisionsInSourceOrder`. Only the order counts. */

@@ -1,4 +1,4 @@
-/** Where a search keeps what it found: whole states, and the fair transitions between them. */
+/** Store of a search: states, and the fair transitions between them. */
 import type { Model } from './model.ts';
 import { State } from './state.ts';
 

@@ -1,4 +1,6 @@
-/** How the transaction ends that an owner waits for (src/pipeline/publish/transaction-queue.ts). */
+/**
+ * Outcomes of the transaction that an owner waits for (src/pipeline/publish/transaction-queue.ts).
+ */
 import { instanceName, type Model } from './model.ts';
 import * as s from './state.ts';
 

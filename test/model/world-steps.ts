@@ -1,4 +1,4 @@
-/** What happens around the instances: the group, the operator, the service, the network; and to them: crashes, and what they hear. */
+/** Steps around the instances: group, operator, service, network, crashes, deliveries. */
 import { instanceName, type Model } from './model.ts';
 import * as s from './state.ts';
 

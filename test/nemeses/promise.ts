@@ -1,4 +1,4 @@
-/** What a run of the chaos harness must end with (docs/chaos.md). */
+/** Required end of a chaos run (docs/chaos.md). */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { runChaos } from '../chaos/harness/chaos.ts';

@@ -13,7 +13,7 @@ const STUCK_MS = 30_000;
 /** The reporter's totals of one file: the run has its own. */
 const REPORTER_TOTALS =
   /^\u2139 (?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
-/** Of files that only compute: others that wait for a clock come first. */
+/** Niceness of files that only compute: files that wait for a clock take precedence. */
 const COMPUTE_NICENESS = 5;
 
 export interface FileOutcome {

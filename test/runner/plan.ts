@@ -1,6 +1,7 @@
 /**
- * What may run beside what. Most files wait most of the time: for brokers, sessions, timers, processes. Those that only compute
- * have no clock but their own, and fill what the others leave of the processors, at a lower priority.
+ * Concurrency plan of test files. Most files wait most of the time: for brokers, sessions, timers,
+ * processes. Those that only compute have no clock but their own, and fill what the others leave of
+ * the processors, at a lower priority.
  */
 import { SUITES, type Suite, suiteOf } from './suites.ts';
 
@@ -10,7 +11,10 @@ export type Lane = 'usual' | 'compute' | 'alone';
 export interface Plan {
   readonly file: string;
   readonly lane: Lane;
-  /** Of a lane: in hundredths of a processor, what it takes while it runs, waits included. Files run beside each other while this fits. */
+  /**
+   * Load while it runs, waits included, in hundredths of a processor. Files run in parallel while
+   * their sum fits.
+   */
   readonly load: number;
   /** The file may run so long, ms. */
   readonly limitMs: number;
@@ -27,7 +31,7 @@ const LIMIT_MS: Readonly<Record<Suite, number>> = {
   memory: 1_200_000,
 };
 
-/** What a file that starts processes and waits for them takes. */
+/** Load of a file that starts processes and waits for them. */
 const USUAL_LOAD = 55;
 /** Measured: processor time by time, a little more where a file suffers from its neighbours. */
 const LOADS: readonly (readonly [begin: string, load: number])[] = [

@@ -1,4 +1,4 @@
-/** What a run tells at its end. */
+/** Summary of a run. */
 import type { FileOutcome } from './file-run.ts';
 import { SUITES, type Suite, suiteOf } from './suites.ts';
 
@@ -10,7 +10,7 @@ const inAll = (
   of: (outcome: FileOutcome) => number | undefined,
 ) => outcomes.reduce((sum, outcome) => sum + (of(outcome) ?? 0), 0);
 
-/** Of each suite: its tests, and the time of its files, which run beside each other. */
+/** Tests of each suite and the time of its files, which run in parallel. */
 export function suiteTotals(outcomes: readonly FileOutcome[]): string[] {
   const bySuite = Map.groupBy(outcomes, ({ plan }): Suite => suiteOf(plan.file));
   return SUITES.flatMap((suite) => {
@@ -24,7 +24,7 @@ export function suiteTotals(outcomes: readonly FileOutcome[]): string[] {
   });
 }
 
-/** Of one file, and of all that it started as far as that is known. */
+/** Times of one file, with the processes that it started as far as known. */
 export function timesOf({ tookMs, cpuMs }: FileOutcome): string {
   return cpuMs === undefined
     ? inSeconds(tookMs)

@@ -13,7 +13,7 @@ export const CANARY = {
 
 /** Also in pieces: a text that was cut still gives most of it away. */
 const SHARE = 16;
-/** Of addresses that a service signed itself: their secret parts have names. */
+/** Names of the secret parts of presigned addresses. */
 const SIGNED =
   /X-Amz-(Signature|Credential|Security-Token)|x-amz-meta-|[?&](sig|signature)=(?!\[redacted\])[^\s&"]/i;
 

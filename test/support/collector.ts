@@ -33,7 +33,7 @@ type JsonSpan = Omit<CollectedSpan, 'attributes' | 'events' | 'links'> & {
 
 export class Collector implements AsyncDisposable {
   readonly requests: CollectorRequest[] = [];
-  /** Of every answer; undefined: there is none. */
+  /** Status of every answer; undefined: no answer. */
   status: number | undefined = 200;
   #open = 0;
   readonly #server = createServer(async (request, response) => {
@@ -61,7 +61,7 @@ export class Collector implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Of every request in JSON. */
+  /** Spans of every JSON request. */
   get spans(): CollectedSpan[] {
     return this.#each(({ scopeSpans }) =>
       scopeSpans.flatMap(({ spans }) =>

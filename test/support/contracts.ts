@@ -13,7 +13,7 @@ import { headerOf } from './headers.ts';
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 const validators = new Map<ContractName, ValidateFunction>();
 
-/** What does not fit the contract, for people; undefined when all does. */
+/** Returns the first violation of the contract, readable for people, or undefined. */
 export function contractProblem(name: ContractName, value: unknown): string | undefined {
   let validate = validators.get(name);
   if (validate === undefined) {
@@ -46,7 +46,7 @@ export function contractOf(value: object): ContractName {
   return 'decision_id' in value ? 'looked-up-decision' : 'receipt';
 }
 
-/** Of a record of an output topic, parsed. @returns what does not fit, or undefined */
+/** Checks a parsed record of an output topic. @returns the violation, or undefined */
 export function outputProblem(value: unknown, headers: RecordHeaders): string | undefined {
   if (typeof value !== 'object' || value === null) return 'is no JSON object';
   const problem = contractProblem(contractOf(value), value);
@@ -57,7 +57,7 @@ export function outputProblem(value: unknown, headers: RecordHeaders): string | 
     : `has the header event-id ${id}, which is not its id`;
 }
 
-/** Of the headers of a dead letter. @returns what does not fit, or undefined */
+/** Checks the headers of a dead letter. @returns the violation, or undefined */
 export function deadLetterProblem(headers: RecordHeaders): string | undefined {
   return contractProblem(
     'dead-letter',

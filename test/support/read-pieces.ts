@@ -24,7 +24,7 @@ export interface Read {
   readonly nextOffset: number | undefined;
 }
 
-/** Of the log, where a test does not give it. */
+/** End of the log unless a test sets it. */
 export const END = 2 ** 40;
 
 export const admitAll: AdmitLargeRecord = async () => () => {};

@@ -1,4 +1,7 @@
-/** What tests ask of a running stack: the jobs of a replica by its log, the sandbox's batches and faults, the group's offsets. */
+/**
+ * Queries of tests to a running stack: the jobs of a replica by its log, the sandbox's batches and
+ * faults, the group's offsets.
+ */
 import type { BatchSummary } from '../../src/sandbox/control-routes.ts';
 import type { MadeDecision } from '../../src/sandbox/decisions/made-decisions.ts';
 import type { FaultInput } from '../../src/sandbox/faults/schema.ts';
@@ -58,22 +61,22 @@ export async function makeDecisions(
   if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}: ${await answer.text()}`);
 }
 
-/** What names a shard among those of several pipelines. */
+/** Name of a shard among several pipelines. */
 export type ShardName = `${string}/${number}`;
 
 /** A shard that a replica owns, by its own log. */
 interface Held {
   /** Live ones. */
   jobs: number;
-  /** When it became the owner, ms. */
+  /** Time at which it became the owner, in ms. */
   readonly sinceMs: number;
 }
 
-/** What a replica's log says of shards, and how far it was read. */
+/** Shards of a replica by its log, and the position in that log. */
 class Followed {
   at = 0;
   readonly held = new Map<ShardName, Held>();
-  /** When the group last said that they are the replica's, ms. */
+  /** Time of the group's last assignment of the shard to the replica, in ms. */
   readonly assignedMs = new Map<ShardName, number>();
 }
 
@@ -137,7 +140,10 @@ export function ownedJobs(replica: Replica): ReadonlyMap<number, number> {
   );
 }
 
-/** Of these shards, those of one pipeline, drawn: each pipeline has a group that rebalances by itself. */
+/**
+ * Draws one pipeline and returns its shards among these: each pipeline has a group that rebalances
+ * by itself.
+ */
 export function someOfOne(
   shards: Iterable<ShardName>,
   random: SeededRandom,
@@ -170,7 +176,7 @@ export interface GroupPosition {
   readonly end: number;
 }
 
-/** How far the group of a pipeline (of a stack: its first) has committed its source. */
+/** Returns the committed source offsets of a pipeline's group (of a stack: its first pipeline). */
 export async function groupPositions(
   kafka: TestKafka,
   { topics, group }: Pick<StackPipeline, 'topics' | 'group'>,

@@ -14,16 +14,16 @@ const API_KEY = CANARY.key;
 /** Below the limit of a file, so that it is told what was missing. */
 const LOGGED_MS = 180_000;
 const SERVED_MS = 5_000;
-/** What a replica shows to whoever asks. */
+/** Pages of a replica. */
 const PAGES = ['/', '/metrics', '/livez', '/readyz', '/api/state'];
 
 /** One pipeline to come. */
 export interface PipelineSetup {
-  /** Of the source topic. */
+  /** Partitions of the source topic. */
   readonly partitions: number;
   /** Settings of the source topic, by Kafka's names. */
   readonly sourceSettings?: Readonly<Record<string, string>>;
-  /** Of the topic of decisions; default 3. */
+  /** Partitions of the topic of decisions; default 3. */
   readonly decisionPartitions?: number;
   /** Merged into the pipeline's configuration, two levels deep. */
   readonly pipeline?: Readonly<Record<string, unknown>>;
@@ -149,7 +149,7 @@ export class Replica {
 export class Stack {
   /** In the order of the configuration. */
   readonly pipelines: readonly StackPipeline[];
-  /** Of the first pipeline, which is the only one mostly. */
+  /** Topics of the first pipeline, usually the only one. */
   readonly topics: StackTopics;
   readonly group: string;
   readonly sandboxUrl: string;

@@ -11,7 +11,7 @@ import type { ReadRecord, TopicReader } from './topic-reader.ts';
 export interface Terminal {
   /** `<partition>:<offset>` of the source record. */
   readonly of: string;
-  /** Of a dead letter. */
+  /** Reason of a dead letter. */
   readonly reason: string | undefined;
   /** The parsed decision; undefined for a dead letter. */
   readonly decision: Decision | undefined;
@@ -32,7 +32,7 @@ export interface Decision {
 
 export class TerminalRecords {
   readonly all: Terminal[] = [];
-  /** What does not fit its contract. */
+  /** Violations of its contract. */
   readonly #unfit: string[] = [];
   readonly #decisions: TopicReader;
   readonly #deadLetters: TopicReader;

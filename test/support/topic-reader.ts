@@ -28,11 +28,14 @@ export interface ReadRecord {
 
 const READ_COMMITTED = 1;
 const READ_UNCOMMITTED = 0;
-/** Where the one record of a control batch has its type, behind five numbers of a byte each and its version; 0 aborts. */
+/**
+ * Offset of the type in the only record of a control batch, behind five one-byte numbers and its
+ * version; 0 aborts.
+ */
 const MARKER_TYPE_AT = RECORDS_AT + 5 + 2;
 const ABORT = 0;
 const PARTITION_BYTES = 8 * 1024 * 1024;
-/** Of all partitions in one answer. */
+/** Byte limit of one answer for all partitions. */
 const REQUEST_BYTES = 32 * 1024 * 1024;
 /** Longest trouble with brokers (elections, restarts) that a reader sits out, ms. */
 const PATIENCE_MS = 30_000;
@@ -49,7 +52,7 @@ interface FetchedPartition {
   readonly messages: Buffer;
 }
 
-/** What one partition had. */
+/** Fetched records of one partition. */
 interface Fetched {
   readonly partition: number;
   readonly records: ReadRecord[];
@@ -58,7 +61,7 @@ interface Fetched {
   readonly stable: boolean;
 }
 
-/** What kafkajs's types leave out. */
+/** Members that the types of kafkajs omit. */
 type FetchingBroker = Broker & {
   fetch(request: object): Promise<{
     readonly responses: readonly { readonly partitions: readonly FetchedPartition[] }[];
@@ -150,8 +153,8 @@ export class TopicReader {
   }
 
   /**
-   * Whether no transaction is undecided in any partition. A commit is acknowledged a moment before its markers are written, so
-   * what was just committed may not be visible yet.
+   * True if no transaction is undecided in any partition. A commit is acknowledged a moment before
+   * its markers are written, so what was just committed may not be visible yet.
    */
   async isStable(): Promise<boolean> {
     await this.#persist(() => this.#refresh());

@@ -11,12 +11,12 @@ const ADDRESS = /[\w.+-]+@[\w.-]+/;
 export interface ExpectedReceipt {
   readonly type: string;
   readonly data: ImportData;
-  /** What it is about, safe to print and to show around. */
+  /** Subject, safe to print. */
   readonly title: string;
 }
 
 export interface ImportData {
-  /** Of the record: no other has it. */
+  /** Unique id of the record. */
   readonly id: string;
   readonly [field: string]: unknown;
 }

@@ -13,7 +13,7 @@ import {
   importEvents,
 } from './events.ts';
 
-/** What the demo uses of a receipt (contracts/receipt.schema.json). */
+/** Fields of a receipt that the demo reads (contracts/receipt.schema.json). */
 export interface Receipt extends Outcome {
   readonly import_id: string | null;
   readonly import_status: string | null;

@@ -7,7 +7,9 @@ import { type Cell, grouped, seconds, table } from '../table.ts';
 import { appliedLabels, type Label, latencyMs, type Outcome } from '../terminal.ts';
 import { type ExpectedFinding, LOOKED_UP, LOOKUP_POISON, lookupEvents } from './events.ts';
 
-/** What the demo uses of a looked-up decision (contracts/looked-up-decision.schema.json). */
+/**
+ * Fields of a looked-up decision that the demo reads (contracts/looked-up-decision.schema.json).
+ */
 export interface LookedUp extends Outcome {
   readonly decision_id: string;
   readonly decision_status: string | null;

@@ -21,7 +21,7 @@ async function* good() {
   for await (const email of readEmails(EMAILS)) yield contentEvent(email);
 }
 
-/** What mailing lists and bulk mailers put into their headers. */
+/** Headers of mailing lists and bulk mailers. */
 const LIST_HEADER = /^(?:list-id|list-unsubscribe|list-post|precedence:\s*(?:bulk|list))\b/im;
 
 /** Two content types: what came over a mailing list, and what was sent to one person. */
@@ -37,7 +37,7 @@ export function contentEvent(email: Email): DemoRecord<ExpectedDecision> {
   };
 }
 
-/** Of every JSON type, nested, with leading zeros and texts that are anything but tame. */
+/** Returns metadata of every JSON type, nested, with leading zeros and awkward texts. */
 function metadataOf(email: Email, headers: string): Record<string, unknown> {
   const letters = email.text.replace(/[^A-Za-z]/g, '');
   const capitals = letters.replace(/[^A-Z]/g, '').length;

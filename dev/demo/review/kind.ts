@@ -7,7 +7,7 @@ import { type Cell, counted, grouped, share, table } from '../table.ts';
 import { appliedLabels, type Label, type Outcome } from '../terminal.ts';
 import { CONTENT_POISON, contentEvents, EMAILS, type ExpectedDecision } from './events.ts';
 
-/** What the demo uses of a decision (contracts/decision.schema.json). */
+/** Fields of a decision that the demo reads (contracts/decision.schema.json). */
 export interface Decision extends Outcome {
   readonly result: string | null;
   readonly expected_result: string | null;

@@ -28,7 +28,10 @@ export interface Life {
   /** Peak of the resident set, bytes. */
   peakBytes: number;
   counters: Counters | undefined;
-  /** Whether its last counters are final: it was looked at after its last work, or it ended in order. */
+  /**
+   * True if its last counters are final: it was looked at after its last work, or it ended in
+   * order.
+   */
   ended: 'running' | 'stopped' | 'killed';
 }
 

@@ -38,7 +38,7 @@ export class Lane {
     this.#held = true;
   }
 
-  /** What was held goes on, in order. */
+  /** Releases the held requests, in order. */
   release(): void {
     this.#held = false;
     this.#pump();

@@ -1,13 +1,16 @@
 import type { Kind } from '../load/pipelines.ts';
 
 export interface ChaosOptions {
-  /** How long faults come; the run takes longer: until each fault has hit, and everything is settled. */
+  /**
+   * Duration of the faults; the run takes longer: until each fault has hit, and everything is
+   * settled.
+   */
   readonly minutes: number;
   readonly seed: number;
   readonly brokers: 1 | 3;
   /** Records a second, of all kinds. */
   readonly rate: number;
-  /** Of the pipelines; default all. */
+  /** Kinds of the pipelines; default all. */
   readonly kinds?: readonly [Kind, ...Kind[]];
   /** The faults to use, of allFaults; default those that can hit these pipelines. */
   readonly faults?: readonly string[];

@@ -14,7 +14,7 @@ import { View } from './view.ts';
 
 /** Partitions that may be added to a source. */
 const MORE_PARTITIONS = 3;
-/** Of all records, when there are pipelines of all kinds: reviews are most of the work. */
+/** Shares of the records if all kinds run; reviews are most of the work. */
 const SHARES: Readonly<Record<Kind, number>> = { review: 0.7, import: 0.2, lookup: 0.1 };
 const PERIODS_MS: Readonly<Record<Kind, number>> = { review: 250, import: 750, lookup: 1_000 };
 
@@ -62,13 +62,13 @@ export class PipelineRun {
     this.view = new View(kafka, pipeline.topics, this.ledger, this.producer);
   }
 
-  /** Whether the source may still grow. */
+  /** True if the source may still grow. */
   get canWiden(): boolean {
     return this.producer.partitions < partitionsOf(this.kind) + MORE_PARTITIONS;
   }
 }
 
-/** What each kind gets of so many records a second. */
+/** Splits a rate of records per second between the kinds. */
 export function ratesOf(kinds: readonly Kind[], rate: number): ReadonlyMap<Kind, number> {
   const all = kinds.reduce((sum, kind) => sum + SHARES[kind], 0);
   return new Map(kinds.map((kind) => [kind, (rate * SHARES[kind]) / all]));

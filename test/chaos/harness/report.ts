@@ -1,4 +1,4 @@
-/** What a run found, for people and for machines. */
+/** Report of a run, for people and for machines. */
 import type { Kind } from '../load/pipelines.ts';
 import { NEMESES, type Schedule, STALL_BOUND_MS } from './faults/schedule.ts';
 import { type Losses, lossesIn } from './observe/losses.ts';
@@ -8,7 +8,7 @@ import type { ChaosOptions } from './options.ts';
 import type { PipelineRun } from './pipeline-run.ts';
 import type { World } from './world.ts';
 
-/** Of a replica's resident set, bytes: stated in docs/chaos.md. */
+/** Ceiling of a replica's resident set in bytes, as docs/chaos.md states it. */
 export const MEMORY_CEILING_BYTES = 300 * 1024 * 1024;
 
 /** Leaks that are spelled out: one place in the code is many lines of a log. */
@@ -24,7 +24,7 @@ export interface FaultReport {
   readonly notes: readonly string[];
 }
 
-/** Of one pipeline. */
+/** Figures of one pipeline. */
 export interface PipelineReport {
   readonly kind: Kind;
   /** Committed records of the source. */

@@ -72,7 +72,7 @@ export class SandboxServer {
     await this.process.exited;
   }
 
-  /** Where its checkers' routes are, at present. */
+  /** Present base URL of its checkers' routes. */
   get url(): string {
     return this.#url;
   }
@@ -109,7 +109,7 @@ export class SandboxServer {
     });
   }
 
-  /** How often each entry of the script has hit. */
+  /** Returns the hits of each entry of the script. */
   async faults(): Promise<readonly FaultEntry[]> {
     return ((await this.#ask('/sandbox/faults')) as { faults: readonly FaultEntry[] }).faults;
   }

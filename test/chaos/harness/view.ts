@@ -1,4 +1,6 @@
-/** What a read_committed consumer sees of one pipeline: its source and its outputs, told to the ledger as they are read. */
+/**
+ * View of a read_committed consumer on one pipeline: feeds its source and outputs to the ledger.
+ */
 
 import { lastHeader } from '../../../src/core/record.ts';
 import type { TestKafka } from '../../support/kafka/kafka.ts';
@@ -19,7 +21,7 @@ export class View {
   readonly seen = new Set<string>();
   /** Places of records in the source that cannot be read. */
   readonly unreadable = new Set<string>();
-  /** What should not have been in the source topic. */
+  /** Unexpected records of the source topic. */
   readonly oddities: string[] = [];
   readonly #readers: Record<'source' | 'outputs' | 'deadLetters', TopicReader>;
   readonly #ledger: Ledger;
@@ -44,7 +46,7 @@ export class View {
     );
   }
 
-  /** Whether no transaction is undecided in source and outputs. */
+  /** True if no transaction is undecided in source and outputs. */
   async isStable(): Promise<boolean> {
     for (const reader of Object.values(this.#readers)) if (!(await reader.isStable())) return false;
     return true;

@@ -32,11 +32,11 @@ const SETTLE_MS = 60_000;
 export interface WorldOptions {
   readonly brokers: 1 | 3;
   readonly seed: number;
-  /** Of the pipelines. */
+  /** Kinds of the pipelines. */
   readonly kinds: readonly [Kind, ...Kind[]];
   /** Records a second, of all kinds. */
   readonly rate: number;
-  /** Whether review events are written with the schemas of a registry. */
+  /** True if review events are written with the schemas of a registry. */
   readonly registered: boolean;
   /** For the sandbox's data and the configuration; removed by whoever made it. */
   readonly directory: string;
@@ -52,7 +52,7 @@ export class World {
   readonly sandbox: SandboxServer;
   readonly registry: ChaosRegistry | undefined;
   readonly stack: Stack;
-  /** What replicas logged and must not (I6). */
+  /** Secrets found in the logs of replicas (I6). */
   readonly leaks: readonly string[];
   readonly fleet: Fleet;
   readonly pipelines: readonly PipelineRun[];
@@ -99,7 +99,7 @@ export class World {
     this.observer = new Observer(this.pipelines.map(({ view }) => view));
   }
 
-  /** What is begun before an error is ended. */
+  /** Starts the world; on an error, ends the parts already started. */
   static async start(options: WorldOptions): Promise<World> {
     const begun: (() => Promise<unknown>)[] = [];
     try {

@@ -1,6 +1,6 @@
-/** What is wrong, gathered by kind. */
+/** Complaints, grouped by kind. */
 
-/** How many complaints of one kind are spelled out. */
+/** Number of complaints of one kind that are spelled out. */
 const SHOWN = 3;
 
 export class Complaints {

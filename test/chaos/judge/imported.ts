@@ -1,4 +1,4 @@
-/** What the sandbox has imported, by what it shows to checkers. */
+/** Imports of the sandbox, as its checker routes show them. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ImportSummary } from '../../../src/sandbox/imports/import-summary.ts';
 import type { ReadRecord } from '../../support/topic-reader.ts';

@@ -1,4 +1,7 @@
-/** What one terminal record must say, by what its event asks for. Knows the documented formats and nothing of the connector's code. */
+/**
+ * Expected contents of one terminal record, from its event. Uses the documented formats only, none
+ * of the connector's code.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { RecordHeaders } from '../../../src/core/record.ts';
 import { headerOf, headersAsBytes } from '../../support/headers.ts';
@@ -10,14 +13,17 @@ export interface Produced extends ChaosEvent {
   readonly offset: number;
 }
 
-/** What judging single records needs. */
+/** Context for judging single records. */
 export interface Ground {
   readonly sourceTopic: string;
   /** Headers that terminal records carry back. */
   readonly returnedHeaders: readonly string[];
-  /** Whether the group was reset: then event ids may end in `#1`, `#2`, … Default false. */
+  /** True if the group was reset: then event ids may end in `#1`, `#2`, … Default false. */
   readonly replays?: boolean;
-  /** Whether the service has completed this import, and this record is in its file. Asked for receipts. */
+  /**
+   * True if the service has completed this import, and this record is in its file. Asked for
+   * receipts.
+   */
   readonly isImported?: (importId: string, record: ImportedRecord) => boolean;
 }
 

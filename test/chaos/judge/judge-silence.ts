@@ -1,4 +1,7 @@
-/** What must not be in the records that a pipeline leaves behind (I6): the content that its events hold, the key, a signature. */
+/**
+ * Contents that must not appear in the records of a pipeline (I6): the content that its events
+ * hold, the key, a signature.
+ */
 import { secretIn } from '../../support/canary.ts';
 import type { ReadRecord } from '../../support/topic-reader.ts';
 import type { Kind } from '../load/pipelines.ts';

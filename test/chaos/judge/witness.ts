@@ -36,7 +36,7 @@ export class Witness {
     this.#readers = { outputs: kafka.reader(decisions), deadLetters: kafka.reader(deadLetters) };
   }
 
-  /** Whether every event has a terminal record, no job is live, and the group stands at the end. */
+  /** True if every event has a terminal record, no job is live, and the group stands at the end. */
   async isSettled(): Promise<boolean> {
     const { outputs, deadLetters, journal, group } = await this.#evidence();
     return (

@@ -21,9 +21,9 @@ export interface MadeDecision {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** What must be the terminal record of an event. */
+/** Expected terminal record of an event. */
 export type Fate =
-  /** Of a review. */
+  /** Expected decision of a review. */
   | {
       readonly decision: {
         readonly status: 'SUCCESS' | 'ERROR';
@@ -43,7 +43,7 @@ export interface ChaosEvent {
   readonly value: Buffer | null;
   readonly headers: RecordHeaders;
   readonly timestampMs: number;
-  /** Of decisions of reviews, as parsed from the event's text. */
+  /** Metadata of review decisions, as parsed from the event's text. */
   readonly metadata: unknown;
   readonly fate: Fate;
 }

@@ -1,4 +1,7 @@
-/** What events of every kind have in common: hostile keys, headers and objects, the same for the same seed. */
+/**
+ * Common parts of events of every kind: hostile keys, headers and objects, the same for the same
+ * seed.
+ */
 import fc from 'fast-check';
 import type { RecordHeaders } from '../../../src/core/record.ts';
 import { keyBytes, metadataText } from '../../property/kinds/review/hostile.ts';
@@ -33,7 +36,7 @@ export class HostileParts {
     this.#keys = fc.sample(keyBytes, { numRuns: SHAPES, seed });
   }
 
-  /** Of the nth event. */
+  /** Returns the envelope of the nth event. */
   envelope(n: number, partition: number): Envelope {
     const random = this.#random;
     const key =

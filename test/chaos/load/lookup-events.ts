@@ -5,7 +5,7 @@ import type { SeededRandom } from '../../support/memory/clock.ts';
 import type { ChaosEvent, EventSource, MadeDecision } from './events.ts';
 import { HostileParts } from './hostile-parts.ts';
 
-/** Of ids, to begin with: what has to be escaped in an address, and what could be taken for something else. */
+/** Prefixes of ids: characters that an address must escape, and look-alikes. */
 const PREFIXES = [
   'decision-',
   'decision-',

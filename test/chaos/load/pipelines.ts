@@ -10,10 +10,10 @@ import { LookupEvents } from './lookup-events.ts';
 export const KINDS = ['review', 'import', 'lookup'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** What a test chooses. */
+/** Choices of a test. */
 export interface Choices {
   readonly uploadGrace: string;
-  /** Of reviews; default: found by its name. */
+  /** Result column of reviews; default: found by its name. */
   readonly resultColumn?: string;
   readonly kafka: Readonly<Record<string, string>>;
 }
@@ -23,7 +23,9 @@ interface Size {
   readonly shards: number;
   readonly maxRows: number;
   readonly maxAge: string;
-  /** Of an idle fetch: each pipeline has consumers of its own, and all share two cores. */
+  /**
+   * Longest wait of an idle fetch: each pipeline has its own consumers, and all share two cores.
+   */
   readonly maxWait: string;
 }
 

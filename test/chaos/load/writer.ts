@@ -9,7 +9,7 @@ import type { ChaosEvent, EventSource } from './events.ts';
 import { LookupEvents } from './lookup-events.ts';
 import { eventsOf, type Kind, partitionsOf } from './pipelines.ts';
 
-/** Of a write's records, when there have been writes enough. */
+/** Share of a write's records after enough writes. */
 const TRICKLE_SHARE = 0.25;
 
 export class Writer {

@@ -23,7 +23,7 @@ const POLICY: SandboxOptions['policy'] = {
   },
 };
 const ID = /^[0-9a-f-]{36}$/;
-/** What each test of something that must not be sent ends with. */
+/** Final assertion of tests whose input must not be sent. */
 function assertNothingSent({ sandbox }: Bench): void {
   assert.deepEqual([sandbox.batches(), sandbox.imports()], [[], []]);
 }

@@ -1,4 +1,4 @@
-/** How the commands that talk to the service find it, and its key. */
+/** Resolution of the service's address and key by the commands. */
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, it } from 'node:test';

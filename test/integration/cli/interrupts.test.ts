@@ -190,7 +190,7 @@ describe('pipes', { timeout: 120_000 }, () => {
   });
 });
 
-/** What a process has open, where the system tells. */
+/** Returns the open files of a process, where the system lists them. */
 function openFiles(pid: number | undefined): string[] {
   const directory = `/proc/${pid}/fd`;
   return readdirSync(directory).map((fd) => {

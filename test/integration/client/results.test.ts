@@ -15,7 +15,7 @@ const row = (index: number) =>
   `text ${index},SUCCESS,keep,,"[{""name"":""spam"",""applied"":false,""explanation"":""no""}]",a${index},p\r\n`;
 
 interface Files {
-  /** What each download sends, in order; the last again and again. `cutAt` breaks the connection there. */
+  /** Text of each download, in order; the last repeats. `cutAt` breaks the connection there. */
   readonly downloads: readonly { readonly text: string; readonly cutAt?: number }[];
   readonly batch?: object;
 }

@@ -59,7 +59,7 @@ async function untilCommitted(stack: Stack): Promise<void> {
   await eventually('the group has committed everything', committed);
 }
 
-/** What an operator types: kafka-consumer-groups --reset-offsets … --execute. */
+/** Runs an operator's command: kafka-consumer-groups --reset-offsets … --execute. */
 async function resetOffsets(
   stack: Stack,
   topicPartition: string,

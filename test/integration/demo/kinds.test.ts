@@ -1,4 +1,4 @@
-/** What goes through each pipeline of the demo, and what its outcomes must say. */
+/** Input and expected outcomes of each pipeline of the demo. */
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -13,7 +13,7 @@ import { test } from 'node:test';
 import { ensureJars, JarsUnavailable } from '../../../dev/kafka/jars.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-/** What the real Maven would copy. */
+/** Files that the real Maven would copy. */
 const JARS: Readonly<Record<string, string>> = { 'kafka.jar': 'the broker', 'log.jar': 'its log' };
 const MANIFEST = Object.entries(JARS)
   .map(([name, content]) => `${createHash('sha256').update(content).digest('hex')}  ${name}\n`)

@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const OWNER = fileURLToPath(new URL('./kept-owner.ts', import.meta.url));
 
-/** Whether a process exists and is not just waiting to be reaped. */
+/** True if a process exists and is not just waiting to be reaped. */
 function runs(pid: number): boolean {
   try {
     process.kill(pid, 0);

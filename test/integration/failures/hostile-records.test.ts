@@ -20,9 +20,9 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { TerminalRecords } from '../../support/terminal-records.ts';
 
 const MIB = 1024 * 1024;
-/** Of each scene, from its last record to its last terminal record. */
+/** Time limit of each scene, from its last record to its last terminal record. */
 const WITHIN_MS = 30_000;
-/** What the chart gives a replica by default. */
+/** Default memory limit of the chart. */
 const CONTAINER_MIB = 512;
 
 const kafka = await testKafka();

@@ -37,7 +37,7 @@ const PIPELINE = {
 export interface SceneOptions {
   /** Records to write before the connector starts: this many events, or as they are given. Default 8. */
   readonly events?: number | readonly NewRecord[];
-  /** Of this scene's batches; the content type is filled in. */
+  /** Faults of this scene's batches; the content type is filled in. */
   readonly faults?: readonly FaultInput[];
   /** Merged into the pipeline's configuration. */
   readonly pipeline?: Readonly<Record<string, unknown>>;
@@ -78,7 +78,7 @@ export class Scene {
     };
   }
 
-  /** What is written is looked for in all that the replicas say: no test can forget it. */
+  /** Writes records and registers their contents for the silence check of all replicas. */
   async write(records: readonly NewRecord[]): Promise<SourceCoordinate[]> {
     for (const { value } of records) if (typeof value === 'string') plantEvent(value);
     const written = await this.#kafka.write(this.topics.source, records);
@@ -183,7 +183,9 @@ function plantEvent(value: string): void {
   }
 }
 
-/** What became of the records, in the order of the source: `SUCCESS`, `ERROR <code>`, or the reason of a dead letter. */
+/**
+ * Returns the outcomes in source order: `SUCCESS`, `ERROR <code>`, or the reason of a dead letter.
+ */
 export function outcomes(terminal: readonly Terminal[]): string[] {
   return terminal.map(
     ({ reason, decision }) =>

@@ -1,4 +1,4 @@
-/** What kafkajs hands over although it was fetched before a seek or a pause. */
+/** Batches that kafkajs delivers although they were fetched before a seek or a pause. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { FetchedBatch, ShardGroup } from '../../../src/core/ports/kafka.ts';

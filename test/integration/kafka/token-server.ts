@@ -7,7 +7,7 @@ export interface TokenServer {
   readonly url: string;
   /** The forms that were sent, oldest first, with the client's `id:secret`. */
   readonly requests: { readonly form: URLSearchParams; readonly login: string }[];
-  /** What the next answers are. */
+  /** Returns the next answers. */
   answer: (count: number) => { readonly status: number; readonly body: string } | 'hang';
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@
 export interface Case {
   /** Without the prefix `content_review_`, unless it is not ours. */
   readonly series: Readonly<Record<string, string>>;
-  /** When it is looked at; of a blip all of the times at which it might fire. */
+  /** Evaluation times; for a blip all times at which the alert might fire. */
   readonly at: string | readonly string[];
   /** Labels of what fires beside the severity, as `name="value"`; none in a case that must be quiet. */
   readonly labels?: readonly string[];
@@ -17,7 +17,7 @@ type Fires = Case & { readonly labels: readonly string[] };
 export interface AlertCases {
   readonly fires: Fires | readonly Fires[];
   readonly quiet: Case | readonly Case[];
-  /** Of the series; default 1m. */
+  /** Step of the series; default 1m. */
   readonly step?: '1m' | '10m';
 }
 

@@ -25,9 +25,12 @@ const RANGES: Readonly<Record<string, string>> = {
   $instance: '.*',
   $pipeline: '.*',
 };
-/** What this connector has no data for: no registry, no TLS to Kafka. test/unit/structure/runbook.test.ts looks at names and labels. */
+/**
+ * Panels without data for this connector: no registry, no TLS to Kafka.
+ * test/unit/structure/runbook.test.ts looks at names and labels.
+ */
 const WITHOUT_DATA = ['Schema registry', 'Certificates'];
-/** Of Node, by prom-client; ours have none. */
+/** Metric types of prom-client's Node metrics that Prometheus warns about. */
 const DISLIKED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
@@ -188,7 +191,10 @@ describe('a Prometheus that scrapes a connector', () => {
   });
 });
 
-/** What gives a number, and where 0 would be given for nothing, what gives it within the last minute without that. */
+/**
+ * Returns expressions that must yield a number; those in `orZero` without their default, over the
+ * last minute.
+ */
 function expressions(): { readonly panel: string; readonly expr: string }[] {
   return targets().flatMap(({ panel, expr }) => {
     const inner = withoutZero(expr);

@@ -40,7 +40,10 @@ schemaRegistrySuite(
   },
 );
 
-/** What a consumer does: the id in front of the value, its schema from the registry, a decoder of that language. */
+/**
+ * Decodes as a consumer does: id in front of the value, schema from the registry, decoder of the
+ * language.
+ */
 async function consumed(value: Buffer): Promise<Record<string, unknown>> {
   assert.equal(value[0], 0);
   const answer = await fetch(`${server.url}/schemas/ids/${value.readInt32BE(1)}`);

@@ -14,7 +14,7 @@ const CREATED = {
 const CREATED_RAW = JSON.stringify(CREATED);
 const FULL_ANSWER = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${CREATED_RAW.length}\r\n\r\n${CREATED_RAW}`;
 
-/** Whether a whole POST of ours has arrived. */
+/** True if a whole POST of ours has arrived. */
 function complete(received: string): boolean {
   return received.endsWith('}');
 }

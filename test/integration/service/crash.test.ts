@@ -1,4 +1,4 @@
-/** What a process leaves behind when it dies of an error: standard error, and the report that Node writes when asked (I6). */
+/** Remains of a process that dies of an error: standard error and Node's diagnostic report (I6). */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';

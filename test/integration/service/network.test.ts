@@ -1,4 +1,4 @@
-/** Where connections lead: what names resolve to, redirects, extra headers, lost answers. */
+/** Targets of connections: name resolution, redirects, extra headers, lost answers. */
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
 import { test } from 'node:test';

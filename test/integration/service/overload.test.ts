@@ -1,4 +1,4 @@
-/** What the client does about a service that is asked for too much: fewer requests at once, and Retry-After as a floor. */
+/** Client under overload: fewer concurrent requests, Retry-After as the minimum delay. */
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import test from 'node:test';

@@ -10,7 +10,7 @@ const secretText = fc.stringMatching(/^[\x21-\x7e]{16,60}$/);
 const secrets = fc.record({ key: secretText, query: secretText, content: secretText });
 type Secrets = typeof secrets extends fc.Arbitrary<infer T> ? T : never;
 
-/** What the hostile other side answers, given all that it received. undefined: reset. */
+/** Answer of a hostile server, given all that it received. undefined: reset. */
 type Answer = (received: string) => string | undefined;
 
 function http(status: string, headers: string, body: string): string {

@@ -1,4 +1,4 @@
-/** What the tools say when they cannot answer. */
+/** Error messages of the tools. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * What happens to a running group when another version rolls in: versions side by side under load, replica by replica, killed or
- * stopped in order: up to the working tree, back to the oldest, and up again. The judge is that of chaos.
+ * Rolling upgrade of a running group: versions side by side under load, replica by replica, killed
+ * or stopped in order: up to the working tree, back to the oldest, and up again. The judge is that
+ * of chaos.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -24,9 +25,9 @@ import { liveJobs, ownedShards } from '../../support/stack-control.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { allBuilds, type Build } from './builds.ts';
 
-/** Of each pipeline: one for each replica at least. */
+/** Shards per pipeline: at least one for each replica. */
 const SHARDS = 2;
-/** Of one write, by kind. */
+/** Records of one write, by kind. */
 const RECORDS = { review: 25, import: 5, lookup: 3 };
 /** For what takes a second on a machine that does nothing else, ms. */
 const DEADLINE_MS = 60_000;

@@ -42,7 +42,7 @@ function told({ meta, owner, progress, jobs, seq }: JournalState): unknown {
   };
 }
 
-/** Of each key the last record below `upTo` stays, as a log cleaner leaves it. */
+/** Keeps the last record of each key below `upTo`, as a log cleaner does. */
 function compact(
   journal: readonly JournalWrite[],
   upTo: number,

@@ -58,7 +58,9 @@ export const actions: fc.Arbitrary<Action[]> = fc.array(
   { minLength: 1, maxLength: 60, size: 'max' },
 );
 
-/** What the model knows of one offset: not read, waiting in memory, in a job (its id), or done with. */
+/**
+ * Fate of one offset in the model: not read, waiting in memory, in a job (its id), or done with.
+ */
 type Fate = 'waiting' | 'done' | { readonly job: string };
 
 export class ShardHistory {
@@ -70,7 +72,7 @@ export class ShardHistory {
   readonly fates = new Map<number, Map<number, Fate>>(
     PARTITIONS.map((partition) => [partition, new Map()]),
   );
-  /** What the journal says of them: the fates that a restart goes back to. */
+  /** Fates in the journal, which a restart returns to. */
   #durable = new Map<number, Map<number, Fate>>();
   /** Skips and gaps that no progress record tells of yet: a restart comes past them again. */
   readonly #unwritten = new Set<string>();
@@ -185,7 +187,7 @@ export class ShardHistory {
     };
   }
 
-  /** What the model says is left of each job. */
+  /** Returns the remaining records of each job in the model. */
   left(): Map<string, CoordinateSet> {
     const left = new Map<string, CoordinateSet>();
     for (const [partition, fates] of this.fates) {

@@ -26,7 +26,7 @@ const name = fc.string({ unit: 'binary', maxLength: 20 });
 const key = fc.option(text);
 const value: fc.Arbitrary<Buffer | string | null> = fc.option(text, { nil: null });
 const header: fc.Arbitrary<Header> = fc.tuple(name, value);
-/** What sets a batch apart from others beside its records. */
+/** Arbitrary header fields of a batch. */
 const sender = fc.record({
   producerId: fc.oneof(fc.nat(), fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(String)),
   producerEpoch: fc.nat({ max: 32_767 }),

@@ -39,7 +39,7 @@ function facts({ script, faults, fingerprint, violation }: HistoryReport) {
 
 /** Histories, from the first on, in which each missing rule must show. */
 const TRIES = 25;
-/** What may be broken then: never an error of the harness, nor a mere delay. */
+/** Rules that may be violated then: never an error of the harness or a mere delay. */
 const FOUND_BY: ReadonlySet<Rule> = new Set([
   'I1',
   'I2',

@@ -37,7 +37,7 @@ class Fate {
     this.#fences++;
   }
 
-  /** Whether reaching the point now is the time to die. Counts. */
+  /** True if reaching the point now is the time to die. Counts. */
   isNow(point: CrashPoint): boolean {
     return point === this.#point && ++this.#times === this.#nth;
   }
@@ -89,7 +89,7 @@ class Transactions {
     });
   }
 
-  /** Whether the owner record is committed. */
+  /** True if the owner record is committed. */
   get claimed(): boolean {
     return this.#claimed;
   }

@@ -13,7 +13,10 @@ export interface KafkaRequest {
 const HEADER_BYTES = 8;
 const SIZE_BYTES = 4;
 
-/** Of connections opened from now on. A request is one write; whatever else is written does not look like one. */
+/**
+ * Watches connections opened from now on. A request is one write; other writes do not look like
+ * requests.
+ */
 export function watchRequests(tell: (request: KafkaRequest) => void): void {
   // Later, because `connect`, which comes right after the message, puts the original `write` back.
   subscribe('net.client.socket', (message) =>

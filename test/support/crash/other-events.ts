@@ -83,7 +83,7 @@ function envelope(partition: number, n: number, value: string, fate: Fate): Chao
   };
 }
 
-/** Of a sandbox whose first scripted fault does nothing but count PUTs. */
+/** Counts submissions to a sandbox whose first scripted fault only counts PUTs. */
 export async function importsSubmitted(stack: Stack): Promise<Submitted> {
   const answer = await fetch(`${stack.sandboxUrl}/sandbox/imports`);
   const { totals } = (await answer.json()) as SandboxImports;

@@ -4,7 +4,7 @@
 export const TRANSACTIONS = [
   /** The owner record: the first of every producer, so that it fences. */
   'claim',
-  /** Of a new journal: meta, and where reading starts. */
+  /** First transactions of a new journal: meta, and the start of reading. */
   'start',
   'job',
   /** A chunk of decisions; the job lives on. */
@@ -59,6 +59,6 @@ export const CRASH_NTH = 'CRASH_NTH';
 export interface LastWords {
   readonly msg: 'dies here';
   readonly point: CrashPoint;
-  /** How often it has asked for a transactional producer to be initialised. */
+  /** Number of times that it has asked for a transactional producer to be initialised. */
   readonly fences: number;
 }

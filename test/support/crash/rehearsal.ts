@@ -70,7 +70,7 @@ export interface Death {
   readonly uncommitted: number;
 }
 
-/** What all visits of a file share. */
+/** Shared set-up of all visits of a file. */
 export interface Stage {
   readonly kafka: TestKafka;
   readonly sandbox: SandboxProcess;
@@ -79,9 +79,9 @@ export interface Stage {
 }
 
 export interface Findings {
-  /** Of a review. */
+  /** Events of a review. */
   readonly events: readonly SourceEvent[];
-  /** What is wrong with another kind's records, and with what a review left behind. */
+  /** Complaints about another kind's records and about leftovers of a review. */
   readonly complaints: readonly string[];
   readonly deaths: readonly Death[];
   readonly terminal: TerminalRecords;
@@ -179,7 +179,7 @@ function pipelineOf({ maxRows, replica }: Situation): Record<string, unknown> {
   };
 }
 
-/** Of a review; the other kinds' witness looks for them too. */
+/** Returns leaked secrets of a review; the witness of the other kinds checks them too. */
 async function leaks(kafka: TestKafka, { topics }: Stack): Promise<string[]> {
   const [journal, outputs, deadLetters] = await Promise.all([
     kafka.readAll(topics.journal, { uncommitted: true }),

@@ -3,7 +3,7 @@ import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
 import type { Kind } from '../../chaos/load/pipelines.ts';
 import type { CrashPoint } from './points.ts';
 
-/** What the service gets of one visit's records. */
+/** Submissions of one visit's records to the service. */
 export interface Submitted {
   /** POSTs: of batches, or imports. */
   readonly batches: number;
@@ -79,12 +79,12 @@ export const SITUATIONS = {
 } as const satisfies Readonly<Record<string, Situation>>;
 
 export interface Visit {
-  /** Of the pipeline. */
+  /** Kind of the pipeline. */
   readonly kind: Kind;
   readonly situation: keyof typeof SITUATIONS;
-  /** Where the victims die, one after the other, and the how manieth time they come there. */
+  /** Crash points of the victims, in order, each with the ordinal of the visit that kills. */
   readonly deaths: readonly (readonly [point: CrashPoint, nth: number])[];
-  /** What the service gets more than without a crash. */
+  /** Submissions in excess of those without a crash. */
   readonly again: Submitted;
 }
 
@@ -176,7 +176,7 @@ export const VISITS: readonly Visit[] = [
   visitOther('lookup', NOTHING, 'job:committing', 'read:mid', 'settle:after', 'end:committing'),
 ];
 
-/** What the service gets of a visit. */
+/** Returns the submissions of a visit. */
 export function submittedBy({ kind, situation, again }: Visit): Submitted {
   // Lookups submit nothing.
   if (kind === 'lookup') return again;
@@ -189,7 +189,7 @@ export function submittedBy({ kind, situation, again }: Visit): Submitted {
   };
 }
 
-/** What a visit is called, in tests and in docs/crash-points.md. */
+/** Returns the name of a visit, in tests and in docs/crash-points.md. */
 export function nameOf({ kind, situation, deaths }: Visit): string {
   const points = deaths.map(([point, nth]) => (nth === 1 ? point : `${point} (${nth})`));
   return `${kind === 'review' ? situation : `${situation}, ${kind}`}: ${points.join(', ')}`;

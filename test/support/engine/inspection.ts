@@ -10,7 +10,7 @@ import { TOPICS, type World } from './world.ts';
 export interface InspectionSettings {
   readonly fetchRecords?: number;
   readonly pipeline?: Partial<Inspection['pipeline']>;
-  /** Where the tool runs: to be killed. */
+  /** Process of the tool, so that it can be killed. */
   readonly process?: VirtualProcess;
 }
 

@@ -29,7 +29,7 @@ import { StrictBudget } from '../memory/strict-pool.ts';
 
 export const TOPICS = { group: 'reviewers', source: 'content', journal: 'journal' };
 const OUTPUTS = ['decisions', 'dead'];
-/** How the contents begin that `event` makes, and the addresses of the service in memory. */
+/** Prefixes of the contents made by `event` and of addresses of the service in memory. */
 const CONTENT = ['event of ', 'memory://'];
 
 export type OptionChanges = {
@@ -326,7 +326,7 @@ export class World {
     );
   }
 
-  /** What a read_committed consumer sees of an output, partition by partition. */
+  /** Returns the records of an output as a read_committed consumer reads them, by partition. */
   published(topic: 'decisions' | 'dead'): readonly SourceRecord[] {
     return this.kafka.cluster.committedRecords(topic);
   }

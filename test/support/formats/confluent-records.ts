@@ -12,7 +12,7 @@ const { answers, records } = JSON.parse(readFileSync(FILE, 'utf8')) as {
   readonly records: readonly (Omit<ConfluentRecord, 'value'> & { readonly value: string })[];
 };
 
-/** Of a registry. */
+/** Answer of a registry. */
 interface Answer {
   readonly schema: string;
   readonly schemaType?: NewSchema['type'];

@@ -1,7 +1,6 @@
 /**
- * What the outputs with schemas write, as bytes that never change unless a format does.
- *
- *   node test/support/formats/output-bytes.ts          prints them for test/fixtures/output/read.py
+ * Bytes of outputs with schemas, which change only if a format does. node
+ * test/support/formats/output-bytes.ts prints them for test/fixtures/output/read.py
  */
 import type { OutgoingRecord } from '../../../src/core/record.ts';
 import {
@@ -19,7 +18,7 @@ import { readLabels } from '../../../src/kinds/review/results/labels.ts';
 export interface WrittenOutput {
   readonly name: string;
   readonly format: RegistryFormatName;
-  /** Of its schema, below contracts/. */
+  /** File of its schema, below contracts/. */
   readonly file: string;
   /** The JSON that all formats say. */
   readonly json: string;

@@ -3,7 +3,7 @@ import { compress } from 'snappyjs';
 
 /** 0x82 "SNAPPY" 0x00, then version and lowest compatible version, both 1. */
 const XERIAL = Buffer.from('82534e41505059000000000100000001', 'hex');
-/** What snappy-java puts into one block. */
+/** Block size of snappy-java. */
 const BLOCK_BYTES = 32 * 1024;
 
 export function compressSnappy(bytes: Buffer): Buffer {

@@ -1,4 +1,4 @@
-/** What a broker answers when it refuses, by Kafka's own names. */
+/** Error codes of a broker, by Kafka's names. */
 export type BrokerErrorCode =
   | 'INVALID_PRODUCER_EPOCH'
   | 'INVALID_TXN_STATE'

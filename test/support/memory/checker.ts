@@ -84,7 +84,9 @@ export function assertConserved(cluster: Cluster, options: CheckOptions): void {
   complain(judge(cluster, options), ['doubled', 'unexpected', 'lost', 'contradictory']);
 }
 
-/** Where a terminal record says it comes from: in the headers of a dead letter, or in the JSON of a decision. */
+/**
+ * Returns the source coordinate in a terminal record: headers of a dead letter, JSON of a decision.
+ */
 export function terminalCoordinate(record: SourceRecord): SourceCoordinate {
   const partition = lastHeader(record.headers, DEAD_LETTER_HEADERS.partition);
   const offset = lastHeader(record.headers, DEAD_LETTER_HEADERS.offset);

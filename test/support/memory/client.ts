@@ -15,7 +15,10 @@ export interface PipelineTopics {
   readonly journal: string;
 }
 
-/** Where an instance lives: its own clock, and the scheduler that brings it answers (a VirtualProcess is both). */
+/**
+ * Environment of an instance: its own clock, and the scheduler that brings it answers (a
+ * VirtualProcess is both).
+ */
 export type Home = Pick<Clock, 'now' | 'monotonic' | 'after'> & Scheduler;
 
 export class KafkaClient {

@@ -8,7 +8,10 @@ export interface VirtualClockOptions {
   readonly startMs?: number;
   /** Picks the channel whose next step runs (an index into `channels`). Default: the one that became ready first. */
   readonly choose?: (channels: readonly string[]) => number;
-  /** How long a step given now takes to become ready, virtual ms. Default: none. Order within a channel holds anyway. */
+  /**
+   * Delay of a step scheduled now, in virtual ms. Default: none. Order within a channel holds
+   * anyway.
+   */
   readonly latencyMs?: (channel: string) => number;
 }
 

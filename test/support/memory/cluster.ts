@@ -12,7 +12,7 @@ interface Topic {
 
 interface Commit {
   readonly now: CommittedOffset;
-  /** What a read that is one commit late still sees. */
+  /** Offset visible to a read that is one commit late. */
   readonly before: CommittedOffset;
   readonly atMs: number;
 }
@@ -117,12 +117,12 @@ export class Cluster {
     return this.#groups.get(group)?.get(topic)?.get(partition)?.now ?? NOTHING;
   }
 
-  /** What was committed before the last commit. */
+  /** Returns the offset before the last commit. */
   previousCommittedOffset(group: string, topic: string, partition: number): CommittedOffset {
     return this.#groups.get(group)?.get(topic)?.get(partition)?.before ?? NOTHING;
   }
 
-  /** When the newest offset was committed, ms; undefined when none was. */
+  /** Returns the time of the newest commit in ms, or undefined. */
   committedAtMs(group: string, topic: string, partition: number): number | undefined {
     return this.#groups.get(group)?.get(topic)?.get(partition)?.atMs;
   }

@@ -38,7 +38,7 @@ export class Decisions {
     return this.#longestWithoutMs.get(id);
   }
 
-  /** Whether an instance got an answer about it that makes no sense. */
+  /** True if an instance got an answer about it that makes no sense. */
   wasUnreadable(id: string): boolean {
     return this.#unreadable.has(id);
   }
@@ -58,7 +58,7 @@ export class MemoryDecisions implements LookupService {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #calls: ServiceCalls;
   readonly #script: ServiceScript;
-  /** When this instance was first told that it is unknown or refused, since it was there. */
+  /** First time of an unknown or refused answer since the decision was present. */
   readonly #withoutSinceMs = new Map<string, number>();
 
   constructor(

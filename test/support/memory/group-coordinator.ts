@@ -8,18 +8,18 @@ import { assignShards } from './shard-assignment.ts';
 
 export interface GroupSettings {
   readonly sessionTimeoutMs: number;
-  /** How long a rebalance waits for a member that still heartbeats but does not rejoin. */
+  /** Time that a rebalance waits for a member that sends heartbeats but does not rejoin. */
   readonly rebalanceTimeoutMs: number;
 }
 
-/** What a member is told when the rebalance that it joined is over. */
+/** Result of a rebalance for one member. */
 export interface Generation {
   readonly generation: number;
   readonly shards: readonly number[];
 }
 
 interface Member {
-  /** Where to answer its JoinGroup; undefined when it has not joined the rebalance under way. */
+  /** Callback for its JoinGroup; undefined if it has not joined the current rebalance. */
   joining: ((generation: Generation) => void) | undefined;
   generation: number;
   cancelSession: () => void;

@@ -53,7 +53,7 @@ export class MemoryImports implements ImportService {
     });
   }
 
-  /** What is no line of an import (a test may upload anything) counts as one. */
+  /** Counts invalid lines of an import too (a test may upload anything). */
   upload(url: string, body: Buffer, { signal }: Options): Promise<void> {
     const importId = /^memory:\/\/upload\/([^?]+)/.exec(url)?.[1] ?? '';
     const lines = body.toString().split('\n').slice(0, -1);

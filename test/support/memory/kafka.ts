@@ -7,19 +7,17 @@ import type { Scheduler } from './scheduler.ts';
 import { TransactionCoordinator, type TransactionSettings } from './transaction-coordinator.ts';
 
 /**
- * What becomes of one commit:
- * - `commit`: as it should be.
- * - `reply-lost`: committed, but the caller is told `unknown`.
- * - `lost`: the caller is told `unknown`; the commit never arrives, so the transaction stays open until it is fenced or times out.
- * - `late`: the caller is told `unknown`; the commit is still in the network. It arrives `lateMs` later (unset: when the scheduler
- *   gets to it), unless the transactional id was fenced first.
- * - `fenced`: the broker timed the transaction out; nothing is committed.
- * - `committed-fenced`: committed, its reply lost, and the client's own retry answered `fenced`.
- * - `aborted`: the failure came after the sends and before the commit; the transaction stays open.
- * - `unsent`: no request reached the brokers, not even the one that fences; the caller is told `aborted`.
- * - `rejected`: the brokers refuse it and always will.
- * - `too-large`: the brokers refuse it for the size of a record.
- * - `silent`: no answer ever comes, and nothing is committed.
+ * Fate of one commit: - `commit`: as it should be. - `reply-lost`: committed, but the caller is
+ * told `unknown`. - `lost`: the caller is told `unknown`; the commit never arrives, so the
+ * transaction stays open until it is fenced or times out. - `late`: the caller is told `unknown`;
+ * the commit is still in the network. It arrives `lateMs` later (unset: when the scheduler gets to
+ * it), unless the transactional id was fenced first. - `fenced`: the broker timed the transaction
+ * out; nothing is committed. - `committed-fenced`: committed, its reply lost, and the client's own
+ * retry answered `fenced`. - `aborted`: the failure came after the sends and before the commit; the
+ * transaction stays open. - `unsent`: no request reached the brokers, not even the one that fences;
+ * the caller is told `aborted`. - `rejected`: the brokers refuse it and always will. - `too-large`:
+ * the brokers refuse it for the size of a record. - `silent`: no answer ever comes, and nothing is
+ * committed.
  */
 export type CommitFate =
   | 'commit'
@@ -50,7 +48,7 @@ export interface KafkaHooks {
   commitFate?(attempt: CommitAttempt): CommitFate;
   /** The transactional id was initialised: whoever has an older epoch is fenced. */
   initialised?(transactionalId: string, epoch: number): void;
-  /** What the client waits for between the sends of a transaction and its commit. */
+  /** Wait of the client between the sends of a transaction and its commit. */
   beforeCommit?(attempt: CommitAttempt): Promise<void> | undefined;
   /** The commit of this transaction has just been applied. */
   committed?(
@@ -73,8 +71,9 @@ export interface KafkaSettings extends GroupSettings {
   readonly transactions: TransactionSettings;
   readonly maxBatchRecords: number;
   /**
-   * Where a partition is read that was resumed but not sought since the last join: nowhere, as the port says, or from the
-   * group's committed offset (source) and the beginning (journal), as a bare client does.
+   * Position of a partition that was resumed but not sought since the last join: nowhere, as the
+   * port says, or from the group's committed offset (source) and the beginning (journal), as a bare
+   * client does.
    */
   readonly unsought: 'waits' | 'committed';
 }
@@ -95,7 +94,7 @@ export class MemoryKafka {
   readonly transactions: TransactionCoordinator;
   readonly settings: KafkaSettings;
   readonly clock: Clock;
-  /** Where requests travel. */
+  /** Scheduler of requests. */
   readonly network: Scheduler;
   hooks: KafkaHooks;
   readonly #groups = new Map<string, GroupCoordinator>();

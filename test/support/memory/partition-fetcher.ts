@@ -1,11 +1,17 @@
-/** How a group member reads one partition: one fetch at a time, each a request and an answer that other things get between. */
+/**
+ * Fetch loop of a group member for one partition: one fetch at a time, each a request and an answer
+ * that other things get between.
+ */
 import type { FetchedBatch, Stream } from '../../../src/core/ports/kafka.ts';
 import type { Home, PipelineTopics } from './client.ts';
 import type { MemoryKafka } from './kafka.ts';
 import { type LogRead, type PartitionLog, wireBytes } from './partition-log.ts';
 import { memoryBatch } from './pieces.ts';
 
-/** How often a position above the log's end is looked at again: only a seek, or a longer log, can help it. */
+/**
+ * Number of times that a position above the log's end is looked at again: only a seek, or a longer
+ * log, can help it.
+ */
 const OUTSIDE_RETRY_MS = 5_000;
 
 export interface FetchContext {
@@ -13,7 +19,7 @@ export interface FetchContext {
   readonly home: Home;
   readonly member: string;
   readonly topics: PipelineTopics;
-  /** Whether the generation that the fetcher belongs to is still this member's. */
+  /** True if the generation that the fetcher belongs to is still this member's. */
   readonly isLive: () => boolean;
   readonly isCut: () => boolean;
   readonly deliver: (batch: FetchedBatch) => void;

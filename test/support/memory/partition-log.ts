@@ -16,7 +16,7 @@ interface Entry {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: RecordHeaders;
-  /** Why nothing can read it. */
+  /** Reason why the record is unreadable. */
   unreadable?: Poison | undefined;
 }
 
@@ -24,7 +24,10 @@ export interface LogRead {
   readonly records: readonly SourceRecord[];
   /** The same, with what cannot be read between them. */
   readonly pieces: readonly RecordPiece[];
-  /** Where the read began: the position asked for, or the log's start when that was below it. */
+  /**
+   * Offset at which the read began: the position asked for, or the log's start when that was below
+   * it.
+   */
   readonly fetchOffset: number;
   /** One past everything looked at: aborted data, control records and compacted gaps included. */
   readonly nextOffset: number;

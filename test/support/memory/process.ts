@@ -14,7 +14,7 @@ export class VirtualProcess implements Clock, Scheduler {
   readonly #held: (() => void)[] = [];
   #timers = 0;
   #stalledUntilMs = Number.NEGATIVE_INFINITY;
-  /** How many more steps reach it before `then` happens. */
+  /** Number of more steps reach it before `then` happens. */
   #countdown: { steps: number; then: () => void } | undefined;
 
   constructor(name: string, world: Clock & Scheduler) {
@@ -82,7 +82,7 @@ export class VirtualProcess implements Clock, Scheduler {
     if (this.#state === 'running') this.#state = 'frozen';
   }
 
-  /** What was kept comes in order, each in a step of its own: overdue timers too. */
+  /** Delivers the kept steps in order, each as its own step, overdue timers included. */
   thaw(): void {
     if (this.#state !== 'frozen') return;
     this.#state = 'running';

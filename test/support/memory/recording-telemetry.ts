@@ -149,7 +149,7 @@ export class RecordingHealth implements HealthReporter {
     this.conditions.delete(name);
   }
 
-  /** Why the whole is not ready. */
+  /** Reasons for not being ready. */
   get complaints(): string[] {
     return [...this.conditions].flatMap(([name, reason]) =>
       reason === undefined ? [] : [`${name}: ${reason}`],

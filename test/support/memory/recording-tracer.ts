@@ -10,7 +10,7 @@ export class RecordedSpan implements Span {
   readonly attributes: Record<string, string | number | boolean>;
   readonly events: { readonly name: string; readonly attributes: SpanAttributes }[] = [];
   readonly steps: RecordedSpan[] = [];
-  /** How it ended: `ok`, or its error; undefined while it is open. */
+  /** End of the span: `ok` or its error; undefined while it is open. */
   ended: string | undefined;
 
   constructor(
@@ -52,7 +52,7 @@ export class RecordedSpan implements Span {
 
 export class RecordingTracer implements Tracer {
   readonly enabled = true;
-  /** Of batches, in the order in which they began. */
+  /** Spans of batches, in order of their start. */
   readonly batches: RecordedSpan[] = [];
 
   startBatch(name: string, attributes: SpanAttributes, links: readonly TraceParent[]): Span {

@@ -14,7 +14,7 @@ export interface ServiceRow extends SourceCoordinate {
   readonly replay?: number;
 }
 
-/** What a result file holds: rows, or text that is no row. */
+/** Line of a result file: a row, or malformed text. */
 export type ResultLine = ServiceRow | { readonly malformed: string };
 
 export interface RemoteBatch {
@@ -34,10 +34,9 @@ export interface RemoteBatch {
 export type Operation = 'create' | 'upload' | 'status' | 'results' | 'decision';
 
 /**
- * What goes wrong with one call:
- * - an error, `before` its effect (default) or `after` it ("done, reply lost"); for results also `afterRows` of them were given;
- * - `hangMs`: no answer until the client gives up after this time (`unavailable`) or the caller aborts; the effect happens when
- *   `after` is set.
+ * Fault of one call: - an error, `before` its effect (default) or `after` it ("done, reply lost");
+ * for results also `afterRows` of them were given; - `hangMs`: no answer until the client gives up
+ * after this time (`unavailable`) or the caller aborts; the effect happens when `after` is set.
  */
 export interface Fault {
   readonly failure?: ServiceFailure;
@@ -47,7 +46,10 @@ export interface Fault {
   readonly hangMs?: number;
 }
 
-/** How a review goes, decided when its upload arrives. Unset fields: at once, finished, every row once in order. */
+/**
+ * Course of a review, decided when its upload arrives. Unset fields: at once, finished, every row
+ * once in order.
+ */
 export interface ReviewPlan {
   /** Unset: only `finish` and `fail` end it. */
   readonly afterMs?: number | 'never';
@@ -63,7 +65,10 @@ export interface ServiceScript {
     remoteId: string | undefined,
     type: string | undefined,
   ): Fault | undefined;
-  /** How long after the PUT the service learns of it (storage events are late), ms; `never`: only `arrive` makes it known. */
+  /**
+   * Delay between the PUT and the service's notice of it (storage events are late), in ms; `never`:
+   * only `arrive` makes it known.
+   */
   arrivalMs?(remoteId: string): number | 'never';
   review?(batch: RemoteBatch): ReviewPlan;
   /** In place of the status of a decision, for this answer. */
@@ -76,7 +81,7 @@ export interface ServiceScript {
 
 export class ReviewService {
   readonly batches = new Map<string, RemoteBatch>();
-  /** How often each operation was called. */
+  /** Number of times that each operation was called. */
   readonly calls: Record<Operation, number> = {
     create: 0,
     upload: 0,
@@ -84,7 +89,7 @@ export class ReviewService {
     results: 0,
     decision: 0,
   };
-  /** What the result files are read as. */
+  /** Slices that the result files are read into. */
   readonly slices = new LentSlices();
   script: ServiceScript;
   readonly #clock: Pick<Clock, 'now' | 'after'>;
@@ -99,7 +104,10 @@ export class ReviewService {
     this.script = script;
   }
 
-  /** How often this record's content came in for review: at least once each; more is a second submission. */
+  /**
+   * Number of times that this record's content came in for review: at least once each; more is a
+   * second submission.
+   */
   submissions(partition: number, offset: number): number {
     return this.#submissions.get(`${partition}:${offset}`) ?? 0;
   }

@@ -1,4 +1,4 @@
-/** How the fakes do anything "later": through a scheduler, so that a test owns every interleaving. */
+/** Scheduler of the fakes: a test controls every interleaving. */
 export interface Scheduler {
   /** Runs `step` later, never inside this call. Steps of one channel keep their order; channels race with each other. */
   defer(channel: string, step: () => void): void;

@@ -17,12 +17,15 @@ type Rule = 'BACKWARD' | 'BACKWARD_TRANSITIVE';
 export class MemoryRegistry implements SchemaRegistry {
   readonly #subjects = new Map<string, SubjectVersion[]>();
   readonly #ids = new Map<string, number>();
-  /** What each call did, in order: `lookup posts-value`. */
+  /** Log of calls, in order: `lookup posts-value`. */
   readonly calls: string[] = [];
   /** Thrown by each call while it is set. */
   failure: Error | undefined;
   readonly #rules = new Map<string, Rule>();
-  /** Whether a schema may follow a version of a subject that has no rule; by default any of the same type. */
+  /**
+   * True if a schema may follow a version of a subject that has no rule; by default any of the same
+   * type.
+   */
   judge: (latest: NewSchema, next: NewSchema) => Compatibility = (latest, next) =>
     latest.type === next.type
       ? { compatible: true, messages: [] }

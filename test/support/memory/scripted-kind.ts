@@ -32,14 +32,14 @@ export interface ScriptedContent {
   readonly skip?: boolean;
 }
 
-/** What a terminal record says, as JSON. */
+/** JSON of a terminal record. */
 export interface ScriptedDecision extends SourceCoordinate {
   readonly status: 'success' | 'error';
   readonly job: string;
   readonly remote: string;
   readonly type: string;
   readonly attempt: number;
-  /** How often the group had been reset before; absent when never. */
+  /** Number of times that the group had been reset before; absent when never. */
   readonly replay?: number;
   readonly error?: { readonly code: string; readonly message: string };
 }

@@ -19,7 +19,7 @@ export class ScriptedRows implements RowSink {
     this.#slabs.room(1);
   }
 
-  /** What the rows take, not the slab that they lie in: small worlds have budgets of a few thousand bytes. */
+  /** Bytes of the rows, without their slab: small worlds have budgets of a few thousand bytes. */
   get heldBytes(): number {
     return this.#heldBytes;
   }

@@ -15,9 +15,9 @@ import type { MemoryKafka } from './kafka.ts';
 import { type FetchContext, PartitionFetcher } from './partition-fetcher.ts';
 import { roundTrip } from './scheduler.ts';
 
-/** How long a crashed client takes to be rebuilt. */
+/** Time to rebuild a crashed client. */
 const REBUILD_MS = 1_000;
-/** How soon an unconfirmed membership is asked about again. */
+/** Interval between confirmations of a membership. */
 const CONFIRM_RETRY_MS = 250;
 
 export class MemoryShardGroup implements ShardGroup {
@@ -110,7 +110,7 @@ export class MemoryShardGroup implements ShardGroup {
     }
   }
 
-  /** Where the member stands with its group, as far as it knows. */
+  /** State of the member in its group, from its own view. */
   get state(): 'idle' | 'joining' | 'stable' | 'stopped' {
     return this.#state;
   }
@@ -223,7 +223,7 @@ export class MemoryShardGroup implements ShardGroup {
     });
   }
 
-  /** Whether the coordinator took it. When not, the member joins again. */
+  /** True if the coordinator took it. When not, the member joins again. */
   async #heartbeat(): Promise<boolean> {
     const session = this.#session;
     const sentMs = this.#home.monotonic();

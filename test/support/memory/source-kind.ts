@@ -9,12 +9,12 @@ import type { ContentItem, SourceCoordinate } from '../../../src/core/record.ts'
 import type { ScriptedDecision } from './scripted-kind.ts';
 
 export interface SourceKindScript {
-  /** What became of an item; undefined while nothing has. May throw a ServiceError. Default: success. */
+  /** Outcome of an item; undefined while pending. May throw a ServiceError. Default: success. */
   readonly outcome?: (
     item: ContentItem,
     last: boolean,
   ) => 'success' | 'error' | 'letter' | 'overdue' | undefined;
-  /** Whether something can be said about records that cannot be read. */
+  /** True if something can be said about records that cannot be read. */
   readonly withoutRecord?: boolean;
   /** Outcomes given at a time. */
   readonly slice?: number;

@@ -8,7 +8,7 @@ import type { LogRead } from './partition-log.ts';
 import { below } from './pieces.ts';
 import { roundTrip } from './scheduler.ts';
 
-/** How long a log may end before the last offset that is wanted. */
+/** Time for which a log may end before the last requested offset. */
 const EARLY_END_MS = 2_000;
 
 export class MemorySourceReader implements SourceReader {

@@ -12,7 +12,7 @@ import { below } from './pieces.ts';
 import { roundTrip } from './scheduler.ts';
 import type { ScriptedDecision } from './scripted-kind.ts';
 
-/** How often a log that ends before what is wanted is looked at again. */
+/** Number of times that a log that ends before what is wanted is looked at again. */
 const POLL_MS = 100;
 
 export class MemoryTopicScan implements TopicScan {

@@ -137,7 +137,10 @@ export class TransactionCoordinator {
     this.#finish(state, outcome);
   }
 
-  /** What the broker does to a transaction that took too long: aborts it and fences its producer. Tests may do it early. */
+  /**
+   * Aborts a transaction that timed out and fences its producer, as the broker does. Tests may do
+   * it early.
+   */
   expire(transactionalId: string): void {
     const state = this.#producers.get(transactionalId);
     if (state === undefined) return;

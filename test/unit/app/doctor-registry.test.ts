@@ -1,4 +1,7 @@
-/** What the doctor says of a schema registry: reached or not, the schema of the output, the newest schema of the source. */
+/**
+ * Doctor checks of a schema registry: reached or not, the schema of the output, the newest schema
+ * of the source.
+ */
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import { schemaRegistry } from '../../../src/app/clients/schema-registry.ts';

@@ -1,4 +1,4 @@
-/** What the doctor learns of the service: who answers there, when certificates end, what time it is there, through which proxy. */
+/** Doctor checks of the service: address, certificate expiry, clock difference, proxy. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';

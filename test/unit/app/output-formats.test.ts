@@ -1,4 +1,4 @@
-/** What the start of a connector asks of the registry for its output, and what it makes of the answers. */
+/** Registry calls for the output at the start of a connector, and the handling of answers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OutputFormats } from '../../../src/app/formats/output-formats.ts';

@@ -1,4 +1,4 @@
-/** What the tools ask of the service about a pipeline of each kind. */
+/** Service calls of the tools, for each kind of pipeline. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { remoteState } from '../../../src/app/tools/remote-state.ts';

@@ -1,4 +1,4 @@
-/** What the start of a connector makes of the newest schema of a source. */
+/** Handling of a source's newest schema at the start of a connector. */
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import { eventFormat } from '../../../src/app/formats/all-formats.ts';
@@ -32,7 +32,7 @@ const register = ({ type, text }: NewSchema): void => {
   server.answers['/schemas/ids/7'] = found;
 };
 
-/** What the last start said, with its fields. */
+/** Log of the last start, with fields. */
 let said: readonly LogLine[] = [];
 
 async function start(

@@ -24,7 +24,7 @@ const bytes = fc
   )
   .map((pieces) => Buffer.from(pieces.flat()));
 
-/** What a decoder says that is given each line as a whole. */
+/** Errors of a decoder that receives each line as a whole. */
 function wrongLines(file: Buffer): string[] {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   return file

@@ -1,4 +1,4 @@
-/** What people read, and what they may write: tables, ages, places, times. */
+/** Output and input formats of the command line: tables, ages, places, times. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

@@ -15,7 +15,7 @@ export function parse(text: string, env: Environment = {}): Config {
   return parseConfig(text, env, { file: 'c.yaml', directory: '/nowhere' });
 }
 
-/** What is wrong with a text: `path: message`, in the order reported. */
+/** Returns the problems of a text as `path: message`, in the order reported. */
 export function problemsOf(text: string, env: Environment = {}): string[] {
   return errorOf(text, env).problems.map(({ path, message }) => `${path}: ${message}`);
 }

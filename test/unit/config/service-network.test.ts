@@ -20,7 +20,7 @@ const load = (service: string, env: Record<string, string> = {}, more = '') =>
     { file: 'c.yaml', directory: '/nowhere' },
   ).service;
 
-/** What is wrong, by path. */
+/** Returns the problems, by path. */
 function problems(service: string, env: Record<string, string> = {}): Record<string, string> {
   try {
     load(service, env);

@@ -1,4 +1,4 @@
-/** What is wrong with a Dockerfile or a compose file shows where they run, which no test machine does: so it is looked for here. */
+/** Static checks of the Dockerfile and the compose file, which the test machines cannot run. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -5,7 +5,7 @@ import type { JobFailure } from '../../../src/core/outcome/failure-row.ts';
 
 const POLICY = { attempts: 3, maxRetryBatches: 9, onFailure: 'error' } as const;
 
-/** What becomes of a job: by whether it may be submitted again whole, may be halved, or neither. */
+/** Next step of a job: submitted again whole, halved, or given up. */
 interface Row {
   readonly whole: FailureAction;
   readonly halvable: FailureAction;

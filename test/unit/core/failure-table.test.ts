@@ -16,7 +16,7 @@ const FAILURES: Record<ServiceFailure, true> = {
   protocol: true,
   blocked: true,
 };
-/** What each call can meet: what the engine has code for (ReactionOf). */
+/** Reactions that the pipeline implements for each call (ReactionOf). */
 const POSSIBLE: Record<ServiceCall, readonly Reaction['do'][]> = {
   create: ['wait', 'reject_type'],
   upload: ['wait', 'fail'],

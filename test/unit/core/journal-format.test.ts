@@ -52,7 +52,7 @@ const LEFT = CoordinateSet.of([
   { partition: 4, offset: 70 },
 ]);
 
-/** What is written, and the record that has stood for it since the first version. */
+/** Journal writes with the record that represents each since the first version. */
 const FORMAT_1: readonly (readonly [JournalWrite, key: string, value: string | null])[] = [
   [writeMeta(META), 'meta', '{"v":1,"group":"g","source":"s","shards":4,"kind":"review"}'],
   [

@@ -3,7 +3,7 @@ import type { SourceRecord } from '../../../src/core/record.ts';
 import { compileExpression, EventInput } from '../../../src/events/expression/index.ts';
 import { parseObject } from '../../../src/events/json-event.ts';
 
-/** What expressions see of a record whose value is this JSON text. */
+/** Returns the expression input of a record whose value is this JSON text. */
 export function inputOf(json: string, over: Partial<SourceRecord> = {}): EventInput {
   const value = Buffer.from(json);
   const { event } = parseObject(value);

@@ -7,7 +7,7 @@ import { scrub, shownAddress } from '../../../src/http/redaction.ts';
 /** Keys as services make them: printable, without spaces. */
 const keys = fc.stringMatching(/^[\x21-\x7e]{8,80}$/);
 
-/** Whether any six characters in a row of the secret are in the text. */
+/** True if any six characters in a row of the secret are in the text. */
 function leaks(text: string, secret: string): boolean {
   const haystack = text.replaceAll('[redacted]', ' ').toLowerCase();
   for (let at = 0; at + 6 <= secret.length; at++)

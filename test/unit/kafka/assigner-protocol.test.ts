@@ -1,4 +1,4 @@
-/** What members of different versions must agree on to be in one group (docs/upgrading.md). */
+/** Group protocol that members of different versions must share (docs/upgrading.md). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Cluster } from 'kafkajs';

@@ -1,4 +1,7 @@
-/** What this side refuses (service.transfer) costs nobody a record: a setting, or the service, must be mended. Over the engine in memory. */
+/**
+ * Transfers blocked by service.transfer lose no record: they wait until the setting or the service
+ * is corrected. In-memory pipeline.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../src/core/outcome/service-error.ts';

@@ -8,7 +8,7 @@ import type { ResultLine, ReviewPlan } from '../../support/memory/review-service
 
 const MINUTE = 60_000;
 
-/** How the service spoils its files: what a download meets, and what a file holds. */
+/** Broken result files of the service: download errors and contents. */
 const SPOILED = {
   'a file that cannot be read': { failure: 'protocol', results: undefined },
   'a file without rows': { failure: undefined, results: () => [] },

@@ -1,4 +1,4 @@
-/** What batches that are being filled take of the memory budget (I7). Over the whole engine in memory. */
+/** Memory of open batches in the budget (I7). Whole pipeline in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JsonLines } from '../../../src/kinds/import/jsonl-upload.ts';

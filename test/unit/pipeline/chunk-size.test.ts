@@ -11,7 +11,7 @@ const failure = (kind: TransactionFailure) => new TransactionError(kind, 'no');
 
 const limited = (maxRows: number) => new ChunkSize({ maxRows, maxBytes: Number.POSITIVE_INFINITY });
 
-/** How many records make a chunk full now. */
+/** Number of records make a chunk full now. */
 function rowsOf(chunk: ChunkSize): number {
   let rows = 1;
   while (!chunk.isFull(rows, 0)) rows++;

@@ -8,7 +8,7 @@ import { recordsOf, withRecords } from '../../support/memory/pieces.ts';
 
 const MINUTE = 60_000;
 
-/** What becomes of each source batch. */
+/** Wrapper that rewrites each source batch. */
 const rewriting = (fetched: Parameters<typeof fetchedThrough>[0]): WrapPorts =>
   fetchedThrough((batch, give, ports) =>
     batch.stream === 'source' ? fetched(batch, give, ports) : give(batch),

@@ -31,7 +31,7 @@ const MINUTE = 60_000;
 /** The record that the connector fails on. */
 const BAD = 3;
 
-/** What content may get into the message of an exception: the world's silence check looks for it. */
+/** Throws an exception with content in its message, which the world's silence check looks for. */
 function fail(): never {
   throw new TypeError('cannot read "event of a"');
 }
@@ -58,7 +58,7 @@ function sixRecords(
 const headerOf = ({ headers }: SourceRecord, name: string): string =>
   String(lastHeader(headers, name));
 
-/** Of a decoded record: any other is taken as the real kind has it. */
+/** Decodes with the real kind except for the given record. */
 const decoding =
   (decode: (given: SourceRecord) => void, only: 'first' | 'again' | 'both') =>
   (real: PipelineKind) =>

@@ -9,7 +9,7 @@ import {
 
 const forever = new AbortController().signal;
 
-/** Whether a promise has settled by now: everything here resolves in microtasks. */
+/** True if a promise has settled by now: everything here resolves in microtasks. */
 async function settled(work: Promise<unknown>): Promise<boolean> {
   const turn = new Promise((resolve) => setImmediate(() => resolve('pending')));
   const outcome = work.then(

@@ -1,4 +1,4 @@
-/** What the engine tells of its batches, over the whole engine in memory. */
+/** Metrics of batches. Whole pipeline in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Instance, World, type WorldSettings } from '../../support/engine/world.ts';

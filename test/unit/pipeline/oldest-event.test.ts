@@ -8,16 +8,19 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 interface Waiting extends WorldSettings {
-  /** Of the records; undefined for one that does not decode. */
+  /** Types of the records; undefined for one that does not decode. */
   readonly types?: readonly (string | undefined)[];
-  /** Whether what holds them up never ends. */
+  /** True if what holds them up never ends. */
   readonly forGood?: true;
 }
 
-/** Of six records over three partitions: the oldest is not the first of its partition, as with producers whose clocks differ. */
+/**
+ * Ages of six records over three partitions: the oldest is not the first of its partition, as with
+ * producers whose clocks differ.
+ */
 const AGES_HOURS = [3, 1, 5, 9, 4, 2];
 
-/** What holds records up, until `over`. */
+/** Obstacles that delay records until `over`. */
 const CASES: Readonly<Record<string, (over: () => boolean) => Waiting>> = {
   'in buffers that are not full, over several partitions': () => ({
     types: ['a', 'b', 'c', 'a', 'b', 'c'],

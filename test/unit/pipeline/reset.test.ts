@@ -6,7 +6,7 @@ import { headerOf } from '../../support/headers.ts';
 
 const MINUTE = 60_000;
 
-/** What Kafka's own tool does: it needs an empty group, and leaves no metadata. */
+/** Resets offsets as Kafka's own tool does: requires an empty group and leaves no metadata. */
 async function resetGroup(world: World, partition: number, offset: number): Promise<void> {
   for (const instance of world.instances) await world.through(instance.stop());
   world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, partition, offset);

@@ -40,7 +40,7 @@ const withResults = (offset: number) => (ports: PipelinePorts) => ({
   }),
 });
 
-/** What the only dead letter says. */
+/** Returns reason and stage of the only dead letter. */
 function letterOf(world: World): (string | undefined)[] {
   const [letter, ...more] = world.published('dead');
   assert.deepEqual(more, []);

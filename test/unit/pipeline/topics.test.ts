@@ -20,7 +20,7 @@ interface Setting {
   readonly brokers?: number;
   readonly sourcePartitions?: number;
   readonly topics?: readonly string[];
-  /** How often the broker that is asked does not know a journal that was just made. */
+  /** Number of times that the broker that is asked does not know a journal that was just made. */
   readonly unseen?: number;
 }
 

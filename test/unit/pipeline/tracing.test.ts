@@ -1,4 +1,4 @@
-/** What the engine tells of its batches as spans (docs/tracing.md). */
+/** Spans of batches (docs/tracing.md). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NO_TRACER } from '../../../src/core/ports/tracing.ts';
@@ -19,7 +19,7 @@ function produceTraced(world: World, count: number): void {
   }
 }
 
-/** Of a span and all below it. */
+/** Returns the open spans at and below a span. */
 const open = (span: RecordedSpan): RecordedSpan[] => [
   ...(span.ended === undefined ? [span] : []),
   ...span.steps.flatMap(open),

@@ -21,7 +21,10 @@ function world() {
     logger: new RecordingLogger(),
   });
   const gates = new TypeBreakers({ clock, logger, waits, pauseMs: 10_000 });
-  /** How long the gate of a type holds somebody, ms; more than 60 s is for ever. */
+  /**
+   * Returns the time for which the breaker of a type blocks, in ms; more than 60 s counts as
+   * permanently.
+   */
   const heldMs = async (type: string): Promise<number> => {
     const fromMs = clock.now();
     let openedMs: number | undefined;

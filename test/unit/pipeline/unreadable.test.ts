@@ -38,7 +38,7 @@ function events(world: World, count: number): void {
   for (let n = 0; n < count; n++) world.event(0);
 }
 
-/** What every batch of the source makes of its pieces. */
+/** Wrapper that rewrites the pieces of every source batch. */
 const repieced = (
   pieces: (batch: FetchedBatch, admit: AdmitLargeRecord) => AsyncIterable<RecordPiece>,
 ): WrapPorts =>

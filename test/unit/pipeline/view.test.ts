@@ -1,4 +1,4 @@
-/** What an operator is shown of the engine: Supervisor.view. */
+/** State of the pipeline for operators: Supervisor.view. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ViewLimits } from '../../../src/core/ports/pipeline-view.ts';

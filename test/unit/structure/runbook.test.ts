@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
 /** Labels that Prometheus puts to every series, and that of buckets. */
 const GIVEN = new Set(['job', 'instance', 'namespace', 'pod', 'le']);
-/** What of a page is to be pasted. */
+/** Returns the commands of a page. */
 const codeOf = (text: string) =>
   [...text.matchAll(/^```\n(.+?)^```$/gms)].map(([, code]) => code).join('');
 const PAGES = readdirSync(path.join(ROOT, 'docs/runbook')).filter((file) => file !== 'README.md');

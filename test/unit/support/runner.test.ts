@@ -1,4 +1,4 @@
-/** What test/run.ts runs when, and what it tells of it. */
+/** Schedule and report of test/run.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FileOutcome } from '../../runner/file-run.ts';

@@ -13,7 +13,7 @@ interface Armed {
 export class FaultScript {
   readonly #sandbox: Pick<SandboxServer, 'faults' | 'setFaults'>;
   readonly #armed = new Map<string, Armed>();
-  /** Whose the entries are that were last written, in their order. */
+  /** Owners of the entries that were last written, in order. */
   #entries: readonly (string | undefined)[] = [];
   #isStale = false;
   #turn: Promise<unknown> = Promise.resolve();

@@ -15,9 +15,9 @@ export interface RequestHead {
   readonly apiVersion: number;
   readonly correlationId: number;
   readonly clientId: string;
-  /** Of requests of a transaction (those in `API`), whose body begins with it; else undefined. */
+  /** Id of the transaction, for requests in `API` whose body begins with it. */
   readonly transactionalId: string | undefined;
-  /** Of EndTxn: whether it commits. */
+  /** True if an EndTxn commits. */
   readonly commits: boolean | undefined;
 }
 
@@ -38,7 +38,7 @@ export class FrameCutter {
     return frames;
   }
 
-  /** What has come of a frame that is not whole yet. */
+  /** Received bytes of an incomplete frame. */
   get rest(): Buffer {
     return this.#rest;
   }

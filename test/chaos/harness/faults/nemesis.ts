@@ -1,9 +1,11 @@
-/** What a fault is to the schedule. */
+/** Fault as the schedule runs it. */
 import type { SeededRandom } from '../../../support/memory/clock.ts';
 import type { World } from '../world.ts';
 
 export interface Strike {
-  /** Whether it really did something, while work was in flight. A strike that did not is made again. */
+  /**
+   * True if it really did something, while work was in flight. A strike that did not is made again.
+   */
   readonly hit: boolean;
   /** For the report. */
   readonly note?: string;

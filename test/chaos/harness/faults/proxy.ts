@@ -13,7 +13,10 @@ export interface HeldRequest {
   release(): Promise<number | undefined>;
 }
 
-/** Whether a fault is for the connection of this client; undefined before it has said its name, and for HTTP. */
+/**
+ * True if a fault is for the connection of this client; undefined before it has said its name, and
+ * for HTTP.
+ */
 export type Whose = (clientId: string | undefined) => boolean;
 
 interface Silence {
@@ -30,7 +33,7 @@ interface HoldOrder {
 const ANSWER_MS = 10_000;
 
 export class TcpProxy {
-  /** Where connections go; may change, as when a server comes back at another port. */
+  /** Target port; changes if a server comes back at another port. */
   targetPort = 0;
   readonly port: number;
   readonly #server: Server;
@@ -259,7 +262,7 @@ class Link {
   }
 }
 
-/** Whether the request is of this kind; EndTxn only when it commits. */
+/** True if the request is of this kind; EndTxn only when it commits. */
 export const isRequest = (head: RequestHead, apiKey: number): boolean =>
   head.apiKey === apiKey &&
   (apiKey !== API.EndTxn || head.commits === true) &&

@@ -1,9 +1,12 @@
 /**
- * What is due for each source record, as the documented promise has it: one terminal record, and one more each time somebody
- * set the group back over a record that had one. Knows nothing of the connector.
+ * Terminal records due for each source record by the documented promise: one, and one more for each
+ * reset of the group over a settled record. Independent of the connector's code.
  */
 
-/** Of one source record: what must still come. `maybe`: set aside by a forward reset, unless a live batch already had it. */
+/**
+ * Outstanding outcome of one source record. `maybe`: set aside by a forward reset, unless a live
+ * batch already had it.
+ */
 type Due = 'due' | 'done' | 'maybe';
 
 interface Entry {
@@ -131,18 +134,21 @@ export class Ledger {
     return reset;
   }
 
-  /** Whether the record has its terminal record. */
+  /** True if the record has its terminal record. */
   isDone(partition: number, offset: number): boolean {
     return this.#partitions.get(partition)?.entries.get(offset)?.due === 'done';
   }
 
-  /** Whether the record was read from the source and no terminal record is due: it has one, or a reset passed it over. */
+  /**
+   * True if the record was read from the source and no terminal record is due: it has one, or a
+   * reset passed it over.
+   */
   isSettled(partition: number, offset: number): boolean {
     const due = this.#partitions.get(partition)?.entries.get(offset)?.due;
     return due !== undefined && due !== 'due';
   }
 
-  /** Whether any record of the partition has its terminal record. */
+  /** True if any record of the partition has its terminal record. */
   hasTerminal(partition: number): boolean {
     return [...(this.#partitions.get(partition)?.entries.values() ?? [])].some(
       ({ due }) => due === 'done',
@@ -159,7 +165,7 @@ export class Ledger {
     return aside.filter((at) => entries.get(at)?.due === 'maybe');
   }
 
-  /** What is still due. */
+  /** Returns the outstanding records. */
   missing(): string[] {
     return [...this.#partitions].flatMap(([partition, { entries }]) =>
       [...entries]

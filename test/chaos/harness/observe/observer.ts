@@ -48,7 +48,7 @@ export class Observer {
     await this.#reading;
   }
 
-  /** Whether no transaction is undecided in any source or output. */
+  /** True if no transaction is undecided in any source or output. */
   async isStable(): Promise<boolean> {
     for (const view of this.#views) if (!(await view.isStable())) return false;
     return true;

@@ -21,9 +21,9 @@ export interface Probed {
 
 export interface Subject {
   readonly name: string;
-  /** Of /livez; undefined while it is not known yet. */
+  /** URL of /livez; undefined until it is known. */
   url(): string | undefined;
-  /** Whether it must answer: it runs, and nothing has stopped or frozen it. */
+  /** True if it must answer: it runs, and nothing has stopped or frozen it. */
   mustAnswer(): boolean;
   /** Grows each time that it is stopped, frozen or woken. */
   interruptions(): number;
@@ -34,7 +34,7 @@ export class Prober {
   readonly violations: string[] = [];
   readonly #signal: AbortSignal;
   readonly #running = new Set<Promise<void>>();
-  /** When this process last stood still. */
+  /** Time of this process's last stall. */
   #stalledAtMs = Number.NEGATIVE_INFINITY;
   readonly #tick: NodeJS.Timeout;
 

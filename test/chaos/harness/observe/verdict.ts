@@ -30,7 +30,10 @@ export interface Verdict {
   readonly complaints: readonly string[];
 }
 
-/** Whether nothing is due any more, no job is live, and each group stands at the end of every partition. */
+/**
+ * True if nothing is due any more, no job is live, and each group stands at the end of every
+ * partition.
+ */
 export async function isSettled(world: World): Promise<boolean> {
   if (world.due > 0) return false;
   for (const run of world.pipelines) {
@@ -145,8 +148,10 @@ export function outOfOrder(
 const RESET_SEEN = 'the group was reset by somebody: reading from its offset';
 
 /**
- * What a forward reset passed over must have been counted: the connector counts offsets (also those that hold no record), so it
- * counts at least as many as records are without a terminal one. @returns how many records are.
+ * Checks that records passed over by a forward reset were counted. The connector counts offsets
+ * (also those that hold no record), so it counts at least as many as records are without a terminal
+ * one.
+ * @returns how many records are.
  */
 function judgeResets(ledger: Ledger, seen: readonly LogLine[], verdict: Complaints): number {
   let sum = 0;

@@ -175,7 +175,10 @@ function framed({ contract, record }: Rendered, format: RegistryFormatName): Buf
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What the JSON says, in the terms of the other two: texts that UTF-8 can hold, instants in ms, JSON text for open objects. */
+/**
+ * Converts JSON to the representation of the other two: texts that UTF-8 can hold, instants in ms,
+ * JSON text for open objects.
+ */
 function said(
   { record, metadata: given }: Rendered,
   [extra, metadataName, at]: readonly [string, string, (name: string) => string],

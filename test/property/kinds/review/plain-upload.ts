@@ -27,7 +27,7 @@ export function plainUpload(items: readonly ContentItem[], columns: ColumnOption
 interface MetadataColumn {
   readonly index: number;
   readonly header: string;
-  /** What a row's shape says when the cell holds the string itself, and when it holds JSON. */
+  /** Shape letters for a cell that holds the string itself and for one that holds JSON. */
   readonly asString: string;
   readonly asJson: string;
 }

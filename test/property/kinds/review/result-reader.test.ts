@@ -176,7 +176,7 @@ const ROW_CELLS = {
 const NAMES = Object.keys(ROW_CELLS) as (keyof typeof ROW_CELLS)[];
 const row = fc.record(ROW_CELLS);
 
-/** How a cell, a row or a file is written: as many numbers as there may be of them. */
+/** Random styles of cells, rows and files. */
 const styles = fc.array(fc.nat(), { minLength: 40, maxLength: 40 });
 
 function cellOf(value: string, style: number): string {

@@ -17,7 +17,7 @@ import { decimals } from './decimals.ts';
 import { echo, echoBehaviour } from './echo-service.ts';
 import { HEADER_NAMES, headers, hostileText, keyBytes, metadataText } from './hostile.ts';
 
-/** What a record batch can hold; far beyond the dates of a Date. */
+/** Timestamps of a record batch, far beyond the range of Date. */
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(Number);
 const MAX_DATE_MS = 8.64e15;
 

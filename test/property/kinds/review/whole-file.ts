@@ -13,7 +13,10 @@ import {
 } from '../../../../src/kinds/review/results/result-header.ts';
 import { ResultRowReader } from '../../../../src/kinds/review/results/result-row.ts';
 
-/** What a file gave, in a form that can be compared: rows with their records as bytes, rows without one, and what ended it. */
+/**
+ * Comparable result of reading a file: rows with their records as bytes, rows without one, and what
+ * ended it.
+ */
 export interface FileContents {
   readonly records: readonly object[];
   readonly others: readonly ReadRow[];

@@ -1,4 +1,4 @@
-/** What people and machines do to a world: one action of a history, carried out. */
+/** Executes one action of a history on a world. */
 import { NO_HEADERS } from '../../../../src/core/record.ts';
 import { TOPICS, type World } from '../world.ts';
 import type { Cast } from './cast.ts';
@@ -9,7 +9,7 @@ import { oddHeadersOf } from './odd-headers.ts';
 import type { Action } from './script.ts';
 import type { Truth } from './truth.ts';
 
-/** How long a producer's transaction stays open. */
+/** Time for which a producer's transaction stays open. */
 const PRODUCER_TRANSACTION_MS = 1_500;
 /** Up to both ends of int64, beyond what a Date and a safe integer hold, as nanoseconds, and as what means "none". */
 const ODD_TIMES = [

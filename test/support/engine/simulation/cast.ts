@@ -67,7 +67,10 @@ export class Cast {
     });
   }
 
-  /** What a deployment does every few seconds. @throws Violation when a process ended, or hangs, for no reason */
+  /**
+   * Periodic duties of a deployment.
+   * @throws Violation when a process ended, or hangs, for no reason
+   */
   keep(): void {
     for (const instance of this.alive) {
       assertAgeTold(instance);
@@ -107,7 +110,7 @@ export class Cast {
     );
   }
 
-  /** Whether a request of this instance was never answered: what it waits for it may hold. */
+  /** True if a request of this instance was never answered: what it waits for it may hold. */
   hangs({ process }: Instance): boolean {
     return this.#hit(process.name, 'silent');
   }

@@ -27,7 +27,7 @@ export class Chance {
     this.#seed = spread(seed + 0x9e3779b9);
   }
 
-  /** What the `nth` question at `place` draws from. */
+  /** Random source of the `nth` question at `place`. */
   of(place: string, nth = 0): SeededRandom {
     return new SeededRandom(spread((hashOf(place, this.#seed) + Math.imul(nth, 0x9e3779b9)) >>> 0));
   }

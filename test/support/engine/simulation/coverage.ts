@@ -1,4 +1,7 @@
-/** What happened in histories, counted: a simulation that never sees a thing proves nothing about it. */
+/**
+ * Counts of the events in histories: a simulation proves nothing about an event that it never
+ * meets.
+ */
 import type { World } from '../world.ts';
 
 export type Coverage = Readonly<Record<string, number>>;

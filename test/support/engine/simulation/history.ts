@@ -27,7 +27,7 @@ const ENDING_MS = 35_000;
 const STEP_MS = 1_000;
 
 export type Weakened = Pick<WorldSettings, 'wrap' | 'cluster'> & {
-  /** What a client waits for between the sends of a transaction and its commit. */
+  /** Wait of a client between the sends of a transaction and its commit. */
   readonly beforeCommit?: (world: World) => Promise<void>;
   /** The engine is told of this order, whatever the history promises. */
   readonly order?: 'completion';
@@ -182,7 +182,7 @@ async function trouble(
   await passUntil(script.untilMs);
 }
 
-/** What else a production of records counts as. */
+/** Further category of a production of records. */
 function oddityOf({
   oddTimes = false,
   oddHeaders = false,
@@ -238,7 +238,7 @@ async function peace(
   return settledMs;
 }
 
-/** Whether a record that decodes, and that the source still has, may end so. */
+/** True if a record that decodes, and that the source still has, may end so. */
 function isExplained(
   reason: string | undefined,
   shape: Shape,
@@ -249,7 +249,10 @@ function isExplained(
   return reason === 'too_large' && struckTooLarge(struck);
 }
 
-/** Whether Kafka refused records for their size: a letter that is refused alone goes again with its coordinates only. */
+/**
+ * True if Kafka refused records for their size: a letter that is refused alone goes again with its
+ * coordinates only.
+ */
 const struckTooLarge = (struck: readonly PlacedStrike[]): boolean =>
   struck.some(({ strike }) => strike.kind === 'commit' && strike.fate === 'too-large');
 

@@ -21,7 +21,7 @@ export const CONTENT_MARK = 'classified';
 /** For how long an id may be unknown, or be refused. */
 export const MISSING_GRACE_MS = 6_000;
 
-/** What the service has of it. */
+/** State of the item at the service. */
 export interface Remote {
   readonly service: ReviewService;
   readonly decisions: Decisions;
@@ -29,22 +29,25 @@ export interface Remote {
 
 export interface KindOfHistory {
   readonly make: MakeKind;
-  /** Why records that cannot be decoded become dead letters. */
+  /** Dead-letter reason of records that cannot be decoded. */
   readonly poisonReason: string;
   /** Headers of source records that come back in terminal records of the output topic. */
   readonly returnedHeaders: readonly string[];
-  /** Of the nth record. */
+  /** Value of the nth record. */
   value(n: number, type: string): string;
   readonly poison: string;
-  /** Of its terminal record. */
+  /** Key of its terminal record. */
   key(n: number, at: SourceCoordinate): string;
   /** Whatever the service must have for the nth record, which is written now. */
   prepare(n: number, nowMs: number): void;
-  /** What the terminal record of the nth record says, and the service does not. @param value parsed */
+  /**
+   * Returns a contradiction between the terminal record of the nth record and the service.
+   * @param value parsed
+   */
   untruth(n: number, value: Readonly<Record<string, unknown>>): string | undefined;
 }
 
-/** Of the nth record of the source. */
+/** Key of the nth record of the source. */
 export const keyOf = (n: number): string => `k${n}`;
 
 export function kindOfHistory(

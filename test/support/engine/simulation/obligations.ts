@@ -1,9 +1,8 @@
 /**
- * What the connector owes for each source record, as the committed transactions tell it one by one: the judge of I1 and I2.
- * It knows the journal's format and nothing else of the engine.
- *
- * After the group was reset, records from the reset's offset on are owed again, as a new generation; those that a live job
- * still names stay owed as they were (DESIGN 3 'Claim').
+ * Terminal records that the connector owes, derived from the committed transactions one by one: the
+ * judge of I1 and I2. It depends on the journal's format only. After a reset of the group, records
+ * from its offset on are owed again as a new generation; those that a live job still names stay
+ * owed as before.
  */
 import type { CoordinateSet, JobRecord } from '../../../../src/core/journal/job.ts';
 import {
@@ -22,7 +21,7 @@ interface Owed {
   readonly reason: string | undefined;
   /** It could be read at first. */
   damaged: boolean;
-  /** How often the group had been reset when it was last asked for. */
+  /** Number of times that the group had been reset when it was last asked for. */
   generation: number;
   settled: boolean;
   /** Generations that it has a terminal record of. */
@@ -115,7 +114,7 @@ export class Obligations {
     this.#partition(partition).resets.push(offset);
   }
 
-  /** Whether the journal has ever named this remote id. */
+  /** True if the journal has ever named this remote id. */
   isRecorded(remoteId: string): boolean {
     return this.#recorded.has(remoteId);
   }

@@ -20,11 +20,11 @@ const ODD: readonly RecordHeaders[] = [
   ],
 ];
 
-/** Of the nth record. */
+/** Value of the nth record. */
 export const oddHeadersOf = (n: number): RecordHeaders => ODD[n % ODD.length] as RecordHeaders;
 
 /**
- * What is wrong with the headers of a terminal record.
+ * Returns the defects of a terminal record's headers.
  * @param carried whether the source record's own header of this name comes back
  */
 export function wrongHeaders(

@@ -4,7 +4,7 @@ import { Chance } from './chance.ts';
 import type { SimulatedKind } from './kinds.ts';
 import type { Action, Event, Script, Shape, Unreadable } from './script.ts';
 
-/** How often each action happens, relative to the others. */
+/** Number of times that each action happens, relative to the others. */
 const WEIGHTS: readonly (readonly [
   weight: number,
   draw: (random: SeededRandom, shape: Shape) => Action,

@@ -13,7 +13,7 @@ export interface Found {
   readonly script: Script;
 }
 
-/** What one thread tells of one slice of seeds. */
+/** Result of one thread for one range of seeds. */
 export interface SliceResult {
   readonly histories: number;
   readonly records: number;
@@ -47,7 +47,7 @@ export interface PoolOptions {
   readonly jobs: number;
   /** A rule of `WEAKENED` to take away. */
   readonly weaken?: string | undefined;
-  /** Of all histories; default: each seed draws one. */
+  /** Kind of all histories; default: drawn by each seed. */
   readonly kind?: SimulatedKind | undefined;
   /** Ends the search early. */
   readonly maxFound?: number;

@@ -9,7 +9,7 @@ import type { SimulatedKind } from './kinds.ts';
 /** Picks one of those that an action can hit, modulo their number. */
 export type Which = number;
 
-/** Why records cannot be read. */
+/** Reason for unreadable records. */
 export type Unreadable = 'unreadable_batch' | 'too_large' | 'too_many_headers';
 
 export type Action =
@@ -62,7 +62,7 @@ export type Action =
 
 export type Event = { readonly atMs: number } & Action;
 
-/** What goes wrong with one call. */
+/** Fault of one call. */
 export type Strike =
   | { readonly kind: 'commit'; readonly fate: CommitFate }
   /** The instance is killed, or frozen, after so many more steps: somewhere in its transaction. */
@@ -128,7 +128,7 @@ export interface Script {
   readonly events: readonly Event[];
   /** Unset: drawn from the seed, while events last. */
   readonly strikes?: readonly PlacedStrike[];
-  /** When faults stop, virtual ms. */
+  /** Virtual time at which faults stop, in ms. */
   readonly untilMs: number;
 }
 
@@ -146,7 +146,7 @@ export function readScript(text: string): Script {
   return script as Script;
 }
 
-/** What counts a strike: its kind, and for a call to the service which call. */
+/** Returns the category of a strike: its kind, and for a call to the service the call. */
 export function kindOf({ place, strike }: PlacedStrike): string {
   switch (strike.kind) {
     case 'commit':

@@ -1,4 +1,4 @@
-/** What a terminal record says of itself. */
+/** Self-description of a terminal record. */
 import { DEAD_LETTER_HEADERS } from '../../../../src/core/outcome/dead-letter.ts';
 import {
   lastHeader,

@@ -3,7 +3,9 @@ import type { SeededRandom } from '../../memory/clock.ts';
 import { Chance } from './chance.ts';
 import type { PlacedStrike, Strike } from './script.ts';
 
-/** Of a kind of strike, a history has none, few, the usual, or many. */
+/**
+ * Factors of frequency: a history has none, few, the usual number or many of each kind of strike.
+ */
 const MIX = [0, 0.4, 1, 2.5];
 
 export class Strikes {

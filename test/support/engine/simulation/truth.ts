@@ -1,4 +1,7 @@
-/** Whether what terminal records say is what the service said, and whether they carry the keys of their records. */
+/**
+ * True if what terminal records say is what the service said, and whether they carry the keys of
+ * their records.
+ */
 import type { OutgoingRecord, RecordHeaders } from '../../../../src/core/record.ts';
 import type { CommittedTransaction } from '../../memory/transaction-coordinator.ts';
 import type { KindOfHistory } from './kinds.ts';
@@ -9,7 +12,7 @@ import { Violation } from './violation.ts';
 /** Reasons of dead letters by coordinates alone: a record too large for the dead-letter topic may have had headers. */
 const UNREADABLE: ReadonlySet<string> = new Set(['unreadable_batch', 'too_many_headers']);
 
-/** What was written. */
+/** Written record. */
 interface Written {
   /** It is the nth record. */
   readonly n: number;

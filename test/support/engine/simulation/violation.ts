@@ -1,4 +1,4 @@
-/** What a judge complains of. */
+/** Rule that a judge checks. */
 export type Rule =
   /** The invariants of the design. */
   | 'I1'

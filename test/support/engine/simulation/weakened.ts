@@ -78,7 +78,9 @@ const kind =
   (change: (ports: PipelinePorts) => Partial<PipelinePorts['kind']>): WrapPorts =>
   (ports) => ({ ...ports, kind: changed(ports.kind, change(ports)) });
 
-/** Of kinds without result files, what became of items goes through `change`; other histories stay as they are. */
+/**
+ * Passes outcomes of kinds without result files through `change`; other histories stay unchanged.
+ */
 const outcomes =
   (change: (real: PerItemKind) => PerItemKind['outcomes']): WrapPorts =>
   (ports) => ({

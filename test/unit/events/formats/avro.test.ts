@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAvro, recordOf } from '../../../support/avro.ts';
 
-/** What a field of this type holds, as JSON text. */
+/** Reads a field of this type. @returns JSON text */
 function read(type: unknown, ...bytes: number[]): string {
   const { event, poison } = readAvro(recordOf(type), Buffer.from(bytes));
   return event === undefined

@@ -30,7 +30,7 @@ function record(value: Buffer) {
   return { partition: 0, offset: 0, timestampMs: 0, key: null, value, headers: [] };
 }
 
-/** What a format makes of a value, prepared for it alone. */
+/** Decodes a value with a freshly prepared format. */
 async function read(format: EventFormat, id: number, payload: string | Buffer): Promise<unknown> {
   const one = record(writeFrame(id, Buffer.from(payload)));
   await format.prepare?.([one], signal);

@@ -19,7 +19,10 @@ const MIB = 1024 * 1024;
 const v = (text: string) => ({ value: Buffer.from(text) });
 const codecs = Object.keys(CODECS) as Codec[];
 
-/** What making the batches took must not count. Returns the bytes that are left when it is freed, which takes some turns. */
+/**
+ * Collects garbage, so that memory used to make the batches does not count. Returns the bytes that
+ * are left when it is freed, which takes some turns.
+ */
 async function collectGarbage(): Promise<number> {
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc');

@@ -61,7 +61,7 @@ function decoded(value: unknown, over: Partial<LookupOptions> = {}) {
 const itemOf = (id: string, offset: number): ContentItem =>
   contentItem({ content: id, offset, type: 'lookup' });
 
-/** What became of these ids, by offset, and what ended it early. */
+/** Returns the outcomes of these ids by offset, and the error that ended the run early. */
 async function outcomesOf(
   answers: Record<string, Answer>,
   over: Partial<LookupOptions> = {},

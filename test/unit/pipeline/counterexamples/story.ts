@@ -1,4 +1,4 @@
-/** What the stories of the model's counterexamples share (docs/protocol): the hands that make happen what the model says. */
+/** Shared steps of the model's counterexamples (docs/protocol). */
 import type { Transaction } from '../../../../src/core/ports/kafka.ts';
 import { changed } from '../../../support/engine/changed.ts';
 import {
@@ -39,7 +39,7 @@ export function strike(step: Step, fate: CommitFate): (attempt: CommitAttempt) =
 export class Gate {
   readonly #opened: Promise<void>;
   #open = () => {};
-  /** How often somebody came to wait here. */
+  /** Number of times that somebody came to wait here. */
   reached = 0;
 
   constructor() {
@@ -95,11 +95,11 @@ export const outcomes = ({ metrics }: Instance, outcome: string): number =>
 export const untilUnknown = (world: World, instance: Instance): Promise<void> =>
   world.clock.runUntil(() => outcomes(instance, 'unknown') === 1, MINUTE);
 
-/** What is left of each live job, as the journal has it: offsets of partition 0. */
+/** Returns the remaining records of each live job in the journal: offsets of partition 0. */
 export const jobsLeft = (world: World): number[][] =>
   world.liveJobs().map(({ left }) => [...left].map(({ offset }) => offset).sort((a, b) => a - b));
 
-/** How often each offset of partition 0 was submitted for review. */
+/** Number of times that each offset of partition 0 was submitted for review. */
 export const submissions = (world: World): number[] =>
   Array.from(
     { length: world.kafka.cluster.log(TOPICS.source, 0).committed().length },

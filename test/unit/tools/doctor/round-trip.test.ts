@@ -8,7 +8,7 @@ import { reviewKind } from '../../../../src/kinds/review/index.ts';
 import { FakeWorld } from './world.ts';
 
 interface Script {
-  /** Of the batch, at each look; the last one stays. */
+  /** States of the batch at each poll; the last one repeats. */
   readonly states?: readonly string[];
   /** Makes the result file of what was uploaded. */
   readonly file?: (upload: string) => string;

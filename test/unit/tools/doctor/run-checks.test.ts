@@ -1,4 +1,4 @@
-/** How checks are run: each once, in order, after what it needs, within its time. */
+/** Check runner: each check runs once, in order, after its prerequisites, within its timeout. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

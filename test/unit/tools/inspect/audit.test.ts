@@ -1,4 +1,6 @@
-/** What the audit counts, over the whole engine in memory: resets, starts, skips, and outputs that have forgotten. */
+/**
+ * Counts of the audit with the whole pipeline in memory: resets, starts, skips, expired outputs.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AuditReport, type AuditRequest, audit } from '../../../../src/tools/inspect/audit.ts';
@@ -35,7 +37,7 @@ function columns({ totals }: AuditReport): Record<string, number> {
   return Object.fromEntries(Object.entries(totals).filter(([, count]) => count > 0));
 }
 
-/** What Kafka's own tool does: it needs an empty group, and leaves no metadata. */
+/** Resets offsets as Kafka's own tool does: requires an empty group and leaves no metadata. */
 async function resetGroup(world: World, offset: number): Promise<void> {
   for (const instance of world.instances) await world.through(instance.stop());
   world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, offset);

@@ -1,4 +1,4 @@
-/** What looks as if records were missing, and is not: the tools must not accuse without proof. */
+/** Situations that look like missing records but are not. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AuditReport, audit } from '../../../../src/tools/inspect/audit.ts';

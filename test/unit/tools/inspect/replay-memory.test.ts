@@ -1,4 +1,4 @@
-/** What the memory of replays holds on to, and what it does not. */
+/** Contents of the replay memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deadLetter } from '../../../../src/core/outcome/dead-letter.ts';

@@ -1,4 +1,4 @@
-/** What operators do to the source topics and their groups. */
+/** Nemeses that act as operators on source topics and groups. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { eventually } from '../../../../support/eventually.ts';
@@ -11,7 +11,7 @@ import { shuffled } from '../shuffled.ts';
 
 const RESET_TOOL = 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand';
 const EMPTY_MS = 60_000;
-/** How far positions are moved, records at most. */
+/** Largest move of a position, in records. */
 const BACK = 400;
 const FORTH = 40;
 const MOVED_PARTITIONS = 3;
@@ -73,7 +73,7 @@ export const resetGroup: Nemesis = async (world, random) => {
   };
 };
 
-/** Where a pipeline's group is to go, by partition. */
+/** Target offsets of a pipeline's group, by partition. */
 interface Move {
   readonly run: PipelineRun;
   readonly to: ReadonlyMap<number, number>;
