@@ -3,7 +3,7 @@
 import { checkedHeaders } from '../http/extra-headers.ts';
 import { HttpPool } from '../http/http.ts';
 import { proxyChooser } from '../http/proxy.ts';
-import { TlsContext } from '../http/tls-files.ts';
+import { tlsContext } from '../http/tls-files.ts';
 import type { UploadBody } from '../http/upload-body.ts';
 import { Api } from './api.ts';
 import { checkedBaseUrl } from './base-url.ts';
@@ -43,11 +43,11 @@ export class ServiceClient {
     const baseUrl = checkedBaseUrl(options.baseUrl, allowHttp);
     const policy = transferPolicy({ hosts, allowHttp, allowPrivate }, baseUrl);
     const proxyFor = proxyChooser(options.proxy ?? { noProxy: [] });
-    const ownTls = TlsContext.of(tls);
+    const ownTls = tlsContext(tls);
     const network = { proxyFor, lookup, tls: ownTls, proxyTls: ownTls };
     const api = new HttpPool(context.settings, maxConcurrentRequests, network);
     // The client certificate is for the service, not for whatever host it names.
-    const storageTls = TlsContext.of(tls?.ca === undefined ? undefined : { ca: tls.ca });
+    const storageTls = tlsContext(tls?.ca === undefined ? undefined : { ca: tls.ca });
     const storage = new HttpPool(context.settings, 2 * maxConcurrentTransfers, {
       ...network,
       tls: storageTls,

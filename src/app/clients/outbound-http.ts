@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
 import { HttpPool } from '../../http/http.ts';
 import { proxyChooser, proxyRules } from '../../http/proxy.ts';
-import { TlsContext } from '../../http/tls-files.ts';
+import { tlsContext } from '../../http/tls-files.ts';
 import { networkSettings } from './service-network.ts';
 
 export interface OutboundOptions {
@@ -31,7 +31,7 @@ export function outboundHttp(
   };
   return new HttpPool(timeouts, connections, {
     proxyFor: proxyChooser(rules),
-    tls: TlsContext.of({ ca, withDefaults: false }),
-    proxyTls: byTls ? TlsContext.of({ ca: tls.ca ?? [] }) : undefined,
+    tls: tlsContext({ ca, withDefaults: false }),
+    proxyTls: byTls ? tlsContext({ ca: tls.ca ?? [] }) : undefined,
   });
 }

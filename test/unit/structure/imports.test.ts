@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
  * A room's own folders are free unless they have a row of their own.
  */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
-  base: ['node:fs'],
+  base: ['node:fs', 'node:fs/promises', 'node:timers/promises'],
   core: ['base'],
   contracts: ['base', 'core'],
   events: ['base', 'core', '@jmespath-community/jmespath', 'node:buffer'],
