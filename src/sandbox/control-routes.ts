@@ -1,164 +1,159 @@
-/** What only a sandbox has: its health, its fault script, and a look inside for checkers. */
+/** Routes that only a sandbox has: its health, its faults, and a look inside for checkers. */
 import { CONTENT_TYPES } from '../service/contract.ts';
-import type { BatchStore } from './batches/batch-store.ts';
-import { countsOf } from './batches/batch-store.ts';
-import type { Decisions } from './decisions/decisions.ts';
-import type { MadeDecision } from './decisions/made-decisions.ts';
+import type { SandboxContext } from './context.ts';
+import type { MadeDecision } from './decisions.ts';
 import type { FaultInput } from './faults/schema.ts';
-import type { FaultScript } from './faults/script.ts';
-import { type Answer, apiError, jsonAnswer, Refusal } from './http/answer.ts';
-import type { ApiKeys, Authorize } from './http/bearer.ts';
-import { type Exchange, type RouteGroup, readJson, requireMethod } from './http/exchange.ts';
-import type { ImportStore } from './imports/import-store.ts';
-import { importSummaryOf } from './imports/import-summary.ts';
+import { apiRefusal, jsonAnswer } from './http/answer.ts';
+import { readJson, type SandboxCall, type SandboxRoute } from './http/server.ts';
 import { InvalidSandboxInput } from './policy/invalid.ts';
-import type { ObjectStore } from './storage/object-store.ts';
-import { IMPORTS } from './storage/paths.ts';
+import { WORK_KINDS, type Work } from './works.ts';
 
-export interface ControlRouteParts {
-  readonly batches: BatchStore;
-  readonly imports: ImportStore;
-  readonly importFiles: ObjectStore;
-  readonly decisions: Decisions;
-  /** @throws InvalidSandboxInput */
-  readonly makeDecisions: (list: readonly MadeDecision[]) => string[];
-  readonly faults: FaultScript;
-  readonly apiKeys: ApiKeys;
-  readonly authorize: Authorize;
-}
+/** Open to callers on the same machine; others need an API key. Health is open to all. */
+export function controlRoutes(context: SandboxContext): SandboxRoute[] {
+  const { works, decisions, objects, faults, apiKeys } = context;
+  const control = (
+    method: string,
+    path: string,
+    handle: SandboxRoute['handle'],
+    key: SandboxRoute['key'] = 'remote',
+  ): SandboxRoute => ({ method, path: new RegExp(`^/sandbox/${path}$`), key, handle });
+  const script = () => jsonAnswer(200, { faults: faults.entries() });
+  const nothing = () => apiRefusal(404, 'not_found', 'there is nothing at this path');
 
-/** Open to callers on the same machine; from elsewhere they need an API key. Health is open to all. */
-export function controlRoutes(parts: ControlRouteParts): RouteGroup {
-  const { batches, imports, faults, apiKeys, authorize } = parts;
-  return {
-    prefix: '/sandbox',
-    async handle(exchange) {
-      if (exchange.path === '/sandbox/health') {
-        requireMethod(exchange, 'GET');
-        return jsonAnswer(200, { status: 'ok' });
+  return [
+    control('GET', 'health', () => jsonAnswer(200, { status: 'ok' }), 'none'),
+    control('GET', 'batches', () => {
+      const { count, uploads, rows } = totalsOf(works.all('batch'));
+      const batches = works.all('batch').map(batchSummary);
+      return jsonAnswer(200, { totals: { batches: count, uploads, rows }, batches });
+    }),
+    control('GET', 'imports', () => {
+      const { count, uploads, rows } = totalsOf(works.all('import'));
+      const imports = works.all('import').map(importSummary);
+      return jsonAnswer(200, { totals: { imports: count, uploads, records: rows }, imports });
+    }),
+    control('GET', 'batches/([^/]+)/decisions', (_, id) => {
+      const batch = works.get('batch', id);
+      if (batch === undefined) throw nothing();
+      return jsonAnswer(200, { decision_ids: decisions.idsOf(batch) });
+    }),
+    control('GET', 'imports/([^/]+)/content', async (_, id) => {
+      const name = WORK_KINDS.import.objectName(works.get('import', id)?.id ?? '');
+      const object = await objects.info(name);
+      if (object === undefined) throw nothing();
+      const headers = {
+        'content-type': CONTENT_TYPES.jsonl,
+        'content-length': String(object.size),
+      };
+      return { status: 200, headers, body: objects.read(name) };
+    }),
+    control('POST', 'decisions', async (call) => {
+      const ids = await valid(call, (list: MadeDecision[]) => decisions.make(list));
+      return jsonAnswer(200, { decision_ids: ids });
+    }),
+    control('GET', 'faults', script),
+    control('PUT', 'faults', async (call) => {
+      await valid(call, (list: FaultInput[]) => faults.replace(list));
+      return script();
+    }),
+    control('POST', 'faults', async (call) => {
+      await valid(call, (list: FaultInput[]) => faults.append(list));
+      return script();
+    }),
+    control('PUT', 'keys', async (call) => {
+      const keys = await readJson(call);
+      if (!isListOfKeys(keys)) {
+        const message = 'the body must be a JSON list of at least one key, each without spaces';
+        throw apiRefusal(400, 'bad_request', message);
       }
-      if (!isLoopback(exchange.request.socket.remoteAddress)) authorize(exchange.request);
-      switch (exchange.path) {
-        case '/sandbox/batches':
-          requireMethod(exchange, 'GET');
-          return jsonAnswer(200, {
-            totals: batches.totals(),
-            batches: batches.all().map(summaryOf),
-          });
-        case '/sandbox/imports':
-          requireMethod(exchange, 'GET');
-          return jsonAnswer(200, {
-            totals: imports.totals(),
-            imports: imports.all().map(importSummaryOf),
-          });
-        case '/sandbox/decisions':
-          requireMethod(exchange, 'POST');
-          return jsonAnswer(200, { decision_ids: await given(exchange, parts.makeDecisions) });
-        case '/sandbox/faults':
-          requireMethod(exchange, 'GET', 'PUT', 'POST');
-          return scriptAnswer(exchange, faults);
-        case '/sandbox/keys':
-          requireMethod(exchange, 'PUT');
-          return keysAnswer(exchange, apiKeys);
-        default:
-          requireMethod(exchange, 'GET');
-          return inside(exchange.path, parts);
-      }
-    },
-  };
+      apiKeys.replace(keys);
+      return jsonAnswer(200, { keys: keys.length });
+    }),
+  ];
 }
 
-/** GET /sandbox/batches/{batch_id}/decisions, and GET /sandbox/imports/{import_id}/content: the upload as it came. */
-async function inside(
-  path: string,
-  { decisions, imports, importFiles }: ControlRouteParts,
-): Promise<Answer> {
-  const [, batchId, importId] =
-    /^\/sandbox\/(?:batches\/([\w-]+)\/decisions|imports\/([\w-]+)\/content)$/.exec(path) ?? [];
-  const ids = batchId === undefined ? undefined : decisions.idsOf(batchId);
-  if (ids !== undefined) return jsonAnswer(200, { decision_ids: ids });
-  const file = IMPORTS.fileName((importId !== undefined && imports.get(importId)?.id) || '');
-  const object = await importFiles.info(file);
-  if (object === undefined)
-    throw new Refusal(apiError(404, 'not_found', 'there is nothing at this path'));
-  const headers = { 'content-type': CONTENT_TYPES.jsonl, 'content-length': String(object.bytes) };
-  return { status: 200, headers, body: importFiles.read(file) };
-}
-
-async function scriptAnswer(exchange: Exchange, script: FaultScript): Promise<Answer> {
-  const change = { PUT: script.replace, POST: script.append }[exchange.method];
-  if (change !== undefined)
-    await given(exchange, (faults: readonly FaultInput[]) => change.call(script, faults));
-  return jsonAnswer(200, { faults: script.entries() });
-}
-
-/** Does something with the JSON body. @throws Refusal with 400 that says what is wrong with it. */
-async function given<Input, Output>(
-  exchange: Exchange,
+/** Result of `use` for the JSON body. @throws Refusal with 400 that names what is wrong with it. */
+async function valid<Input, Output>(
+  call: SandboxCall,
   use: (input: Input) => Output,
 ): Promise<Output> {
-  const input = (await readJson(exchange)) as Input;
+  const input = (await readJson(call)) as Input;
   try {
     return use(input);
   } catch (error) {
-    if (error instanceof InvalidSandboxInput)
-      throw new Refusal(apiError(400, 'bad_request', error.message));
-    throw error;
+    if (!(error instanceof InvalidSandboxInput)) throw error;
+    throw apiRefusal(400, 'bad_request', error.message);
   }
 }
 
-async function keysAnswer(exchange: Exchange, apiKeys: ApiKeys): Promise<Answer> {
-  const keys = await readJson(exchange);
-  if (
-    !Array.isArray(keys) ||
-    keys.length === 0 ||
-    !keys.every((key) => typeof key === 'string' && /^\S+$/.test(key))
-  ) {
-    throw new Refusal(
-      apiError(
-        400,
-        'bad_request',
-        'the body must be a JSON list of at least one key, each a text without spaces',
-      ),
-    );
-  }
-  apiKeys.replace(keys);
-  return jsonAnswer(200, { keys: keys.length });
+function isListOfKeys(body: unknown): body is string[] {
+  const isKey = (key: unknown) => typeof key === 'string' && /^\S+$/.test(key);
+  return Array.isArray(body) && body.length > 0 && body.every(isKey);
 }
 
-export interface BatchSummary {
+function totalsOf(works: readonly Work[]) {
+  const uploads = works.filter(({ uploadedMs }) => uploadedMs !== null).length;
+  const rows = works.reduce((sum, { outcome }) => sum + (outcome?.rows ?? 0), 0);
+  return { count: works.length, uploads, rows };
+}
+
+/** State of a batch or import as checkers see it; times are ISO 8601, null before. */
+interface WorkSummary {
+  readonly created: string;
+  readonly uploaded: string | null;
+  /** When it reached its final state. */
+  readonly finished: string | null;
+  /** Scripted fault that hit it. */
+  readonly fault: string | null;
+  /** Why it failed. */
+  readonly problem: string | null;
+}
+
+export interface BatchSummary extends WorkSummary {
   readonly batch_id: string;
   readonly type: string;
   readonly batch_status: string;
   /** Rows of the upload; 0 before they are read. */
   readonly rows: number;
   readonly error_rows: number;
-  /** ISO 8601. */
-  readonly created: string;
-  readonly uploaded: string | null;
-  /** When results (or the failure) were there; ISO 8601, null before. */
-  readonly finished: string | null;
-  /** The scripted fault of its review. */
-  readonly fault: string | null;
-  /** Why it went to ERROR. */
-  readonly problem: string | null;
 }
 
-export function summaryOf(batch: ReturnType<BatchStore['all']>[number]): BatchSummary {
+export interface ImportSummary extends WorkSummary {
+  readonly import_id: string;
+  readonly import_status: string;
+  /** Records of the upload; 0 before they are read, and when the file is not valid. */
+  readonly records: number;
+}
+
+export function batchSummary(work: Work): BatchSummary {
+  const { id, type = '', status, outcome } = work;
   return {
-    batch_id: batch.id,
-    type: batch.type,
-    batch_status: batch.status,
-    rows: countsOf(batch).batch_count,
-    error_rows: batch.errorRows,
-    created: new Date(batch.createdMs).toISOString(),
-    uploaded: batch.uploadedMs === null ? null : new Date(batch.uploadedMs).toISOString(),
-    finished: batch.finishedMs === null ? null : new Date(batch.finishedMs).toISOString(),
-    fault: batch.fault?.action ?? null,
-    problem: batch.problem,
+    batch_id: id,
+    type,
+    batch_status: status,
+    rows: outcome?.rows ?? 0,
+    error_rows: outcome?.errorRows ?? 0,
+    ...summaryOf(work),
   };
 }
 
-function isLoopback(address: string | undefined): boolean {
-  return address === '::1' || /^(::ffff:)?127\./.test(address ?? '');
+export function importSummary(work: Work): ImportSummary {
+  const { id, status, outcome } = work;
+  return {
+    import_id: id,
+    import_status: status,
+    records: outcome?.rows ?? 0,
+    ...summaryOf(work),
+  };
+}
+
+function summaryOf({ createdMs, uploadedMs, finishedMs, fault, outcome }: Work): WorkSummary {
+  const time = (ms: number | null) => ms && new Date(ms).toISOString();
+  return {
+    created: new Date(createdMs).toISOString(),
+    uploaded: time(uploadedMs) || null,
+    finished: time(finishedMs) || null,
+    fault: fault?.action ?? null,
+    problem: outcome?.problem ?? null,
+  };
 }

@@ -1,32 +1,46 @@
-/** A reference Content Review Service in this process (DESIGN 7). docs/sandbox.md describes it for users. */
+/** Reference Content Review Service in this process. docs/sandbox.md describes it for users. */
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type SandboxClock, systemClock } from './clock.ts';
-import { type BatchSummary, summaryOf } from './control-routes.ts';
-import type { MadeDecision } from './decisions/made-decisions.ts';
+import { systemClock } from '../base/system-clock.ts';
+import { apiRoutes } from './api-routes.ts';
+import type { SandboxContext } from './context.ts';
+import {
+  type BatchSummary,
+  batchSummary,
+  controlRoutes,
+  type ImportSummary,
+  importSummary,
+} from './control-routes.ts';
+import { Decisions, type MadeDecision } from './decisions.ts';
+import { Documents } from './documents.ts';
 import { FaultScript } from './faults/script.ts';
-import { ApiKeys } from './http/bearer.ts';
+import { ApiKeys } from './http/api-keys.ts';
 import { sandboxServer } from './http/server.ts';
-import { type ImportSummary, importSummaryOf } from './imports/import-summary.ts';
-import { sandboxParts } from './parts.ts';
 import { type PolicyInput, parsePolicy } from './policy/schema.ts';
+import { ObjectStore } from './storage/object-store.ts';
+import { storageRoutes } from './storage/storage-routes.ts';
+import { type SandboxClock, STORAGE_FOLDERS, Works } from './works.ts';
 
 export interface SandboxOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
-  /** Keeps everything over restarts. Default: a temporary directory, removed by `stop`. One sandbox at a time. */
+  /**
+   * Keeps everything over restarts. Default: a temporary directory, removed by `stop`. One sandbox
+   * at a time.
+   */
   readonly dataDir?: string;
   /** As written in a policy file (see readPolicyFile). Default: everything is approved at once. */
   readonly policy?: PolicyInput;
   /** Keys that callers may use; at least one. */
   readonly apiKeys: readonly string[];
   readonly clock?: SandboxClock;
-  /** Told of failures of the sandbox itself. Default: a process warning. */
+  /** Receives failures of the sandbox itself. Default: a process warning. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -34,62 +48,62 @@ export interface Sandbox {
   /** Without a slash at its end. */
   readonly baseUrl: string;
   readonly port: number;
-  /** The fault script, to be read and changed while running. It does not outlive the process. */
+  /** Fault script, to be read and changed while running. It does not outlive the process. */
   readonly faults: FaultScript;
-  /** The keys in force, to be changed while running. */
+  /** Keys in force, to be changed while running. */
   readonly apiKeys: ApiKeys;
-  /** What GET /sandbox/batches lists. */
+  /** The list of GET /sandbox/batches. */
   batches(): BatchSummary[];
-  /** What GET /sandbox/imports lists. */
+  /** The list of GET /sandbox/imports. */
   imports(): ImportSummary[];
-  /** What POST /sandbox/decisions does; returns the ids. @throws InvalidSandboxInput */
+  /** POST /sandbox/decisions; returns the ids. @throws InvalidSandboxInput */
   makeDecisions(list: readonly MadeDecision[]): string[];
   /** Cuts every connection and frees everything. Repeatable. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the sandbox and takes up unfinished batches and imports of an earlier process.
- * @throws InvalidSandboxInput for a wrong policy; Error for no API key, a port or a data directory in use.
+ * Starts the sandbox and resumes unfinished batches and imports of an earlier process.
+ * @throws InvalidSandboxInput for a wrong policy; Error for no API key, a port or a data directory
+ * in use.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { host = '127.0.0.1', clock = systemClock, onError = warn } = options;
   const policy = parsePolicy(options.policy);
-  if (options.apiKeys.length === 0)
+  if (options.apiKeys.length === 0) {
     throw new Error('the sandbox needs at least one API key for its callers');
+  }
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'content-review-sandbox-'));
-  const removeData = () => {
-    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
-  };
   mkdirSync(dataDir, { recursive: true });
 
+  const documents = new Documents(join(dataDir, 'sandbox.sqlite'));
+  const objects = new ObjectStore(dataDir, STORAGE_FOLDERS);
   const faults = new FaultScript(policy.faults);
   const apiKeys = new ApiKeys(options.apiKeys);
+  const works = new Works({ documents, objects, policy, faults, clock, onError });
+  const decisions = new Decisions({ documents, works, objects, policy, clock });
   const closing = new AbortController();
-  const around = { clock, closing: closing.signal };
-  const parts = sandboxParts({ ...around, dataDir, policy, faults, apiKeys, onError });
-  let baseUrl = '';
-  const fallbackOrigin = () => baseUrl;
-  const { server, idle } = sandboxServer({
-    ...around,
-    routes: parts.routes,
-    faults,
-    fallbackOrigin,
-    onError,
-  });
+  const secret = documents.get<string>('setting', 'secret') ?? randomBytes(32).toString('base64');
+  documents.put('setting', 'secret', secret);
+  const context: SandboxContext = {
+    ...{ policy, clock, secret, apiKeys, faults, works, decisions, objects },
+    closing: closing.signal,
+  };
+  const routes = [...apiRoutes(context), ...storageRoutes(context), ...controlRoutes(context)];
+  const { server, idle } = sandboxServer({ ...context, routes, onError });
   const free = async () => {
     closing.abort();
     await idle();
-    await parts.close();
-    removeData();
+    await works.stop();
+    documents.close();
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
   };
 
   const port = await listen(server, host, options.port ?? 0).catch(async (error: unknown) => {
     await free();
     throw error;
   });
-  baseUrl = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  parts.resume();
+  works.resume();
 
   let stopped: Promise<void> | undefined;
   const stop = async () => {
@@ -100,13 +114,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     await free();
   };
   return {
-    baseUrl,
+    baseUrl: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     port,
     faults,
     apiKeys,
-    batches: () => parts.batches.all().map(summaryOf),
-    makeDecisions: (list) => parts.makeDecisions(list),
-    imports: () => parts.imports.all().map(importSummaryOf),
+    batches: () => works.all('batch').map(batchSummary),
+    imports: () => works.all('import').map(importSummary),
+    makeDecisions: (list) => decisions.make(list),
     stop: () => {
       stopped ??= stop();
       return stopped;
@@ -120,12 +134,10 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
     await once(server, 'listening');
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(
-      `the sandbox cannot listen on ${host}:${port} (${reason}); choose another --port, or 0 for a free one`,
-      {
-        cause,
-      },
-    );
+    const advice = 'choose another --port, or 0 for a free one';
+    throw new Error(`the sandbox cannot listen on ${host}:${port} (${reason}); ${advice}`, {
+      cause,
+    });
   }
   const address = server.address();
   return typeof address === 'object' && address !== null ? address.port : port;

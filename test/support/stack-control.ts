@@ -3,7 +3,7 @@
  * faults, the group's offsets.
  */
 import type { BatchSummary } from '../../src/sandbox/control-routes.ts';
-import type { MadeDecision } from '../../src/sandbox/decisions/made-decisions.ts';
+import type { MadeDecision } from '../../src/sandbox/decisions.ts';
 import type { FaultInput } from '../../src/sandbox/faults/schema.ts';
 import type { ScriptEntry } from '../../src/sandbox/faults/script.ts';
 import type { TestKafka } from './kafka/kafka.ts';

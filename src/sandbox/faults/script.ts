@@ -1,26 +1,26 @@
 /**
- * The script of faults: an ordered list. An operation takes the first entry that matches it and has something left; one
- * operation takes at most one fault. Operations ask at the moment they would otherwise be served, so a script's effect
- * depends on nothing but the order of valid requests.
+ * Script of faults: an ordered list. An operation takes the first entry that matches it and has
+ * hits left; one operation takes at most one fault. The effect of a script depends on nothing but
+ * the order of valid requests.
  */
 import { validate } from '../policy/invalid.ts';
-import { type Fault, type FaultInput, faultList, type Operation } from './schema.ts';
+import { type Fault, type FaultInput, type FaultOperation, faultList } from './schema.ts';
 
 export interface ScriptEntry {
   readonly fault: Fault;
-  /** How often it has hit. */
+  /** Number of hits so far. */
   readonly fired: number;
 }
 
 export class FaultScript {
-  #entries: { fault: Fault; seen: number; fired: number }[];
+  #entries: { fault: Fault; seen: number; fired: number }[] = [];
 
   constructor(faults: readonly Fault[]) {
-    this.#entries = entriesOf(faults);
+    this.#add(faults);
   }
 
-  /** Uses up one shot of the first entry for this operation on this content type; undefined for what has none. */
-  take(operation: Operation, type: string | undefined): Fault | undefined {
+  /** Uses up one hit of the first entry for this operation on this content type. */
+  take(operation: FaultOperation, type: string | undefined): Fault | undefined {
     for (const entry of this.#entries) {
       const { fault } = entry;
       if (fault.operation !== operation || (fault.match.type ?? type) !== type) continue;
@@ -33,27 +33,29 @@ export class FaultScript {
     return undefined;
   }
 
-  /** Puts faults at the script's end. @throws InvalidSandboxInput */
+  /** Adds faults at the end of the script. @throws InvalidSandboxInput */
   append(faults: readonly FaultInput[]): void {
-    this.#entries.push(...entriesOf(validate(faultList, faults, 'fault script')));
+    this.#add(validate(faultList, faults, 'fault script'));
   }
 
   /** Replaces the whole script, counters included. @throws InvalidSandboxInput */
   replace(faults: readonly FaultInput[]): void {
-    this.#entries = entriesOf(validate(faultList, faults, 'fault script'));
+    const valid = validate(faultList, faults, 'fault script');
+    this.#entries = [];
+    this.#add(valid);
   }
 
-  /** Takes the entries that are for this content type alone out of the script; the others keep their counts. */
+  /** Removes the entries for this content type alone; the others keep their counts. */
   drop(type: string): void {
     this.#entries = this.#entries.filter(({ fault }) => fault.match.type !== type);
   }
 
-  /** The script in its order, with how often each entry has hit. */
+  /** The script in its order, with the hits of each entry. */
   entries(): readonly ScriptEntry[] {
     return this.#entries.map(({ fault, fired }) => ({ fault, fired }));
   }
-}
 
-function entriesOf(faults: readonly Fault[]) {
-  return faults.map((fault) => ({ fault, seen: 0, fired: 0 }));
+  #add(faults: readonly Fault[]): void {
+    this.#entries.push(...faults.map((fault) => ({ fault, seen: 0, fired: 0 })));
+  }
 }

@@ -1,37 +1,35 @@
-/** HTTP answers as values, so that faults can bend them before they are sent. */
+/** HTTP answers as values, so that faults can change them before they are sent. */
 import type { Readable } from 'node:stream';
-import type { Fault, Operation } from '../faults/schema.ts';
+import type { Fault, FaultOperation } from '../faults/schema.ts';
 
-export interface Answer {
+export interface SandboxAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** A stream is destroyed by whoever sends it; its Content-Length is in `headers`. */
+  /** The Content-Length of a stream is in `headers`. */
   readonly body: string | Readable;
 }
 
 /** A request that passed every check, with its effect still to come. Faults strike around `run`. */
-export interface Plan {
-  readonly operation: Operation;
-  /** Content type of the batch or decision; undefined for what has none. */
+export interface PlannedAnswer {
+  readonly operation: FaultOperation;
+  /** Content type of the batch or decision; undefined for imports. */
   readonly type: string | undefined;
-  run(fault: Fault | undefined): Promise<Answer>;
+  run(fault: Fault | undefined): Promise<SandboxAnswer>;
 }
 
 /** Ends the handling of a request with this answer. Refused requests use up no fault. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
-  readonly answer: Answer;
-  constructor(answer: Answer) {
+  readonly answer: SandboxAnswer;
+  constructor(answer: SandboxAnswer) {
     super(`refused with ${answer.status}`);
     this.answer = answer;
   }
 }
 
-export function jsonAnswer(
-  status: number,
-  value: unknown,
-  headers: Readonly<Record<string, string>> = {},
-): Answer {
+type Headers = Readonly<Record<string, string>>;
+
+export function jsonAnswer(status: number, value: unknown, headers: Headers = {}): SandboxAnswer {
   return {
     status,
     headers: { 'content-type': 'application/json', ...headers },
@@ -39,35 +37,31 @@ export function jsonAnswer(
   };
 }
 
-/** The sandbox's own choice: the interface does not show its error format (service-interface.md 7). */
-export function apiError(
-  status: number,
-  code: string,
-  message: string,
-  headers: Readonly<Record<string, string>> = {},
-): Answer {
+/** Error of the API. The format is the sandbox's own choice: the interface does not show one. */
+export function apiError(status: number, code: string, message: string, headers?: Headers) {
   return jsonAnswer(status, { error: { code, message } }, headers);
 }
 
-/** Errors of the storage, in the form of S3. */
+/** Error of the storage, in the form of S3. */
 export function storageError(
   status: number,
   code: string,
   message: string,
-  headers: Readonly<Record<string, string>> = {},
-): Answer {
-  const body = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${escaped(code)}</Code><Message>${escaped(message)}</Message></Error>`;
-  return { status, headers: { 'content-type': 'application/xml', ...headers }, body };
+  headers: Headers = {},
+): SandboxAnswer {
+  const text = (raw: string) =>
+    raw.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return {
+    status,
+    headers: { 'content-type': 'application/xml', ...headers },
+    body: `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${text(code)}</Code><Message>${text(message)}</Message></Error>`,
+  };
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-};
+export function apiRefusal(...error: Parameters<typeof apiError>): Refusal {
+  return new Refusal(apiError(...error));
+}
 
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+export function storageRefusal(...error: Parameters<typeof storageError>): Refusal {
+  return new Refusal(storageError(...error));
 }

@@ -1,83 +1,116 @@
-/** Sends an answer; on request cut short or slowly. */
+/** Sends answers, and carries out the fault that hits one: on the answer, or on the connection. */
 import type { ServerResponse } from 'node:http';
-import { type SandboxClock, sleep } from '../clock.ts';
-import type { Answer } from './answer.ts';
+import { setTimeout } from 'node:timers/promises';
+import type { Fault } from '../faults/schema.ts';
+import { apiError, type PlannedAnswer, type SandboxAnswer, storageError } from './answer.ts';
 
-export interface Shape {
-  readonly bytesPerSecond?: number;
-  /** Ends the connection after this many bytes of the body, whatever Content-Length promised. */
-  readonly cutAfterBytes?: number;
+const UNLIMITED = Number.POSITIVE_INFINITY;
+
+/**
+ * Resolves when the request is dealt with.
+ * @throws Refusal and whatever the plan throws, before anything was sent.
+ */
+export async function answerWithFault(
+  plan: PlannedAnswer,
+  fault: Fault | undefined,
+  response: ServerResponse,
+  closing: AbortSignal,
+): Promise<void> {
+  if (fault !== undefined && 'delay' in fault) await pause(fault.delay, closing);
+  if (fault?.action === 'answer') return await send(response, scripted(fault));
+  if (fault?.action === 'hang') return await closed(response, closing);
+
+  const answer = fault?.action === 'reset_before' ? undefined : await plan.run(fault);
+  if (answer !== undefined && fault?.action !== 'reset_after') {
+    return await send(response, answer, fault, closing);
+  }
+  if (answer !== undefined && typeof answer.body !== 'string') answer.body.destroy();
+  response.req.socket.resetAndDestroy();
 }
 
-export interface Surroundings {
-  readonly clock: SandboxClock;
-  /** Aborts when the sandbox stops. */
-  readonly closing: AbortSignal;
+function scripted(fault: Extract<Fault, { action: 'answer' }>): SandboxAnswer {
+  const { status, code, message, retryAfter, headers, body } = fault;
+  const isTransfer = /upload|download/.test(fault.operation);
+  const answer = (isTransfer ? storageError : apiError)(status, code, message, {
+    ...(retryAfter !== undefined && { 'retry-after': String(Math.ceil(retryAfter / 1_000)) }),
+    ...headers,
+  });
+  return { ...answer, body: body ?? answer.body };
 }
 
-/** Resolves when the answer is out, or its receiver is gone. */
+/**
+ * Sends an answer, cut, short or slowly when the fault asks for it. Resolves when it is out, or
+ * its receiver is gone.
+ */
 export async function send(
   response: ServerResponse,
-  answer: Answer,
-  shape: Shape,
-  around: Surroundings,
+  { status, headers, body }: SandboxAnswer,
+  fault?: Fault,
+  closing?: AbortSignal,
 ): Promise<void> {
-  const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body;
-  const length = Buffer.isBuffer(body) ? { 'content-length': String(body.length) } : {};
-  response.writeHead(answer.status, { ...length, ...answer.headers });
-  if (
-    Buffer.isBuffer(body) &&
-    shape.bytesPerSecond === undefined &&
-    shape.cutAfterBytes === undefined
-  ) {
-    response.end(body);
+  if (typeof body === 'string' && fault === undefined) {
+    response.writeHead(status, { 'content-length': Buffer.byteLength(body), ...headers }).end(body);
     return;
   }
-  response.flushHeaders();
-  let left = shape.cutAfterBytes ?? Number.POSITIVE_INFINITY;
-  for await (const chunk of throttled(
-    Buffer.isBuffer(body) ? [body] : body,
-    shape.bytesPerSecond,
-    around,
-  )) {
+  const chunks = typeof body === 'string' ? [Buffer.from(body)] : body;
+  const whole = typeof body === 'string' ? Buffer.byteLength(body) : headers['content-length'];
+  const limits = { cut: UNLIMITED, short: UNLIMITED };
+  if (fault?.action === 'cut') limits.cut = fault.afterBytes;
+  // The file looks whole: its Content-Length fits what comes.
+  if (fault?.action === 'short') limits.short = fault.bytes;
+  const length = Math.min(Number(whole), limits.short);
+  response.writeHead(status, { ...headers, 'content-length': String(length) }).flushHeaders();
+
+  let left = Math.min(limits.cut, limits.short);
+  for await (const chunk of slowed(chunks, fault, closing)) {
     if (response.destroyed) return;
     await flush(response, chunk.subarray(0, left));
     left -= chunk.length;
     if (left <= 0) break;
   }
-  if (shape.cutAfterBytes === undefined) response.end();
+  if (limits.cut === UNLIMITED) response.end();
   else response.socket?.destroy();
 }
 
-/** The same bytes, in tenths of a second's worth when a rate is given. */
-export async function* throttled(
+/** The same bytes; with the fault `slow` in portions of a tenth of a second. */
+export async function* slowed(
   source: AsyncIterable<Buffer> | Iterable<Buffer>,
-  bytesPerSecond: number | undefined,
-  { clock, closing }: Surroundings,
+  fault: Fault | undefined,
+  closing?: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  const step =
-    bytesPerSecond === undefined
-      ? Number.POSITIVE_INFINITY
-      : Math.max(1, Math.round(bytesPerSecond / 10));
+  const rate = fault?.action === 'slow' ? fault.bytesPerSecond : UNLIMITED;
+  const step = Math.max(1, Math.round(rate / 10));
   for await (const chunk of source) {
     for (let from = 0; from < chunk.length; from += step) {
       const part = chunk.subarray(from, from + step);
-      if (bytesPerSecond !== undefined)
-        await sleep(clock, (part.length / bytesPerSecond) * 1_000, closing);
+      if (rate !== UNLIMITED) await pause((part.length / rate) * 1_000, closing);
       yield part;
     }
   }
 }
 
+/** Resolves after `ms`, or when the sandbox stops. */
+async function pause(ms: number, closing?: AbortSignal): Promise<void> {
+  if (ms > 0) await setTimeout(ms, undefined, closing && { signal: closing }).catch(() => {});
+}
+
 /** Resolves when the bytes were handed to the system, so that a cut comes after them. */
 function flush(response: ServerResponse, chunk: Buffer): Promise<void> {
-  if (chunk.length === 0) return Promise.resolve();
   return new Promise((resolve) => {
-    const done = () => {
-      response.off('close', done);
+    if (chunk.length === 0) return resolve();
+    response.once('close', resolve);
+    response.write(chunk, () => {
+      response.off('close', resolve);
       resolve();
-    };
-    response.once('close', done);
-    response.write(chunk, done);
+    });
+  });
+}
+
+/** Resolves when the client gave up, or the sandbox stops. */
+function closed(response: ServerResponse, closing: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.destroyed || closing.aborted) return resolve();
+    response.once('close', resolve);
+    closing.addEventListener('abort', () => resolve(), { once: true });
   });
 }

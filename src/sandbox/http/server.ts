@@ -1,68 +1,135 @@
-/** The HTTP server: finds the route, lets faults strike, turns failures into answers. */
-import { createServer, type Server } from 'node:http';
+/** HTTP server of the sandbox: finds the route, applies faults, turns errors into answers. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import type { FaultScript } from '../faults/script.ts';
-import { carryOut } from '../faults/strike.ts';
-import { type Answer, apiError, type Plan, Refusal } from './answer.ts';
-import { type Exchange, exchangeOf, type RouteGroup } from './exchange.ts';
-import { type Surroundings, send } from './send.ts';
+import { apiError, apiRefusal, type PlannedAnswer, Refusal, type SandboxAnswer } from './answer.ts';
+import type { ApiKeys } from './api-keys.ts';
+import { answerWithFault, send } from './send.ts';
 
-/** Longer than clients keep an idle connection, so that it is they who end it. */
+/** Longer than clients keep an idle connection, so that the client ends it. */
 const KEEP_ALIVE_MS = 65_000;
+/** Bodies of JSON are small: a type, a list of faults. */
+const MAX_JSON_BYTES = 2 ** 20;
 
-export interface ServerParts extends Surroundings {
-  readonly routes: readonly RouteGroup[];
+/** One request on its way through the sandbox. */
+export interface SandboxCall {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly method: string;
+  /** Without the query; still percent-encoded. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Scheme and host as the caller reached the sandbox: presigned addresses point there. */
+  readonly origin: string;
+}
+
+export interface SandboxRoute {
+  /** `*`: any. */
+  readonly method: string;
+  /** Matches the whole path; its first group is the id in it. */
+  readonly path: RegExp;
+  /** Callers that need an API key; `remote`: those on other machines. */
+  readonly key: 'all' | 'remote' | 'none';
+  /** @throws Refusal */
+  handle(
+    call: SandboxCall,
+    id: string,
+  ): SandboxAnswer | PlannedAnswer | Promise<SandboxAnswer | PlannedAnswer>;
+}
+
+export interface SandboxServerParts {
+  readonly routes: readonly SandboxRoute[];
+  readonly apiKeys: ApiKeys;
   readonly faults: FaultScript;
-  /** For requests without a Host header. */
-  readonly fallbackOrigin: () => string;
+  /** Aborts when the sandbox stops. */
+  readonly closing: AbortSignal;
   readonly onError: (error: unknown) => void;
 }
 
 export interface SandboxServer {
   readonly server: Server;
-  /** Resolves when no request is being handled any more. */
+  /** Resolves when no request is in flight. */
   idle(): Promise<unknown>;
 }
 
-export function sandboxServer(parts: ServerParts): SandboxServer {
-  const handled = new Set<Promise<void>>();
-  const server = createServer(
-    { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 },
-    (request, response) => {
-      const exchange = exchangeOf(request, response, parts.fallbackOrigin());
-      const done = serve(exchange, parts)
-        .catch((error: unknown) => fail(exchange, error, parts))
-        .finally(() => handled.delete(done));
-      handled.add(done);
-    },
-  );
-  return { server, idle: () => Promise.all(handled) };
+export function sandboxServer(parts: SandboxServerParts): SandboxServer {
+  const inFlight = new Set<Promise<void>>();
+  const options = { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 };
+  const server = createServer(options, (request, response) => {
+    const done = serve(callOf(request, response), parts)
+      .catch((error: unknown) => fail(response, error, parts))
+      .finally(() => inFlight.delete(done));
+    inFlight.add(done);
+  });
+  return { server, idle: () => Promise.all(inFlight) };
 }
 
-async function serve(exchange: Exchange, parts: ServerParts): Promise<void> {
-  const { path, response } = exchange;
-  const route = parts.routes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`));
-  if (route === undefined)
-    throw new Refusal(apiError(404, 'not_found', 'there is nothing at this path'));
-  const outcome = await route.handle(exchange);
-  if (isAnswer(outcome)) return send(response, outcome, {}, parts);
-  return carryOut(outcome, parts.faults.take(outcome.operation, outcome.type), exchange, parts);
+function callOf(request: IncomingMessage, response: ServerResponse): SandboxCall {
+  const { method = 'GET', url = '/', headers, socket } = request;
+  const [path = '', ...query] = url.split('?');
+  return {
+    request,
+    response,
+    method,
+    path,
+    query: new URLSearchParams(query.join('?')),
+    origin: `http://${headers.host ?? `127.0.0.1:${socket.localPort}`}`,
+  };
 }
 
-function isAnswer(outcome: Plan | Answer): outcome is Answer {
-  return 'status' in outcome;
+async function serve(call: SandboxCall, parts: SandboxServerParts): Promise<void> {
+  const { method, path, request, response } = call;
+  const found = parts.routes.filter((route) => route.path.test(path));
+  const [first] = found;
+  if (first === undefined) throw apiRefusal(404, 'not_found', 'there is nothing at this path');
+  const isRemote = !/^(::1|(::ffff:)?127\..*)$/.test(request.socket.remoteAddress ?? '');
+  if (first.key === 'all' || (first.key === 'remote' && isRemote)) parts.apiKeys.check(request);
+  const route = found.find((one) => one.method === method || one.method === '*');
+  if (route === undefined) {
+    const allowed = found.map((one) => one.method);
+    const message = `use ${allowed.join(' or ')} here`;
+    throw apiRefusal(405, 'method_not_allowed', message, { allow: allowed.join(', ') });
+  }
+
+  const answer = await route.handle(call, decoded(route.path.exec(path)?.[1] ?? ''));
+  if ('status' in answer) return await send(response, answer);
+  const fault = parts.faults.take(answer.operation, answer.type);
+  await answerWithFault(answer, fault, response, parts.closing);
 }
 
-function fail({ response }: Exchange, error: unknown, parts: ServerParts): void {
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    throw apiRefusal(404, 'not_found', 'there is nothing at this path');
+  }
+}
+
+function fail(response: ServerResponse, error: unknown, { onError }: SandboxServerParts): void {
   // A client that is gone needs no answer, and an answer begun cannot be taken back.
-  const isGone = response.destroyed || response.headersSent;
-  if (!(error instanceof Refusal) && !isGone) parts.onError(error);
-  if (isGone) {
+  if (response.destroyed || response.headersSent) {
     response.destroy();
     return;
   }
-  const answer =
-    error instanceof Refusal
-      ? error.answer
-      : apiError(500, 'internal', 'the sandbox failed; its operator sees why');
-  send(response, answer, {}, parts).catch(parts.onError);
+  if (!(error instanceof Refusal)) onError(error);
+  const internal = 'the sandbox failed; its operator sees why';
+  const answer = error instanceof Refusal ? error.answer : apiError(500, 'internal', internal);
+  send(response, answer).catch(onError);
+}
+
+/** @throws Refusal with 415, 413 or 400. */
+export async function readJson({ request }: SandboxCall): Promise<unknown> {
+  if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
+    const message = 'send the body as Content-Type: application/json';
+    throw apiRefusal(415, 'unsupported_media_type', message);
+  }
+  const body = await buffer(request);
+  if (body.length > MAX_JSON_BYTES) {
+    throw apiRefusal(413, 'too_large', `the body may have ${MAX_JSON_BYTES} bytes`);
+  }
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    throw apiRefusal(400, 'bad_request', 'the body is not valid JSON');
+  }
 }

@@ -1,94 +1,72 @@
 /**
- * Reads an uploaded JSONL file (service-interface.md 2.5) and checks every line. Memory is bounded by the longest line, and
- * the event loop gets its turn after each chunk. Problems name the line and never quote it.
+ * Reads an uploaded JSONL file and checks every line. Memory is bounded by the longest line, and
+ * the event loop stays free between chunks. Problems name the line and never quote it.
  */
-
-import { textTests } from '../policy/judge.ts';
-import type { Policy } from '../policy/schema.ts';
-
-/** The upload is not what the interface asks for, or the policy fails it: the import goes to FAILED. */
-export class InvalidImport extends Error {
-  override readonly name = 'InvalidImport';
-}
+import { z } from 'zod';
+import { textTest } from '../policy/judge.ts';
+import type { SandboxPolicy } from '../policy/schema.ts';
+import { InvalidUpload } from '../review/csv-rows.ts';
 
 const NEWLINE = 0x0a;
+const importRecord = z.object({ type: z.string(), data: z.record(z.string(), z.unknown()) });
 
-/** Returns the number of records. @throws InvalidImport; the signal's reason when it aborts. */
+/** Returns the number of records. @throws InvalidUpload; the signal's reason when it aborts. */
 export async function readRecords(
   upload: AsyncIterable<Buffer>,
-  policy: Policy['imports'],
+  { types, fail }: SandboxPolicy['imports'],
   signal: AbortSignal,
 ): Promise<number> {
-  const check = recordCheck(policy);
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const rules = fail.map((when) => ({ types: when.type, fits: textTest(when) }));
   let records = 0;
-  let begun: Buffer[] = [];
-  const endLine = (end: Buffer) => {
+  const check = (line: Buffer) => {
     records += 1;
-    check(begun.length === 0 ? end : Buffer.concat([...begun, end]), records);
-    begun = [];
+    const text = attempt(() => decoder.decode(line), `line ${records} is not UTF-8`);
+    const { type } = recordIn(text, records);
+    if (types?.includes(type) === false) {
+      const known = types.join(', ');
+      const reason = `records of this type are not imported here; known are ${known}`;
+      throw new InvalidUpload(`line ${records}: ${reason}`);
+    }
+    if (rules.some((rule) => (rule.types?.includes(type) ?? true) && rule.fits(text))) {
+      const reason = 'a rule of the policy fails every import with a record like this';
+      throw new InvalidUpload(`line ${records}: ${reason}`);
+    }
   };
+
+  let begun: Buffer[] = [];
   for await (const chunk of upload) {
     signal.throwIfAborted();
     let from = 0;
     for (let to = chunk.indexOf(NEWLINE); to >= 0; to = chunk.indexOf(NEWLINE, from)) {
-      endLine(chunk.subarray(from, to));
+      check(Buffer.concat([...begun, chunk.subarray(from, to)]));
+      begun = [];
       from = to + 1;
     }
     if (from < chunk.length) begun.push(chunk.subarray(from));
   }
-  if (begun.length > 0) endLine(Buffer.alloc(0));
-  if (records === 0) throw new InvalidImport('the upload is empty: it needs at least one record');
+  if (begun.length > 0) check(Buffer.concat(begun));
+  if (records === 0) throw new InvalidUpload('the upload is empty: it needs at least one record');
   return records;
 }
 
-type Check = (line: Buffer, number: number) => void;
-
-function recordCheck({ types, fail }: Policy['imports']): Check {
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  const rules = fail.map((when) => ({ types: when.type, tests: textTests(when) }));
-  return (line, number) => {
-    const { text, type } = record(line, number, decoder);
-    if (types !== undefined && !types.includes(type)) {
-      throw new InvalidImport(
-        `line ${number}: records of this type are not imported here; known are ${types.join(', ')}`,
-      );
-    }
-    for (const rule of rules) {
-      if ((rule.types?.includes(type) ?? true) && rule.tests.every((test) => test(text))) {
-        throw new InvalidImport(
-          `line ${number}: a rule of the policy fails every import with a record like this`,
-        );
-      }
-    }
-  };
+function recordIn(text: string, line: number): z.output<typeof importRecord> {
+  const json: unknown = attempt(() => JSON.parse(text), `line ${line} is not JSON`);
+  const { success, data } = importRecord.safeParse(json);
+  if (!success) {
+    const shape = 'an object with the text type and the object data';
+    throw new InvalidUpload(`line ${line} is not ${shape}`);
+  }
+  if (Object.keys(Object(json)).length > 2) {
+    throw new InvalidUpload(`line ${line} has fields other than type and data`);
+  }
+  return data;
 }
 
-function record(
-  line: Buffer,
-  number: number,
-  decoder: TextDecoder,
-): { readonly text: string; readonly type: string } {
-  let text: string;
+function attempt<Value>(read: () => Value, problem: string): Value {
   try {
-    text = decoder.decode(line);
+    return read();
   } catch {
-    throw new InvalidImport(`line ${number} is not UTF-8`);
+    throw new InvalidUpload(problem);
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new InvalidImport(`line ${number} is not JSON`);
-  }
-  if (!isObject(value)) throw new InvalidImport(`line ${number} is not a JSON object`);
-  const { type, data, ...others } = value;
-  if (typeof type !== 'string') throw new InvalidImport(`line ${number}: type must be a text`);
-  if (!isObject(data)) throw new InvalidImport(`line ${number}: data must be an object`);
-  if (Object.keys(others).length > 0)
-    throw new InvalidImport(`line ${number} has fields other than type and data`);
-  return { text, type };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

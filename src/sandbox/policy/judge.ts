@@ -1,15 +1,16 @@
 /**
- * The policy engine. Every rule is asked; those that match apply their label and add their score. The first matching
- * rule with `error` or `result` decides; otherwise the highest threshold that the score reaches; otherwise the default.
+ * Policy engine. Every rule is evaluated; those that match apply their label and add their score.
+ * The first matching rule with `error` or `result` decides; otherwise the highest threshold that
+ * the score reaches; otherwise the default.
  */
 import type { Label } from '../../service/contract.ts';
-import type { ReviewPolicy, Rule, TextCondition } from './schema.ts';
+import type { ReviewPolicy, TextCondition } from './schema.ts';
 
 export interface Verdict {
   readonly status: 'SUCCESS' | 'ERROR';
   /** Empty when the status is ERROR. */
   readonly result: string;
-  /** JSON text of a list of labels (service-interface.md 2.6), empty when the status is ERROR. */
+  /** JSON text of a list of labels, empty when the status is ERROR. */
   readonly labels: string;
   /** The batch that holds this row cannot be reviewed. */
   readonly failsBatch?: true;
@@ -18,12 +19,10 @@ export interface Verdict {
 /** Judges one row, given as its cells in the order of the header. */
 export type Judge = (cells: readonly string[]) => Verdict;
 
-type Test = (cells: readonly string[]) => boolean;
-
 const ROW_ERROR: Verdict = { status: 'ERROR', result: '', labels: '' };
 const BATCH_ERROR: Verdict = { ...ROW_ERROR, failsBatch: true };
 
-/** A judge for files of one content type with this header: rules for other types drop out, columns are found once. */
+/** Judge for files of one content type with this header: columns are found once. */
 export function judgeFor(
   policy: ReviewPolicy,
   type: string,
@@ -32,67 +31,51 @@ export function judgeFor(
 ): Judge {
   const rules = policy.rules
     .filter(({ when }) => when.type?.includes(type) ?? true)
-    .map((rule) => ({
-      ...rule,
-      test: testOf(rule, header, contentColumn),
-      labelText: labelTexts(rule),
-    }));
+    .map((rule) => {
+      const fits = textTest(rule.when);
+      const metadata = Object.entries(rule.when.metadata ?? {}).map(([name, expected]) => {
+        return { column: header.indexOf(name), expected: String(expected) };
+      });
+      const applies = (cells: readonly string[]) =>
+        metadata.every(({ column, expected }) => cells[column] === expected) &&
+        fits(cells[contentColumn] ?? '');
+      const labelText = (label: Label) => JSON.stringify(label);
+      const name = rule.label ?? '';
+      return {
+        ...rule,
+        applies,
+        applied: labelText({ name, applied: true, explanation: rule.explanation }),
+        notApplied: labelText({ name, applied: false, explanation: rule.otherwise }),
+      };
+    });
   const thresholds = policy.thresholds.toSorted((a, b) => b.score - a.score);
 
   return (cells) => {
     let score = 0;
-    let decided: string | undefined;
-    let labels = '';
+    let result: string | undefined;
+    const labels: string[] = [];
     for (const rule of rules) {
-      const applied = rule.test(cells);
-      if (applied && rule.failsBatch) return BATCH_ERROR;
-      if (applied && rule.error && decided === undefined) return ROW_ERROR;
-      if (applied) {
+      const applies = rule.applies(cells);
+      if (applies && rule.failsBatch) return BATCH_ERROR;
+      if (applies && rule.error && result === undefined) return ROW_ERROR;
+      if (applies) {
         score += rule.score;
-        decided ??= rule.result;
+        result ??= rule.result;
       }
-      if (rule.labelText)
-        labels += `${labels && ','}${applied ? rule.labelText.applied : rule.labelText.notApplied}`;
+      if (rule.label !== undefined) labels.push(applies ? rule.applied : rule.notApplied);
     }
-    decided ??= thresholds.find((threshold) => score >= threshold.score)?.result ?? policy.default;
-    return { status: 'SUCCESS', result: decided, labels: `[${labels}]` };
+    result ??= thresholds.find((threshold) => score >= threshold.score)?.result ?? policy.default;
+    return { status: 'SUCCESS', result, labels: `[${labels}]` };
   };
 }
 
-/** All kinds of condition that a rule has must hold; within one kind (a list), any entry will do. */
-function testOf({ when }: Rule, header: readonly string[], contentColumn: number): Test {
-  const tests: Test[] = [];
-  for (const [name, expected] of Object.entries(when.metadata ?? {})) {
-    const column = header.indexOf(name);
-    tests.push((cells) => cells[column] === String(expected));
-  }
-  for (const test of textTests(when)) tests.push((cells) => test(cells[contentColumn] ?? ''));
-  return (cells) => tests.every((test) => test(cells));
-}
-
-/** The conditions on a text; all must hold. */
-export function textTests({
-  contains = [],
-  matches = [],
-}: TextCondition): ((text: string) => boolean)[] {
-  const expressions = [anyOf(contains.map(literal)), anyOf(matches)].filter(
-    (expression) => expression !== undefined,
+/** Test of the conditions on a text: each list that is given must have an entry that fits. */
+export function textTest({ contains, matches }: TextCondition): (text: string) => boolean {
+  const literals = contains?.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const expressions = [literals, matches].flatMap((sources) =>
+    sources === undefined
+      ? []
+      : new RegExp(sources.map((source) => `(?:${source})`).join('|'), 'im'),
   );
-  return expressions.map((expression) => (text) => expression.test(text));
-}
-
-function literal(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-}
-
-function anyOf(sources: readonly string[]): RegExp | undefined {
-  if (sources.length === 0) return undefined;
-  return new RegExp(sources.map((source) => `(?:${source})`).join('|'), 'im');
-}
-
-function labelTexts(rule: Rule) {
-  if (rule.label === undefined) return undefined;
-  const applied: Label = { name: rule.label, applied: true, explanation: rule.explanation };
-  const notApplied: Label = { name: rule.label, applied: false, explanation: rule.otherwise };
-  return { applied: JSON.stringify(applied), notApplied: JSON.stringify(notApplied) };
+  return (text) => expressions.every((expression) => expression.test(text));
 }

@@ -1,4 +1,4 @@
-/** The policy file: how the sandbox behaves and judges. docs/sandbox.md describes every setting. */
+/** Policy file: how the sandbox behaves and judges. docs/sandbox.md describes every setting. */
 import { readFile } from 'node:fs/promises';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
@@ -6,39 +6,30 @@ import { faultList } from '../faults/schema.ts';
 import { InvalidSandboxInput, validate } from './invalid.ts';
 import { byteSize, duration } from './units.ts';
 
-/** What a column of the result file holds (service-interface.md 2.3). */
-export const RESULT_FIELDS = [
-  'content',
-  'status',
-  'result',
-  'expected',
-  'labels',
-  'metadata',
-] as const;
-export type ResultField = (typeof RESULT_FIELDS)[number];
+/** Contents of the columns of a result file. */
+const RESULT_FIELDS = ['content', 'status', 'result', 'expected', 'labels', 'metadata'] as const;
 
 const text = z.string().min(1, { error: 'text that is not empty' });
+const texts = z.array(text).min(1);
 
 /** One value or a list of them; a list once parsed. */
-const oneOrMore = <Item extends z.ZodType>(item: Item, what: string) =>
+const oneOrMore = (item: z.ZodType<string>, what: string) =>
   z.union([item.transform((single) => [single]), z.array(item).min(1)], {
     error: `${what}, or a list of at least one`,
   });
 
-const pattern = text.refine(compiles);
-
 const textCondition = z.strictObject({
   type: oneOrMore(text, 'a type').optional(),
   contains: oneOrMore(text, 'a text').optional(),
-  matches: oneOrMore(pattern, 'a JavaScript regular expression').optional(),
+  matches: oneOrMore(text.refine(isRegExp), 'a JavaScript regular expression').optional(),
 });
 
-const condition = textCondition.extend({
-  metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+const scalar = z.union([z.string(), z.number(), z.boolean()], {
+  error: 'text, a number, or true or false',
 });
 
 const rule = z.strictObject({
-  when: condition,
+  when: textCondition.extend({ metadata: z.record(z.string(), scalar).optional() }),
   label: text.optional(),
   explanation: z.string().default('The rule matches.'),
   otherwise: z.string().default('The rule does not match.'),
@@ -49,76 +40,66 @@ const rule = z.strictObject({
   failsBatch: z.boolean().default(false),
 });
 
-const service = z.strictObject({
-  name: text.default('Sandbox'),
-  types: z.array(text).min(1).optional(),
-  policyId: text.default('policy-sandbox'),
-  teamId: text.default('team-sandbox'),
-  teamName: text.default('Sandbox Team'),
-});
-
-const timing = z
-  .strictObject({
-    uploadUrlValidity: duration.prefault('1h'),
-    downloadUrlValidity: duration.prefault('1h'),
-    storageEventDelay: duration.prefault(0),
-    reviewTime: duration.prefault(0),
-    importTime: duration.prefault(0),
-    decisionTime: duration.prefault(0),
-  })
-  .transform((given) => ({
-    uploadUrlValidityMs: given.uploadUrlValidity,
-    downloadUrlValidityMs: given.downloadUrlValidity,
-    storageEventDelayMs: given.storageEventDelay,
-    reviewTimeMs: given.reviewTime,
-    importTimeMs: given.importTime,
-    decisionTimeMs: given.decisionTime,
-  }));
-
-const storage = z.strictObject({ maxUploadBytes: byteSize.prefault('5GiB') });
-
-const results = z.strictObject({
-  columns: z
-    .array(z.enum(RESULT_FIELDS))
-    .refine(isPermutation, { error: `each of ${RESULT_FIELDS.join(', ')} once, in any order` })
-    .default([...RESULT_FIELDS]),
-});
-
-const review = z.strictObject({
-  default: text.default('approved'),
-  thresholds: z.array(z.strictObject({ score: z.number(), result: text })).default([]),
-  rules: z
-    .array(rule)
-    .refine(hasUniqueLabels, { error: 'each label in one rule only' })
-    .default([]),
-});
-
-const imports = z.strictObject({
-  types: z.array(text).min(1).optional(),
-  /** An import with a record that one of these fits ends in FAILED. */
-  fail: z.array(textCondition).default([]),
-});
-
 export const policySchema = z.strictObject({
-  service: service.prefault({}),
-  timing: timing.prefault({}),
-  storage: storage.prefault({}),
-  results: results.prefault({}),
-  review: review.prefault({}),
-  imports: imports.prefault({}),
+  service: z
+    .strictObject({
+      name: text.default('Sandbox'),
+      types: texts.optional(),
+      policyId: text.default('policy-sandbox'),
+      teamId: text.default('team-sandbox'),
+      teamName: text.default('Sandbox Team'),
+    })
+    .prefault({}),
+  timing: z
+    .strictObject({
+      uploadUrlValidity: duration.prefault('1h'),
+      downloadUrlValidity: duration.prefault('1h'),
+      storageEventDelay: duration.prefault(0),
+      reviewTime: duration.prefault(0),
+      importTime: duration.prefault(0),
+      decisionTime: duration.prefault(0),
+    })
+    .prefault({}),
+  storage: z.strictObject({ maxUploadBytes: byteSize.prefault('5GiB') }).prefault({}),
+  results: z
+    .strictObject({
+      columns: z
+        .array(z.enum(RESULT_FIELDS))
+        .refine((columns) => columns.toSorted().join() === RESULT_FIELDS.toSorted().join(), {
+          error: `each of ${RESULT_FIELDS.join(', ')} once, in any order`,
+        })
+        .default([...RESULT_FIELDS]),
+    })
+    .prefault({}),
+  review: z
+    .strictObject({
+      default: text.default('approved'),
+      thresholds: z.array(z.strictObject({ score: z.number(), result: text })).default([]),
+      rules: z
+        .array(rule)
+        .refine(hasUniqueLabels, { error: 'each label in one rule only' })
+        .default([]),
+    })
+    .prefault({}),
+  imports: z
+    .strictObject({
+      types: texts.optional(),
+      /** An import with a record that one of these fits ends in FAILED. */
+      fail: z.array(textCondition).default([]),
+    })
+    .prefault({}),
   faults: faultList.default([]),
 });
 
 /** A policy as it is written: everything has a default. */
 export type PolicyInput = z.input<typeof policySchema>;
 /** A policy as it is used: defaults filled in, durations in ms, sizes in bytes. */
-export type Policy = z.output<typeof policySchema>;
-export type ReviewPolicy = Policy['review'];
+export type SandboxPolicy = z.output<typeof policySchema>;
+export type ReviewPolicy = SandboxPolicy['review'];
 export type TextCondition = z.output<typeof textCondition>;
-export type Rule = ReviewPolicy['rules'][number];
 
 /** @throws InvalidSandboxInput naming every wrong setting. */
-export function parsePolicy(input: unknown, source = 'sandbox policy'): Policy {
+export function parsePolicy(input: unknown, source = 'sandbox policy'): SandboxPolicy {
   return validate(policySchema, input ?? {}, source);
 }
 
@@ -127,32 +108,28 @@ export function parsePolicy(input: unknown, source = 'sandbox policy'): Policy {
  * @throws InvalidSandboxInput when it cannot be read, is not YAML, or has a wrong setting.
  */
 export async function readPolicyFile(path: string): Promise<PolicyInput> {
+  const source = `sandbox policy ${path}`;
   const yaml = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new InvalidSandboxInput(
-      `sandbox policy ${path} cannot be read; give the path of a YAML file`,
-      { cause },
-    );
+    const message = `${source} cannot be read; give the path of a YAML file`;
+    throw new InvalidSandboxInput(message, { cause });
   });
   const document = parseDocument(yaml);
   const [problem] = document.errors;
-  if (problem !== undefined)
-    throw new InvalidSandboxInput(`sandbox policy ${path} is not YAML: ${problem.message}`);
+  if (problem !== undefined) {
+    throw new InvalidSandboxInput(`${source} is not YAML: ${problem.message}`);
+  }
   const input: PolicyInput = document.toJS() ?? {};
-  parsePolicy(input, `sandbox policy ${path}`);
+  parsePolicy(input, source);
   return input;
 }
 
-function compiles(source: string): boolean {
+function isRegExp(source: string): boolean {
   try {
     new RegExp(source, 'im');
     return true;
   } catch {
     return false;
   }
-}
-
-function isPermutation(columns: readonly ResultField[]): boolean {
-  return columns.length === RESULT_FIELDS.length && new Set(columns).size === RESULT_FIELDS.length;
 }
 
 function hasUniqueLabels(rules: readonly { readonly label?: string | undefined }[]): boolean {

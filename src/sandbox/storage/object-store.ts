@@ -1,103 +1,82 @@
-/** Files of the storage. An object is there whole or not at all: it is written aside and renamed. */
-import { createHash, type Hash, randomUUID } from 'node:crypto';
+/** Files of the storage. An object exists whole or not at all: it is written aside and renamed. */
+import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { ByteRange } from './byte-range.ts';
 
 const PART = '.part';
 
-export interface ObjectInfo {
-  readonly bytes: number;
-  readonly modifiedMs: number;
+/** Byte positions in a file; `end` is inclusive. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
 }
 
-/** An object being written. Exactly one of `keep` and `discard` ends it. */
-export interface Draft {
+export interface WrittenObject {
   readonly bytes: number;
-  write(chunk: Buffer | string): Promise<void>;
-  /** MD5 of everything written. Ends the writing. */
-  md5(): Buffer;
-  /** Makes it the object of its name, in place of an earlier one. */
-  keep(): Promise<void>;
-  discard(): Promise<void>;
+  readonly md5: Buffer;
+  /** ETag of S3 for an object uploaded in one piece. */
+  readonly etag: string;
 }
 
 export class ObjectStore {
   readonly #directory: string;
 
-  /** Removes what a killed process left half-written. */
-  constructor(directory: string) {
+  /** Creates the folders, and removes what a killed process left half-written. */
+  constructor(directory: string, folders: readonly string[]) {
     this.#directory = directory;
-    mkdirSync(directory, { recursive: true });
-    for (const name of readdirSync(directory))
-      if (name.endsWith(PART)) rmSync(join(directory, name));
+    for (const folder of folders) {
+      const path = join(directory, folder);
+      mkdirSync(path, { recursive: true });
+      for (const name of readdirSync(path)) if (name.endsWith(PART)) rmSync(join(path, name));
+    }
   }
 
-  path(name: string): string {
-    return join(this.#directory, name);
-  }
-
+  /** @param name path of the object below the storage, such as `uploads/1.csv` */
   has(name: string): boolean {
-    return existsSync(this.path(name));
+    return existsSync(join(this.#directory, name));
   }
 
-  /** undefined when there is no such object. */
-  async info(name: string): Promise<ObjectInfo | undefined> {
-    const file = await stat(this.path(name)).catch(() => undefined);
-    return file && { bytes: file.size, modifiedMs: file.mtimeMs };
+  /** Size and time of the object's file; undefined when there is no such object. */
+  async info(name: string): Promise<{ readonly size: number; readonly mtime: Date } | undefined> {
+    return await stat(join(this.#directory, name)).catch(() => undefined);
   }
 
+  /** Stream whose errors reach those who iterate it; one that is not read to its end is harmless. */
   read(name: string, range?: ByteRange): Readable {
-    return createReadStream(this.path(name), range);
+    return createReadStream(join(this.#directory, name), range).on('error', () => {});
   }
 
-  async draft(name: string): Promise<Draft> {
-    const path = this.path(`${name}.${randomUUID()}${PART}`);
-    return new FileDraft(await open(path, 'wx'), path, this.path(name));
+  /**
+   * Writes an object, in place of an earlier one of the same name.
+   * @param accept decides at the end whether the object is kept. Default: always.
+   * @throws what `chunks` or `accept` throws; the earlier object then stays.
+   */
+  async write(
+    name: string,
+    chunks: AsyncIterable<Buffer | string>,
+    accept: (written: WrittenObject) => boolean = () => true,
+  ): Promise<WrittenObject> {
+    const path = join(this.#directory, name);
+    const part = `${path}.${randomUUID()}${PART}`;
+    const hash = createHash('md5');
+    let bytes = 0;
+    async function* measured() {
+      for await (const chunk of chunks) {
+        hash.update(chunk);
+        bytes += Buffer.byteLength(chunk);
+        yield chunk;
+      }
+    }
+    try {
+      await writeFile(part, measured(), { flag: 'wx' });
+      const md5 = hash.digest();
+      const written = { bytes, md5, etag: `"${md5.toString('hex')}"` };
+      if (accept(written)) await rename(part, path);
+      return written;
+    } finally {
+      await rm(part, { force: true });
+    }
   }
-}
-
-class FileDraft implements Draft {
-  bytes = 0;
-  readonly #file: FileHandle;
-  readonly #path: string;
-  readonly #finalPath: string;
-  readonly #hash: Hash = createHash('md5');
-  #digest: Buffer | undefined;
-
-  constructor(file: FileHandle, path: string, finalPath: string) {
-    this.#file = file;
-    this.#path = path;
-    this.#finalPath = finalPath;
-  }
-
-  async write(chunk: Buffer | string): Promise<void> {
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-    this.#hash.update(bytes);
-    this.bytes += bytes.length;
-    for (let from = 0; from < bytes.length; )
-      from += (await this.#file.write(bytes, from)).bytesWritten;
-  }
-
-  md5(): Buffer {
-    this.#digest ??= this.#hash.digest();
-    return this.#digest;
-  }
-
-  async keep(): Promise<void> {
-    await this.#file.close();
-    await rename(this.#path, this.#finalPath);
-  }
-
-  async discard(): Promise<void> {
-    await this.#file.close();
-    await rm(this.#path, { force: true });
-  }
-}
-
-/** S3's ETag of an object uploaded in one piece. */
-export function etagOf(md5: Buffer): string {
-  return `"${md5.toString('hex')}"`;
 }

@@ -1,177 +1,87 @@
 /**
- * Presigned addresses: AWS Signature Version 4 in the query string, as S3 does it. The method, the path, every query
- * parameter, the host and, for uploads, the Content-Type are signed.
+ * Presigned addresses with the parameters of AWS Signature Version 4. The method, the path, every
+ * query parameter, the host and, for uploads, the Content-Type are signed; the signature itself is
+ * the sandbox's own, since no other program makes or checks one.
  */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { Refusal, storageError } from '../http/answer.ts';
+import { storageRefusal } from '../http/answer.ts';
 
 const ALGORITHM = 'AWS4-HMAC-SHA256';
-const ACCESS_KEY = 'SANDBOX';
-const REGION = 'us-east-1';
 
-export interface Address {
+export interface PresignedAddress {
   readonly method: 'PUT' | 'GET';
-  /** Scheme and host that the caller reaches the storage at. */
+  /** Scheme and host at which the caller reaches the storage. */
   readonly origin: string;
   readonly path: string;
-  /** Only PUT: the one Content-Type that will be accepted. */
-  readonly contentType?: string;
+  /** Only for PUT: the one Content-Type that is accepted. */
+  readonly contentType?: string | undefined;
   /** Further signed query parameters. */
-  readonly parameters?: Readonly<Record<string, string>>;
+  readonly parameters?: Readonly<Record<string, string>> | undefined;
   readonly signedAtMs: number;
   readonly validForMs: number;
 }
 
-export function presign(secret: string, address: Address): string {
-  const date = amzDate(address.signedAtMs);
-  const headers: Record<string, string> = { host: new URL(address.origin).host };
-  if (address.contentType !== undefined) headers['content-type'] = address.contentType;
-  const signedHeaders = Object.keys(headers).sort();
-  const query = new Map<string, string>([
-    ['X-Amz-Algorithm', ALGORITHM],
-    ['X-Amz-Credential', `${ACCESS_KEY}/${scopeOf(date)}`],
-    ['X-Amz-Date', date],
-    ['X-Amz-Expires', String(Math.ceil(address.validForMs / 1_000))],
-    ['X-Amz-SignedHeaders', signedHeaders.join(';')],
-    ...Object.entries(address.parameters ?? {}),
-  ]);
-  const canonical = { method: address.method, path: address.path, query, headers, signedHeaders };
-  const signature = signatureOf(secret, date, canonical);
-  return `${address.origin}${address.path}?${queryText(query)}&X-Amz-Signature=${signature}`;
+export function presign(secret: string, address: PresignedAddress): string {
+  const { method, origin, path, contentType } = address;
+  const date = new Date(address.signedAtMs).toISOString().replace(/[-:]|\.\d+/g, '');
+  const type = contentType === undefined ? {} : { 'content-type': contentType };
+  const headers = { ...type, host: new URL(origin).host };
+  const query = new URLSearchParams({
+    'X-Amz-Algorithm': ALGORITHM,
+    'X-Amz-Credential': `SANDBOX/${date.slice(0, 8)}/us-east-1/s3/aws4_request`,
+    'X-Amz-Date': date,
+    'X-Amz-Expires': String(Math.ceil(address.validForMs / 1_000)),
+    'X-Amz-SignedHeaders': Object.keys(headers).join(';'),
+    ...address.parameters,
+  });
+  const signature = signatureOf(secret, { method, path, query, headers });
+  return `${origin}${path}?${query}&X-Amz-Signature=${signature}`;
 }
 
 export interface PresignedRequest {
   readonly method: string;
   readonly path: string;
-  /** The query as it came, without its question mark. */
-  readonly rawQuery: string;
+  readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
 }
 
 /** @throws Refusal with the answer that S3 gives (measured; docs/sandbox.md has the table). */
 export function verifyPresigned(secret: string, request: PresignedRequest, nowMs: number): void {
-  const query = parsed(request.rawQuery);
+  const query = new URLSearchParams(request.query);
   const signature = query.get('X-Amz-Signature');
-  if (signature === undefined) throw denied('Access Denied');
+  if (signature === null) throw storageRefusal(403, 'AccessDenied', 'Access Denied');
   if (request.headers.authorization !== undefined) {
-    const message =
-      'Only one auth mechanism allowed; only the X-Amz-Algorithm query parameter, Signature query string parameter or the Authorization header should be specified';
-    throw new Refusal(storageError(400, 'InvalidArgument', message));
+    throw storageRefusal(400, 'InvalidArgument', 'Only one auth mechanism allowed');
   }
   query.delete('X-Amz-Signature');
-  const date = query.get('X-Amz-Date') ?? '';
-  const signedAtMs = timeOf(date);
-  const validForS = Number(query.get('X-Amz-Expires'));
-  const signedHeaders = (query.get('X-Amz-SignedHeaders') ?? '').split(';');
-  if (query.get('X-Amz-Algorithm') !== ALGORITHM || Number.isNaN(signedAtMs) || !(validForS >= 0)) {
-    throw new Refusal(
-      storageError(
-        400,
-        'AuthorizationQueryParametersError',
-        'Query-string authentication version 4 needs all of its parameters.',
-      ),
-    );
+  const signedAtMs = timeOf(query.get('X-Amz-Date') ?? '');
+  if (!(nowMs < signedAtMs + Number(query.get('X-Amz-Expires')) * 1_000)) {
+    throw storageRefusal(403, 'AccessDenied', 'Request has expired');
   }
-  if (nowMs >= signedAtMs + validForS * 1_000) throw denied('Request has expired');
+  const signed = query.get('X-Amz-SignedHeaders')?.split(';') ?? [];
   const unsigned = Object.keys(request.headers).filter(
-    (name) => name.startsWith('x-amz-') && !signedHeaders.includes(name),
+    (name) => name.startsWith('x-amz-') && !signed.includes(name),
   );
-  if (unsigned.length > 0)
-    throw denied(
-      `There were headers present in the request which were not signed: ${unsigned.join(', ')}`,
-    );
-  const canonical = {
-    method: request.method,
-    path: request.path,
-    query,
-    headers: request.headers,
-    signedHeaders,
-  };
-  if (!equal(signature, signatureOf(secret, date, canonical))) {
-    const message =
-      'The request signature we calculated does not match the signature you provided. Check your key and signing method.';
-    throw new Refusal(storageError(403, 'SignatureDoesNotMatch', message));
+  if (unsigned.length > 0) {
+    const message = `There were headers present in the request which were not signed: ${unsigned}`;
+    throw storageRefusal(403, 'AccessDenied', message);
+  }
+  const headers = Object.fromEntries(signed.map((name) => [name, request.headers[name]]));
+  if (signature !== signatureOf(secret, { ...request, query, headers })) {
+    const message = 'The request signature we calculated does not match the one you provided.';
+    throw storageRefusal(403, 'SignatureDoesNotMatch', message);
   }
 }
 
-function denied(message: string): Refusal {
-  return new Refusal(storageError(403, 'AccessDenied', message));
+function signatureOf(secret: string, { method, path, query, headers }: PresignedRequest): string {
+  const parameters = [...query].sort(([a], [b]) => (a < b ? -1 : 1));
+  const request = JSON.stringify([method, path, parameters, headers]);
+  return createHmac('sha256', secret).update(request).digest('hex');
 }
 
-interface Canonical {
-  readonly method: string;
-  readonly path: string;
-  readonly query: ReadonlyMap<string, string>;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly signedHeaders: readonly string[];
-}
-
-function signatureOf(
-  secret: string,
-  date: string,
-  { method, path, query, headers, signedHeaders }: Canonical,
-): string {
-  const headerLines = signedHeaders
-    .map((name) => `${name}:${String(headers[name] ?? '').trim()}\n`)
-    .join('');
-  const request = [
-    method,
-    path,
-    queryText(query),
-    headerLines,
-    signedHeaders.join(';'),
-    'UNSIGNED-PAYLOAD',
-  ].join('\n');
-  const scope = scopeOf(date);
-  const toSign = [ALGORITHM, date, scope, createHash('sha256').update(request).digest('hex')].join(
-    '\n',
-  );
-  const key = scope
-    .split('/')
-    .reduce<string | Buffer>((link, part) => hmac(link, part), `AWS4${secret}`);
-  return hmac(key, toSign).toString('hex');
-}
-
-function hmac(key: string | Buffer, text: string): Buffer {
-  return createHmac('sha256', key).update(text).digest();
-}
-
-function scopeOf(date: string): string {
-  return `${date.slice(0, 8)}/${REGION}/s3/aws4_request`;
-}
-
-function queryText(query: ReadonlyMap<string, string>): string {
-  const pairs = [...query].map(([name, value]) => `${encoded(name)}=${encoded(value)}`);
-  return pairs.sort().join('&');
-}
-
-/** RFC 3986: encodeURIComponent leaves five characters as they are that the signature wants encoded. */
-function encoded(text: string): string {
-  return encodeURIComponent(text).replace(
-    /[!'()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-}
-
-/** A name given twice keeps its last value, which then does not match the signature. */
-function parsed(rawQuery: string): Map<string, string> {
-  return new Map(new URLSearchParams(rawQuery));
-}
-
-/** ISO 8601 basic format, seconds: 20261121T093000Z. */
-function amzDate(ms: number): string {
-  return new Date(ms).toISOString().replace(/[-:]|\.\d+/g, '');
-}
-
+/** Time of a date such as 20261121T093000Z, in ms; NaN for another text. */
 function timeOf(date: string): number {
-  return Date.parse(
-    date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'),
-  );
-}
-
-function equal(given: string, expected: string): boolean {
-  const a = Buffer.from(given);
-  const b = Buffer.from(expected);
-  return a.length === b.length && timingSafeEqual(a, b);
+  const iso = date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z');
+  return Date.parse(iso);
 }

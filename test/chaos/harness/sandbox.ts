@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { type Kept, spawnKept } from '../../../dev/process/kept.ts';
-import type { MadeDecision } from '../../../src/sandbox/decisions/made-decisions.ts';
+import type { MadeDecision } from '../../../src/sandbox/decisions.ts';
 import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
 import { makeDecisions } from '../../support/stack-control.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byteRange } from '../../../src/sandbox/storage/byte-range.ts';
+import { byteRange } from '../../../src/sandbox/storage/storage-routes.ts';
 
 test('ranges are read as S3 reads them', () => {
   assert.deepEqual(byteRange('bytes=0-4', 10), { start: 0, end: 4 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FaultInput, Operation } from '../../../src/sandbox/faults/schema.ts';
+import type { FaultInput, FaultOperation } from '../../../src/sandbox/faults/schema.ts';
 import { FaultScript } from '../../../src/sandbox/faults/script.ts';
 
 function script(...faults: FaultInput[]) {
   const made = new FaultScript([]);
   made.append(faults);
-  const take = (operation: Operation, type = 'a') => made.take(operation, type)?.action;
+  const take = (operation: FaultOperation, type = 'a') => made.take(operation, type)?.action;
   return { made, take };
 }
 

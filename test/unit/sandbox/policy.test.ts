@@ -20,12 +20,12 @@ test('an empty policy is complete: addresses live an hour, everything is approve
   for (const empty of [undefined, null, {}]) {
     const policy = parsePolicy(empty);
     assert.deepEqual(policy.timing, {
-      uploadUrlValidityMs: 3_600_000,
-      downloadUrlValidityMs: 3_600_000,
-      storageEventDelayMs: 0,
-      reviewTimeMs: 0,
-      importTimeMs: 0,
-      decisionTimeMs: 0,
+      uploadUrlValidity: 3_600_000,
+      downloadUrlValidity: 3_600_000,
+      storageEventDelay: 0,
+      reviewTime: 0,
+      importTime: 0,
+      decisionTime: 0,
     });
     assert.equal(policy.review.default, 'approved');
     assert.equal(policy.service.name, 'Sandbox');
@@ -38,8 +38,8 @@ test('durations and sizes are read with their unit', () => {
     timing: { reviewTime: '1.5s', uploadUrlValidity: '300s' },
     storage: { maxUploadBytes: '2MiB' },
   });
-  assert.equal(policy.timing.reviewTimeMs, 1_500);
-  assert.equal(policy.timing.uploadUrlValidityMs, 300_000);
+  assert.equal(policy.timing.reviewTime, 1_500);
+  assert.equal(policy.timing.uploadUrlValidity, 300_000);
   assert.equal(policy.storage.maxUploadBytes, 2 * 2 ** 20);
 });
 

@@ -17,7 +17,7 @@ function check(url: string, secret = 'secret', nowMs = SIGNED_AT_MS, headers = {
   const request = {
     method,
     path: pathname,
-    rawQuery: search.slice(1),
+    query: new URLSearchParams(search),
     headers: { host, 'content-type': 'text/csv', ...headers },
   };
   try {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { InvalidImport, readRecords } from '../../../src/sandbox/imports/read-records.ts';
+import { readRecords } from '../../../src/sandbox/imports/read-records.ts';
 import { type PolicyInput, parsePolicy } from '../../../src/sandbox/policy/schema.ts';
+import { InvalidUpload } from '../../../src/sandbox/review/csv-rows.ts';
 
 const quiet = new AbortController().signal;
 
@@ -72,7 +73,7 @@ test('one wrong line among any good ones is found by its number and not quoted',
           ...after.map((one) => JSON.stringify(one)),
         ];
         await assert.rejects(count(`${lines.join('\n')}\n`), ({ message, name }: Error) => {
-          assert.equal(name, 'InvalidImport');
+          assert.equal(name, 'InvalidUpload');
           assert.match(message, new RegExp(`^line ${before.length + 1}\\b`));
           assert.doesNotMatch(message, /secret/);
           return true;
@@ -97,9 +98,9 @@ test('the policy fails types that it does not know, and records that fit one of 
   );
   await assert.rejects(
     count(line('user', 'fine') + line('user', 'bad 123'), 9, { fail }),
-    /^InvalidImport: line 2: a rule/,
+    /^InvalidUpload: line 2: a rule/,
   );
-  await assert.rejects(count(line('poison', ''), 9, { fail }), InvalidImport);
+  await assert.rejects(count(line('poison', ''), 9, { fail }), InvalidUpload);
   await assert.rejects(
     count(line('order', ''), 9, { types: ['user'] }),
     /line 1: records of this type .* known are user/,

@@ -44,7 +44,9 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['base', 'core', 'config', 'events', 'events/formats', 'events/registry', 'http', 'kafka'],
     ...['kinds', 'pipeline', 'service', 'telemetry', 'tools/inspect', 'tools/doctor', 'node:*'],
   ],
-  sandbox: [...['service/contract.ts', 'csv-parse', 'csv-stringify', 'yaml', 'zod', 'node:*']],
+  sandbox: [
+    ...['base', 'service/contract.ts', 'csv-parse', 'csv-stringify', 'yaml', 'zod', 'node:*'],
+  ],
   cli: [
     ...['base', 'app', 'client', 'config', 'sandbox', 'telemetry', 'tools/inspect', 'tools/doctor'],
     ...['commander', 'csv-parse', 'node:*'],

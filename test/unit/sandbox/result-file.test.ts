@@ -4,36 +4,25 @@ import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
-import { InvalidUpload } from '../../../src/sandbox/batches/csv-rows.ts';
-import { reviewFile } from '../../../src/sandbox/batches/review-file.ts';
 import { type PolicyInput, parsePolicy } from '../../../src/sandbox/policy/schema.ts';
+import { InvalidUpload } from '../../../src/sandbox/review/csv-rows.ts';
+import { resultFile } from '../../../src/sandbox/review/result-file.ts';
 
 /** Reviews a CSV given in chunks; returns the result file as rows. */
 async function reviewed(
   chunks: readonly (string | Buffer)[],
   policy: PolicyInput = {},
 ): Promise<string[][]> {
-  let text = '';
-  const draft = {
-    bytes: 0,
-    write: async (chunk: Buffer | string) => {
-      text += chunk;
-    },
-    md5: () => Buffer.alloc(16),
-    keep: async () => {},
-    discard: async () => {},
-  };
   const upload = Readable.from(chunks.map((chunk) => Buffer.from(chunk)));
   const parsed = parsePolicy(policy);
-  const fault = parsed.faults.find(({ action }) => action === 'rows');
-  const request = {
-    type: 't',
-    policy: parsed,
-    fault: fault?.action === 'rows' ? fault : undefined,
-  };
-  const counts = await reviewFile(upload, draft, request, new AbortController().signal);
+  const fault = parsed.faults.find(({ action }) => action === 'rows') ?? null;
+  const request = { type: 't', policy: parsed, fault };
+  const counts = { rows: 0, errorRows: 0 };
+  const { signal } = new AbortController();
+  let text = '';
+  for await (const part of resultFile(upload, request, counts, signal)) text += part;
   const rows: string[][] = parse(text);
-  if (fault === undefined) assert.equal(counts.rows, rows.length - 1);
+  if (fault === null) assert.equal(counts.rows, rows.length - 1);
   return rows;
 }
 

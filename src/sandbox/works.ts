@@ -1,0 +1,241 @@
+/**
+ * Batches and imports on their way. Each step is written down before the next, so that a killed
+ * process resumes here (the second state is PENDING or IN_PROGRESS):
+ *
+ *   WAITING_FOR_UPLOAD ──(storage event)──► at work ──(file read, time over)──► a final state
+ */
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { CONTENT_TYPES } from '../service/contract.ts';
+import type { Documents } from './documents.ts';
+import type { Fault } from './faults/schema.ts';
+import type { FaultScript } from './faults/script.ts';
+import { readRecords } from './imports/read-records.ts';
+import type { SandboxPolicy } from './policy/schema.ts';
+import { InvalidUpload } from './review/csv-rows.ts';
+import { resultFile } from './review/result-file.ts';
+import type { ObjectStore } from './storage/object-store.ts';
+
+/** Time of the sandbox: a test may own it, and a restart compares it with what is on disk. */
+export type SandboxClock = Pick<Clock, 'now' | 'after'>;
+
+export const WAITING = 'WAITING_FOR_UPLOAD';
+
+export const WORK_KINDS = {
+  batch: {
+    busy: 'PENDING',
+    done: 'SUCCESS',
+    failed: 'ERROR',
+    /** Operations of the fault script. */
+    work: 'review',
+    upload: 'upload',
+    contentType: CONTENT_TYPES.csv,
+    objectName: (id: string) => `uploads/${id}.csv`,
+    timing: 'reviewTime',
+  },
+  import: {
+    busy: 'IN_PROGRESS',
+    done: 'COMPLETE',
+    failed: 'FAILED',
+    work: 'ingest',
+    upload: 'upload_import',
+    contentType: CONTENT_TYPES.jsonl,
+    objectName: (id: string) => `imports/${id}.jsonl`,
+    timing: 'importTime',
+  },
+} as const;
+
+export type WorkKind = keyof typeof WORK_KINDS;
+
+export const STORAGE_FOLDERS = ['uploads', 'imports', 'results'];
+
+export function resultName(batchId: string): string {
+  return `results/${batchId}.csv`;
+}
+
+export interface WorkOutcome {
+  /** Rows or records of the upload; 0 when it is not valid. */
+  readonly rows: number;
+  /** Rows judged with status ERROR. */
+  readonly errorRows: number;
+  /** ETag of the result file. */
+  readonly etag: string;
+  /** Why it failed. */
+  readonly problem: string | null;
+}
+
+export interface Work {
+  readonly id: string;
+  readonly kind: WorkKind;
+  /** Content type of a batch; undefined for an import. */
+  readonly type?: string | undefined;
+  readonly status: string;
+  readonly createdMs: number;
+  /** When the upload was complete; null before, like the other times. */
+  readonly uploadedMs: number | null;
+  /** When the service learns of the upload. */
+  readonly eventDueMs: number | null;
+  /** When the work may be finished; null also for work that is stuck permanently. */
+  readonly finishDueMs: number | null;
+  readonly finishedMs: number | null;
+  /** Scripted fault that hits it; stored, so that it outlives a restart. */
+  readonly fault: Fault | null;
+  /** Result of reading the upload; null before. */
+  readonly outcome: WorkOutcome | null;
+}
+
+export interface WorksParts {
+  readonly documents: Documents;
+  readonly objects: ObjectStore;
+  readonly policy: SandboxPolicy;
+  readonly faults: FaultScript;
+  readonly clock: SandboxClock;
+  /** Receives failures of the sandbox itself: a disk that is full, a defect. */
+  readonly onError: (error: unknown) => void;
+}
+
+export class Works {
+  readonly #parts: WorksParts;
+  readonly #stopping = new AbortController();
+  readonly #timers = new Set<() => void>();
+  /** Files are read one after the other: they would only share the one thread. */
+  #processing: Promise<void> = Promise.resolve();
+
+  constructor(parts: WorksParts) {
+    this.#parts = parts;
+  }
+
+  create(kind: WorkKind, type?: string): Work {
+    const times = { uploadedMs: null, eventDueMs: null, finishDueMs: null, finishedMs: null };
+    const createdMs = this.#parts.clock.now();
+    const id = randomUUID();
+    const work = {
+      id,
+      kind,
+      type,
+      status: WAITING,
+      createdMs,
+      ...times,
+      fault: null,
+      outcome: null,
+    };
+    this.#change(work, {});
+    return work;
+  }
+
+  get(kind: WorkKind, id: string): Work | undefined {
+    return this.#parts.documents.get(kind, id);
+  }
+
+  /** All of a kind, in the order of their creation. */
+  all(kind: WorkKind): Work[] {
+    return this.#parts.documents.all(kind);
+  }
+
+  /** Resumes everything where the last process left it. */
+  resume(): void {
+    for (const work of [...this.all('batch'), ...this.all('import')]) {
+      const { objectName } = WORK_KINDS[work.kind];
+      const isUnrecorded = work.uploadedMs === null && this.#parts.objects.has(objectName(work.id));
+      if (isUnrecorded) this.uploaded(work, 0);
+      else this.#advance(work);
+    }
+  }
+
+  /** Records an upload, of which the service learns `lateByMs` later than the policy says. */
+  uploaded({ kind, id }: Pick<Work, 'kind' | 'id'>, lateByMs: number): void {
+    const work = this.get(kind, id);
+    if (work === undefined || work.uploadedMs !== null) return;
+    const { faults, clock, policy } = this.#parts;
+    const fault = faults.take(WORK_KINDS[kind].work, work.type) ?? null;
+    const uploadedMs = clock.now();
+    const eventDueMs = uploadedMs + policy.timing.storageEventDelay + lateByMs;
+    this.#change(work, { uploadedMs, eventDueMs, fault });
+  }
+
+  /** Resolves when nothing runs any more. Repeatable. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    for (const cancel of this.#timers) cancel();
+    await this.#processing;
+  }
+
+  #change(work: Work, change: Partial<Work>): void {
+    const changed = { ...work, ...change };
+    this.#parts.documents.put(work.kind, work.id, changed);
+    this.#advance(changed);
+  }
+
+  #advance(work: Work): void {
+    if (this.#stopping.signal.aborted) return;
+    if (work.status === WAITING) this.#at(work.eventDueMs, () => this.#begin(work));
+    else if (work.status !== WORK_KINDS[work.kind].busy) return;
+    else if (work.outcome !== null) this.#at(work.finishDueMs, () => this.#finish(work));
+    else this.#processing = this.#processing.then(() => this.#process(work));
+  }
+
+  #begin(work: Work): void {
+    const { busy, timing } = WORK_KINDS[work.kind];
+    const { clock, policy } = this.#parts;
+    const { fault } = work;
+    const stuckMs = fault?.action === 'stuck' ? fault.for : 0;
+    const finishDueMs =
+      stuckMs === undefined ? null : clock.now() + policy.timing[timing] + stuckMs;
+    this.#change(work, { status: busy, finishDueMs });
+  }
+
+  async #process(work: Work): Promise<void> {
+    const { signal } = this.#stopping;
+    if (signal.aborted) return;
+    try {
+      this.#change(work, { outcome: await this.#read(work, signal) });
+    } catch (error) {
+      if (!signal.aborted) this.#parts.onError(error);
+    }
+  }
+
+  async #read({ kind, id, type, fault }: Work, signal: AbortSignal): Promise<WorkOutcome> {
+    const { objects, policy, onError } = this.#parts;
+    const upload = objects.read(WORK_KINDS[kind].objectName(id));
+    const counts = { rows: 0, errorRows: 0 };
+    let etag = '';
+    try {
+      if (kind === 'import') counts.rows = await readRecords(upload, policy.imports, signal);
+      else {
+        const text = resultFile(upload, { type, policy, fault }, counts, signal);
+        ({ etag } = await objects.write(resultName(id), text));
+      }
+      return { ...counts, etag, problem: null };
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const isInvalid = error instanceof InvalidUpload;
+      if (!isInvalid) onError(error);
+      const problem = isInvalid ? error.message : `the sandbox failed to read this ${kind}`;
+      return { rows: 0, errorRows: 0, etag, problem };
+    }
+  }
+
+  #finish(work: Work): void {
+    const { done, failed } = WORK_KINDS[work.kind];
+    const { fault, outcome } = work;
+    const isFailed = /^(batch_error|import_failed)$/.test(fault?.action ?? '');
+    let status: string = fault?.action === 'batch_cancelled' ? 'CANCELLED' : done;
+    if (isFailed || outcome?.problem !== null) status = failed;
+    this.#change(work, { status, finishedMs: this.#parts.clock.now() });
+  }
+
+  /** Runs `step` once the clock has reached `dueMs`; never when that is null. */
+  #at(dueMs: number | null, step: () => void): void {
+    if (dueMs === null) return;
+    const waitMs = dueMs - this.#parts.clock.now();
+    if (waitMs <= 0) {
+      step();
+      return;
+    }
+    const cancel = this.#parts.clock.after(waitMs, () => {
+      this.#timers.delete(cancel);
+      this.#at(dueMs, step);
+    });
+    this.#timers.add(cancel);
+  }
+}
