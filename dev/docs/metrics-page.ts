@@ -3,7 +3,7 @@ import { METRIC_PREFIX } from '../../src/telemetry/metrics/metrics.ts';
 import { ALERTS } from '../alerts/rules.ts';
 import { table } from './markdown.ts';
 
-/** docs/metrics.md, from the list that the code uses. */
+/** Returns docs/metrics.md, made from the metric list of the code. */
 export function metricsPage(): string {
   const metrics = Object.entries<MetricDefinition>(METRICS);
   const rows = metrics.map(([name, metric]) => [
@@ -20,8 +20,8 @@ export function metricsPage(): string {
 
 Generated from \`src/telemetry/metrics/metric-list.ts\` by \`node dev/docs/generate.ts\`; do not edit.
 
-\`/metrics\` on \`http.host:http.port\` (127.0.0.1:9464 unless configured) serves these in the Prometheus text format, and Node's own
-metrics under their usual names (\`process_*\`, \`nodejs_*\`). Units are seconds and bytes. A series with labels appears with its first value.
+\`/metrics\` on \`http.host:http.port\` (default 127.0.0.1:9464) serves these metrics, and Node's own under their usual names
+(\`process_*\`, \`nodejs_*\`). Units are seconds and bytes. A series with labels appears with its first value.
 
 ${table(['Name', 'Kind', 'Labels', 'Meaning'], rows)}
 
@@ -37,18 +37,16 @@ ${table(['Name', 'Upper bounds'], buckets)}
 
 ## Names are an API
 
-Dashboards and alerts of users know these names and labels. New ones come with any version; one that goes, is renamed or gets other labels
-is a breaking change, said in CHANGELOG.md: a test holds the list. Values of labels may be added, and help texts may change. Labels \`pipeline\`
-aside, counters whose values are known beforehand begin at 0, so that \`increase()\` sees the first event.
+Dashboards and alerts of users depend on these names and labels. Any version may add metrics; removing or renaming one, or changing its
+labels, is a breaking change noted in CHANGELOG.md, and a test holds the list. Label values may be added, and help texts may change. Counters
+of a pipeline whose label values are known beforehand start at 0, so that \`increase()\` sees the first event.
 
-A process has as many series with 200 shards as with one: no label names a shard, a partition, a topic or an item.
+The number of series does not depend on the number of shards: no label names a shard, a partition, a topic or an item.
 
-## Formats
+## Format
 
-The Prometheus text format, or OpenMetrics 1.0 for whoever prefers it (\`Accept: application/openmetrics-text\`, as Prometheus does): the same
-samples with the same names and labels, with units for seconds and bytes. \`promtool check metrics\` has nothing to say about
-ours; of Node's own (prom-client) it dislikes \`nodejs_active_handles_total\`, \`nodejs_active_requests_total\`, \`nodejs_active_resources_total\`,
-which are gauges.
+Metrics are in the Prometheus text format. \`promtool check metrics\` accepts the connector's own; of Node's (prom-client) it reports
+\`nodejs_active_handles_total\`, \`nodejs_active_requests_total\` and \`nodejs_active_resources_total\`, which are gauges.
 
 ## What to alert on
 
@@ -63,11 +61,11 @@ ${table(
   ]),
 )}
 
-\`/livez\` answers 503 only for a stuck loop: a broker or a service that is down never makes the platform restart the connector.
+\`/livez\` returns 503 only for a stuck loop: an outage of the broker or the service never makes the platform restart the connector.
 `;
 }
 
-/** Values of the moment are told in general. */
+/** Replaces current values by a general word. */
 function meaningOf(description: string): string {
   const text = description.replace(/\{\{ \$value[^}]*\}\}/g, 'some');
   return text.charAt(0).toUpperCase() + text.slice(1);

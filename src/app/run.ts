@@ -13,7 +13,6 @@ import type { PipelinePorts } from '../pipeline/context/pipeline-context.ts';
 import { MemoryBudget } from '../pipeline/limits/memory-budget.ts';
 import { Supervisor } from '../pipeline/pipeline.ts';
 import type { ServiceClient } from '../service/client.ts';
-import { Activity } from '../telemetry/console/activity.ts';
 import { Console } from '../telemetry/console/console.ts';
 import { RecentProblems } from '../telemetry/console/recent-problems.ts';
 import { Health } from '../telemetry/health/health.ts';
@@ -80,8 +79,6 @@ export async function runConnector(
   const budget = new MemoryBudget(config.memory.budgetBytes);
   metrics.set('memory_budget_bytes', {}, budget.totalBytes);
   for (const { name } of config.pipelines) metrics.startPipeline(name);
-  const names = config.pipelines.map(({ name }) => name);
-  const activity = problems && new Activity(metrics, names);
 
   let service: ServiceClient;
   try {
@@ -109,7 +106,7 @@ export async function runConnector(
       kafka,
       service,
       logger,
-      metrics: activity ?? metrics,
+      metrics,
       health,
       budget,
       around,
@@ -135,8 +132,7 @@ export async function runConnector(
     memory: budget,
     pipelines: supervisors,
   };
-  const pages =
-    problems && activity && new Console({ ...shown, activity, problems }, config.http.host);
+  const pages = problems && new Console({ ...shown, metrics, problems }, config.http.host);
   let server: TelemetryServer | undefined;
   let outcome: RunOutcome = 'ok';
   try {
@@ -182,7 +178,6 @@ export async function runConnector(
   const traces = { close: () => closeTraces(tracesMs) };
   const connections = [service, kafka, results, traces, formats];
   await stop(config, supervisors, connections, server, logger);
-  pages?.close();
   if (outcome === 'ok') logger.info({}, 'stopped');
   debug.close();
   return outcome;

@@ -1,34 +1,15 @@
-/** The files of the page, as they are in page/: nothing is built when the connector runs. */
+/** Files of the page, served as they are in page/: there is no build step. */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 
-/** By the last part of a name. */
+const PAGE = new URL('./page/', import.meta.url);
+
 const TYPES: Readonly<Record<string, string>> = {
-  html: 'text/html; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  svg: 'image/svg+xml; charset=utf-8',
-};
-
-/** Paths below the console's own, and the files that they give. */
-export const ASSETS: Readonly<Record<string, string>> = {
-  '/': 'index.html',
-  ...Object.fromEntries(
-    [
-      'console.css',
-      'icon.svg',
-      'main.js',
-      'attention.js',
-      'chart.js',
-      'command.js',
-      'dom.js',
-      'explain.js',
-      'format.js',
-      'history.js',
-      'reasons.js',
-      'sections.js',
-    ].map((file) => [`/console/${file}`, file]),
-  ),
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml; charset=utf-8',
 };
 
 export interface Asset {
@@ -37,18 +18,14 @@ export interface Asset {
   readonly body: Buffer;
 }
 
-const loaded = new Map<string, Asset>();
-
-/** undefined for a path that is none of the page's. */
-export function assetAt(path: string): Asset | undefined {
-  const file = Object.hasOwn(ASSETS, path) ? ASSETS[path] : undefined;
-  if (file === undefined) return undefined;
-  let asset = loaded.get(file);
-  if (asset === undefined) {
-    const body = readFileSync(new URL(`./page/${file}`, import.meta.url));
-    const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
-    asset = { type: TYPES[file.split('.').at(-1) ?? ''] ?? 'application/octet-stream', etag, body };
-    loaded.set(file, asset);
-  }
-  return asset;
+/** Reads all files. @returns them by their path on the server */
+export function loadAssets(): ReadonlyMap<string, Asset> {
+  return new Map(
+    readdirSync(PAGE).map((file) => {
+      const body = readFileSync(new URL(file, PAGE));
+      const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
+      const type = TYPES[path.extname(file)] ?? 'application/octet-stream';
+      return [file === 'index.html' ? '/' : `/console/${file}`, { type, etag, body }];
+    }),
+  );
 }

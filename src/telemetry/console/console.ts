@@ -1,22 +1,11 @@
-/** The operator's page: GET only, no cookies, nothing from other origins, and no content, key or signed address in any answer (I6). */
-import type { IncomingHttpHeaders } from 'node:http';
-import { STEP_MS } from './activity.ts';
-import { assetAt } from './assets.ts';
+/**
+ * Console: the operator's page. GET only, without cookies and resources of other origins; no
+ * response holds content, keys or signed addresses (I6).
+ */
+import type { PageRequest, PageResponse, Pages } from '../health/http-server.ts';
+import { loadAssets } from './assets.ts';
 import { isForeignScript, refusal } from './host-guard.ts';
-import { type Sources, stateOf } from './state.ts';
-
-export interface ConsoleRequest {
-  readonly path: string;
-  /** Behind the question mark. */
-  readonly query: string;
-  readonly headers: IncomingHttpHeaders;
-}
-
-export interface ConsoleAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer | string;
-}
+import { type ConsoleSources, consoleState } from './state.ts';
 
 const PROTECTION: Readonly<Record<string, string>> = {
   'content-security-policy':
@@ -27,53 +16,38 @@ const PROTECTION: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-export class Console {
-  readonly #sources: Sources;
+export class Console implements Pages {
+  readonly #assets = loadAssets();
+  readonly #sources: ConsoleSources;
   readonly #listenHost: string;
-  readonly #timer: NodeJS.Timeout;
 
-  /** Samples from now on, until `close`. @param listenHost `http.host` */
-  constructor(sources: Sources, listenHost: string) {
+  /** @param listenHost `http.host` */
+  constructor(sources: ConsoleSources, listenHost: string) {
     this.#sources = sources;
     this.#listenHost = listenHost;
-    this.#timer = setInterval(() => sources.activity.sample(sources.now()), STEP_MS).unref();
   }
 
-  close(): void {
-    clearInterval(this.#timer);
-  }
-
-  /** @returns undefined for a path that is not the console's */
-  answer({ path, query, headers }: ConsoleRequest): ConsoleAnswer | undefined {
-    const asset = assetAt(path);
+  async answer({ path, query, headers }: PageRequest): Promise<PageResponse | undefined> {
+    const asset = this.#assets.get(path);
     if (asset === undefined && path !== '/api/state') return undefined;
-    const refused = refusal(this.#listenHost, headers);
-    if (refused !== undefined) return json(403, { status: 'refused', reason: refused });
+    const reason =
+      refusal(this.#listenHost, headers) ??
+      (asset === undefined && isForeignScript(headers)
+        ? 'scripts of other sites may not read the state'
+        : undefined);
+    if (reason !== undefined) return json(403, { status: 'refused', reason });
     if (asset === undefined) {
-      if (isForeignScript(headers))
-        return json(403, { status: 'refused', reason: 'scripts of other sites are not answered' });
-      const asked = new URLSearchParams(query);
-      const sinceMs = Number(asked.get('since') ?? 0);
-      return json(
-        200,
-        stateOf(this.#sources, {
-          pipeline: asked.get('pipeline') ?? undefined,
-          sinceMs: Number.isFinite(sinceMs) ? sinceMs : 0,
-        }),
-      );
+      const pipeline = new URLSearchParams(query).get('pipeline') ?? undefined;
+      return json(200, await consoleState(this.#sources, pipeline));
     }
-    const caching = { etag: asset.etag, 'cache-control': 'no-cache' };
-    if (headers['if-none-match'] === asset.etag)
-      return { status: 304, headers: { ...PROTECTION, ...caching }, body: '' };
-    return {
-      status: 200,
-      headers: { ...PROTECTION, ...caching, 'content-type': asset.type },
-      body: asset.body,
-    };
+    const { etag, type, body } = asset;
+    const caching = { ...PROTECTION, etag, 'cache-control': 'no-cache' };
+    if (headers['if-none-match'] === etag) return { status: 304, headers: caching, body: '' };
+    return { status: 200, headers: { ...caching, 'content-type': type }, body };
   }
 }
 
-const json = (status: number, body: object): ConsoleAnswer => ({
+const json = (status: number, body: object): PageResponse => ({
   status,
   headers: {
     ...PROTECTION,

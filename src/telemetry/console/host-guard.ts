@@ -1,28 +1,24 @@
 /**
- * Who may ask. A page of another site can have the browser of somebody on this machine ask us: by a name of its own that it lets point to
- * us (DNS rebinding), or openly, across sites. Both are told by headers that no page can choose.
+ * Guard against other sites. A page of another site can make the browser of a local user send
+ * requests here: under a name that it resolves to this machine (DNS rebinding), or openly, across
+ * sites. Both show in headers that no page can set.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** @returns why the request is refused, for the one who asked */
-export function refusal(listenHost: string, headers: IncomingHttpHeaders): string | undefined {
-  const { host } = headers;
-  if (isLoopback(listenHost) && host !== undefined && !namesUs(host, listenHost))
-    return 'the console listens on this machine only, and answers only to its names: open it by localhost or 127.0.0.1; behind a proxy, let that send one of them as Host';
-  return undefined;
-}
-
-/** Whether a script of another site asks; a link that somebody follows is no script. */
-export function isForeignScript(headers: IncomingHttpHeaders): boolean {
-  const site = headers['sec-fetch-site'];
-  return site === 'cross-site' || site === 'same-site';
-}
-
-function namesUs(host: string, listenHost: string): boolean {
+/** @returns the reason to refuse a request, for its sender; undefined if it is allowed */
+export function refusal(listenHost: string, { host }: IncomingHttpHeaders): string | undefined {
+  if (!isLoopback(listenHost) || host === undefined) return undefined;
   const name = /^(\[[^\]]*\]|[^:]*)(?::\d+)?$/
     .exec(host.toLowerCase())?.[1]
     ?.replace(/^\[|\]$/g, '');
-  return name !== undefined && (name === listenHost.toLowerCase() || isLoopback(name));
+  if (name !== undefined && (name === listenHost.toLowerCase() || isLoopback(name)))
+    return undefined;
+  return 'the console listens on the loopback interface and accepts only its names: use localhost or 127.0.0.1; a proxy must send one of them as Host';
+}
+
+/** Whether a script of another site sent the request; a followed link does not count. */
+export function isForeignScript(headers: IncomingHttpHeaders): boolean {
+  return ['cross-site', 'same-site'].includes(String(headers['sec-fetch-site']));
 }
 
 function isLoopback(name: string): boolean {

@@ -1,12 +1,14 @@
-/** The last warnings and errors of the log, as the logger has redacted them (I6). The same said again only counts. */
+/** Recent warnings and errors of the log, as redacted by the logger (I6). Repetitions are counted. */
+import type { LogFields } from '../logging/logger.ts';
 
 const MAX_PROBLEMS = 40;
 const MAX_MESSAGE = 300;
 const MAX_DETAIL = 600;
-/** Fields that the console shows by itself, or that are for machines. */
-const LEFT_OUT = new Set(['pipeline', 'error', 'stack']);
+const MAX_CAUSES = 4;
+/** Fields that the console shows elsewhere or that are for machines. */
+const HIDDEN = new Set(['pipeline', 'error', 'stack']);
 
-export interface Problem {
+export interface RecentProblem {
   readonly level: 'warn' | 'error';
   readonly message: string;
   readonly detail: string;
@@ -18,15 +20,15 @@ export interface Problem {
 
 export class RecentProblems {
   readonly #now: () => number;
-  /** The newest last. */
-  readonly #problems = new Map<string, Problem>();
+  /** By level, pipeline and message; the newest last. */
+  readonly #problems = new Map<string, RecentProblem>();
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
   }
 
   /** @param fields of the log line, redacted */
-  add(level: 'warn' | 'error', fields: Readonly<Record<string, unknown>>, text: string): void {
+  add(level: RecentProblem['level'], fields: LogFields, text: string): void {
     const message = cut(text, MAX_MESSAGE);
     const pipeline = typeof fields.pipeline === 'string' ? fields.pipeline : null;
     const key = JSON.stringify([level, pipeline, message]);
@@ -42,37 +44,31 @@ export class RecentProblems {
       firstMs: before?.firstMs ?? lastMs,
       lastMs,
     });
-    if (this.#problems.size > MAX_PROBLEMS)
-      this.#problems.delete(this.#problems.keys().next().value as string);
+    const [oldest = ''] = this.#problems.keys();
+    if (this.#problems.size > MAX_PROBLEMS) this.#problems.delete(oldest);
   }
 
-  /** The newest first. */
-  list(): Problem[] {
+  /** Returns the problems, the newest first. */
+  list(): RecentProblem[] {
     return [...this.#problems.values()].reverse();
   }
 }
 
-function describe(fields: Readonly<Record<string, unknown>>): string {
+/** The messages of an error and its causes, then the simple fields. */
+function describe(fields: LogFields): string {
   const { error } = fields;
-  const parts = typeof error === 'string' ? [error] : [];
-  for (
-    let cause: unknown = error, depth = 0;
-    isError(cause) && depth < 4;
-    cause = cause.cause, depth++
-  )
-    if (!parts.includes(cause.message)) parts.push(cause.message);
+  const messages = new Set(typeof error === 'string' ? [error] : []);
+  for (let cause = error, depth = 0; isError(cause) && depth < MAX_CAUSES; depth++) {
+    messages.add(cause.message);
+    cause = cause.cause;
+  }
   const others = Object.entries(fields)
     .filter(
       ([name, value]) =>
-        !LEFT_OUT.has(name) &&
-        value !== null &&
-        (typeof value !== 'object' || Array.isArray(value)),
+        !HIDDEN.has(name) && value !== null && (typeof value !== 'object' || Array.isArray(value)),
     )
-    .map(
-      ([name, value]) =>
-        `${name}=${Array.isArray(value) ? value.map(String).join(', ') : String(value)}`,
-    );
-  return [parts.join(': '), others.join('  ')].filter((part) => part !== '').join('  ');
+    .map(([name, value]) => `${name}=${[value].flat().join(', ')}`);
+  return [[...messages].join(': '), others.join('  ')].filter((part) => part !== '').join('  ');
 }
 
 const isError = (value: unknown): value is { message: string; cause?: unknown } =>

@@ -1,73 +1,60 @@
-/** What /api/state answers; the page's scripts read it by these types. Times are wall clock, ms since the epoch. */
+/** State of the connector as /api/state answers it. Times are wall clock, ms since the epoch. */
 import type { PipelineView, ViewLimits } from '../../core/ports/pipeline-view.ts';
-import type { Activity, OutcomeCount, Sample } from './activity.ts';
-import type { Problem } from './recent-problems.ts';
+import type { Health } from '../health/health.ts';
+import type { PromMetrics } from '../metrics/metrics.ts';
+import type { RecentProblem, RecentProblems } from './recent-problems.ts';
 
-/** At 200 shards with thousands of batches an answer stays below some 100 kB. */
+/** Keeps a response below 100 kB at 200 shards with thousands of batches. */
 export const LIMITS: ViewLimits = { jobs: 50, shards: 256, positions: 256, gates: 20, waiters: 8 };
-/** Over which latency and outcomes are told. */
-export const RECENT_MS = 600_000;
+const COUNTS_ONLY: ViewLimits = { jobs: 0, shards: 0, positions: 0, gates: 0, waiters: 0 };
 const MAX_CONDITIONS = 50;
 const MAX_STUCK = 20;
-const COUNTS_ONLY: ViewLimits = { jobs: 0, shards: 0, positions: 0, gates: 0, waiters: 0 };
+const MAX_OUTCOMES = 200;
 
-/** What the process tells of itself: `Health` does. */
-export interface HealthView {
-  liveness(): {
-    readonly loops: readonly {
-      readonly name: string;
-      readonly state: string;
-      readonly seconds: number;
-      readonly reason?: string;
-    }[];
-  };
-  readiness(): {
-    readonly ok: boolean;
-    readonly conditions: readonly {
-      readonly name: string;
-      readonly ready: boolean;
-      readonly reason?: string;
-    }[];
-  };
-}
+/** Counters of how records ended, in the order of the table, with the word for each. */
+const OUTCOMES = {
+  decisions_total: 'decision',
+  decision_results_total: 'result',
+  dead_lettered_total: 'dead letter',
+  events_skipped_total: 'skipped',
+  jobs_failed_total: 'failed attempt',
+  result_anomalies_total: 'result anomaly',
+} as const;
 
-export interface Sources {
+export interface ConsoleSources {
   readonly version: string;
-  /** The words that this program is started by, before its arguments, and its configuration: paths that lead there from anywhere. */
+  /** The program without its arguments, and its configuration, as absolute paths for commands. */
   readonly program: readonly string[];
   readonly configFile: string;
   readonly startedMs: number;
   readonly now: () => number;
-  readonly health: HealthView;
+  readonly health: Pick<Health, 'liveness' | 'readiness'>;
   readonly memory: { readonly usedBytes: number; readonly totalBytes: number };
   readonly pipelines: readonly { view(limits: ViewLimits): PipelineView }[];
-  readonly activity: Activity;
-  readonly problems: { list(): readonly Problem[] };
+  readonly metrics: Pick<PromMetrics, 'values'>;
+  readonly problems: Pick<RecentProblems, 'list'>;
 }
 
-export interface PipelineSummary {
-  readonly name: string;
-  readonly kind: string;
-  readonly assigned: number;
-  readonly shardCount: number | null;
-  readonly jobCount: number;
+export interface OutcomeCount {
+  readonly outcome: string;
+  readonly total: number;
+}
+
+export interface PipelineSummary
+  extends Pick<PipelineView, 'name' | 'kind' | 'assigned' | 'shardCount' | 'jobCount'> {
+  /** Decisions and dead letters since the start. */
+  readonly ended: number;
   readonly inFlight: number;
   readonly buffered: number;
   readonly lag: number;
-  /** 0 when every record that came in is accounted for; null before anything was counted. */
+  /** 0 when every consumed record is accounted for; null before the first count. */
   readonly balance: number | null;
   /** Timestamp of the oldest record without a decision; null when there is none. */
   readonly oldestEventMs: number | null;
-  readonly p50: number | null;
-  readonly p95: number | null;
 }
 
-export interface ConsoleState {
-  readonly version: string;
-  /** As in Sources: what commands to be pasted begin with. */
-  readonly program: readonly string[];
-  readonly configFile: string;
-  readonly startedMs: number;
+export interface ConsoleState
+  extends Pick<ConsoleSources, 'version' | 'program' | 'configFile' | 'startedMs'> {
   readonly nowMs: number;
   readonly ready: boolean;
   readonly conditions: readonly { readonly name: string; readonly reason: string }[];
@@ -78,35 +65,30 @@ export interface ConsoleState {
   }[];
   readonly memory: { readonly usedBytes: number; readonly budgetBytes: number };
   readonly pipelines: readonly PipelineSummary[];
-  /** Of the pipeline that was asked for, or of the first. */
-  readonly detail: PipelineView & {
-    readonly outcomes: readonly OutcomeCount[];
-    readonly samples: readonly Sample[];
-  };
-  readonly problems: readonly Problem[];
+  /** The requested pipeline, or the first. */
+  readonly detail: PipelineView & { readonly outcomes: readonly OutcomeCount[] };
+  readonly problems: readonly RecentProblem[];
 }
 
-/** @param sinceMs samples after this */
-export function stateOf(
-  sources: Sources,
-  asked: { readonly pipeline: string | undefined; readonly sinceMs: number },
-): ConsoleState {
-  const { version, program, configFile, startedMs, health, memory, activity } = sources;
-  const nowMs = sources.now();
-  const views = sources.pipelines.map((pipeline) => pipeline.view(COUNTS_ONLY));
+/** @param pipeline name of the pipeline to show in detail; an unknown one shows the first */
+export async function consoleState(
+  sources: ConsoleSources,
+  pipeline: string | undefined,
+): Promise<ConsoleState> {
+  const { version, program, configFile, startedMs, health, memory, metrics } = sources;
+  const views = sources.pipelines.map((one) => one.view(COUNTS_ONLY));
   const at = Math.max(
     0,
-    views.findIndex(({ name }) => name === asked.pipeline),
+    views.findIndex(({ name }) => name === pipeline),
   );
-  const detail = (sources.pipelines[at] as Sources['pipelines'][number]).view(LIMITS);
-  const shown = activity.of(detail.name);
+  const detail = (sources.pipelines[at] as ConsoleSources['pipelines'][number]).view(LIMITS);
   const { ok, conditions } = health.readiness();
   return {
     version,
     program,
     configFile,
     startedMs,
-    nowMs,
+    nowMs: sources.now(),
     ready: ok,
     conditions: conditions
       .filter(({ ready }) => !ready)
@@ -118,34 +100,50 @@ export function stateOf(
       .slice(0, MAX_STUCK)
       .map(({ name, seconds, reason = '' }) => ({ name, seconds, reason })),
     memory: { usedBytes: memory.usedBytes, budgetBytes: memory.totalBytes },
-    pipelines: views.map((view) => summaryOf(view, activity, nowMs)),
-    detail: {
-      ...detail,
-      outcomes: shown.outcomesAfter(nowMs - RECENT_MS),
-      samples: shown.samplesAfter(asked.sinceMs),
-    },
+    pipelines: await Promise.all(views.map((view) => summaryOf(view, metrics))),
+    detail: { ...detail, outcomes: await outcomesOf(detail.name, metrics) },
     problems: sources.problems.list(),
   };
 }
 
-function summaryOf(
+async function summaryOf(
   { name, kind, assigned, shardCount, jobCount }: PipelineView,
-  activity: Activity,
-  nowMs: number,
-): PipelineSummary {
-  const shown = activity.of(name);
-  const oldestSeconds = shown.gauge('oldest_unsettled_timestamp_seconds');
+  metrics: ConsoleSources['metrics'],
+): Promise<PipelineSummary> {
+  /** Sum of a metric's series of the pipeline; null when there is none. */
+  const sum = async (metric: Parameters<PromMetrics['values']>[0]): Promise<number | null> => {
+    const series = (await metrics.values(metric)).filter(({ labels }) => labels.pipeline === name);
+    return series.length === 0 ? null : series.reduce((total, { value }) => total + value, 0);
+  };
+  const oldestSeconds = await sum('oldest_unsettled_timestamp_seconds');
   return {
     name,
     kind,
     assigned,
     shardCount,
     jobCount,
-    inFlight: shown.gauge('items_in_flight') ?? 0,
-    buffered: shown.gauge('items_buffered') ?? 0,
-    lag: shown.gauge('consumer_lag') ?? 0,
-    balance: shown.gauge('balance_items'),
+    ended: ((await sum('decisions_total')) ?? 0) + ((await sum('dead_lettered_total')) ?? 0),
+    inFlight: (await sum('items_in_flight')) ?? 0,
+    buffered: (await sum('items_buffered')) ?? 0,
+    lag: (await sum('consumer_lag')) ?? 0,
+    balance: await sum('balance_items'),
     oldestEventMs: oldestSeconds === null ? null : oldestSeconds * 1000,
-    ...shown.latencyAfter(nowMs - RECENT_MS),
   };
+}
+
+/** Counts since the start, by counter and label values, the largest first within a counter. */
+async function outcomesOf(
+  pipeline: string,
+  metrics: ConsoleSources['metrics'],
+): Promise<OutcomeCount[]> {
+  const tables = Object.entries(OUTCOMES).map(async ([metric, word]) =>
+    (await metrics.values(metric as keyof typeof OUTCOMES))
+      .filter(({ labels, value }) => labels.pipeline === pipeline && value > 0)
+      .map(({ labels: { pipeline: _, ...others }, value }) => ({
+        outcome: [word, ...Object.values(others)].join(' '),
+        total: value,
+      }))
+      .sort((a, b) => b.total - a.total),
+  );
+  return (await Promise.all(tables)).flat().slice(0, MAX_OUTCOMES);
 }

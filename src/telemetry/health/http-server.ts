@@ -1,4 +1,7 @@
-/** The operator's window: /metrics for Prometheus, /livez and /readyz for the platform, pages for people. Reads only; holds no secrets (I6). */
+/**
+ * HTTP server for operators: /metrics for Prometheus, /livez and /readyz for the platform, and the
+ * console. Read-only; its responses hold no secrets (I6).
+ */
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -8,11 +11,6 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import {
-  OPENMETRICS_CONTENT_TYPE,
-  openMetricsOf,
-  prefersOpenMetrics,
-} from '../metrics/exposition.ts';
 import type { PromMetrics } from '../metrics/metrics.ts';
 import type { Health } from './health.ts';
 
@@ -23,31 +21,33 @@ export interface TelemetryServerOptions {
   readonly metrics: PromMetrics;
   readonly health: Health;
   readonly logger: Logger;
-  /** At `/` and wherever else it answers. */
+  /** Pages for people, at all other paths. */
   readonly pages?: Pages | undefined;
 }
 
-/** What people look at with a browser. */
+export interface PageRequest {
+  readonly path: string;
+  /** The part behind the question mark. */
+  readonly query: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+export interface PageResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer | string;
+}
+
 export interface Pages {
-  /** @returns undefined for a path that is none of its own */
-  answer(request: {
-    readonly path: string;
-    readonly query: string;
-    readonly headers: IncomingHttpHeaders;
-  }):
-    | {
-        readonly status: number;
-        readonly headers: Readonly<Record<string, string>>;
-        readonly body: Buffer | string;
-      }
-    | undefined;
+  /** @returns undefined for a path without a page */
+  answer(request: PageRequest): Promise<PageResponse | undefined>;
 }
 
 export interface TelemetryServer {
-  /** `http://host:port`, with the port really used. */
+  /** `http://host:port` with the actual port. */
   readonly url: string;
   readonly port: number;
-  /** Cuts open connections and frees the port. Repeatable. */
+  /** Closes open connections and frees the port. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -55,113 +55,99 @@ const PATHS = ['/metrics', '/livez', '/readyz'];
 const CLIENT_TIMEOUT_MS = 5_000;
 const MAX_CONNECTIONS = 64;
 
-/** @throws Error that names the setting to change when the address cannot be listened on. */
+/** @throws Error naming the setting to change if the address cannot be listened on */
 export async function startTelemetryServer(
   options: TelemetryServerOptions,
 ): Promise<TelemetryServer> {
+  const { host, logger } = options;
   const server = createServer(
     {
       requestTimeout: CLIENT_TIMEOUT_MS,
       headersTimeout: CLIENT_TIMEOUT_MS,
+      keepAliveTimeout: CLIENT_TIMEOUT_MS,
       connectionsCheckingInterval: CLIENT_TIMEOUT_MS,
     },
     (request, response) => {
-      answer(request, response, options).catch((error: unknown) => {
-        options.logger.error({ error }, 'telemetry request failed');
-        if (response.headersSent) response.destroy();
-        else send(response, 500, { status: 'error', reason: 'see the log' });
+      // The body is not read: the connection ends with the response instead.
+      request.resume();
+      const respond = async () => {
+        const { status, headers, body } = await answer(request, options);
+        response.writeHead(status, headers).end(body);
+      };
+      respond().catch((error: unknown) => {
+        logger.error({ error }, 'telemetry request failed');
+        fail(response);
       });
     },
   );
   server.maxConnections = MAX_CONNECTIONS;
-  server.keepAliveTimeout = CLIENT_TIMEOUT_MS;
-  const port = await listen(server, options.host, options.port);
-  // Accepting can fail later (out of file descriptors): that must not end the process.
-  server.on('error', (error) =>
-    options.logger.warn({ error }, 'telemetry server cannot accept a connection'),
-  );
-  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
-  return { url: `http://${host}:${port}`, port, close: () => close(server) };
+  const port = await listen(server, host, options.port);
+  // Accepting may fail later (too many open files), which must not end the process.
+  server.on('error', (error) => logger.warn({ error }, 'telemetry server cannot accept'));
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
 }
 
 async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
+  { url = '/', method = '', headers }: IncomingMessage,
   { metrics, health, pages }: TelemetryServerOptions,
-): Promise<void> {
-  // A body is never read: the connection ends with the answer instead.
-  request.resume();
-  const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
-  const page = PATHS.includes(path)
-    ? undefined
-    : pages?.answer({ path, query, headers: request.headers });
-  if (page === undefined && !PATHS.includes(path)) {
-    return send(response, 404, {
-      status: 'not found',
-      paths: pages === undefined ? PATHS : ['/', ...PATHS],
-    });
-  }
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    response.setHeader('allow', 'GET, HEAD');
-    return send(response, 405, { status: 'method not allowed' });
-  }
-  if (page !== undefined) {
-    response.writeHead(page.status, page.headers).end(page.body);
-    return;
-  }
+): Promise<PageResponse> {
+  const [path = '/', query = ''] = url.split('?', 2);
+  const isOwn = PATHS.includes(path);
+  const page = isOwn ? undefined : await pages?.answer({ path, query, headers });
+  if (!isOwn && page === undefined)
+    return json(404, { status: 'not found', paths: pages === undefined ? PATHS : ['/', ...PATHS] });
+  if (method !== 'GET' && method !== 'HEAD')
+    return json(405, { status: 'method not allowed' }, { allow: 'GET, HEAD' });
+  if (page !== undefined) return page;
+
   if (path === '/livez') {
     const { ok, loops } = health.liveness();
-    return send(response, ok ? 200 : 503, { status: ok ? 'alive' : 'stuck', loops });
+    return json(ok ? 200 : 503, { status: ok ? 'alive' : 'stuck', loops });
   }
   if (path === '/readyz') {
     const { ok, conditions } = health.readiness();
-    return send(response, ok ? 200 : 503, { status: ok ? 'ready' : 'not ready', conditions });
+    return json(ok ? 200 : 503, { status: ok ? 'ready' : 'not ready', conditions });
   }
   health.publish(metrics);
-  const text = await metrics.render();
-  const open = prefersOpenMetrics(request.headers.accept);
-  response
-    .writeHead(200, {
-      'content-type': open ? OPENMETRICS_CONTENT_TYPE : metrics.contentType,
-      'cache-control': 'no-store',
-      vary: 'Accept',
-    })
-    .end(open ? openMetricsOf(text) : text);
+  const body = await metrics.render();
+  const contentType = { 'content-type': metrics.contentType, 'cache-control': 'no-store' };
+  return { status: 200, headers: contentType, body };
 }
 
-function send(response: ServerResponse, status: number, body: object): void {
-  response
-    .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
-    .end(`${JSON.stringify(body, null, 2)}\n`);
+function json(status: number, body: object, headers: PageResponse['headers'] = {}): PageResponse {
+  return {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
+    body: `${JSON.stringify(body, null, 2)}\n`,
+  };
+}
+
+function fail(response: ServerResponse): void {
+  const { status, headers, body } = json(500, { status: 'error', reason: 'see the log' });
+  if (response.headersSent) response.destroy();
+  else response.writeHead(status, headers).end(body);
 }
 
 function listen(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException) => {
-      const why =
-        error.code === 'EADDRINUSE'
-          ? 'another process has the port'
-          : (error.code ?? error.message);
-      reject(
-        new Error(
-          `cannot listen on ${host}:${port} (${why}): change http.host or http.port, or set http.enabled to false`,
-          {
-            cause: error,
-          },
-        ),
-      );
+      const cause =
+        error.code === 'EADDRINUSE' ? 'the port is in use' : (error.code ?? error.message);
+      const remedy = 'change http.host or http.port, or set http.enabled to false';
+      reject(new Error(`cannot listen on ${host}:${port} (${cause}): ${remedy}`, { cause: error }));
     };
     server.once('error', failed);
     server.listen(port, host, () => {
       server.off('error', failed);
       resolve((server.address() as AddressInfo).port);
     });
-  });
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
   });
 }

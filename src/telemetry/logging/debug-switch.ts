@@ -1,7 +1,7 @@
-/** Debug lines on demand: SIGUSR2 switches them on for a while, and off again (docs/logging.md). Nobody has to restart for a closer look. */
+/** Switch for debug lines: SIGUSR2 turns them on for a while, and off again (docs/logging.md). */
 import type { LeveledLogger, LogLevel } from './logger.ts';
 
-/** Long enough to see a batch through; nobody has to remember to switch it off. */
+/** Long enough to follow a batch. */
 const DEBUG_MS = 15 * 60_000;
 const SIGNAL = 'SIGUSR2';
 
@@ -12,45 +12,40 @@ export class DebugSwitch {
   readonly #onSignal = () => this.toggle(SIGNAL);
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param forMs how long debug lines are written; another time is for tests */
+  /** @param forMs how long debug lines are written, ms */
   constructor(logger: LeveledLogger, forMs = DEBUG_MS) {
     this.#logger = logger;
     this.#configured = logger.level;
     this.#forMs = forMs;
   }
 
-  /** Listens to the signal until `close`. Where there is no such signal, as on Windows, nothing happens. */
+  /** Listens to the signal until `close`. Without effect where it does not exist, as on Windows. */
   listen(): void {
     process.on(SIGNAL, this.#onSignal);
   }
 
-  /** @param by who asked, for the log line that tells of it */
+  /** @param by cause of the change, for the log */
   toggle(by: string): void {
+    const [logger, forMs] = [this.#logger, this.#forMs];
     if (this.#timer !== undefined) {
-      this.#off(by);
+      this.#stopTimer();
+      // Logged before the level hides it.
+      logger.info({ from: 'debug', to: this.#configured, by }, 'log level changed');
+      logger.setLevel(this.#configured);
       return;
     }
-    this.#logger.setLevel('debug');
-    this.#logger.info(
-      { from: this.#configured, to: 'debug', by, forMs: this.#forMs },
-      'log level changed',
-    );
-    this.#timer = setTimeout(() => this.#off('time'), this.#forMs);
-    // A process that has ended waits for nothing.
-    this.#timer.unref();
+    logger.setLevel('debug');
+    logger.info({ from: this.#configured, to: 'debug', by, forMs }, 'log level changed');
+    this.#timer = setTimeout(() => this.toggle('time'), forMs).unref();
   }
 
   close(): void {
     process.off(SIGNAL, this.#onSignal);
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#stopTimer();
   }
 
-  #off(by: string): void {
+  #stopTimer(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    // While it can still be written.
-    this.#logger.info({ from: 'debug', to: this.#configured, by }, 'log level changed');
-    this.#logger.setLevel(this.#configured);
   }
 }

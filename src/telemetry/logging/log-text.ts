@@ -1,8 +1,17 @@
-/** One readable line of text from one JSON log line, for people at a terminal. */
+/** Format of log lines for people at a terminal: one line of text from one JSON log line. */
 
 const MAX_VALUE = 300;
 
-/** `12:03:44.120 WARN  message  key=value …` and a line break; a line that is not JSON is passed on with its control characters escaped. */
+interface LoggedError {
+  readonly name: string;
+  readonly message: string;
+  readonly cause?: unknown;
+}
+
+/**
+ * Returns `12:03:44.120 WARN  message  key=value …` and a line break. A line that is not JSON is
+ * returned with its control characters escaped.
+ */
 export function formatLogLine(line: string): string {
   let record: Record<string, unknown>;
   try {
@@ -11,32 +20,28 @@ export function formatLogLine(line: string): string {
     return `${escapeControls(line.trimEnd())}\n`;
   }
   const { time, level, msg, ...fields } = record;
-  const clock = typeof time === 'string' ? time.slice(11, 23) : '';
-  const parts = [
-    `${clock} ${String(level).toUpperCase().padEnd(5)} ${escapeControls(String(msg ?? ''))}`,
-  ];
-  for (const [name, value] of Object.entries(fields))
-    parts.push(`${escapeControls(name)}=${formatValue(value)}`);
-  return `${parts.join('  ')}\n`;
+  const clock = String(time ?? '').slice(11, 23);
+  const parts = [`${clock} ${String(level).toUpperCase().padEnd(5)} ${msg ?? ''}`];
+  for (const [name, value] of Object.entries(fields)) parts.push(`${name}=${formatValue(value)}`);
+  // A value from outside must neither start a line nor control the terminal.
+  return `${escapeControls(parts.join('  '))}\n`;
 }
 
 function formatValue(value: unknown): string {
   if (isError(value)) return quote(errorChain(value));
-  if (typeof value === 'string') return /^[^\s"=\p{Cc}]+$/u.test(value) ? value : quote(value);
-  return escapeControls(shorten(JSON.stringify(value) ?? 'undefined'));
+  if (typeof value !== 'string') return shorten(JSON.stringify(value) ?? 'undefined');
+  return /^[^\s"=\p{Cc}]+$/u.test(value) ? value : quote(value);
 }
 
-function isError(value: unknown): value is { name: string; message: string; cause?: unknown } {
+function isError(value: unknown): value is LoggedError {
   return (
     typeof value === 'object' &&
     value !== null &&
-    'name' in value &&
-    'message' in value &&
-    'stack' in value
+    ['name', 'message', 'stack'].every((member) => member in value)
   );
 }
 
-/** Stacks are for the JSON lines; at a terminal the chain of messages says what happened. */
+/** The messages of an error and its causes; the stacks are in the JSON lines only. */
 function errorChain(value: unknown): string {
   if (!isError(value)) return String(value);
   const here = `${value.name}: ${value.message}`;
@@ -44,14 +49,13 @@ function errorChain(value: unknown): string {
 }
 
 function quote(text: string): string {
-  return escapeControls(JSON.stringify(shorten(text)));
+  return JSON.stringify(shorten(text));
 }
 
 function shorten(text: string): string {
   return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text;
 }
 
-/** A value from outside must neither start a new line nor steer the terminal. */
 function escapeControls(text: string): string {
   return text.replace(
     /\p{Cc}/gu,

@@ -1,45 +1,33 @@
 /**
- * Standard output for log lines, when it is a pipe or a socket: as container runtimes, systemd and shells give it.
- *
- * A reader that stops reading must not stop the connector: a write that blocks holds up every loop, heartbeats included. So
- * a line goes out at once while the reader keeps up, waits in memory when it does not, and is dropped when too many wait.
+ * Standard output for log lines. Container runtimes, systemd and shells make it a pipe or a socket,
+ * whose reader may stop: a blocking write would then stop every loop, heartbeats included. So a
+ * line is written at once while the reader keeps up, queued when it does not, and dropped when the
+ * queue is full.
  */
 import { fstatSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { type DestinationStream, destination } from 'pino';
 
-/** Lines that wait for a slow reader, bytes of UTF-16 at most. */
-const MAX_WAITING_BYTES = 1024 * 1024;
+const STANDARD_OUTPUT = 1;
+/** Limit of the queue, UTF-16 units. */
+const MAX_QUEUED = 1024 * 1024;
 
-export interface LogSink {
-  write(line: string): void;
-}
-
-/** Whether file descriptor `fd` is a pipe or a socket. Writes to files and terminals are left to block: they end. */
-export function isPipe(fd: number): boolean {
-  const stat = fstatSync(fd);
-  return stat.isFIFO() || stat.isSocket();
-}
-
-export class PipeSink implements LogSink {
-  readonly #pipe: Socket;
-  readonly #onDropped: (lines: number) => void;
-  #closed = false;
-
-  /** @param onDropped is told of lines that nobody will read. */
-  constructor(fd: number, onDropped: (lines: number) => void) {
-    // The kernel takes a line at once if it has room for it, so that what was logged just before a crash is there to read.
-    this.#pipe = new Socket({ fd, readable: false, writable: true });
-    this.#pipe.unref();
-    this.#onDropped = onDropped;
-    // The reader is gone: no reason to end, but nobody is left to write to.
-    this.#pipe.on('error', () => {
-      this.#closed = true;
-    });
-  }
-
-  write(line: string): void {
-    if (this.#closed || this.#pipe.writableLength + line.length > MAX_WAITING_BYTES)
-      this.#onDropped(1);
-    else this.#pipe.write(line);
-  }
+/** @param onDropped is called for lines that cannot be written */
+export function standardOutput(onDropped: (lines: number) => void): DestinationStream {
+  const stat = fstatSync(STANDARD_OUTPUT);
+  // Blocking writes to a file or a terminal end.
+  if (!stat.isFIFO() && !stat.isSocket()) return destination({ dest: STANDARD_OUTPUT, sync: true });
+  // The kernel takes a line at once if it has room: the lines before a crash are written.
+  const pipe = new Socket({ fd: STANDARD_OUTPUT, readable: false, writable: true });
+  let isOpen = true;
+  pipe.unref();
+  pipe.on('error', () => {
+    isOpen = false;
+  });
+  return {
+    write(line) {
+      if (isOpen && pipe.writableLength + line.length <= MAX_QUEUED) pipe.write(line);
+      else onDropped(1);
+    },
+  };
 }

@@ -1,10 +1,9 @@
 /**
- * Every metric of the connector: the one list that the code, the tests and docs/metrics.md are made from.
+ * List of all metrics. The code, the tests, the dashboard and docs/metrics.md are made from it.
  *
- * Names are written without the prefix `content_review_`. Units are base units (seconds, bytes). No label may take values
- * from content, from a remote id or from an error message: LABELS says where the values of each label come from.
+ * Names lack the prefix `content_review_`; units are base units (seconds, bytes). No label takes
+ * values from content, remote ids or error messages: LABELS names the source of each.
  */
-
 import { DEAD_LETTER_REASONS } from '../../core/record.ts';
 
 export interface MetricDefinition {
@@ -12,306 +11,212 @@ export interface MetricDefinition {
   readonly help: string;
   readonly labels: readonly LabelName[];
   /**
-   * Values that the labels of a counter begin with, at 0, beside those of `pipeline`: `increase()` does not see the first event of a
-   * series that appears with it. Others may follow.
+   * Label values of a counter that start at 0 with the pipeline, because `increase()` misses the
+   * event that creates a series. Other values may follow.
    */
-  readonly startsWith?: Partial<Record<LabelName, readonly string[]>>;
-  /** Upper bounds of a histogram's buckets, ascending; base units. */
+  readonly startsWith?: StartValues | undefined;
+  /** Upper bounds of a histogram's buckets, ascending, in base units. */
   readonly buckets?: readonly number[];
 }
 
-/** Where the values of a label come from. Each set is small and closed. */
+type StartValues = Partial<Record<LabelName, readonly string[]>>;
+
+/** Source of the values of each label. Each set is small and closed. */
 export const LABELS = {
   pipeline: 'Name of the pipeline, as configured.',
-  reason: 'Why, from a closed list in the code.',
+  reason: 'Reason, from a closed list in the code.',
   status: 'Status of a decision: SUCCESS or ERROR.',
   result:
-    'Result as the service names it. The first `metrics.maxResults` of a pipeline have a series each; later ones, and those that do not look like a name (64 letters, digits, spaces and `_.:/-` at most), are `other`.',
+    'Result as the service spells it. The first `metrics.maxResults` of a pipeline have a series each; later ones, and those that do not look like a name (at most 64 letters, digits, spaces and `_.:/-`), count as `other`.',
   kind: 'Kind of anomaly: duplicate, unknown, malformed, missing, unreadable.',
-  outcome: 'How it ended: committed, owned, or the kind of failure.',
+  outcome: 'Outcome: committed, owned, or the kind of failure.',
   operation: 'Operation of the service: create_batch, get_batch, upload, download, …',
-  target:
-    'Hosts that are loaded apart: api (calls to baseUrl) or storage (uploads, and as many downloads).',
-  code: 'HTTP status, or the kind of failure when there was no answer.',
+  target: 'Hosts with separate limits: api (calls to baseUrl) or storage (uploads, downloads).',
+  code: 'HTTP status, or the kind of failure if there was no response.',
   stage:
-    'Stage of a batch: buffer (until sealed), create, journal, upload, review (from its creation to the last look at its results), download (reading them, each time), settle (the last download and the transactions of its rows). Of internal errors: the stage of the dead letter (decode, create, rewind, settle), or the call to the service (create, upload, status, results).',
+    'Stage of a batch: buffer (until sealed), create, journal, upload, review (from its creation to the last look at its results), download (reading them, each time), settle (the last download and the transactions of its rows). For internal errors: the stage of the dead letter (decode, create, rewind, settle) or the call to the service (create, upload, status, results).',
   state:
-    'State of a batch (uploading, reviewing, settling, retrying), or of a loop (running, waiting, stuck).',
+    'State of a batch (uploading, reviewing, settling, retrying) or of a loop (running, waiting, stuck).',
   condition: 'Name of a readiness condition.',
-  certificate: 'Whose certificate: client, ca or broker.',
+  certificate: 'Owner of the certificate: client, ca or broker.',
   version: 'Version of the connector.',
   node: 'Version of Node.js.',
 } as const;
 
 export type LabelName = keyof typeof LABELS;
 
-/** A presigned transfer of a small file takes milliseconds, a review up to a day: one scale for all stages, so that they compare. */
+const PIPELINE = ['pipeline'] as const;
+
+function counter(help: string, labels: readonly LabelName[] = PIPELINE, startsWith?: StartValues) {
+  return { kind: 'counter', help, labels, startsWith } as const;
+}
+
+function gauge(help: string, labels: readonly LabelName[] = PIPELINE) {
+  return { kind: 'gauge', help, labels } as const;
+}
+
+function histogram(
+  help: string,
+  buckets: readonly number[],
+  labels: readonly LabelName[] = PIPELINE,
+) {
+  return { kind: 'histogram', help, labels, buckets } as const;
+}
+
+/** One scale for all stages: a transfer takes milliseconds, a review up to a day. */
 const STAGE_SECONDS = [
   0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 15, 30, 60, 300, 900, 3_600, 14_400, 43_200, 86_400,
 ];
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const TRANSACTION_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60];
 const ROWS = [1, 10, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 100_000];
-const KIB = 1_024;
-const MIB = 1_024 * KIB;
-const BODY_BYTES = [
-  KIB,
-  16 * KIB,
-  64 * KIB,
-  256 * KIB,
-  MIB,
-  2 * MIB,
-  4 * MIB,
-  8 * MIB,
-  16 * MIB,
-  64 * MIB,
-];
+const BODY_BYTES = [1, 16, 64, 256, 1_024, 2_048, 4_096, 8_192, 16_384, 65_536].map(
+  (kib) => kib * 1_024,
+);
 
 export const METRICS = {
-  // ── What goes in and what comes out: the two sides of the balance ────────────────────────────────────────────────
-  events_consumed_total: {
-    kind: 'counter',
-    help: 'Source records taken in: decoded, dead-lettered or skipped.',
-    labels: ['pipeline'],
-  },
-  events_skipped_total: {
-    kind: 'counter',
-    help: 'Source records passed over by configuration; they get no terminal record.',
-    labels: ['pipeline', 'reason'],
-  },
-  decisions_total: {
-    kind: 'counter',
-    help: 'Decisions published, by their status.',
-    labels: ['pipeline', 'status'],
-    startsWith: { status: ['SUCCESS', 'ERROR'] },
-  },
-  decision_results_total: {
-    kind: 'counter',
-    help: 'Decisions published, by their result; those without one (imports, most errors) are in decisions_total only.',
-    labels: ['pipeline', 'result'],
-  },
-  dead_lettered_total: {
-    kind: 'counter',
-    help: 'Source records published as dead letters.',
-    labels: ['pipeline', 'reason'],
-    startsWith: { reason: DEAD_LETTER_REASONS },
-  },
-  event_to_decision_seconds: {
-    kind: 'histogram',
-    help: "From the timestamp of a batch's oldest source record to the commit of its decisions, once for each decision: no event waited longer than is said of it.",
-    labels: ['pipeline'],
-    buckets: STAGE_SECONDS,
-  },
-  items_recovered_total: {
-    kind: 'counter',
-    help: 'Items found in live jobs when a shard was claimed: another owner, or an earlier life of this one, took them in.',
-    labels: ['pipeline'],
-  },
-  items_released_total: {
-    kind: 'counter',
-    help: 'Items in flight when a shard was given up; the next owner recovers them.',
-    labels: ['pipeline'],
-  },
-  items_in_flight: {
-    kind: 'gauge',
-    help: 'Items consumed or recovered, not yet settled.',
-    labels: ['pipeline'],
-  },
-  items_buffered: {
-    kind: 'gauge',
-    help: 'Items waiting in a buffer for their batch to be sealed.',
-    labels: ['pipeline'],
-  },
-  balance_items: {
-    kind: 'gauge',
-    help: 'consumed + recovered - decided - dead-lettered - skipped - released - in flight: 0 when in balance.',
-    labels: ['pipeline'],
-  },
-  consumer_lag: {
-    kind: 'gauge',
-    help: 'Source records between the position of intake and the end of the log, over the owned shards; those of open transactions count, work in flight does not. Some 10 seconds old where intake is paused.',
-    labels: ['pipeline'],
-  },
-  oldest_unsettled_timestamp_seconds: {
-    kind: 'gauge',
-    help: 'Timestamp of the oldest source record in flight, wherever it waits, seconds since the epoch; absent when there is none.',
-    labels: ['pipeline'],
-  },
-  internal_errors_total: {
-    kind: 'counter',
-    help: 'Exceptions in the connector that no rule foresees: mistakes of its own. Each costs one record (dead letter with reason internal_error), one result row or one call. Any increase is an alert.',
-    labels: ['pipeline', 'stage'],
-    startsWith: { stage: ['decode', 'create', 'rewind', 'settle', 'upload', 'status', 'results'] },
-  },
-  unread_records_lost_total: {
-    kind: 'counter',
-    help: 'Source records that retention removed before they were read. Any increase is an alert.',
-    labels: ['pipeline'],
-  },
-  reset_skipped_records_total: {
-    kind: 'counter',
-    help: "Source records passed over because somebody set the group's offset forward.",
-    labels: ['pipeline'],
-  },
+  // ── Input and output: the two sides of the balance ───────────────────────────────────────────
+  events_consumed_total: counter('Source records consumed: decoded, dead-lettered or skipped.'),
+  events_skipped_total: counter(
+    'Source records skipped by configuration; they get no terminal record.',
+    ['pipeline', 'reason'],
+  ),
+  decisions_total: counter('Decisions published, by status.', ['pipeline', 'status'], {
+    status: ['SUCCESS', 'ERROR'],
+  }),
+  decision_results_total: counter(
+    'Decisions published, by result; those without one (imports, most errors) are in decisions_total only.',
+    ['pipeline', 'result'],
+  ),
+  dead_lettered_total: counter(
+    'Source records published as dead letters.',
+    ['pipeline', 'reason'],
+    { reason: DEAD_LETTER_REASONS },
+  ),
+  event_to_decision_seconds: histogram(
+    "Time from the oldest source record of a batch to the commit of its decisions, observed once per decision: an upper bound of each event's latency.",
+    STAGE_SECONDS,
+  ),
+  items_recovered_total: counter(
+    'Items found in live jobs when a shard was claimed: another owner, or an earlier run of this one, consumed them.',
+  ),
+  items_released_total: counter(
+    'Items in flight when a shard was released; the next owner recovers them.',
+  ),
+  items_in_flight: gauge('Items consumed or recovered and not yet settled.'),
+  items_buffered: gauge('Items in a buffer whose batch is not sealed yet.'),
+  balance_items: gauge(
+    'consumed + recovered - decided - dead-lettered - skipped - released - in flight: 0 when in balance.',
+  ),
+  consumer_lag: gauge(
+    'Source records between the read position and the end of the log, over the owned shards; open transactions count, work in flight does not. Up to 10 seconds old while intake is paused.',
+  ),
+  oldest_unsettled_timestamp_seconds: gauge(
+    'Timestamp of the oldest source record in flight, in seconds since the epoch; absent when there is none.',
+  ),
+  internal_errors_total: counter(
+    'Unexpected exceptions: bugs of the connector. Each costs one record (dead letter with reason internal_error), one result row or one call. Alert on any increase.',
+    ['pipeline', 'stage'],
+    { stage: ['decode', 'create', 'rewind', 'settle', 'upload', 'status', 'results'] },
+  ),
+  unread_records_lost_total: counter(
+    'Source records that retention removed before they were read. Alert on any increase.',
+  ),
+  reset_skipped_records_total: counter(
+    "Source records skipped because the group's offset was moved forward from outside.",
+  ),
 
-  // ── Batches ──────────────────────────────────────────────────────────────────────────────────────────────────────
-  batches: { kind: 'gauge', help: 'Live batches, by state.', labels: ['pipeline', 'state'] },
-  oldest_batch_timestamp_seconds: {
-    kind: 'gauge',
-    help: 'When the oldest live batch of a state was created, seconds since the epoch; absent when there is none.',
-    labels: ['pipeline', 'state'],
-  },
-  batches_created_total: {
-    kind: 'counter',
-    help: 'Batches created at the service.',
-    labels: ['pipeline'],
-  },
-  batch_rows: {
-    kind: 'histogram',
-    help: 'Rows of a sealed batch.',
-    labels: ['pipeline'],
-    buckets: ROWS,
-  },
-  batch_bytes: {
-    kind: 'histogram',
-    help: 'Bytes of the body of a sealed batch.',
-    labels: ['pipeline'],
-    buckets: BODY_BYTES,
-  },
-  stage_duration_seconds: {
-    kind: 'histogram',
-    help: 'Time that a batch spent in a stage.',
-    labels: ['pipeline', 'stage'],
-    buckets: STAGE_SECONDS,
-  },
-  jobs_failed_total: {
-    kind: 'counter',
-    help: 'Attempts that ended without results (error, cancelled, expired, missing, timeout, …).',
-    labels: ['pipeline', 'reason'],
-  },
-  orphaned_jobs_total: {
-    kind: 'counter',
-    help: 'Creations answered unclearly: the service may hold a batch that nobody knows the id of. Nothing is uploaded to it.',
-    labels: [],
-  },
-  items_resubmitted_total: {
-    kind: 'counter',
-    help: 'Items submitted again in a new batch: submission is at-least-once, publication is not.',
-    labels: ['pipeline'],
-  },
-  result_anomalies_total: {
-    kind: 'counter',
-    help: 'Result rows that did not fit: counted, never published.',
-    labels: ['pipeline', 'kind'],
-    startsWith: { kind: ['duplicate', 'unknown', 'malformed', 'missing', 'unreadable'] },
-  },
+  // ── Batches ──────────────────────────────────────────────────────────────────────────────────
+  batches: gauge('Live batches, by state.', ['pipeline', 'state']),
+  oldest_batch_timestamp_seconds: gauge(
+    'Creation time of the oldest live batch in a state, in seconds since the epoch; absent when there is none.',
+    ['pipeline', 'state'],
+  ),
+  batches_created_total: counter('Batches created at the service.'),
+  batch_rows: histogram('Rows of a sealed batch.', ROWS),
+  batch_bytes: histogram('Size of the body of a sealed batch.', BODY_BYTES),
+  stage_duration_seconds: histogram('Time a batch spent in a stage.', STAGE_SECONDS, [
+    'pipeline',
+    'stage',
+  ]),
+  jobs_failed_total: counter(
+    'Attempts that ended without results (error, cancelled, expired, missing, timeout, …).',
+    ['pipeline', 'reason'],
+  ),
+  orphaned_jobs_total: counter(
+    'Creations with an unclear outcome: the service may have a batch whose id is unknown. Nothing is uploaded to it.',
+    [],
+  ),
+  items_resubmitted_total: counter(
+    'Items submitted again in a new batch: submission is at-least-once, publication is not.',
+  ),
+  result_anomalies_total: counter(
+    'Result rows that did not match: counted, never published.',
+    ['pipeline', 'kind'],
+    { kind: ['duplicate', 'unknown', 'malformed', 'missing', 'unreadable'] },
+  ),
 
-  // ── Kafka ────────────────────────────────────────────────────────────────────────────────────────────────────────
-  rebalances_total: {
-    kind: 'counter',
-    help: 'Generations of the consumer group joined.',
-    labels: ['pipeline'],
-  },
-  claims_total: {
-    kind: 'counter',
-    help: 'Claims of a shard, by outcome.',
-    labels: ['pipeline', 'outcome'],
-  },
-  shards_owned: {
-    kind: 'gauge',
-    help: 'Shards that this instance has claimed.',
-    labels: ['pipeline'],
-  },
-  shards_paused: {
-    kind: 'gauge',
-    help: 'Shards, partitions and content types that wait, by reason (docs/operations.md).',
-    labels: ['pipeline', 'reason'],
-  },
-  transactions_total: {
-    kind: 'counter',
-    help: 'Kafka transactions, by outcome.',
-    labels: ['pipeline', 'outcome'],
-  },
-  transaction_duration_seconds: {
-    kind: 'histogram',
-    help: 'Duration of a Kafka transaction, from its first send to its commit.',
-    labels: ['pipeline'],
-    buckets: TRANSACTION_SECONDS,
-  },
+  // ── Kafka ────────────────────────────────────────────────────────────────────────────────────
+  rebalances_total: counter('Generations of the consumer group joined.'),
+  claims_total: counter('Claims of a shard, by outcome.', ['pipeline', 'outcome']),
+  shards_owned: gauge('Shards claimed by this instance.'),
+  shards_paused: gauge(
+    'Shards, partitions and content types that wait, by reason (docs/operations.md).',
+    ['pipeline', 'reason'],
+  ),
+  transactions_total: counter('Kafka transactions, by outcome.', ['pipeline', 'outcome']),
+  transaction_duration_seconds: histogram(
+    'Duration of a Kafka transaction, from its first send to its commit.',
+    TRANSACTION_SECONDS,
+  ),
 
-  // ── The Content Review Service ───────────────────────────────────────────────────────────────────────────────────
-  http_requests_total: {
-    kind: 'counter',
-    help: 'Requests to the service and to its storage, by status; protocol: a successful answer that makes no sense.',
-    labels: ['operation', 'code'],
-  },
-  http_retries_total: {
-    kind: 'counter',
-    help: 'Requests made again, by what made it necessary.',
-    labels: ['operation', 'reason'],
-  },
-  http_request_duration_seconds: {
-    kind: 'histogram',
-    help: 'Duration of one request, body included, retries apart.',
-    labels: ['operation'],
-    buckets: REQUEST_SECONDS,
-  },
-  http_concurrency_limit: {
-    kind: 'gauge',
-    help: 'Requests that may be under way at once: halved by 429, 503 and timeouts, then growing back to what is configured.',
-    labels: ['target'],
-  },
+  // ── The Content Review Service ───────────────────────────────────────────────────────────────
+  http_requests_total: counter(
+    'Requests to the service and its storage, by status; protocol: a successful response that violates the contract.',
+    ['operation', 'code'],
+  ),
+  http_retries_total: counter('Retried requests, by cause.', ['operation', 'reason']),
+  http_request_duration_seconds: histogram(
+    'Duration of one request with its body, without retries.',
+    REQUEST_SECONDS,
+    ['operation'],
+  ),
+  http_concurrency_limit: gauge(
+    'Limit of concurrent requests: halved by 429, 503 and timeouts, then growing back to the configured one.',
+    ['target'],
+  ),
 
-  // ── The schema registry ──────────────────────────────────────────────────────────────────────────────────────────
-  schema_registry_requests_total: {
-    kind: 'counter',
-    help: 'Requests to the schema registry, by HTTP status or by why there was none.',
-    labels: ['operation', 'code'],
-  },
-  schema_registry_request_duration_seconds: {
-    kind: 'histogram',
-    help: 'Duration of one request to the schema registry.',
-    labels: ['operation'],
-    buckets: REQUEST_SECONDS,
-  },
+  // ── The schema registry ──────────────────────────────────────────────────────────────────────
+  schema_registry_requests_total: counter(
+    'Requests to the schema registry, by HTTP status or cause of failure.',
+    ['operation', 'code'],
+  ),
+  schema_registry_request_duration_seconds: histogram(
+    'Duration of one request to the schema registry.',
+    REQUEST_SECONDS,
+    ['operation'],
+  ),
 
-  // ── The process ──────────────────────────────────────────────────────────────────────────────────────────────────
-  memory_budget_bytes: {
-    kind: 'gauge',
-    help: 'Budget over buffers, sealed bodies and result chunks.',
-    labels: [],
-  },
-  memory_used_bytes: { kind: 'gauge', help: 'What of the budget is taken.', labels: [] },
-  kafka_tls_certificate_expiry_timestamp_seconds: {
-    kind: 'gauge',
-    help: 'When the first certificate of the connections to Kafka expires, seconds since the epoch: alert two weeks before.',
-    labels: ['certificate'],
-  },
-  log_lines_dropped_total: {
-    kind: 'counter',
-    help: 'Log lines thrown away because nobody read standard output fast enough.',
-    labels: [],
-  },
-  trace_spans_total: {
-    kind: 'counter',
-    help: 'Spans of traces: exported, or failed because the collector did not take them. Only while traces are sent.',
-    labels: ['outcome'],
-  },
-  loops: {
-    kind: 'gauge',
-    help: 'Loops of the engine by state; stuck ones are named by /livez.',
-    labels: ['state'],
-  },
-  ready: {
-    kind: 'gauge',
-    help: '1 when a readiness condition holds, 0 when not; /readyz says why.',
-    labels: ['condition'],
-  },
-  build_info: {
-    kind: 'gauge',
-    help: 'Always 1; the labels say what runs.',
-    labels: ['version', 'node'],
-  },
+  // ── The process ──────────────────────────────────────────────────────────────────────────────
+  memory_budget_bytes: gauge('Budget for buffers, sealed bodies and result chunks.', []),
+  memory_used_bytes: gauge('Used part of the budget.', []),
+  kafka_tls_certificate_expiry_timestamp_seconds: gauge(
+    'Expiry of the first certificate to expire on the connections to Kafka, in seconds since the epoch: alert two weeks before.',
+    ['certificate'],
+  ),
+  log_lines_dropped_total: counter(
+    'Log lines dropped because standard output was not read fast enough.',
+    [],
+  ),
+  trace_spans_total: counter(
+    'Spans of traces: exported, or failed because the collector did not accept them. Only while tracing is on.',
+    ['outcome'],
+  ),
+  loops: gauge('Loops of the engine by state; /livez names the stuck ones.', ['state']),
+  ready: gauge('1 while a readiness condition holds, else 0; /readyz has the reason.', [
+    'condition',
+  ]),
+  build_info: gauge('Always 1; the labels name the versions.', ['version', 'node']),
 } as const satisfies Record<string, MetricDefinition>;
 
 export type MetricName = keyof typeof METRICS;

@@ -1,86 +1,86 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Labels, Metrics } from '../../core/ports/telemetry.ts';
-import { Histogram } from './histogram.ts';
-import { METRICS, type MetricDefinition } from './metric-list.ts';
+import { METRICS, type MetricDefinition, type MetricName } from './metric-list.ts';
 
-/** Of every metric of ours; Node's own (`process_*`, `nodejs_*`) keep the names that dashboards know. */
+/** Prefix of the connector's metrics; Node's own (`process_*`, `nodejs_*`) keep their names. */
 export const METRIC_PREFIX = 'content_review_';
 
-type Kind = MetricDefinition['kind'];
-
-interface Series {
-  readonly definition: MetricDefinition;
-  readonly metric: Counter | Gauge | Histogram;
-}
+type PromMetric = Counter | Gauge | Histogram;
 
 export interface PromMetricsOptions {
   /** Version of the connector, for `build_info`. */
   readonly version: string;
-  /** Node's own metrics too (default true). They cost a GC observer and an event-loop monitor for the life of the process. */
+  /**
+   * Whether Node's own metrics are included (default true). They keep a GC observer and an
+   * event-loop monitor running for the life of the process.
+   */
   readonly nodeMetrics?: boolean;
 }
 
+/** Value of one series. */
+export interface SeriesValue {
+  readonly labels: Labels;
+  readonly value: number;
+}
+
 /**
- * The core port over prom-client, with a registry of its own. A name, a label or an operation that metric-list.ts does not
- * have is a mistake in the code, so it throws (TypeError) rather than make a series nobody knows.
+ * Metrics port over prom-client, with a registry of its own. A name, a kind, a label or a number
+ * that does not match metric-list.ts is a bug, so it throws a TypeError instead of making a series.
  */
 export class PromMetrics implements Metrics {
   readonly #registry = new Registry();
-  readonly #node = new Registry();
-  readonly #series = new Map<string, Series>();
+  readonly #metrics = new Map<string, readonly [MetricDefinition, PromMetric]>();
 
-  constructor(options: PromMetricsOptions) {
-    for (const [name, definition] of Object.entries<MetricDefinition>(METRICS)) {
-      this.#series.set(name, { definition, metric: create(name, definition, this.#registry) });
-    }
-    if (options.nodeMetrics !== false) collectDefaultMetrics({ register: this.#node });
-    this.set('build_info', { version: options.version, node: process.version }, 1);
+  constructor({ version, nodeMetrics = true }: PromMetricsOptions) {
+    for (const [name, definition] of Object.entries<MetricDefinition>(METRICS))
+      this.#metrics.set(name, [definition, create(name, definition, this.#registry)]);
+    if (nodeMetrics) collectDefaultMetrics({ register: this.#registry });
+    this.set('build_info', { version, node: process.version }, 1);
   }
 
-  /** Makes the series of a pipeline that are known beforehand, at 0. */
+  /** Creates the counters of a pipeline whose label values are known beforehand, at 0. */
   startPipeline(pipeline: string): void {
-    for (const [name, { kind, labels, startsWith = {} }] of Object.entries<MetricDefinition>(
-      METRICS,
-    )) {
+    for (const [name, [{ kind, labels, startsWith = {} }]] of this.#metrics) {
       if (kind !== 'counter' || !labels.includes('pipeline')) continue;
-      const others = labels.filter((label) => label !== 'pipeline');
-      for (const values of combinations(others.map((label) => startsWith[label] ?? [])))
-        this.count(
-          name,
-          Object.fromEntries([
-            ['pipeline', pipeline],
-            ...others.map((label, at) => [label, values[at]]),
-          ]),
-          0,
-        );
+      let series: Labels[] = [{}];
+      for (const label of labels) {
+        const values = label === 'pipeline' ? [pipeline] : (startsWith[label] ?? []);
+        series = series.flatMap((one) => values.map((value) => ({ ...one, [label]: value })));
+      }
+      for (const one of series) this.count(name, one, 0);
     }
   }
 
   count(name: string, labels: Labels, by = 1): void {
-    const metric = this.#find('counter', name, labels);
+    const counter = this.#find(Counter, name, labels);
     if (!(by >= 0 && by < Number.POSITIVE_INFINITY))
       throw new TypeError(`metric ${name}: a counter cannot be increased by ${by}`);
-    (metric as Counter).inc(labels, by);
+    counter.inc(labels, by);
   }
 
   set(name: string, labels: Labels, value: number): void {
-    const metric = this.#find('gauge', name, labels);
-    if (!Number.isFinite(value))
-      throw new TypeError(`metric ${name}: ${value} is not a finite number`);
-    (metric as Gauge).set(labels, value);
+    const gauge = this.#find(Gauge, name, labels);
+    mustBeFinite(name, value);
+    gauge.set(labels, value);
   }
 
   remove(name: string, labels: Labels): void {
-    (this.#find('gauge', name, labels) as Gauge).remove(labels);
+    this.#find(Gauge, name, labels).remove(labels);
   }
 
   observe(name: string, labels: Labels, value: number, times = 1): void {
-    const metric = this.#find('histogram', name, labels);
-    if (!Number.isFinite(value))
-      throw new TypeError(`metric ${name}: ${value} is not a finite number`);
+    const series = this.#find(Histogram, name, labels).labels(labels);
+    mustBeFinite(name, value);
     if (!(Number.isSafeInteger(times) && times > 0))
       throw new TypeError(`metric ${name}: nothing is observed ${times} times`);
-    (metric as Histogram).observe(labels, value, times);
+    for (let left = times; left > 0; left--) series.observe(value);
+  }
+
+  /** Returns the current values of a counter or gauge, one per series. */
+  async values(name: MetricName): Promise<readonly SeriesValue[]> {
+    const metric = this.#metrics.get(name)?.[1];
+    const { values = [] } = (await metric?.get()) ?? {};
+    return values.map(({ labels, value }) => ({ labels: labels as Labels, value }));
   }
 
   /** Content-Type of `render`: the Prometheus text format. */
@@ -88,56 +88,51 @@ export class PromMetrics implements Metrics {
     return this.#registry.contentType;
   }
 
-  /** All series as Prometheus reads them. */
-  async render(): Promise<string> {
-    const ours = [...this.#series].map(([name, { metric }]) =>
-      metric instanceof Histogram
-        ? metric.render()
-        : this.#registry.getSingleMetricAsString(METRIC_PREFIX + name),
-    );
-    const nodes = this.#node
-      .getMetricsAsArray()
-      .map(({ name }) => this.#node.getSingleMetricAsString(name));
-    return `${(await Promise.all([...ours, ...nodes])).join('\n\n')}\n`;
+  /** Renders all series in the Prometheus text format. */
+  render(): Promise<string> {
+    return this.#registry.metrics();
   }
 
-  #find(kind: Kind, name: string, labels: Labels): Series['metric'] {
-    const series = this.#series.get(name);
-    if (series === undefined) throw new TypeError(`metric ${name} is not in metric-list.ts`);
-    const { definition } = series;
-    if (definition.kind !== kind)
-      throw new TypeError(`metric ${name} is a ${definition.kind}, not a ${kind}`);
-    let given = 0;
-    for (const label in labels) {
-      given++;
-      if (!(definition.labels as readonly string[]).includes(label))
-        throw new TypeError(`metric ${name} has no label ${label}`);
-    }
-    if (given !== definition.labels.length) {
+  #find<T extends PromMetric>(
+    type: new (...parameters: never[]) => T,
+    name: string,
+    labels: Labels,
+  ): T {
+    const [definition, metric] = this.#metrics.get(name) ?? [];
+    if (definition === undefined) throw new TypeError(`metric ${name} is not in metric-list.ts`);
+    if (!(metric instanceof type))
       throw new TypeError(
-        `metric ${name} needs the labels {${definition.labels.join(', ')}}, got {${Object.keys(labels).join(', ')}}`,
+        `metric ${name} is a ${definition.kind}, not a ${type.name.toLowerCase()}`,
       );
-    }
-    return series.metric;
+    const given = Object.keys(labels);
+    if (
+      given.length !== definition.labels.length ||
+      !definition.labels.every((label) => label in labels)
+    )
+      throw new TypeError(
+        `metric ${name} needs the labels {${definition.labels.join(', ')}}, got {${given.join(', ')}}`,
+      );
+    return metric;
   }
 }
 
-/** One value of each list, in every way; none when a list is empty. */
-function combinations(lists: readonly (readonly string[])[]): string[][] {
-  return lists.reduce<string[][]>(
-    (some, list) => some.flatMap((one) => list.map((value) => [...one, value])),
-    [[]],
-  );
+function mustBeFinite(name: string, value: number): void {
+  if (!Number.isFinite(value))
+    throw new TypeError(`metric ${name}: ${value} is not a finite number`);
 }
 
-function create(name: string, definition: MetricDefinition, registry: Registry): Series['metric'] {
+function create(
+  name: string,
+  { kind, help, labels, buckets = [] }: MetricDefinition,
+  registry: Registry,
+): PromMetric {
   const common = {
     name: METRIC_PREFIX + name,
-    help: definition.help,
-    labelNames: [...definition.labels],
+    help,
+    labelNames: [...labels],
     registers: [registry],
   };
-  if (definition.kind === 'counter') return new Counter(common);
-  if (definition.kind === 'gauge') return new Gauge(common);
-  return new Histogram(common.name, common.help, definition.buckets ?? []);
+  if (kind === 'counter') return new Counter(common);
+  if (kind === 'gauge') return new Gauge(common);
+  return new Histogram({ ...common, buckets: [...buckets] });
 }

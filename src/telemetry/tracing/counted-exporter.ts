@@ -1,8 +1,11 @@
-/** Counts what becomes of spans, and says once when they do not arrive: the SDK alone would say it of every batch of them. */
+/**
+ * Span exporter that counts exported and lost spans and logs an outage of the collector once: the
+ * SDK alone would log every batch of spans.
+ */
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Logger, Metrics } from '../../core/ports/telemetry.ts';
 
-type Done = Parameters<SpanExporter['export']>[1];
+type ExportCallback = Parameters<SpanExporter['export']>[1];
 
 const SUCCESS = 0;
 
@@ -10,59 +13,32 @@ export class CountedExporter implements SpanExporter {
   readonly #exporter: SpanExporter;
   readonly #logger: Logger;
   readonly #metrics: Metrics;
-  #failing = false;
+  /** Spans lost since the collector last accepted some. */
   #lost = 0;
   #pending = 0;
   #gaveUp = false;
 
-  constructor(
-    exporter: SpanExporter,
-    { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics },
-  ) {
+  constructor(exporter: SpanExporter, logger: Logger, metrics: Metrics) {
     this.#exporter = exporter;
     this.#logger = logger;
     this.#metrics = metrics;
   }
 
-  /** Spans on their way are lost, whatever is heard of them later. @returns how many */
+  /** Counts the spans in flight as lost, whatever the collector answers later. @returns how many */
   giveUp(): number {
-    const spans = this.#pending;
     this.#gaveUp = true;
-    this.#metrics.count('trace_spans_total', { outcome: 'failed' }, spans);
-    return spans;
+    this.#metrics.count('trace_spans_total', { outcome: 'failed' }, this.#pending);
+    return this.#pending;
   }
 
-  export(spans: ReadableSpan[], done: Done): void {
+  export(spans: ReadableSpan[], done: ExportCallback): void {
     this.#pending += spans.length;
     this.#exporter.export(spans, (result) => {
       this.#pending -= spans.length;
-      if (!this.#gaveUp) this.#heard(spans.length, result);
-      // What is lost has been told; nobody tries again.
+      if (!this.#gaveUp) this.#record(spans.length, result);
+      // The loss is logged here; the SDK does not retry.
       done({ code: SUCCESS });
     });
-  }
-
-  #heard(spans: number, { code, error }: Parameters<Done>[0]): void {
-    const sent = code === SUCCESS;
-    this.#metrics.count('trace_spans_total', { outcome: sent ? 'exported' : 'failed' }, spans);
-    if (sent) this.#arrived();
-    else this.#failed(spans, error);
-  }
-
-  #arrived(): void {
-    if (this.#failing) this.#logger.info({ lost: this.#lost }, 'traces arrive again');
-    this.#failing = false;
-    this.#lost = 0;
-  }
-
-  #failed(spans: number, error: Error | undefined): void {
-    this.#lost += spans;
-    if (this.#failing) return;
-    this.#failing = true;
-    this.#logger.warn(
-      { spans, error: describe(error) },
-      'traces do not arrive at the collector; the pipelines go on without',
-    );
   }
 
   forceFlush(): Promise<void> {
@@ -72,11 +48,25 @@ export class CountedExporter implements SpanExporter {
   shutdown(): Promise<void> {
     return this.#exporter.shutdown();
   }
+
+  #record(spans: number, { code, error }: Parameters<ExportCallback>[0]): void {
+    const outcome = code === SUCCESS ? 'exported' : 'failed';
+    this.#metrics.count('trace_spans_total', { outcome }, spans);
+    if (outcome === 'exported') {
+      if (this.#lost > 0) this.#logger.info({ lost: this.#lost }, 'trace export recovered');
+      this.#lost = 0;
+      return;
+    }
+    if (this.#lost === 0)
+      this.#logger.warn(
+        { spans, error: describe(error) },
+        'trace export failed; the pipelines continue without it',
+      );
+    this.#lost += spans;
+  }
 }
 
-/** Never the answer's body. A name with several addresses fails with an error that has no message of its own. */
-function describe(error: Error | undefined): string {
-  if (error === undefined) return 'unknown';
-  const { code } = error as { code?: unknown };
-  return error.message || (typeof code === 'string' ? code : error.name);
+/** An AggregateError of several addresses has no message, only a code. Never the response body. */
+function describe(error: (Error & { code?: unknown }) | undefined): string {
+  return error?.message || String(error?.code ?? error?.name ?? 'unknown');
 }

@@ -8,10 +8,9 @@ import type {
   ViewLimits,
   WaitView,
 } from '../../../src/core/ports/pipeline-view.ts';
-import { Activity, STEP_MS } from '../../../src/telemetry/console/activity.ts';
 import { Console } from '../../../src/telemetry/console/console.ts';
 import { RecentProblems } from '../../../src/telemetry/console/recent-problems.ts';
-import type { Sources } from '../../../src/telemetry/console/state.ts';
+import type { ConsoleSources } from '../../../src/telemetry/console/state.ts';
 import { Health } from '../../../src/telemetry/health/health.ts';
 import {
   startTelemetryServer,
@@ -19,13 +18,11 @@ import {
 } from '../../../src/telemetry/health/http-server.ts';
 import { createLogger } from '../../../src/telemetry/logging/logger.ts';
 import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
-import { SeededRandom } from '../memory/clock.ts';
-import { RecordingMetrics } from '../memory/recording-telemetry.ts';
 
 export interface Scene {
-  readonly sources: Sources;
+  readonly sources: ConsoleSources;
   readonly health: Health;
-  readonly activity: Activity;
+  readonly metrics: PromMetrics;
   readonly problems: RecentProblems;
   readonly pipelines: { view: PipelineView }[];
 }
@@ -41,12 +38,10 @@ export function scene(
 ): Scene {
   const pipelines = views.map((view) => ({ view }));
   const health = new Health({ stuckAfterMs: MINUTE });
-  const activity = new Activity(
-    new RecordingMetrics(),
-    views.map(({ name }) => name),
-  );
+  const metrics = new PromMetrics({ version: '1.4.0', nodeMetrics: false });
+  for (const { name } of views) metrics.startPipeline(name);
   const problems = new RecentProblems(now);
-  const sources: Sources = {
+  const sources: ConsoleSources = {
     version: '1.4.0',
     program: ['/usr/local/bin/node', '/app/dist/cli/main.js'],
     configFile: '/etc/content-review-connector/config.yaml',
@@ -57,11 +52,11 @@ export function scene(
     pipelines: pipelines.map((held) => ({
       view: (limits: ViewLimits) => bounded(held.view, limits),
     })),
-    activity,
+    metrics,
     problems,
   };
   for (const { name } of views) health.ready(`${name}/group`);
-  return { sources, health, activity, problems, pipelines };
+  return { sources, health, metrics, problems, pipelines };
 }
 
 /** As the engine bounds what it shows. */
@@ -152,57 +147,26 @@ export function shardView(
   };
 }
 
-/** The last ten minutes of a pipeline. `slow`: from when on decisions stop coming, minutes ago. */
+/** Figures of a pipeline. `slow`: since when there are no decisions, minutes. */
 export function past(
-  { activity }: Scene,
+  { metrics }: Scene,
   name: string,
   nowMs: number,
   shape: { readonly slow?: number; readonly perSecond?: number } = {},
 ): void {
-  const random = new SeededRandom(7, name);
-  const perStep = ((shape.perSecond ?? 900) * STEP_MS) / SECOND;
-  const pipeline = activity.of(name);
-  let inFlight = perStep * 18;
-  for (let atMs = nowMs - 11 * MINUTE; atMs <= nowMs; atMs += STEP_MS) {
-    const wave = 1 + 0.22 * Math.sin(atMs / 95_000) + 0.06 * random.next();
-    const stuck = shape.slow !== undefined && atMs > nowMs - shape.slow * MINUTE;
-    const consumed = Math.round(perStep * wave * (stuck && inFlight > perStep * 60 ? 0.05 : 1));
-    const decided = stuck ? 0 : Math.round(perStep * (0.82 + 0.42 * random.next()));
-    inFlight = Math.max(perStep * 9, inFlight + consumed - decided);
-    activity.count('events_consumed_total', { pipeline: name }, consumed);
-    if (decided > 0) {
-      activity.count(
-        'decisions_total',
-        { pipeline: name, status: 'SUCCESS' },
-        Math.round(decided * 0.994),
-      );
-      activity.count(
-        'decisions_total',
-        { pipeline: name, status: 'ERROR' },
-        Math.round(decided * 0.006),
-      );
-      for (let n = 0; n < 3; n++)
-        activity.observe(
-          'event_to_decision_seconds',
-          { pipeline: name },
-          14 + 11 * wave + 26 * random.next() ** 4,
-        );
-    }
-    activity.set('items_in_flight', { pipeline: name }, Math.round(inFlight));
-    const behindMs = Math.max(0, atMs - nowMs + (shape.slow ?? 0) * MINUTE);
-    activity.set(
-      'consumer_lag',
-      { pipeline: name },
-      Math.round(90 * random.next() + 0.6 * behindMs),
-    );
-    pipeline.sample(atMs);
-  }
-  activity.count('dead_lettered_total', { pipeline: name, reason: 'not_json' }, 12);
-  activity.set('items_buffered', { pipeline: name }, Math.round(perStep * 0.8));
-  activity.set('balance_items', { pipeline: name }, 0);
-  activity.set(
+  const perSecond = shape.perSecond ?? 900;
+  const labels = { pipeline: name };
+  metrics.count('events_consumed_total', labels, perSecond * 660);
+  metrics.count('decisions_total', { ...labels, status: 'SUCCESS' }, perSecond * 640);
+  metrics.count('decisions_total', { ...labels, status: 'ERROR' }, Math.round(perSecond * 4));
+  metrics.count('dead_lettered_total', { ...labels, reason: 'not_json' }, 12);
+  metrics.set('items_in_flight', labels, perSecond * 16);
+  metrics.set('consumer_lag', labels, 90 + (shape.slow ?? 0) * 36_000);
+  metrics.set('items_buffered', labels, Math.round(perSecond * 1.6));
+  metrics.set('balance_items', labels, 0);
+  metrics.set(
     'oldest_unsettled_timestamp_seconds',
-    { pipeline: name },
+    labels,
     (nowMs - (shape.slow === undefined ? 41 : shape.slow * 60 + 33) * SECOND) / SECOND,
   );
 }
@@ -220,8 +184,7 @@ export function emptyScene(nowMs = Date.now()): Scene {
     ],
     nowMs,
   );
-  made.activity.set('balance_items', { pipeline: 'comments' }, 0);
-  for (let atMs = nowMs - MINUTE; atMs < nowMs; atMs += STEP_MS) made.activity.sample(atMs);
+  made.metrics.set('balance_items', { pipeline: 'comments' }, 0);
   return made;
 }
 
@@ -407,9 +370,5 @@ export async function serve({
     logger,
     pages,
   });
-  const close = async () => {
-    pages.close();
-    await server.close();
-  };
-  return { server, close };
+  return { server, close: () => server.close() };
 }

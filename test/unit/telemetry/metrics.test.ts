@@ -129,7 +129,7 @@ describe('prometheus metrics', () => {
     );
     assert.throws(
       () => metrics.count('decisions_total', { pipeline: 'p', type: 't' }),
-      /has no label type/,
+      /needs the labels \{pipeline, status\}, got \{pipeline, type\}/,
     );
     assert.throws(
       () => metrics.count('decisions_total', { pipeline: 'p' }),

@@ -1,4 +1,4 @@
-/** What a person should look at, from one answer. Pure. */
+/** Items of a state that need a person's attention. Pure. */
 
 import { commandLine } from './command.js';
 import { count, counted, duration } from './format.js';
@@ -9,7 +9,7 @@ import { REASONS } from './reasons.js';
  * @typedef {{ level: 'bad' | 'warn', key: string, title: string, text: string, sinceMs: number | null }} Item
  */
 
-/** What is over within seconds is no news. */
+/** Shorter waits are not shown. */
 const LASTING_MS = 5_000;
 
 /** @param {State} state @returns {Item[]} the worst first */
@@ -22,7 +22,7 @@ export function attention(state) {
       level: 'bad',
       key: `stuck ${name}`,
       title: `${name} is stuck`,
-      text: `No sign of life for ${duration(seconds)}. ${reason}`,
+      text: `No progress for ${duration(seconds)}. ${reason}`,
       sinceMs: null,
     });
   for (const { name, balance } of state.pipelines)
@@ -31,10 +31,10 @@ export function attention(state) {
         level: 'bad',
         key: `balance ${name}`,
         title: `${name} is out of balance by ${count(balance)}`,
-        text: `Records that came in are not accounted for. Run where it runs: ${commandLine(state, ['audit'], name)}`,
+        text: `Some consumed records are not accounted for. Run this where the connector runs: ${commandLine(state, ['audit'], name)}`,
         sinceMs: null,
       });
-  // The service's refusal is a condition and a reason to wait: said once.
+  // The refused API key is both a condition and a wait reason: shown once.
   const refused = state.conditions.some(({ name }) => name === `${detail.name}/service`);
   const refusedSinceMs =
     detail.waits.find(({ reason }) => reason === 'unauthorized')?.sinceMs ?? null;
@@ -54,12 +54,12 @@ export function attention(state) {
       gate.failures > 0 ? ` ${counted(gate.failures, 'batch', 'batches')} failed in a row.` : '';
     const next =
       gate.nextTryMs > nowMs
-        ? ` Next try in ${duration((gate.nextTryMs - nowMs) / 1000)}.`
-        : ' A batch is being tried.';
+        ? ` Next probe in ${duration((gate.nextTryMs - nowMs) / 1000)}.`
+        : ' A probe batch is under way.';
     items.push({
       level: 'warn',
       key: `gate ${gate.type}`,
-      title: `Type ${gate.type} is held back`,
+      title: `Type ${gate.type} is blocked`,
       text: `${known?.title ?? gate.reason}.${failed}${next}`,
       sinceMs: null,
     });
@@ -86,7 +86,7 @@ export function attention(state) {
   return items.sort((a, b) => Number(b.level === 'bad') - Number(a.level === 'bad'));
 }
 
-/** Part of a day's work, in a few words. @param {State} state */
+/** Titles of the waits that are part of normal operation. @param {State} state */
 export function calmWaits(state) {
   return state.detail.waits
     .filter(
@@ -105,17 +105,17 @@ export function verdict(state, items) {
   if (!state.ready) return { level: 'warn', text: 'Starting' };
   const busy =
     state.detail.jobCount > 0 || state.pipelines.some(({ inFlight, lag }) => inFlight + lag > 0);
-  // Of what other members of the group do nothing is known here.
+  // The state of other group members is not known here.
   const alone = state.pipelines.every(
     ({ shardCount, assigned }) => shardCount === null || assigned >= shardCount,
   );
   if (alone)
-    return { level: 'good', text: busy ? 'All is well' : 'All is well, and nothing is waiting' };
+    return { level: 'good', text: busy ? 'All is well' : 'All is well, and nothing is pending' };
   return {
     level: 'good',
     text: busy
       ? 'All is well with this replica'
-      : 'All is well with this replica, and nothing is waiting here',
+      : 'All is well with this replica, and nothing is pending here',
   };
 }
 

@@ -1,8 +1,8 @@
-/** Commands to be pasted where this connector runs: its own program, with its own configuration. Pure. */
+/** Commands to paste where the connector runs, with its own program and configuration. Pure. */
 
-/** @typedef {Pick<import('../state.ts').ConsoleState, 'program' | 'configFile' | 'pipelines' | 'detail'>} Told */
+/** @typedef {Pick<import('../state.ts').ConsoleState, 'program' | 'configFile' | 'pipelines' | 'detail'>} CommandState */
 
-/** @param {Told} state @param {readonly string[]} words the command and its arguments @param {string} [pipeline] by default the one that is shown */
+/** @param {CommandState} state @param {readonly string[]} words the command and its arguments @param {string} [pipeline] default: the shown one */
 export function commandLine(
   { program, configFile, pipelines, detail },
   words,
@@ -12,7 +12,7 @@ export function commandLine(
   return [...program, ...words, '--config', configFile, ...named].map(quoted).join(' ');
 }
 
-/** For a shell. @param {string} text */
+/** Quotes a word for a shell. @param {string} text */
 export function quoted(text) {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

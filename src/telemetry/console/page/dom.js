@@ -1,4 +1,4 @@
-/** The little that the page needs to write itself: text alone, never markup. What did not change is not touched. */
+/** Helpers that write text, never markup, and touch only what has changed. */
 
 /** @param {string} id @returns {HTMLElement} */
 export function el(id) {
@@ -26,7 +26,7 @@ export function make(name, attributes = {}, ...children) {
 }
 
 /**
- * Children of `parent`, one for each item, kept by key: focus and selection stay where they are.
+ * Updates the children of `parent`, one per item. They are kept by key, so focus and selection stay.
  * @template T
  * @param {Element} parent
  * @param {readonly T[]} items
@@ -58,7 +58,7 @@ export function each(parent, items, keyOf, create, update) {
 }
 
 /**
- * A row of a table: cells by their column's heading, which small screens show in front of them.
+ * Returns a table row. Small screens show the column heading before each cell.
  * @param {readonly { label: string, className?: string, role?: string }[]} columns
  */
 export function row(columns) {
@@ -73,7 +73,7 @@ export function cell(tr, at) {
   return /** @type {HTMLElement} */ (tr.children[at]);
 }
 
-/** A cell's text, and a second line under it. @param {HTMLElement} td @param {string} text @param {string} [small] @param {string} [tone] */
+/** Writes the text of a cell and a second line under it. @param {HTMLElement} td @param {string} text @param {string} [small] @param {string} [tone] */
 export function two(td, text, small = '', tone = '') {
   let main = td.querySelector('span');
   let note = td.querySelector('small');

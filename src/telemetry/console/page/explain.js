@@ -1,18 +1,18 @@
-/** Composes the command that tells what became of a record. */
+/** Form for the command that explains a record. */
 import { commandLine } from './command.js';
 import { el, say } from './dom.js';
 
 /**
  * @param {{ partition: string, offset: string }} record
- * @param {import('./command.js').Told} state
- * @returns {string | null} null when it names no record
+ * @param {import('./command.js').CommandState} state
+ * @returns {string | null} null for an invalid coordinate
  */
 export function explainCommand({ partition, offset }, state) {
   if (!/^\d{1,10}$/.test(partition) || !/^\d{1,15}$/.test(offset)) return null;
   return commandLine(state, ['explain', `${Number(partition)}:${Number(offset)}`]);
 }
 
-/** @param {() => import('../state.ts').ConsoleState | undefined} state the last answer; undefined before the first */
+/** @param {() => import('../state.ts').ConsoleState | undefined} state the latest state; undefined before the first */
 export function startExplain(state) {
   const input = (/** @type {string} */ id) => /** @type {HTMLInputElement} */ (el(id));
   const command = () => {
@@ -27,7 +27,7 @@ export function startExplain(state) {
     const text = command();
     say(
       el('x-command'),
-      text === undefined ? '–' : (text ?? 'a partition and an offset are whole numbers'),
+      text === undefined ? '–' : (text ?? 'partition and offset must be whole numbers'),
     );
     /** @type {HTMLButtonElement} */ (el('x-copy')).disabled = typeof text !== 'string';
   };
@@ -40,7 +40,7 @@ export function startExplain(state) {
     const text = command();
     if (typeof text === 'string')
       void copy(text).then((done) =>
-        say(el('x-note'), done ? 'Copied.' : 'Selected: copy it with your keyboard.'),
+        say(el('x-note'), done ? 'Copied.' : 'Selected: copy it with the keyboard.'),
       );
   });
   update();
@@ -57,7 +57,7 @@ export function startExplain(state) {
   };
 }
 
-/** Browsers give a page on plain http, other than of this machine, no clipboard. @param {string} text */
+/** The clipboard is not available over plain HTTP, except on localhost. @param {string} text */
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

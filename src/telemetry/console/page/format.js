@@ -1,18 +1,12 @@
-/** Numbers and times as people read them. Pure. */
+/** Formats of numbers and times for people. Pure. */
 
 const NONE = '–';
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
-const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
 const fine = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 });
 
 /** @param {number | null | undefined} n */
 export function count(n) {
   return n === null || n === undefined ? NONE : whole.format(n);
-}
-
-/** Short, for axes: `150k`. @param {number | null | undefined} n */
-export function compact(n) {
-  return n === null || n === undefined ? NONE : short.format(n).replace('K', 'k');
 }
 
 /** @param {number} n @param {string} one @param {string} [many] */
@@ -26,7 +20,7 @@ export function rate(n) {
   return n >= 10 ? whole.format(n) : fine.format(Math.round(n * 100) / 100);
 }
 
-/** Two units at most: `4 min 12 s`. @param {number | null | undefined} seconds */
+/** At most two units: `4 min 12 s`. @param {number | null | undefined} seconds */
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return NONE;
   if (seconds <= 0) return '0 s';
@@ -55,7 +49,7 @@ export function bytes(n) {
   return `${value >= 10 || at === 0 ? Math.round(value) : Math.round(value * 10) / 10} ${units[at]}`;
 }
 
-/** The local time of day; with the day when that is another one. @param {number} ms @param {number} nowMs */
+/** Local time of day, with the date if it is more than 12 hours ago. @param {number} ms @param {number} nowMs */
 export function clock(ms, nowMs) {
   const at = new Date(ms);
   const day =

@@ -1,31 +1,32 @@
 /**
- * What the reasons to wait mean (docs/operations.md). `level`: whether somebody should look, or it is a part of a day's work.
+ * Texts of the wait reasons (docs/operations.md). `warn` needs a look; `calm` is part of normal
+ * operation.
  * @type {Readonly<Record<string, { level: 'warn' | 'calm', title: string, short: string, text: string }>>}
  */
 export const REASONS = {
   memory: {
     level: 'calm',
-    title: 'Intake waits for memory',
+    title: 'Intake is waiting for memory',
     short: 'memory',
-    text: 'The budget is in use: the service is slower than the source. Normal while catching up.',
+    text: 'The budget is used up: the service is slower than the source. Normal while catching up.',
   },
   work_memory: {
     level: 'calm',
-    title: 'Settling waits for memory',
+    title: 'Settling is waiting for memory',
     short: 'memory',
-    text: 'Uploads under way hold the budget. If it lasts, raise memory.budget.',
+    text: 'Uploads in flight use the budget. If this lasts, raise memory.budget.',
   },
   span: {
     level: 'warn',
-    title: 'A partition waits for records under review',
+    title: 'A partition is waiting for records under review',
     short: 'records under review',
-    text: 'As much of it is under way as source.maxInFlight allows: look at the oldest batches below.',
+    text: 'It has as many records in flight as source.maxInFlight allows: check the oldest batches below.',
   },
   unauthorized: {
     level: 'warn',
     title: 'The service refuses the API key',
     short: 'the API key',
-    text: 'It answers 401 or 403. Check the key; a rotated key file is read again by itself.',
+    text: 'It responds with 401 or 403. Check the key; a rotated key file is reloaded automatically.',
   },
   type_rejected: {
     level: 'warn',
@@ -37,83 +38,83 @@ export const REASONS = {
     level: 'warn',
     title: 'Batches of a content type keep failing',
     short: 'its type',
-    text: 'One batch is tried at a time. Look at the service.',
+    text: 'One batch at a time is tried. Check the service.',
   },
   service_unavailable: {
     level: 'warn',
-    title: 'The service does not answer',
+    title: 'The service is unavailable',
     short: 'the service',
-    text: 'It cannot be reached, is overloaded, or answers with errors. Nothing is lost; it goes on by itself.',
+    text: 'It is unreachable, overloaded or returns errors. Nothing is lost; calls are retried.',
   },
   bad_answer: {
     level: 'warn',
-    title: 'The service gives answers that make no sense',
-    short: 'an answer that makes sense',
-    text: 'Perhaps a proxy answers in its place. The log names the call and what is wrong. It is asked again.',
+    title: 'The service sends invalid responses',
+    short: 'a valid response',
+    text: 'A proxy may respond in its place. The log names the call and the error. Calls are retried.',
   },
   upload: {
     level: 'calm',
-    title: 'Uploads take long',
+    title: 'Uploads are slow',
     short: 'the upload',
-    text: 'Normal for large batches; else look at the storage.',
+    text: 'Normal for large batches; otherwise check the storage.',
   },
   download: {
     level: 'calm',
-    title: 'Result files come slowly',
+    title: 'Result downloads are slow',
     short: 'the download',
-    text: 'Rows are long in coming: look at the storage.',
+    text: 'Rows arrive slowly: check the storage.',
   },
   permit: {
     level: 'calm',
-    title: 'Work waits for its turn',
-    short: 'its turn',
-    text: 'As much is under way as service.concurrency allows.',
+    title: 'Calls are waiting for a free slot',
+    short: 'a free slot',
+    text: 'As many calls are in flight as service.concurrency allows.',
   },
   schema_registry: {
     level: 'warn',
-    title: 'The schema registry does not answer',
+    title: 'The schema registry is unavailable',
     short: 'schemas',
-    text: 'It cannot be reached, or refuses this connector. It goes on by itself.',
+    text: 'It is unreachable or refuses this connector. Requests are retried.',
   },
   encode: {
     level: 'calm',
-    title: 'A batch takes long to encode',
+    title: 'Encoding a batch is slow',
     short: 'the encoding',
-    text: 'Processor time is short.',
+    text: 'CPU time is short.',
   },
   kafka: {
     level: 'warn',
-    title: 'The brokers are slow to answer',
+    title: 'Kafka is slow',
     short: 'Kafka',
-    text: 'A transaction, a question or a read takes five seconds or more.',
+    text: 'A transaction, a request or a read takes five seconds or more.',
   },
   no_leader: {
     level: 'warn',
     title: 'A source partition has no leader',
     short: 'a leader',
-    text: 'The brokers that hold it are away. The other partitions go on.',
+    text: 'The brokers that hold it are down. The other partitions continue.',
   },
   membership: {
     level: 'warn',
-    title: 'The group has not been heard from',
+    title: 'Group membership is unconfirmed',
     short: 'the group',
-    text: 'Uploads and claims wait for a sign that this instance still belongs to it.',
+    text: 'Uploads and claims wait for a heartbeat that confirms the membership of this instance.',
   },
   order: {
     level: 'calm',
-    title: 'Batches wait for their turn to publish',
+    title: 'Batches are waiting for earlier ones',
     short: 'earlier batches',
-    text: 'output.order is source: an earlier batch is not through.',
+    text: 'output.order is source, and an earlier batch is not settled.',
   },
   claim: {
     level: 'calm',
-    title: 'A shard is being taken over',
+    title: 'A shard is being claimed',
     short: 'the claim',
-    text: 'Seconds after a join; if it lasts, look at the brokers.',
+    text: 'Takes seconds after joining the group; if it lasts, check the brokers.',
   },
 };
 
-/** Of a batch. @param {string | null} reason */
+/** Wait reason of a batch, in words. @param {string | null} reason */
 export function waitsFor(reason) {
   if (reason === null) return '';
   if (reason === 'review') return 'the review';

@@ -1,8 +1,8 @@
-/** Writes one answer into the page, section by section. */
+/** Writes a state into the page, section by section. */
 import { calmWaits } from './attention.js';
 import { commandLine } from './command.js';
 import { attr, cell, each, el, make, row, say, two } from './dom.js';
-import { age, bytes, clock, count, counted, duration } from './format.js';
+import { age, bytes, clock, count, counted } from './format.js';
 import { waitsFor } from './reasons.js';
 
 /**
@@ -17,10 +17,10 @@ const PHASES = {
   retrying: 'to be retried',
 };
 
-/** More than these are shown when asked for. */
+/** More are shown on request. */
 const FIRST_BATCHES = 12;
 let allBatches = false;
-/** As many are no long list. */
+/** A longer list starts closed. */
 const OPEN_SHARDS = 12;
 let shardsSeen = false;
 
@@ -79,32 +79,28 @@ export function showFigures(state) {
   const { nowMs, detail } = state;
   const summary = state.pipelines.find(({ name }) => name === detail.name);
   if (summary === undefined) return;
-  const { oldestEventMs, balance, p50, p95, lag, inFlight, buffered } = summary;
+  const { oldestEventMs, balance, lag, inFlight, buffered } = summary;
   say(el('f-oldest'), oldestEventMs === null ? 'none' : age(nowMs - oldestEventMs));
   say(
     el('n-oldest'),
     oldestEventMs === null
-      ? 'every record taken in is decided'
-      : `of ${clock(oldestEventMs, nowMs)}`,
+      ? 'every consumed record is decided'
+      : `received ${clock(oldestEventMs, nowMs)}`,
   );
   say(el('f-balance'), count(balance));
   attr(el('f-balance'), 'class', balance !== null && balance !== 0 ? 'bad' : '');
   say(
     el('n-balance'),
-    balance === null ? 'not known yet' : balance === 0 ? 'all accounted for' : 'not accounted for',
-  );
-  say(el('f-latency'), duration(p95));
-  say(
-    el('n-latency'),
-    p95 === null ? 'no decision in 10 min' : `p50 ${duration(p50)}, over 10 min`,
+    balance === null
+      ? 'not known yet'
+      : balance === 0
+        ? 'all records accounted for'
+        : 'records not accounted for',
   );
   say(el('f-lag'), count(lag));
-  say(el('n-lag'), lag === 0 ? 'all is read' : 'records not read yet');
+  say(el('n-lag'), lag === 0 ? 'caught up' : 'records not read yet');
   say(el('f-flight'), count(inFlight));
-  say(
-    el('n-flight'),
-    inFlight === 0 ? 'nothing is on its way' : `${count(buffered)} of them buffered`,
-  );
+  say(el('n-flight'), inFlight === 0 ? 'nothing in flight' : `${count(buffered)} of them buffered`);
 }
 
 /** @param {State} state @param {(record: { partition: number, offset: number }) => void} explain */
@@ -144,9 +140,9 @@ export function showBatches(state, explain) {
         { label: 'Batch', className: 'mono' },
         { label: 'Type' },
         { label: 'State' },
-        { label: 'Waits for' },
+        { label: 'Waiting for' },
         { label: 'Age', className: 'n' },
-        { label: 'Left of rows', className: 'n' },
+        { label: 'Rows left', className: 'n' },
         { label: 'Attempt', className: 'n' },
         { label: 'Shard', className: 'n' },
         { label: '' },
@@ -167,7 +163,7 @@ export function showBatches(state, explain) {
       return tr;
     },
     (tr, job) => {
-      // Its results are there: what is next is not worth a reason of its own yet.
+      // The results are ready; the download has no wait reason before it is slow.
       const waits =
         job.waitsFor === null && job.phase === 'reviewing' && job.askedMs !== null
           ? 'the download'
@@ -202,25 +198,14 @@ export function showBatches(state, explain) {
 export function showOutcomes({ detail: { outcomes } }) {
   el('t-outcomes').hidden = outcomes.length === 0;
   el('e-outcomes').hidden = outcomes.length > 0;
-  const good = (/** @type {string} */ outcome) =>
-    /^decision SUCCESS|^result |^skipped/.test(outcome);
   each(
     body('t-outcomes'),
     outcomes,
     ({ outcome }) => outcome,
-    () =>
-      make(
-        'tr',
-        {},
-        make('th', { scope: 'row' }),
-        make('td', { class: 'n' }),
-        make('td', { class: 'n' }),
-      ),
-    (tr, { outcome, recent, total }) => {
+    () => make('tr', {}, make('th', { scope: 'row' }), make('td', { class: 'n' })),
+    (tr, { outcome, total }) => {
       say(cell(tr, 0), outcome.replaceAll('_', ' '));
-      say(cell(tr, 1), count(recent));
-      attr(cell(tr, 1), 'class', recent > 0 && !good(outcome) ? 'n warn' : 'n');
-      say(cell(tr, 2), count(total));
+      say(cell(tr, 1), count(total));
     },
   );
 }
@@ -268,7 +253,7 @@ export function showProblems({ problems, nowMs }) {
       say(/** @type {Element} */ (li.querySelector('.detail')), detail);
     },
   );
-  // A list that scrolls must be reached without a pointer.
+  // A list that scrolls must be reachable by keyboard.
   if (list.scrollHeight > list.clientHeight) attr(list, 'tabindex', '0');
   else list.removeAttribute('tabindex');
 }
@@ -281,7 +266,7 @@ export function showShards(state) {
   const others = (shardCount ?? 0) - assigned;
   say(
     el('p-shards'),
-    `Group ${group}, reading ${detail.topics.source}. ${others > 0 ? `The other ${count(others)} belong to other members, or to nobody yet: ${commandLine(state, ['journal'])} tells their owners.` : ''}`,
+    `Group ${group}, reading ${detail.topics.source}. ${others > 0 ? `The other ${count(others)} belong to other members or are unclaimed: ${commandLine(state, ['journal'])} lists their owners.` : ''}`,
   );
   const states = new Map(shards.map((one) => [one.shard, one.state]));
   const all = Array.from({ length: Math.min(shardCount ?? 0, 1024) }, (_, shard) => shard);
@@ -311,14 +296,14 @@ export function showShards(state) {
         { label: 'Batches', className: 'n' },
         { label: 'In flight', className: 'n' },
         { label: 'Lag', className: 'n' },
-        { label: 'Partition: settled to, read to' },
+        { label: 'Partition: settled up to, read up to' },
       ]),
     (tr, shard) => {
       say(cell(tr, 0), String(shard.shard));
       two(
         cell(tr, 1),
         shard.state === 'lost'
-          ? 'lost, to be claimed again'
+          ? 'lost, to be reclaimed'
           : shard.state === 'owner'
             ? 'owned'
             : 'claiming',
@@ -339,34 +324,6 @@ export function showShards(state) {
           )
           .join('; ') + (more > 0 && shard.positions.length > 0 ? `; ${count(more)} more` : ''),
       );
-    },
-  );
-}
-
-/** @param {import('./history.js').History} history @param {number} nowMs */
-export function showMinutes(history, nowMs) {
-  each(
-    body('t-minutes'),
-    history.minutes(nowMs).map((minute, at) => ({ ...minute, at })),
-    ({ at }) => String(at),
-    () =>
-      make(
-        'tr',
-        {},
-        make('th', { scope: 'row' }),
-        ...Array.from({ length: 6 }, () => make('td', { class: 'n' })),
-      ),
-    (tr, { toMs, consumed, decided, p50, p95, inFlight, lag }) => {
-      const texts = [
-        count(consumed),
-        count(decided),
-        duration(p50),
-        duration(p95),
-        count(inFlight),
-        count(lag),
-      ];
-      for (const [at, text] of [`to ${clock(toMs, nowMs)}`, ...texts].entries())
-        say(cell(tr, at), text);
     },
   );
 }

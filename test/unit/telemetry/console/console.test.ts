@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
-import { after, test } from 'node:test';
-import { ASSETS } from '../../../../src/telemetry/console/assets.ts';
+import { test } from 'node:test';
+import { loadAssets } from '../../../../src/telemetry/console/assets.ts';
 import { Console } from '../../../../src/telemetry/console/console.ts';
 import type { ConsoleState } from '../../../../src/telemetry/console/state.ts';
 import {
@@ -14,47 +14,43 @@ import {
 } from '../../../support/console/scenes.ts';
 
 const PAGE = new URL('../../../../src/telemetry/console/page/', import.meta.url);
-const opened: Console[] = [];
-after(() => {
-  for (const one of opened) one.close();
-});
 
 function consoleOf({ sources }: Scene, host = '127.0.0.1') {
   const made = new Console(sources, host);
-  opened.push(made);
   return (path: string, query = '', headers: IncomingHttpHeaders = { host: 'localhost:9464' }) =>
     made.answer({ path, query, headers });
 }
-const stateOf = (answer: ReturnType<ReturnType<typeof consoleOf>>) =>
+const stateOf = (answer: Awaited<ReturnType<ReturnType<typeof consoleOf>>>) =>
   JSON.parse(String(answer?.body)) as ConsoleState;
 
-test('every file of the page is served, with all that it imports and names', () => {
+test('every file of the page is served, with all that it imports and names', async () => {
   const ask = consoleOf(busyScene());
-  assert.deepEqual(Object.values(ASSETS).sort(), readdirSync(PAGE).sort());
-  for (const [path, file] of Object.entries(ASSETS)) {
-    const answer = ask(path);
+  const assets = [...loadAssets().keys()];
+  assert.equal(assets.length, readdirSync(PAGE).length);
+  for (const path of assets) {
+    const answer = await ask(path);
+    const file = path === '/' ? 'index.html' : path.replace('/console/', '');
     assert.deepEqual(
       [answer?.status, String(answer?.body)],
       [200, readFileSync(new URL(file, PAGE), 'utf8')],
       path,
     );
     for (const [, name = ''] of String(answer?.body).matchAll(/^import .* from '\.\/([\w.-]+)';/gm))
-      assert.ok(ASSETS[`/console/${name}`] !== undefined, name);
+      assert.ok(assets.includes(`/console/${name}`), name);
   }
   for (const [, name = ''] of readFileSync(new URL('index.html', PAGE), 'utf8').matchAll(
     /(?:src|href)="([^"#]+)"/g,
   ))
     assert.ok(
-      ['metrics', 'livez', 'readyz', 'api/state'].includes(name) ||
-        ASSETS[`/${name}`] !== undefined,
+      ['metrics', 'livez', 'readyz', 'api/state'].includes(name) || assets.includes(`/${name}`),
       name,
     );
 });
 
-test('browsers may load nothing from elsewhere, run nothing inline, frame nothing, and get no cookie', () => {
+test('browsers may load nothing from elsewhere, run nothing inline, frame nothing, and get no cookie', async () => {
   const ask = consoleOf(busyScene());
   for (const path of ['/', '/console/main.js', '/api/state']) {
-    const headers = ask(path)?.headers ?? {};
+    const headers = (await ask(path))?.headers ?? {};
     const policy = headers['content-security-policy'] ?? '';
     for (const rule of [
       "default-src 'none'",
@@ -76,19 +72,19 @@ test('browsers may load nothing from elsewhere, run nothing inline, frame nothin
       ['nosniff', 'DENY', 'no-referrer', undefined],
     );
   }
-  assert.equal(ask('/api/state')?.headers['cache-control'], 'no-store');
+  assert.equal((await ask('/api/state'))?.headers['cache-control'], 'no-store');
   const page = readFileSync(new URL('index.html', PAGE), 'utf8');
   assert.doesNotMatch(page, /<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=|https?:\/\//);
 });
 
-test('a page that the browser has is not sent again', () => {
+test('a page that the browser has is not sent again', async () => {
   const ask = consoleOf(busyScene());
-  const etag = ask('/')?.headers.etag as string;
-  const again = ask('/', '', { host: 'localhost', 'if-none-match': etag });
+  const etag = (await ask('/'))?.headers.etag as string;
+  const again = await ask('/', '', { host: 'localhost', 'if-none-match': etag });
   assert.deepEqual([again?.status, again?.body], [304, '']);
 });
 
-test('paths that are not its own are left to others', () => {
+test('paths that are not its own are left to others', async () => {
   const ask = consoleOf(busyScene());
   for (const path of [
     '/metrics',
@@ -99,13 +95,13 @@ test('paths that are not its own are left to others', () => {
     '/__proto__',
     'constructor',
   ])
-    assert.equal(ask(path), undefined, path);
+    assert.equal(await ask(path), undefined, path);
 });
 
-test('on the loopback it answers only to names of this machine, so that no other site gets at it by a name of its own', () => {
+test('on the loopback it answers only to names of this machine, so that no other site gets at it by a name of its own', async () => {
   const ask = consoleOf(busyScene());
   for (const host of ['localhost', 'LOCALHOST:9464', '127.0.0.1:9464', '127.9.9.9', '[::1]:9464'])
-    assert.equal(ask('/api/state', '', { host })?.status, 200, host);
+    assert.equal((await ask('/api/state', '', { host }))?.status, 200, host);
   for (const host of [
     'evil.example',
     'evil.example:9464',
@@ -114,47 +110,58 @@ test('on the loopback it answers only to names of this machine, so that no other
     '10.0.0.1',
     '',
   ]) {
-    assert.equal(ask('/api/state', '', { host })?.status, 403, host);
-    assert.equal(ask('/', '', { host })?.status, 403, host);
+    assert.equal((await ask('/api/state', '', { host }))?.status, 403, host);
+    assert.equal((await ask('/', '', { host }))?.status, 403, host);
   }
   assert.equal(
-    consoleOf(busyScene(), '0.0.0.0')('/', '', { host: 'connector.internal:9464' })?.status,
+    (await consoleOf(busyScene(), '0.0.0.0')('/', '', { host: 'connector.internal:9464' }))?.status,
     200,
     'bound to more, it cannot know its names',
   );
 });
 
-test('scripts of other sites get no state, and people who follow a link get the page', () => {
+test('scripts of other sites get no state, and people who follow a link get the page', async () => {
   const ask = consoleOf(busyScene());
   const from = (site: string) => ({ host: 'localhost', 'sec-fetch-site': site });
-  assert.equal(ask('/api/state', '', from('cross-site'))?.status, 403);
-  assert.equal(ask('/api/state', '', from('same-site'))?.status, 403);
-  assert.equal(ask('/api/state', '', from('same-origin'))?.status, 200);
-  assert.equal(ask('/', '', from('cross-site'))?.status, 200);
+  assert.equal((await ask('/api/state', '', from('cross-site')))?.status, 403);
+  assert.equal((await ask('/api/state', '', from('same-site')))?.status, 403);
+  assert.equal((await ask('/api/state', '', from('same-origin')))?.status, 200);
+  assert.equal((await ask('/', '', from('cross-site')))?.status, 200);
 });
 
-test('the state is that of the pipeline asked for, else of the first; samples are those after what the page has', () => {
+test('the state is that of the requested pipeline, else of the first', async () => {
   const ask = consoleOf(busyScene());
-  assert.equal(stateOf(ask('/api/state')).detail.name, 'comments');
-  assert.equal(stateOf(ask('/api/state', 'pipeline=profile-import')).detail.name, 'profile-import');
-  assert.equal(stateOf(ask('/api/state', 'pipeline=none&since=x')).detail.name, 'comments');
-  const { samples } = stateOf(ask('/api/state')).detail;
-  assert.ok(samples.length > 300);
-  const late = stateOf(ask('/api/state', `since=${samples.at(-3)?.atMs}`)).detail.samples;
-  assert.deepEqual(late, samples.slice(-2));
+  const nameOf = async (query?: string) => stateOf(await ask('/api/state', query)).detail.name;
+  assert.equal(await nameOf(), 'comments');
+  assert.equal(await nameOf('pipeline=profile-import'), 'profile-import');
+  assert.equal(await nameOf('pipeline=none'), 'comments');
 });
 
-test('with 200 shards and 5,000 batches an answer stays small, and the next ones smaller', () => {
-  const ask = consoleOf(hugeScene());
-  const first = ask('/api/state');
-  assert.ok(String(first?.body).length < 150_000, `${String(first?.body).length}`);
-  assert.equal(stateOf(first).detail.jobs.length, 50);
-  const since = stateOf(first).detail.samples.at(-1)?.atMs;
-  assert.ok(String(ask('/api/state', `since=${since}`)?.body).length < 75_000);
+test('a summary and the outcomes hold the figures of their own pipeline', async () => {
+  const shown = busyScene();
+  shown.metrics.count('jobs_failed_total', { pipeline: 'comments', reason: 'timeout' }, 2);
+  const { pipelines, detail } = stateOf(await consoleOf(shown)('/api/state'));
+  const [comments, imports] = pipelines;
+  assert.deepEqual(
+    [comments?.ended, comments?.inFlight, comments?.balance, imports?.ended],
+    [640 * 900 + 3_600 + 12, 14_400, 0, 640 * 12 + 48 + 12],
+  );
+  assert.deepEqual(detail.outcomes, [
+    { outcome: 'decision SUCCESS', total: 576_000 },
+    { outcome: 'decision ERROR', total: 3_600 },
+    { outcome: 'dead letter not_json', total: 12 },
+    { outcome: 'failed attempt timeout', total: 2 },
+  ]);
 });
 
-test('what is not ready or stuck is told with its reason', () => {
-  const state = stateOf(consoleOf(troubleScene())('/api/state'));
+test('with 200 shards and 5,000 batches a response stays small', async () => {
+  const answer = await consoleOf(hugeScene())('/api/state');
+  assert.ok(String(answer?.body).length < 100_000, `${String(answer?.body).length}`);
+  assert.equal(stateOf(answer).detail.jobs.length, 50);
+});
+
+test('what is not ready or stuck is told with its reason', async () => {
+  const state = stateOf(await consoleOf(troubleScene())('/api/state'));
   assert.equal(state.ready, false);
   assert.deepEqual(
     state.conditions.map(({ name }) => name),

@@ -18,7 +18,6 @@ const PAIRS: readonly [colour: string, grounds: readonly string[], least: number
   ['bad', GROUNDS, TEXT],
   ['good', ['page'], DRAWN],
   ['first', GROUNDS, DRAWN],
-  ['second', ['surface'], DRAWN],
 ];
 
 const tokens = (css: string) =>

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Sample } from '../../../../src/telemetry/console/activity.ts';
-import { type ConsoleState, stateOf } from '../../../../src/telemetry/console/state.ts';
+import { type ConsoleState, consoleState } from '../../../../src/telemetry/console/state.ts';
 import {
   busyScene,
   emptyScene,
@@ -17,14 +16,13 @@ import {
 const load = (file: string): Promise<any> =>
   import(new URL(`../../../../src/telemetry/console/page/${file}`, import.meta.url).href);
 const { attention, verdict } = await load('attention.js');
-const { ticks, secondTicks, runsOf } = await load('chart.js');
 const { commandLine, quoted } = await load('command.js');
 const { explainCommand } = await load('explain.js');
-const { age, bytes, clock, compact, count, duration, rate } = await load('format.js');
-const { History } = await load('history.js');
+const { age, bytes, clock, count, duration, rate } = await load('format.js');
 const { REASONS } = await load('reasons.js');
-const stateOfScene = ({ sources }: Scene): ConsoleState =>
-  stateOf(sources, { pipeline: undefined, sinceMs: 0 });
+const { Throughput } = await load('sparkline.js');
+const stateOfScene = ({ sources }: Scene): Promise<ConsoleState> =>
+  consoleState(sources, undefined);
 
 test('every reason to wait has words', () => {
   const source = readFileSync(
@@ -58,8 +56,8 @@ test('durations have two units at most, and numbers their separators', () => {
   ]);
   assert.deepEqual([age(-5), age(400), age(61_999)], ['now', 'now', '1 min 1 s']);
   assert.deepEqual(
-    [count(1_234_567), count(null), compact(150_000), rate(0.333), rate(1_234)],
-    ['1,234,567', '–', '150k', '0.33', '1,234'],
+    [count(1_234_567), count(null), rate(0.333), rate(1_234)],
+    ['1,234,567', '–', '0.33', '1,234'],
   );
   assert.deepEqual([bytes(0), bytes(1_536), bytes(64 * 2 ** 20)], ['0 B', '1.5 KiB', '64 MiB']);
   assert.match(
@@ -68,99 +66,35 @@ test('durations have two units at most, and numbers their separators', () => {
   );
 });
 
-test('the marks of an axis are few, begin at 0, and reach over the largest value', () => {
-  fc.assert(
-    fc.property(fc.double({ min: 1e-3, max: 1e9, noNaN: true }), (max) => {
-      for (const marks of [ticks(max), secondTicks(max)] as number[][]) {
-        assert.equal(marks[0], 0);
-        assert.ok((marks.at(-1) as number) >= max * 0.998, `${marks} over ${max}`);
-        assert.ok(marks.length >= 2 && marks.length <= 5, `${marks} for ${max}`);
-      }
-    }),
-  );
-  assert.deepEqual(
-    [ticks(0), ticks(920), secondTicks(47)],
-    [
-      [0, 1],
-      [0, 500, 1_000],
-      [0, 30, 60],
-    ],
-  );
+test('a steady stream has a steady rate, and a sparkline reaches back ten minutes', () => {
+  const throughput = new Throughput();
+  assert.deepEqual([throughput.perSecond, throughput.points], [null, '']);
+  for (let at = 0; at < 400; at++)
+    throughput.add({ atMs: 1_000_000 + at * 2_000, ended: 700 + at * 50 });
+  const { rates } = throughput;
+  for (const { perSecond } of rates) assert.ok(Math.abs(perSecond - 25) < 1e-9, `${perSecond}`);
+  assert.equal(throughput.perSecond, 25);
+  assert.ok(rates.length >= 300 && rates.length <= 306, `${rates.length}`);
+  const points = String(throughput.points).split(' ');
+  assert.equal(points.length, rates.length);
+  assert.equal(points.at(-1), '200.0,1.0');
 });
 
-test('a hole in the samples is a hole in the line', () => {
-  const points = [
-    [0, 1],
-    [2_000, 2],
-    [4_000, null],
-    [60_000, 3],
-  ];
-  assert.deepEqual(runsOf(points), [
-    [
-      [0, 1],
-      [2_000, 2],
-    ],
-    [[60_000, 3]],
-  ]);
-});
-
-const sample = (atMs: number, consumed: number): Sample => ({
-  atMs,
-  consumed,
-  decided: 0,
-  p50: null,
-  p95: null,
-  inFlight: 0,
-  lag: 0,
-});
-
-test('a steady stream has a steady rate, and samples that come twice count once', () => {
-  const history = new History();
-  const samples = Array.from({ length: 100 }, (_, at) => sample(1_000_000 + at * 2_000, 50));
-  history.add(samples);
-  history.add(samples.slice(-20));
-  assert.equal(history.samples.length, 100);
-  for (const [, value] of history.rates('consumed').slice(6))
-    assert.ok(Math.abs(value - 25) < 1e-9, `${value}`);
-  history.add([sample(1_000_000 + 3_600_000, 1)]);
-  assert.equal(history.samples.length, 1, 'what is too old is forgotten');
-});
-
-test('the charts reach as far back as there is something to show, ten minutes at most', () => {
-  const windows = [1, 50, 61, 140, 160, 320].map((samples) => {
-    const history = new History();
-    history.add(Array.from({ length: samples }, (_, at) => sample(1_000_000 + at * 2_000, 1)));
-    return history.windowMs / 60_000;
-  });
-  assert.deepEqual(windows, [2, 2, 2, 5, 10, 10]);
-});
-
-test('the table by the minute holds every record of the window', () => {
-  const history = new History();
-  history.add(Array.from({ length: 300 }, (_, at) => sample(2_000 + at * 2_000, 1)));
-  const minutes = history.minutes(600_000);
-  assert.equal(minutes.length, 10);
-  assert.equal(
-    minutes.reduce((sum: number, { consumed }: { consumed: number }) => sum + consumed, 0),
-    300,
-  );
-});
-
-test('a good day needs no attention', () => {
-  const [busy, empty] = [stateOfScene(busyScene()), stateOfScene(emptyScene())];
+test('a good day needs no attention', async () => {
+  const [busy, empty] = [await stateOfScene(busyScene()), await stateOfScene(emptyScene())];
   assert.deepEqual([attention(busy), attention(empty)], [[], []]);
   assert.deepEqual(verdict(busy, []), { level: 'good', text: 'All is well with this replica' });
   assert.deepEqual(verdict(empty, []), {
     level: 'good',
-    text: 'All is well, and nothing is waiting',
+    text: 'All is well, and nothing is pending',
   });
   assert.deepEqual(verdict({ ...busy, ready: false }, []), { level: 'warn', text: 'Starting' });
 });
 
-test('the worst comes first; what is a condition and a reason to wait is said once; a day’s work is not said', () => {
+test('the worst comes first; what is a condition and a reason to wait is said once; a day’s work is not said', async () => {
   const shown = troubleScene();
-  shown.activity.set('balance_items', { pipeline: 'comments' }, -2);
-  const state = stateOfScene(shown);
+  shown.metrics.set('balance_items', { pipeline: 'comments' }, -2);
+  const state = await stateOfScene(shown);
   const items = attention(state);
   assert.deepEqual(
     items.map(({ key, level }: { key: string; level: string }) => `${level} ${key}`),
@@ -169,8 +103,8 @@ test('the worst comes first; what is a condition and a reason to wait is said on
   assert.deepEqual(verdict(state, items), { level: 'bad', text: '3 things need attention' });
 });
 
-test('a wait of moments is no news, one that lasts is', () => {
-  const state = stateOfScene(busyScene());
+test('a wait of moments is no news, one that lasts is', async () => {
+  const state = await stateOfScene(busyScene());
   const waiting = (ms: number) =>
     attention({
       ...state,
@@ -185,8 +119,8 @@ test('a wait of moments is no news, one that lasts is', () => {
   assert.match(waiting(6_000)[0].text, /Waiting: shard 1, shard 2 and 10 more\.$/);
 });
 
-test('a replica that does not own every shard speaks for itself alone', () => {
-  const state = stateOfScene(busyScene());
+test('a replica that does not own every shard speaks for itself alone', async () => {
+  const state = await stateOfScene(busyScene());
   const withShards = (assigned: number, jobCount: number) => ({
     ...state,
     pipelines: state.pipelines.map((pipeline) => ({
@@ -202,15 +136,15 @@ test('a replica that does not own every shard speaks for itself alone', () => {
     verdict(withShards(assigned, jobCount), []).text;
   assert.deepEqual(
     [said(4, 1), said(4, 0)],
-    ['All is well', 'All is well, and nothing is waiting'],
+    ['All is well', 'All is well, and nothing is pending'],
   );
   assert.equal(said(3, 1), 'All is well with this replica');
-  assert.equal(said(0, 0), 'All is well with this replica, and nothing is waiting here');
+  assert.equal(said(0, 0), 'All is well with this replica, and nothing is pending here');
 });
 
-test('commands are of the program and the configuration that run, for a shell, whatever the names are', () => {
-  const state = stateOfScene(emptyScene());
-  const two = stateOfScene(busyScene());
+test('commands are of the program and the configuration that run, for a shell, whatever the names are', async () => {
+  const state = await stateOfScene(emptyScene());
+  const two = await stateOfScene(busyScene());
   assert.equal(
     commandLine(state, ['audit']),
     '/usr/local/bin/node /app/dist/cli/main.js audit --config /etc/content-review-connector/config.yaml',
@@ -225,9 +159,9 @@ test('commands are of the program and the configuration that run, for a shell, w
     "'/opt/no de' explain 2:1371 --config 'it'\\''s'",
   );
   const trouble = troubleScene();
-  trouble.activity.set('balance_items', { pipeline: 'comments' }, -2);
+  trouble.metrics.set('balance_items', { pipeline: 'comments' }, -2);
   assert.match(
-    attention(stateOfScene(trouble))[0].text,
+    attention(await stateOfScene(trouble))[0].text,
     /dist\/cli\/main\.js audit --config \/etc\//,
   );
   for (const wrong of [

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import {
-  type Environment,
   SAMPLERS,
+  type TracingEnvironment,
   tracingSettings,
 } from '../../../../src/telemetry/tracing/settings.ts';
 
 const ON = { OTEL_TRACES_EXPORTER: 'otlp' };
-const isOn = (env: Environment) => tracingSettings(env).settings !== undefined;
+const isOn = (env: TracingEnvironment) => tracingSettings(env).settings !== undefined;
 
 test('traces are sent when an exporter or an address is named, and not otherwise', () => {
   assert.equal(isOn({}), false);
