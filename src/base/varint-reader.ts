@@ -23,7 +23,7 @@ export class VarintReader {
 
   /** @throws MalformedError when it does not end within five bytes, or at all; so do the others. */
   varint(): number {
-    if (this.at >= this.#end) throw new MalformedError('a record ends too early');
+    if (this.at >= this.#end) throw new MalformedError('the data ends too early');
     const first = this.bytes[this.at] as number;
     if (first < 0x80) {
       this.at++;
@@ -31,7 +31,7 @@ export class VarintReader {
     }
     let value = 0;
     for (let shift = 0; shift < 35; shift += 7) {
-      if (this.at >= this.#end) throw new MalformedError('a record ends too early');
+      if (this.at >= this.#end) throw new MalformedError('the data ends too early');
       const byte = this.bytes[this.at++] as number;
       value |= (byte & 0x7f) << shift;
       if (byte < 0x80) return (value >>> 1) ^ -(value & 1);
@@ -44,7 +44,7 @@ export class VarintReader {
     const odd = this.at < this.#end && ((this.bytes[this.at] as number) & 1) === 1;
     let value = 0;
     for (let n = 0, scale = 1; n < 10; n++, scale *= 128) {
-      if (this.at >= this.#end) throw new MalformedError('a record ends too early');
+      if (this.at >= this.#end) throw new MalformedError('the data ends too early');
       const byte = this.bytes[this.at++] as number;
       // Nine bytes hold 63 bits: of the tenth one bit counts.
       value += (byte & (n === 9 ? 1 : 0x7f)) * scale;
@@ -65,7 +65,7 @@ export class VarintReader {
   }
 
   skip(count: number): void {
-    if (count > this.left) throw new MalformedError('a record ends too early');
+    if (count > this.left) throw new MalformedError('the data ends too early');
     this.at += count;
   }
 

@@ -143,3 +143,7 @@ export function hasNumber(value: unknown): boolean {
     if (hasNumber((value as Readonly<Record<string, unknown>>)[name])) return true;
   return false;
 }
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,13 +1,12 @@
 /** Avro schemas as records have them, without a registry. */
 import avsc from 'avsc';
 import type { ReadEvent } from '../../src/events/format.ts';
-import { AVSC_OPTIONS } from '../../src/events/formats/avro/avsc-options.ts';
+import { AVSC_OPTIONS, readAvroValue } from '../../src/events/formats/avro/avro-format.ts';
 import { avroReader } from '../../src/events/formats/avro/reader.ts';
-import { readBinary } from '../../src/events/formats/binary/binary-event.ts';
 
 /** Reads a value by a schema, as the format does once the frame is off. */
 export function readAvro(schema: unknown, value: Buffer): ReadEvent {
-  return readBinary(value, 0, avroReader(avroType(schema)), 'Avro');
+  return readAvroValue(value, 0, avroReader(avroType(schema)));
 }
 
 /** The schema as the library understands it. */

@@ -1,6 +1,6 @@
 /** Protobuf messages as records have them, without a registry. */
 import type { ReadEvent } from '../../src/events/format.ts';
-import { readBinary } from '../../src/events/formats/binary/binary-event.ts';
+import { binaryEvent } from '../../src/events/formats/binary/registry-format.ts';
 import { messageAt } from '../../src/events/formats/protobuf/message-path.ts';
 import { MessageReaders } from '../../src/events/formats/protobuf/message-reader.ts';
 import { schemaRoot } from '../../src/events/formats/protobuf/schema-root.ts';
@@ -24,8 +24,8 @@ export function protobufReader(
     references: [],
     imports: others,
   });
-  const { type, objection } = messageAt(messages, indexes);
-  if (type === undefined) throw new Error(objection);
-  const read = new MessageReaders(root).of(type);
-  return (value) => readBinary(Buffer.from(value), 0, read, 'Protobuf');
+  const found = messageAt(messages, indexes);
+  if (!found.ok) throw new Error(found.error);
+  const readers = new MessageReaders(root);
+  return (value) => binaryEvent('Protobuf', () => readers.read(found.value, Buffer.from(value)));
 }

@@ -3,11 +3,10 @@ export { ConfluentRegistry } from './confluent-registry.ts';
 export { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
 export { FRAME_BYTES, MAGIC_BYTE, readFrame, writeFrame } from './frame.ts';
 export {
-  AVRO,
-  JSON_SCHEMA,
+  LIBRARY_TYPES,
   type LibraryOptions,
   type LibrarySchema,
-  SchemaLibrary,
+  schemaLibrary,
 } from './library.ts';
 export { readMessageIndexes, writeMessageIndexes } from './message-indexes.ts';
 export type { SchemaRegistry } from './registry.ts';

@@ -1,125 +1,94 @@
 /**
- * @kafkajs/confluent-schema-registry over our own HTTP: what it asks for goes through `RegistryHttp`, so that its requests have
- * our time limits, addresses, credentials and metrics, and its errors are ours. It fetches schemas with their references,
- * understands them, and keeps them.
+ * @kafkajs/confluent-schema-registry over this connector's HTTP: its requests go through
+ * `RegistryHttp`, with the time limits, addresses, credentials, metrics and errors of all others.
+ * The library collects schemas with their references and understands them.
  *
- * What it is not asked to do: `register`, which may change a subject's compatibility; Protobuf, whose message indexes it does not
- * know.
+ * Not used of it: `register`, which may change a subject's compatibility rule; Protobuf, whose
+ * message indexes it does not write.
  */
-import {
-  SchemaRegistry as Library,
-  SchemaType as LibraryType,
-} from '@kafkajs/confluent-schema-registry';
+import { SchemaRegistry as Library, SchemaType } from '@kafkajs/confluent-schema-registry';
 import { schemaText } from './confluent-registry.ts';
 import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
 import type { RegistryHttp } from './http.ts';
-import type { SchemaType } from './schema.ts';
 
 type LibraryArguments = ConstructorParameters<typeof Library>;
-type Middleware = NonNullable<LibraryArguments[0]['middlewares']>[number];
 export type LibraryOptions = NonNullable<LibraryArguments[1]>;
 export type LibrarySchema = Awaited<ReturnType<Library['getSchema']>>;
 
-/** Schemas that the library may keep: it forgets none by itself. */
-const MAX_KEPT = 1_000;
+/** The library's names of the types of schemas. */
+export const LIBRARY_TYPES = SchemaType;
+
 /** Part of the library's own errors that is shown: it may quote the schema. */
 const MAX_MESSAGE_CHARACTERS = 300;
 
-export class SchemaLibrary {
-  readonly #http: RegistryHttp;
-  readonly #type: SchemaType;
-  readonly #options: LibraryOptions;
-  readonly #closed = new AbortController();
-  #library: Library;
-  #kept = 0;
+/**
+ * Loads the schema of an id as the library understands it; undefined when the registry does not
+ * know the id. The promise rejects with RegistryUnavailable, RegistryRefused, UnusableSchema or
+ * the signal's reason.
+ */
+export type LoadLibrarySchema = (
+  id: number,
+  signal: AbortSignal,
+) => Promise<LibrarySchema | undefined>;
 
-  constructor(http: RegistryHttp, type: Exclude<SchemaType, 'PROTOBUF'>, options: LibraryOptions) {
-    this.#http = http;
-    this.#type = type;
-    this.#options = options;
-    this.#library = this.#open();
-  }
-
-  /**
-   * The schema of an id, as the library understands it; undefined when the registry does not know the id.
-   * @throws RegistryUnavailable, RegistryRefused, UnusableSchema
-   */
-  async schema(id: number): Promise<LibrarySchema | undefined> {
-    if (this.#kept >= MAX_KEPT) {
-      this.#library = this.#open();
-      this.#kept = 0;
-    }
-    try {
-      const schema = await this.#library.getSchema(id);
-      this.#kept++;
-      return schema;
-    } catch (error) {
-      if (error instanceof RegistryUnavailable || error instanceof UnusableSchema) throw error;
-      if (error instanceof RegistryRefused) {
-        if (error.isUnknown) return undefined;
-        throw error;
-      }
-      throw new UnusableSchema(
-        error instanceof Error
-          ? error.message.slice(0, MAX_MESSAGE_CHARACTERS)
-          : 'it is not understood',
-      );
-    }
-  }
-
-  /** The library's own encoder and decoder, for schemas that `schema` has loaded. */
-  get library(): Library {
-    return this.#library;
-  }
-
-  close(): void {
-    this.#closed.abort(new DOMException('The schema library was closed', 'AbortError'));
-  }
-
-  #open(): Library {
+export function schemaLibrary(
+  http: RegistryHttp,
+  type: 'AVRO' | 'JSON',
+  options: LibraryOptions,
+): LoadLibrarySchema {
+  return async (id, signal) => {
     const bridge = () => ({
-      response: (_next: unknown, _renew: unknown, request: LibraryRequest) => this.#answer(request),
+      response: (_next: unknown, _renew: unknown, request: LibraryRequest) =>
+        answer(http, type, request, signal) as Promise<never>,
     });
+    // One for each schema: it would keep all of them permanently, and SchemaCache keeps them too.
     // The host is never looked up: nothing goes past the bridge.
-    return new Library(
-      { host: 'http://registry.invalid', middlewares: [bridge as unknown as Middleware] },
-      this.#options,
-    );
-  }
-
-  async #answer(request: LibraryRequest): Promise<{ data(): unknown }> {
-    const { id, name, subject } = request.params();
-    const path = request.path().replace(/\?.*$/, '');
-    const ask = {
-      operation: id === undefined ? 'version' : 'schema',
-      method: 'GET',
-      path,
-    } as const;
-    if (request.method().toUpperCase() !== 'GET') throw new Error('the library is to read only');
+    const client = { host: 'http://registry.invalid', middlewares: [bridge] };
     try {
-      const answer = await this.#http.ask(ask, this.#closed.signal);
-      const { type, text } = schemaText(answer);
-      if (type !== this.#type)
-        throw new UnusableSchema(
-          `it is ${type}, and ${this.#type} is what the source is configured as`,
-        );
-      // JSON Schema: what is referred to by a name finds itself only under an $id.
-      const schema = type === 'JSON' && name !== undefined ? withId(text, String(name)) : text;
-      return { data: () => ({ ...(answer as object), schema }) };
+      return await new Library(client, options).getSchema(id);
     } catch (error) {
-      if (!(error instanceof RegistryRefused && error.isUnknown) || id !== undefined) throw error;
-      throw new UnusableSchema(
-        `it refers to version ${path.split('/').at(-1)} of subject ${subject}, which the registry does not have`,
-      );
+      signal.throwIfAborted();
+      if (error instanceof RegistryUnavailable || error instanceof UnusableSchema) throw error;
+      if (!(error instanceof RegistryRefused)) {
+        const message = error instanceof Error ? error.message : 'it is not understood';
+        throw new UnusableSchema(message.slice(0, MAX_MESSAGE_CHARACTERS));
+      }
+      if (error.isUnknown) return undefined;
+      throw error;
     }
-  }
+  };
 }
 
-/** What is used of mappersmith's request, which the library hands to its middlewares. */
+/** Part of mappersmith's request, which the library hands to its middlewares. */
 interface LibraryRequest {
-  method(): string;
   path(): string;
   params(): Readonly<Record<string, unknown>>;
+}
+
+async function answer(
+  http: RegistryHttp,
+  wanted: string,
+  request: LibraryRequest,
+  signal: AbortSignal,
+): Promise<{ data(): unknown }> {
+  const { id, name, subject } = request.params();
+  const path = request.path().replace(/\?.*$/, '');
+  const operation = id === undefined ? 'version' : 'schema';
+  try {
+    const found = await http.ask({ operation, method: 'GET', path }, signal);
+    const { type, text } = schemaText(found);
+    if (type !== wanted)
+      throw new UnusableSchema(`it is ${type}, and ${wanted} is what the source is configured as`);
+    // JSON Schema: the library finds what a reference names only by its $id.
+    const schema = type === 'JSON' && name !== undefined ? withId(text, String(name)) : text;
+    return { data: () => ({ ...(found as object), schema }) };
+  } catch (error) {
+    if (!(error instanceof RegistryRefused && error.isUnknown) || id !== undefined) throw error;
+    const version = path.split('/').at(-1);
+    throw new UnusableSchema(
+      `it refers to version ${version} of subject ${subject}, which the registry does not have`,
+    );
+  }
 }
 
 function withId(text: string, name: string): string {
@@ -127,6 +96,3 @@ function withId(text: string, name: string): string {
   const open = typeof schema === 'object' && schema !== null && !('$id' in schema);
   return open ? JSON.stringify({ ...schema, $id: name }) : text;
 }
-
-export const AVRO = LibraryType.AVRO;
-export const JSON_SCHEMA = LibraryType.JSON;

@@ -1,32 +1,63 @@
 /** Avro with a schema registry: the frame names the writer's schema. */
 import type avsc from 'avsc';
-import { abortable } from '../../../base/abortable.ts';
-import type { EventFormat, SchemaVerdict } from '../../format.ts';
+import type { EventFormat, ReadEvent, SchemaVerdict } from '../../format.ts';
 import {
-  AVRO,
   type ConfluentRegistry,
   FRAME_BYTES,
+  LIBRARY_TYPES,
   type LibraryOptions,
   SchemaCache,
-  SchemaLibrary,
+  schemaLibrary,
   UnusableSchema,
 } from '../../registry/index.ts';
-import { type Read, readBinary } from '../binary/binary-event.ts';
-import { registryFormat } from '../binary/registry-format.ts';
-import { AVSC_OPTIONS } from './avsc-options.ts';
+import { BrokenBytes } from '../binary/limits.ts';
+import { binaryEvent, registryFormat } from '../binary/registry-format.ts';
+import { ByteReader, type ReadAvro } from './byte-reader.ts';
+import { LOGICAL_TYPES } from './logical-types.ts';
 import { avroReader } from './reader.ts';
 
-const LIBRARY_OPTIONS = { [AVRO]: AVSC_OPTIONS } as unknown as LibraryOptions;
+/** Wrapped unions exist for every schema; unwrapped ones do not. */
+export const AVSC_OPTIONS = {
+  logicalTypes: LOGICAL_TYPES,
+  wrapUnions: 'always',
+  omitRecordMethods: true,
+  typeHook: withoutDefaults,
+} as unknown as avsc.ForSchemaOptions;
+
+/**
+ * Defaults are for readers with another schema than the writer's: there are none here. avsc would
+ * check them, and refuses many that registries hold: those of logical types, and those of a
+ * union's other branches. It calls this for each definition of a type, so that nothing else of
+ * the name `default` (a field, a symbol, a member of a default) is touched.
+ */
+function withoutDefaults(schema: unknown): undefined {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return;
+  const definition = schema as { default?: unknown; readonly fields?: unknown };
+  delete definition.default;
+  if (!Array.isArray(definition.fields)) return;
+  for (const field of definition.fields as ({ default?: unknown } | null)[]) delete field?.default;
+}
 
 export function avroFormat(registry: ConfluentRegistry): EventFormat {
-  const library = new SchemaLibrary(registry.http, 'AVRO', LIBRARY_OPTIONS);
+  const options = { [LIBRARY_TYPES.AVRO]: AVSC_OPTIONS } as LibraryOptions;
+  const load = schemaLibrary(registry.http, 'AVRO', options);
   const cache = new SchemaCache(async (id, signal) => {
-    const type = (await abortable(library.schema(id), signal)) as avsc.Type | undefined;
+    const type = (await load(id, signal)) as avsc.Type | undefined;
     return type === undefined ? undefined : { type, read: readerOf(type) };
   }, registry.settings);
   return registryFormat('avro', cache, {
-    read: (value, { read }) => readBinary(value, FRAME_BYTES, read, 'Avro'),
+    read: (value, { read }) => readAvroValue(value, FRAME_BYTES, read),
     judge: ({ type }) => verdictOn(type),
+  });
+}
+
+/** Reads the whole of `value` from `start` on. Never throws. */
+export function readAvroValue(value: Buffer, start: number, read: ReadAvro): ReadEvent {
+  return binaryEvent('Avro', () => {
+    const bytes = new ByteReader(value, start);
+    const document = read(bytes);
+    if (bytes.left > 0) throw new BrokenBytes('bytes are left over');
+    return document;
   });
 }
 
@@ -48,7 +79,7 @@ function verdictOn(type: avsc.Type): SchemaVerdict {
   };
 }
 
-function readerOf(type: avsc.Type): Read {
+function readerOf(type: avsc.Type): ReadAvro {
   try {
     return avroReader(type);
   } catch {

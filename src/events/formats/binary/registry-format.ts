@@ -1,7 +1,9 @@
-/** What the formats with a schema registry share: ids are collected and loaded for a batch of records, and then at hand. */
+/** Formats with a schema registry: the schemas that a batch of records names are loaded first. */
+import { MalformedError } from '../../../base/varint-reader.ts';
 import { NotPrepared } from '../../../core/outcome/internal-error.ts';
 import type { SourceRecord } from '../../../core/record.ts';
 import type { EventFormat, ReadEvent, SchemaVerdict } from '../../format.ts';
+import { nameOf, poison } from '../../json-event.ts';
 import { readFrame, type SchemaCache } from '../../registry/index.ts';
 
 export interface SchemaUse<T> {
@@ -21,10 +23,10 @@ export function registryFormat<T>(
     async judge(id, signal) {
       await cache.ensure([id], signal);
       const loaded = cache.get(id);
-      if (loaded === undefined) throw new Error(`schema ${id} is not at hand`);
+      if (loaded === undefined) throw new Error(`schema ${id} is not loaded`);
       if (loaded.poison === undefined) return judge(loaded.schema);
       const { reason, message } = loaded.poison;
-      // A registry's replicas lag: that one does not know a schema says nothing about it.
+      // The replicas of a registry lag: one that does not know a schema proves nothing about it.
       if (reason === 'unknown_schema') throw new Error(message);
       return { refusal: message, exceptions: [] };
     },
@@ -32,11 +34,8 @@ export function registryFormat<T>(
       const frame = readFrame(value, headers);
       if (frame.poison !== undefined) return frame;
       const loaded = cache.get(frame.id);
-      // Forgotten since it was prepared, by a cache that is full: no reason to give the record up. It is read and prepared again.
-      if (loaded === undefined)
-        throw new NotPrepared(
-          `schema ${frame.id} is not at hand: the record must be prepared again`,
-        );
+      // A full cache may have dropped it since the record was prepared: it is prepared again.
+      if (loaded === undefined) throw new NotPrepared(`schema ${frame.id} is not loaded`);
       return loaded.poison === undefined ? read(value, loaded.schema, frame.id) : loaded;
     },
   };
@@ -49,4 +48,25 @@ function idsOf(records: readonly SourceRecord[]): Set<number> {
     if (id !== undefined) ids.add(id);
   }
   return ids;
+}
+
+/**
+ * Event of a binary format; its numbers have all their digits. Never throws.
+ * @param read reads the whole value as JSON. @param format name of the format, for messages
+ */
+export function binaryEvent(format: string, read: () => unknown): ReadEvent {
+  let document: unknown;
+  try {
+    document = read();
+  } catch (error) {
+    // Other errors (of the runtime, of a library) may quote the data.
+    const reason = error instanceof MalformedError ? error.message : 'its data could not be read';
+    return poison('undecodable', `the value is not ${format} of its schema: ${reason}`);
+  }
+  if (typeof document !== 'object' || document === null || Array.isArray(document)) {
+    const found = nameOf(document);
+    return poison('not_an_object', `the value is ${format}, but ${found} and not an object`);
+  }
+  const event = document;
+  return { event: { document: event, exact: () => event } };
 }

@@ -1,94 +1,87 @@
 /** JSON with a schema registry: the frame names the schema, the rest is JSON. */
 import type { ValidateFunction } from 'ajv';
-import { abortable } from '../../../base/abortable.ts';
-import type { EventFormat, ReadEvent } from '../../format.ts';
-import { parseObject, poison } from '../../json-event.ts';
+import type { EventFormat } from '../../format.ts';
+import { isObject, parseObject, poison } from '../../json-event.ts';
 import {
   type ConfluentRegistry,
   FRAME_BYTES,
-  JSON_SCHEMA,
+  LIBRARY_TYPES,
   type LibraryOptions,
   SchemaCache,
-  SchemaLibrary,
+  schemaLibrary,
 } from '../../registry/index.ts';
 import { registryFormat } from '../binary/registry-format.ts';
-import { type Deadline, DeadlineExceeded, deadlineOf } from './deadline.ts';
-import { isNeverObject } from './never-object.ts';
-import { mayRunLong } from './run-long.ts';
+import { DeadlineExceeded, deadlineOf } from './deadline.ts';
 import { schemaCompiler } from './validators.ts';
 
 export interface JsonSchemaOptions {
-  /** Whether values are checked against their schemas. Their producers did that already; it costs a pass over every value. */
+  /** Whether values are checked against their schemas, as their producers did already. */
   readonly validate: boolean;
 }
 
-/** Deadline for validating a value against a schema that may run long, ms. A megabyte usually takes a few milliseconds. */
+/** Deadline for the check of a value, ms. A megabyte usually takes a few milliseconds. */
 const DEADLINE_MS = 250;
-
-interface Loaded {
-  /** undefined: not checked. */
-  readonly check: Check | undefined;
-  readonly schema: unknown;
-}
-/** Returns the place in the schema that the value does not fit; undefined when it fits. */
-type Check = (document: object) => string | undefined;
 
 export function jsonSchemaFormat(
   registry: ConfluentRegistry,
   { validate }: JsonSchemaOptions,
 ): EventFormat {
-  // Without validation a schema need only be there: one that the validator does not understand must not stop anything.
-  const compiler = validate
+  // Without validation one that the validator does not understand must not stop anything.
+  const ajvInstance = validate
     ? schemaCompiler()
     : {
         addSchema: () => undefined,
         compile: (schema: unknown) => Object.assign(() => true, { schema }),
       };
-  const options = { [JSON_SCHEMA]: { ajvInstance: compiler } } as unknown as LibraryOptions;
-  const within = deadlineOf(DEADLINE_MS);
-  const library = new SchemaLibrary(registry.http, 'JSON', options);
-  const cache = new SchemaCache<Loaded>(async (id, signal) => {
-    const found = await abortable(library.schema(id), signal);
-    if (found === undefined) return undefined;
-    const { validate: compiled } = found as unknown as { readonly validate: ValidateFunction };
-    return { check: validate ? checkOf(compiled, within) : undefined, schema: compiled.schema };
+  const options = { [LIBRARY_TYPES.JSON]: { ajvInstance } } as unknown as LibraryOptions;
+  const load = schemaLibrary(registry.http, 'JSON', options);
+  const cache = new SchemaCache<ValidateFunction>(async (id, signal) => {
+    const found = await load(id, signal);
+    return (found as { readonly validate: ValidateFunction } | undefined)?.validate;
   }, registry.settings);
+
+  const within = deadlineOf(DEADLINE_MS);
   return registryFormat('json-schema', cache, {
-    read: (value, { check }, id) => read(value, check, id),
+    read(value, check, id) {
+      const parsed = parseObject(value.subarray(FRAME_BYTES));
+      if (parsed.poison !== undefined || !validate) return parsed;
+      const objection = objectionTo(() => within(() => check(parsed.event.document)), check, id);
+      return objection === undefined ? parsed : poison('undecodable', objection);
+    },
     judge: ({ schema }) =>
-      isNeverObject(schema) ? { refusal: NO_OBJECT, exceptions: [] } : { exceptions: [] },
+      isNeverObject(schema)
+        ? { refusal: 'no value that fits it is an object, which events are', exceptions: [] }
+        : { exceptions: [] },
   });
 }
 
-const NO_OBJECT = 'no value that fits it is an object, which events are';
-
-function checkOf(validate: ValidateFunction, within: Deadline): Check {
-  // The place in the schema: the place in the value could name members that are content.
-  const check: Check = (document) =>
-    validate(document) ? undefined : (validate.errors?.[0]?.schemaPath ?? '');
-  if (!mayRunLong(validate.schema)) return check;
-  return (document) => within(() => check(document));
+/** @returns the reason why a value does not fit its schema, or undefined when it does */
+function objectionTo(fits: () => unknown, check: ValidateFunction, id: number): string | undefined {
+  try {
+    if (fits() === true) return undefined;
+    // The place in the schema: the place in the value could name members that are content.
+    const place = check.errors?.[0]?.schemaPath;
+    return `the value does not fit schema ${id}${place === undefined ? '' : ` (${place})`}`;
+  } catch (error) {
+    return error instanceof DeadlineExceeded
+      ? `checking the value against schema ${id} took longer than the deadline of ${DEADLINE_MS} ms`
+      : `the value is nested too deeply to be checked against schema ${id}`;
+  }
 }
 
-function read(value: Buffer, check: Check | undefined, id: number): ReadEvent {
-  const parsed = parseObject(value.subarray(FRAME_BYTES));
-  if (parsed.poison !== undefined || check === undefined) return parsed;
-  try {
-    const place = check(parsed.event.document);
-    if (place === undefined) return parsed;
-    return poison(
-      'undecodable',
-      `the value does not fit schema ${id}${place === '' ? '' : ` (${place})`}`,
-    );
-  } catch (error) {
-    if (error instanceof DeadlineExceeded)
-      return poison(
-        'undecodable',
-        `checking the value against schema ${id} took longer than the deadline of ${DEADLINE_MS} ms`,
-      );
-    return poison(
-      'undecodable',
-      `the value is nested too deeply to be checked against schema ${id}`,
-    );
-  }
+const OTHER_TYPES: ReadonlySet<unknown> = new Set([
+  ...['array', 'boolean', 'integer', 'null', 'number', 'string'],
+]);
+
+/** Whether no value that fits is an object; false where `$ref`, `not` or `if` would decide that. */
+function isNeverObject(schema: unknown): boolean {
+  if (schema === false) return true;
+  if (!isObject(schema) || '$ref' in schema) return false;
+  const { type, enum: values, allOf, anyOf, oneOf } = schema;
+  const types = [type].flat();
+  if (types.length > 0 && types.every((one) => OTHER_TYPES.has(one))) return true;
+  if ('const' in schema && !isObject(schema.const)) return true;
+  if (Array.isArray(values) && !values.some(isObject)) return true;
+  if (Array.isArray(allOf) && allOf.some(isNeverObject)) return true;
+  return [anyOf, oneOf].some((some) => Array.isArray(some) && some.every(isNeverObject));
 }

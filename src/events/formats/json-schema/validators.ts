@@ -1,17 +1,10 @@
-/** JSON Schema validators for the drafts that people register. The library's own knows draft-07 alone, and stops at keywords that it does not. */
-import {
-  Ajv,
-  type FuncKeywordDefinition,
-  type Options,
-  type SchemaObject,
-  type ValidateFunction,
-} from 'ajv';
+/** JSON Schema validators for drafts 06 to 2020-12. The library's own knows draft-07 alone, and stops at unknown keywords. */
+import { Ajv, type Options, type SchemaObject, type ValidateFunction } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { isMultipleOf } from './multiple-of.ts';
-import { hasUniqueItems } from './unique-items.ts';
+import { OWN_KEYWORDS } from './keywords.ts';
 
-/** Formats are annotations by the newer drafts; of several wrong places one is enough for a dead letter. */
+/** Formats are annotations by the newer drafts; one wrong place is enough for a dead letter. */
 const OPTIONS: Options = {
   strict: false,
   validateFormats: false,
@@ -22,8 +15,8 @@ const OPTIONS: Options = {
 };
 
 /**
- * With Unicode only what must be is escaped, and older patterns escape more: `[\w\-]`. Without it `\p{L}` would be some letters and
- * braces, so a pattern that needs it has it or is none.
+ * With Unicode only what must be is escaped, and older patterns escape more: `[\w\-]`. Without it
+ * `\p{L}` would be some letters and braces, so a pattern that needs it has it or is invalid.
  * @throws SyntaxError
  */
 function patternOf(pattern: string): RegExp {
@@ -38,26 +31,25 @@ function patternOf(pattern: string): RegExp {
   }
 }
 
-/** What the library wants of an instance of Ajv: schemas that are referred to, then the one that refers to them. */
+/** What the library calls of an instance of Ajv: schemas that are referred to come first. */
 export interface SchemaCompiler {
   addSchema(schema: unknown, id?: string): unknown;
   compile(schema: unknown): ValidateFunction;
 }
 
-/** A compiler that begins anew with each compiled schema: two subjects may have schemas of the same name. */
+/** A compiler that starts over with each compiled schema: two subjects may name schemas alike. */
 export function schemaCompiler(): SchemaCompiler {
-  let referred: { readonly schema: SchemaObject; readonly id: string | undefined }[] = [];
+  let referred: (readonly [SchemaObject, string | undefined])[] = [];
   return {
-    addSchema: (schema, id) => referred.push({ schema: schema as SchemaObject, id }),
-    compile: (schema) => {
+    addSchema: (schema, id) => referred.push([schema as SchemaObject, id]),
+    compile(schema) {
       const others = referred;
       referred = [];
       const ajv = ajvFor(schema);
-      for (const keyword of OWN_KEYWORDS)
-        ajv.removeKeyword(keyword.keyword as string).addKeyword(keyword);
-      for (const { schema: other, id } of others) ajv.addSchema(other, id);
+      for (const keyword of OWN_KEYWORDS) ajv.removeKeyword(keyword.keyword).addKeyword(keyword);
+      for (const other of others) ajv.addSchema(...other);
       const validate = ajv.compile(schema as SchemaObject);
-      // A keyword of Ajv's own: its answer would be a promise, which is true, and whose rejection nobody catches.
+      // Its answer would be a promise, which is true, and whose rejection is unhandled.
       if ('$async' in validate)
         throw new Error('it has the keyword $async, which is no keyword of JSON Schema');
       return validate;
@@ -65,37 +57,19 @@ export function schemaCompiler(): SchemaCompiler {
   };
 }
 
-const MULTIPLE_OF: FuncKeywordDefinition = {
-  keyword: 'multipleOf',
-  type: 'number',
-  schemaType: 'number',
-  errors: false,
-  compile(factor: number) {
-    if (!(factor > 0 && factor < Number.POSITIVE_INFINITY))
-      throw new Error('it has a multipleOf that is no number above 0');
-    return (value: number) => isMultipleOf(value, factor);
-  },
-};
-
-const UNIQUE_ITEMS: FuncKeywordDefinition = {
-  keyword: 'uniqueItems',
-  type: 'array',
-  schemaType: 'boolean',
-  errors: false,
-  compile: (wanted: boolean) => (items: readonly unknown[]) => !wanted || hasUniqueItems(items),
-};
-
-const OWN_KEYWORDS = [MULTIPLE_OF, UNIQUE_ITEMS];
+const DRAFTS: readonly (readonly [RegExp, () => Ajv])[] = [
+  [/draft-07(?:\/schema)?$/, () => new Ajv(OPTIONS)],
+  [/draft-06\/schema$/, () => new Ajv({ ...OPTIONS, validateSchema: false, meta: false })],
+  [/2019-09\/schema$/, () => new Ajv2019(OPTIONS)],
+  [/2020-12\/schema$/, () => new Ajv2020(OPTIONS)],
+];
 
 /** @throws Error for a draft that is not supported */
 function ajvFor(schema: unknown): Ajv {
-  const draft = String(
-    (schema as { readonly $schema?: unknown } | null)?.$schema ?? 'draft-07',
-  ).replace(/#$/, '');
-  if (draft.endsWith('draft-07') || draft.endsWith('draft-07/schema')) return new Ajv(OPTIONS);
-  if (draft.endsWith('draft-06/schema'))
-    return new Ajv({ ...OPTIONS, validateSchema: false, meta: false });
-  if (draft.endsWith('2019-09/schema')) return new Ajv2019(OPTIONS);
-  if (draft.endsWith('2020-12/schema')) return new Ajv2020(OPTIONS);
-  throw new Error(`its $schema is none of draft-06, draft-07, 2019-09 and 2020-12`);
+  const { $schema = 'draft-07' } = Object(schema) as { readonly $schema?: unknown };
+  const draft = String($schema).replace(/#$/, '');
+  const [, create] = DRAFTS.find(([pattern]) => pattern.test(draft)) ?? [];
+  if (create === undefined)
+    throw new Error('its $schema is none of draft-06, draft-07, 2019-09 and 2020-12');
+  return create();
 }

@@ -1,64 +1,61 @@
-/** Which message of a file a record's message indexes name. */
+/** Finds the message of a file that the message indexes of a record name. */
 import protobuf from 'protobufjs';
-
-export type Found =
-  | { readonly type: protobuf.Type; readonly objection?: never }
-  | { readonly type?: never; readonly objection: string };
+import { err, ok, type Result } from '../../../base/result.ts';
+import { isGroup } from './message-reader.ts';
 
 /**
- * Clients do not count alike: for those that count descriptors (Python, Go, .NET) the entries of a map and the content of a group
- * are messages too, for Java they are not, and a registry that prints a schema anew moves them. So an index can mean any message
- * that stands at most as many places before it as there are maps and groups. Where that is more than one, guessing could read a
- * record as something else.
+ * Finds a message by its indexes. Clients do not count alike: for those that count descriptors
+ * (Python, Go, .NET) the entries of a map and the content of a group are messages too, for Java
+ * they are not, and a registry that prints a schema again moves them. So an index can mean any
+ * message that is at most as many places before it as there are maps and groups. Where that is
+ * more than one, guessing could read a record as something else.
  */
-export function messageAt(messages: readonly protobuf.Type[], indexes: readonly number[]): Found {
-  let level = messages;
-  let uncounted = 0;
+export function messageAt(
+  messages: readonly protobuf.Type[],
+  indexes: readonly number[],
+): Result<protobuf.Type> {
+  let around: Nesting = { level: messages, uncounted: 0 };
   let found: protobuf.Type | undefined;
   for (const index of indexes) {
-    const candidates = level.filter((_, place) => place <= index && index <= place + uncounted);
-    const [only, ...others] = candidates;
-    if (only === undefined)
-      return { objection: 'the schema has no message at the indexes of the record' };
-    if (others.length > 0) {
-      return {
-        objection: `the indexes of the record may mean ${only.name} or ${others[0]?.name}, because ${found?.name} has maps or groups, which not every client counts: move the message out of ${found?.name}`,
-      };
+    const { level, uncounted } = around;
+    const [only, other] = level.filter((_, place) => place <= index && index <= place + uncounted);
+    if (only === undefined) return err('the schema has no message at the indexes of the record');
+    if (other !== undefined) {
+      return err(
+        `the indexes of the record may mean ${only.name} or ${other.name}, ${because(found?.name)}`,
+      );
     }
     found = only;
-    ({ level, uncounted } = within(only));
+    around = within(only);
   }
-  return found === undefined ? { objection: 'the record has no message indexes' } : { type: found };
+  return found === undefined ? err('the record has no message indexes') : ok(found);
 }
 
-/** For each message in which an index may mean one message or another: that, and what to do. */
+/** For each message in which an index may mean one message or another: that, and the remedy. */
 export function ambiguities(messages: readonly protobuf.Type[]): string[] {
   return messages.flatMap((type) => {
     const { level, uncounted } = within(type);
+    const inner = ambiguities(level);
     const [least, most] = [level[0]?.name, level.at(-1)?.name];
-    if (level.length < 2 || uncounted === 0) return ambiguities(level);
-    const records = `records of ${level.length === 2 ? `${least} or ${most}` : `${least} to ${most}`} in ${type.name}`;
-    const because = `because ${type.name} has maps or groups, which not every client counts: move them out of ${type.name}`;
-    return [`${records} cannot always be told apart, ${because}`, ...ambiguities(level)];
+    if (level.length < 2 || uncounted === 0) return inner;
+    const range = `${least} ${level.length === 2 ? 'or' : 'to'} ${most}`;
+    const records = `records of ${range} in ${type.name}`;
+    return [`${records} cannot always be told apart, ${because(type.name)}`, ...inner];
   });
 }
 
-/** The messages in a message, and how many things there that only some clients count as such. */
-function within(type: protobuf.Type): {
+const because = (name: string | undefined): string =>
+  `because ${name} has maps or groups, which not every client counts: move them out of ${name}`;
+
+interface Nesting {
   readonly level: readonly protobuf.Type[];
+  /** Maps and groups, which only some clients count as messages. */
   readonly uncounted: number;
-} {
-  const nested = type.nestedArray.filter(
-    (inner): inner is protobuf.Type => inner instanceof protobuf.Type,
-  );
-  const level = nested.filter((inner) => !isGroup(inner));
-  return {
-    level,
-    uncounted: nested.length - level.length + type.fieldsArray.filter((field) => field.map).length,
-  };
 }
 
-/** Whether a message is the content of a proto2 group. protobufjs knows, its types do not. */
-export function isGroup(type: protobuf.Type): boolean {
-  return (type as { readonly group?: unknown }).group === true;
+function within(type: protobuf.Type): Nesting {
+  const nested = type.nestedArray.filter((inner) => inner instanceof protobuf.Type);
+  const level = nested.filter((inner) => !isGroup(inner));
+  const maps = type.fieldsArray.filter((field) => field.map).length;
+  return { level, uncounted: nested.length - level.length + maps };
 }

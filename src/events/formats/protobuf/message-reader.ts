@@ -1,248 +1,265 @@
 /**
- * Reads Protobuf messages into JSON, from the types that protobufjs made of .proto files. Its own decoders are not used: they do
- * not merge a message that comes in parts, hash 64-bit keys of maps, and give 64-bit integers as objects (docs/formats.md).
+ * Protobuf messages as JSON. protobufjs decodes them, with limits on depth and on the number of
+ * fields; what is written here is Protobuf's JSON of what it decoded (docs/formats.md).
  */
 import protobuf from 'protobufjs';
-import type { Read } from '../binary/binary-event.ts';
-import { BrokenBytes, type ByteReader, setMember } from '../binary/byte-reader.ts';
-import { isGroup } from './message-path.ts';
-import { wellKnownReader } from './well-known.ts';
-import {
-  delimited,
-  eachField,
-  GROUP_START,
-  group,
-  int32,
-  int64,
-  LENGTH,
-  SCALARS,
-  type Scalar,
-  VARINT,
-} from './wire.ts';
+import { keepNumber } from '../../../base/exact-json.ts';
+import { BrokenBytes, MAX_DEPTH, MAX_ITEMS, ValueLimits } from '../binary/limits.ts';
+import { timestampText } from '../binary/moments.ts';
+import { jsonDecimal, jsonDouble, jsonFloat, setMember } from '../binary/numbers.ts';
 
-/** Readers of messages by their types; a type may hold itself. */
+protobuf.Reader.recursionLimit = MAX_DEPTH;
+/** Fields in the bytes of a value, whatever they hold: an item of a list may have several. */
+const MAX_FIELDS = 2 * MAX_ITEMS;
+
+type Members = Record<string, unknown>;
+/** Turns a decoded value of one type into JSON. */
+type ToJson = (value: unknown, limits: DecodingLimits) => unknown;
+
+class DecodingLimits extends ValueLimits {
+  #fields = MAX_FIELDS;
+
+  countField(): void {
+    if (--this.#fields < 0) throw new BrokenBytes('its arrays and maps have too many items');
+  }
+}
+
+/** Readers of the messages of one schema; a type may hold itself. */
 export class MessageReaders {
   readonly #root: protobuf.Root;
-  readonly #readers = new Map<protobuf.Type, Read>();
+  readonly #known = new Map<protobuf.Type, ToJson>();
 
   constructor(root: protobuf.Root) {
     this.#root = root;
   }
 
-  /** Made at its first use: a chain of thousands of types is more than the stack. @param type resolved */
-  of(type: protobuf.Type): Read {
-    const before = this.#readers.get(type);
+  /** @returns JSON of the whole of `bytes`. @param type resolved. @throws BrokenBytes */
+  read(type: protobuf.Type, bytes: Buffer): unknown {
+    const limits = new DecodingLimits(bytes.length);
+    return this.#message(type)(decode(type, bytes, limits), limits);
+  }
+
+  /** Made at its first use: a chain of thousands of types is more than the stack. */
+  #message(type: protobuf.Type): ToJson {
+    const before = this.#known.get(type);
     if (before !== undefined) return before;
-    let made: Read | undefined;
-    const read: Read = (bytes) => {
-      made ??=
-        wellKnownReader(type.fullName.slice(1), (name) => this.#named(name)) ??
-        messageReader(type, this);
-      return made(bytes);
+
+    let made: ToJson | undefined;
+    const toJson: ToJson = (message, limits) => {
+      made ??= this.#make(type);
+      const write = made;
+      return limits.nested(() => write(message, limits));
     };
-    this.#readers.set(type, read);
-    return read;
+    this.#known.set(type, toJson);
+    return toJson;
   }
 
-  #named(name: string): Read | undefined {
-    const found = this.#root.lookup(`.${name}`);
-    return found instanceof protobuf.Type ? this.of(found) : undefined;
+  #make(type: protobuf.Type): ToJson {
+    const name = type.fullName.slice(1);
+    if (name === 'google.protobuf.Any') return (message, limits) => this.#any(message, limits);
+
+    const fields = type.fieldsArray.map((field) => this.#field(field.resolve()));
+    const plain = (message: unknown, limits: DecodingLimits): Members => {
+      const json: Members = {};
+      limits.countMembers(fields.length);
+      for (const { name, property, always, toJson } of fields)
+        if (always || Object.hasOwn(message as object, property))
+          setMember(json, name, toJson((message as Members)[property], limits));
+      return json;
+    };
+    const special = WELL_KNOWN.get(name);
+    if (special === undefined) return plain;
+    return (message, limits) => special(plain(message, limits), message as Members);
+  }
+
+  #field(field: protobuf.Field) {
+    const { resolvedType: type, name: property } = field;
+    const single = type instanceof protobuf.Type ? this.#message(type) : scalar(type ?? field.type);
+    return {
+      name: jsonName(field),
+      property,
+      /** Whether it is there without having been sent. */
+      always: field.map || field.repeated || !(field.hasPresence || type instanceof protobuf.Type),
+      toJson:
+        field instanceof protobuf.MapField
+          ? map(field.keyType, single)
+          : field.repeated
+            ? list(single)
+            : single,
+    };
+  }
+
+  /** The message, where the schema knows its type; otherwise its bytes. */
+  #any(message: unknown, limits: DecodingLimits): Members {
+    const { type_url: url, value } = message as { type_url: string; value: Uint8Array };
+    if (url === '') return {};
+    const name = url.slice(url.lastIndexOf('/') + 1);
+    const type = this.#root.lookup(`.${name}`);
+    if (!(type instanceof protobuf.Type)) return { '@type': url, value: base64(value) };
+
+    const inner = this.#message(type)(decode(type, Buffer.from(value), limits), limits);
+    const special = WELL_KNOWN.has(name) || name === 'google.protobuf.Any';
+    return { '@type': url, ...(special ? { value: inner } : (inner as object)) };
   }
 }
 
-/** How one field is read; `slot` is its place in the values of a message. */
-interface Plan {
-  readonly name: string;
-  readonly slot: number;
-  readonly kind: 'scalar' | 'message' | 'map';
-  readonly repeated: boolean;
-  /** Absent unless it was sent. */
-  readonly presence: boolean;
-  readonly required: boolean;
-  readonly scalar?: Scalar;
-  readonly message?: Read;
-  readonly key?: Scalar;
-  /** Slots of the other members of its oneof. */
-  readonly others: readonly number[];
-}
-
-function messageReader(type: protobuf.Type, readers: MessageReaders): Read {
-  const fields = type.fieldsArray;
-  const plans = fields.map((field, slot) => planOf(field.resolve(), slot, fields, readers));
-  const byNumber = new Map(fields.map((field, slot) => [field.id, plans[slot] as Plan]));
-  return (bytes) => {
-    bytes.countMembers(plans.length, bytes.remaining);
-    const values: unknown[] = new Array(plans.length);
-    eachField(bytes, (number, wireType) => {
-      const plan = byNumber.get(number);
-      return plan !== undefined && take(bytes, plan, number, wireType, values);
-    });
-    const document: Record<string, unknown> = {};
-    for (const plan of plans) finish(bytes, plan, values[plan.slot], document);
-    return document;
+/** @throws BrokenBytes with the message of protobufjs, which quotes nothing of the bytes */
+function decode(type: protobuf.Type, bytes: Buffer, limits: DecodingLimits): unknown {
+  const reader = protobuf.Reader.create(bytes) as protobuf.Reader & {
+    tag(): number;
+    stringVerify(): string;
   };
-}
-
-/** Reads one occurrence of a field. @returns whether the wire type fits: if not, the field counts as unknown */
-function take(
-  bytes: ByteReader,
-  plan: Plan,
-  number: number,
-  wireType: number,
-  values: unknown[],
-): boolean {
-  const { slot, kind, scalar } = plan;
-  if (kind !== 'scalar') {
-    if (wireType !== LENGTH && wireType !== GROUP_START) return false;
-    for (const other of plan.others) values[other] = undefined;
-    // A message may come in parts, which are merged by reading them as one.
-    const part = wireType === LENGTH ? delimited(bytes) : group(bytes, number);
-    if (wireType === GROUP_START) bytes.countAgain(part.length);
-    list(bytes, values, slot).push(part);
-    return true;
-  }
-  const { read, wireType: own } = scalar as Scalar;
-  if (plan.repeated) {
-    if (wireType === own) list(bytes, values, slot).push(read(bytes));
-    else if (wireType === LENGTH) {
-      bytes.inside(delimited(bytes), (packed) => {
-        while (packed.remaining > 0) list(packed, values, slot).push(read(packed));
-      });
-    } else return false;
-    return true;
-  }
-  if (wireType !== own) return false;
-  for (const other of plan.others) values[other] = undefined;
-  values[slot] = read(bytes);
-  return true;
-}
-
-/** Before an item is added. */
-function list(bytes: ByteReader, values: unknown[], slot: number): unknown[] {
-  bytes.countItems(1);
-  values[slot] ??= [];
-  return values[slot] as unknown[];
-}
-
-function finish(
-  bytes: ByteReader,
-  plan: Plan,
-  value: unknown,
-  document: Record<string, unknown>,
-): void {
-  const { name, kind, scalar, message } = plan;
-  if (kind === 'map') {
-    const members: Record<string, unknown> = {};
-    for (const entry of (value ?? []) as Buffer[])
-      bytes.inside(entry, () => setEntry(bytes, plan, members));
-    setMember(document, name, members);
-  } else if (plan.repeated) {
-    const items = (value ?? []) as unknown[];
-    setMember(
-      document,
-      name,
-      kind === 'scalar'
-        ? items
-        : items.map((part) => bytes.inside(part as Buffer, message as Read)),
-    );
-  } else if (value === undefined) {
-    if (plan.required) throw new BrokenBytes(`the required field ${name} is missing`);
-    if (!plan.presence) setMember(document, name, (scalar as Scalar).fallback);
-  } else if (kind === 'message') {
-    setMember(document, name, bytes.inside(bytes.joined(value as Buffer[]), message as Read));
-  } else {
-    setMember(document, name, value);
-  }
-}
-
-function setEntry(bytes: ByteReader, plan: Plan, members: Record<string, unknown>): void {
-  const keyScalar = plan.key as Scalar;
-  let key = keyScalar.fallback;
-  let value: unknown;
-  const parts: Buffer[] = [];
-  eachField(bytes, (number, wireType) => {
-    if (number === 1 && wireType === keyScalar.wireType) key = keyScalar.read(bytes);
-    else if (number === 2 && plan.message !== undefined && wireType === LENGTH)
-      parts.push(delimited(bytes));
-    else if (number === 2 && wireType === plan.scalar?.wireType) value = plan.scalar.read(bytes);
-    else return false;
-    return true;
-  });
-  value =
-    plan.message === undefined
-      ? (value ?? plan.scalar?.fallback)
-      : bytes.inside(bytes.joined(parts), plan.message);
-  setMember(members, String(key), value);
-}
-
-function planOf(
-  field: protobuf.Field,
-  slot: number,
-  fields: readonly protobuf.Field[],
-  readers: MessageReaders,
-): Plan {
-  const { resolvedType: type, partOf } = field;
-  const value =
-    type instanceof protobuf.Type
-      ? { message: readers.of(type) }
-      : { scalar: type instanceof protobuf.Enum ? enumScalar(type) : scalarOf(field.type) };
-  return {
-    name: nameOf(field),
-    slot,
-    kind: field.map ? 'map' : 'message' in value ? 'message' : 'scalar',
-    repeated: field.repeated,
-    presence: Boolean(field.hasPresence) || 'message' in value,
-    required: field.required,
-    ...value,
-    ...(field instanceof protobuf.MapField ? { key: keyOf(field.keyType) } : {}),
-    others:
-      partOf === null
-        ? []
-        : fields.flatMap((other, index) =>
-            other !== field && other.partOf === partOf ? [index] : [],
-          ),
+  const { tag } = reader;
+  reader.tag = () => {
+    limits.countField();
+    return tag.call(reader);
   };
+  // Also the texts of proto2, which may be anything by its rules.
+  reader.string = reader.stringVerify;
+  try {
+    return type.decode(reader);
+  } catch (error) {
+    if (error instanceof RangeError) throw new BrokenBytes('the data ends too early');
+    if (error instanceof TypeError) throw new BrokenBytes('a text is not UTF-8');
+    throw new BrokenBytes(error instanceof Error ? error.message : 'it cannot be decoded');
+  }
 }
 
-/** As in the .proto file; an extension as Protobuf's JSON writes it, a group as protoc names its field. */
-function nameOf(field: protobuf.Field): string {
+/** As in the .proto file; an extension as Protobuf's JSON has it, a group as protoc names it. */
+function jsonName(field: protobuf.Field): string {
   if (field.declaringField) return `[${field.declaringField.fullName.slice(1)}]`;
-  return field.resolvedType instanceof protobuf.Type && isGroup(field.resolvedType)
-    ? field.name.toLowerCase()
-    : field.name;
+  const { resolvedType: type, name } = field;
+  return type instanceof protobuf.Type && isGroup(type) ? name.toLowerCase() : name;
 }
 
-function scalarOf(type: string): Scalar {
-  const scalar = SCALARS[type];
-  if (scalar === undefined) throw new Error(`${type} is no type of Protobuf`);
-  return scalar;
+/** Whether a message is the content of a proto2 group. protobufjs knows, its types do not. */
+export function isGroup(type: protobuf.Type): boolean {
+  return (type as { readonly group?: unknown }).group === true;
 }
 
-const EXACT_KEYS: Readonly<Record<string, Read>> = {
-  int64,
-  uint64: (bytes) => bytes.varint(),
-  sint64: (bytes) => bytes.zigzag(),
-  fixed64: (bytes) => bytes.bytes.readBigUInt64LE(bytes.take(8)),
-  sfixed64: (bytes) => bytes.bytes.readBigInt64LE(bytes.take(8)),
+function list(item: ToJson): ToJson {
+  return (values, limits) => {
+    limits.countItems((values as unknown[]).length);
+    return (values as unknown[]).map((value) => item(value, limits));
+  };
+}
+
+function map(keyType: string, value: ToJson): ToJson {
+  // protobufjs writes the eight bytes of a 64-bit key as characters, but 0 for one that is missing.
+  const keyOf = (key: string): string =>
+    keyType.endsWith('64') && key.length === 8
+      ? String(protobuf.util.longFromHash(key, /^(?:u|fixed)/.test(keyType)))
+      : key;
+  return (values, limits) => {
+    const members: Members = {};
+    const entries = Object.entries(values as Members);
+    limits.countItems(entries.length);
+    for (const [key, item] of entries) setMember(members, keyOf(key), value(item, limits));
+    return members;
+  };
+}
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+function scalar(type: protobuf.Enum | string): ToJson {
+  if (typeof type !== 'string') {
+    // Of several names of a number the first one counts. A number without a name stays a number.
+    const names = new Map<unknown, string>();
+    for (const [name, id] of Object.entries(type.values).reverse()) names.set(id, name);
+    return (id) => names.get(id) ?? id;
+  }
+  return SCALARS[type] ?? ((value) => value);
+}
+
+/** Exact, and a number while that is possible. @param value of protobufjs's class for 64 bits */
+const long: ToJson = (value) => {
+  const number = Number((value as { toNumber(): number }).toNumber());
+  return Number.isSafeInteger(number) ? number : keepNumber(String(value));
 };
 
-/** Keys become texts, which have all digits of a bigint. */
-function keyOf(type: string): Scalar {
-  const exact = EXACT_KEYS[type];
-  const scalar = scalarOf(type);
-  return exact === undefined ? scalar : { ...scalar, read: exact };
+const SCALARS: Readonly<Record<string, ToJson>> = {
+  double: (value) => jsonDouble(value as number),
+  float: (value) => jsonFloat(value as number),
+  bytes: (value) => base64(value as Uint8Array),
+  int64: long,
+  uint64: long,
+  sint64: long,
+  fixed64: long,
+  sfixed64: long,
+};
+
+/** JSON of a message, from that of its fields and from what was decoded. */
+type WellKnown = (json: Members, message: Members) => unknown;
+
+const wrapped: WellKnown = ({ value }) => value;
+const WRAPPERS = [
+  'Double',
+  'Float',
+  'Int64',
+  'UInt64',
+  'Int32',
+  'UInt32',
+  'Bool',
+  'String',
+  'Bytes',
+];
+
+/** Messages that Protobuf's JSON writes in a way of their own: https://protobuf.dev/programming-guides/json */
+const WELL_KNOWN: ReadonlyMap<string, WellKnown> = new Map<string, WellKnown>([
+  ...WRAPPERS.map((name) => [`google.protobuf.${name}Value`, wrapped] as const),
+  ['google.protobuf.Timestamp', (_, message) => timestamp(secondsAndNanos(message))],
+  ['google.protobuf.Duration', (_, message) => duration(secondsAndNanos(message))],
+  ['google.protobuf.FieldMask', ({ paths }) => fieldMask(paths as string[])],
+  ['google.protobuf.Struct', ({ fields }) => fields],
+  ['google.protobuf.ListValue', ({ values }) => values],
+  ['google.protobuf.Value', value],
+  ['confluent.type.Decimal', (_, { value, scale }) => jsonDecimal(value as Buffer, Number(scale))],
+]);
+
+/** Whether no message of this name is an object: all of those above, but for these. */
+export function isNeverObject(fullName: string): boolean {
+  return WELL_KNOWN.has(fullName) && !/\.(?:Struct|Value)$/.test(fullName);
 }
 
-/** The name of a number; of several the one declared first. A number without a name stays a number. */
-function enumScalar(type: protobuf.Enum): Scalar {
-  const names = new Map<number, string>();
-  for (const [name, number] of Object.entries(type.values))
-    if (!names.has(number)) names.set(number, name);
-  const first = Object.values(type.values)[0] ?? 0;
-  const nameOrNumber = (number: number) => names.get(number) ?? number;
-  return {
-    wireType: VARINT,
-    fallback: nameOrNumber(names.has(0) ? 0 : first),
-    read: (bytes) => nameOrNumber(int32(bytes)),
-  };
+interface Moment {
+  readonly seconds: bigint;
+  readonly nanos: number;
+}
+
+function secondsAndNanos({ seconds, nanos }: Members): Moment {
+  if (Math.abs(nanos as number) > 999_999_999)
+    throw new BrokenBytes('a timestamp or a duration has more than a second of nanoseconds');
+  return { seconds: BigInt(String(seconds)), nanos: nanos as number };
+}
+
+function timestamp({ seconds, nanos }: Moment): string {
+  if (nanos < 0) throw new BrokenBytes('a timestamp has negative nanoseconds');
+  return `${timestampText(seconds, 0)}${fraction(nanos)}Z`;
+}
+
+function duration({ seconds, nanos }: Moment): string {
+  if (seconds !== 0n && nanos !== 0 && seconds < 0n !== nanos < 0)
+    throw new BrokenBytes('a duration has two signs');
+  const sign = seconds < 0n || nanos < 0 ? '-' : '';
+  return `${sign}${seconds < 0n ? -seconds : seconds}${fraction(Math.abs(nanos))}s`;
+}
+
+/** None, three, six or nine digits. */
+function fraction(nanos: number): string {
+  if (nanos === 0) return '';
+  return `.${String(nanos)
+    .padStart(9, '0')
+    .replace(/(?:000){1,2}$/, '')}`;
+}
+
+function fieldMask(paths: readonly string[]): string {
+  return paths
+    .map((path) => path.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()))
+    .join(',');
+}
+
+/** Of its kinds only the one that was sent last is there. */
+function value(json: Members): unknown {
+  const [[kind, content] = ['null']] = Object.entries(json);
+  return kind.startsWith('null') ? null : content;
 }

@@ -1,19 +1,13 @@
-/** A registered Protobuf schema with everything that it imports, understood by protobufjs. */
+/** Registered Protobuf schemas with everything that they import, as protobufjs understands them. */
 import { createRequire } from 'node:module';
 import protobuf from 'protobufjs';
+import descriptor from 'protobufjs/ext/descriptor/index.js';
 import { type ResolvedSchema, UnusableSchema } from '../../registry/index.ts';
-import { descriptorText, isDescriptor } from './descriptor-text.ts';
-import { essentialText } from './essential-text.ts';
-import { googleType } from './google-types.ts';
+import { bundledFile } from './bundled-files.ts';
 
 /** Files that only say how to annotate schemas: nothing in a payload is of their types. */
 const ANNOTATIONS =
   /^(?:confluent\/meta|google\/api\/[a-z_]+|buf\/validate\/[a-z_/]+|validate\/validate|gogoproto\/gogo)\.proto$/;
-/** Every client of Confluent's has these, and some by the path that they had before. */
-const CONFLUENT_TYPES: Readonly<Record<string, string>> = {
-  decimal: 'message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }',
-  variant: 'message Variant { bytes metadata = 1; bytes value = 2; }',
-};
 /** Beside those that protobufjs has at hand. */
 const GOOGLE_FILES = /^google\/protobuf\/(?:api|descriptor|source_context|type)\.proto$/;
 const MAX_MESSAGE_CHARACTERS = 300;
@@ -26,7 +20,7 @@ export interface SchemaRoot {
   readonly messages: readonly protobuf.Type[];
 }
 
-/** @throws UnusableSchema, whatever is wrong: a schema that is there and cannot be understood will not be by waiting */
+/** @throws UnusableSchema, whatever is wrong: waiting changes nothing about a schema */
 export function schemaRoot(schema: ResolvedSchema): SchemaRoot {
   try {
     return understood(schema);
@@ -39,40 +33,81 @@ function understood(schema: ResolvedSchema): SchemaRoot {
   const root = new protobuf.Root();
   const texts = new Map(schema.imports.map(({ name, text }) => [name, text]));
   const seen = new Set<string>();
-  const add = (name: string, text: string): string | undefined => {
-    const parsed = parse(root, name, isDescriptor(text) ? descriptorText(text) : text);
-    for (const imported of [...(parsed.imports ?? []), ...(parsed.weakImports ?? [])]) {
-      if (seen.has(imported)) continue;
-      seen.add(imported);
-      const registered = texts.get(imported) ?? builtIn(imported);
-      if (registered !== undefined) add(imported, registered);
-      else if (!addCommon(root, imported) && !ANNOTATIONS.test(imported)) {
-        throw new UnusableSchema(
-          `it imports ${imported}, which it does not refer to in the registry`,
-        );
-      }
+  const addImports = (names: readonly string[]): void => {
+    for (const name of names) {
+      if (seen.has(name)) continue;
+      seen.add(name);
+      const text = texts.get(name) ?? bundledFile(name);
+      if (text !== undefined) addImports(addFile(root, text).imports);
+      else if (!addCommon(root, name) && !ANNOTATIONS.test(name))
+        throw new UnusableSchema(`it imports ${name}, which it does not refer to in the registry`);
     }
-    return parsed.package;
   };
-  // No import has this name.
-  const own = '';
-  const packageName = add(own, schema.text);
+
+  const { scope, imports } = addFile(root, schema.text);
+  // Before other files add theirs to the same package.
+  const messages = scope.nestedArray.filter((one) => one instanceof protobuf.Type);
+  addImports(imports);
   root.resolveAll();
-  const scope = packageName === undefined ? root : root.lookup(`.${packageName}`);
-  const nested = scope instanceof protobuf.Namespace ? scope.nestedArray : [];
+  return { root, messages };
+}
+
+interface AddedFile {
+  readonly scope: protobuf.NamespaceBase;
+  readonly imports: readonly string[];
+}
+
+/** A descriptor in base64 begins with the name of its file. */
+const DESCRIPTOR = /^C[g-v][A-Za-z0-9+/]*={0,2}$/;
+
+/** @param text a .proto file, or its descriptor: clients in Python, Go and .NET register those */
+function addFile(root: protobuf.Root, text: string): AddedFile {
+  if (DESCRIPTOR.test(text.trim())) return addDescriptor(root, text);
+  // protobufjs refuses empty statements. Within texts and comments nothing depends on semicolons.
+  const statements = text.replace(/(^|[;{])(?:[ \t]*;)+/g, '$1');
+  const file = protobuf.parse(statements, root, { keepCase: true });
   return {
-    root,
-    messages: nested.filter(
-      (type): type is protobuf.Type => type instanceof protobuf.Type && type.filename === own,
-    ),
+    scope: file.package === undefined ? root : root.define(file.package),
+    imports: [...(file.imports ?? []), ...(file.weakImports ?? [])],
   };
 }
 
-function builtIn(name: string): string | undefined {
-  const [, plural, type = ''] = /^confluent\/type(s?)\/(decimal|variant)\.proto$/.exec(name) ?? [];
-  if (type === '') return googleType(name);
-  if (plural === 's') return `import public "confluent/type/${type}.proto";`;
-  return `syntax = "proto3"; package confluent.type; ${CONFLUENT_TYPES[type]}`;
+/** Part of a FileDescriptorProto. */
+interface FileDescriptor {
+  readonly package: string;
+  readonly syntax: string;
+  readonly dependency: readonly string[];
+  readonly messageType: readonly object[];
+  readonly enumType: readonly object[];
+  readonly extension: readonly object[];
+}
+/** How protobufjs/ext/descriptor extends the classes of protobufjs. */
+interface FromDescriptor {
+  fromDescriptor(
+    from: object,
+    context: { readonly edition: string; readonly keepCase: true },
+  ): protobuf.ReflectionObject;
+}
+
+function addDescriptor(root: protobuf.Root, base64: string): AddedFile {
+  const { FileDescriptorProto } = descriptor as unknown as Record<string, protobuf.Type>;
+  const decoded: unknown = FileDescriptorProto?.decode(Buffer.from(base64, 'base64'));
+  const file = decoded as FileDescriptor;
+  const edition = file.syntax === '' ? 'proto2' : file.syntax;
+  if (edition !== 'proto2' && edition !== 'proto3') {
+    throw new UnusableSchema(
+      `it is a descriptor with ${edition}: register the .proto file itself, or use proto2 or proto3`,
+    );
+  }
+  const scope = file.package === '' ? root : root.define(file.package);
+  const add = (kind: unknown, parts: readonly object[]): void => {
+    for (const part of parts)
+      scope.add((kind as FromDescriptor).fromDescriptor(part, { edition, keepCase: true }));
+  };
+  add(protobuf.Type, file.messageType);
+  add(protobuf.Enum, file.enumType);
+  add(protobuf.Field, file.extension);
+  return { scope, imports: file.dependency };
 }
 
 /** Adds what protobufjs brings of google/protobuf. */
@@ -85,21 +120,11 @@ function addCommon(root: protobuf.Root, name: string): boolean {
   return true;
 }
 
-function parse(root: protobuf.Root, name: string, text: string): protobuf.IParserResult {
-  const parser = protobuf.parse as typeof protobuf.parse & { filename: string | null };
-  parser.filename = name;
-  try {
-    return protobuf.parse(essentialText(text), root, { keepCase: true });
-  } finally {
-    parser.filename = null;
-  }
-}
-
-/** protobufjs says what it did not expect; of some broken texts it says only what went wrong inside it. */
+/** protobufjs reports what it did not expect; of some broken texts only what failed inside it. */
 function unusable(error: unknown): UnusableSchema {
-  const said =
+  const message =
     error instanceof Error && !(error instanceof TypeError)
       ? error.message.slice(0, MAX_MESSAGE_CHARACTERS)
       : '';
-  return new UnusableSchema(said === '' ? 'it is no .proto file that can be understood' : said);
+  return new UnusableSchema(message === '' ? 'it is not a valid .proto file' : message);
 }

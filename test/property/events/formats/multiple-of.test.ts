@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isMultipleOf } from '../../../../src/events/formats/json-schema/multiple-of.ts';
+import { isMultipleOf } from '../../../../src/events/formats/json-schema/keywords.ts';
 
 const number = fc.double({ noNaN: true, noDefaultInfinity: true });
 

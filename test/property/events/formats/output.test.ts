@@ -291,7 +291,7 @@ test('Protobuf: protobufjs finds all that the JSON says, after the one byte that
       const decoded = type.toObject(type.decode(payload.subarray(1)), {
         longs: String,
         enums: String,
-        defaults: false,
+        defaults: true,
       });
       const {
         labels = [],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { hasUniqueItems } from '../../../../src/events/formats/json-schema/unique-items.ts';
+import { hasUniqueItems } from '../../../../src/events/formats/json-schema/keywords.ts';
 
 test('items are unique when no two of them are deep-equal', () => {
   const item = fc

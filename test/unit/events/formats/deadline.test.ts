@@ -4,7 +4,6 @@ import {
   DeadlineExceeded,
   deadlineOf,
 } from '../../../../src/events/formats/json-schema/deadline.ts';
-import { mayRunLong } from '../../../../src/events/formats/json-schema/run-long.ts';
 
 /** Holds the thread without using the processor, as a suspended process does. */
 function stand(ms: number): void {
@@ -46,42 +45,4 @@ test('work that was held up without using the processor is tried again', {
   };
   assert.equal(within(held), 'done');
   assert.equal(tries, 3);
-});
-
-test('a schema may run long by its references, and by every pattern that is not plainly linear', () => {
-  const linear = [
-    '^[a-z0-9-]+$',
-    '^\\d{4}-\\d{2}-\\d{2}$',
-    '^[A-Z]{2,3}$',
-    '^\\p{L}[^(|]*$',
-    '^a?b?c+',
-  ];
-  const others = [
-    '(a+)+$',
-    '^(a+)+$',
-    'a+$',
-    '^a*a*$',
-    '^a|b',
-    '^a{1,9}a{1,9}$',
-    '^a*a{1000}$',
-    '^a+b{2,}$',
-    '^[(]+([)])',
-  ];
-  for (const pattern of linear)
-    assert.equal(mayRunLong({ properties: { s: { pattern } } }), false, pattern);
-  for (const pattern of others) {
-    assert.equal(mayRunLong({ properties: { s: { pattern } } }), true, pattern);
-    assert.equal(
-      mayRunLong({ allOf: [{ patternProperties: { x: {}, [pattern]: {} } }] }),
-      true,
-      pattern,
-    );
-  }
-  for (const name of ['$ref', '$dynamicRef', '$recursiveRef'])
-    assert.equal(mayRunLong({ items: [{ [name]: '#' }] }), true);
-  for (const plain of [
-    true,
-    { type: 'object', properties: { pattern: { type: 'string' } }, uniqueItems: true },
-  ])
-    assert.equal(mayRunLong(plain), false);
 });

@@ -86,7 +86,7 @@ test('without presence a default is there, with presence only what was sent', ()
 test('a required field that is missing is told by its name', () => {
   assert.equal(
     read('syntax = "proto2"; message M { required int32 a = 1; }'),
-    broken('the required field a is missing'),
+    broken("missing required 'a'"),
   );
 });
 
@@ -133,7 +133,7 @@ test('a schema that cannot be used says why', () => {
     /^it imports other\.proto, which it does not refer to in the registry$/,
   );
   objection(proto3('Missing a = 1;'), /no such.*Missing/);
-  objection('syntax = "proto3"; message M {', /^it is no \.proto file that can be understood$/);
+  objection('syntax = "proto3"; message M {', /^illegal end of input/);
   objection('edition = "2099"; message M {}', /edition/);
 });
 
@@ -172,22 +172,16 @@ test('bytes that are no message are refused, with what is wrong and nothing of w
   const text = proto3('int32 a = 1; string b = 2; M c = 3; map<string, M> d = 4;');
   assert.equal(read(text, 18, 5, 'a'), broken('the data ends too early'));
   assert.equal(read(text, 18, 2, 0xc3, 0x28), broken('a text is not UTF-8'));
-  assert.equal(read(text, 0), broken('a field has an impossible number'));
-  assert.equal(read(text, 15), broken('a field has an impossible type'));
-  assert.equal(read(text, 12), broken('a field has an impossible type'));
-  assert.equal(read(text, 0x2b, 0x34), broken('a group ends that did not begin'));
-  assert.equal(
-    read(text, 8, ...Array(10).fill(0xff), 1),
-    broken('an integer has more than 64 bits'),
-  );
+  assert.equal(read(text, 0), broken('illegal tag: field number 0'));
+  assert.equal(read(text, 15), broken('invalid wire type 7 at offset 1'));
+  assert.equal(read(text, 12), broken('invalid wire type 4 at offset 1'));
+  assert.equal(read(text, 0x2b, 0x34), broken('invalid end group tag'));
+  assert.equal(read(text, 8, ...Array(10).fill(0xff), 1), broken('invalid varint encoding'));
   let deep: Uint8Array = new Uint8Array();
   for (let level = 0; level < 600; level++)
     deep = protobuf.Writer.create().uint32(26).bytes(deep).finish();
-  assert.equal(read(text, ...deep), broken('the data is nested more than 500 levels deep'));
-  assert.equal(
-    read(text, ...Array(600).fill(0x2b)),
-    broken('the data is nested more than 500 levels deep'),
-  );
+  assert.equal(read(text, ...deep), broken('max depth exceeded'));
+  assert.equal(read(text, ...Array(600).fill(0x2b)), broken('max depth exceeded'));
 });
 
 test('empty messages are few: each becomes an object with a member for every field without presence', () => {
@@ -225,7 +219,7 @@ test('items of repeated fields are no more than memory has room for, packed or n
   assert.deepEqual([packed(2 ** 20 + 1), packed(2 ** 20 - 10)], [tooMany, undefined]);
 });
 
-test('groups within groups, and parts within parts, are not gone over as often as they are deep', () => {
+test('groups within groups, and parts within parts, are read in one go, to a depth', () => {
   const text = proto3('M child = 1; string text = 2;');
   const groups = (depth: number) =>
     Buffer.concat([
@@ -246,10 +240,11 @@ test('groups within groups, and parts within parts, are not gone over as often a
     return message;
   };
   for (const made of [groups, parts]) {
-    assert.equal(protobufReader(text)(made(10)).poison, undefined);
+    for (const depth of [10, 450])
+      assert.equal(protobufReader(text)(made(depth)).poison, undefined);
     assert.equal(
-      protobufReader(text)(made(200)).poison?.message,
-      'the value is not Protobuf of its schema: groups, or messages that come in parts, are nested too deeply',
+      protobufReader(text)(made(600)).poison?.message,
+      'the value is not Protobuf of its schema: max depth exceeded',
     );
   }
 });
