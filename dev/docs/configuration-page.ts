@@ -1,20 +1,11 @@
-import type { z } from 'zod';
-import { infoOf } from '../../src/config/option.ts';
-import { configSchema } from '../../src/config/schema.ts';
-import { Refusal } from '../../src/config/units.ts';
+import { type Option, written } from '../../src/config/option.ts';
+import { CONFIGURATION } from '../../src/config/schema.ts';
 import { table } from './markdown.ts';
 
 /** docs/configuration.md, from the schema that checks configuration files. */
 export function configurationPage(): string {
   const sections: string[] = [];
-  walk(
-    configSchema(
-      () => new Refusal(''),
-      () => new Refusal(''),
-    ),
-    '',
-    sections,
-  );
+  walk(CONFIGURATION, '', sections);
   return `# Configuration
 
 Generated from \`src/config\` by \`node dev/docs/generate.ts\`; do not edit. \`config/example.yaml\` is a complete example.
@@ -36,19 +27,17 @@ ${sections.join('\n\n')}
 `;
 }
 
-function walk(schema: z.ZodType, path: string, sections: string[]): void {
-  const info = infoOf(schema);
+function walk(info: Option, path: string, sections: string[]): void {
   if (info.kind === 'list') {
     sections.push(`## \`${path}\`\n\n${info.help}`);
     walk(info.item, `${path}[]`, sections);
   }
   if (info.kind !== 'group') return;
   const members = Object.entries(info.shape);
-  const rows = members.flatMap(([key, member]) => {
-    const option = infoOf(member);
+  const rows = members.flatMap(([key, option]) => {
     if (option.kind !== 'value') return [];
     const fallback =
-      option.fallback === undefined ? '**required**' : `\`${option.fallback || "''"}\``;
+      option.fallback === undefined ? '**required**' : `\`${written(option.fallback) || "''"}\``;
     return [[`\`${key}\``, fallback, option.help, option.allowed]];
   });
   if (path !== '') {

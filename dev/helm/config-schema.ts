@@ -3,10 +3,8 @@
  * Helm renders. What options allow is left to the connector's own check, since any of them may come from a variable.
  */
 import { readFileSync } from 'node:fs';
-import type { z } from 'zod';
-import { infoOf } from '../../src/config/option.ts';
-import { configSchema } from '../../src/config/schema.ts';
-import { Refusal } from '../../src/config/units.ts';
+import type { Option } from '../../src/config/option.ts';
+import { CONFIGURATION } from '../../src/config/schema.ts';
 
 export const VALUES_SCHEMA = new URL(
   '../../helm/content-review-connector/values.schema.json',
@@ -20,8 +18,7 @@ type Json = string | number | boolean | null | readonly Json[] | { readonly [nam
 /** The whole file, with `config` made anew. */
 export function valuesSchemaFile(): string {
   const schema = JSON.parse(readFileSync(VALUES_SCHEMA, 'utf8'));
-  const nothing = () => new Refusal('');
-  const config = jsonSchema(configSchema(nothing, nothing), { required: false });
+  const config = jsonSchema(CONFIGURATION, { required: false });
   schema.properties.config = {
     ...config,
     description: "The connector's configuration: docs/configuration.md.",
@@ -32,10 +29,9 @@ export function valuesSchemaFile(): string {
 
 /** @param required whether options without a default must be there: of an entry of a list, but not of what the chart adds to. */
 function jsonSchema(
-  schema: z.ZodType,
+  info: Option,
   { required }: { readonly required: boolean },
 ): { [name: string]: Json } {
-  const info = infoOf(schema);
   if (info.kind === 'value') return { description: info.help };
   if (info.kind === 'list')
     return {
@@ -59,8 +55,7 @@ function jsonSchema(
   };
 }
 
-function isRequired(schema: z.ZodType): boolean {
-  const info = infoOf(schema);
+function isRequired(info: Option): boolean {
   if (info.kind === 'group') return Object.values(info.shape).some(isRequired);
   return info.kind === 'list' || info.fallback === undefined;
 }

@@ -62,9 +62,9 @@ export function kindOf(
           escapeFormulas: pipeline.batch.escapeFormulas,
           includeContent: output.includeContent,
           ...(createReader === undefined ? {} : { createReader }),
-          ...(pipeline.review.resultColumn === ''
-            ? {}
-            : { resultColumn: pipeline.review.resultColumn }),
+          ...(pipeline.review.resultColumn !== undefined && {
+            resultColumn: pipeline.review.resultColumn,
+          }),
           onNotice: (notice) => logger.warn({ notice }, NOTICES[notice.kind]),
         },
         service,

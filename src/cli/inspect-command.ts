@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Tools } from '../app/tools/inspect.ts';
 import { nearest } from '../base/nearest.ts';
 import { loadConfig } from '../config/load/load.ts';
-import { parseDuration } from '../config/units.ts';
+import { durationOf } from '../config/units.ts';
 import { InspectError } from '../tools/inspect/context.ts';
 import { LETTER_REASONS } from '../tools/inspect/letter-reasons.ts';
 import { EXIT } from './exit-codes.ts';
@@ -111,8 +111,8 @@ export function partitionNumbers(text: string, before: number[] = []): number[] 
 
 /** Milliseconds since the epoch of `2026-11-21T10:00:00Z`, `2026-11-21`, or a length of time before now: `15m`, `2d`. */
 export function pointInTime(text: string): number {
-  const duration = parseDuration(text);
-  if (typeof duration === 'number') return Date.now() - duration;
+  const duration = durationOf(text);
+  if (duration !== undefined) return Date.now() - duration;
   const ms = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/.test(text)
     ? Date.parse(text)
     : Number.NaN;

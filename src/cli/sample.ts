@@ -24,8 +24,9 @@ export async function showSample(
   config: Config,
   flags: SampleFlags,
 ): Promise<void> {
-  const pipeline = choosePipeline(config, flags.pipeline);
-  if (typeof pipeline === 'string') throw new UsageProblem(pipeline);
+  const chosen = choosePipeline(config, flags.pipeline);
+  if (!chosen.ok) throw new UsageProblem(chosen.error);
+  const pipeline = chosen.value;
   const bytes = await sampleFile(flags.sample);
   // Editors end a file with a line end; a text has none that nobody wrote.
   const value =

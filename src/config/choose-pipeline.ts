@@ -1,19 +1,24 @@
 import { nearest } from '../base/nearest.ts';
+import { err, ok, type Result } from '../base/result.ts';
 import type { Config, PipelineConfig } from './schema.ts';
 
-/** The pipeline that a command is to look at: by name, which may be left out when there is one alone; otherwise what to say to the user. */
+/** Returns the pipeline of that name, which may be omitted if there is only one; otherwise the error for the user. */
 export function choosePipeline(
   { pipelines }: Config,
   name: string | undefined,
-): PipelineConfig | string {
-  const names = pipelines.map((pipeline) => pipeline.name);
+): Result<PipelineConfig> {
   const [first, ...more] = pipelines;
-  if (name === undefined && first !== undefined && more.length === 0) return first;
-  const chosen = pipelines.find((pipeline) => pipeline.name === name);
-  if (chosen !== undefined) return chosen;
+  const chosen =
+    name === undefined && more.length === 0
+      ? first
+      : pipelines.find((pipeline) => pipeline.name === name);
+  if (chosen !== undefined) return ok(chosen);
+  const names = pipelines.map((pipeline) => pipeline.name);
   if (name === undefined)
-    return `the configuration has several pipelines: choose one with --pipeline (${names.join(', ')})`;
-  const meant = nearest(name, names);
-  const hint = meant === undefined ? `it has ${names.join(', ')}` : `did you mean ${meant}?`;
-  return `the configuration has no pipeline ${JSON.stringify(name)}: ${hint}`;
+    return err(
+      `the configuration has several pipelines: choose one with --pipeline (${names.join(', ')})`,
+    );
+  const close = nearest(name, names);
+  const hint = close === undefined ? `it has ${names.join(', ')}` : `did you mean ${close}?`;
+  return err(`the configuration has no pipeline ${JSON.stringify(name)}: ${hint}`);
 }

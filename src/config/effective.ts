@@ -1,8 +1,6 @@
-import type { z } from 'zod';
 import { formatPath, type Path } from './load/path.ts';
-import { infoOf, outputName } from './option.ts';
-import { type Config, configSchema } from './schema.ts';
-import { Refusal } from './units.ts';
+import { type Option, outputName } from './option.ts';
+import { CONFIGURATION, type Config } from './schema.ts';
 
 export interface EffectiveOption {
   readonly path: string;
@@ -10,28 +8,17 @@ export interface EffectiveOption {
   readonly value: string;
 }
 
-/** Every option with the value that holds, defaults included, in the order of the schema. */
+/** Returns every option with its value in effect, defaults included, in the order of the schema. */
 export function effectiveOptions(config: Config): EffectiveOption[] {
-  const options: EffectiveOption[] = [];
-  const walk = (schema: z.ZodType, value: unknown, path: Path): void => {
-    const info = infoOf(schema);
-    if (info.kind === 'value') {
-      options.push({ path: formatPath(path), value: info.show(value) });
-    } else if (info.kind === 'list') {
-      for (const [index, entry] of (value as readonly unknown[]).entries())
-        walk(info.item, entry, [...path, index]);
-    } else {
-      for (const [key, member] of Object.entries(info.shape))
-        walk(member, (value as Record<string, unknown>)[outputName(key, member)], [...path, key]);
-    }
+  const walk = (option: Option, value: unknown, path: Path): EffectiveOption[] => {
+    if (option.kind === 'value') return [{ path: formatPath(path), value: option.show(value) }];
+    if (option.kind === 'list')
+      return (value as readonly unknown[]).flatMap((entry, index) =>
+        walk(option.item, entry, [...path, index]),
+      );
+    return Object.entries(option.shape).flatMap(([key, member]) =>
+      walk(member, (value as Record<string, unknown>)[outputName(key, member)], [...path, key]),
+    );
   };
-  walk(
-    configSchema(
-      () => new Refusal(''),
-      () => new Refusal(''),
-    ),
-    config,
-    [],
-  );
-  return options;
+  return walk(CONFIGURATION, config, []);
 }

@@ -1,77 +1,57 @@
-/** Values with their unit, as configuration writes them: `250ms`, `30s`, `5m`, `64KiB`, `8MiB`. */
-
-/** Why a value is not taken; the hint says what to write instead. */
-export class Refusal {
-  readonly hint: string;
-  constructor(hint: string) {
-    this.hint = hint;
-  }
-}
+/** Values with a unit, as a configuration spells them: `250ms`, `30s`, `5m`, `64KiB`, `8MiB`. */
+import { Refusal } from './option.ts';
 
 type Units = Readonly<Record<string, number>>;
 
 const DURATIONS: Units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const SIZES: Units = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
-/** Milliseconds of a text such as `30s`. A number without unit is refused: nobody can see whether it is seconds. */
-export function parseDuration(raw: unknown): number | Refusal {
-  return parse(
-    raw,
-    DURATIONS,
-    (amount) => `a length of time has a unit: write ${amount}ms, ${amount}s or ${amount}m`,
-  );
+/** Returns the milliseconds of a text such as `30s`; undefined when it is no duration. */
+export function durationOf(text: string): number | undefined {
+  try {
+    return parseDuration(text);
+  } catch {
+    return undefined;
+  }
 }
 
-/** Bytes of a text such as `8MiB`. */
-export function parseBytes(raw: unknown): number | Refusal {
-  return parse(
-    raw,
-    SIZES,
-    (amount) => `a size has a unit: write ${amount}B, ${amount}KiB or ${amount}MiB`,
-  );
-}
+/** Returns the milliseconds of a text such as `30s`. @throws Refusal, also for a number without a unit */
+export const parseDuration = (raw: unknown): number => parse(raw, DURATIONS);
+/** Returns the bytes of a text such as `8MiB`. @throws Refusal, also for a number without a unit */
+export const parseBytes = (raw: unknown): number => parse(raw, SIZES);
+/** Returns the shortest exact spelling: 90_000 is `90s`, 60_000 is `1m`. `ms` is a whole number, 0 or more. */
+export const formatDuration = (ms: number): string => format(ms, DURATIONS);
+/** Returns the shortest exact spelling: 8_388_608 is `8MiB`. `bytes` is a whole number, 0 or more. */
+export const formatBytes = (bytes: number): string => format(bytes, SIZES);
 
-/** The shortest exact spelling: 90_000 is `90s`, 60_000 is `1m`. `ms` must be a whole number, 0 or more. */
-export function formatDuration(ms: number): string {
-  return format(ms, DURATIONS);
-}
-
-/** The shortest exact spelling: 8_388_608 is `8MiB`. `bytes` must be a whole number, 0 or more. */
-export function formatBytes(bytes: number): string {
-  return format(bytes, SIZES);
-}
-
-function parse(
-  raw: unknown,
-  units: Units,
-  withoutUnit: (amount: string) => string,
-): number | Refusal {
-  if (typeof raw === 'number') return new Refusal(withoutUnit(String(raw)));
-  if (typeof raw !== 'string') return new Refusal('');
-  const [, amount, unit] = /^\s*(\d{1,15}(?:\.\d{1,6})?)\s*([A-Za-z]*)\s*$/.exec(raw) ?? [];
-  if (amount === undefined || unit === undefined) return new Refusal('');
-  if (unit === '') return new Refusal(withoutUnit(amount));
+function parse(raw: unknown, units: Units): number {
+  const [, amount, unit = ''] =
+    /^\s*(\d{1,15}(?:\.\d{1,6})?)\s*([A-Za-z]*)\s*$/.exec(
+      typeof raw === 'string' || typeof raw === 'number' ? String(raw) : '',
+    ) ?? [];
+  if (amount === undefined) throw new Refusal('');
+  const known = Object.keys(units);
+  if (unit === '') {
+    const examples = known.slice(0, 3).map((one) => amount + one);
+    throw new Refusal(`the unit is missing: write ${examples.join(', ')}`);
+  }
   const factor = Object.hasOwn(units, unit) ? units[unit] : undefined;
-  if (factor === undefined) return new Refusal(unknownUnit(unit, units));
+  if (factor === undefined) {
+    // MB, Mb, M and mib are all meant as MiB.
+    const meant = known.find((one) =>
+      new RegExp(`^${one.replace(/iB$/, 'i?b?')}$`, 'i').test(unit),
+    );
+    throw new Refusal(meant === undefined ? '' : `the unit is written ${meant}`);
+  }
   const value = Number(amount) * factor;
   if (!Number.isSafeInteger(value))
-    return new Refusal(`it must come to a whole number of ${Object.keys(units)[0]}`);
+    throw new Refusal(`it must come to a whole number of ${known[0]}`);
   return value;
 }
 
-function unknownUnit(unit: string, units: Units): string {
-  const known = Object.keys(units);
-  const close = known.find(
-    (name) =>
-      name.toLowerCase() === unit.toLowerCase() ||
-      name === unit.replace(/^([KMG])i?[Bb]?$/i, (_, letter) => `${letter.toUpperCase()}iB`),
-  );
-  return close === undefined ? '' : `the unit is written ${close}`;
-}
-
 function format(value: number, units: Units): string {
-  const entries = Object.entries(units).reverse();
-  const [unit, factor] = entries.find(([, factor]) => value !== 0 && value % factor === 0) ??
-    entries[entries.length - 1] ?? ['', 1];
+  const [unit, factor] = Object.entries(units).findLast(
+    ([, factor]) => value !== 0 && value % factor === 0,
+  ) ?? [Object.keys(units)[0], 1];
   return `${value / factor}${unit}`;
 }

@@ -1,232 +1,175 @@
-/** The kinds of values that options have. Texts that came out of `${NAME}` may stand for numbers and switches. */
-import { type ValueOption, value } from './option.ts';
-import type { Secret } from './secret.ts';
-import { formatBytes, formatDuration, parseBytes, parseDuration, Refusal } from './units.ts';
+/** Types of option values. Texts that come from `${NAME}` may stand for numbers, flags and lists. */
+import { type Origin, Refusal, type Value, value } from './option.ts';
+import { formatBytes, formatDuration, parseBytes, parseDuration } from './units.ts';
 
-interface Common<T> {
+interface Described<T> {
   readonly help: string;
   readonly fallback?: T;
 }
 
-interface Range {
-  readonly min: number;
-  readonly max: number;
-}
-
-/** Optional parts of a spec must be absent, not undefined. */
-const fallbackOf = (fallback: unknown) => (fallback === undefined ? {} : { fallback });
-
-export function text(
-  spec: Common<string> & {
-    readonly allowed: string;
-    readonly check?: (text: string) => string | undefined;
-  },
-): ValueOption<string> {
-  return value({
-    help: spec.help,
-    allowed: spec.allowed,
-    ...fallbackOf(spec.fallback),
-    parse: (raw) => parseText(raw, spec.check),
-  });
-}
-
-/** A text that may be left out: `''` in the typed configuration. */
-export function optionalText(spec: {
-  readonly help: string;
+interface TextSpec extends Described<string> {
   readonly allowed: string;
+  /** Whole texts that are allowed. Default: each that is not blank. */
+  readonly pattern?: RegExp;
+  /** Returns why a text is not allowed; undefined when it is. */
   readonly check?: (text: string) => string | undefined;
-}): ValueOption<string> {
-  return value({
-    help: spec.help,
-    allowed: spec.allowed,
-    fallback: '',
-    parse: (raw) => (raw === '' ? '' : parseText(raw, spec.check)),
-  });
 }
 
-/** Texts by name. */
-export function textMap(spec: {
-  readonly help: string;
-  readonly allowed: string;
-  /** Why an entry is not taken. */
-  readonly check?: (name: string, text: string) => string | undefined;
-}): ValueOption<Readonly<Record<string, string>>> {
-  return value<Readonly<Record<string, string>>>({
-    help: spec.help,
-    allowed: spec.allowed,
-    fallback: {},
-    parse: (raw) => {
-      if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return new Refusal('');
-      for (const [name, entry] of Object.entries(raw)) {
-        const checked = parseText(entry, (text) => spec.check?.(name, text));
-        if (checked instanceof Refusal)
-          return new Refusal(`${name}: ${checked.hint || 'not a text, or empty'}`);
-      }
-      return raw as Record<string, string>;
+export function text({ pattern = /\S/, check, ...spec }: TextSpec): Value<string, ''> {
+  return value({
+    ...spec,
+    parse(raw) {
+      if (typeof raw === 'number' || typeof raw === 'boolean')
+        throw new Refusal(`put quotes around it: "${raw}"`);
+      if (typeof raw !== 'string' || !pattern.test(raw)) throw new Refusal('');
+      const objection = check?.(raw);
+      if (objection !== undefined) throw new Refusal(objection);
+      return raw;
     },
   });
 }
 
-function parseText(raw: unknown, check?: (text: string) => string | undefined): string | Refusal {
-  if (typeof raw === 'number' || typeof raw === 'boolean')
-    return new Refusal(`put quotes around it: "${raw}"`);
-  if (typeof raw !== 'string' || raw.trim() === '') return new Refusal('');
-  const objection = check?.(raw);
-  return objection === undefined ? raw : new Refusal(objection);
+/** The same option with a word for "none": undefined in the typed configuration, and the default. */
+export function optional<T>(option: Value<T, ''>, word = ''): Value<T | undefined, ''> {
+  return {
+    ...option,
+    allowed: word === '' ? option.allowed : `${word}, or ${option.allowed}`,
+    fallback: word,
+    show: (shown) => (shown === undefined ? word : option.show(shown)),
+    parse: (raw, origin) => (raw === word ? undefined : option.parse(raw, origin)),
+  };
 }
 
-export function integer(spec: Common<number> & Range): ValueOption<number> {
+/** A list, which may also be written as one text with commas, so that a variable can hold it. */
+export function several<T>(
+  item: Value<T, ''>,
+  { fallback, plural }: { readonly fallback?: readonly T[]; readonly plural: string },
+): Value<readonly T[], ''> {
   return value({
-    help: spec.help,
-    allowed: rangeOf('a whole number', spec, String),
-    ...fallbackOf(spec.fallback),
-    parse: (raw) =>
-      within(typeof raw === 'string' && /^\s*-?\d{1,15}\s*$/.test(raw) ? Number(raw) : raw, spec),
+    help: item.help,
+    allowed: `a list of ${plural}, or one text with commas`,
+    fallback,
+    parse(raw, origin) {
+      const entries = typeof raw === 'string' ? raw.split(',').map((entry) => entry.trim()) : raw;
+      if (!Array.isArray(entries)) throw new Refusal('');
+      if (entries.length === 0 && fallback === undefined) throw new Refusal('the list is empty');
+      return entries.map((entry, index) => part(`entry ${index + 1}`, item, entry, origin));
+    },
   });
 }
 
-/** A whole number, or `auto`: undefined in the typed configuration, worked out from the cluster. */
-export function integerOrAuto(
-  spec: { readonly help: string } & Range,
-): ValueOption<number | undefined> {
-  return value<number | undefined>({
-    help: spec.help,
-    allowed: `auto, or ${rangeOf('a whole number', spec, String)}`,
-    fallback: 'auto',
-    show: (shown) => String(shown ?? 'auto'),
-    parse: (raw) =>
-      raw === 'auto'
-        ? undefined
-        : within(typeof raw === 'string' && /^\d{1,15}$/.test(raw) ? Number(raw) : raw, spec),
+/** Values by name. */
+export function mapOf<T>(
+  item: Value<T, ''>,
+  {
+    allowed,
+    checkName = () => undefined,
+  }: {
+    readonly allowed: string;
+    /** Returns why an entry's name is not allowed; undefined when it is. */
+    readonly checkName?: (name: string, others: readonly string[]) => string | undefined;
+  },
+): Value<Readonly<Record<string, T>>, ''> {
+  return value({
+    help: item.help,
+    allowed,
+    fallback: {},
+    parse: (raw, origin) =>
+      Object.fromEntries(
+        Object.entries(mapping(raw)).map(([name, entry], index, entries) => {
+          const others = entries.slice(0, index).map(([other]) => other);
+          const objection = checkName(name, others);
+          if (objection !== undefined) throw new Refusal(`${name}: ${objection}`);
+          return [name, part(name, item, entry, origin)];
+        }),
+      ),
   });
 }
 
-function within(amount: unknown, { min, max }: Range): number | Refusal {
-  return typeof amount === 'number' && Number.isInteger(amount) && amount >= min && amount <= max
-    ? amount
-    : new Refusal('');
+/** Parses a value inside another one. @throws Refusal that names the part */
+export function part<T>(name: string, item: Value<T>, raw: unknown, origin: Origin): T {
+  try {
+    return item.parse(raw, origin);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal(`${name}: ${error.message || `expected ${item.allowed}`}`);
+  }
 }
 
-export function flag(spec: Common<boolean>): ValueOption<boolean> {
+/** @throws Refusal for anything but a mapping */
+export function mapping(raw: unknown): Readonly<Record<string, unknown>> {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) throw new Refusal('');
+  return raw as Readonly<Record<string, unknown>>;
+}
+
+export function integer(
+  spec: Described<number> & { readonly min: number; readonly max: number },
+): Value<number, ''> {
   return value({
-    help: spec.help,
+    ...spec,
+    allowed: `a whole number from ${spec.min} to ${spec.max}`,
+    parse(raw) {
+      const amount = typeof raw === 'string' && /^\s*-?\d{1,15}\s*$/.test(raw) ? Number(raw) : raw;
+      return between(Number.isInteger(amount) ? (amount as number) : Number.NaN, spec);
+    },
+  });
+}
+
+function between(amount: number, { min, max }: { min: number; max: number }): number {
+  if (!(amount >= min && amount <= max)) throw new Refusal('');
+  return amount;
+}
+
+export function flag(spec: Described<boolean>): Value<boolean, ''> {
+  return value({
+    ...spec,
     allowed: 'true or false',
-    ...fallbackOf(spec.fallback),
-    parse: (raw) => {
-      if (raw === true || raw === 'true') return true;
-      return raw === false || raw === 'false' ? false : new Refusal('');
+    parse(raw) {
+      if (!['true', 'false'].includes(String(raw))) throw new Refusal('');
+      return String(raw) === 'true';
     },
   });
 }
 
 export function choice<const C extends string>(
-  spec: Common<C> & { readonly of: readonly C[] },
-): ValueOption<C> {
+  spec: Described<C> & { readonly of: readonly C[] },
+): Value<C, ''> {
   return value({
-    help: spec.help,
-    allowed: spec.of.length === 1 ? String(spec.of[0]) : `one of ${spec.of.join(', ')}`,
-    ...fallbackOf(spec.fallback),
-    parse: (raw) => spec.of.find((known) => known === raw) ?? new Refusal(''),
-  });
-}
-
-/** In the typed configuration milliseconds, under a name that ends in `Ms`. */
-export function duration(
-  spec: Common<string> & { readonly min: string; readonly max: string },
-): ValueOption<number, 'Ms'> {
-  return value({
-    help: spec.help,
-    allowed: `a length of time from ${spec.min} to ${spec.max}, such as ${spec.fallback ?? spec.min} (units ms, s, m, h, d)`,
-    ...fallbackOf(spec.fallback),
-    unit: 'Ms',
-    show: formatDuration,
-    parse: (raw) => bounded(parseDuration(raw), parseDuration(spec.min), parseDuration(spec.max)),
-  });
-}
-
-/** In the typed configuration bytes, under a name that ends in `Bytes`. */
-export function bytes(
-  spec: Common<string> & { readonly min: string; readonly max: string },
-): ValueOption<number, 'Bytes'> {
-  return value({
-    help: spec.help,
-    allowed: `a size from ${spec.min} to ${spec.max}, such as ${spec.fallback ?? spec.min} (units B, KiB, MiB, GiB)`,
-    ...fallbackOf(spec.fallback),
-    unit: 'Bytes',
-    show: formatBytes,
-    parse: (raw) => bounded(parseBytes(raw), parseBytes(spec.min), parseBytes(spec.max)),
-  });
-}
-
-function bounded(
-  amount: number | Refusal,
-  min: number | Refusal,
-  max: number | Refusal,
-): number | Refusal {
-  if (amount instanceof Refusal) return amount;
-  return amount >= Number(min) && amount <= Number(max) ? amount : new Refusal('');
-}
-
-/** A list of texts; also one text with commas, so that a variable can hold several. */
-export function texts(
-  spec: Common<readonly string[]> & {
-    readonly allowed: string;
-    readonly atLeast?: number;
-    readonly check?: (text: string) => string | undefined;
-  },
-): ValueOption<readonly string[]> {
-  return value<readonly string[]>({
-    help: spec.help,
-    allowed: spec.allowed,
-    ...fallbackOf(spec.fallback),
-    parse: (raw) => {
-      const entries: unknown =
-        typeof raw === 'string' ? raw.split(',').map((entry) => entry.trim()) : raw;
-      if (!Array.isArray(entries)) return new Refusal('');
-      if (entries.length < (spec.atLeast ?? 0)) return new Refusal('the list is empty');
-      for (const [index, entry] of entries.entries()) {
-        const checked = parseText(entry, spec.check);
-        if (checked instanceof Refusal)
-          return new Refusal(`entry ${index + 1}: ${checked.hint || 'not a text, or empty'}`);
-        if (entries.indexOf(entry) !== index)
-          return new Refusal(`entry ${index + 1} is there twice`);
-      }
-      return entries as readonly string[];
+    ...spec,
+    allowed: `one of ${spec.of.join(', ')}`,
+    parse(raw) {
+      const found = spec.of.find((known) => known === raw);
+      if (found === undefined) throw new Refusal('');
+      return found;
     },
   });
 }
 
-/** A value that never appears anywhere; where it comes from is up to `read`. */
-export function secret(spec: {
-  readonly help: string;
-  readonly read: (raw: unknown) => Secret | Refusal;
-}): ValueOption<Secret> {
+type Bounds = Described<string> & { readonly min: string; readonly max: string };
+
+/** In the typed configuration milliseconds, under a name that ends in `Ms`. */
+export function duration(spec: Bounds): Value<number, 'Ms'> {
+  return quantity(spec, 'Ms', 'a duration', 'ms, s, m, h, d', parseDuration, formatDuration);
+}
+
+/** In the typed configuration bytes, under a name that ends in `Bytes`. */
+export function bytes(spec: Bounds): Value<number, 'Bytes'> {
+  return quantity(spec, 'Bytes', 'a size', 'B, KiB, MiB, GiB', parseBytes, formatBytes);
+}
+
+function quantity<U extends 'Ms' | 'Bytes'>(
+  { min, max, ...spec }: Bounds,
+  unit: U,
+  noun: string,
+  units: string,
+  parse: (raw: unknown) => number,
+  show: (amount: number) => string,
+): Value<number, U> {
   return value({
-    help: spec.help,
-    allowed:
-      '{env: NAME} or {file: PATH}; a text is taken too, but secrets do not belong into configuration files',
-    secret: true,
-    show: String,
-    parse: spec.read,
+    ...spec,
+    unit,
+    show,
+    allowed: `${noun} from ${min} to ${max}, such as ${spec.fallback ?? min} (units ${units})`,
+    parse: (raw) => between(parse(raw), { min: parse(min), max: parse(max) }),
   });
-}
-
-/** A secret that may be left out. */
-export function optionalSecret(spec: {
-  readonly help: string;
-  readonly read: (raw: unknown) => Secret | Refusal;
-}): ValueOption<Secret | undefined> {
-  return value<Secret | undefined>({
-    help: spec.help,
-    allowed:
-      '{env: NAME} or {file: PATH}; a text is taken too, but secrets do not belong into configuration files',
-    secret: true,
-    fallback: '',
-    show: (shown) => (shown === undefined ? '' : String(shown)),
-    parse: (raw) => (raw === '' ? undefined : spec.read(raw)),
-  });
-}
-
-function rangeOf(what: string, { min, max }: Range, show: (bound: number) => string): string {
-  return `${what} from ${show(min)} to ${show(max)}`;
 }

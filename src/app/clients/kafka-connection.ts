@@ -39,10 +39,10 @@ function tlsOptions({ kafka: { tls } }: Pick<Config, 'kafka'>): TlsOptions | und
   const { keyPassphrase } = tls;
   return {
     ca: tls.ca,
-    certificate: tls.certificate || undefined,
-    key: tls.key || undefined,
+    certificate: tls.certificate,
+    key: tls.key,
     keyPassphrase: keyPassphrase && (() => keyPassphrase.current()),
-    serverName: tls.serverName || undefined,
+    serverName: tls.serverName,
     minVersion: tls.minVersion,
     insecureSkipVerification: tls.insecureSkipVerification,
   };
@@ -50,7 +50,8 @@ function tlsOptions({ kafka: { tls } }: Pick<Config, 'kafka'>): TlsOptions | und
 
 /** Who the connector comes as. */
 export function saslOptions(config: Pick<Config, 'kafka' | 'service'>): SaslOptions | undefined {
-  const { mechanism, username, password, oauth } = config.kafka.sasl;
+  // Options that the mechanism requires are there: the configuration's checks refuse others.
+  const { mechanism, username = '', password, oauth } = config.kafka.sasl;
   if (mechanism === 'none') return undefined;
   if (mechanism !== 'oauthbearer')
     return { mechanism, username, password: async () => (await password?.current()) ?? '' };
@@ -59,11 +60,11 @@ export function saslOptions(config: Pick<Config, 'kafka' | 'service'>): SaslOpti
     mechanism,
     extensions: oauth.extensions,
     token: {
-      endpoint: oauth.tokenEndpoint,
-      clientId: oauth.clientId,
+      endpoint: oauth.tokenEndpoint ?? '',
+      clientId: oauth.clientId ?? '',
       clientSecret: async () => (await clientSecret?.current()) ?? '',
-      scope: oauth.scope || undefined,
-      audience: oauth.audience || undefined,
+      scope: oauth.scope,
+      audience: oauth.audience,
       parameters: oauth.parameters,
       open: () => outboundHttp(config, { ca, timeoutMs, connections: 1 }),
       timeoutMs,

@@ -45,7 +45,7 @@ export function schemaRegistry(
   });
 }
 
-function credentialsOf({ username, password, token }: Settings): RegistryCredentials {
+function credentialsOf({ username = '', password, token }: Settings): RegistryCredentials {
   if (token !== undefined) return { kind: 'bearer', token: () => token.current() };
   if (password !== undefined)
     return { kind: 'basic', user: username, password: () => password.current() };

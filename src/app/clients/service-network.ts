@@ -40,9 +40,8 @@ export function networkSettings({
           },
     tls: {
       ca: tls.ca,
-      ...(tls.certificate === '' || tls.key === ''
-        ? {}
-        : { certificate: tls.certificate, key: tls.key }),
+      certificate: tls.certificate,
+      key: tls.key,
     },
   };
 }

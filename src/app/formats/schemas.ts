@@ -1,4 +1,5 @@
 /** The schemas of the pipelines' outputs in the registry: checked, and registered. At deploy time: a running connector never does. */
+import { ok } from '../../base/result.ts';
 import { choosePipeline } from '../../config/choose-pipeline.ts';
 import type { Config } from '../../config/schema.ts';
 import {
@@ -33,9 +34,9 @@ export interface SchemaReport {
 
 /** The pipelines that write by a schema registry. @throws InspectError for a name that none has */
 export function registeredOutputs(config: Config, name: string | undefined) {
-  const chosen = name === undefined ? undefined : choosePipeline(config, name);
-  if (typeof chosen === 'string') throw new InspectError('usage', chosen);
-  return (chosen === undefined ? config.pipelines : [chosen]).flatMap((pipeline) => {
+  const chosen = name === undefined ? ok(config.pipelines) : choosePipeline(config, name);
+  if (!chosen.ok) throw new InspectError('usage', chosen.error);
+  return [chosen.value].flat().flatMap((pipeline) => {
     const format = outputFormatOf(pipeline);
     return format instanceof RegisteredFormat ? [{ pipeline: pipeline.name, format }] : [];
   });

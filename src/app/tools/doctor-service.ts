@@ -82,7 +82,7 @@ async function certificatesOf(
   { tls, timeouts }: Config['service'],
 ): Promise<Certificate[]> {
   const files: [string, string][] = tls.ca.map((path) => ['an authority in service.tls.ca', path]);
-  if (tls.certificate !== '')
+  if (tls.certificate !== undefined)
     files.push(["this client's certificate (service.tls.certificate)", tls.certificate]);
   const own = files.map(async ([whose, path]) => ({
     whose,

@@ -47,8 +47,9 @@ export async function withPipeline<T>(
   options: InspectOptions,
   work: (tools: Tools) => Promise<T>,
 ): Promise<T> {
-  const pipeline = choosePipeline(config, options.pipeline);
-  if (typeof pipeline === 'string') throw new InspectError('usage', pipeline);
+  const chosen = choosePipeline(config, options.pipeline);
+  if (!chosen.ok) throw new InspectError('usage', chosen.error);
+  const pipeline = chosen.value;
   // Standard output is the answer's; what went wrong comes as an error.
   const logger = createLogger({ level: 'silent' });
   const service = options.service ? serviceOf(config) : undefined;

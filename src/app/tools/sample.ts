@@ -203,8 +203,8 @@ export function inventedService(file: () => string): KindServices {
 }
 
 /** The result file (service-interface.md 2.3) of an upload with one row. No name in a header has a line end. */
-function echoed(upload: string, resultColumn: string): string {
-  const column = `"${(resultColumn || 'Service result').replaceAll('"', '""')}"`;
+function echoed(upload: string, resultColumn = 'Service result'): string {
+  const column = `"${resultColumn.replaceAll('"', '""')}"`;
   return `Status,${column},Labels,${upload.replace('\r\n', `\r\nSUCCESS,${INVENTED_RESULT},[],`)}`;
 }
 

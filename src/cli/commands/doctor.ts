@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { choosePipeline } from '../../config/choose-pipeline.ts';
 import { loadConfig } from '../../config/load/load.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
-import { parseDuration } from '../../config/units.ts';
+import { durationOf } from '../../config/units.ts';
 import type { Result, Status } from '../../tools/doctor/index.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilInterrupted } from '../interrupt.ts';
@@ -101,9 +101,9 @@ async function work(io: Io, finish: Finish, flags: DoctorFlags): Promise<void> {
 
 function chosen(config: Config, name: string | undefined): readonly PipelineConfig[] {
   if (name === undefined) return config.pipelines;
-  const pipeline = choosePipeline(config, name);
-  if (typeof pipeline === 'string') throw new UsageProblem(pipeline);
-  return [pipeline];
+  const chosen = choosePipeline(config, name);
+  if (!chosen.ok) throw new UsageProblem(chosen.error);
+  return [chosen.value];
 }
 
 function asLine({ check, status, found, remedy }: Result): string {
@@ -123,7 +123,7 @@ function summary(results: readonly Result[]): string {
 }
 
 function duration(text: string): number {
-  const ms = parseDuration(text);
+  const ms = durationOf(text);
   if (typeof ms !== 'number' || ms === 0)
     throw new InvalidArgumentError('A length of time has a unit: 30s, 15m, 2h.');
   return ms;

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { parseDuration } from '../../config/units.ts';
+import { durationOf } from '../../config/units.ts';
 import { UsageProblem } from '../usage.ts';
 
 export interface WaitFlags {
@@ -22,8 +22,7 @@ export function mustWait({ wait, timeout }: WaitFlags, other: string | false = f
 }
 
 function duration(text: string): number {
-  const ms = parseDuration(text);
-  if (typeof ms !== 'number' || ms === 0)
-    throw new InvalidArgumentError('A length of time has a unit: 30s, 15m, 2h.');
+  const ms = durationOf(text) ?? 0;
+  if (ms === 0) throw new InvalidArgumentError('A length of time has a unit: 30s, 15m, 2h.');
   return ms;
 }

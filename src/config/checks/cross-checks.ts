@@ -1,204 +1,177 @@
-/** What no option can know by itself: how options fit together, within a pipeline and between pipelines. */
-import type { Partially } from '../load/draft.ts';
+/** Checks of what no option can know by itself: how options fit together, within a pipeline and between pipelines. */
+import { hostOf } from '../../http/host-pattern.ts';
+import { isUnencrypted } from '../hosts.ts';
 import type { Path } from '../load/path.ts';
 import type { Finding } from '../load/problem.ts';
-import { derivedNames, type Names } from '../options/pipeline.ts';
-import type { Config } from '../schema.ts';
-import { formatBytes, formatDuration } from '../units.ts';
-import { formatChecks } from './format-checks.ts';
-import { kafkaChecks } from './kafka-checks.ts';
-import { kindChecks } from './kind-checks.ts';
-import { outputChecks } from './output-checks.ts';
-import { schemaRegistryChecks } from './schema-registry-checks.ts';
-import { serviceNetworkChecks } from './service-checks.ts';
+import type { Draft } from '../load/read-options.ts';
+import type { Config, PipelineConfig } from '../schema.ts';
+import { drafted } from './drafted.ts';
+import { DEPENDENCIES, LIMITS } from './rules.ts';
 
-type Draft = Partially<Config>;
-type PipelineDraft = Partially<Config['pipelines'][number]>;
+type PipelineDraft = Draft<PipelineConfig>;
 
-/** Share of the memory budget that intake may use (I7); a batch must fit into it. */
-const INTAKE_SHARE = 0.7;
-
-export function crossChecks(config: Draft): Finding[] {
-  const pipelines = config.pipelines ?? [];
-  const names = pipelines.map(namesOf);
+/** @param draft with derived names filled in */
+export function crossChecks(draft: Draft<Config>): Finding[] {
+  const { kafka, service, schemaRegistry, pipelines = [] } = draft;
+  const indexes = pipelines.map((_, index) => index);
+  const each = <R extends { readonly option: string }>(
+    rules: readonly R[],
+    check: (draft: Draft<Config>, rule: R, index: number) => Finding[],
+  ) =>
+    rules.flatMap((rule) =>
+      rule.option.startsWith('pipelines[]')
+        ? indexes.flatMap((index) => check(draft, rule, index))
+        : check(draft, rule, 0),
+    );
   return [
-    ...serviceChecks(config),
-    ...serviceNetworkChecks(config),
-    ...kafkaChecks(config.kafka),
-    ...schemaRegistryChecks(config),
-    ...pipelines.flatMap((pipeline, index) => [
-      ...limitChecks(config, pipeline, ['pipelines', index]),
-      ...topicChecks(names[index], ['pipelines', index]),
-      ...kindChecks(pipeline, ['pipelines', index]),
-      ...formatChecks(pipeline, ['pipelines', index]),
-      ...outputChecks(pipeline, ['pipelines', index]),
-    ]),
-    ...sharingChecks(names),
+    ...each(DEPENDENCIES, dependencyFindings),
+    ...each(LIMITS, limitFindings),
+    ...kafkaSecrecy(kafka ?? {}),
+    ...serviceSecrecy(service ?? {}),
+    ...registryLogin(schemaRegistry ?? {}),
+    ...pipelines.flatMap((pipeline, index) => formatFindings(pipeline, ['pipelines', index])),
+    ...nameFindings(pipelines),
   ];
 }
 
-function serviceChecks({ service }: Draft): Finding[] {
-  const { baseMs, capMs } = service?.retry ?? {};
-  return ordered(['service', 'retry', 'base'], baseMs, capMs, formatDuration, 'service.retry.cap');
-}
+const shortName = (name: string): string => name.replace('pipelines[].', '');
 
-function limitChecks(
-  config: Draft,
-  { source, batch, review, kafka }: PipelineDraft,
-  path: Path,
+function dependencyFindings(
+  draft: Draft<Config>,
+  { option, is, enables = [], needs = [] }: (typeof DEPENDENCIES)[number],
+  index: number,
 ): Finding[] {
-  const intakeBytes =
-    config.memory?.budgetBytes === undefined
-      ? undefined
-      : Math.floor(config.memory.budgetBytes * INTAKE_SHARE);
-  const half =
-    config.kafka?.requestTimeoutMs === undefined
-      ? undefined
-      : Math.floor(config.kafka.requestTimeoutMs / 2);
-  const third =
-    kafka?.sessionTimeoutMs === undefined ? undefined : Math.floor(kafka.sessionTimeoutMs / 3);
-  return [
-    ...ordered(
-      [...path, 'batch', 'maxBytes'],
-      batch?.maxBytes,
-      intakeBytes,
-      formatBytes,
-      '70 % of memory.budget, the share of intake',
-    ),
-    ...ordered(
-      [...path, 'batch', 'maxBytes'],
-      batch?.maxBytes,
-      config.service?.transfer?.maxResultBytes,
-      formatBytes,
-      'service.transfer.maxResultBytes: results repeat the content',
-    ),
-    ...ordered(
-      [...path, 'source', 'maxContent'],
-      source?.maxContentBytes,
-      batch?.maxBytes,
-      formatBytes,
-      'batch.maxBytes: one item must fit into a batch',
-    ),
-    ...ordered(
-      [...path, 'review', 'poll', 'initial'],
-      review?.poll?.initialMs,
-      review?.poll?.maxMs,
-      formatDuration,
-      'review.poll.max',
-    ),
-    ...(review?.resultColumn !== undefined &&
-    review.resultColumn.trim().toLowerCase() === batch?.referenceColumn?.trim().toLowerCase()
-      ? [
-          {
-            path: [...path, 'review', 'resultColumn'],
-            message: 'is batch.referenceColumn, the column of the connector itself',
-          },
-        ]
-      : []),
-    ...ordered(
-      [...path, 'kafka', 'heartbeat'],
-      kafka?.heartbeatMs,
-      third,
-      formatDuration,
-      'a third of kafka.sessionTimeout',
-    ),
-    ...(third !== undefined && half !== undefined && half < third
-      ? ordered(
-          [...path, 'kafka', 'maxWait'],
-          kafka?.maxWaitMs,
-          half,
-          formatDuration,
-          'half of kafka.requestTimeout',
-        )
-      : ordered(
-          [...path, 'kafka', 'maxWait'],
-          kafka?.maxWaitMs,
-          third,
-          formatDuration,
-          'a third of kafka.sessionTimeout',
-        )),
-  ];
+  const { value, isSet } = drafted(draft, option, index);
+  const name = shortName(option);
+  if (is !== undefined && value === undefined) return [];
+  if (is === undefined ? isSet : is.holds(value)) {
+    const reason = is === undefined ? name : `${name} ${value}`;
+    return needs.flatMap((needed) => {
+      const { path, isSet } = drafted(draft, needed, index);
+      return isSet ? [] : [{ path, message: `required with ${reason}` }];
+    });
+  }
+  if (is === undefined) return [];
+  const message = `has no effect while ${name} is ${value}: remove it, or set ${name} to ${is.words}`;
+  return enables
+    .map((enabled) => drafted(draft, enabled, index))
+    .flatMap(({ path, isSet }) => (isSet ? [{ path, message }] : []));
 }
 
-function ordered(
-  path: Path,
-  amount: number | undefined,
-  most: number | undefined,
-  show: (amount: number) => string,
-  what: string,
+function limitFindings(
+  draft: Draft<Config>,
+  { option, atMost }: (typeof LIMITS)[number],
+  index: number,
 ): Finding[] {
-  if (amount === undefined || most === undefined || amount <= most) return [];
-  return [{ path, message: `${show(amount)} is more than ${show(most)}, ${what}` }];
+  const { path, value, show } = drafted(draft, option, index);
+  const [lowest] = atMost
+    .map(({ option: other, share: [share, words] = [1, ''], because }) => ({
+      most: Math.floor(Number(drafted(draft, other, index).value) * share),
+      words: `${words}${shortName(other)}${because === undefined ? '' : `: ${because}`}`,
+    }))
+    .filter(({ most }) => Number(value) > most)
+    .sort((one, two) => one.most - two.most);
+  if (lowest === undefined) return [];
+  return [{ path, message: `${show(value)} is more than ${show(lowest.most)}, ${lowest.words}` }];
 }
 
-const TOPIC_OPTIONS = {
-  source: ['source', 'topic'],
-  journal: ['journal', 'topic'],
-  output: ['output', 'topic'],
-  deadLetters: ['deadLetters', 'topic'],
-} as const;
-type TopicOption = keyof typeof TOPIC_OPTIONS;
-const TOPIC_ROLES = Object.keys(TOPIC_OPTIONS) as TopicOption[];
-
-/** The four topics of a pipeline are four. */
-function topicChecks(names: Partial<Names> | undefined, path: Path): Finding[] {
-  return TOPIC_ROLES.flatMap((role, index) =>
-    TOPIC_ROLES.slice(0, index).flatMap((earlier): Finding[] => {
-      const name = names?.[role];
-      if (name === undefined || name !== names?.[earlier]) return [];
-      return [
-        {
-          path: [...path, ...TOPIC_OPTIONS[role]],
-          message: `${name} is already ${TOPIC_OPTIONS[earlier].join('.')} of this pipeline; each needs a topic of its own`,
-        },
-      ];
-    }),
-  );
+/** PLAIN sends the password, OAUTHBEARER the token. SCRAM sends neither, and is only warned of. */
+function kafkaSecrecy({ brokers = [], tls, sasl }: Draft<Config['kafka']>): Finding[] {
+  const mechanism = sasl?.mechanism;
+  if (mechanism !== 'plain' && mechanism !== 'oauthbearer') return [];
+  if (tls?.enabled !== false || sasl?.insecureWithoutTls !== false) return [];
+  const remote = brokers.find((broker) => isUnencrypted(`http://${broker}`));
+  if (remote === undefined) return [];
+  const message = `${mechanism} sends the ${mechanism === 'plain' ? 'password' : 'token'} to ${remote} unencrypted: set kafka.tls.enabled to true or, on a trusted network, kafka.sasl.insecureWithoutTls`;
+  return [{ path: ['kafka', 'sasl', 'mechanism'], message }];
 }
 
-/** Names, groups and journals belong to one pipeline, and a journal is nothing else to any other. */
-function sharingChecks(pipelines: readonly Partial<Names>[]): Finding[] {
+function serviceSecrecy({ baseUrl = '', allowHttp = [] }: Draft<Config['service']>): Finding[] {
+  const allowed = allowHttp.filter((entry) => entry !== undefined);
+  if (!isUnencrypted(baseUrl, allowed)) return [];
+  const message = `http sends the API key unencrypted: write https://, or allow the host with service.allowHttp: [${hostOf(new URL(baseUrl))}]`;
+  return [{ path: ['service', 'baseUrl'], message }];
+}
+
+function registryLogin(registry: Draft<Config['schemaRegistry']>): Finding[] {
+  const { urls = [], username, password, token, insecureWithoutTls } = registry;
   const findings: Finding[] = [];
-  const own = [
-    { role: 'name', option: ['name'] },
-    { role: 'group', option: ['source', 'group'] },
-    { role: 'journal', option: ['journal', 'topic'] },
-  ] as const;
-  for (const [index, names] of pipelines.entries()) {
-    for (const { role, option } of own) {
-      const name = names[role];
-      const first = name === undefined ? -1 : pipelines.findIndex((other) => other[role] === name);
-      if (first >= 0 && first < index) {
-        findings.push({
-          path: ['pipelines', index, ...option],
-          message: `${name} is already ${option.join('.')} of pipelines[${first}]; two pipelines cannot share it`,
-        });
-      }
-    }
-    for (const [other, { journal }] of pipelines.entries()) {
-      if (other === index || journal === undefined) continue;
-      for (const role of ['source', 'output', 'deadLetters'] as const) {
-        if (names[role] !== journal) continue;
-        findings.push({
-          path: ['pipelines', index, ...TOPIC_OPTIONS[role]],
-          message: `${journal} is the journal of pipelines[${other}]; nothing else may use it`,
-        });
+  const report = (option: string, message: string) =>
+    findings.push({ path: ['schemaRegistry', option], message });
+  if (token !== undefined && (username ?? password) !== undefined)
+    report('token', 'cannot be combined with username and password: remove one of the two');
+  if (
+    insecureWithoutTls === false &&
+    (password ?? token) !== undefined &&
+    urls.some((url) => url !== undefined && isUnencrypted(url))
+  )
+    report(
+      'urls',
+      'http sends the credentials unencrypted: write https://, or set schemaRegistry.insecureWithoutTls',
+    );
+  return findings;
+}
+
+/** Mappings that find nothing in values of the configured format: each record would become a dead letter. */
+function formatFindings({ kind, source, batch, review }: PipelineDraft, path: Path): Finding[] {
+  const findings: Finding[] = [];
+  const report = (option: string, message: string) =>
+    findings.push({ path: [...path, ...option.split('.')], message });
+  const { type, content } = source?.mapping ?? {};
+  if (source?.format === 'text') {
+    if (kind === 'import')
+      report('source.format', 'an import needs objects, and text has none: choose another format');
+    if (kind === 'review' && type && 'field' in type && /^[A-Za-z_]\w*$/.test(type.field ?? ''))
+      report(
+        'source.mapping.type',
+        "a text has no fields: write {constant: TYPE}, or {field: header('NAME')}",
+      );
+  }
+  if (source?.format === 'cloudevents' && kind === 'review' && content === 'content')
+    report(
+      'source.mapping.content',
+      'CloudEvents have the payload in data: write data.content, or where else the content is',
+    );
+  const column = review?.resultColumn?.trim().toLowerCase();
+  if (column !== undefined && column === batch?.referenceColumn?.trim().toLowerCase())
+    report('review.resultColumn', "is batch.referenceColumn, the connector's own column");
+  return findings;
+}
+
+/** Topics of a pipeline differ; names, groups and journals belong to one pipeline alone. */
+function nameFindings(pipelines: readonly PipelineDraft[]): Finding[] {
+  const findings: Finding[] = [];
+  const used = pipelines.map(({ name, source, journal, output, deadLetters }) => ({
+    name,
+    'source.group': source?.group,
+    'source.topic': source?.topic,
+    'journal.topic': journal?.topic,
+    'output.topic': output?.topic,
+    'deadLetters.topic': deadLetters?.topic,
+  }));
+  for (const [index, names] of used.entries()) {
+    const entries = Object.entries(names).filter(([, name]) => name !== undefined);
+    for (const [position, [option, name]] of entries.entries()) {
+      const report = (message: string) =>
+        findings.push({ path: ['pipelines', index, ...option.split('.')], message });
+      const isTopic = option.endsWith('.topic');
+      const [same] =
+        entries
+          .slice(0, position)
+          .find(([earlier, other]) => other === name && earlier.endsWith('.topic')) ?? [];
+      if (isTopic && same !== undefined)
+        report(`${name} is already ${same} of this pipeline; each needs a topic of its own`);
+      for (const [other, others] of used.entries()) {
+        if (other === index) continue;
+        const isOwn = option === 'name' || option === 'source.group' || option === 'journal.topic';
+        if (isOwn && other < index && others[option] === name)
+          report(
+            `${name} is already ${option} of pipelines[${other}]; two pipelines cannot share it`,
+          );
+        if (isTopic && option !== 'journal.topic' && others['journal.topic'] === name)
+          report(`${name} is the journal of pipelines[${other}]; nothing else may use it`);
       }
     }
   }
   return findings;
-}
-
-/** Names as they will be; undefined where a name, or one that it follows from, is not known. */
-function namesOf({ name, source, journal, output, deadLetters }: PipelineDraft): Partial<Names> {
-  const unknown = '\0';
-  const names = derivedNames({
-    name: name ?? unknown,
-    source: source?.topic ?? unknown,
-    group: source?.group ?? unknown,
-    journal: journal?.topic ?? unknown,
-    output: output?.topic ?? unknown,
-    deadLetters: deadLetters?.topic ?? unknown,
-  });
-  return Object.fromEntries(Object.entries(names).filter(([, text]) => !text.includes(unknown)));
 }

@@ -1,29 +1,11 @@
-import {
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseDocument,
-  type YAMLError,
-} from 'yaml';
-import type { Path } from './path.ts';
-
-/** Line and column, from 1. */
-export interface Position {
-  readonly line: number;
-  readonly column: number;
-}
-
-export interface SyntaxProblem extends Position {
-  readonly message: string;
-}
+import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import type { Path, Position } from './path.ts';
+import type { Problem } from './problem.ts';
 
 export interface ParsedDocument {
   readonly value: unknown;
-  readonly problems: readonly SyntaxProblem[];
-  /** Where the option is written; for one that is not, the closest one around it. */
+  readonly problems: readonly Problem[];
+  /** Position of an option; for one that is not written, of the closest one around it. */
   locate(path: Path): Position | undefined;
 }
 
@@ -40,75 +22,53 @@ export function parseYaml(text: string): ParsedDocument {
     const { line, col } = lineCounter.linePos(offset);
     return { line, column: col };
   };
-  const problems: SyntaxProblem[] = [...document.errors, ...document.warnings].map((error) => ({
-    message: `not valid YAML: ${explain(error)}`,
-    ...position(error.pos[0]),
-  }));
+  const problem = (message: string, offset = 0): Problem => ({
+    path: '(top level)',
+    message: `not valid YAML: ${message}`,
+    ...position(offset),
+  });
+
+  const problems = [...document.errors, ...document.warnings].map(({ message, code, pos }) => {
+    // The parser's own words, up to where they begin to quote the text.
+    const words = message.split(/[\n;"'`:]/, 1)[0]?.trim() ?? '';
+    return problem(words === '' ? code : `${words} (${code})`, pos[0]);
+  });
   let value: unknown;
   if (problems.length === 0) {
     try {
       value = document.toJS({ maxAliasCount: 100 });
-      if (holdsItself(value))
-        problems.push({
-          message: 'not valid YAML: an alias within what it stands for',
-          line: 1,
-          column: 1,
-        });
+      if (containsItself(value)) problems.push(problem('an alias within the node it refers to'));
     } catch {
-      problems.push({
-        message: 'not valid YAML: an alias that is unknown, or too many of them',
-        line: 1,
-        column: 1,
-      });
+      problems.push(problem('an unknown alias, or too many aliases'));
     }
   }
   return {
     value,
     problems,
-    locate: (path) => {
-      const offset = offsetOf(document.contents as Node | null, path, document);
+    locate(path) {
+      let node = document.contents as Node | null;
+      let offset = node?.range?.[0];
+      for (const step of path) {
+        if (isAlias(node)) node = node.resolve(document) ?? null;
+        let next: { readonly key: unknown; readonly value: unknown } | undefined;
+        if (isMap(node))
+          next = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
+        else if (isSeq(node))
+          next = { key: node.items[Number(step)], value: node.items[Number(step)] };
+        if (next === undefined) break;
+        offset = (next.key as Node | undefined)?.range?.[0] ?? offset;
+        node = (next.value as Node | undefined) ?? null;
+      }
       return offset === undefined ? undefined : position(offset);
     },
   };
 }
 
-/** Whether something is inside itself. Whoever walks through it would never end. */
-function holdsItself(value: unknown, around: readonly object[] = []): boolean {
+/** Whether a value is inside itself, so that walking through it would never end. */
+function containsItself(value: unknown, around: readonly object[] = []): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return (
     around.includes(value) ||
-    Object.values(value).some((entry) => holdsItself(entry, [...around, value]))
+    Object.values(value).some((entry) => containsItself(entry, [...around, value]))
   );
-}
-
-/** The parser's own words, up to where they begin to quote the text. */
-function explain(error: YAMLError): string {
-  const words = error.message.split(/[\n;"'`:]/, 1)[0]?.trim() ?? '';
-  return words === '' ? error.code : `${words} (${error.code})`;
-}
-
-function offsetOf(
-  top: Node | null,
-  path: Path,
-  document: ReturnType<typeof parseDocument>,
-): number | undefined {
-  let node = top;
-  let offset = node?.range?.[0];
-  for (const step of path) {
-    if (isAlias(node)) node = node.resolve(document) ?? null;
-    if (isMap(node)) {
-      const pair = node.items.find(
-        ({ key }) => isScalar(key) && String(key.value) === String(step),
-      );
-      if (pair === undefined) return offset;
-      offset = (pair.key as Node).range?.[0] ?? offset;
-      node = pair.value as Node | null;
-    } else if (isSeq(node)) {
-      node = (node.items[Number(step)] as Node | undefined) ?? null;
-      offset = node?.range?.[0] ?? offset;
-    } else {
-      return offset;
-    }
-  }
-  return offset;
 }

@@ -2,9 +2,10 @@
  * `${NAME}` and `${NAME:-default}` in the text values of the configuration, filled in from the environment after YAML was
  * parsed: whatever a variable holds stays one text and cannot add or change options. `$${` stands for a literal `${`.
  */
+import type { Origin } from '../option.ts';
 import type { Path } from './path.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Origin['env'];
 
 export interface Interpolated {
   readonly value: unknown;

@@ -1,71 +1,97 @@
+import { createReadStream } from 'node:fs';
 import { dirname } from 'node:path';
 import { crossChecks } from '../checks/cross-checks.ts';
-import { type Config, configSchema } from '../schema.ts';
+import { explainFileError } from '../files.ts';
+import type { Option, Origin, Parsed } from '../option.ts';
+import { fillNames } from '../options/names.ts';
+import { CONFIGURATION, type Config } from '../schema.ts';
 import { parseYaml } from './document.ts';
-import { draftOf } from './draft.ts';
-import { findingsOf } from './findings.ts';
-import { type Environment, type Interpolated, interpolate } from './interpolate.ts';
+import { interpolate } from './interpolate.ts';
+import { formatPath } from './path.ts';
 import { ConfigError, type Finding, toProblems } from './problem.ts';
-import { pemReader } from './read-file.ts';
-import { secretReader } from './read-secret.ts';
-import { readText } from './read-text.ts';
+import { type Draft, readOptions } from './read-options.ts';
+
+const MAX_FILE_BYTES = 1024 * 1024;
 
 export interface LoadOptions {
-  /** The service is not asked for anything: its key need not be there, and is not read. */
+  /** For commands that send no request to the service: its key may be absent, and is not read. */
   readonly withoutServiceKey?: boolean;
 }
 
-/** Reads and checks a configuration file. @throws ConfigError with everything that is wrong, at once, sorted by path. */
+/** A file's name for messages, with what its options may refer to. */
+export type DocumentOrigin = Origin & { readonly file: string };
+
+/** Reads and checks a configuration file. @throws ConfigError with every problem at once, sorted by path */
 export async function loadConfig(
-  path: string,
-  env: Environment,
-  options: LoadOptions = {},
+  file: string,
+  env: Origin['env'],
+  options?: LoadOptions,
 ): Promise<Config> {
-  return parseConfig(await readText(path), env, { file: path, directory: dirname(path) }, options);
+  return parseConfig(await readText(file), env, { file, directory: dirname(file) }, options);
 }
 
-/**
- * Checks the text of a configuration. `directory` is where relative paths of secrets begin.
- * @throws ConfigError with everything that is wrong, at once, sorted by path.
- */
+/** Checks the text of a configuration. @throws ConfigError with every problem at once, sorted by path */
 export function parseConfig(
   text: string,
-  env: Environment,
+  env: Origin['env'],
   origin: { readonly file: string; readonly directory: string },
   { withoutServiceKey = false }: LoadOptions = {},
 ): Config {
-  const document = parseYaml(text);
-  if (document.problems.length > 0)
-    throw new ConfigError(
-      origin.file,
-      document.problems.map((problem) => ({ path: '(top level)', ...problem })),
-    );
-
-  const read = interpolate(document.value ?? {}, env);
-  const interpolated = withoutServiceKey ? keyLeftOut(read) : read;
-  const schema = configSchema(secretReader(env, origin.directory), pemReader(origin.directory));
-  const result = schema.safeParse(interpolated.value);
-  const objections = crossChecks(draftOf(schema, interpolated.value));
-  if (!result.success) objections.push(...findingsOf(result.error, schema, interpolated));
-  // An option whose variable is missing is reported for that, not for being absent as well.
-  const reported = new Set(interpolated.problems.map(({ path }) => JSON.stringify(path)));
-  const findings: Finding[] = [
-    ...interpolated.problems,
-    ...objections.filter(({ path }) => !reported.has(JSON.stringify(path))),
-  ];
-  if (!result.success || findings.length > 0)
-    throw new ConfigError(origin.file, toProblems(findings, document.locate));
-  return result.data;
+  const prepare = (document: unknown) => {
+    const { service } = document as { service?: unknown };
+    if (withoutServiceKey && typeof service === 'object' && service !== null)
+      Object.assign(service, { apiKey: 'not read' });
+    return document;
+  };
+  return parseDocument(text, CONFIGURATION, { ...origin, env }, prepare, (draft) => {
+    for (const pipeline of draft.pipelines ?? []) fillNames(pipeline);
+    return crossChecks(draft);
+  });
 }
 
-function keyLeftOut(read: Interpolated): Interpolated {
-  const { service } = read.value as { service?: unknown };
-  if (typeof service !== 'object' || service === null) return read;
-  return {
-    ...read,
-    value: { ...(read.value as object), service: { ...service, apiKey: 'not read' } },
-    problems: read.problems.filter(
-      ({ path: [first, second] }) => first !== 'service' || second !== 'apiKey',
-    ),
-  };
+/**
+ * Checks the text of a document by a schema.
+ * @param prepare returns the parsed document with the parts that matter
+ * @param check returns what options by themselves cannot know
+ * @throws ConfigError with every problem at once, sorted by path
+ */
+export function parseDocument<O extends Option>(
+  text: string,
+  schema: O,
+  { file, ...origin }: DocumentOrigin,
+  prepare: (document: unknown) => unknown,
+  check: (draft: Draft<Parsed<O>>) => readonly Finding[] = () => [],
+): Parsed<O> {
+  const document = parseYaml(text);
+  if (document.problems.length > 0) throw new ConfigError(file, document.problems);
+
+  const interpolated = interpolate(prepare(document.value ?? {}), origin.env);
+  const { draft, findings } = readOptions(schema, interpolated, origin);
+
+  // An option that is wrong for one reason is not reported for what follows from it.
+  const reported = [...interpolated.problems];
+  for (const more of [findings, check(draft)]) {
+    const known = new Set(reported.map(({ path }) => formatPath(path)));
+    reported.push(...more.filter(({ path }) => !known.has(formatPath(path))));
+  }
+  if (reported.length > 0) throw new ConfigError(file, toProblems(reported, document.locate));
+  return draft as Parsed<O>;
+}
+
+/** Returns the text of a configuration file or pipe, reading no further than the limit. @throws ConfigError */
+export async function readText(file: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > MAX_FILE_BYTES)
+        throw new Error(`it has more than ${MAX_FILE_BYTES} bytes, the most of a configuration`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString('utf8');
+  } catch (error) {
+    const message = `cannot be read: ${explainFileError(error)}`;
+    throw new ConfigError(file, [{ path: '(file)', message }]);
+  }
 }

@@ -1,45 +1,165 @@
-import type { PemPath } from '../load/read-file.ts';
-import { group } from '../option.ts';
-import type { Secret } from '../secret.ts';
-import type { Refusal } from '../units.ts';
-import { duration, text, texts } from '../values.ts';
-import { kafkaSaslOptions } from './kafka-sasl.ts';
-import { kafkaTlsOptions } from './kafka-tls.ts';
+import { certificates, pemFile, secret } from '../files.ts';
+import { isUnencrypted } from '../hosts.ts';
+import { group, Refusal, value } from '../option.ts';
+import { choice, duration, flag, mapOf, optional, several, text } from '../values.ts';
 
-/** `kafka`: how to reach the one cluster that has the source, the journal and the outputs. */
-export function kafkaOptions(readSecret: (raw: unknown) => Secret | Refusal, readPem: PemPath) {
-  return group(
-    'The Kafka cluster. Source, journal and outputs live in the same one: a transaction spans them.',
+const PLAIN_TEXT = { allowed: 'a text', pattern: /^(?=.*\S)\P{Cc}*$/u };
+
+const tls = group(
+  'Encrypted connections to the brokers. Files are PEM, relative to the configuration file; each new connection uses their current content.',
+  {
+    enabled: flag({
+      help: 'Whether the listener of the brokers uses TLS (SSL or SASL_SSL in Kafka).',
+      fallback: false,
+    }),
+    ca: certificates(
+      "Authorities that issued the brokers' certificates. An empty list trusts the public authorities that Node.js includes.",
+    ),
+    certificate: optional(
+      pemFile(
+        'Client certificate, followed by its intermediate certificates, for brokers that require one (mTLS).',
+        'CERTIFICATE',
+      ),
+    ),
+    key: optional(pemFile('Private key of `certificate`.', 'PRIVATE KEY')),
+    keyPassphrase: optional(secret('Passphrase of `key`, if it is encrypted.')),
+    serverName: optional(
+      text({
+        help: "Name that the brokers' certificates must have, if it differs from the host name in `brokers`.",
+        allowed: 'a host name',
+        pattern: /^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$/,
+      }),
+    ),
+    minVersion: choice({
+      help: 'Oldest version of TLS that is accepted.',
+      of: ['TLSv1.2', 'TLSv1.3'],
+      fallback: 'TLSv1.2',
+    }),
+    insecureSkipVerification: flag({
+      help: 'Accepts any certificate from a broker, so that anyone on the network path can read and change everything. For diagnosis only; each start logs a warning.',
+      fallback: false,
+    }),
+  },
+);
+
+const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client credentials grant).', {
+  tokenEndpoint: optional(
+    value({
+      help: 'Address of the token endpoint; http is allowed on this machine only.',
+      allowed: 'an https:// address without query, fragment or user',
+      parse: parseTokenEndpoint,
+    }),
+  ),
+  clientId: optional(text({ help: 'Client id at the token endpoint.', ...PLAIN_TEXT })),
+  clientSecret: optional(
+    secret('Client secret at the token endpoint. A file is read again when it changes.'),
+  ),
+  scope: optional(
+    text({
+      help: 'Scopes to request.',
+      ...PLAIN_TEXT,
+      allowed: 'a text, scopes separated by spaces',
+    }),
+  ),
+  audience: optional(
+    text({ help: 'Token audience, if the endpoint requires one.', ...PLAIN_TEXT }),
+  ),
+  parameters: mapOf(
+    text({
+      help: 'Further parameters of the token request, such as {resource: kafka}.',
+      allowed: 'a text',
+    }),
     {
-      brokers: texts({
-        help: 'Where to begin; the rest of the cluster is learnt from there.',
-        allowed: 'a list of host:port, or one text with commas: broker1:9092,broker2:9092',
-        atLeast: 1,
-        check: brokerObjection,
-      }),
-      clientId: text({
-        help: "Name of this client in the brokers' logs and quotas.",
-        allowed: 'a text of 1 to 200 of a-z A-Z 0-9 . _ -',
-        fallback: 'content-review-connector',
-        check: (name) => (/^[A-Za-z0-9._-]{1,200}$/.test(name) ? undefined : ''),
-      }),
-      requestTimeout: duration({
-        help: 'How long a broker may take to answer before the connection counts as dead. What is asked to wait at the broker (joining the group) waits on top.',
-        fallback: '30s',
-        min: '1s',
-        max: '5m',
-      }),
-      tls: kafkaTlsOptions(readSecret, readPem),
-      sasl: kafkaSaslOptions(readSecret, readPem),
+      allowed: 'a mapping of texts',
+      checkName: (name) =>
+        RESERVED.has(name) ? 'it has an option of its own, or is fixed' : undefined,
     },
-  );
+  ),
+  extensions: mapOf(
+    text({
+      help: 'SASL extensions sent to the brokers with the token, such as {logicalCluster: lkc-1, identityPoolId: pool-1}.',
+      allowed: 'a text of printable ASCII',
+      pattern: /^[\x20-\x7e\t\r\n]*$/,
+    }),
+    {
+      allowed: 'a mapping of texts with names of letters',
+      checkName: (name) =>
+        name !== 'auth' && /^[A-Za-z]+$/.test(name)
+          ? undefined
+          : 'a name has letters only, and auth is reserved',
+    },
+  ),
+  ca: certificates(
+    "Authorities that issued the token endpoint's certificate. An empty list trusts the public authorities that Node.js includes.",
+  ),
+  timeout: duration({
+    help: 'Time limit of one token request.',
+    fallback: '10s',
+    min: '10ms',
+    max: '5m',
+  }),
+});
+
+const RESERVED = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 'audience']);
+
+function parseTokenEndpoint(raw: unknown): string {
+  const url = typeof raw === 'string' ? URL.parse(raw) : null;
+  if (url === null || !/^https?:$/.test(url.protocol) || url.hash !== '') throw new Refusal('');
+  if (url.username !== '' || url.password !== '')
+    throw new Refusal('credentials belong in clientId and clientSecret');
+  if (url.search !== '') throw new Refusal('the query belongs in parameters');
+  if (isUnencrypted(url.href)) throw new Refusal('http would expose the client secret');
+  return url.href;
 }
 
+export const kafkaOptions = group(
+  'The Kafka cluster of the source, the journal and the outputs: one transaction covers them all.',
+  {
+    brokers: several(
+      text({
+        help: 'Bootstrap brokers.',
+        allowed: 'host:port',
+        check: brokerObjection,
+      }),
+      { plural: 'host:port' },
+    ),
+    clientId: text({
+      help: "Name of this client in the brokers' logs and quotas.",
+      allowed: '1 to 200 of a-z A-Z 0-9 . _ -',
+      fallback: 'content-review-connector',
+      pattern: /^[A-Za-z0-9._-]{1,200}$/,
+    }),
+    requestTimeout: duration({
+      help: 'Time for a broker to answer before the connection counts as dead. Requests that wait at the broker by design, such as joining the group, have their wait on top.',
+      fallback: '30s',
+      min: '1s',
+      max: '5m',
+    }),
+    tls,
+    sasl: group('Login (SASL), for brokers that require one.', {
+      mechanism: choice({
+        help: 'Login mechanism; the brokers must offer it.',
+        of: ['none', 'plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'],
+        fallback: 'none',
+      }),
+      username: optional(text({ help: 'User name for PLAIN and SCRAM.', ...PLAIN_TEXT })),
+      password: optional(
+        secret(
+          'Password for PLAIN and SCRAM. A file is read again when it changes; the next login uses its new content.',
+        ),
+      ),
+      insecureWithoutTls: flag({
+        help: 'Lets plain and oauthbearer send their secret over unencrypted connections to other machines; each start logs a warning.',
+        fallback: false,
+      }),
+      oauth,
+    }),
+  },
+);
+
 function brokerObjection(broker: string): string | undefined {
-  const [, host, port] = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(broker) ?? [];
-  if (host === undefined)
+  const [, port] = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(broker) ?? [];
+  if (port === undefined)
     return broker.includes('://') ? 'write host:port, without a scheme' : 'write host:port';
-  return Number(port) >= 1 && Number(port) <= 65_535
-    ? undefined
-    : 'a port is a number from 1 to 65535';
+  return Number(port) >= 1 && Number(port) <= 65_535 ? undefined : 'a port is from 1 to 65535';
 }

@@ -1,9 +1,8 @@
 /** `pipelines[].source.mapping`: where the parts of an event are. */
+import { nearest } from '../../base/nearest.ts';
 import { expressionProblem } from '../../events/expression/index.ts';
-import { group, type ValueOption, value } from '../option.ts';
-import { Refusal } from '../units.ts';
-import { choice, flag, text } from '../values.ts';
-import { membersOf, parseFields, parseTypeMap } from './mapping-values.ts';
+import { group, type Origin, Refusal, type Value, value, written } from '../option.ts';
+import { choice, flag, mapOf, mapping, optional, part, text } from '../values.ts';
 
 const EXPRESSION = 'a JMESPath expression, such as content or post."a.b".body (docs/mapping.md)';
 
@@ -14,133 +13,140 @@ export type TypeOption =
       readonly map?: Readonly<Record<string, string>>;
       readonly otherwise?: string;
     };
-export type ObjectOption = string | { readonly fields: Readonly<Record<string, string>> };
 
-export function mappingOptions() {
-  return group('Where the parts of an event are: expressions in JMESPath (docs/mapping.md).', {
-    content: expression('Of a review: the text or the URL.', 'content'),
+const TEXT = text({ help: '', allowed: 'a text' });
+const FIELD = expression('');
+const FIELDS = mapOf(FIELD, { allowed: 'a name and an expression for each field' });
+const TYPE_PARTS = {
+  field: FIELD,
+  constant: TEXT,
+  map: mapOf(TEXT, { allowed: 'a type for each value' }),
+  otherwise: TEXT,
+};
+
+export const mappingOptions = group(
+  'Location of each part of an event: expressions in JMESPath (docs/mapping.md).',
+  {
+    content: expression('Text or URL to review.', 'content'),
     contentKind: choice({
-      help: 'url: content must be an absolute URL of http or https, or the record becomes a dead letter.',
+      help: 'text, or url: content must then be an absolute http or https URL, or the record becomes a dead letter.',
       of: ['text', 'url'],
       fallback: 'text',
     }),
     type: value<TypeOption>({
-      help: 'The content type, which decides the batch, or the type of an imported record: found in the event, perhaps by way of a map from what stands there, or the same for all events.',
+      help: 'Content type of an event, which decides its batch, or type of an imported record: found in the event, optionally through a map of its values, or the same for all events.',
       allowed:
         '{field: EXPRESSION}, {field: EXPRESSION, map: {VALUE: TYPE, …}, otherwise: TYPE} or {constant: TYPE}',
       fallback: { field: 'type' },
       show: (type) =>
-        'field' in type && type.map === undefined ? `{field: ${type.field}}` : JSON.stringify(type),
-      parse: parseType,
+        'field' in type && type.map === undefined ? `{field: ${type.field}}` : written(type),
+      parse(raw, origin) {
+        const { field, constant, map, otherwise } = members(raw, TYPE_PARTS, origin);
+        if ((field === undefined) === (constant === undefined))
+          throw new Refusal('exactly one of field and constant');
+        if (constant !== undefined && (map ?? otherwise) !== undefined)
+          throw new Refusal('map and otherwise go with field');
+        if (map === undefined && otherwise !== undefined)
+          throw new Refusal('otherwise goes with map');
+        if (field === undefined) return { constant: constant ?? '' };
+        return { field, ...(map && { map }), ...(otherwise && { otherwise }) };
+      },
     }),
-    data: objectExpression(
-      'Of an import: the data of the record, an object, or its fields.',
-      'data',
+    data: objectExpression('Data of an imported record: an object, or its fields.', 'data'),
+    decisionId: fieldOr(
+      'value',
+      'Location of the decision id of a lookup. value: the whole value is the id.',
     ),
-    decisionId: fieldOr('value', {
-      help: 'Of a lookup: where the id of the decision is.',
-      allowed: 'value (the whole value is the id), or {field: EXPRESSION}',
-    }),
     metadata: objectExpression(
-      'An object that comes back with the decision, or its fields; an event may be without.',
+      'Object that the decision returns, or its fields; an event may lack it.',
       'metadata',
     ),
     flatten: flag({
-      help: 'Whether nested objects in the metadata become keys, and so columns, of their own: author.id. Decisions have them so too.',
+      help: 'Whether nested objects in the metadata become keys, and so columns, of their own: author.id. Decisions then have them in this form too.',
       fallback: false,
     }),
     flattenSeparator: text({
-      help: 'What stands between the names of such a key.',
+      help: 'Separator between the names of such a key.',
       allowed: '1 to 8 characters',
       fallback: '.',
-      check: (separator) => (separator.length <= 8 ? undefined : ''),
+      pattern: /^(?=.*\S).{1,8}$/su,
     }),
     expectedResult: expression(
-      'The result that the producer expects, for comparison; an event may be without.',
+      'Result that the producer expects, for comparison; an event may lack it.',
       'expected_result',
     ),
+  },
+);
+
+export const filterOption = optional(
+  expression(
+    "Expression that is true for the records to process, such as status == 'public'. Where it is false or null the record is skipped and counted, without a terminal record; any other result is a mistake, and a dead letter.",
+  ),
+  'none',
+);
+
+/** Expression in a mapping, or the word: undefined in the typed configuration. */
+export function fieldOr(word: string, help: string): Value<string | undefined, ''> {
+  return optional(
+    value({
+      help,
+      allowed: '{field: EXPRESSION}',
+      show: (field) => `{field: ${field}}`,
+      parse(raw, origin) {
+        const { field } = members(raw, { field: FIELD }, origin);
+        if (field === undefined) throw new Refusal('');
+        return field;
+      },
+    }),
+    word,
+  );
+}
+
+function expression(help: string, fallback?: string): Value<string, ''> {
+  return text({
+    help,
+    allowed: EXPRESSION,
+    check: expressionProblem,
+    ...(fallback && { fallback }),
   });
 }
 
-/** `none`, or an expression that is true for the records that are wanted. */
-export function filterOption() {
-  return value<string | undefined>({
-    help: 'Which records are wanted: an expression that is true for them. Where it is false or null a record is skipped and counted, with no terminal record; anything else is a mistake, and a dead letter.',
-    allowed: `none, or ${EXPRESSION.replace('content or post."a.b".body', "status == 'public'")}`,
-    fallback: 'none',
-    show: (filter) => filter ?? 'none',
-    parse: (raw) => (raw === 'none' ? undefined : parseExpression(raw)),
-  });
-}
-
-/** In the typed configuration undefined for the word, or the expression. */
-export function fieldOr(
-  word: string,
-  spec: { readonly help: string; readonly allowed: string },
-): ValueOption<string | undefined> {
-  return value<string | undefined>({
-    ...spec,
-    fallback: word,
-    show: (field) => (field === undefined ? word : `{field: ${field}}`),
-    parse: (raw) => {
-      if (raw === word) return undefined;
-      const members = membersOf(raw, ['field']);
-      return members instanceof Refusal ? members : parseExpression(members.field, 'field');
-    },
-  });
-}
-
-function expression(help: string, fallback: string): ValueOption<string> {
-  return value({ help, fallback, allowed: EXPRESSION, parse: (raw) => parseExpression(raw) });
-}
-
-function objectExpression(help: string, fallback: string): ValueOption<ObjectOption> {
-  return value<ObjectOption>({
+function objectExpression(help: string, fallback: string) {
+  return value<string | { readonly fields: Readonly<Record<string, string>> }>({
     help,
     fallback,
     allowed: `${EXPRESSION}, or {fields: {NAME: EXPRESSION, …}}`,
-    show: (shown) => (typeof shown === 'string' ? shown : JSON.stringify(shown)),
-    parse: (raw) => {
-      if (typeof raw === 'string') return parseExpression(raw);
-      const members = membersOf(raw, ['fields']);
-      if (members instanceof Refusal) return members;
-      const fields = parseFields(members.fields, parseExpression);
-      return fields instanceof Refusal ? fields : { fields };
+    parse(raw, origin) {
+      if (typeof raw === 'string') return FIELD.parse(raw, origin);
+      const { fields = {} } = members(raw, { fields: FIELDS }, origin);
+      if (Object.keys(fields).length === 0)
+        throw new Refusal('fields has a name and an expression for each field');
+      return { fields };
     },
   });
 }
 
-function parseExpression(raw: unknown, name?: string): string | Refusal {
-  const where = name === undefined ? '' : `${name}: `;
-  if (typeof raw !== 'string' || raw.trim() === '')
-    return new Refusal(name === undefined ? '' : `${name} is an expression, a text`);
-  const problem = expressionProblem(raw);
-  return problem === undefined ? raw : new Refusal(`${where}${problem}`);
-}
+type Members<P extends Readonly<Record<string, Value<unknown>>>> = {
+  readonly [K in keyof P]?: ReturnType<P[K]['parse']>;
+};
 
-function parseType(raw: unknown): TypeOption | Refusal {
-  const members = membersOf(raw, ['field', 'constant', 'map', 'otherwise']);
-  if (members instanceof Refusal) return members;
-  const { field, constant, map, otherwise } = members;
-  if ((field === undefined) === (constant === undefined))
-    return new Refusal('exactly one of the two, field or constant');
-  if (constant !== undefined) {
-    if (map !== undefined || otherwise !== undefined)
-      return new Refusal('map and otherwise go with field');
-    return isText(constant) ? { constant } : new Refusal('constant is a text');
-  }
-  const found = parseExpression(field, 'field');
-  if (found instanceof Refusal) return found;
-  if (map === undefined)
-    return otherwise === undefined ? { field: found } : new Refusal('otherwise goes with map');
-  const types = parseTypeMap(map);
-  if (types instanceof Refusal) return types;
-  if (otherwise === undefined) return { field: found, map: types };
-  return isText(otherwise)
-    ? { field: found, map: types, otherwise }
-    : new Refusal('otherwise is a type, a text');
-}
-
-function isText(raw: unknown): raw is string {
-  return typeof raw === 'string' && raw.trim() !== '';
+/** Reads the members of a mapping inside an option; a key without a value counts as not written. @throws Refusal */
+function members<P extends Readonly<Record<string, Value<unknown>>>>(
+  raw: unknown,
+  parts: P,
+  origin: Origin,
+): Members<P> {
+  const known = Object.keys(parts);
+  const read = Object.entries(mapping(raw)).flatMap(([key, entry]) => {
+    if (entry === null || entry === undefined) return [];
+    const option = Object.hasOwn(parts, key) ? parts[key] : undefined;
+    if (option === undefined) {
+      const close = nearest(key, known);
+      throw new Refusal(
+        `${key} is unknown; ${close === undefined ? `known: ${known.join(', ')}` : `did you mean ${close}?`}`,
+      );
+    }
+    return [[key, part(key, option, entry, origin)]];
+  });
+  return Object.fromEntries(read) as Members<P>;
 }

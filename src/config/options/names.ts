@@ -1,29 +1,59 @@
-import { type ValueOption, value } from '../option.ts';
-import { Refusal } from '../units.ts';
+/** Names of topics and groups, and defaults that follow from other names. */
+import type { Value } from '../option.ts';
 import { text } from '../values.ts';
 
-const ALLOWED = '1 to 249 of a-z A-Z 0-9 . _ -';
-
-/** A topic (or a group, by the same rules), by Kafka's own rules. */
-export function topic(help: string): ValueOption<string> {
-  return text({ help, allowed: ALLOWED, check: (name) => (isName(name) ? undefined : '') });
-}
-
-/** The same with a default that follows from other names: shown as a pattern, `''` in the typed configuration until it is worked out. */
-export function derivedTopic(help: string, pattern: string): ValueOption<string> {
-  return value({
+/** Name of a topic, or of a group, by Kafka's rules. */
+export function topic(help: string): Value<string, ''> {
+  return text({
     help,
-    allowed: ALLOWED,
-    fallback: pattern,
-    parse: (raw) => (raw === pattern ? '' : isName(raw) ? raw : new Refusal('')),
+    allowed: '1 to 249 of a-z A-Z 0-9 . _ -',
+    pattern: /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$/,
   });
 }
 
-function isName(name: unknown): name is string {
-  return (
-    typeof name === 'string' &&
-    /^[A-Za-z0-9._-]{1,249}$/.test(name) &&
-    name !== '.' &&
-    name !== '..'
-  );
+/** The same option with a default that refers to other options of the pipeline, such as `<source.topic>.decisions`. */
+export function derived(option: Value<string, ''>, pattern: string): Value<string, ''> {
+  return {
+    ...option,
+    fallback: pattern,
+    parse: (raw, origin) => (raw === pattern ? pattern : option.parse(raw, origin)),
+  };
+}
+
+/** Order matters: the journal's name follows from the group's. */
+const DERIVED = [
+  'source.group',
+  'journal.topic',
+  'output.topic',
+  'output.cloudEvents.source',
+  'deadLetters.topic',
+];
+
+type Options = Record<string, unknown>;
+
+/** Replaces the references in derived names; a name becomes undefined when one that it refers to is. */
+export function fillNames(pipeline: object): void {
+  for (const name of DERIVED) {
+    const steps = name.split('.');
+    const last = steps.pop() ?? '';
+    const parent = optionAt(pipeline, steps) as Options | undefined;
+    if (parent !== undefined) parent[last] = filled(parent[last], pipeline);
+  }
+}
+
+/** Returns a default with its references replaced; undefined when one of them is. */
+export function filled(pattern: unknown, pipeline: object): unknown {
+  if (typeof pattern !== 'string') return pattern;
+  let isKnown = true;
+  const name = pattern.replace(/<([\w.]+)>/, (_, reference: string) => {
+    const value = optionAt(pipeline, reference.split('.'));
+    isKnown = typeof value === 'string';
+    return String(value);
+  });
+  return isKnown ? name : undefined;
+}
+
+/** Value at a path of the typed configuration; undefined when there is none. */
+export function optionAt(options: unknown, path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>((value, step) => (value as Options | undefined)?.[step], options);
 }

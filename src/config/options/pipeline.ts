@@ -1,269 +1,225 @@
-import { derive, group } from '../option.ts';
-import {
-  bytes,
-  choice,
-  duration,
-  flag,
-  integer,
-  integerOrAuto,
-  optionalText,
-  text,
-} from '../values.ts';
-import { derivedTopic } from './names.ts';
-import { eventSourceOf, outputOptions } from './output.ts';
+/** `pipelines[]`: from a source topic to an output topic. */
+import { group } from '../option.ts';
+import { bytes, choice, duration, flag, integer, optional, text } from '../values.ts';
+import { derived, topic } from './names.ts';
+import { outputOptions } from './output.ts';
 import { sourceOptions } from './source.ts';
 
-const PIPELINE_KINDS = ['review', 'import', 'lookup'] as const;
-export type PipelineKindName = (typeof PIPELINE_KINDS)[number];
-
-/** `pipelines[]`. */
-export function pipelineOptions() {
-  const options = group('One way from a source topic to an output topic.', {
-    name: text({
-      help: 'Name in metrics, logs and derived names. Changing it changes the default group and journal.',
-      allowed: '1 to 63 of a-z 0-9 -, beginning with a letter or digit',
-      check: (name) => (/^[a-z0-9][a-z0-9-]{0,62}$/.test(name) ? undefined : ''),
-    }),
-    kind: choice({
-      help: 'What is done: review submits content in batches and publishes decisions; import submits records in JSON Lines files and publishes receipts; lookup takes ids of decisions and publishes the decisions. Options of another kind must not be set.',
-      of: PIPELINE_KINDS,
-      fallback: 'review',
-    }),
-    source: sourceOptions(),
-    batch: group('When a buffer becomes a batch: the first limit that is reached decides.', {
-      maxRows: integer({ help: 'Rows of a batch.', fallback: 5_000, min: 1, max: 100_000 }),
-      maxBytes: bytes({
-        help: 'Bytes of content and metadata of a batch, as memory holds them: small nested objects take more than their text.',
-        fallback: '8MiB',
-        min: '1KiB',
-        max: '1GiB',
-      }),
-      maxAge: duration({
-        help: 'Age of the oldest item in it; counted also when no record comes, and whatever becomes of the wall clock.',
-        fallback: '30s',
-        min: '10ms',
-        max: '1d',
-      }),
-      escapeFormulas: flag({
-        help: 'Puts an apostrophe before content, metadata and expected results that begin with =, +, -, @, a tab or a line break, so that a spreadsheet takes them for texts. Off, because what is reviewed is then not what was posted; decisions have everything as it was (service-security.md).',
-        fallback: false,
-      }),
-      referenceColumn: text({
-        help: 'Name of the column that says which record a row is; it comes back with the results.',
-        allowed:
-          'a column name that is none of the result file (Content, Status, Labels, Expected result, … result)',
-        fallback: 'connector_ref',
-        check: (name) =>
-          /^(content|status|labels)$|(^|\s)result$|\p{Cc}/iu.test(name.trim())
-            ? 'the service uses that name'
-            : undefined,
-      }),
-    }),
-    journal: group('The compacted topic that holds everything the connector must remember.', {
-      topic: derivedTopic('Created when missing, checked when not.', '<group>.journal'),
-      partitions: integerOrAuto({
-        help: 'Shards, fixed for the life of the journal. auto: the partitions of the source, at most 64.',
-        min: 1,
-        max: 1_000,
-      }),
-      replicationFactor: integerOrAuto({
-        help: 'Copies of each partition, when it is created. auto: 3, or the number of brokers if fewer.',
-        min: 1,
-        max: 15,
-      }),
-    }),
-    output: outputOptions(),
-    deadLetters: group('Records that cannot be reviewed, with the reason in headers.', {
-      topic: derivedTopic('Must exist.', '<source.topic>.dead-letters'),
-    }),
-    review: reviewOptions(),
-    kafka: kafkaTuning(),
-  });
-  return derive(options, (pipeline) => {
-    const { source, journal, output, deadLetters } = pipeline;
-    const names = derivedNames({
-      name: pipeline.name,
-      source: source.topic,
-      group: source.group,
-      journal: journal.topic,
-      output: output.topic,
-      deadLetters: deadLetters.topic,
-    });
-    return {
-      ...pipeline,
-      source: { ...source, group: names.group },
-      journal: { ...journal, topic: names.journal },
-      output: {
-        ...output,
-        topic: names.output,
-        cloudEvents: withSource(output.cloudEvents, pipeline.name),
-      },
-      deadLetters: { ...deadLetters, topic: names.deadLetters },
-    };
-  });
-}
-
-const withSource = <T extends { readonly source: string }>(cloudEvents: T, name: string): T => ({
-  ...cloudEvents,
-  source: cloudEvents.source || eventSourceOf(name),
-});
-
-export interface Names {
-  readonly name: string;
-  readonly source: string;
-  readonly group: string;
-  readonly journal: string;
-  readonly output: string;
-  readonly deadLetters: string;
-}
-
-/** Fills in the names that were left empty. The journal follows the group: it belongs to it, and a new group needs a new one. */
-export function derivedNames(given: Names): Names {
-  const group = given.group || `content-review-${given.name}`;
-  return {
-    ...given,
-    group,
-    journal: given.journal || `${group}.journal`,
-    output: given.output || `${given.source}.decisions`,
-    deadLetters: given.deadLetters || `${given.source}.dead-letters`,
-  };
-}
-
-function reviewOptions() {
-  return group('Following a batch at the service, and what to do when it goes wrong.', {
-    poll: group('Waits between two looks at a batch, growing from the first to the last.', {
+const review = group('Following a batch at the service, and handling its failures.', {
+  poll: group(
+    'Waits between two status requests for a batch, growing from the first to the last.',
+    {
       initial: duration({ help: 'First wait.', fallback: '500ms', min: '10ms', max: '1h' }),
       max: duration({ help: 'Longest wait.', fallback: '15s', min: '10ms', max: '1h' }),
-    }),
-    maxReviewTime: duration({
-      help: 'How long a review may be pending. The age of a batch is taken from the wall clock once, when its shard is claimed or it is created: later corrections of the clock end nothing.',
-      fallback: '24h',
-      min: '1s',
-      max: '365d',
-    }),
-    onTimeout: choice({
-      help: 'After that: keep waiting (and alert), or end it: decisions with status ERROR and code review_timeout, or dead letters (onFailure).',
-      of: ['wait', 'error'],
-      fallback: 'wait',
-    }),
-    onRejectedType: choice({
-      help: 'A content type that the service refuses (400, 422 on create): hold its records back and alert, or make them dead letters.',
-      of: ['pause', 'dead-letter'],
-      fallback: 'pause',
-    }),
-    typePause: duration({
-      help: 'Pause of a content type that the service refuses, or of which five batches in a row failed; then one batch is tried.',
-      fallback: '1m',
-      min: '100ms',
-      max: '1d',
-    }),
-    authPause: duration({
-      help: 'Pause after the service refused the API key (401, 403), before it is asked again with the key as it is then.',
-      fallback: '15s',
-      min: '100ms',
-      max: '1h',
-    }),
-    uploadGrace: duration({
-      help: 'How long the service may take to see an upload before the batch is given up for a new one.',
-      fallback: '5m',
-      min: '1s',
-      max: '1d',
-    }),
-    missingGrace: duration({
-      help: 'How long the service may not know a batch (404, 410) before it is given up for a new one.',
-      fallback: '10m',
-      min: '1s',
-      max: '1d',
-    }),
-    attempts: integer({
-      help: 'Attempts at an item before its batch is bisected, or it gets a decision with status ERROR or a dead letter (onFailure).',
-      fallback: 3,
-      min: 1,
-      max: 20,
-    }),
-    onFailure: choice({
-      help: 'A record that nothing more is tried for: a decision with status ERROR, or a dead letter with the original and reason review_failed.',
-      of: ['error', 'dead-letter'],
-      fallback: 'error',
-    }),
-    maxRetryBatches: integer({
-      help: 'Batches that one failing batch may cost in all, its halves included; what is left then gets decisions with status ERROR, or dead letters (onFailure).',
-      fallback: 64,
-      min: 1,
-      max: 10_000,
-    }),
-    downloadRetries: integer({
-      help: 'How often a result file that is cut, unreadable or short is downloaded again before its rows count as missing.',
-      fallback: 3,
-      min: 0,
-      max: 100,
-    }),
-    resultColumn: optionalText({
-      help: 'Header of the column with the result in result files. Without it: the one that ends in " result" and is not Expected result.',
+    },
+  ),
+  maxReviewTime: duration({
+    help: 'Maximum duration of a review. The age of a batch is taken from the wall clock once, when it is created or its shard is claimed: later clock corrections end no review.',
+    fallback: '24h',
+    min: '1s',
+    max: '365d',
+  }),
+  onTimeout: choice({
+    help: 'After maxReviewTime: keep waiting (and alert), or end the review with decisions of status ERROR and code review_timeout, or dead letters (onFailure).',
+    of: ['wait', 'error'],
+    fallback: 'wait',
+  }),
+  onRejectedType: choice({
+    help: 'For a content type that the service rejects (400, 422 on create): park its records and alert, or make them dead letters.',
+    of: ['pause', 'dead-letter'],
+    fallback: 'pause',
+  }),
+  typePause: duration({
+    help: 'Pause of a content type that the service rejects, or after five failed batches of it in a row; then one batch probes it.',
+    fallback: '1m',
+    min: '100ms',
+    max: '1d',
+  }),
+  authPause: duration({
+    help: 'Pause after the service rejects the API key (401, 403); then the current key is tried.',
+    fallback: '15s',
+    min: '100ms',
+    max: '1h',
+  }),
+  uploadGrace: duration({
+    help: 'Time for the service to notice an upload before a new batch replaces the old one.',
+    fallback: '5m',
+    min: '1s',
+    max: '1d',
+  }),
+  missingGrace: duration({
+    help: 'Time for which the service may not know a batch (404, 410) before a new one replaces it.',
+    fallback: '10m',
+    min: '1s',
+    max: '1d',
+  }),
+  attempts: integer({
+    help: 'Attempts at an item before its batch is halved, or the item ends as an ERROR decision or a dead letter (onFailure).',
+    fallback: 3,
+    min: 1,
+    max: 20,
+  }),
+  onFailure: choice({
+    help: 'Result for a record that failed permanently: a decision with status ERROR, or a dead letter with the original and the reason review_failed.',
+    of: ['error', 'dead-letter'],
+    fallback: 'error',
+  }),
+  maxRetryBatches: integer({
+    help: 'Maximum number of batches spent on one failing batch, its halves included; the remaining records then end as onFailure states.',
+    fallback: 64,
+    min: 1,
+    max: 10_000,
+  }),
+  downloadRetries: integer({
+    help: 'Further downloads of a result file that is truncated, unreadable or short, before its rows count as missing.',
+    fallback: 3,
+    min: 0,
+    max: 100,
+  }),
+  resultColumn: optional(
+    text({
+      help: 'Header of the result column in result files. Default: the one that ends in " result" and is not Expected result.',
       allowed: 'the name of a column',
       check: (name) =>
         /^(content|status|labels|expected result)$|\p{Cc}/iu.test(name.trim())
-          ? 'that column holds something else'
+          ? 'that column has another meaning'
           : undefined,
     }),
-    errorRowAttempts: integer({
-      help: 'Attempts at an item whose result row has status ERROR, before the row is published. 1 publishes it at once.',
-      fallback: 1,
-      min: 1,
-      max: 20,
-    }),
-  });
-}
+  ),
+  errorRowAttempts: integer({
+    help: 'Attempts at an item whose result row has status ERROR, before the row is published. 1 publishes it at once.',
+    fallback: 1,
+    min: 1,
+    max: 20,
+  }),
+});
 
-function kafkaTuning() {
-  return group("Kafka's side of this pipeline. The defaults fit; change them for a reason.", {
-    sessionTimeout: duration({
-      help: 'Silence after which the group gives the shards of this instance to others.',
+const kafka = group('Tuning of the Kafka client of this pipeline; the defaults fit most cases.', {
+  sessionTimeout: duration({
+    help: 'Silence after which the group reassigns the shards of this instance.',
+    fallback: '30s',
+    min: '1s',
+    max: '30m',
+  }),
+  heartbeat: duration({
+    help: 'Interval between heartbeats; at most a third of sessionTimeout.',
+    fallback: '3s',
+    min: '100ms',
+    max: '10m',
+  }),
+  transactionTimeout: duration({
+    help: "Time after which the broker aborts an open transaction, which readers wait for. At most the brokers' transaction.max.timeout.ms.",
+    fallback: '60s',
+    min: '1s',
+    max: '15m',
+  }),
+  metadataMaxAge: duration({
+    help: 'Interval at which new partitions are looked up.',
+    fallback: '30s',
+    min: '1s',
+    max: '1h',
+  }),
+  maxWait: duration({
+    help: 'Longest wait of a fetch for records.',
+    fallback: '100ms',
+    min: '1ms',
+    max: '30s',
+  }),
+  fetchMaxBytes: bytes({
+    help: 'Maximum size of a fetch; an eighth of it per partition. A larger record is fetched alone.',
+    fallback: '2MiB',
+    min: '64KiB',
+    max: '512MiB',
+  }),
+  progressInterval: duration({
+    help: 'Interval at which a position that advances without a batch is committed.',
+    fallback: '10s',
+    min: '100ms',
+    max: '1h',
+  }),
+  ownershipCheckInterval: duration({
+    help: 'Interval at which an idle shard verifies that this instance still owns it.',
+    fallback: '60s',
+    min: '1s',
+    max: '1h',
+  }),
+});
+
+export const pipelineOptions = group('Processing from a source topic to an output topic.', {
+  name: text({
+    help: 'Name in metrics, logs and derived names. Changing it changes the default group and journal.',
+    allowed: '1 to 63 of a-z 0-9 -, beginning with a letter or digit',
+    pattern: /^[a-z0-9][a-z0-9-]{0,62}$/,
+  }),
+  kind: choice({
+    help: 'review submits content in batches and publishes decisions; import submits records in JSON Lines files and publishes receipts; lookup reads ids of decisions and publishes the decisions. Options of another kind are refused.',
+    of: ['review', 'import', 'lookup'],
+    fallback: 'review',
+  }),
+  source: sourceOptions,
+  batch: group('Limits of a batch; the first one reached seals it.', {
+    maxRows: integer({
+      help: 'Maximum number of rows.',
+      fallback: 5_000,
+      min: 1,
+      max: 100_000,
+    }),
+    maxBytes: bytes({
+      help: 'Maximum size of content and metadata in memory; small nested objects take more than their text.',
+      fallback: '8MiB',
+      min: '1KiB',
+      max: '1GiB',
+    }),
+    maxAge: duration({
+      help: 'Maximum age of the oldest item, by a clock that wall-clock changes do not affect.',
       fallback: '30s',
-      min: '1s',
-      max: '30m',
+      min: '10ms',
+      max: '1d',
     }),
-    heartbeat: duration({
-      help: 'Time between two signs of life; at most a third of sessionTimeout.',
-      fallback: '3s',
-      min: '100ms',
-      max: '10m',
+    escapeFormulas: flag({
+      help: 'Puts an apostrophe before content, metadata and expected results that begin with =, +, -, @, a tab or a line break, so that a spreadsheet treats them as text. Off by default, because the reviewed content then differs from the original; decisions keep the original (service-security.md).',
+      fallback: false,
     }),
-    transactionTimeout: duration({
-      help: 'After this the broker aborts a transaction; readers wait for an open one. At most the transaction.max.timeout.ms of the brokers.',
-      fallback: '60s',
-      min: '1s',
-      max: '15m',
+    referenceColumn: text({
+      help: 'Column that identifies the record of a row; the results return it.',
+      allowed:
+        'a column name other than those of the result file (Content, Status, Labels, Expected result, … result)',
+      fallback: 'connector_ref',
+      check: (name) =>
+        /^(content|status|labels)$|(^|\s)result$|\p{Cc}/iu.test(name.trim())
+          ? 'the service uses that name'
+          : undefined,
     }),
-    metadataMaxAge: duration({
-      help: 'How often the cluster is asked for new partitions.',
-      fallback: '30s',
-      min: '1s',
-      max: '1h',
-    }),
-    maxWait: duration({
-      help: 'How long a fetch waits for records.',
-      fallback: '100ms',
-      min: '1ms',
-      max: '30s',
-    }),
-    fetchMaxBytes: bytes({
-      help: 'Most bytes of one fetch; of one partition, an eighth of it. A larger record comes alone.',
-      fallback: '2MiB',
-      min: '64KiB',
-      max: '512MiB',
-    }),
-    progressInterval: duration({
-      help: 'How often a position that moves without a batch is committed.',
-      fallback: '10s',
-      min: '100ms',
-      max: '1h',
-    }),
-    ownershipCheckInterval: duration({
-      help: 'How often an idle shard proves that it is still ours.',
-      fallback: '60s',
-      min: '1s',
-      max: '1h',
-    }),
-  });
-}
+  }),
+  journal: group('The compacted topic with the state of the pipeline.', {
+    topic: derived(
+      topic('Topic of the journal: created if missing, checked otherwise.'),
+      '<source.group>.journal',
+    ),
+    partitions: optional(
+      integer({
+        help: 'Number of shards, fixed for the life of the journal. auto: the partitions of the source, at most 64.',
+        min: 1,
+        max: 1_000,
+      }),
+      'auto',
+    ),
+    replicationFactor: optional(
+      integer({
+        help: 'Replicas of each partition at creation. auto: 3, or the number of brokers if fewer.',
+        min: 1,
+        max: 15,
+      }),
+      'auto',
+    ),
+  }),
+  output: outputOptions,
+  deadLetters: group('Records that cannot be processed, with the reason in headers.', {
+    topic: derived(
+      topic('Topic of the dead letters; it must exist.'),
+      '<source.topic>.dead-letters',
+    ),
+  }),
+  review,
+  kafka,
+});

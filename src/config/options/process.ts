@@ -1,75 +1,59 @@
+/** Options of the process as a whole. */
 import { group } from '../option.ts';
 import { bytes, choice, duration, flag, integer, text } from '../values.ts';
 
-/** `http`: metrics and health. */
-export function httpOptions() {
-  return group('The endpoint of /metrics, /livez, /readyz and the console.', {
-    enabled: flag({ help: 'Whether to serve it at all.', fallback: true }),
+export const processOptions = {
+  http: group('The endpoint of /metrics, /livez, /readyz and the console.', {
+    enabled: flag({ help: 'Whether the endpoint is served.', fallback: true }),
     host: text({
-      help: 'Address to listen on. It has no authentication, so by default only this machine reaches it; in a container write 0.0.0.0.',
+      help: 'Address to listen on. The endpoint has no authentication, so the default is reachable from this machine only; use 0.0.0.0 in a container.',
       allowed: 'a host name or an IP address',
       fallback: '127.0.0.1',
-      check: (host) => (/^[A-Za-z0-9.:_-]+$/.test(host) ? undefined : ''),
+      pattern: /^[A-Za-z0-9.:_-]+$/,
     }),
     console: flag({
-      help: 'Whether to serve the console at /: pipelines, batches and problems for people with a browser. It shows no content, and only reads.',
+      help: 'Whether the console is served at /: pipelines, batches and problems in a browser. It is read-only and shows no content.',
       fallback: true,
     }),
     port: integer({
-      help: 'Port to listen on; 0 takes a free one and logs it.',
+      help: 'Port to listen on; 0 chooses a free one and logs it.',
       fallback: 9464,
       min: 0,
       max: 65_535,
     }),
-  });
-}
-
-/** `metrics`: how many series there may be. */
-export function metricsOptions() {
-  return group('What /metrics shows.', {
+  }),
+  metrics: group('Contents of /metrics.', {
     maxResults: integer({
-      help: 'Results of decisions that have a series each in decision_results_total, in each pipeline; later ones are counted as other. 0: the mix is not counted.',
+      help: 'Maximum number of results with a series of their own in decision_results_total, per pipeline; later ones count as other. 0 disables the metric.',
       fallback: 20,
       min: 0,
       max: 200,
     }),
-  });
-}
-
-/** `memory`: the budget (I7). */
-export function memoryOptions() {
-  return group('Bounds on memory.', {
+  }),
+  memory: group('Memory limits.', {
     budget: bytes({
-      help: 'Bytes of content held at once in the whole process: buffers, sealed bodies, chunks of results. Over it, batches are sealed early, then intake pauses.',
+      help: 'Bytes of content in memory at once, in the whole process: buffers, sealed bodies, chunks of results. Above it batches are sealed early, then intake pauses.',
       fallback: '64MiB',
       min: '1MiB',
       max: '64GiB',
     }),
-  });
-}
-
-/** `log`. */
-export function logOptions() {
-  return group(
-    'Log lines on standard output: text at a terminal, JSON elsewhere; LOG_FORMAT=json or text decides otherwise.',
+  }),
+  log: group(
+    'Log lines on standard output: text on a terminal, JSON elsewhere; LOG_FORMAT=json or text overrides.',
     {
       level: choice({
-        help: 'The least important lines to write. SIGUSR2 changes it to debug for 15 minutes, and back (docs/logging.md).',
+        help: 'Least important lines to write. SIGUSR2 switches to debug for 15 minutes, and back (docs/logging.md).',
         of: ['debug', 'info', 'warn', 'error', 'silent'],
         fallback: 'info',
       }),
     },
-  );
-}
-
-/** `shutdown`. */
-export function shutdownOptions() {
-  return group('What happens on SIGTERM and SIGINT.', {
+  ),
+  shutdown: group('Reaction to SIGTERM and SIGINT.', {
     timeout: duration({
-      help: 'Time to finish the transactions in hand and to leave the group. Reviews under way are left to the next owner; a second signal ends at once.',
+      help: 'Time to finish open transactions and to leave the group. The next owner resumes reviews in progress; a second signal exits at once.',
       fallback: '5s',
       min: '100ms',
       max: '10m',
     }),
-  });
-}
+  }),
+};

@@ -1,70 +1,65 @@
-import type { PemPath } from '../load/read-file.ts';
+import { certificates, secret } from '../files.ts';
 import { group } from '../option.ts';
-import type { Secret } from '../secret.ts';
-import type { Refusal } from '../units.ts';
-import { choice, duration, flag, optionalSecret, optionalText, texts } from '../values.ts';
-import { pemFiles } from './kafka-tls.ts';
+import { choice, duration, flag, optional, several, text } from '../values.ts';
 
-/** `schemaRegistry`. */
-export function schemaRegistryOptions(
-  readSecret: (raw: unknown) => Secret | Refusal,
-  readPem: PemPath,
-) {
-  return group(
-    'The schema registry of the formats avro, json-schema and protobuf: any with the API of Confluent. A running connector only reads from it.',
-    {
-      urls: texts({
-        help: 'Addresses of the registry, tried in turn. For Apicurio with the path of its Confluent API: https://apicurio.example.com/apis/ccompat/v7',
-        allowed:
-          'a list of https:// or http:// addresses without query, fragment and user, or one text with commas',
-        fallback: [],
+export const schemaRegistryOptions = group(
+  "The schema registry of the formats avro, json-schema and protobuf: any with Confluent's API. A running connector only reads from it.",
+  {
+    urls: several(
+      text({
+        help: 'Addresses of the registry, tried in order. For Apicurio with the path of its Confluent API: https://apicurio.example.com/apis/ccompat/v7',
+        allowed: 'an https:// or http:// address without query, fragment and user',
         check: addressObjection,
       }),
-      username: optionalText({
-        help: 'For basic authentication. Confluent Cloud: the API key.',
+      {
+        fallback: [],
+        plural: 'https:// or http:// addresses without query, fragment and user',
+      },
+    ),
+    username: optional(
+      text({
+        help: 'User name for basic authentication. Confluent Cloud: the API key.',
         allowed: 'a text without a colon',
-        check: (name) => (/[:\p{Cc}]/u.test(name) ? '' : undefined),
+        pattern: /^(?=.*\S)[^:\p{Cc}]+$/u,
       }),
-      password: optionalSecret({
-        help: 'For basic authentication. A file is read again when it changes.',
-        read: readSecret,
-      }),
-      token: optionalSecret({
-        help: 'Bearer token, instead of the two. A file is read again when it changes.',
-        read: readSecret,
-      }),
-      insecureWithoutTls: flag({
-        help: 'Lets credentials travel by http, beyond this machine.',
-        fallback: false,
-      }),
-      ca: pemFiles(
-        "Certificates of who signed the registry's. An empty list takes the public authorities that Node.js knows. A file is read again when it changes.",
-        readPem,
+    ),
+    password: optional(
+      secret('Password for basic authentication. A file is read again when it changes.'),
+    ),
+    token: optional(
+      secret(
+        'Bearer token, instead of username and password. A file is read again when it changes.',
       ),
-      validate: flag({
-        help: 'Whether values in format json-schema are checked against their schemas; one that does not fit becomes a dead letter. Producers did it already, and it costs a pass over every value.',
-        fallback: false,
-      }),
-      onUnreadableSource: choice({
-        help: 'When no value can be read with the newest schema under <source topic>-value: refuse the start, or warn, and let the records become dead letters. Set warn when the producers use another subject.',
-        of: ['refuse', 'warn'],
-        fallback: 'refuse',
-      }),
-      timeout: duration({
-        help: 'Limit of one request at one address.',
-        fallback: '10s',
-        min: '10ms',
-        max: '5m',
-      }),
-    },
-  );
-}
+    ),
+    insecureWithoutTls: flag({
+      help: 'Lets credentials be sent by http to other machines.',
+      fallback: false,
+    }),
+    ca: certificates(
+      "Authorities that issued the registry's certificate, read again when they change. An empty list trusts the public authorities that Node.js includes.",
+    ),
+    validate: flag({
+      help: 'Whether values in the format json-schema are validated; an invalid one becomes a dead letter. Producers usually validate already, and it costs processor time for every value.',
+      fallback: false,
+    }),
+    onUnreadableSource: choice({
+      help: 'When no value can be read with the newest schema under <source topic>-value: refuse to start, or log a warning and let the records become dead letters. Use warn if the producers use another subject.',
+      of: ['refuse', 'warn'],
+      fallback: 'refuse',
+    }),
+    timeout: duration({
+      help: 'Time limit of one request to one address.',
+      fallback: '10s',
+      min: '10ms',
+      max: '5m',
+    }),
+  },
+);
 
-function addressObjection(text: string): string | undefined {
-  const url = URL.parse(text);
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    return `write https://host:port`;
+function addressObjection(address: string): string | undefined {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol)) return 'write https://host:port';
   if (url.username !== '' || url.password !== '')
-    return 'credentials go into schemaRegistry.username and password';
-  return url.search !== '' || url.hash !== '' ? 'without query and fragment' : undefined;
+    return 'credentials belong in schemaRegistry.username and password';
+  return url.search === '' && url.hash === '' ? undefined : 'without query and fragment';
 }

@@ -1,110 +1,211 @@
-import type { PemPath } from '../load/read-file.ts';
-import { group, value } from '../option.ts';
+/** `service`: the Content Review Service, and the network on the way to it. */
+import { problemWithExtraHeader } from '../../http/extra-headers.ts';
+import { certificates, pemFile, secret } from '../files.ts';
+import { HOSTS, hostObjection, networkObjection } from '../hosts.ts';
+import { group, Refusal, type Value, value } from '../option.ts';
 import type { Secret } from '../secret.ts';
-import { Refusal } from '../units.ts';
-import { duration, integer, secret, text } from '../values.ts';
-import {
-  allowHttpOption,
-  proxyOptions,
-  serviceTlsOptions,
-  transferOptions,
-} from './service-network.ts';
+import { bytes, duration, integer, mapOf, optional, several, text } from '../values.ts';
 
-/** `service`: the Content Review Service and how to treat it. */
-export function serviceOptions(readSecret: (raw: unknown) => Secret | Refusal, readPem: PemPath) {
-  return group('The Content Review Service.', {
-    baseUrl: value({
-      help: 'Address that the paths of the service (/v1/batches, …) are relative to. Each call carries the API key, so http is for this machine, or for a host of allowHttp.',
-      allowed: 'an https:// or http:// address without query, fragment or user',
-      parse: parseBaseUrl,
+const proxy = group(
+  'The proxy to the service, the storage, the schema registry and the token endpoint for Kafka. This machine is always reached directly.',
+  {
+    url: value({
+      help: '`environment` uses HTTPS_PROXY, HTTP_PROXY and NO_PROXY; `none` ignores them.',
+      allowed: 'environment, none, or an http:// or https:// address without user and path',
+      fallback: 'environment',
+      parse: parseProxy,
     }),
-    apiKey: secret({
-      help: 'Key of the service. A file is read again when it changes, without a restart.',
-      read: readSecret,
-    }),
-    importPath: text({
-      help: 'Path, below baseUrl, at which the status of an import is asked for.',
-      allowed:
-        'a path that begins with / and contains {import_id}, without spaces, # or other braces',
-      fallback: '/v1/import/{import_id}',
-      check: importPathObjection,
-    }),
-    timeouts: group('Limits of one request; retries come on top.', {
-      connect: duration({
-        help: 'Name lookup, TCP and TLS together.',
-        fallback: '5s',
-        min: '10ms',
-        max: '5m',
+    credentials: optional(
+      secret('`user:password` for the proxy at `url`. A file is read again when it changes.'),
+    ),
+    noProxy: several(
+      text({
+        help: 'Destinations that bypass the proxy at `url`, in the form of NO_PROXY: example.com with its subdomains, *, an address, a network.',
+        allowed: 'a host or network',
+        check: (entry) =>
+          entry === '*'
+            ? undefined
+            : networkObjection(entry.replace(/^\./, '').replace(/:\d+$/, '')),
       }),
-      headers: duration({
-        help: 'From the start of sending to the first byte of the answer; uploads get more by their size.',
-        fallback: '30s',
-        min: '10ms',
+      { fallback: [], plural: 'hosts and networks' },
+    ),
+  },
+);
+
+const tls = group(
+  'Certificates for https. Files are PEM, relative to the configuration file; each new connection uses their current content.',
+  {
+    ca: certificates(
+      'Authorities trusted for the service, the storage and the proxy, in addition to those of Node.js and NODE_EXTRA_CA_CERTS.',
+    ),
+    certificate: optional(
+      pemFile(
+        'Client certificate, for a service or gateway that requires one. It is never sent to the storage.',
+        'CERTIFICATE',
+      ),
+    ),
+    key: optional(pemFile('Private key of `certificate`, not encrypted.', 'PRIVATE KEY')),
+  },
+);
+
+const transfer = group(
+  'Uploads and downloads: presigned addresses that may be used, and limits of what they return (service-security.md).',
+  {
+    hosts: several(
+      text({
+        help: 'Hosts of presigned addresses, redirects included. An empty list allows every host with public addresses, and logs each at its first use.',
+        allowed: 'a host',
+        check: hostObjection,
+      }),
+      { fallback: [], plural: HOSTS },
+    ),
+    allowPrivate: several(
+      text({
+        help: 'Hosts and networks with private addresses that may be used; link-local addresses and those of cloud credentials only by network. If baseUrl is this machine, so may be the storage.',
+        allowed: 'a host or network',
+        check: networkObjection,
+      }),
+      { fallback: [], plural: 'hosts and networks such as 10.0.0.0/8' },
+    ),
+    maxResultBytes: bytes({
+      help: 'Largest decompressed result file. It is streamed, never held in memory; a larger one is refused.',
+      fallback: '1GiB',
+      min: '1MiB',
+      max: '1024GiB',
+    }),
+    uploadHeaders: headers(
+      'Extra headers of uploads, such as {x-ms-blob-type: BlockBlob} for Azure. They are not sent after a redirect to another origin.',
+    ),
+    downloadHeaders: headers('Extra headers of downloads, under the same rules.'),
+  },
+);
+
+export const serviceOptions = group('The Content Review Service.', {
+  baseUrl: value({
+    help: 'Base address of the API (/v1/batches, …). Each call carries the API key, so http is allowed to this machine and to hosts in allowHttp only.',
+    allowed: 'an https:// or http:// address without query, fragment or user',
+    parse: parseBaseUrl,
+  }),
+  apiKey: secret('API key. A file is read again when it changes, without a restart.'),
+  importPath: text({
+    help: 'Path of the status of an import, relative to baseUrl.',
+    allowed:
+      'a path that begins with / and contains {import_id}, without spaces, # or other braces',
+    fallback: '/v1/import/{import_id}',
+    pattern: /^\/(?=[\x21-\x7e]*$)[^\s#{}\\]*(\{import_id\}[^\s#{}\\]*)+$/,
+    check: (path) =>
+      /(^|\/)\.{1,2}(\/|$)/.test((path.split('?')[0] ?? '').replaceAll(/%2e/gi, '.'))
+        ? 'no dot segments (. and ..)'
+        : undefined,
+  }),
+  timeouts: group('Limits of one request, without retries.', {
+    connect: duration({
+      help: 'DNS lookup, TCP and TLS handshake together.',
+      fallback: '5s',
+      min: '10ms',
+      max: '5m',
+    }),
+    headers: duration({
+      help: 'From sending the request to the first byte of the response; uploads have more by their size.',
+      fallback: '30s',
+      min: '10ms',
+      max: '1h',
+    }),
+    body: duration({
+      help: 'Longest silence within a download; total time of any other response body.',
+      fallback: '60s',
+      min: '10ms',
+      max: '1h',
+    }),
+  }),
+  retry: group(
+    'Retries after 429, 5xx, a timeout or a reset: a random wait whose ceiling doubles each time.',
+    {
+      attempts: integer({
+        help: 'Attempts in total; 1 disables retries.',
+        fallback: 5,
+        min: 1,
+        max: 100,
+      }),
+      base: duration({
+        help: 'Ceiling of the first wait.',
+        fallback: '250ms',
+        min: '1ms',
+        max: '10m',
+      }),
+      cap: duration({
+        help: 'Ceiling of every wait; a Retry-After of the service may be longer.',
+        fallback: '20s',
+        min: '1ms',
         max: '1h',
       }),
-      body: duration({
-        help: 'Longest silence inside a download; longest time for any other answer.',
-        fallback: '60s',
-        min: '10ms',
-        max: '1h',
+    },
+  ),
+  concurrency: group(
+    'Maximum concurrency over all pipelines: 429, 503 and timeouts halve it, success lets it grow back.',
+    {
+      requests: integer({ help: 'Calls to baseUrl.', fallback: 16, min: 1, max: 1_000 }),
+      transfers: integer({
+        help: 'Uploads, and as many downloads.',
+        fallback: 4,
+        min: 1,
+        max: 1_000,
       }),
+    },
+  ),
+  allowHttp: several(
+    text({
+      help: "Hosts that may be called by http, baseUrl's and those of transfers: the API key, the content and the signatures of addresses are then sent unencrypted. This machine needs no entry.",
+      allowed: 'a host',
+      check: hostObjection,
     }),
-    retry: group(
-      'Requests answered by 429, 5xx, a timeout or a reset are made again, after a random wait that doubles its ceiling each time.',
-      {
-        attempts: integer({
-          help: 'Tries in all, the first one included; 1 never tries again.',
-          fallback: 5,
-          min: 1,
-          max: 100,
-        }),
-        base: duration({
-          help: 'Ceiling of the first wait.',
-          fallback: '250ms',
-          min: '1ms',
-          max: '10m',
-        }),
-        cap: duration({
-          help: 'Ceiling of every wait; a Retry-After of the service may be longer.',
-          fallback: '20s',
-          min: '1ms',
-          max: '1h',
-        }),
+    { fallback: [], plural: HOSTS },
+  ),
+  transfer,
+  proxy,
+  tls,
+});
+
+function headers(help: string): Value<Readonly<Record<string, Secret>>, ''> {
+  const header = secret(help);
+  return mapOf(
+    {
+      ...header,
+      allowed: 'a text, {env: NAME} or {file: PATH}',
+      parse(raw, origin) {
+        const isPlain = typeof raw === 'number' || typeof raw === 'boolean';
+        const found = header.parse(isPlain ? String(raw) : raw, origin);
+        if (!/^[\x20-\x7e]+$/.test(found.reveal()))
+          throw new Refusal('the value has characters that a header cannot carry');
+        return found;
       },
-    ),
-    concurrency: group(
-      'How much goes on at once, over all pipelines, at most: 429, 503 and timeouts halve it, success lets it grow back.',
-      {
-        requests: integer({ help: 'Calls to baseUrl.', fallback: 16, min: 1, max: 1_000 }),
-        transfers: integer({
-          help: 'Uploads, and as many downloads.',
-          fallback: 4,
-          min: 1,
-          max: 1_000,
-        }),
+    },
+    {
+      allowed: 'a mapping of header names to texts, {env: NAME} or {file: PATH}',
+      checkName(name, others) {
+        const isTwice = others.some((other) => other.toLowerCase() === name.toLowerCase());
+        return isTwice ? 'the name is there twice' : problemWithExtraHeader(name);
       },
-    ),
-    allowHttp: allowHttpOption(),
-    transfer: transferOptions(readSecret),
-    proxy: proxyOptions(readSecret),
-    tls: serviceTlsOptions(readPem),
-  });
+    },
+  );
 }
 
-function importPathObjection(path: string): string | undefined {
-  if (!/^\/[^\s#{}\\]*(\{import_id\}[^\s#{}\\]*)+$/.test(path) || !/^[\x21-\x7e]*$/.test(path))
-    return '';
-  const steps = (path.split('?')[0] ?? '').replaceAll(/%2e/gi, '.').split('/');
-  return steps.some((step) => step === '.' || step === '..')
-    ? 'no dot segments (. and ..): they name another place'
-    : undefined;
+function parseProxy(raw: unknown): string {
+  if (raw === 'environment' || raw === 'none') return raw;
+  const url = parseWebUrl(raw, 'user and password belong in credentials');
+  if (url.pathname !== '/') throw new Refusal('');
+  return url.origin;
 }
 
-function parseBaseUrl(raw: unknown): string | Refusal {
+function parseBaseUrl(raw: unknown): string {
+  return parseWebUrl(raw, 'credentials belong in apiKey').href.replace(/\/+$/, '');
+}
+
+/** @throws Refusal */
+function parseWebUrl(raw: unknown, aboutUser: string): URL {
   const url = typeof raw === 'string' ? URL.parse(raw) : null;
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    return new Refusal('');
-  if (url.username !== '' || url.password !== '') return new Refusal('credentials go into apiKey');
-  if (url.search !== '' || url.hash !== '') return new Refusal('');
-  return url.href.replace(/\/+$/, '');
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new Refusal('');
+  if (url.username !== '' || url.password !== '') throw new Refusal(aboutUser);
+  if (url.search !== '' || url.hash !== '') throw new Refusal('');
+  return url;
 }

@@ -6,6 +6,9 @@
 import type { ContentItem } from '../record.ts';
 import type { ItemBatch } from './item-batch.ts';
 
+/** Share of the memory budget that intake may use (I7); a batch must fit into it. */
+export const INTAKE_SHARE = 0.7;
+
 export interface BatchLimits {
   readonly maxRows: number;
   readonly maxBytes: number;

@@ -3,9 +3,9 @@
  * again. Intake may use 70 %; settling and rewinding keep the rest, so that they can always finish.
  */
 import { abortable } from '../../base/abortable.ts';
+import { INTAKE_SHARE } from '../../core/batch/buffer.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 
-export const INTAKE_SHARE = 0.7;
 /** Of the rest: records read again, and their bodies until they are uploaded. Settling has what that leaves. */
 export const REWIND_SHARE = 0.15;
 

@@ -37,7 +37,7 @@ describe('kafka.tls and kafka.sasl', () => {
     const { tls, sasl } = parse(withKafka('clientId: x')).kafka;
     assert.deepEqual(
       [tls.enabled, tls.ca, tls.certificate, tls.minVersion],
-      [false, [], '', 'TLSv1.2'],
+      [false, [], undefined, 'TLSv1.2'],
     );
     assert.deepEqual(
       [sasl.mechanism, sasl.password, sasl.oauth.timeoutMs],
@@ -88,22 +88,22 @@ describe('kafka.tls and kafka.sasl', () => {
     [
       'a certificate without its key',
       `tls: {enabled: true, certificate: "${certificate}"}`,
-      [/^kafka\.tls\.certificate: needs kafka\.tls\.key as well/],
+      [/^kafka\.tls\.key: required with kafka\.tls\.certificate/],
     ],
     [
       'a key without its certificate',
       `tls: {enabled: true, key: "${key}"}`,
-      [/^kafka\.tls\.key: needs kafka\.tls\.certificate as well/],
+      [/^kafka\.tls\.certificate: required with kafka\.tls\.key/],
     ],
     [
       'a passphrase without a key',
       `tls: {enabled: true, keyPassphrase: x}`,
-      [/^kafka\.tls\.keyPassphrase: needs kafka\.tls\.key as well/],
+      [/^kafka\.tls\.key: required with kafka\.tls\.keyPassphrase/],
     ],
     [
       'an authority that nobody asks',
       `tls: {enabled: true, insecureSkipVerification: true, ca: ["${certificate}"]}`,
-      [/^kafka\.tls\.ca: is not looked at while kafka\.tls\.insecureSkipVerification is true/],
+      [/^kafka\.tls\.ca: has no effect while kafka\.tls\.insecureSkipVerification is true/],
     ],
     [
       'a file that is not there',
@@ -139,7 +139,7 @@ describe('kafka.tls and kafka.sasl', () => {
       'scram without its login',
       `sasl: {mechanism: scram-sha-256}`,
       [
-        /^kafka\.sasl\.password: required for kafka\.sasl\.mechanism scram-sha-256/,
+        /^kafka\.sasl\.password: required with kafka\.sasl\.mechanism scram-sha-256/,
         /^kafka\.sasl\.username: required/,
       ],
     ],
@@ -155,12 +155,12 @@ describe('kafka.tls and kafka.sasl', () => {
     [
       'a password for tokens',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}}, password: x}`,
-      [/^kafka\.sasl\.password: is not for kafka\.sasl\.mechanism oauthbearer/],
+      [/^kafka\.sasl\.password: has no effect while kafka\.sasl\.mechanism is oauthbearer/],
     ],
     [
       'a token endpoint for a password',
       `sasl: {mechanism: scram-sha-256, ${LOGIN}, oauth: {scope: kafka}}`,
-      [/^kafka\.sasl\.oauth\.scope: is not for kafka\.sasl\.mechanism scram-sha-256/],
+      [/^kafka\.sasl\.oauth\.scope: has no effect while kafka\.sasl\.mechanism is scram-sha-256/],
     ],
     [
       'a password for anybody on the way to read',
@@ -177,17 +177,17 @@ describe('kafka.tls and kafka.sasl', () => {
     [
       'a token endpoint without TLS elsewhere',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer, oauth: {tokenEndpoint: "http://login.example/t", clientId: c, clientSecret: s}}`,
-      [/oauth\.tokenEndpoint: .*http would show the client secret/],
+      [/oauth\.tokenEndpoint: .*http would expose the client secret/],
     ],
     [
       'a parameter that has an option of its own',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}, parameters: {scope: x}}}`,
-      [/oauth\.parameters: .*scope: this has an option of its own/],
+      [/oauth\.parameters: .*scope: it has an option of its own/],
     ],
     [
       'an extension that would become the token',
       `tls: {enabled: true}, sasl: {mechanism: oauthbearer, ${OAUTH}, extensions: {auth: x}}}`,
-      [/oauth\.extensions: .*auth: a name has letters only, and auth is taken/],
+      [/oauth\.extensions: .*auth: a name has letters only, and auth is reserved/],
     ],
   ];
   for (const [what, kafka, expected] of wrong)

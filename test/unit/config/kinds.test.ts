@@ -56,7 +56,7 @@ describe('options of one kind of pipeline', () => {
         if (kinds.includes(kind)) assert.equal(parse(text).pipelines.length, 1);
         else
           assert.deepEqual(problemsOf(text), [
-            `pipelines[0].${option}: is an option of kind ${kinds.join(' and ')}; this pipeline is of kind ${kind}`,
+            `pipelines[0].${option}: has no effect while kind is ${kind}: remove it, or set kind to ${kinds.join(' or ')}`,
           ]);
       }
     });

@@ -118,7 +118,7 @@ htpp: {}
         [
           7,
           'pipelines[0].batch.maxAge',
-          '"30seconds" is not allowed; expected a length of time from 10ms to 1d, such as 30s (units ms, s, m, h, d)',
+          '"30seconds" is not allowed; expected a duration from 10ms to 1d, such as 30s (units ms, s, m, h, d)',
         ],
         [
           7,
@@ -143,7 +143,7 @@ htpp: {}
         [
           3,
           'service.apiKey',
-          'required: {env: NAME} or {file: PATH}; a text is taken too, but secrets do not belong into configuration files',
+          'required: {env: NAME} or {file: PATH}; an inline value also works, but do not keep secrets in configuration files',
         ],
         [
           3,
@@ -153,7 +153,7 @@ htpp: {}
         [
           3,
           'service.timeouts.connect',
-          '5 is not allowed; expected a length of time from 10ms to 5m, such as 5s (units ms, s, m, h, d) (a length of time has a unit: write 5ms, 5s or 5m)',
+          '5 is not allowed; expected a duration from 10ms to 5m, such as 5s (units ms, s, m, h, d) (the unit is missing: write 5ms, 5s, 5m)',
         ],
       ],
     );
@@ -223,7 +223,7 @@ htpp: {}
     [
       'a type mapping with both',
       MINIMAL.replace('topic: events', 'topic: events, mapping: {type: {field: a, constant: b}}'),
-      /exactly one of the two/,
+      /exactly one of field and constant/,
     ],
     [
       'a type mapping with a slip',
@@ -238,7 +238,7 @@ htpp: {}
     [
       'a decision id with a slip',
       MINIMAL.replace('topic: events', 'topic: events, mapping: {decisionId: {path: id}}'),
-      /path is not known; known: field/,
+      /path is unknown; known: field/,
     ],
     [
       'a path with an empty step',
@@ -253,7 +253,7 @@ htpp: {}
     [
       'a result column that holds something else',
       MINIMAL.replace('topic: events', 'topic: events}, review: {resultColumn: labels'),
-      /holds something else/,
+      /that column has another meaning/,
     ],
     [
       'a result column that is the reference column',
@@ -280,7 +280,7 @@ htpp: {}
     [
       'an alias within itself',
       'service: &s {apiKey: hunter2, retry: [{cap: *s}]}',
-      /an alias within what it stands for/,
+      /an alias within the node it refers to/,
     ],
     [
       'an alias bomb',
@@ -399,8 +399,8 @@ describe('configuration files', () => {
           /none\.yaml has 1 problem:\n {2}\(file\): cannot be read: there is no such file/,
         ],
         [directory, /cannot be read: it is a directory/],
-        [big, /a configuration has at most 1048576 bytes, and it has more/],
-        ['/dev/zero', /a configuration has at most 1048576 bytes, and it has more/],
+        [big, /it has more than 1048576 bytes/],
+        ['/dev/zero', /it has more than 1048576 bytes/],
       ] as const) {
         await assert.rejects(
           loadConfig(path, {}),

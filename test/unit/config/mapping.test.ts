@@ -48,7 +48,7 @@ describe('the mapping in a configuration', () => {
     [
       'a mistake in a field',
       'mapping: {metadata: {fields: {x: "a b"}}}',
-      /mapping\.metadata: .*fields\.x: column 3: b is not expected here/,
+      /mapping\.metadata: .*fields: x: column 3: b is not expected here/,
     ],
     [
       'no fields',
@@ -58,7 +58,7 @@ describe('the mapping in a configuration', () => {
     [
       'a slip in fields',
       'mapping: {metadata: {field: {x: a}}}',
-      /field is not known; did you mean fields\?/,
+      /field is unknown; did you mean fields\?/,
     ],
     [
       'a mistake in a type',
@@ -78,7 +78,7 @@ describe('the mapping in a configuration', () => {
     [
       'a type that is no text',
       'mapping: {type: {field: a, map: {1: 2}}}',
-      /map: "1" has no type, a text/,
+      /map: 1: put quotes around it: "2"/,
     ],
     [
       'a key of decisions that is no expression',

@@ -29,8 +29,8 @@ describe('output.cloudEvents', () => {
   it('is refused for another format, unless it says what holds anyway', () => {
     assert.ok(outputOf('{cloudEvents: {mode: binary, source: /content-review/posts}}'));
     assert.deepEqual(problemsOf(withOutput('{cloudEvents: {mode: structured, source: /x}}')), [
-      'pipelines[0].output.cloudEvents.mode: is an option of format cloudevents; output.format is json',
-      'pipelines[0].output.cloudEvents.source: is an option of format cloudevents; output.format is json',
+      'pipelines[0].output.cloudEvents.mode: has no effect while output.format is json: remove it, or set output.format to cloudevents',
+      'pipelines[0].output.cloudEvents.source: has no effect while output.format is json: remove it, or set output.format to cloudevents',
     ]);
   });
 });
@@ -39,7 +39,7 @@ describe('output.subject', () => {
   it('is refused for a format without a schema', () => {
     for (const format of ['json', 'cloudevents']) {
       assert.deepEqual(problemsOf(withOutput(`{format: ${format}, subject: record-name}`)), [
-        `pipelines[0].output.subject: is an option of the formats json-schema, avro and protobuf; output.format is ${format}`,
+        `pipelines[0].output.subject: has no effect while output.format is ${format}: remove it, or set output.format to json-schema, avro, or protobuf`,
       ]);
     }
   });

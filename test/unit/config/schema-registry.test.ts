@@ -13,7 +13,7 @@ describe('schemaRegistry', () => {
   it('is needed by the formats with a schema, on either side, and by no other', () => {
     for (const format of ['avro', 'json-schema', 'protobuf']) {
       assert.deepEqual(problemsOf(withRegistry('{}', `, output: {format: ${format}}`)), [
-        `pipelines[0].output.format: ${format} needs a schema registry: set schemaRegistry.urls`,
+        `schemaRegistry.urls: required with output.format ${format}`,
       ]);
       assert.ok(
         parse(
@@ -23,7 +23,7 @@ describe('schemaRegistry', () => {
     }
     assert.match(
       problemsOf(withRegistry('{}').replace('topic: events', 'topic: events, format: avro')).join(),
-      /^pipelines\[0\]\.source\.format: avro needs/,
+      /^schemaRegistry\.urls: required with source\.format avro/,
     );
     assert.ok(parse(withRegistry('{}', ', output: {format: cloudevents}')));
   });
@@ -34,7 +34,7 @@ describe('schemaRegistry', () => {
       ['http://a:8081', 'https://b/apis/ccompat/v7'],
     );
     for (const [url, hint] of [
-      ['https://u:hush@b', /credentials go into/],
+      ['https://u:hush@b', /credentials belong in/],
       ['https://b?x=1', /without query/],
       ['b:8081', /write https/],
     ] as const) {
@@ -51,7 +51,7 @@ describe('schemaRegistry', () => {
     assert.match(problems('password: p'), /schemaRegistry\.username: required/);
     assert.match(
       problems('username: u, password: p, token: t'),
-      /schemaRegistry\.token: is another way/,
+      /schemaRegistry\.token: cannot be combined/,
     );
   });
 
@@ -60,7 +60,7 @@ describe('schemaRegistry', () => {
       withRegistry(`{urls: ["${url}"], token: t${more}}`);
     assert.match(
       problemsOf(registry('http://registry:8081')).join(),
-      /schemaRegistry\.urls: by http the credentials/,
+      /schemaRegistry\.urls: http sends the credentials/,
     );
     for (const text of [
       registry('http://127.0.0.1:8081'),

@@ -37,7 +37,7 @@ describe('baseUrl', () => {
   it('by http is refused with the way to allow it, unless it is this machine or allowed by name', () => {
     assert.deepEqual(problems('baseUrl: "http://review.corp:8080"'), {
       'service.baseUrl':
-        'by http the API key crosses the network for anybody on the way to read: write https://, or allow it by name, service.allowHttp: [review.corp]',
+        'http sends the API key unencrypted: write https://, or allow the host with service.allowHttp: [review.corp]',
     });
     for (const right of [
       'baseUrl: "http://127.0.0.1:8090"',
@@ -70,12 +70,15 @@ describe('hosts and networks', () => {
       'service.transfer.allowPrivate',
       'service.transfer.hosts',
     ]);
-    assert.match(wrong['service.allowHttp'] ?? '', /entry 1: write the host alone/);
-    assert.match(wrong['service.transfer.hosts'] ?? '', /entry 2: a star stands at the beginning/);
+    assert.match(wrong['service.allowHttp'] ?? '', /entry 1: a host name alone/);
+    assert.match(
+      wrong['service.transfer.hosts'] ?? '',
+      /entry 2: a star stands only at the beginning/,
+    );
   });
 
   it('are refused when they could never match, or be used', () => {
-    assert.match(hostObjection('.example.com') ?? '', /everything below: \*\.example\.com/);
+    assert.match(hostObjection('.example.com') ?? '', /\*\.example\.com/);
     for (const zoned of ['fe80::1%eth0', '[fe80::1%eth0]:443'])
       assert.match(hostObjection(zoned) ?? '', /without a zone|not a host/);
     assert.match(networkObjection('.example.com') ?? '', /everything below/);
@@ -126,7 +129,7 @@ describe('extra headers', () => {
       assert.doesNotMatch(JSON.stringify(wrong), /hunter22/);
     }
     const twice = problems(`${HTTPS}, transfer: {downloadHeaders: {x-a: a, X-A: b}}`);
-    assert.match(twice['service.transfer.downloadHeaders'] ?? '', /X-A is there twice/);
+    assert.match(twice['service.transfer.downloadHeaders'] ?? '', /X-A: the name is there twice/);
     const missing = problems(`${HTTPS}, transfer: {uploadHeaders: {x-sas: {env: NONE}}}`);
     assert.match(
       missing['service.transfer.uploadHeaders'] ?? '',
@@ -188,7 +191,7 @@ it('a client certificate without its key, and results smaller than batches, are 
   const pem = path.join(temporaryDirectory(), 'client.pem');
   writeFileSync(pem, '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n');
   assert.deepEqual(problems(`${HTTPS}, tls: {certificate: ${JSON.stringify(pem)}}`), {
-    'service.tls.certificate': 'needs service.tls.key as well',
+    'service.tls.key': 'required with service.tls.certificate',
   });
   assert.match(
     problems(`${HTTPS}, tls: {ca: [none.pem]}`)['service.tls.ca'] ?? '',

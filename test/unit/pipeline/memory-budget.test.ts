@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { INTAKE_SHARE } from '../../../src/core/batch/buffer.ts';
 import {
   BatchMemory,
-  INTAKE_SHARE,
   MemoryBudget,
   type Sealable,
 } from '../../../src/pipeline/limits/memory-budget.ts';

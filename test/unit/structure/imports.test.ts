@@ -31,7 +31,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   kafka: ['base', 'core', 'kafkajs', 'node:*'],
   pipeline: ['base', 'core', 'p-limit'],
-  config: ['base', 'core', 'events/expression', 'yaml', 'zod', 'node:*'],
+  config: ['base', 'core', 'events/expression', 'http', 'yaml', 'node:*'],
   telemetry: [
     ...['base', 'core', 'pino', 'prom-client', 'node:*', '@opentelemetry/api'],
     ...['@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/exporter-trace-otlp-proto'],

@@ -1,0 +1,91 @@
+/** Options that name files and secrets; relative paths start from the configuration file's directory. */
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { nearest } from '../base/nearest.ts';
+import { type Origin, Refusal, type Value, value } from './option.ts';
+import { Secret } from './secret.ts';
+import { mapping, several } from './values.ts';
+
+const MAX_BYTES = 1024 * 1024;
+
+/** Value that is never shown, from the environment or from a file. */
+export function secret(help: string): Value<Secret, ''> {
+  return value({
+    help,
+    allowed:
+      '{env: NAME} or {file: PATH}; an inline value also works, but do not keep secrets in configuration files',
+    isSecret: true,
+    show: String,
+    parse: readSecret,
+  });
+}
+
+function readSecret(raw: unknown, { env, directory }: Origin): Secret {
+  if (typeof raw === 'string') return attempt('the text', () => Secret.of(raw));
+  const [[key = '', source] = [], ...more] = Object.entries(mapping(raw));
+  if (key === '' || more.length > 0) throw new Refusal('exactly one of env and file');
+  if (key !== 'env' && key !== 'file') {
+    const close = nearest(key, ['env', 'file']);
+    throw new Refusal(close === undefined ? '' : `did you mean ${close}?`);
+  }
+  if (typeof source !== 'string' || source === '') throw new Refusal(`${key} needs a text`);
+  if (key === 'file') {
+    const path = resolve(directory, source);
+    return attempt(`the file ${path}`, () => Secret.file(path));
+  }
+  const found = Object.hasOwn(env, source) ? env[source] : undefined;
+  if (found === undefined) throw new Refusal(`the environment variable ${source} is not set`);
+  return attempt(`the environment variable ${source}`, () => Secret.of(found));
+}
+
+/** Path of a PEM file that has such a part now; the full path in the typed configuration. */
+export function pemFile(help: string, part: 'CERTIFICATE' | 'PRIVATE KEY'): Value<string, ''> {
+  return value({
+    help,
+    allowed: 'the path of a PEM file',
+    parse(raw, { directory }) {
+      if (typeof raw !== 'string' || raw.trim() === '') throw new Refusal('');
+      if (raw.includes('-----BEGIN'))
+        throw new Refusal('write the path of the file, not its content');
+      const path = resolve(directory, raw);
+      return attempt(`the file ${path}`, () => {
+        const stats = statSync(path);
+        if (stats.isDirectory()) throw new Error('it is a directory');
+        if (!stats.isFile()) throw new Error('it is not a regular file');
+        if (stats.size > MAX_BYTES)
+          throw new Error(`it has ${stats.size} bytes; at most ${MAX_BYTES} are read`);
+        if (!new RegExp(`^-----BEGIN [A-Z ]*${part}-----`, 'm').test(readFileSync(path, 'utf8')))
+          throw new Error(
+            `it has no PEM part "${part}"; keytool and openssl convert a Java keystore (docs/kafka-security.md)`,
+          );
+        return path;
+      });
+    },
+  });
+}
+
+/** PEM files with certificates of authorities. */
+export function certificates(help: string): Value<readonly string[], ''> {
+  return several(pemFile(help, 'CERTIFICATE'), { fallback: [], plural: 'paths of PEM files' });
+}
+
+function attempt<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new Refusal(`${what}: ${explainFileError(error)}`);
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a directory',
+  EACCES: 'this user may not read it',
+  EPERM: 'this user may not read it',
+};
+
+/** Reason why a file cannot be read, in words. */
+export function explainFileError(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === undefined ? message : (REASONS[code] ?? code);
+}

@@ -1,0 +1,96 @@
+/** Reads a document by the schema: each option by itself, so that every mistake is reported at once. */
+import { nearest } from '../../base/nearest.ts';
+import { type Option, type Origin, outputName, type Parsed, Refusal } from '../option.ts';
+import type { Interpolated } from './interpolate.ts';
+import { formatPath, type Path } from './path.ts';
+import type { Finding } from './problem.ts';
+
+const MAX_SHOWN = 80;
+
+/** Configuration with undefined in place of each option that is wrong. */
+export type Draft<T> = T extends readonly (infer E)[]
+  ? readonly Draft<E>[]
+  : T extends object
+    ? { readonly [K in keyof T]?: Draft<T[K]> | undefined }
+    : T;
+
+export interface ReadOptions<T> {
+  readonly draft: Draft<T>;
+  readonly findings: readonly Finding[];
+}
+
+export function readOptions<O extends Option>(
+  schema: O,
+  { value, templates }: Pick<Interpolated, 'value' | 'templates'>,
+  origin: Origin,
+): ReadOptions<Parsed<O>> {
+  const findings: Finding[] = [];
+
+  const refuse = (path: Path, found: unknown, expected: string, hint = '', isSecret = false) => {
+    const advice = hint === '' ? '' : ` (${hint})`;
+    const template = templates.get(JSON.stringify(path));
+    const from = template === undefined ? '' : `, from ${JSON.stringify(template)},`;
+    const message =
+      found === undefined
+        ? `required: ${expected}`
+        : isSecret
+          ? `this secret cannot be used${advice}; expected ${expected}`
+          : `${shown(found)}${from} is not allowed; expected ${expected}${advice}`;
+    findings.push({ path, message });
+  };
+
+  const read = (option: Option, given: unknown, path: Path): unknown => {
+    // A key without a value counts as not written.
+    const raw = given ?? undefined;
+    if (option.kind === 'value') {
+      const { allowed, fallback, isSecret } = option;
+      try {
+        if (raw === undefined && fallback === undefined) throw new Refusal('');
+        return option.parse(raw ?? fallback, origin);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        refuse(path, raw, allowed, error.message, isSecret);
+        return undefined;
+      }
+    }
+    if (option.kind === 'list') {
+      if (Array.isArray(raw) && raw.length > 0)
+        return raw.map((entry, index) => read(option.item, entry, [...path, index]));
+      refuse(path, raw, 'a list with at least one entry');
+      return [];
+    }
+    const { shape } = option;
+    if (raw !== undefined && (typeof raw !== 'object' || Array.isArray(raw))) {
+      refuse(path, raw, 'a mapping of options');
+      return {};
+    }
+    const members = (raw ?? {}) as Readonly<Record<string, unknown>>;
+    for (const key of Object.keys(members).filter((key) => !Object.hasOwn(shape, key)))
+      findings.push({ path: [...path, key], message: unknownKey(key, path, Object.keys(shape)) });
+    return Object.fromEntries(
+      Object.entries(shape).map(([key, member]) => [
+        outputName(key, member),
+        read(member, Object.hasOwn(members, key) ? members[key] : undefined, [...path, key]),
+      ]),
+    );
+  };
+
+  return { draft: read(schema, value, []) as Draft<Parsed<O>>, findings };
+}
+
+function unknownKey(key: string, path: Path, known: readonly string[]): string {
+  const close = nearest(key, known);
+  if (close !== undefined) return `unknown option; did you mean ${close}?`;
+  const where = path.length === 0 ? 'at the top level' : `in ${formatPath(path)}`;
+  return `unknown option; known ${where}: ${known.join(', ')}`;
+}
+
+/** The value as written, but nothing from inside a mapping or list, and no credentials of an address. */
+function shown(found: unknown): string {
+  if (Array.isArray(found)) return found.length === 0 ? 'an empty list' : 'a list';
+  if (typeof found === 'object' && found !== null) return 'a mapping';
+  const text = JSON.stringify(
+    typeof found === 'string' ? found.replace(/\/\/[^/@\s]*@/g, '//[secret]@') : found,
+  );
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
