@@ -1,6 +1,6 @@
 /** Batches (service-interface.md 2.1 to 2.3): a CSV file up, a CSV file of decisions down. */
 import type { Clock } from '../base/clock.ts';
-import type { BatchView, CreatedBatch } from '../service/batches.ts';
+import type { BatchView, CreatedBatch } from '../service/answers.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { CONTENT_TYPES } from '../service/contract.ts';
 import { NoResultsError, publicError, withPublicErrors } from './errors.ts';

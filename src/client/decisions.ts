@@ -1,7 +1,7 @@
 /** Single decisions (service-interface.md 2.6). */
 import type { Clock } from '../base/clock.ts';
+import type { DecisionView } from '../service/answers.ts';
 import type { ServiceClient } from '../service/client.ts';
-import type { DecisionView } from '../service/decisions.ts';
 import { withPublicErrors } from './errors.ts';
 import { type CallOptions, signalOf } from './options.ts';
 import { type WaitOptions, waitUntil } from './wait.ts';

@@ -1,8 +1,8 @@
 /** Imports (service-interface.md 2.4, 2.5): a JSONL file of typed records up. */
 import type { Clock } from '../base/clock.ts';
+import type { CreatedImport, ImportView } from '../service/answers.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { CONTENT_TYPES } from '../service/contract.ts';
-import type { CreatedImport, ImportView } from '../service/imports.ts';
 import { withPublicErrors } from './errors.ts';
 import { type CallOptions, signalOf } from './options.ts';
 import {

@@ -3,10 +3,15 @@
 export type { ExtraHeaders } from '../http/extra-headers.ts';
 export type { ProxySetting } from '../http/proxy.ts';
 export type { TlsFiles } from '../http/tls-files.ts';
-export type { BatchView as Batch, CreatedBatch } from '../service/batches.ts';
+export type {
+  BatchView as Batch,
+  CreatedBatch,
+  CreatedImport,
+  DecisionView as Decision,
+  ImportView as Import,
+  LabelView as DecisionLabel,
+} from '../service/answers.ts';
 export type { BatchStatus, DecisionStatus, ImportStatus } from '../service/contract.ts';
-export type { DecisionView as Decision, LabelView as DecisionLabel } from '../service/decisions.ts';
-export type { CreatedImport, ImportView as Import } from '../service/imports.ts';
 export type { Batches } from './batches.ts';
 export { ContentReviewClient } from './client.ts';
 export type { Decisions } from './decisions.ts';

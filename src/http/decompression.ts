@@ -1,4 +1,4 @@
-/** Undoes the Content-Encoding of a download: storage hands out what was stored, compressed or not, whoever asks. */
+/** Plain bytes of a download: a storage returns its files as they were stored, compressed or not. */
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import {
   createBrotliDecompress,
@@ -7,14 +7,13 @@ import {
   createZstdDecompress,
 } from 'node:zlib';
 import { NetworkError } from './network-error.ts';
-import { Pace, type PaceLimits } from './pace.ts';
 
-/** Growth is not judged below this: a small file of zeros is no attack. */
+/** Growth is not judged below this size: a small file of zeros is no attack. */
 const JUDGED_FROM_BYTES = 1024 * 1024;
 
-type Decoder = Transform & { readonly bytesWritten: number };
+type Decompressor = Transform & { readonly bytesWritten: number };
 
-const DECODERS: Readonly<Record<string, () => Decoder>> = {
+const DECOMPRESSORS: Readonly<Record<string, () => Decompressor>> = {
   gzip: createGunzip,
   'x-gzip': createGunzip,
   deflate: createInflate,
@@ -27,63 +26,68 @@ export interface BodyLimits {
   readonly maxBytes: number;
   /** A compressed body may not grow by more than this factor (checked after the first MiB). */
   readonly maxRatio: number;
-  readonly pace: PaceLimits;
+  /**
+   * The body may keep its reader waiting for this time in all, and for the bytes that came at this
+   * speed: a single byte restarts the silence timeout, so a body that drips would never end.
+   */
+  readonly graceMs: number;
+  readonly bytesPerSecond: number;
 }
 
 /**
- * The plain bytes of a body, a chunk at a time. Leaving the loop early destroys `body`. Compressed bytes are undone as they are
- * asked for, so what is too much is never held.
- * @throws NetworkError: `blocked` for an encoding that is none of ours, or more than the limits allow; `bad_answer` when the data
- * is not what it says; `reset` when it ends too early; `body_timeout` when it comes too slowly. Errors of `body` as they are.
+ * Yields the plain bytes of a body, a chunk at a time. Leaving the loop early destroys `body`.
+ * Compressed bytes are decompressed on demand, so that excess bytes never use memory.
+ * @throws NetworkError: `blocked` for an unknown encoding, or more than the limits allow;
+ * `bad_answer` for invalid data; `reset` for an early end; `body_timeout` when it comes too slowly.
+ * Errors of `body` as they are.
  */
 export async function* plainBytes(
   body: Readable,
   contentEncoding: string | undefined,
-  { maxBytes, maxRatio, pace: paceLimits }: BodyLimits,
+  { maxBytes, maxRatio, graceMs, bytesPerSecond }: BodyLimits,
 ): AsyncGenerator<Buffer> {
   const encoding = (contentEncoding ?? '').trim().toLowerCase();
-  const plain = encoding === '' || encoding === 'identity';
-  const create = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined;
-  // Several encodings, one over the other, multiply their ratios: no storage does that to a file of ours.
-  if (!plain && create === undefined) throw new NetworkError('blocked', 'UNKNOWN_CONTENT_ENCODING');
-  const decoder = create?.();
+  const isPlain = encoding === '' || encoding === 'identity';
+  const create = Object.hasOwn(DECOMPRESSORS, encoding) ? DECOMPRESSORS[encoding] : undefined;
+  // Several encodings, one over the other, multiply their ratios: no storage does that.
+  if (!isPlain && !create) throw new NetworkError('blocked', 'UNKNOWN_CONTENT_ENCODING');
+  const decompressor = create?.();
   // The callback only keeps the pipeline from throwing: the loop below sees the same error.
-  if (decoder !== undefined) pipeline(body, decoder, () => {});
+  if (decompressor !== undefined) pipeline(body, decompressor, () => {});
+
   let bytes = 0;
-  const pace = new Pace(
-    paceLimits,
-    () => decoder?.bytesWritten ?? bytes,
-    (error) => body.destroy(error),
-  );
+  let waitedMs = 0;
+  let waitingSinceMs: number | undefined = performance.now();
+  const timer = setInterval(() => {
+    if (waitingSinceMs === undefined) return;
+    const totalMs = waitedMs + performance.now() - waitingSinceMs;
+    const received = decompressor?.bytesWritten ?? bytes;
+    if (totalMs <= graceMs + (received / bytesPerSecond) * 1000) return;
+    body.destroy(new NetworkError('body_timeout', 'BODY_TOO_SLOW'));
+  }, graceMs);
   try {
-    pace.wait();
-    for await (const chunk of (decoder ?? body) as AsyncIterable<Buffer>) {
-      pace.arrived();
+    for await (const chunk of (decompressor ?? body) as AsyncIterable<Buffer>) {
+      waitedMs += performance.now() - (waitingSinceMs ?? 0);
+      waitingSinceMs = undefined;
       bytes += chunk.length;
       if (bytes > maxBytes) throw new NetworkError('blocked', 'RESULT_TOO_LARGE');
-      if (
-        decoder !== undefined &&
-        bytes > JUDGED_FROM_BYTES &&
-        bytes > decoder.bytesWritten * maxRatio
-      ) {
-        throw new NetworkError('blocked', 'GREW_TOO_MUCH');
-      }
+      const mostBytes = Math.max(
+        JUDGED_FROM_BYTES,
+        (decompressor?.bytesWritten ?? bytes) * maxRatio,
+      );
+      if (bytes > mostBytes) throw new NetworkError('blocked', 'GREW_TOO_MUCH');
       yield chunk;
-      pace.wait();
+      waitingSinceMs = performance.now();
     }
   } catch (error) {
-    if (decoder === undefined || error instanceof NetworkError || error === body.errored)
+    if (decompressor === undefined || error instanceof NetworkError || error === body.errored) {
       throw error;
-    throw decodingError(error);
+    }
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    // The code of zlib for an early end.
+    if (code === 'Z_BUF_ERROR') throw new NetworkError('reset', code);
+    throw new NetworkError('bad_answer', /^Z_[A-Z_]+$/.test(code) ? code : 'BAD_COMPRESSION');
   } finally {
-    pace.close();
+    clearInterval(timer);
   }
-}
-
-function decodingError(error: unknown): NetworkError {
-  const code =
-    error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-  // zlib's word for an end before the end.
-  if (code === 'Z_BUF_ERROR') return new NetworkError('reset', code);
-  return new NetworkError('bad_answer', /^Z_[A-Z_]+$/.test(code) ? code : 'BAD_COMPRESSION');
 }

@@ -1,51 +1,48 @@
-/** Headers that a storage wants besides (Azure: `x-ms-blob-type: BlockBlob`). Their values may be secrets (I6). */
+/** Headers that a storage needs besides (Azure: `x-ms-blob-type: BlockBlob`); values may be secret. */
+import { err, ok, type Result } from '../base/result.ts';
 
-/** A value, or where to get it for each request. */
+/** A value, or its source for each request. */
 export type ExtraHeaders = Readonly<Record<string, string | (() => string | Promise<string>)>>;
 
 /** Made from the request itself, meant for one connection, or never to be shown to a storage. */
 const RESERVED =
   /^(authorization|proxy-.*|cookie|host|connection|keep-alive|te|trailer|upgrade|expect|transfer-encoding|content-(length|type|encoding|range)|range)$/i;
 
-/** Why a header cannot be one of these; undefined when it can. */
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** RFC 9110, section 5.5. */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** What is wrong with the name of an extra header, if anything. */
 export function problemWithExtraHeader(name: string): string | undefined {
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return 'not the name of a header';
-  return RESERVED.test(name)
-    ? 'this header is not free to be set: it follows from the request, or is not for a storage'
-    : undefined;
+  if (!NAME.test(name)) return 'not the name of a header';
+  if (!RESERVED.test(name)) return undefined;
+  return 'reserved header: it follows from the request, or is not allowed for a storage';
 }
 
-/** @throws TypeError that names the header: configurations are checked before. */
+/** @throws TypeError that names the header */
 export function checkedHeaders(headers: ExtraHeaders): ExtraHeaders {
   for (const [name, value] of Object.entries(headers)) {
-    const unfit =
-      typeof value === 'string' && !isValue(value)
-        ? 'its value holds characters that no header can carry'
-        : undefined;
+    const isUnfit = typeof value === 'string' && !VALUE.test(value);
+    const unfit = isUnfit ? 'its value has characters that no header can carry' : undefined;
     const problem = problemWithExtraHeader(name) ?? unfit;
     if (problem !== undefined) throw new TypeError(`the extra header "${name}": ${problem}`);
   }
   return headers;
 }
 
-/** The headers with their values of now; or the name of one whose value cannot be had, or not be sent. */
+/** The headers with their current values; or the name of one without a valid value. */
 export async function currentHeaders(
   headers: ExtraHeaders,
-): Promise<Record<string, string> | string> {
+): Promise<Result<Record<string, string>>> {
   const current: Record<string, string> = {};
   for (const [name, source] of Object.entries(headers)) {
     try {
       const value = typeof source === 'string' ? source : await source();
-      if (!isValue(value)) return name;
+      if (!VALUE.test(value)) return err(name);
       current[name] = value;
     } catch {
-      return name;
+      return err(name);
     }
   }
-  return current;
-}
-
-/** RFC 9110, section 5.5. */
-function isValue(text: string): boolean {
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
+  return ok(current);
 }

@@ -3,7 +3,7 @@
  * A service that is asked for too much recovers sooner when it is asked for less, and retries alone only ask later.
  */
 import type { Clock } from '../base/clock.ts';
-import type { Attempt } from './problem.ts';
+import type { ServiceAttempt } from './problems.ts';
 
 /** Answers, and missing ones, that mean "too much at once"; everything else says nothing about load. */
 const OVERLOAD: ReadonlySet<string> = new Set([
@@ -43,9 +43,9 @@ export class AdaptiveLimit {
   }
 
   /** Learns from one exchange that began at `startedMs`. @returns the attempt as it is. */
-  learn<T>(attempt: Attempt<T>, startedMs: number): Attempt<T> {
-    if ('value' in attempt) this.#succeeded();
-    else if (OVERLOAD.has(attempt.problem.reason)) this.overloaded(startedMs);
+  learn<T>(attempt: ServiceAttempt<T>, startedMs: number): ServiceAttempt<T> {
+    if (attempt.ok) this.#succeeded();
+    else if (OVERLOAD.has(attempt.error.reason)) this.overloaded(startedMs);
     return attempt;
   }
 

@@ -1,34 +1,39 @@
-/** The request pipeline of base_url: key, permit, exchange, meaning of the answer, retry. Resources are built on `call`. */
+/** Calls to base_url: key, permit, exchange, meaning of the answer, retry. */
 import { constants } from 'node:os';
 import { abortable } from '../base/abortable.ts';
 import { isDeeperThan } from '../base/json-depth.ts';
+import { err, ok } from '../base/result.ts';
 import type { ServiceError } from '../core/outcome/service-error.ts';
 import type { HttpPool } from '../http/http.ts';
 import { Permits } from '../http/permits.ts';
 import { shownAddress } from '../http/redaction.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
-import { apiProblem } from './api-problem.ts';
+import { isPathSegment, ProtocolViolation } from './answers.ts';
 import { CONTENT_TYPES } from './contract.ts';
-import { ProtocolViolation } from './contract-fields.ts';
 import type { ServiceContext } from './options.ts';
-import { type Attempt, serviceError } from './problem.ts';
+import { apiProblem, type ServiceAttempt, serviceError } from './problems.ts';
 import { errorText, exchange, isSuccess } from './request.ts';
 import { withRetry } from './retry.ts';
 
 /** Levels of an answer. Metadata of content events has 64 at most. */
 const MAX_DEPTH = 100;
+/**
+ * Outcomes of a create that leave no doubt about its effect: answers of the service itself, and a
+ * proxy that did not pass the request on. A gateway that lost the answer leaves it open.
+ */
+const CLEAR_REASON = /^(proxy_failed|(?!502|504)\d+)$/;
 
-export interface ApiCall<T> {
+/** Reads the JSON of a success; `text` is its source. @throws ProtocolViolation */
+type AnswerReader<T> = (json: unknown, text: string) => T;
+
+interface ApiCall<T> {
   /** Label of metrics and first word of errors: `create_batch`. */
   readonly operation: string;
-  readonly method: 'GET' | 'POST';
   /** Below base_url, with escaped ids. */
   readonly path: string;
-  readonly body?: object;
-  /** The call makes something new each time: an unclear outcome may leave one that is unknown here. No content was sent before it. */
-  readonly creates?: boolean;
-  /** Reads the JSON of a success; `text` is where it came from. @throws ProtocolViolation */
-  readonly parse: (json: unknown, text: string) => T;
+  readonly read: AnswerReader<T>;
+  /** A create, with its body if it has one. It makes something new each time it is retried. */
+  readonly create?: { readonly body?: object };
 }
 
 export class Api {
@@ -64,8 +69,44 @@ export class Api {
     });
   }
 
-  /** @throws ServiceError, or the signal's reason. */
-  call<T>(call: ApiCall<T>, signal: AbortSignal): Promise<T> {
+  /**
+   * Creates a resource. There is no idempotency key: an unclear outcome is retried, since a
+   * resource without an upload costs nothing, and reported as `orphanPossible`.
+   * @throws ServiceError, or the signal's reason
+   */
+  create<T>(
+    resource: 'batch' | 'import',
+    path: string,
+    read: AnswerReader<T>,
+    signal: AbortSignal,
+    body?: object,
+  ): Promise<T> {
+    const create = body === undefined ? {} : { body };
+    return this.#call({ operation: `create_${resource}`, path, read, create }, signal);
+  }
+
+  /**
+   * Retrieves a resource.
+   * @throws ServiceError (`not_found` for 404 and 410), or the signal's reason
+   */
+  async get<T>(
+    resource: 'batch' | 'import' | 'decision',
+    id: string,
+    pathOf: (id: string) => string,
+    read: (json: unknown, id: string, text: string) => T,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const operation = `get_${resource}`;
+    if (!isPathSegment(id)) {
+      const what = `was not called: the ${resource} id cannot stand in a path`;
+      const address = shownAddress(new URL(this.#baseUrl));
+      throw serviceError(operation, { failure: 'rejected', what, reason: 'bad_id', address });
+    }
+    const readWithId: AnswerReader<T> = (json, text) => read(json, id, text);
+    return await this.#call({ operation, path: pathOf(id), read: readWithId }, signal);
+  }
+
+  #call<T>(call: ApiCall<T>, signal: AbortSignal): Promise<T> {
     const url = new URL(this.#baseUrl + call.path);
     return withRetry(this.#context, call.operation, signal, () =>
       this.#permits.run(signal, async () => {
@@ -75,94 +116,91 @@ export class Api {
     );
   }
 
-  async #attempt<T>(call: ApiCall<T>, url: URL, signal: AbortSignal): Promise<Attempt<T>> {
-    const address = shownAddress(url);
-    const key = await this.#currentKey(call.operation, address, signal);
-    let sent = false;
-    let clear = false;
+  async #attempt<T>(
+    { operation, create, read }: ApiCall<T>,
+    url: URL,
+    signal: AbortSignal,
+  ): Promise<ServiceAttempt<T>> {
+    const { observer, clock } = this.#context;
+    const key = await this.#currentKey(operation, shownAddress(url), signal);
+    let isSent = false;
+    let isClear = false;
+    const request = {
+      method: create === undefined ? ('GET' as const) : ('POST' as const),
+      url,
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': CONTENT_TYPES.api,
+        accept: CONTENT_TYPES.api,
+      },
+      ...(create?.body && { body: Buffer.from(JSON.stringify(create.body)) }),
+      onSent: () => {
+        isSent = true;
+      },
+    };
+
     try {
-      const exchanged = await exchange(
+      const result = await exchange(
         this.#context,
         this.#pool,
-        call.operation,
-        {
-          method: call.method,
-          url,
-          headers: {
-            authorization: `Bearer ${key}`,
-            'content-type': CONTENT_TYPES.api,
-            accept: CONTENT_TYPES.api,
-          },
-          ...(call.body === undefined ? {} : { body: Buffer.from(JSON.stringify(call.body)) }),
-          onSent: () => {
-            sent = true;
-          },
-        },
+        operation,
+        request,
         signal,
-        async (answer) =>
-          isSuccess(answer)
-            ? ({ value: parsed(call, await answer.text()) } as const)
-            : await errorText(answer),
+        async (answer) => {
+          if (isSuccess(answer)) return ok(parsed(await answer.text(), read));
+          // No content was sent before a create, so its message cannot quote any.
+          const shown = create === undefined ? 'code' : 'message';
+          return err(apiProblem(answer, await errorText(answer), shown, key, clock.now()));
+        },
       );
-      if ('problem' in exchanged) {
-        clear = exchanged.problem.reason === 'proxy_failed';
-        return { problem: exchanged.problem, address };
-      }
-
-      const { answer, read } = exchanged;
-      // A gateway that lost the service's answer says nothing about what the service did.
-      clear = answer.status !== 502 && answer.status !== 504;
-      if (typeof read !== 'string') return read;
-      const said = call.creates === true ? 'message' : 'code';
-      return {
-        problem: apiProblem(answer, read, { said, secrets: [key] }, this.#context.clock.now()),
-        address,
-      };
+      isClear = result.ok || CLEAR_REASON.test(result.error.reason);
+      return result;
     } finally {
-      if (call.creates === true && sent && !clear) this.#context.observer.orphanPossible();
+      if (create !== undefined && isSent && !isClear) observer.orphanPossible();
     }
   }
 
   async #currentKey(operation: string, address: string, signal: AbortSignal): Promise<string> {
-    const refuse = (what: string): ServiceError =>
-      serviceError(operation, address, {
-        failure: 'unauthorized',
-        what: `was not called: ${what}`,
-        reason: 'no_key',
-      });
+    const refused = (problem: string): ServiceError => {
+      const what = `was not called: ${problem}`;
+      return serviceError(operation, { failure: 'unauthorized', what, reason: 'no_key', address });
+    };
     let key: string;
     try {
       key = await abortable(this.#apiKey(), signal);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      throw refuse(`the API key could not be read${systemErrorCode(error)}`);
+      throw refused(`the API key could not be read${systemErrorCode(error)}`);
     }
-    if (key === '') throw refuse('the API key is empty');
-    if (!/^[\x21-\x7e]+$/.test(key))
-      throw refuse('the API key holds characters that no header can carry (a line end, perhaps)');
+    if (key === '') throw refused('the API key is empty');
+    if (!/^[\x21-\x7e]+$/.test(key)) {
+      throw refused('the API key has characters that no header can carry (a line end, perhaps)');
+    }
     return key;
   }
 }
 
-/** ` (ENOENT)` and its like; only names the system itself has, since anything else could be a piece of the key. */
+/** ` (ENOENT)`; only codes of the system, since anything else could be a piece of the key. */
 function systemErrorCode(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' && Object.hasOwn(constants.errno, code) ? ` (${code})` : '';
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return Object.hasOwn(constants.errno, code) ? ` (${code})` : '';
 }
 
 /** @throws ProtocolViolation */
-function parsed<T>(call: ApiCall<T>, text: string): T {
+function parsed<T>(text: string, read: AnswerReader<T>): T {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
+    const hasMark = text.startsWith('\ufeff');
     throw new ProtocolViolation(
-      text.startsWith('\ufeff')
+      hasMark
         ? 'the body begins with a byte order mark, which JSON does not allow'
         : 'the body is not JSON',
     );
   }
-  if (isDeeperThan(json, MAX_DEPTH))
+  if (isDeeperThan(json, MAX_DEPTH)) {
     throw new ProtocolViolation(`the body is nested deeper than ${MAX_DEPTH} levels`);
-  return call.parse(json, text);
+  }
+  return read(json, text);
 }

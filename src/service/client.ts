@@ -1,32 +1,35 @@
-/** The Content Review Service, as the rest of the connector sees it: one client per pipeline and service account. */
-
+/** Client of the Content Review Service: one per pipeline and service account. */
 import { checkedHeaders } from '../http/extra-headers.ts';
 import { HttpPool } from '../http/http.ts';
 import { proxyChooser } from '../http/proxy.ts';
 import { tlsContext } from '../http/tls-files.ts';
 import type { UploadBody } from '../http/upload-body.ts';
+import {
+  type BatchView,
+  type CreatedBatch,
+  type CreatedImport,
+  type DecisionView,
+  type ImportView,
+  readBatch,
+  readCreatedBatch,
+  readCreatedImport,
+  readDecision,
+  readImport,
+} from './answers.ts';
 import { Api } from './api.ts';
-import { checkedBaseUrl } from './base-url.ts';
-import { type BatchView, type CreatedBatch, createBatch, getBatch } from './batches.ts';
-import { type DecisionView, getDecision, type LabelView } from './decisions.ts';
-import { problemWithImportPath } from './import-path.ts';
-import { type CreatedImport, createImport, getImport, type ImportView } from './imports.ts';
+import { checkedBaseUrl, IMPORT_ID_PLACEHOLDER, problemWithImportPath } from './base-url.ts';
+import { type CreateBatchRequest, PATHS } from './contract.ts';
 import { contextOf, type ServiceClientOptions } from './options.ts';
-import { Transfer, type UploadOptions } from './transfer.ts';
+import { Transfer, type TransferCall, type UploadCall } from './transfer.ts';
 import { transferPolicy } from './transfer-policy.ts';
 
-export type { BatchView, CreatedBatch, CreatedImport, DecisionView, ImportView, LabelView };
-
-interface Cancellable {
-  readonly signal: AbortSignal;
-}
-
 /**
- * Every method throws ServiceError for what the service or the network did, and the signal's reason, at once, when aborted.
- * Failures that may pass (429, 5xx, timeouts, resets) were retried before a ServiceError `unavailable` comes out.
+ * Every method throws ServiceError for a failure of the service or the network, and the signal's
+ * reason, at once, when aborted. Transient failures (429, 5xx, timeouts, resets) are retried before
+ * a ServiceError `unavailable` is thrown.
  */
 export class ServiceClient {
-  /** One for base_url and one for transfers: no transfer may use a connection that was made without looking where it leads. */
+  /** One for base_url and one for transfers, whose connections are all checked by address. */
   readonly #pools: readonly HttpPool[];
   readonly #api: Api;
   readonly #transfer: Transfer;
@@ -39,15 +42,22 @@ export class ServiceClient {
     const problem = problemWithImportPath(importPath);
     if (problem !== undefined) throw new TypeError(`the path of the import status ${problem}`);
     this.#importPath = importPath;
-    const { allowHttp = [], transferHosts: hosts = [], allowPrivate = [], tls, lookup } = options;
+
+    const { allowHttp = [], transferHosts: hosts = [], allowPrivate = [], tls } = options;
     const baseUrl = checkedBaseUrl(options.baseUrl, allowHttp);
     const policy = transferPolicy({ hosts, allowHttp, allowPrivate }, baseUrl);
-    const proxyFor = proxyChooser(options.proxy ?? { noProxy: [] });
     const ownTls = tlsContext(tls);
-    const network = { proxyFor, lookup, tls: ownTls, proxyTls: ownTls };
-    const api = new HttpPool(context.settings, maxConcurrentRequests, network);
-    // The client certificate is for the service, not for whatever host it names.
-    const storageTls = tlsContext(tls?.ca === undefined ? undefined : { ca: tls.ca });
+    // The client certificate is for the service, not for the hosts that it names.
+    const storageTls = tlsContext(tls?.ca && { ca: tls.ca });
+    const network = {
+      proxyFor: proxyChooser(options.proxy ?? { noProxy: [] }),
+      lookup: options.lookup,
+    };
+    const api = new HttpPool(context.settings, maxConcurrentRequests, {
+      ...network,
+      tls: ownTls,
+      proxyTls: ownTls,
+    });
     const storage = new HttpPool(context.settings, 2 * maxConcurrentTransfers, {
       ...network,
       tls: storageTls,
@@ -64,42 +74,41 @@ export class ServiceClient {
     });
   }
 
-  /** Section 4.1. */
-  createBatch(type: string, { signal }: Cancellable): Promise<CreatedBatch> {
-    return createBatch(this.#api, type, signal);
+  createBatch(type: string, { signal }: TransferCall): Promise<CreatedBatch> {
+    const body: CreateBatchRequest = { type };
+    return this.#api.create('batch', PATHS.batches, readCreatedBatch, signal, body);
   }
 
-  /** Section 4.2. 404 and 410 are ServiceError `not_found`. */
-  getBatch(batchId: string, { signal }: Cancellable): Promise<BatchView> {
-    return getBatch(this.#api, batchId, signal);
+  getBatch(batchId: string, { signal }: TransferCall): Promise<BatchView> {
+    return this.#api.get('batch', batchId, PATHS.batch, readBatch, signal);
   }
 
-  /** Section 4.3. */
-  createImport({ signal }: Cancellable): Promise<CreatedImport> {
-    return createImport(this.#api, signal);
+  createImport({ signal }: TransferCall): Promise<CreatedImport> {
+    return this.#api.create('import', PATHS.imports, readCreatedImport, signal);
   }
 
-  /** Section 4.4, at `importPath`. 404 and 410 are ServiceError `not_found`. */
-  getImport(importId: string, { signal }: Cancellable): Promise<ImportView> {
-    return getImport(this.#api, this.#importPath, importId, signal);
+  /** Status of an import, at `importPath`. */
+  getImport(importId: string, { signal }: TransferCall): Promise<ImportView> {
+    const pathOf = (id: string) =>
+      this.#importPath.replaceAll(IMPORT_ID_PLACEHOLDER, () => encodeURIComponent(id));
+    return this.#api.get('import', importId, pathOf, readImport, signal);
   }
 
-  /** Section 4.5. 404 and 410 are ServiceError `not_found`. */
-  getDecision(decisionId: string, { signal }: Cancellable): Promise<DecisionView> {
-    return getDecision(this.#api, decisionId, signal);
+  getDecision(decisionId: string, { signal }: TransferCall): Promise<DecisionView> {
+    return this.#api.get('decision', decisionId, PATHS.decision, readDecision, signal);
   }
 
   /** See Transfer.upload. */
-  upload(uploadUrl: string, body: UploadBody, options: UploadOptions): Promise<void> {
-    return this.#transfer.upload(uploadUrl, body, options);
+  upload(uploadUrl: string, body: UploadBody, call: UploadCall): Promise<void> {
+    return this.#transfer.upload(uploadUrl, body, call);
   }
 
   /** See Transfer.download. */
-  download(downloadUrl: string, options: Cancellable): AsyncGenerator<Buffer, void, void> {
-    return this.#transfer.download(downloadUrl, options);
+  download(downloadUrl: string, call: TransferCall): AsyncGenerator<Buffer, void, void> {
+    return this.#transfer.download(downloadUrl, call);
   }
 
-  /** Ends what is under way with an AbortError and frees the connections. Repeatable. */
+  /** Ends every call in flight with an AbortError and frees the connections. Repeatable. */
   async close(): Promise<void> {
     await Promise.all(this.#pools.map((pool) => pool.close()));
   }

@@ -6,7 +6,7 @@ import type { HttpTimeouts } from '../http/http.ts';
 import { type ServiceObserver, SILENT_OBSERVER } from '../http/observer.ts';
 import type { ProxyRules } from '../http/proxy.ts';
 import type { TlsFiles } from '../http/tls-files.ts';
-import { DEFAULT_IMPORT_PATH } from './import-path.ts';
+import { DEFAULT_IMPORT_PATH } from './base-url.ts';
 
 export interface RetrySettings {
   /** Tries after the first one. */
@@ -100,18 +100,7 @@ export interface ServiceContext {
 
 /** Fills in the defaults. */
 export function contextOf(options: ServiceClientOptions): ServiceContext {
-  const { clock, random, observer, retry } = options;
-  const names = Object.keys(DEFAULT_SETTINGS) as (keyof ServiceClientSettings)[];
-  const settings = Object.fromEntries(
-    names.map((name) => [name, options[name] ?? DEFAULT_SETTINGS[name]]),
-  );
-  return {
-    settings: {
-      ...(settings as unknown as ServiceClientSettings),
-      retry: { ...DEFAULT_SETTINGS.retry, ...retry },
-    },
-    clock,
-    random,
-    observer: observer ?? SILENT_OBSERVER,
-  };
+  const { clock, random, observer = SILENT_OBSERVER } = options;
+  const retry = { ...DEFAULT_SETTINGS.retry, ...options.retry };
+  return { settings: { ...DEFAULT_SETTINGS, ...options, retry }, clock, random, observer };
 }

@@ -5,6 +5,7 @@
 import { isIP } from 'node:net';
 import { addressSet, contains, problemWithCidr, rangeOf } from '../http/address-ranges.ts';
 import { hostOf, hostPatterns, isLoopbackHost, matchesHost } from '../http/host-pattern.ts';
+import { NOT_PUBLIC } from './problems.ts';
 
 export interface TransferRules {
   /** Hosts of transfers (host-pattern.ts). Empty: every host with public addresses. */
@@ -61,9 +62,6 @@ export function transferPolicy(rules: TransferRules, baseUrl: URL): TransferPoli
     allowsAddress,
   };
 }
-
-export const NOT_PUBLIC =
-  'its address is not a public one: service.transfer.allowPrivate takes hosts and networks that may be used';
 
 function bracketed(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;

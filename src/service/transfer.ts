@@ -1,8 +1,10 @@
 /**
- * Files to and from presigned addresses (service-interface.md section 1). The address is the authorization: no key goes
- * there, and no header beyond what is needed, since an unsigned one can break the signature (FINDINGS); User-Agent never does.
+ * Files to and from presigned addresses. The address is the authorization: no key is sent there,
+ * and no header beyond what is needed, since an unsigned header can break the signature
+ * (User-Agent never does).
  */
 import { abortable } from '../base/abortable.ts';
+import { err, ok, type Result } from '../base/result.ts';
 import { plainBytes } from '../http/decompression.ts';
 import {
   currentHeaders,
@@ -12,29 +14,44 @@ import {
 import type { HttpAnswer, HttpPool, HttpRequest } from '../http/http.ts';
 import { NetworkError, networkError } from '../http/network-error.ts';
 import { Permits } from '../http/permits.ts';
-import { parseWebAddress } from '../http/presigned-address.ts';
 import { shownAddress } from '../http/redaction.ts';
-import { isRedirect, leavesHttps, MAX_REDIRECTS, redirectTarget } from '../http/redirect.ts';
 import { BodySource, type UploadBody } from '../http/upload-body.ts';
+import {
+  isRedirect,
+  leavesHttps,
+  MAX_REDIRECTS,
+  parseWebAddress,
+  redirectTarget,
+} from '../http/web-address.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
 import type { AllowUrl, ServiceContext } from './options.ts';
-import { type Attempt, type Problem, serviceError } from './problem.ts';
-import { errorText, exchange, isSuccess, networkProblem } from './request.ts';
+import {
+  downloadProblem,
+  type ServiceAttempt,
+  type ServiceProblem,
+  serviceError,
+  storageProblem,
+} from './problems.ts';
+import { errorText, exchange, isSuccess } from './request.ts';
 import { withRetry } from './retry.ts';
-import { storageProblem } from './storage-problem.ts';
 import type { TransferPolicy } from './transfer-policy.ts';
 
-/** Hosts remembered, so that each is told once. */
+/** Hosts remembered, so that each is reported once. */
 const MAX_HOSTS = 1000;
+/**
+ * Statuses of an upload that may have been stored: the storage, or a gateway, broke down over it.
+ * 501 and 503 come before anything is stored; 303 refers to what was done.
+ */
+const MAY_HAVE_ARRIVED = /^(303|5(?!01|03)\d\d)$/;
 
-const LEAVES_HTTPS =
-  'a redirect led there from https to http: the content would travel in the clear';
+export interface TransferCall {
+  readonly signal: AbortSignal;
+}
 
-export interface UploadOptions {
+export interface UploadCall extends TransferCall {
   /** Sent exactly so: it is part of the signature. */
   readonly contentType: string;
-  readonly signal: AbortSignal;
-  /** What a storage needs besides, such as `x-ms-blob-type: BlockBlob` (Azure); beside, and before, the client's own. */
+  /** Headers for this upload; they replace those of the client. */
   readonly extraHeaders?: Readonly<Record<string, string>>;
 }
 
@@ -45,12 +62,17 @@ export interface TransferOptions {
   readonly downloadHeaders: ExtraHeaders;
 }
 
-type TransferRequest = Omit<HttpRequest, 'url' | 'body' | 'onSent'> & {
+interface TransferRequest extends Omit<HttpRequest, 'body' | 'onSent'> {
+  readonly operation: 'upload' | 'download';
   readonly source?: BodySource;
-  /** For the origin that the service named, and no other. */
-  readonly extra: Readonly<Record<string, string>>;
-};
-type Opened = { readonly answer: HttpAnswer; readonly address: string };
+  /** Only for the origin that the service named. */
+  readonly extra: ExtraHeaders;
+}
+
+interface OpenedTransfer {
+  readonly answer: HttpAnswer;
+  readonly address: string;
+}
 
 export class Transfer {
   readonly #context: ServiceContext;
@@ -61,68 +83,61 @@ export class Transfer {
   readonly #downloads: Permits;
   readonly #limit: AdaptiveLimit;
 
-  /** @param pool connects to nothing that the policy objects to */
+  /** @param pool connects to no address that the policy refuses */
   constructor(context: ServiceContext, pool: HttpPool, options: TransferOptions) {
     this.#context = context;
     this.#pool = pool;
     this.#options = options;
     const { maxConcurrentTransfers: max, limitWindowMs: windowMs } = context.settings;
-    const uploads = new Permits(max);
-    const downloads = new Permits(max);
-    this.#uploads = uploads;
-    this.#downloads = downloads;
+    const lanes = [new Permits(max), new Permits(max)] as const;
+    [this.#uploads, this.#downloads] = lanes;
     this.#limit = new AdaptiveLimit({
       max,
       windowMs,
       clock: context.clock,
       onChange: (limit) => {
-        uploads.resize(limit);
-        downloads.resize(limit);
+        for (const permits of lanes) permits.resize(limit);
         context.observer.limit('storage', limit);
       },
     });
   }
 
   /**
-   * PUT of the whole body, with its Content-Length. The same PUT again is harmless, so unclear outcomes are tried again,
-   * as long as the body can be made again.
-   * @throws ServiceError: `expired`, `too_large`, `rejected`, `not_found`, `unavailable`, `blocked`, `protocol`, with `mayHaveArrived`;
-   * the signal's reason when aborted; what the source of a streamed body threw, and RangeError when it had another length than it said.
+   * PUT of the whole body, with its Content-Length. The same PUT is harmless again, so unclear
+   * outcomes are retried, as long as the body can be made again.
+   * @throws ServiceError: `expired`, `too_large`, `rejected`, `not_found`, `unavailable`,
+   * `blocked`, `protocol`, with `mayHaveArrived`; the signal's reason when aborted; the error of a
+   * streamed body's source, and RangeError when it has another length than announced
    */
-  async upload(uploadUrl: string, body: UploadBody, options: UploadOptions): Promise<void> {
-    const operation = 'upload';
-    const url = addressOf(operation, uploadUrl);
+  async upload(uploadUrl: string, body: UploadBody, call: UploadCall): Promise<void> {
+    const { contentType, signal, extraHeaders = {} } = call;
     const source = new BodySource(body);
-    const named = Object.entries(options.extraHeaders ?? {}).filter(
+    const allowed = Object.entries(extraHeaders).filter(
       ([name]) => problemWithExtraHeader(name) === undefined,
     );
     const { headersTimeoutMs, minUploadBytesPerSecond } = this.#context.settings;
-    const request = {
+    const request: TransferRequest = {
+      operation: 'upload',
       method: 'PUT',
-      headers: { 'content-type': options.contentType, 'content-length': String(source.length) },
+      url: addressOf('upload', uploadUrl),
+      headers: { 'content-type': contentType, 'content-length': String(source.length) },
+      extra: { ...this.#options.uploadHeaders, ...Object.fromEntries(allowed) },
       source,
-      extra: Object.fromEntries(named),
-      // The pool's clock for headers starts with the first byte sent, so it has to cover the sending too.
+      // The pool's headers timeout starts with the first byte sent, so it includes the sending.
       headersTimeoutMs:
         headersTimeoutMs + Math.ceil((source.length / minUploadBytesPerSecond) * 1000),
-    } as const;
+    };
     let mayHaveArrived = false;
-    await withRetry(this.#context, operation, options.signal, () =>
-      this.#uploads.run(options.signal, async () => {
+    await withRetry(this.#context, 'upload', signal, () =>
+      this.#uploads.run(signal, async () => {
         try {
-          const opened = await this.#follow(
-            operation,
-            request,
-            this.#options.uploadHeaders,
-            url,
-            options.signal,
-          );
-          if ('value' in opened) opened.value.answer.discard();
+          const sent = await this.#send(request, signal);
+          if (sent.ok) sent.value.answer.discard();
           source.throwIfFailed();
-          if ('value' in opened) return opened;
-          mayHaveArrived ||= opened.problem.mayHaveArrived === true;
-          const problem = { ...opened.problem, mayHaveArrived };
-          return { ...opened, problem: source.repeatable ? problem : onlyOnce(problem) };
+          if (sent.ok) return sent;
+          mayHaveArrived ||= sent.error.mayHaveArrived === true;
+          const isLast = !source.repeatable && sent.error.failure === 'unavailable';
+          return err({ ...sent.error, mayHaveArrived, ...(isLast && ONLY_ONCE) });
         } finally {
           source.close();
         }
@@ -131,39 +146,40 @@ export class Transfer {
   }
 
   /**
-   * GET of a file: its bytes as they come, decompressed when they were stored so. Nothing is sent before the first chunk is
-   * asked for; leaving the loop frees the connection. A body that fails half-way is not tried again here: only the caller
-   * knows what it can skip.
-   * @throws ServiceError: as `upload`; `protocol` for a body that ends early or cannot be decompressed, `blocked` for one that is too
-   * large, or in an encoding that nobody here knows; the signal's reason when aborted.
+   * GET of a file: its bytes as they come, decompressed when they were stored so. Nothing is sent
+   * before the first chunk is requested; leaving the loop frees the connection. A body that fails
+   * half-way is not retried here: only the caller knows what it can skip.
+   * @throws ServiceError: as `upload`; `protocol` for a body that ends early or cannot be
+   * decompressed, `blocked` for one that is too large or has an unknown encoding; the signal's
+   * reason when aborted
    */
   async *download(
     downloadUrl: string,
-    options: { readonly signal: AbortSignal },
+    { signal }: TransferCall,
   ): AsyncGenerator<Buffer, void, void> {
-    const operation = 'download';
-    const { signal } = options;
-    const url = addressOf(operation, downloadUrl);
+    const request: TransferRequest = {
+      operation: 'download',
+      method: 'GET',
+      url: addressOf('download', downloadUrl),
+      headers: {},
+      extra: this.#options.downloadHeaders,
+    };
+    const { clock, observer } = this.#context;
     const release = await this.#downloads.acquire(signal);
     try {
-      const startedMs = this.#context.clock.monotonic();
-      const { answer, address } = await withRetry(this.#context, operation, signal, async () => {
-        const request = { method: 'GET', headers: {}, extra: {} } as const;
-        return await this.#follow(operation, request, this.#options.downloadHeaders, url, signal);
-      });
+      const startedMs = clock.monotonic();
+      const { answer, address } = await withRetry(this.#context, 'download', signal, () =>
+        this.#send(request, signal),
+      );
       try {
         yield* this.#plain(answer);
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        const failure = error instanceof NetworkError ? error : networkError(error, 'body');
+        const failure = networkError(error, 'body');
         if (!(failure instanceof NetworkError)) throw failure;
         if (failure.failure === 'body_timeout') this.#limit.overloaded(startedMs);
-        this.#context.observer.request(
-          operation,
-          failure.failure,
-          (this.#context.clock.monotonic() - startedMs) / 1000,
-        );
-        throw serviceError(operation, address, bodyProblem(failure, answer.status));
+        observer.request('download', failure.failure, (clock.monotonic() - startedMs) / 1000);
+        throw serviceError('download', { ...downloadProblem(failure, answer.status), address });
       }
     } finally {
       release();
@@ -171,30 +187,96 @@ export class Transfer {
   }
 
   async *#plain(answer: HttpAnswer): AsyncGenerator<Buffer, void, void> {
-    const {
-      maxResultBytes: maxBytes,
-      maxDecompressionRatio: maxRatio,
-      ...settings
-    } = this.#context.settings;
-    const pace = {
-      graceMs: settings.bodyTimeoutMs,
-      bytesPerSecond: settings.minDownloadBytesPerSecond,
-    };
+    const { maxResultBytes, maxDecompressionRatio, ...settings } = this.#context.settings;
     try {
-      // What says that it is too large is not begun with.
-      if (Number(answer.header('content-length') ?? 0) > maxBytes)
+      if (Number(answer.header('content-length') ?? 0) > maxResultBytes) {
         throw new NetworkError('blocked', 'RESULT_TOO_LARGE');
+      }
       yield* plainBytes(answer.body, answer.header('content-encoding'), {
-        maxBytes,
-        maxRatio,
-        pace,
+        maxBytes: maxResultBytes,
+        maxRatio: maxDecompressionRatio,
+        graceMs: settings.bodyTimeoutMs,
+        bytesPerSecond: settings.minDownloadBytesPerSecond,
       });
     } finally {
       if (!answer.body.destroyed) answer.discard();
     }
   }
 
-  /** Why an address may not be talked to, continuing "upload at host/path was not called: …". */
+  /** One attempt, with the current values of its extra headers. */
+  async #send(
+    request: TransferRequest,
+    signal: AbortSignal,
+  ): Promise<ServiceAttempt<OpenedTransfer>> {
+    const extra = await currentHeaders(request.extra);
+    if (!extra.ok) return err({ ...noHeader(extra.error), address: shownAddress(request.url) });
+    const startedMs = this.#context.clock.monotonic();
+    const attempt = await this.#follow({ ...request, extra: {} }, extra.value, signal);
+    return this.#limit.learn(attempt, startedMs);
+  }
+
+  /** Follows redirects: method and body must stay, and every new host must be allowed. */
+  async #follow(
+    { operation, source, ...request }: TransferRequest,
+    extra: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<ServiceAttempt<OpenedTransfer>> {
+    let from = request.url;
+    let { url } = request;
+    for (let redirects = 0; ; redirects++) {
+      const address = shownAddress(url);
+      const objection = await this.#objection(operation, from, url, signal);
+      if (objection !== undefined) {
+        const what = `was not called: ${objection}`;
+        return err({ failure: 'blocked', what, reason: 'blocked', address });
+      }
+      if (source?.exhausted) {
+        const what = 'was not called: the body was sent to a redirect, and can be made only once';
+        return err({ ...refused(what), address });
+      }
+
+      let isSent = false;
+      const sent: HttpRequest = {
+        ...request,
+        url,
+        headers: { ...request.headers, ...(url.origin === request.url.origin && extra) },
+        ...(source && { body: source.open() }),
+        onSent: () => {
+          isSent = true;
+        },
+      };
+      const read = (answer: HttpAnswer) => this.#read(answer, url, redirects);
+      const attempt = await exchange(this.#context, this.#pool, operation, sent, signal, read);
+      if (!attempt.ok) {
+        const { status } = attempt.error;
+        const mayHaveArrived =
+          status === undefined ? isSent : MAY_HAVE_ARRIVED.test(String(status));
+        return err({ ...attempt.error, mayHaveArrived });
+      }
+      if (!(attempt.value instanceof URL)) return ok({ answer: attempt.value, address });
+      from = url;
+      url = attempt.value;
+    }
+  }
+
+  /** The answer when it is a success; the next address when it is a redirect. */
+  async #read(
+    answer: HttpAnswer,
+    url: URL,
+    redirects: number,
+  ): Promise<Result<HttpAnswer | URL, ServiceProblem>> {
+    if (isSuccess(answer)) return ok(answer);
+    const text = await errorText(answer);
+    const { status } = answer;
+    if (!isRedirect(status)) return err(storageProblem(answer, text, this.#context.clock.now()));
+    if (redirects >= MAX_REDIRECTS) {
+      return err(refused(`redirects more than ${MAX_REDIRECTS} times`, status));
+    }
+    const next = redirectTarget(url, answer.header('location'));
+    return next.ok ? next : err(refused(next.error, status));
+  }
+
+  /** Reason why an address may not be used, continuing "upload at host/path was not called: …". */
   async #objection(
     operation: string,
     from: URL,
@@ -202,150 +284,41 @@ export class Transfer {
     signal: AbortSignal,
   ): Promise<string | undefined> {
     const { policy, allowUrl } = this.#options;
-    const objection = leavesHttps(from, url) ? LEAVES_HTTPS : policy.objection(url);
-    if (objection === undefined && (await abortable(Promise.resolve(allowUrl(url)), signal))) {
-      if (!this.#hosts.has(url.host) && this.#hosts.size < MAX_HOSTS) {
-        this.#hosts.add(url.host);
-        this.#context.observer.transferHost(url.host);
-      }
-      return undefined;
+    const { observer } = this.#context;
+    const objection = leavesHttps(from, url)
+      ? 'a redirect led there from https to http: the content would travel in the clear'
+      : policy.objection(url);
+    if (objection !== undefined || !(await abortable(Promise.resolve(allowUrl(url)), signal))) {
+      observer.request(operation, 'blocked', 0);
+      return objection ?? 'it is not an allowed address for transfers';
     }
-    this.#context.observer.request(operation, 'blocked', 0);
-    return objection ?? 'it is not an allowed address for transfers';
-  }
-
-  /** @param configured headers whose values are asked for now */
-  async #follow(
-    operation: string,
-    request: TransferRequest,
-    configured: ExtraHeaders,
-    first: URL,
-    signal: AbortSignal,
-  ): Promise<Attempt<Opened>> {
-    const current = await currentHeaders(configured);
-    if (typeof current === 'string')
-      return { problem: withoutHeader(current), address: shownAddress(first) };
-    const startedMs = this.#context.clock.monotonic();
-    const extra = { ...current, ...request.extra };
-    return this.#limit.learn(
-      await this.#redirected(operation, { ...request, extra }, first, signal),
-      startedMs,
-    );
-  }
-
-  /** One attempt, through redirects: by hand, because the method and body must stay, and every new host must be allowed. */
-  async #redirected(
-    operation: string,
-    { source, extra, headers, ...request }: TransferRequest,
-    first: URL,
-    signal: AbortSignal,
-  ): Promise<Attempt<Opened>> {
-    let from = first;
-    let url = first;
-    for (let redirects = 0; ; redirects++) {
-      const address = shownAddress(url);
-      const objection = await this.#objection(operation, from, url, signal);
-      if (objection !== undefined)
-        return { problem: blocked(`was not called: ${objection}`), address };
-      if (source?.exhausted)
-        return {
-          problem: refused(
-            'was not called: the body was sent to a redirect, and can be made only once',
-          ),
-          address,
-        };
-      let begun = false;
-      const sent = {
-        ...request,
-        url,
-        headers: url.origin === first.origin ? { ...headers, ...extra } : headers,
-        ...(source === undefined ? {} : { body: source.open() }),
-        onSent: () => {
-          begun = true;
-        },
-      };
-      const exchanged = await exchange(
-        this.#context,
-        this.#pool,
-        operation,
-        sent,
-        signal,
-        async (answer) => (isSuccess(answer) ? undefined : await errorText(answer)),
-      );
-      if ('problem' in exchanged)
-        return { problem: { ...exchanged.problem, mayHaveArrived: begun }, address };
-      const { answer, read: text } = exchanged;
-      if (text === undefined) return { value: { answer, address } };
-      if (!isRedirect(answer.status)) {
-        // A gateway, or the storage itself, broke down over it; 503 and 501 are said before anything is stored. 303 is about what was done.
-        const { status } = answer;
-        const mayHaveArrived =
-          (status >= 500 && status !== 501 && status !== 503) || status === 303;
-        return {
-          problem: { ...storageProblem(answer, text, this.#context.clock.now()), mayHaveArrived },
-          address,
-        };
-      }
-
-      const next =
-        redirects < MAX_REDIRECTS
-          ? redirectTarget(url, answer.header('location'))
-          : `redirects more than ${MAX_REDIRECTS} times`;
-      if (typeof next === 'string') return { problem: refused(next, answer.status), address };
-      from = url;
-      url = next;
+    if (!this.#hosts.has(url.host) && this.#hosts.size < MAX_HOSTS) {
+      this.#hosts.add(url.host);
+      observer.transferHost(url.host);
     }
+    return undefined;
   }
 }
 
-function refused(what: string, status?: number): Problem {
+const ONLY_ONCE = {
+  final: true,
+  advice: 'it was not retried, because its body can be made only once: start over',
+};
+
+function refused(what: string, status?: number): ServiceProblem {
   return { failure: 'protocol', what, reason: 'refused', status };
 }
 
-function blocked(what: string): Problem {
-  return { failure: 'blocked', what, reason: 'blocked' };
-}
-
-/** It may be replaced at this moment: a file that is rotated is no reason to give records up. */
-function withoutHeader(name: string): Problem {
-  const what = `was not called: the value of the extra header "${name}" cannot be had, or not be sent`;
-  const advice = 'check where service.transfer.uploadHeaders and downloadHeaders have it from';
+/** Transient: a file in rotation is no reason to give records up. */
+function noHeader(name: string): ServiceProblem {
+  const what = `was not called: cannot read the extra header "${name}", or its value is invalid`;
+  const advice = 'check the sources of service.transfer.uploadHeaders and downloadHeaders';
   return { failure: 'unavailable', what, reason: 'no_header', advice };
-}
-
-function onlyOnce(problem: Problem): Problem {
-  if (problem.failure !== 'unavailable') return problem;
-  return {
-    ...problem,
-    final: true,
-    advice: 'it was not tried again, because its body can be made only once: start over',
-  };
 }
 
 function addressOf(operation: string, text: string): URL {
   const url = parseWebAddress(text);
   if (url !== undefined) return url;
-  throw serviceError(
-    operation,
-    'a presigned address',
-    refused('was not called: it is not an http(s) address'),
-  );
-}
-
-function bodyProblem(error: NetworkError, status: number): Problem {
-  if (error.failure === 'reset') {
-    const what = `was cut: the file ended before its end (${error.code})`;
-    return {
-      failure: 'protocol',
-      what,
-      reason: 'reset',
-      status,
-      advice: 'download it again; what was read up to here is good',
-    };
-  }
-  if (error.failure === 'blocked') return { ...networkProblem(error), status, sameAgain: true };
-  if (error.failure !== 'bad_answer') return { ...networkProblem(error), status };
-  const what = `sent a file that cannot be decoded (${error.code})`;
-  const advice = 'check how the storage compresses its files';
-  return { failure: 'protocol', what, reason: 'bad_answer', status, advice, sameAgain: true };
+  const problem = refused('was not called: it is not an http(s) address');
+  throw serviceError(operation, { ...problem, address: 'a presigned address' });
 }

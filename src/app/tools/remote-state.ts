@@ -2,7 +2,7 @@
 import type { PipelineConfig } from '../../config/schema.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { SourceRecord } from '../../core/record.ts';
-import type { BatchView } from '../../service/client.ts';
+import type { BatchView } from '../../service/answers.ts';
 import type { Inspection, RemoteBatch } from '../../tools/inspect/context.ts';
 import { plainDecoder } from './filter.ts';
 

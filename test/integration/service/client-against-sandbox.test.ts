@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import type { BatchView, ServiceClient } from '../../../src/service/client.ts';
+import type { BatchView } from '../../../src/service/answers.ts';
+import type { ServiceClient } from '../../../src/service/client.ts';
 import type { ServiceClientOptions } from '../../../src/service/options.ts';
 import { clientFor, collect, KEY, NEVER } from './servers.ts';
 

@@ -200,7 +200,7 @@ test('a header that follows from the request, or is not for a storage, cannot be
   }
   assert.throws(() => clientFor(t, HERE, { downloadHeaders: { 'x-secret': 'hunter2\n' } }), {
     name: 'TypeError',
-    message: 'the extra header "x-secret": its value holds characters that no header can carry',
+    message: 'the extra header "x-secret": its value has characters that no header can carry',
   });
 });
 
@@ -268,7 +268,7 @@ test('the value of an extra header that cannot be had or sent is waited for, and
       (error: Error & { failure: string }) => {
         assert.match(
           error.message,
-          /the value of the extra header "x-secret" cannot be had, or not be sent/,
+          /cannot read the extra header "x-secret", or its value is invalid/,
         );
         return error.failure === 'unavailable' && !error.message.includes('hunter22');
       },

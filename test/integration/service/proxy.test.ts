@@ -166,7 +166,7 @@ test('a proxy that refuses, wants credentials, is not there or hangs is told as 
   const cases: [string, RegExp][] = [
     [
       (await proxyServer(t, () => 407)).url,
-      /the proxy did not let the request through \(HTTP_407\).*wants a user and a password/,
+      /the proxy did not let the request through \(HTTP_407\).*requires a user and a password/,
     ],
     [
       (await proxyServer(t, () => 403)).url,

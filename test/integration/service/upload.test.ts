@@ -77,7 +77,7 @@ test('each answer of the storage becomes its failure, with the XML Code and noth
       403,
       xmlError('AccessDenied', 'Request has expired'),
       'expired',
-      /answered 403 AccessDenied; ask for a new address/,
+      /answered 403 AccessDenied; request a new address/,
     ],
     [
       400,

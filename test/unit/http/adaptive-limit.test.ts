@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { err, ok } from '../../../src/base/result.ts';
 import { AdaptiveLimit } from '../../../src/service/adaptive-limit.ts';
-import type { Attempt } from '../../../src/service/problem.ts';
+import type { ServiceAttempt } from '../../../src/service/problems.ts';
 import { InstantClock } from '../service/fakes.ts';
 
 const WINDOW_MS = 1_000;
-const GOOD: Attempt<string> = { value: 'done' };
-const bad = (reason: string): Attempt<string> => ({
-  problem: { failure: 'unavailable', what: 'failed', reason },
-  address: 'host/path',
-});
+const GOOD: ServiceAttempt<string> = ok('done');
+const bad = (reason: string): ServiceAttempt<string> =>
+  err({ failure: 'unavailable', what: 'failed', reason, address: 'host/path' });
 
 function limitOf(max: number) {
   const clock = new InstantClock();
@@ -21,7 +20,7 @@ function limitOf(max: number) {
     clock: { monotonic },
     onChange: (now) => changes.push(now),
   });
-  const learn = (attempt: Attempt<string>, startedMs = monotonic()) =>
+  const learn = (attempt: ServiceAttempt<string>, startedMs = monotonic()) =>
     limit.learn(attempt, startedMs);
   const pass = (ms: number) => clock.sleep(ms);
   return { limit, changes, learn, pass, clock };

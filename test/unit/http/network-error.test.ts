@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NetworkError, networkError, type Stage } from '../../../src/http/network-error.ts';
-import { networkProblem } from '../../../src/service/request.ts';
+import { networkProblem } from '../../../src/service/problems.ts';
 
 const advised = (code: string, stage: Stage) => {
   const error = networkError(

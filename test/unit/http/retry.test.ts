@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { err, ok } from '../../../src/base/result.ts';
 import { ServiceError, type ServiceFailure } from '../../../src/core/outcome/service-error.ts';
 import {
   DEFAULT_SETTINGS,
   type RetrySettings,
   type ServiceContext,
 } from '../../../src/service/options.ts';
-import type { Attempt, Problem } from '../../../src/service/problem.ts';
+import type { ServiceAttempt, ServiceProblem } from '../../../src/service/problems.ts';
 import { withRetry } from '../../../src/service/retry.ts';
 import {
   constantRandom,
@@ -27,23 +28,24 @@ function contextWith(retry: Partial<RetrySettings>, clock = new InstantClock(), 
   };
 }
 
-function failing(problem: Partial<Problem> = {}): Attempt<never> {
-  return {
-    problem: {
-      failure: 'unavailable',
-      what: 'answered 503',
-      reason: '503',
-      status: 503,
-      ...problem,
-    },
+function failing(problem: Partial<ServiceProblem> = {}): ServiceAttempt<never> {
+  return err({
+    failure: 'unavailable',
+    what: 'answered 503',
+    reason: '503',
+    status: 503,
     address: 'host/path',
-  };
+    ...problem,
+  });
 }
 
 /** Fails the given number of times, then has a value. */
-function after(failures: number, problem: Partial<Problem> = {}): () => Promise<Attempt<string>> {
+function after(
+  failures: number,
+  problem: Partial<ServiceProblem> = {},
+): () => Promise<ServiceAttempt<string>> {
   let left = failures;
-  return async () => (left-- > 0 ? failing(problem) : { value: 'done' });
+  return async () => (left-- > 0 ? failing(problem) : ok('done'));
 }
 
 test('what may pass is tried again, with exponentially growing, jittered waits', async () => {
@@ -85,7 +87,7 @@ test('a slow first try does not eat up the time for retries', async () => {
   const { context } = contextWith({ maxElapsedMs: 1000, baseMs: 100 }, clock);
   let first = true;
   const result = withRetry<string>(context, 'op', never, async () => {
-    if (!first) return { value: 'done' };
+    if (!first) return ok('done');
     first = false;
     await clock.sleep(60_000);
     return failing();
@@ -142,7 +144,7 @@ test('nothing is tried when aborted before', async () => {
   const { context } = contextWith({});
   const result = withRetry(context, 'op', AbortSignal.abort(), async () => {
     tries++;
-    return { value: 1 };
+    return ok(1);
   });
   await assert.rejects(result, { name: 'AbortError' });
   assert.equal(tries, 0);

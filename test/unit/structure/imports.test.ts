@@ -24,7 +24,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['@kafkajs/confluent-schema-registry', 'ajv', 'avsc', 'protobufjs', 'node:*'],
   ],
   http: ['base', 'core', 'p-limit', 'undici', 'node:*'],
-  service: ['base', 'core', 'http', 'node:*'],
+  service: ['base', 'core', 'http', 'zod', 'node:*'],
   kinds: [
     ...['base', 'core', 'events', 'service/contract.ts', 'csv-parse'],
     ...['node:buffer', 'node:timers/promises', 'node:worker_threads'],

@@ -1,0 +1,252 @@
+/**
+ * Answers of the service, read strictly where the engine needs a field and tolerantly everywhere
+ * else. Messages name the field, never its value.
+ */
+import { z } from 'zod';
+import { parseKeepingDigits } from '../base/exact-json.ts';
+import { shownCode } from '../base/shown-code.ts';
+import { parseWebAddress } from '../http/web-address.ts';
+import {
+  type BatchStatus,
+  type DecisionStatus,
+  type ImportStatus,
+  normaliseBatchStatus,
+  normaliseDecisionStatus,
+  normaliseImportStatus,
+} from './contract.ts';
+
+/** An answer lacks what the interface promises. */
+export class ProtocolViolation extends Error {
+  override readonly name = 'ProtocolViolation';
+}
+
+export interface CreatedBatch {
+  readonly batchId: string;
+  /** Opaque and secret. */
+  readonly uploadUrl: string;
+}
+
+export interface CreatedImport {
+  readonly importId: string;
+  /** Opaque and secret. */
+  readonly uploadUrl: string;
+}
+
+interface StatusView<Status> {
+  /** undefined for a status that this version does not know. */
+  readonly status: Status | undefined;
+  /** As the service spelled it. */
+  readonly rawStatus: string;
+}
+
+export interface BatchView extends StatusView<BatchStatus> {
+  readonly batchId: string;
+  readonly type: string | undefined;
+  /** Opaque and secret. The interface promises it with SUCCESS only. */
+  readonly downloadUrl: string | undefined;
+  /** Numbers of decisions by state; undefined where the service sends none. */
+  readonly counts: Readonly<
+    Record<'total' | 'success' | 'pending' | 'error' | 'cancelled', number | undefined>
+  >;
+}
+
+export interface ImportView extends StatusView<ImportStatus> {
+  readonly importId: string;
+}
+
+export interface LabelView {
+  readonly name: string;
+  /** Whether the label applies. A label that is listed without this field was assigned. */
+  readonly applied: boolean;
+  readonly explanation: string | null;
+  /** Further fields of the service. */
+  readonly [field: string]: unknown;
+}
+
+export interface DecisionView extends StatusView<DecisionStatus> {
+  readonly decisionId: string;
+  /** As it was included when the decision was created. Secret, like all content. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** `metadata` as JSON with every digit that the service sent, also beyond those of a double. */
+  readonly metadataJson: string;
+  readonly result: string | null;
+  readonly labels: readonly LabelView[] | null;
+  /** `labels` as JSON, with every digit that the service sent. */
+  readonly labelsJson: string | null;
+}
+
+const required = z.string('is missing').min(1, 'is missing');
+/** A text that is not shaped like a status may be content, and statuses are logged and shown. */
+const status = z
+  .string('is missing')
+  .trim()
+  .min(1, 'is missing')
+  .transform((text) => {
+    return shownCode(text) ?? `a status of ${text.length} characters, which is not shaped like one`;
+  });
+const id = required.refine(isPathSegment, 'cannot stand in a path');
+const isAddress = (text: string) => parseWebAddress(text) !== undefined;
+const address = required.refine(isAddress, 'is not an http(s) address');
+const optional = z.string().min(1).optional().catch(undefined);
+const count = z.int().min(0).optional().catch(undefined);
+
+const createdBatch = z.object({ batch_id: id, upload_url: address });
+const createdImport = z.object({ import_id: id, upload_url: address });
+const batch = z.object({
+  batch_status: status,
+  type: z.string().optional().catch(undefined),
+  download_url: optional.refine((url) => url === undefined || isAddress(url), {
+    error: 'is not an http(s) address',
+  }),
+  batch_count: count,
+  success_count: count,
+  pending_count: count,
+  error_count: count,
+  cancelled_count: count,
+});
+const decision = z.object({
+  decision_status: status,
+  metadata: z
+    .unknown()
+    .refine((value) => value === null || isObject(value), 'is not a JSON object')
+    .optional(),
+});
+
+/** @throws ProtocolViolation */
+function read<Schema extends z.ZodType>(schema: Schema, json: unknown): z.output<Schema> {
+  const { success, data, error } = schema.safeParse(json);
+  if (success) return data;
+  const { path = [], message } = error.issues[0] ?? {};
+  throw new ProtocolViolation(
+    path.length === 0 ? 'the body is not a JSON object' : `${path.join('.')} ${message}`,
+  );
+}
+
+/**
+ * Checks that an answer is about the resource that was requested: a cache or proxy that mixes
+ * answers up must not end one item with the results of another.
+ */
+function checkId(json: unknown, field: string, expected: string): void {
+  const actual = optional.parse(isObject(json) ? json[field] : undefined);
+  if ((actual ?? expected) !== expected) {
+    throw new ProtocolViolation(`${field} is not the one requested`);
+  }
+}
+
+/** @throws ProtocolViolation, as all readers do */
+export function readCreatedBatch(json: unknown): CreatedBatch {
+  const { batch_id, upload_url } = read(createdBatch, json);
+  return { batchId: batch_id, uploadUrl: upload_url };
+}
+
+export function readBatch(json: unknown, batchId: string): BatchView {
+  checkId(json, 'batch_id', batchId);
+  const fields = read(batch, json);
+  return {
+    batchId,
+    type: fields.type,
+    status: normaliseBatchStatus(fields.batch_status),
+    rawStatus: fields.batch_status,
+    downloadUrl: fields.download_url,
+    counts: {
+      total: fields.batch_count,
+      success: fields.success_count,
+      pending: fields.pending_count,
+      error: fields.error_count,
+      cancelled: fields.cancelled_count,
+    },
+  };
+}
+
+export function readCreatedImport(json: unknown): CreatedImport {
+  const { import_id, upload_url } = read(createdImport, importIn(json, [has('import_id')]));
+  return { importId: import_id, uploadUrl: upload_url };
+}
+
+/**
+ * The interface does not show this answer: the status may be called `status`, and all of it may be
+ * one level down.
+ */
+export function readImport(json: unknown, importId: string): ImportView {
+  const found = importIn(json, [has('import_status'), isKnown, has('status')]);
+  checkId(json, 'import_id', importId);
+  checkId(found, 'import_id', importId);
+  const named = has('import_status')(found) ? 'import_status' : 'status';
+  const statusOf = z.object({ import_status: status });
+  const { import_status: rawStatus } = read(
+    statusOf,
+    isObject(found) ? { import_status: found[named] } : found,
+  );
+  return { importId, status: normaliseImportStatus(rawStatus), rawStatus };
+}
+
+type ImportTest = (candidate: unknown) => boolean;
+
+const has =
+  (field: string): ImportTest =>
+  (candidate) =>
+    isObject(candidate) && typeof candidate[field] === 'string' && candidate[field] !== '';
+
+/** An envelope has a status of its own (`success`); that of the import is a documented one. */
+const isKnown: ImportTest = (candidate) =>
+  isObject(candidate) && normaliseImportStatus(String(candidate.status)) !== undefined;
+
+/** The object that passes the first test that any passes: the answer, or the only one inside it. */
+function importIn(json: unknown, tests: readonly ImportTest[]): unknown {
+  if (!isObject(json)) return json;
+  const inner = Object.values(json).flatMap((value) =>
+    Array.isArray(value) && value.length === 1 ? value : [value],
+  );
+  for (const test of tests) {
+    if (test(json)) return json;
+    const passing = inner.filter(test);
+    if (passing.length > 0) return passing.length === 1 ? passing[0] : json;
+  }
+  return json;
+}
+
+/** @param text the answer as it came */
+export function readDecision(json: unknown, decisionId: string, text: string): DecisionView {
+  checkId(json, 'decision_id', decisionId);
+  const { decision_status: rawStatus, metadata } = read(decision, json);
+  const exact = parseKeepingDigits(text);
+  const { metadata: exactMetadata, result, labels } = isObject(exact) ? exact : {};
+  const exactLabels = labelsOf(labels);
+  return {
+    decisionId,
+    status: normaliseDecisionStatus(rawStatus),
+    rawStatus,
+    metadata: isObject(metadata) ? metadata : {},
+    metadataJson: JSON.stringify(exactMetadata ?? {}),
+    // A result of another type than the documented one is still the result: its JSON.
+    result:
+      result == null || typeof result === 'string' ? (result ?? null) : JSON.stringify(result),
+    labels: labelsOf(isObject(json) ? json.labels : undefined),
+    labelsJson: exactLabels && JSON.stringify(exactLabels),
+  };
+}
+
+/** Entries without a name say nothing about the content, so they are left out. */
+function labelsOf(value: unknown): readonly LabelView[] | null {
+  if (value == null) return null;
+  return [value].flat().flatMap((entry: unknown) => {
+    const label = typeof entry === 'string' ? { name: entry } : entry;
+    if (!isObject(label) || typeof label.name !== 'string') return [];
+    const { name, applied, explanation } = label;
+    return {
+      ...label,
+      name,
+      applied: typeof applied === 'boolean' ? applied : true,
+      explanation: typeof explanation === 'string' ? explanation : null,
+    };
+  });
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether a path can be made with this id: dot segments would name another resource. */
+export function isPathSegment(id: string): boolean {
+  return id.length > 0 && id.length <= 1024 && id !== '.' && id !== '..' && id.isWellFormed();
+}
