@@ -1,21 +1,22 @@
-/** How the value of a source record is written: JSON, Avro, a CloudEvent, … Implemented in src/events/formats. */
+/** Formats of the values of source records: JSON, Avro, CloudEvents, … They are in events/formats. */
 import { valueLengthOf } from '../core/bytes/record-view.ts';
 import type { Poison, SourceRecord } from '../core/record.ts';
 
-/** The value of a source record, understood: what a mapping looks things up in. */
-export interface ContentEvent {
-  /** As JSON.parse would give it: an object. Integers and decimals beyond a double may have lost digits here. */
+/** The value of a source record, decoded: mappings look things up in it. */
+export interface DecodedEvent {
+  /** As JSON.parse would give it. Numbers beyond a double may have lost digits here. */
   readonly document: object;
   /**
-   * The same, but a number that a double would change is kept as its text (core/exact-json), and so is a decimal that a double would
-   * write with another scale, where the format has decimals: 10.00. undefined when the value is nested too deeply for that. Asked for
-   * only when what a mapping found has numbers.
+   * Gives the same, but a number that a double would change is kept as its text
+   * (base/exact-json), and so is a decimal that a double would write with another scale, where
+   * the format has decimals: 10.00. undefined when the value is nested too deeply for that.
+   * Called only when a mapping found numbers.
    */
   exact(): object | undefined;
 }
 
 export type ReadEvent =
-  | { readonly event: ContentEvent; readonly poison?: never }
+  | { readonly event: DecodedEvent; readonly poison?: never }
   | { readonly event?: never; readonly poison: Poison };
 
 /** A record that has a value. */
@@ -25,9 +26,9 @@ export function hasValue(record: SourceRecord): record is ValuedRecord {
   return valueLengthOf(record) >= 0;
 }
 
-/** What of a schema can be read, known before a record comes that was written with it. */
+/** How much can be read of the records that a schema describes, before any of them comes. */
 export interface SchemaVerdict {
-  /** Why every record that is written with it becomes a dead letter; absent when some are read. */
+  /** Why each of its records becomes a dead letter; absent when some are read. */
   readonly refusal?: string;
   /** Which of its records become dead letters, and why, where others are read. */
   readonly exceptions: readonly string[];
@@ -37,15 +38,16 @@ export interface EventFormat {
   /** As configuration names it. */
   readonly name: string;
   /**
-   * Loads what reading these records needs (their schemas), so that `read` need not wait. undefined: nothing is missing.
-   * While the registry cannot be reached it keeps trying; the promise only rejects with the signal's reason.
+   * Loads the schemas of these records, so that `read` need not wait; undefined when none is
+   * missing. While the registry cannot be reached it keeps trying; the promise only rejects with
+   * the signal's reason.
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**
-   * What of a schema can be read, where values name one. Waits for the registry as `prepare` does.
+   * Judges a schema, where values name one. Waits for the registry as `prepare` does.
    * @throws Error when the registry does not know it, and the signal's reason
    */
   judge?(schemaId: number, signal: AbortSignal): Promise<SchemaVerdict>;
-  /** After `prepare`; throws NotPrepared when what that loaded is no longer at hand. Messages never show what the record holds (I6). */
+  /** @throws NotPrepared when the schema of the record is no longer loaded */
   read(record: ValuedRecord): ReadEvent;
 }

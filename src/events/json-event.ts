@@ -1,63 +1,60 @@
-/** The value of a source record as a JSON object, and what is wrong with it otherwise. Messages never show what it holds (I6). */
-
+/** Values that are JSON. Messages never show what they hold (I6). */
 import { hasEscapedKeys, parseEscapedKeys } from '../base/escaped-keys.ts';
 import { mayLoseDigits, parseKeepingDigits } from '../base/exact-json.ts';
 import { valueLengthOf, valueTextOf } from '../core/bytes/record-view.ts';
 import { textOf } from '../core/bytes/utf8.ts';
 import type { DeadLetterReason, Poison } from '../core/record.ts';
 import { settled } from './expression/exact-number.ts';
-import type { ContentEvent, EventFormat, ReadEvent } from './format.ts';
+import type { EventFormat, ReadEvent } from './format.ts';
 import { hasTooManyMarks, MAX_MARKS } from './json-memory.ts';
 
 /** Values that are JSON objects. */
 export const jsonFormat: EventFormat = {
   name: 'json',
-  read: (record) =>
-    objectOf(
-      parseText(
-        valueTextOf(record),
-        valueLengthOf(record) > MAX_MARKS && hasTooManyMarks(record.value),
-      ),
-    ),
+  read(record) {
+    const hasTooMany = valueLengthOf(record) > MAX_MARKS && hasTooManyMarks(record.value);
+    return eventOf(parseText(valueTextOf(record), hasTooMany), 'the value is JSON, but');
+  },
 };
 
 /** Never throws. */
 export function parseObject(value: Buffer): ReadEvent {
-  return objectOf(parseJson(value));
+  return eventOf(parseJson(value), 'the value is JSON, but');
 }
 
-/** A JSON text that was read. */
-export interface JsonValueRead {
+export interface JsonValue {
   readonly poison?: never;
   /** As JSON.parse gives it. */
   readonly plain: unknown;
-  /** The same with all digits of its numbers (`plain` itself when none was lost); undefined when it is nested too deeply for that. */
+  /**
+   * Gives the same with all digits of its numbers (`plain` itself when none was lost); undefined
+   * when it is nested too deeply for that.
+   */
   exact(): unknown;
 }
 
+export type ReadJson = JsonValue | { readonly poison: Poison };
+
 /** Never throws. */
-export function parseJson(value: Buffer): JsonValueRead | { readonly poison: Poison } {
+export function parseJson(value: Buffer): ReadJson {
   return parseText(textOf(value), hasTooManyMarks(value));
 }
 
 /** @param text undefined: the bytes are not UTF-8 */
-function parseText(
-  text: string | undefined,
-  hasTooMany: boolean,
-): JsonValueRead | { readonly poison: Poison } {
+function parseText(text: string | undefined, hasTooMany: boolean): ReadJson {
   if (text === undefined)
     return poison('not_json', 'the value is not JSON: its bytes are not UTF-8');
-  if (hasTooMany)
-    return poison(
-      'too_large',
-      `the value is JSON of more than ${MAX_MARKS} braces, brackets, commas and colons`,
-    );
+  if (hasTooMany) {
+    const message = `the value is JSON of more than ${MAX_MARKS} braces, brackets, commas and colons`;
+    return poison('too_large', message);
+  }
   try {
-    return new JsonText(parsed(text), text);
+    // Parsed a second time only where all digits are needed of numbers with so many.
+    const plain = parsed(text);
+    return { plain, exact: () => (mayLoseDigits(text) ? exactly(text) : plain) };
   } catch {
-    const why = text.startsWith('\ufeff')
-      ? ': it begins with a byte order mark, which JSON does not allow'
-      : '';
+    const mark = 'it begins with a byte order mark, which JSON does not allow';
+    const why = text.startsWith('\ufeff') ? `: ${mark}` : '';
     return poison('not_json', `the value is not JSON${why}`);
   }
 }
@@ -74,53 +71,24 @@ function parsed(text: string): unknown {
   }
 }
 
-function objectOf(read: ReturnType<typeof parseText>): ReadEvent {
+/** @returns undefined when the document is too deep: both parsers recurse */
+function exactly(text: string): unknown {
+  try {
+    return settled(
+      hasEscapedKeys(text) ? parseEscapedKeys(text, parseKeepingDigits) : parseKeepingDigits(text),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+/** Event of a value that must be an object. @param found begins the message when it is not */
+export function eventOf(read: ReadJson, found: string): ReadEvent {
   if (read.poison !== undefined) return read;
   const { plain } = read;
-  if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) {
-    return poison('not_an_object', `the value is JSON, but ${nameOf(plain)} and not an object`);
-  }
-  return { event: new JsonEvent(plain, read) };
-}
-
-/** Parsed a second time only for whoever needs all digits of a text that has numbers with so many. */
-class JsonText implements JsonValueRead {
-  readonly plain: unknown;
-  readonly #text: string;
-
-  constructor(plain: unknown, text: string) {
-    this.plain = plain;
-    this.#text = text;
-  }
-
-  exact(): unknown {
-    if (!mayLoseDigits(this.#text)) return this.plain;
-    try {
-      const text = this.#text;
-      return settled(
-        hasEscapedKeys(text)
-          ? parseEscapedKeys(text, parseKeepingDigits)
-          : parseKeepingDigits(text),
-      );
-    } catch {
-      // Both recurse over the whole document, which may be as deep as it likes.
-      return undefined;
-    }
-  }
-}
-
-class JsonEvent implements ContentEvent {
-  readonly document: object;
-  readonly #read: JsonValueRead;
-
-  constructor(document: object, read: JsonValueRead) {
-    this.document = document;
-    this.#read = read;
-  }
-
-  exact(): object | undefined {
-    return this.#read.exact() as object | undefined;
-  }
+  if (!isObject(plain))
+    return poison('not_an_object', `${found} ${nameOf(plain)} and not an object`);
+  return { event: { document: plain, exact: () => read.exact() as object | undefined } };
 }
 
 export function poison(reason: DeadLetterReason, message: string): { readonly poison: Poison } {
@@ -139,11 +107,12 @@ export function nameOf(value: unknown): string {
 export function hasNumber(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return typeof value === 'number';
   if (Array.isArray(value)) return value.some(hasNumber);
-  for (const name in value)
-    if (hasNumber((value as Readonly<Record<string, unknown>>)[name])) return true;
+  for (const name in value) if (hasNumber((value as Members)[name])) return true;
   return false;
 }
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+type Members = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-/** Numbers whose text is kept (core/exact-json): those that a double cannot hold, and decimals with a scale. Compared without rounding. */
+/** Numbers whose text is kept (base/exact-json): those that a double cannot hold, and decimals with a scale. */
 import { isKeptNumber, mayLoseDigits, parseKeepingDigits } from '../../base/exact-json.ts';
 
 /** The text of a kept number. */
@@ -7,31 +7,21 @@ export function digitsOf(kept: object): string {
 }
 
 /**
- * A document in which only numbers that a double cannot hold are kept. `1.0` stands beside one of those as text too, and is 1
- * everywhere else. @throws RangeError when it is nested too deeply
+ * A document in which only numbers that a double cannot hold are kept: `1.0` beside one of those
+ * is kept as text too, and is 1 everywhere else. @throws RangeError when it is nested too deeply
  */
 export function settled(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (isKeptNumber(value)) return asDouble(value);
-  if (Array.isArray(value)) {
-    let changed = false;
-    const members = value.map((member: unknown) => {
-      const now = settled(member);
-      changed ||= now !== member;
-      return now;
-    });
-    return changed ? members : value;
-  }
-  let changed = false;
-  const members = Object.entries(value).map(([name, member]): [string, unknown] => {
-    const now = settled(member);
-    changed ||= now !== member;
-    return [name, now];
-  });
-  return changed ? Object.fromEntries(members) : value;
+  const entries = Object.entries(value).map(([name, member]) => [name, settled(member)] as const);
+  // Most parts have no such number, and stay what they are.
+  if (entries.every(([name, member]) => member === (value as Members)[name])) return value;
+  return Array.isArray(value) ? entries.map(([, member]) => member) : Object.fromEntries(entries);
 }
 
-/** What to calculate with: the double that a kept number is, where there is one. Anything else is what it is. */
+type Members = Readonly<Record<string, unknown>>;
+
+/** The double that a kept number is, where there is one. Anything else is returned as it is. */
 export function asDouble(value: unknown): unknown {
   if (!isKeptNumber(value)) return value;
   const digits = digitsOf(value as object);
@@ -44,79 +34,84 @@ export function losesDigits(text: string): boolean {
 }
 
 function hasKept(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    (isKeptNumber(value) || Object.values(value).some(hasKept))
-  );
+  if (typeof value !== 'object' || value === null) return false;
+  return isKeptNumber(value) || Object.values(value).some(hasKept);
 }
 
 /** Whether a double is this number, and prints as it. A negative zero prints as another. */
 function holds(digits: string): boolean {
   const double = Number(digits);
+  if (!Number.isFinite(double) || Object.is(double, -0)) return false;
+  return compareDecimals(digits, String(double)) === 0;
+}
+
+/**
+ * Whether two values of JSON are the same; numbers by value, with all their digits.
+ * @param compare is called with each pair of values that is looked at, before it is
+ * @throws RangeError when they nest too deeply
+ */
+export function isSame(
+  one: unknown,
+  two: unknown,
+  compare: (one: unknown, two: unknown) => void,
+): boolean {
+  compare(one, two);
+  if (one === two) return true;
+  if (!isContainer(one) || !isContainer(two)) return compareNumbers(one, two) === 0;
+  if (Array.isArray(one) || Array.isArray(two)) {
+    if (!Array.isArray(one) || !Array.isArray(two) || one.length !== two.length) return false;
+    return one.every((member, index) => isSame(member, two[index], compare));
+  }
+  const names = Object.keys(one);
   return (
-    Number.isFinite(double) &&
-    !Object.is(double, -0) &&
-    compareDecimals(digits, String(double)) === 0
+    names.length === Object.keys(two).length &&
+    names.every((name) => Object.hasOwn(two, name) && isSame(one[name], two[name], compare))
   );
 }
 
-/** Below zero, zero or above it, as for sorting; undefined when one of the two is no number. */
+const isContainer = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !isKeptNumber(value);
+
+/** Below zero, zero or above it, as for sorting; undefined unless both are numbers. */
 export function compareNumbers(one: unknown, two: unknown): number | undefined {
   const [first, second] = [textOf(one), textOf(two)];
-  return first === undefined || second === undefined ? undefined : compareDecimals(first, second);
+  if (first === undefined || second === undefined) return undefined;
+  return compareDecimals(first, second);
 }
 
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
-  return typeof value === 'object' && value !== null && isKeptNumber(value)
-    ? digitsOf(value)
-    : undefined;
+  return isKeptNumber(value) ? digitsOf(value as object) : undefined;
 }
 
 interface Decimal {
-  readonly negative: boolean;
-  /** Without zeros at either end; empty for zero. */
-  readonly digits: string;
-  /** Of ten, for a point in front of the digits. Large enough ones all compare as what they are: far away. */
+  readonly sign: number;
+  /** Of ten, for a point in front of the digits. Very large ones all compare as far away. */
   readonly exponent: number;
+  /** Without zeros at either end: as texts they are in the order of their numbers. */
+  readonly digits: string;
 }
 
 function compareDecimals(one: string, two: string): number {
   const [a, b] = [decimalOf(one), decimalOf(two)];
-  if (a.digits === '' && b.digits === '') return 0;
-  const sign =
-    a.digits === ''
-      ? b.negative
-        ? 1
-        : -1
-      : b.digits === '' || a.negative !== b.negative
-        ? a.negative
-          ? -1
-          : 1
-        : 0;
-  if (sign !== 0) return sign;
-  const larger =
-    a.exponent === b.exponent ? compareTexts(a.digits, b.digits) : a.exponent - b.exponent;
-  return a.negative ? -larger : larger;
+  if (a.sign !== b.sign) return a.sign - b.sign;
+  if (a.exponent !== b.exponent) return a.sign * (a.exponent - b.exponent);
+  return a.digits === b.digits ? 0 : a.digits < b.digits ? -a.sign : a.sign;
 }
 
-/** Digits after a point: as texts they are in the order of their numbers. */
-function compareTexts(one: string, two: string): number {
-  return one === two ? 0 : one < two ? -1 : 1;
-}
+const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/;
 
 function decimalOf(literal: string): Decimal {
-  const [, sign, whole = '', fraction = '', exponent = '0'] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(literal) ?? [];
+  const [, minus, whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(literal) ?? [];
   const all = whole + fraction;
   let leading = 0;
   while (all[leading] === '0') leading++;
   let end = all.length;
   while (end > leading && all[end - 1] === '0') end--;
+  if (end === leading) return { sign: 0, exponent: 0, digits: '' };
   return {
-    negative: sign === '-',
-    digits: all.slice(leading, end),
+    sign: minus === '-' ? -1 : 1,
     exponent: Number(exponent) + whole.length - leading,
+    digits: all.slice(leading, end),
   };
 }

@@ -1,142 +1,112 @@
 /**
- * Functions of expressions that the library does not have, or not as they must be: its own would order numbers by their digits,
- * lose `__proto__`, or take minutes over a hostile text (docs/mapping.md, "The library").
+ * Functions of expressions that the library does not have, or not as they must be: its own would
+ * order numbers by their digits, lose `__proto__`, or take minutes over a hostile text
+ * (docs/mapping.md, "The library").
  */
-import type { FunctionSignature, InputSignature } from '@jmespath-community/jmespath';
-import {
-  TYPE_ANY,
-  TYPE_ARRAY,
-  TYPE_ARRAY_NUMBER,
-  TYPE_ARRAY_STRING,
-  TYPE_EXPREF,
-  TYPE_NUMBER,
-  TYPE_OBJECT,
-  TYPE_STRING,
-} from '@jmespath-community/jmespath';
+import { isUtf8 } from 'node:buffer';
+import { type FunctionSignature, TYPE_STRING } from '@jmespath-community/jmespath';
 import { isKeptNumber, isNumberText, parseKeepingDigits } from '../../base/exact-json.ts';
-import { isSame } from './equality.ts';
-import { asDouble, settled } from './exact-number.ts';
-import { EvaluationProblem } from './problem.ts';
+import { lastHeader } from '../../core/record.ts';
+import { asDouble, digitsOf, isSame, settled } from './exact-number.ts';
+import { EvaluationProblem, type EventInput } from './input.ts';
 
-/** Longest text that an expression makes, in UTF-16 units: some functions could make gigabytes of a megabyte. */
+/** Longest text that an expression makes, in UTF-16 units: some would make gigabytes of a megabyte. */
 const MAX_TEXT = 16 * 1024 * 1024;
 /** Most times that replace() may be told to replace. */
 const MAX_COUNT = 100_000;
 
+/** Functions take their arguments as a list, which the library has checked by their signatures. */
 type Run = (args: never) => unknown;
 /** Evaluates the expression behind `&` for a value. */
-export type VisitReference = (reference: unknown, value: unknown) => unknown;
-type Types = InputSignature['types'];
+type VisitReference = (reference: unknown, value: unknown) => unknown;
+type Sortable = string | number;
 
-const one = (...types: Types): InputSignature => ({ types });
-const optional = (...types: Types): InputSignature => ({ types, optional: true });
-
-export function signature(run: Run, ...signatures: InputSignature[]): FunctionSignature {
-  return { _func: run as FunctionSignature['_func'], _signature: signatures };
-}
-
-export function ownFunctions(
+/** Functions that stand in for those of the library, with the same signatures. */
+export function replacements(
   visit: VisitReference,
   compare: (one: unknown, two: unknown) => void,
-): Readonly<Record<string, FunctionSignature>> {
-  const trimming = (run: (text: string, chars: string) => string) =>
-    signature(
-      ([text, chars = '']: readonly string[]) => run(text ?? '', chars),
-      one(TYPE_STRING),
-      optional(TYPE_STRING),
-    );
-  const padding = (run: (text: string, width: number, pad: string) => string) =>
-    signature(
-      ([text, width, pad]: readonly [string, number, string?]) => {
-        if (!Number.isInteger(width) || width < 0)
-          throw new EvaluationProblem('a width must be a whole number from 0 on');
-        if (pad !== undefined && [...pad].length !== 1)
-          throw new EvaluationProblem('what pads must be one character');
-        assertFits(width);
-        return run(text, width, pad ?? ' ');
-      },
-      one(TYPE_STRING),
-      one(TYPE_NUMBER),
-      optional(TYPE_STRING),
-    );
-  const extreme = (sign: 1 | -1) =>
-    signature(
-      ([list]: readonly [readonly Sortable[]]) => best(list, list, sign),
-      one(TYPE_ARRAY_NUMBER, TYPE_ARRAY_STRING),
-    );
-  const extremeBy = (sign: 1 | -1) =>
-    signature(
-      ([list, by]: readonly [readonly unknown[], unknown]) =>
-        best(list, keysOf(list, by, visit), sign),
-      one(TYPE_ARRAY),
-      one(TYPE_EXPREF),
-    );
+): Readonly<Record<string, Run>> {
+  type OneList = readonly [readonly Sortable[]];
+  type ListBy = readonly [readonly unknown[], unknown];
+  const smallest = ([list]: OneList) => inOrder(list, list)[0] ?? null;
+  const largest = ([list]: OneList) => inOrder(list, list, -1)[0] ?? null;
+  const keysOf = ([list, by]: ListBy) => sortable(list.map((one) => asDouble(visit(by, one))));
 
   return {
-    contains: signature(
-      ([where, what]: readonly [string | readonly unknown[], unknown]) =>
-        typeof where === 'string'
-          ? typeof what === 'string' && where.includes(what)
-          : where.some((member) => isSame(member, what, compare)),
-      one(TYPE_STRING, TYPE_ARRAY),
-      one(TYPE_ANY),
-    ),
-    group_by: signature(groupBy(visit), one(TYPE_ARRAY), one(TYPE_EXPREF)),
-    join: signature(
-      ([glue, parts]: readonly [string, readonly string[]]) => {
-        assertFits(parts.reduce((length, part) => length + part.length + glue.length, 0));
-        return parts.join(glue);
-      },
-      one(TYPE_STRING),
-      one(TYPE_ARRAY_STRING),
-    ),
-    max: extreme(1),
-    max_by: extremeBy(1),
-    merge: signature(
-      (objects: readonly object[]) =>
-        Object.fromEntries(objects.flatMap((object) => Object.entries(object))),
-      {
-        types: [TYPE_OBJECT],
-        variadic: true,
-      },
-    ),
-    min: extreme(-1),
-    min_by: extremeBy(-1),
-    pad_left: padding((text, width, pad) => text.padStart(width, pad)),
-    pad_right: padding((text, width, pad) => text.padEnd(width, pad)),
-    replace: signature(
-      replace,
-      one(TYPE_STRING),
-      one(TYPE_STRING),
-      one(TYPE_STRING),
-      optional(TYPE_NUMBER),
-    ),
-    sort: signature(
-      ([list]: readonly [readonly Sortable[]]) => [...list].sort(inOrder),
-      one(TYPE_ARRAY_STRING, TYPE_ARRAY_NUMBER),
-    ),
-    sort_by: signature(
-      ([list, by]: readonly [readonly unknown[], unknown]) => {
-        const keys = keysOf(list, by, visit);
-        const order = list.map((_, index) => index);
-        return order
-          .sort((a, b) => inOrder(keys[a] ?? 0, keys[b] ?? 0))
-          .map((index) => list[index]);
-      },
-      one(TYPE_ARRAY),
-      one(TYPE_EXPREF),
-    ),
-    to_number: signature(([value]: readonly [unknown]) => toNumber(value), one(TYPE_ANY)),
-    trim: trimming((text, chars) => trimmed(text, chars, true, true)),
-    trim_left: trimming((text, chars) => trimmed(text, chars, true, false)),
-    trim_right: trimming((text, chars) => trimmed(text, chars, false, true)),
+    contains: ([where, what]: readonly [string | readonly unknown[], unknown]) =>
+      typeof where === 'string'
+        ? typeof what === 'string' && where.includes(what)
+        : where.some((member) => isSame(member, what, compare)),
+    group_by: ([list, by]: ListBy) =>
+      Object.groupBy(list, (member) => {
+        const key = visit(by, member);
+        if (typeof key === 'string') return key;
+        throw new EvaluationProblem('what to group by must be a text for each entry');
+      }),
+    join([glue, parts]: readonly [string, readonly string[]]) {
+      assertFits(parts.reduce((length, part) => length + part.length + glue.length, 0));
+      return parts.join(glue);
+    },
+    max: largest,
+    max_by: (args: ListBy) => inOrder(args[0], keysOf(args), -1)[0] ?? null,
+    merge: (objects: readonly object[]) => Object.fromEntries(objects.flatMap(Object.entries)),
+    min: smallest,
+    min_by: (args: ListBy) => inOrder(args[0], keysOf(args))[0] ?? null,
+    pad_left: (args: Padding) => args[0].padStart(...paddingOf(args)),
+    pad_right: (args: Padding) => args[0].padEnd(...paddingOf(args)),
+    replace,
+    sort: ([list]: OneList) => inOrder(list, list),
+    sort_by: (args: ListBy) => inOrder(args[0], keysOf(args)),
+    to_number: ([value]: readonly [unknown]) => toNumber(value),
+    to_string: ([value]: readonly [unknown]) => toText(value),
+    trim: (args: Trimming) => trimmed(args, true, true),
+    trim_left: (args: Trimming) => trimmed(args, true, false),
+    trim_right: (args: Trimming) => trimmed(args, false, true),
+    type: ([value]: readonly [unknown]) => typeName(value),
   };
 }
 
-type Sortable = string | number;
+/** Functions that look at the record around the value. */
+export function recordFunctions(input: () => EventInput): Record<string, FunctionSignature> {
+  const about = (find: (input: EventInput) => unknown): FunctionSignature => ({
+    _func: (() => find(input())) as FunctionSignature['_func'],
+    _signature: [],
+  });
+  const header = ([name]: readonly [string]) => text(lastHeader(input().record.headers, name));
+  return {
+    header: {
+      _func: header as FunctionSignature['_func'],
+      _signature: [{ types: [TYPE_STRING] }],
+    },
+    key: about(({ record }) => text(record.key)),
+    offset: about(({ record }) => record.offset),
+    partition: about(({ record }) => record.partition),
+    timestamp: about(({ record }) => timestamp(record.timestampMs)),
+    topic: about(({ topic }) => topic),
+  };
+}
+
+/** null when there is none, and for bytes that are not text. */
+function text(value: Buffer | string | null | undefined): string | null {
+  if (typeof value === 'string') return value;
+  return value && isUtf8(value) ? value.toString('utf8') : null;
+}
+
+/** ISO 8601, UTC; null when the record has none. */
+function timestamp(timestampMs: number): string | null {
+  const date = new Date(timestampMs);
+  return timestampMs < 0 || Number.isNaN(date.getTime()) ? null : date.toISOString();
+}
+
+/** The entries by their keys; those with equal keys stay in their order. @param sign -1: descending */
+function inOrder<T>(list: readonly T[], keys: readonly Sortable[], sign = 1): T[] {
+  const order = [...list.keys()];
+  order.sort((a, b) => sign * compareKeys(keys[a] as Sortable, keys[b] as Sortable));
+  return order.map((index) => list[index] as T);
+}
 
 /** Numbers by size, texts by code points. */
-function inOrder(one: Sortable, two: Sortable): number {
+function compareKeys(one: Sortable, two: Sortable): number {
   if (typeof one === 'number') return one - (two as number);
   const other = two as string;
   let at = 0;
@@ -147,57 +117,32 @@ function inOrder(one: Sortable, two: Sortable): number {
 }
 
 /** @throws EvaluationProblem unless all are numbers, or all texts */
-function keysOf(list: readonly unknown[], by: unknown, visit: VisitReference): readonly Sortable[] {
-  const keys = list.map((member) => asDouble(visit(by, member)));
-  const [first] = keys;
-  if (
-    keys.some(
-      (key) => (typeof key !== 'string' && typeof key !== 'number') || typeof key !== typeof first,
-    )
-  ) {
-    throw new EvaluationProblem(
-      'what to order by must be a number for each entry, or a text for each',
-    );
-  }
-  return keys as Sortable[];
-}
-
-/** The first entry with the largest key, or with sign -1 the smallest; null of none. */
-function best(list: readonly unknown[], keys: readonly Sortable[], sign: 1 | -1): unknown {
-  let at = 0;
-  for (let index = 1; index < keys.length; index++) {
-    if (sign * inOrder(keys[index] as Sortable, keys[at] as Sortable) > 0) at = index;
-  }
-  return list[at] ?? null;
-}
-
-function groupBy(visit: VisitReference): Run {
-  return ([list, by]: readonly [readonly unknown[], unknown]) => {
-    const groups = new Map<string, unknown[]>();
-    for (const member of list) {
-      const key = visit(by, member);
-      if (typeof key !== 'string')
-        throw new EvaluationProblem('what to group by must be a text for each entry');
-      const group = groups.get(key);
-      if (group === undefined) groups.set(key, [member]);
-      else group.push(member);
-    }
-    return Object.fromEntries(groups);
-  };
+function sortable(keys: readonly unknown[]): readonly Sortable[] {
+  if (['number', 'string'].some((type) => keys.every((key) => typeof key === type)))
+    return keys as Sortable[];
+  throw new EvaluationProblem(
+    'what to order by must be a number for each entry, or a text for each',
+  );
 }
 
 function replace([text, old, by, count]: readonly [string, string, string, number?]): string {
-  if (count !== undefined && (!Number.isInteger(count) || count < 0 || count > MAX_COUNT)) {
-    throw new EvaluationProblem(`a count must be a whole number from 0 to ${MAX_COUNT}`);
-  }
+  if (count !== undefined) assertCount(count, 'a count', MAX_COUNT);
   const parts = text.split(old);
   const times = Math.min(count ?? Number.POSITIVE_INFINITY, parts.length - 1);
   assertFits(text.length + times * (by.length - old.length));
-  const [replaced, rest] = [parts.slice(0, times + 1), parts.slice(times + 1)];
-  return [replaced.join(by), ...rest].join(old);
+  return [parts.slice(0, times + 1).join(by), ...parts.slice(times + 1)].join(old);
 }
 
-/** null for what is no number of JSON. */
+type Padding = readonly [text: string, width: number, pad?: string];
+
+function paddingOf([, width, pad = ' ']: Padding): [number, string] {
+  assertCount(width, 'a width', Number.POSITIVE_INFINITY);
+  if ([...pad].length !== 1) throw new EvaluationProblem('what pads must be one character');
+  assertFits(width);
+  return [width, pad];
+}
+
+/** null for what is not a number of JSON. */
 function toNumber(value: unknown): unknown {
   if (typeof value === 'number' || isKeptNumber(value)) return value;
   return typeof value === 'string' && isNumberText(value)
@@ -205,18 +150,35 @@ function toNumber(value: unknown): unknown {
     : null;
 }
 
-const isBlank = (character: string): boolean => character === '\u0085' || character.trim() === '';
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return isKeptNumber(value) ? digitsOf(value as object) : JSON.stringify(value);
+}
 
-function trimmed(text: string, chars: string, left: boolean, right: boolean): string {
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return isKeptNumber(value) ? 'number' : typeof value;
+}
+
+type Trimming = readonly [text: string, chars?: string];
+
+function trimmed([text, chars = '']: Trimming, left: boolean, right: boolean): string {
   const set = new Set(chars);
   const goes = (at: number): boolean => {
-    const character = text[at] ?? '';
-    return set.size === 0 ? isBlank(character) : set.has(character);
+    const character = text[at] as string;
+    return set.size === 0 ? /[\s\u0085]/.test(character) : set.has(character);
   };
   let [from, to] = [0, text.length];
   while (left && from < to && goes(from)) from++;
   while (right && to > from && goes(to - 1)) to--;
   return text.slice(from, to);
+}
+
+function assertCount(count: number, what: string, most: number): void {
+  if (Number.isInteger(count) && count >= 0 && count <= most) return;
+  const to = Number.isFinite(most) ? `to ${most}` : 'on';
+  throw new EvaluationProblem(`${what} must be a whole number from 0 ${to}`);
 }
 
 function assertFits(length: number): void {

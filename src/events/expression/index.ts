@@ -1,4 +1,4 @@
-/** Expressions of the configuration, JMESPath (docs/mapping.md), over what a record holds. */
+/** Expressions of the configuration, JMESPath (docs/mapping.md), over the content of a record. */
 import { isKeptNumber } from '../../base/exact-json.ts';
 import { hasNumber, nameOf } from '../json-event.ts';
 import { evaluator } from './evaluator.ts';
@@ -6,53 +6,54 @@ import type { EventInput } from './input.ts';
 import { parsePath, valueAt } from './path.ts';
 import { parseExpression } from './syntax.ts';
 
-export { EventInput } from './input.ts';
-export { EvaluationProblem } from './problem.ts';
+export { EvaluationProblem, EventInput } from './input.ts';
 
 export interface Expression {
   readonly text: string;
-  /** Whether it is nothing but names joined by dots: then what it finds is in the document as it is. */
+  /** Whether it is names joined by dots alone: what it finds is in the document as it is. */
   readonly isPath: boolean;
   /**
-   * What it finds: undefined when a path leads nowhere. Numbers that a double cannot hold are kept as text (core/exact-json), but
-   * inside an object that a path found they are not: ask `exactly` for that. @throws EvaluationProblem
+   * Finds the value: undefined when a path leads nowhere. Numbers that a double cannot hold are
+   * kept as text (base/exact-json), except inside an object that a path found: `exactly` keeps
+   * those too. @throws EvaluationProblem
    */
   find(input: EventInput): unknown;
-  /** The same, with all digits of all numbers; undefined when a path leads nowhere. @throws EvaluationProblem */
+  /** Finds the same, with all digits of all numbers. @throws EvaluationProblem */
   exactly(input: EventInput): unknown;
 }
 
-/** @throws RangeError that says what is wrong */
+/** @throws RangeError that names the mistake */
 export function compileExpression(text: string): Expression {
   const path = parsePath(text);
-  if (path !== undefined) {
-    const exactly = (input: EventInput, found: unknown) => {
-      if (!hasNumber(found)) return found;
-      const whole = input.whole();
-      return whole === input.event.document ? found : valueAt(whole, path);
-    };
-    return {
-      text,
-      isPath: true,
-      find(input) {
-        const found = valueAt(input.event.document, path);
-        return typeof found === 'number' ? exactly(input, found) : found;
-      },
-      exactly: (input) => exactly(input, valueAt(input.event.document, path)),
-    };
+  if (path === undefined) {
+    const parsed = parseExpression(text);
+    if (!parsed.ok) throw new RangeError(`"${text}" is no expression: ${parsed.error}`);
+    const find = (input: EventInput) => evaluator.evaluate(parsed.value, input);
+    return { text, isPath: false, find, exactly: find };
   }
-  const { node, problem } = parseExpression(text);
-  if (node === undefined) throw new RangeError(`"${text}" is no expression: ${problem}`);
-  const find = (input: EventInput) => evaluator.evaluate(node, input);
-  return { text, isPath: false, find, exactly: find };
+  const exact = (input: EventInput, found: unknown) =>
+    hasNumber(found) && input.whole() !== input.event.document
+      ? valueAt(input.whole(), path)
+      : found;
+  return {
+    text,
+    isPath: true,
+    find(input) {
+      const found = valueAt(input.event.document, path);
+      return typeof found === 'number' ? exact(input, found) : found;
+    },
+    exactly: (input) => exact(input, valueAt(input.event.document, path)),
+  };
 }
 
-/** What is wrong with an expression; undefined when nothing is. */
+/** @returns what is wrong with an expression; undefined when nothing is */
 export function expressionProblem(text: string): string | undefined {
-  return parsePath(text) === undefined ? parseExpression(text).problem : undefined;
+  if (parsePath(text) !== undefined) return undefined;
+  const parsed = parseExpression(text);
+  return parsed.ok ? undefined : parsed.error;
 }
 
-/** The JSON type of what was found, for messages. */
+/** The JSON type of a value that was found, for messages. */
 export function typeOfFound(value: unknown): string {
   return isKeptNumber(value) ? 'a number' : nameOf(value);
 }

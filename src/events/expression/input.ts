@@ -1,17 +1,21 @@
-/** What an expression sees of a record. */
+/** Record that expressions are evaluated for. */
 import type { SourceRecord } from '../../core/record.ts';
-import type { ContentEvent } from '../format.ts';
-import { EvaluationProblem } from './problem.ts';
+import type { DecodedEvent } from '../format.ts';
+
+/** Why an expression has no value for a record. Messages never show what the record holds (I6). */
+export class EvaluationProblem extends Error {
+  override readonly name = 'EvaluationProblem';
+}
 
 export class EventInput {
-  readonly event: ContentEvent;
+  readonly event: DecodedEvent;
   readonly record: SourceRecord;
   readonly topic: string;
   /** Steps spent on this record so far: all expressions share one budget. */
   steps = 0;
   #whole: object | undefined;
 
-  constructor(event: ContentEvent, record: SourceRecord, topic: string) {
+  constructor(event: DecodedEvent, record: SourceRecord, topic: string) {
     this.event = event;
     this.record = record;
     this.topic = topic;

@@ -1,6 +1,7 @@
-/** Reading expressions: what is wrong with one, and where, is known before any record comes. */
+/** Reads expressions: what is wrong with one, and where, is known before any record comes. */
 import { compile, TYPE_EXPREF, tokenize } from '@jmespath-community/jmespath';
 import { nearest } from '../../base/nearest.ts';
+import { err, ok, type Result } from '../../base/result.ts';
 import { evaluator, type Node } from './evaluator.ts';
 import { losesDigits } from './exact-number.ts';
 
@@ -9,47 +10,69 @@ const MAX_LENGTH = 4096;
 /** Levels of the tree: each takes stack when it is evaluated. */
 const MAX_DEPTH = 100;
 
-export type Parsed =
-  | { readonly node: Node; readonly problem?: never }
-  | { readonly node?: never; readonly problem: string };
-
 /** Never throws. */
-export function parseExpression(text: string): Parsed {
-  const problem = problemOfText(text);
-  if (problem !== undefined) return { problem };
+export function parseExpression(text: string): Result<Node> {
+  const mistake = mistakeIn(text);
+  if (mistake !== undefined) return err(mistake);
   try {
     const node = compile(text);
-    const wrong = problemOfTree(node, MAX_DEPTH, NO_VARIABLES);
-    return wrong === undefined ? { node } : { problem: wrong };
+    const problem = problemOfTree(node, MAX_DEPTH, new Set());
+    return problem === undefined ? ok(node) : err(problem);
   } catch (error) {
-    return { problem: whereItBreaks(text, error) };
+    return err(whereItBreaks(text, error));
   }
 }
 
-function problemOfText(text: string): string | undefined {
+/** Texts, names in quotes and literals. */
+const QUOTED = /'(?:\\[\\']|[^'])*?'|"(?:\\.|[^"\\])*"|`(?:\\[\\`]|[^`])*?`/gs;
+
+const KINDS: Readonly<Record<string, string>> = {
+  "'": 'a text',
+  '"': 'a name in quotes',
+  '`': 'a literal',
+};
+
+/** Mistakes that the library reads without an error, outside of quotes. */
+const MISTAKES: readonly (readonly [RegExp, (found: string) => string])[] = [
+  [/['"`]/, (quote) => `${KINDS[quote]} begins here and has no end`],
+  [
+    /\\/,
+    () =>
+      'a name with a dot, or anything but a-z A-Z 0-9 _, is put in quotes: "a.b".c instead of a\\.b.c',
+  ],
+  [
+    /[A-Za-z_]\w*(?:-[A-Za-z_]\w*)+/,
+    (name) =>
+      `${name} would be ${name.split('-').join(' minus ')}; put a name in quotes, "${name}", or blanks around a minus`,
+  ],
+  [/(?<![<>=!]|\$\w+\s*)=(?!=)/, () => '= compares nothing; write =='],
+  [
+    /[^\w$\s()*,.:@\]{}+%?\u2212\u00d7\u00f7!<>=&|/\-[\\'"`]/u,
+    (character) =>
+      `${JSON.stringify(character)} means nothing here; a name with anything but a-z A-Z 0-9 _ is put in quotes, a text into '…'`,
+  ],
+];
+
+function mistakeIn(text: string): string | undefined {
   if (text.length > MAX_LENGTH)
     return `it has ${text.length} characters; ${MAX_LENGTH} are the most`;
-  for (const { kind, start, token, ended } of lexemes(text)) {
-    const at = `column ${start + 1}`;
-    if (!ended) return `${at}: ${kind} begins here and has no end`;
-    if (token === '\\')
-      return `${at}: a name with a dot, or anything but a-z A-Z 0-9 _, is put in quotes: "a.b".c instead of a\\.b.c`;
-    if (kind === 'a literal' && isLossy(token.slice(1, -1))) {
-      return `${at}: a number has more digits than the expression can hold; compare texts: to_string(x) == '123'`;
-    }
-    if (kind === 'a name with dashes') {
-      const [left = '', ...rest] = token.split('-');
-      return `${at}: ${token} would be ${left} minus ${rest.join(' minus ')}; put a name in quotes, "${token}", or blanks around a minus`;
-    }
-    if (token === '=') return `${at}: = compares nothing; write ==`;
-    if (kind === 'an unknown character') {
-      return `${at}: ${JSON.stringify(token)} means nothing here; a name with anything but a-z A-Z 0-9 _ is put in quotes, a text into '…'`;
-    }
+
+  const bare = text.replace(QUOTED, (quoted) => ' '.repeat(quoted.length));
+  const found = MISTAKES.flatMap(([pattern, explain]) => {
+    const match = pattern.exec(bare);
+    return match === null ? [] : [{ at: match.index, message: explain(match[0]) }];
+  });
+  for (const { 0: quoted, index: at } of text.matchAll(QUOTED)) {
+    if (!quoted.startsWith('`') || !isLossy(quoted.slice(1, -1))) continue;
+    const message =
+      "a number has more digits than the expression can hold; compare texts: to_string(x) == '123'";
+    found.push({ at, message });
   }
-  return undefined;
+  const [first] = found.sort((one, two) => one.at - two.at);
+  return first && `column ${first.at + 1}: ${first.message}`;
 }
 
-/** Text that is no JSON is a mistake that the library tells. */
+/** Text that is not JSON is a mistake that the library reports. */
 function isLossy(literal: string): boolean {
   try {
     return losesDigits(`[${literal}]`);
@@ -58,51 +81,13 @@ function isLossy(literal: string): boolean {
   }
 }
 
-interface Lexeme {
-  readonly kind:
-    | 'a text'
-    | 'a name in quotes'
-    | 'a literal'
-    | 'a name with dashes'
-    | 'an unknown character'
-    | 'other';
-  readonly start: number;
-  readonly token: string;
-  readonly ended: boolean;
-}
-
-/** Enough of the grammar for what the library reads without a word: ends that are missing, minus in names, = for ==. */
-const LEXEME =
-  /'(?:\\[\\']|\\(?![\\'])|[^'\\])*('|$)|"(?:\\.|[^"\\])*("|$)|`(?:\\[\\`]|\\(?![\\`])|[^`\\])*(`|$)|[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z_][A-Za-z0-9_]*)+|[A-Za-z_][A-Za-z0-9_]*|[<>=!]=|&&|\|\||\$[A-Za-z_][A-Za-z0-9_]*\s*=(?!=)|./gsy;
-const KNOWN = /^[A-Za-z0-9_$\s()*,.:@\]{}+%?\u2212\u00d7\u00f7!<>=&|/\-[\\]/;
-
-function* lexemes(text: string): Generator<Lexeme> {
-  for (const match of text.matchAll(LEXEME)) {
-    const [token, rawEnd, nameEnd, literalEnd] = match;
-    const start = match.index;
-    const first = token[0] ?? '';
-    if (first === "'") yield { kind: 'a text', start, token, ended: rawEnd !== '' };
-    else if (first === '"') yield { kind: 'a name in quotes', start, token, ended: nameEnd !== '' };
-    else if (first === '`') yield { kind: 'a literal', start, token, ended: literalEnd !== '' };
-    else if (/^[A-Za-z_].*-/.test(token))
-      yield { kind: 'a name with dashes', start, token, ended: true };
-    else
-      yield {
-        kind: KNOWN.test(token) ? 'other' : 'an unknown character',
-        start,
-        token,
-        ended: true,
-      };
-  }
-}
-
-type Names = ReadonlySet<string>;
-const NO_VARIABLES: Names = new Set();
-
-function problemOfTree(node: Node, levels: number, variables: Names): string | undefined {
+function problemOfTree(
+  node: Node,
+  levels: number,
+  variables: ReadonlySet<string>,
+): string | undefined {
   if (levels === 0) return `it is nested deeper than ${MAX_DEPTH} levels`;
-  if (node.type === 'ExpressionReference' && levels === MAX_DEPTH)
-    return '& stands only before an argument of a function';
+  if (node.type === 'ExpressionReference' && levels === MAX_DEPTH) return LONE_REFERENCE;
   if (node.type === 'Function') {
     const problem = problemOfCall(node);
     if (problem !== undefined) return problem;
@@ -110,24 +95,21 @@ function problemOfTree(node: Node, levels: number, variables: Names): string | u
   if (node.type === 'Variable' && !variables.has(node.name))
     return `there is no variable $${node.name}: let $${node.name} = … in …`;
   if (node.type === 'Slice' && node.step === 0) return 'the step of a slice cannot be 0';
+
   for (const child of childrenOf(node)) {
-    if (child.type === 'ExpressionReference' && node.type !== 'Function')
-      return '& stands only before an argument of a function';
-    if (child.type === 'Binding' && node.type !== 'LetExpression')
+    if (child.type === 'ExpressionReference' && node.type !== 'Function') return LONE_REFERENCE;
+    const inLet = node.type === 'LetExpression';
+    if (child.type === 'Binding' && !inLet)
       return '= stands only in let $name = …; write == to compare';
-    const bound =
-      node.type === 'LetExpression' && child === node.expression
-        ? node.bindings.map(({ variable }) => variable)
-        : [];
-    const problem = problemOfTree(
-      child,
-      levels - 1,
-      bound.length === 0 ? variables : new Set([...variables, ...bound]),
-    );
+    const bound = inLet && child === node.expression ? node.bindings : [];
+    const names = new Set([...variables, ...bound.map(({ variable }) => variable)]);
+    const problem = problemOfTree(child, levels - 1, names);
     if (problem !== undefined) return problem;
   }
   return undefined;
 }
+
+const LONE_REFERENCE = '& stands only before an argument of a function';
 
 function problemOfCall({
   name,
@@ -137,35 +119,35 @@ function problemOfCall({
   const signature = Object.hasOwn(known, name) ? known[name]?._signature : undefined;
   if (signature === undefined) {
     const close = nearest(name, Object.keys(known));
-    return `there is no function ${name}()${close === undefined ? '' : `; did you mean ${close}()?`}`;
+    const hint = close === undefined ? '' : `; did you mean ${close}()?`;
+    return `there is no function ${name}()${hint}`;
   }
+
   const least = signature.filter(({ optional }) => optional !== true).length;
-  const most = signature.at(-1)?.variadic === true ? Number.POSITIVE_INFINITY : signature.length;
-  if (children.length < least || children.length > most) {
-    const allowed =
-      least === most
-        ? least
-        : `${least} ${most === Number.POSITIVE_INFINITY ? 'or more' : `to ${most}`}`;
-    return `${name}() takes ${allowed} argument${allowed === 1 ? '' : 's'}, but has ${children.length}`;
+  const endless = signature.at(-1)?.variadic === true;
+  if (children.length < least || (children.length > signature.length && !endless)) {
+    const range = endless
+      ? ' or more'
+      : least === signature.length
+        ? ''
+        : ` to ${signature.length}`;
+    const noun = least === 1 && range === '' ? 'argument' : 'arguments';
+    return `${name}() takes ${least}${range} ${noun}, but has ${children.length}`;
   }
+
   for (const [index, child] of children.entries()) {
-    if (name === 'header' && (child.type !== 'Literal' || typeof child.value !== 'string')) {
+    if (name === 'header' && (child.type !== 'Literal' || typeof child.value !== 'string'))
       return "header() takes a name in single quotes: header('name')";
-    }
     const wanted = signature[index]?.types.includes(TYPE_EXPREF) === true;
-    if (wanted && child.type !== 'ExpressionReference')
-      return `argument ${index + 1} of ${name}() is an expression: write & before it`;
-    if (!wanted && child.type === 'ExpressionReference')
-      return `argument ${index + 1} of ${name}() is a value: leave out the &`;
+    if (wanted === (child.type === 'ExpressionReference')) continue;
+    const remedy = wanted ? 'an expression: write & before it' : 'a value: leave out the &';
+    return `argument ${index + 1} of ${name}() is ${remedy}`;
   }
   return undefined;
 }
 
 function childrenOf(node: Node): readonly Node[] {
-  return Object.values(node).flatMap((member: unknown): Node[] => {
-    if (Array.isArray(member)) return member.filter(isNode);
-    return isNode(member) ? [member] : [];
-  });
+  return Object.values(node).flat().filter(isNode);
 }
 
 /** Literals hold values of the configuration, which may look like anything. */
@@ -173,7 +155,7 @@ function isNode(member: unknown): member is Node {
   return typeof member === 'object' && member !== null && 'type' in member;
 }
 
-/** The library says what it did not expect, but not where: the shortest beginning of the text that cannot be gone on with says it. */
+/** The library does not report a place: the shortest beginning that cannot be continued has it. */
 function whereItBreaks(text: string, error: unknown): string {
   let starts: readonly number[];
   try {
@@ -185,8 +167,8 @@ function whereItBreaks(text: string, error: unknown): string {
     const end = starts[index + 1] ?? text.length;
     const wrong = failureOf(text.slice(0, end));
     if (wrong === undefined) continue;
-    const [, expected] = /expected (\w+),/.exec(wrong) ?? [];
-    const instead = expected === undefined ? '' : `, but ${SYMBOLS[expected] ?? expected}`;
+    const [, expected = ''] = /expected (\w+),/.exec(wrong) ?? [];
+    const instead = expected === '' ? '' : `, but ${SYMBOLS[expected] ?? expected}`;
     return `column ${start + 1}: ${text.slice(start, end).trim()} is not expected here${instead}`;
   }
   return isEnd(error) ? `column ${text.length + 1}: it ends too early` : messageOf(error);
@@ -201,7 +183,7 @@ const SYMBOLS: Readonly<Record<string, string>> = {
   Comma: ',',
 };
 
-/** Why this is no beginning of an expression; undefined when it is one. */
+/** @returns the reason why this is no beginning of an expression, undefined when it is one */
 function failureOf(beginning: string): string | undefined {
   try {
     compile(beginning);
@@ -211,12 +193,12 @@ function failureOf(beginning: string): string | undefined {
   }
 }
 
-/** Past the last token the library trips over its own feet. */
+/** Past the last token the library fails with a TypeError of its own. */
 function isEnd(error: unknown): boolean {
-  return error instanceof TypeError || (error instanceof Error && /\bEOF\b/i.test(error.message));
+  return error instanceof TypeError || /\bEOF\b/i.test((error as Error).message);
 }
 
 function messageOf(error: unknown): string {
-  if (!(error instanceof Error) || error instanceof RangeError) return 'it cannot be read';
-  return error.message.replace(/^syntax(?: error)?[:,]? /i, '');
+  if (error instanceof RangeError) return 'it cannot be read';
+  return (error as Error).message.replace(/^syntax(?: error)?[:,]? /i, '');
 }

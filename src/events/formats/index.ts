@@ -1,10 +1,9 @@
-/** How values of source records may be written. */
+/** Formats that need nothing but the record. */
 import type { EventFormat } from '../format.ts';
 import { jsonFormat } from '../json-event.ts';
 import { cloudEventsFormat } from './cloudevents.ts';
 import { textFormat } from './text.ts';
 
-/** Formats that need nothing but the record. */
 export const PLAIN_FORMATS = {
   json: jsonFormat,
   text: textFormat,

@@ -1,6 +1,6 @@
 /** Values that are the content itself. */
 import { isUtf8 } from 'node:buffer';
-import type { ContentEvent, EventFormat } from '../format.ts';
+import type { EventFormat } from '../format.ts';
 import { poison } from '../json-event.ts';
 
 /** The document of a text is `{content: TEXT}`, so that the default mapping finds it. */
@@ -10,7 +10,6 @@ export const textFormat: EventFormat = {
     if (!isUtf8(value))
       return poison('undecodable', 'the value is not text: its bytes are not UTF-8');
     const document = { content: value.toString('utf8') };
-    const event: ContentEvent = { document, exact: () => document };
-    return { event };
+    return { event: { document, exact: () => document } };
   },
 };

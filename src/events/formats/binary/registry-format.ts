@@ -3,7 +3,7 @@ import { MalformedError } from '../../../base/varint-reader.ts';
 import { NotPrepared } from '../../../core/outcome/internal-error.ts';
 import type { SourceRecord } from '../../../core/record.ts';
 import type { EventFormat, ReadEvent, SchemaVerdict } from '../../format.ts';
-import { nameOf, poison } from '../../json-event.ts';
+import { eventOf, poison } from '../../json-event.ts';
 import { readFrame, type SchemaCache } from '../../registry/index.ts';
 
 export interface SchemaUse<T> {
@@ -55,18 +55,12 @@ function idsOf(records: readonly SourceRecord[]): Set<number> {
  * @param read reads the whole value as JSON. @param format name of the format, for messages
  */
 export function binaryEvent(format: string, read: () => unknown): ReadEvent {
-  let document: unknown;
   try {
-    document = read();
+    const document = read();
+    return eventOf({ plain: document, exact: () => document }, `the value is ${format}, but`);
   } catch (error) {
     // Other errors (of the runtime, of a library) may quote the data.
     const reason = error instanceof MalformedError ? error.message : 'its data could not be read';
     return poison('undecodable', `the value is not ${format} of its schema: ${reason}`);
   }
-  if (typeof document !== 'object' || document === null || Array.isArray(document)) {
-    const found = nameOf(document);
-    return poison('not_an_object', `the value is ${format}, but ${found} and not an object`);
-  }
-  const event = document;
-  return { event: { document: event, exact: () => event } };
 }
