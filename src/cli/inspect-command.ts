@@ -4,8 +4,8 @@ import type { Tools } from '../app/tools/inspect.ts';
 import { nearest } from '../base/nearest.ts';
 import { loadConfig } from '../config/load/load.ts';
 import { durationOf } from '../config/units.ts';
+import { DEAD_LETTER_REASONS } from '../core/record.ts';
 import { InspectError } from '../tools/inspect/context.ts';
-import { LETTER_REASONS } from '../tools/inspect/letter-reasons.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Finish, Io } from './io.ts';
 import { printable, printableLines } from './printable.ts';
@@ -95,10 +95,12 @@ export function wholeNumber(what: string, min = 0): (text: string) => number {
 
 /** Several reasons of dead letters, given one by one. */
 export function letterReasons(text: string, before: string[] = []): string[] {
-  if (!LETTER_REASONS.some((reason) => reason === text)) {
-    const meant = nearest(text, LETTER_REASONS);
+  if (!DEAD_LETTER_REASONS.some((reason) => reason === text)) {
+    const meant = nearest(text, DEAD_LETTER_REASONS);
     const hint =
-      meant === undefined ? `There are: ${LETTER_REASONS.join(', ')}.` : `Did you mean ${meant}?`;
+      meant === undefined
+        ? `There are: ${DEAD_LETTER_REASONS.join(', ')}.`
+        : `Did you mean ${meant}?`;
     throw new InvalidArgumentError(`No dead letter has this reason. ${hint}`);
   }
   return [...before, text];

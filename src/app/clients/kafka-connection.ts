@@ -14,7 +14,7 @@ import { outboundHttp } from './outbound-http.ts';
 export function kafkaConnection(
   config: Pick<Config, 'kafka' | 'service' | 'pipelines'>,
   use: 'connector' | 'tools',
-  { logger, metrics }: { readonly logger: Logger; readonly metrics?: Metrics },
+  { logger, metrics }: { readonly logger: Logger; readonly metrics?: Pick<Metrics, 'set'> },
 ): ConnectOptions {
   const { brokers, clientId, requestTimeoutMs } = config.kafka;
   const security = { tls: tlsOptions(config), sasl: saslOptions(config) };

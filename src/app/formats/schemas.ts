@@ -51,12 +51,9 @@ export async function schemaReports(
   config: Config,
   options: { readonly pipeline: string | undefined; readonly register: boolean },
   signal: AbortSignal,
-  connect: (
-    config: Config,
-  ) => (SchemaRegistry & { close(): Promise<void> }) | undefined = schemaRegistry,
 ): Promise<SchemaReport[]> {
   const outputs = registeredOutputs(config, options.pipeline);
-  const registry = connect(config);
+  const registry = schemaRegistry(config);
   if (registry === undefined) return [];
   try {
     const reports: SchemaReport[] = [];

@@ -1,86 +1,64 @@
-/** The service as the doctor asks it: with the connector's own client, and a look at who answers. */
+/** The service as the doctor checks it: the connector's own client, and the certificates in use. */
 import { randomUUID, X509Certificate } from 'node:crypto';
-import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import type { Config } from '../../config/schema.ts';
 import { proxyChooser, proxyRules } from '../../http/proxy.ts';
 import type { ServiceClient } from '../../service/client.ts';
-import type { Certificate, ServiceParts, ServiceQuestion } from '../../tools/doctor/index.ts';
+import type { CertificateEnd, ServiceParts } from '../../tools/doctor/parts.ts';
 import { networkSettings } from '../clients/service-network.ts';
 import { toolService } from './tool-service.ts';
 
 export interface DoctorService {
   readonly parts: ServiceParts;
-  /** undefined when the configuration makes none: the first check says why. */
+  readonly certificates: () => Promise<readonly CertificateEnd[]>;
+  /** undefined when the configuration allows none: `ask` rejects with the reason. */
   readonly client: ServiceClient | undefined;
 }
 
 export function doctorService(config: Pick<Config, 'service'>): DoctorService {
   const url = new URL(config.service.baseUrl);
-  const address = url.origin + url.pathname.replace(/\/+$/, '');
   let aheadMs: number | undefined;
-  let client: ServiceClient;
+  let client: ServiceClient | undefined;
   let proxy: URL | undefined;
+  let refusal: unknown;
   try {
     client = toolService(config, {
       answeredAt: (dateMs, hereMs) => {
-        // To the second: half of it is lost on average.
+        // A date has whole seconds: half of one is lost on average.
         aheadMs = dateMs + 500 - hereMs;
       },
     });
-    proxy = proxyChooser(proxyRules(networkSettings(config.service).proxy, process.env))(url)?.url;
+    const rules = proxyRules(networkSettings(config.service).proxy, process.env);
+    proxy = proxyChooser(rules)(url)?.url;
   } catch (error) {
-    const refuse = () => Promise.reject(error);
-    const parts = {
-      address,
-      proxy: undefined,
-      lookUp: refuse,
-      certificates: undefined,
-      ask: refuse,
-      clockAheadMs: () => undefined,
-    };
-    return { parts, client: undefined };
+    refusal = error;
   }
+  const address = url.origin + url.pathname.replace(/\/+$/, '');
+  const isDirect = url.protocol === 'https:' && proxy === undefined;
   return {
     client,
+    certificates: async () => (isDirect ? await certificatesOf(url, config.service) : []),
     parts: {
-      address,
-      proxy: proxy?.host,
-      lookUp: () => addressesOf(proxy ?? url),
-      certificates:
-        url.protocol === 'https:' && proxy === undefined
-          ? () => certificatesOf(url, config.service)
-          : undefined,
-      ask: (question, signal) => ask(client, question, signal),
+      address: proxy === undefined ? address : `${address} through proxy ${proxy.host}`,
+      async ask(kind, signal) {
+        if (client === undefined) throw refusal;
+        const id = randomUUID();
+        if (kind === 'review') await client.getBatch(id, { signal });
+        else if (kind === 'import') await client.getImport(id, { signal });
+        else await client.getDecision(id, { signal });
+      },
       clockAheadMs: () => aheadMs,
     },
   };
 }
 
-async function addressesOf({ hostname }: URL): Promise<string[]> {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) !== 0) return [host];
-  return (await lookup(host, { all: true })).map(({ address }) => address);
-}
-
-/** Ids as the service makes them (service-interface.md 2.1), that it never made. */
-async function ask(
-  client: ServiceClient,
-  question: ServiceQuestion,
-  signal: AbortSignal,
-): Promise<void> {
-  const id = randomUUID();
-  if (question === 'batch') await client.getBatch(id, { signal });
-  else if (question === 'import') await client.getImport(id, { signal });
-  else await client.getDecision(id, { signal });
-}
-
 async function certificatesOf(
   url: URL,
   { tls, timeouts }: Config['service'],
-): Promise<Certificate[]> {
+): Promise<CertificateEnd[]> {
   const files: [string, string][] = tls.ca.map((path) => ['an authority in service.tls.ca', path]);
   if (tls.certificate !== undefined)
     files.push(["this client's certificate (service.tls.certificate)", tls.certificate]);
@@ -88,36 +66,28 @@ async function certificatesOf(
     whose,
     endsMs: Date.parse(new X509Certificate(await readFile(path)).validTo),
   }));
-  const shown = shownCertificate(url, timeouts.connectMs).then((endsMs) => ({
-    whose: "the service's certificate",
-    endsMs,
-  }));
-  return await Promise.all([...own, shown]);
+  // The request for an unknown object reports why there is no connection.
+  const endsMs = await servedUntil(url, timeouts.connectMs).catch(() => undefined);
+  return [
+    ...(await Promise.all(own)),
+    ...(endsMs === undefined ? [] : [{ whose: "the service's certificate", endsMs }]),
+  ];
 }
 
-/** When the certificate that is shown there ends. It is only looked at: whether it is trusted is told by the first request. */
-function shownCertificate({ hostname, port }: URL, timeoutMs: number): Promise<number> {
+/** End of the certificate that the server presents, trusted or not. */
+async function servedUntil({ hostname, port }: URL, timeoutMs: number): Promise<number> {
   const host = hostname.replace(/^\[|\]$/g, '');
-  return new Promise((resolve, reject) => {
-    const name = isIP(host) === 0 ? { servername: host } : {};
-    const socket = connect({
-      host,
-      port: Number(port || 443),
-      ...name,
-      rejectUnauthorized: false,
-      timeout: timeoutMs,
-    });
-    const end = (act: () => void) => {
-      socket.destroy();
-      act();
-    };
-    socket.once('secureConnect', () => {
-      const endsMs = Date.parse(socket.getPeerX509Certificate()?.validTo ?? '');
-      end(() => resolve(endsMs));
-    });
-    socket.once('timeout', () => end(() => reject(new Error('no TLS handshake in time'))));
-    socket.once('error', ({ message }) =>
-      end(() => reject(new Error(`no TLS handshake: ${message}`))),
-    );
+  const servername = isIP(host) === 0 ? host : '';
+  const socket = connect({
+    host,
+    port: Number(port || 443),
+    servername,
+    rejectUnauthorized: false,
   });
+  try {
+    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(timeoutMs) });
+    return Date.parse(socket.getPeerX509Certificate()?.validTo ?? '');
+  } finally {
+    socket.destroy();
+  }
 }

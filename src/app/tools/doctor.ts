@@ -1,60 +1,56 @@
-/** Opens everything that a configuration names for the doctor, and closes it. */
+/** Opens the connections that the doctor needs for a configuration, and closes them. */
 import { totalmem } from 'node:os';
-import type { Environment } from '../../config/load/interpolate.ts';
 import type { EventFormatName } from '../../config/options/source.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import type { ConfluentRegistry } from '../../events/registry/index.ts';
 import { type ConnectOptions, connectKafka } from '../../kafka/index.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
-import {
-  type Certificate,
-  checksOf,
-  type DoctorParts,
-  type MemoryFacts,
-  type PipelineParts,
-  type Result,
-  runChecks,
-} from '../../tools/doctor/index.ts';
+import { checksOf } from '../../tools/doctor/checks.ts';
+import type { DoctorParts, PipelineParts } from '../../tools/doctor/parts.ts';
+import { type CheckReport, runChecks } from '../../tools/doctor/run-checks.ts';
 import { kafkaConnection } from '../clients/kafka-connection.ts';
 import { schemaRegistry } from '../clients/schema-registry.ts';
 import { eventFormat } from '../formats/all-formats.ts';
 import { kindOf } from '../kinds.ts';
 import { enginePipeline, sourceLimits } from '../pipeline-options.ts';
 import { systemClock } from '../system.ts';
-import { doctorRegistry, outputSchemaOf, sourceSchemaOf } from './doctor-registry.ts';
-import { type DoctorService, doctorService } from './doctor-service.ts';
-import { pipelineView } from './inspect.ts';
+import { outputSchemaOf, sourceSchemaOf } from './doctor-registry.ts';
+import { doctorService } from './doctor-service.ts';
+import { inspectedPipeline } from './inspect.ts';
 import { inventedService } from './sample.ts';
 
-/** A person waits: an address that does not answer is told soon. */
+/** Short, because a person waits. */
 const KAFKA_CONNECT_MS = 3_000;
-const OWNERS: Readonly<Record<string, string>> = {
+const CERTIFICATES: Readonly<Record<string, string>> = {
   client: "this client's certificate (kafka.tls.certificate)",
   ca: 'an authority in kafka.tls.ca',
   broker: "a broker's certificate",
 };
 
 export interface DoctorOptions {
-  /** Those to look at. */
+  /** Pipelines to check. */
   readonly pipelines: readonly PipelineConfig[];
   readonly roundTrip: DoctorParts['roundTrip'];
-  readonly env: Environment;
-  readonly execArgv: readonly string[];
   readonly signal: AbortSignal;
-  /** Told of each result in its turn. */
-  readonly report: (result: Result) => void;
+  /** Called with each result in order. */
+  readonly report: (result: CheckReport) => void;
 }
 
-/** @throws the signal's reason */
+/** @throws the reason of the signal */
 export async function runDoctor(
   config: Config,
-  options: DoctorOptions,
-): Promise<readonly Result[]> {
+  { pipelines, roundTrip, signal, report }: DoctorOptions,
+): Promise<readonly CheckReport[]> {
   const logger = createLogger({ level: 'silent' });
-  const certificates = new Map<string, number>();
+  const kafkaCertificates = new Map<string, number>();
+  const metrics = {
+    set: (_: string, labels: Readonly<Record<string, string | number>>, seconds: number) => {
+      kafkaCertificates.set(String(labels.certificate), seconds * 1_000);
+    },
+  };
   const connect: ConnectOptions = {
-    // The connector's rights are those that count; its name in the brokers' quotas is not taken from it.
-    ...kafkaConnection(config, 'connector', { logger, metrics: expiryMetrics(certificates) }),
+    // With the connector's rights, but apart from its quotas at the brokers.
+    ...kafkaConnection(config, 'connector', { logger, metrics }),
     clientId: `${config.kafka.clientId}-doctor`,
     connectionTimeoutMs: KAFKA_CONNECT_MS,
   };
@@ -62,122 +58,84 @@ export async function runDoctor(
   const [probe, scan] = [kafka.probe(), kafka.scan(sourceLimits(config))];
   const service = doctorService(config);
   const registry = schemaRegistry(config);
+  const limit = process.constrainedMemory();
+
+  const inspectionOf = (pipeline: PipelineConfig) => ({
+    pipeline: inspectedPipeline(config, pipeline),
+    scan,
+    admin: kafka.admin,
+    clock: systemClock,
+    signal,
+    notice: () => {},
+    remoteBatch: undefined,
+  });
+  const kinds = (pipeline: PipelineConfig): Pick<PipelineParts, 'decoder' | 'remote'> => {
+    const formatOf = (name: EventFormatName) => eventFormat(name, registry, config.schemaRegistry);
+    const { client } = service;
+    return {
+      decoder: kindOf(
+        pipeline,
+        inventedService(() => ''),
+        logger,
+        formatOf,
+      ),
+      remote:
+        client === undefined || pipeline.kind === 'lookup'
+          ? undefined
+          : kindOf(pipeline, client, logger, formatOf),
+    };
+  };
   const parts: DoctorParts = {
     clock: systemClock,
-    kafka: {
-      probe,
-      scan,
-      admin: kafka.admin,
-      addresses: config.kafka.brokers,
-      principal: () => connect.security?.principal ?? 'User:ANONYMOUS',
-      login: () => loginOf(config, connect),
-      certificates: config.kafka.tls.enabled ? () => seen(certificates) : undefined,
-    },
+    kafka: { probe, addresses: config.kafka.brokers, login: () => loginOf(config, connect) },
     service: service.parts,
-    registry: registry === undefined ? undefined : doctorRegistry(config, registry),
-    pipelines: options.pipelines.map((pipeline) =>
-      pipelineParts(config, pipeline, {
-        kafka: { scan, admin: kafka.admin },
-        service,
-        registry,
-        signal: options.signal,
-      }),
-    ),
-    memory: memoryFacts(config, options),
-    roundTrip: options.roundTrip,
+    certificates: async () => [
+      ...Array.from(kafkaCertificates, ([owner, endsMs]) => ({
+        whose: CERTIFICATES[owner] ?? owner,
+        endsMs,
+      })),
+      ...(await service.certificates()),
+    ],
+    pipelines: pipelines.map((pipeline) => ({
+      name: pipeline.name,
+      engine: enginePipeline(config, pipeline),
+      inspection: inspectionOf(pipeline),
+      maxContentBytes: pipeline.source.maxContentBytes,
+      includesContent: pipeline.output.includeContent,
+      types: pipeline.source.types,
+      ...kinds(pipeline),
+      ...schemas(config, pipeline, registry),
+    })),
+    memory: {
+      budgetBytes: config.memory.budgetBytes,
+      containerBytes: limit > 0 && limit < totalmem() ? limit : undefined,
+    },
+    roundTrip,
   };
   try {
-    return await runChecks(checksOf(parts), systemClock, options.signal, options.report);
+    return await runChecks(checksOf(parts), signal, report);
   } finally {
     await Promise.all([probe.close(), scan.close(), service.client?.close(), registry?.close()]);
     await kafka.close();
   }
 }
 
-interface Opened {
-  readonly kafka: Pick<DoctorParts['kafka'], 'scan' | 'admin'>;
-  readonly service: DoctorService;
-  readonly registry: ConfluentRegistry | undefined;
-  readonly signal: AbortSignal;
-}
-
-function pipelineParts(
+function schemas(
   config: Config,
   pipeline: PipelineConfig,
-  { kafka, service, registry, signal }: Opened,
-): PipelineParts {
-  const logger = createLogger({ level: 'silent' });
-  const formatOf = (name: EventFormatName) => eventFormat(name, registry, config.schemaRegistry);
-  const decoder = kindOf(
-    pipeline,
-    inventedService(() => ''),
-    logger,
-    formatOf,
-  );
-  const { client } = service;
+  registry: ConfluentRegistry | undefined,
+): Pick<PipelineParts, 'outputSchema' | 'sourceSchema'> {
+  if (registry === undefined) return { outputSchema: undefined, sourceSchema: undefined };
   return {
-    name: pipeline.name,
-    engine: enginePipeline(config, pipeline),
-    inspection: {
-      pipeline: pipelineView(config, pipeline),
-      ...kafka,
-      clock: systemClock,
-      signal,
-      notice: () => {},
-      remoteBatch: undefined,
-    },
-    sessionTimeoutMs: pipeline.kafka.sessionTimeoutMs,
-    transactionTimeoutMs: pipeline.kafka.transactionTimeoutMs,
-    maxContentBytes: pipeline.source.maxContentBytes,
-    includesContent: pipeline.output.includeContent,
-    types: pipeline.source.types,
-    decoder,
-    remote:
-      client === undefined || pipeline.kind === 'lookup'
-        ? undefined
-        : kindOf(pipeline, client, logger, formatOf),
-    outputSchema: registry === undefined ? undefined : outputSchemaOf(config, pipeline, registry),
-    sourceSchema:
-      registry === undefined
-        ? undefined
-        : sourceSchemaOf(pipeline, registry, () => formatOf(pipeline.source.format)),
+    outputSchema: outputSchemaOf(pipeline, registry),
+    sourceSchema: sourceSchemaOf(pipeline, registry, () =>
+      eventFormat(pipeline.source.format, registry, config.schemaRegistry),
+    ),
   };
 }
 
 function loginOf({ kafka: { tls, sasl } }: Config, { security }: ConnectOptions): string {
-  const way = tls.enabled ? 'TLS' : 'plain connections';
+  const encryption = tls.enabled ? 'TLS' : 'plain connections';
   const login = sasl.mechanism === 'none' ? 'no login' : sasl.mechanism;
-  return `${way}, ${login}, as ${security?.principal ?? 'User:ANONYMOUS'}`;
-}
-
-/** The connection tells of certificates through a gauge. */
-function expiryMetrics(certificates: Map<string, number>) {
-  return {
-    count() {},
-    remove() {},
-    observe() {},
-    set(name: string, labels: Readonly<Record<string, string | number>>, seconds: number) {
-      if (name === 'kafka_tls_certificate_expiry_timestamp_seconds')
-        certificates.set(String(labels.certificate), seconds * 1_000);
-    },
-  };
-}
-
-const seen = (certificates: ReadonlyMap<string, number>): Certificate[] =>
-  [...certificates].map(([owner, endsMs]) => ({ whose: OWNERS[owner] ?? owner, endsMs }));
-
-function memoryFacts(
-  { memory }: Config,
-  { env, execArgv }: Pick<DoctorOptions, 'env' | 'execArgv'>,
-): MemoryFacts {
-  const limit = process.constrainedMemory();
-  const flag = [...execArgv, ...(env.NODE_OPTIONS ?? '').split(/\s+/)].flatMap(
-    (one) => /^--max[-_]semi[-_]space[-_]size=(\d+)$/.exec(one)?.[1] ?? [],
-  );
-  return {
-    budgetBytes: memory.budgetBytes,
-    containerBytes: limit > 0 && limit < totalmem() ? limit : undefined,
-    arenas: env.MALLOC_ARENA_MAX,
-    semiSpaceMiB: flag.length === 0 ? undefined : Number(flag.at(-1)),
-  };
+  return `${encryption}, ${login}, as ${security?.principal ?? 'User:ANONYMOUS'}`;
 }

@@ -9,7 +9,11 @@ import type { SchemaRegistry } from '../../events/registry/index.ts';
 import { connectKafka, questionFailure } from '../../kafka/index.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
-import { InspectError, type Inspection, type PipelineView } from '../../tools/inspect/context.ts';
+import {
+  InspectError,
+  type InspectedPipeline,
+  type Inspection,
+} from '../../tools/inspect/context.ts';
 import { kafkaConnection } from '../clients/kafka-connection.ts';
 import { schemaRegistry } from '../clients/schema-registry.ts';
 import { sourceLimits } from '../pipeline-options.ts';
@@ -72,7 +76,7 @@ export async function withPipeline<T>(
         { cause: error },
       );
     });
-    const view = pipelineView(config, pipeline);
+    const view = inspectedPipeline(config, pipeline);
     for (const [role, topic] of Object.entries(view.topics)) {
       if ((await kafka.admin.describeTopic(topic)) !== undefined) continue;
       const why =
@@ -157,7 +161,10 @@ function serviceOf(config: Config): ServiceClient {
 }
 
 /** The pipeline as the tools see it. */
-export function pipelineView({ pipelines }: Config, pipeline: PipelineConfig): PipelineView {
+export function inspectedPipeline(
+  { pipelines }: Config,
+  pipeline: PipelineConfig,
+): InspectedPipeline {
   const { source, journal, output, deadLetters, kafka: tuning } = pipeline;
   return {
     name: pipeline.name,

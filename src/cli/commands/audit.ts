@@ -1,7 +1,6 @@
 import { Command, Option } from 'commander';
 import type { AuditReport } from '../../tools/inspect/audit.ts';
-import type { PartitionBalance } from '../../tools/inspect/balance.ts';
-import type { OffsetRun } from '../../tools/inspect/offset-runs.ts';
+import type { OffsetRun, PartitionBalance } from '../../tools/inspect/balance.ts';
 import { EXIT } from '../exit-codes.ts';
 import {
   type InspectFlags,
@@ -113,7 +112,7 @@ const COLUMNS: readonly {
   { head: 'REPLAYED', key: 'replayed', always: false },
 ];
 
-function auditText({ verdict, partitions, totals, notes, scanned }: AuditReport): string {
+function auditText({ verdict, partitions, totals, notes, outputOffsets }: AuditReport): string {
   const columns = COLUMNS.filter(({ key, always }) => always || totals[key] > 0);
   const counts = (of: AuditReport['totals']): Cell[] => columns.map(({ key }) => of[key]);
   const rows: Cell[][] = partitions.map((balance) => [
@@ -134,13 +133,12 @@ function auditText({ verdict, partitions, totals, notes, scanned }: AuditReport)
   ];
   if (lists.length > 0) parts.push(`${lists.join('\n')}\n`);
   for (const note of notes) parts.push(`Note: ${printable(note, MAX_NOTE)}.\n`);
-  const read = scanned.reduce((sum, { from, until }) => sum + until - from, 0);
   const word =
     totals.records === 0 && verdict === 'balanced'
       ? 'Nothing to judge: the range holds no record.'
       : VERDICTS[verdict];
   parts.push(
-    `${word} (${counted(totals.records, 'source record')}; ${counted(read, 'output offset')} read)\n`,
+    `${word} (${counted(totals.records, 'source record')}; ${counted(outputOffsets, 'output offset')} read)\n`,
   );
   return parts.join('\n');
 }

@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander';
 import type { Tools } from '../../app/tools/inspect.ts';
-import type { LetterList } from '../../tools/inspect/dead-letters.ts';
+import type { DeadLetterList } from '../../tools/inspect/dead-letters.ts';
 import type { ReplayReport, ReplayStatus } from '../../tools/inspect/replay.ts';
 import { EXIT } from '../exit-codes.ts';
 import {
@@ -57,21 +57,12 @@ Examples:
   $ content-review-connector dead-letters list -c connector.yaml --since 2h --json | jq '.byReason'`,
     )
     .action(async (flags: LetterFlags) => {
-      const [{ listLetters }, { ReplayMemory }] = await Promise.all([
-        import('../../tools/inspect/dead-letters.ts'),
-        import('../../tools/inspect/replay-memory.ts'),
-      ]);
+      const { listDeadLetters } = await import('../../tools/inspect/dead-letters.ts');
       await runTool(
         io,
         finish,
         flags,
-        async (tools) => {
-          const memory = await ReplayMemory.read(tools);
-          const answer = await listLetters(tools, filterOf(flags), flags.limit, (letter) =>
-            memory.replayedMs(letter),
-          );
-          return { answer };
-        },
+        async (tools) => ({ answer: await listDeadLetters(tools, filterOf(flags), flags.limit) }),
         listText,
       );
     });
@@ -107,10 +98,10 @@ Examples:
   $ content-review-connector dead-letters replay 2:1371 2:1390 -c connector.yaml --to content-retry --yes`,
     )
     .action(async (at: ReturnType<typeof coordinate>[], flags: ReplayFlags) => {
-      const { replayLetters } = await import('../../tools/inspect/replay.ts');
+      const { replayDeadLetters } = await import('../../tools/inspect/replay.ts');
       const write = async (tools: Tools, stop?: AbortSignal) => {
-        const answer = await replayLetters(tools, {
-          filter: { ...filterOf(flags), at },
+        const answer = await replayDeadLetters(tools, {
+          filter: { ...filterOf(flags), sources: at },
           to: flags.to === 'source' ? tools.pipeline.topics.source : flags.to,
           listLimit: flags.limit,
           open: stop === undefined ? undefined : (topic) => tools.openReplay(topic),
@@ -159,25 +150,25 @@ function letterOptions(command: Command, limit: string): Command {
 }
 
 function filterOf({ reason, since }: LetterFlags) {
-  return { reasons: reason ?? [], at: [], ...(since === undefined ? {} : { sinceMs: since }) };
+  return { reasons: reason ?? [], sources: [], ...(since === undefined ? {} : { sinceMs: since }) };
 }
 
-function listText({ letters, matching, byReason }: LetterList, nowMs: number): string {
+function listText({ deadLetters, matching, byReason }: DeadLetterList, nowMs: number): string {
   if (matching === 0) return 'No dead letters.\n';
-  const rows = letters.map((letter): Cell[] => [
-    `${letter.partition}:${letter.offset}`,
-    letter.reason,
-    letter.stage,
-    ago(letter.publishedMs, nowMs),
-    letter.valueBytes,
-    letter.replayedMs === null ? null : `${ago(letter.replayedMs, nowMs)} ago`,
-    `${letter.letter.partition}:${letter.letter.offset}`,
-    letter.message,
+  const rows = deadLetters.map((one): Cell[] => [
+    `${one.partition}:${one.offset}`,
+    one.reason,
+    one.stage,
+    ago(one.publishedMs, nowMs),
+    one.valueBytes,
+    one.replayedMs === null ? null : `${ago(one.replayedMs, nowMs)} ago`,
+    `${one.at.partition}:${one.at.offset}`,
+    one.message,
   ]);
   const reasons = Object.entries(byReason)
     .sort(([, a], [, b]) => b - a)
     .map(([reason, count]) => `${count} ${printable(reason)}`);
-  const shown = letters.length < matching ? `, the newest ${letters.length} shown` : '';
+  const shown = deadLetters.length < matching ? `, the newest ${deadLetters.length} shown` : '';
   return [
     table(['RECORD', 'REASON', 'STAGE', 'AGE', 'BYTES', 'REPLAYED', 'LETTER', 'MESSAGE'], rows),
     `${counted(matching, 'dead letter')}${shown}: ${reasons.join(', ')}.\n`,
@@ -185,7 +176,7 @@ function listText({ letters, matching, byReason }: LetterList, nowMs: number): s
 }
 
 function replayText(report: ReplayReport, nowMs: number): string {
-  const { dryRun, to, letters, counts, listCut, interrupted } = report;
+  const { dryRun, to, deadLetters, counts, listCut, interrupted } = report;
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const unmatched = unmatchedText(report);
   if (all === 0 && !interrupted) return `No dead letters match: nothing to replay.\n${unmatched}`;
@@ -195,12 +186,12 @@ function replayText(report: ReplayReport, nowMs: number): string {
     no_value: 'cannot: no value is left',
     too_large_for_target: 'cannot: too large for the target',
   };
-  const rows = letters.map((letter): Cell[] => [
-    `${letter.partition}:${letter.offset}`,
-    letter.reason,
-    ago(letter.publishedMs, nowMs),
-    letter.valueBytes,
-    words[letter.status],
+  const rows = deadLetters.map((one): Cell[] => [
+    `${one.partition}:${one.offset}`,
+    one.reason,
+    ago(one.publishedMs, nowMs),
+    one.valueBytes,
+    words[one.status],
   ]);
   const {
     replayed,
@@ -217,7 +208,7 @@ function replayText(report: ReplayReport, nowMs: number): string {
   const done = dryRun
     ? `Dry run: ${counted(replayed, 'record')} would go to ${to}.${skipped}${replayed > 0 ? ' Add --yes to do it.' : ''}`
     : `${interrupted ? 'Interrupted: ' : ''}${counted(replayed, 'record')} put on ${to}.${skipped}${interrupted ? ' Run it again: it goes on from here.' : ''}`;
-  const cut = listCut ? `The first ${letters.length} are shown.\n` : '';
+  const cut = listCut ? `The first ${deadLetters.length} are shown.\n` : '';
   return [
     table(['RECORD', 'REASON', 'AGE', 'BYTES', 'STATUS'], rows),
     `${cut}${unmatched}${done}\n`,

@@ -3,7 +3,8 @@ import { choosePipeline } from '../../config/choose-pipeline.ts';
 import { loadConfig } from '../../config/load/load.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { durationOf } from '../../config/units.ts';
-import type { Result, Status } from '../../tools/doctor/index.ts';
+import type { CheckStatus } from '../../tools/doctor/check.ts';
+import { type CheckReport, titleOf } from '../../tools/doctor/run-checks.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilInterrupted } from '../interrupt.ts';
 import type { Finish, Io } from '../io.ts';
@@ -22,7 +23,7 @@ interface DoctorFlags {
 
 const ROUND_TRIP_MS = 60_000;
 const MAX_SENTENCE = 2_000;
-const MARKS: Readonly<Record<Status, string>> = {
+const MARKS: Readonly<Record<CheckStatus, string>> = {
   ok: '✓',
   warning: '!',
   failed: '✗',
@@ -84,8 +85,6 @@ async function work(io: Io, finish: Finish, flags: DoctorFlags): Promise<void> {
         flags.roundTrip === true
           ? { limitMs: flags.timeout ?? ROUND_TRIP_MS, type: flags.type }
           : undefined,
-      env: io.env,
-      execArgv: process.execArgv,
       signal: stop.signal,
       report: (result) => io.out(say(result)),
     });
@@ -106,19 +105,18 @@ function chosen(config: Config, name: string | undefined): readonly PipelineConf
   return [chosen.value];
 }
 
-function asLine({ check, status, found, remedy }: Result): string {
-  const about = `${check.pipeline === undefined ? '' : `${check.pipeline}: `}${check.about}`;
-  const text = `${MARKS[status]} ${about}: ${found}${remedy === undefined ? '' : ` -> ${remedy}`}`;
+function asLine({ check, status, found, remedy }: CheckReport): string {
+  const text = `${MARKS[status]} ${titleOf(check)}: ${found}${remedy === undefined ? '' : ` -> ${remedy}`}`;
   return `${printable(text, MAX_SENTENCE)}\n`;
 }
 
-function asJson({ check, status, found, remedy, durationMs }: Result): string {
+function asJson({ check, status, found, remedy, durationMs }: CheckReport): string {
   const { name, pipeline, about } = check;
   return `${printableJson(JSON.stringify({ check: name, pipeline: pipeline ?? null, about, status, found, remedy: remedy ?? null, durationMs }))}\n`;
 }
 
-function summary(results: readonly Result[]): string {
-  const number = (status: Status) => results.filter((one) => one.status === status).length;
+function summary(results: readonly CheckReport[]): string {
+  const number = (status: CheckStatus) => results.filter((one) => one.status === status).length;
   return `\n${counted(results.length, 'check')}: ${number('ok')} well, ${number('warning')} to look at, ${number('failed')} wrong, ${number('skipped')} not tried.\n`;
 }
 

@@ -1,6 +1,5 @@
 import { Argument, Command } from 'commander';
 import type { Explanation, FoundTerminal, NamingJob } from '../../tools/inspect/explanation.ts';
-import type { OutputRange } from '../../tools/inspect/terminal-scan.ts';
 import { EXIT } from '../exit-codes.ts';
 import { coordinate, type InspectFlags, inspectOptions, runTool } from '../inspect-command.ts';
 import type { Finish, Io } from '../io.ts';
@@ -58,8 +57,18 @@ function exitCode({ state, terminals }: Explanation): number {
 }
 
 function explainText(report: Explanation, nowMs: number): string {
-  const { partition, offset, source, shard, owner, position, jobs, terminals, scanned, notes } =
-    report;
+  const {
+    partition,
+    offset,
+    source,
+    shard,
+    owner,
+    position,
+    jobs,
+    terminals,
+    outputOffsets,
+    notes,
+  } = report;
   const facts: [string, string][] = [
     ['record', recordText(source, nowMs)],
     [
@@ -78,7 +87,7 @@ function explainText(report: Explanation, nowMs: number): string {
   for (const job of jobs) facts.push([`attempt ${job.attempt}`, jobText(job, nowMs)]);
   for (const terminal of terminals)
     facts.push([terminal.kind.replace('_', ' '), terminalText(terminal, nowMs)]);
-  if (scanned.length > 0) facts.push(['looked at', scanText(scanned)]);
+  if (outputOffsets > 0) facts.push(['read', counted(outputOffsets, 'output offset')]);
   for (const note of notes) facts.push(['note', note]);
   const width = Math.max(...facts.map(([name]) => name.length)) + 3;
   const lines = facts.map(([name, text]) => `  ${name.padEnd(width)}${printable(text, MAX_FACT)}`);
@@ -117,14 +126,4 @@ function terminalText(
           `${decision?.status ?? 'unreadable'}${decision?.result ? ` ${decision.result}` : ''}`,
         );
   return `${what}, ${topic} ${partition}:${offset}, ${instant(timestampMs)} (${ago(timestampMs, nowMs)} ago), event id ${eventId}`;
-}
-
-function scanText(scanned: readonly OutputRange[]): string {
-  const topics = Map.groupBy(scanned, ({ topic }) => topic);
-  return [...topics]
-    .map(
-      ([topic, ranges]) =>
-        `${topic} ${ranges.map(({ partition, from, until }) => `${partition}:[${from}, ${until})`).join(' ')}`,
-    )
-    .join('; ');
 }

@@ -6,6 +6,7 @@
 import { OffsetSet } from '../offsets/offset-set.ts';
 import { type CoordinateSet, type JobRecord, LiveJob } from './job.ts';
 import {
+  type JournalEntry,
   JournalFormatError,
   type JournalMeta,
   type OwnerRecord,
@@ -38,8 +39,8 @@ export class JournalView {
     return this.#owner;
   }
 
-  /** Takes the next record. Idempotent: the last value of a key wins. @throws JournalFormatError */
-  fold(key: string, value: string | null): void {
+  /** Takes the next record, and returns it. Idempotent: the last value of a key wins. @throws JournalFormatError */
+  fold(key: string, value: string | null): JournalEntry {
     const record = readJournalRecord(key, value);
     switch (record.entry) {
       case 'meta':
@@ -61,6 +62,7 @@ export class JournalView {
         else this.#left.set(record.id, record.value);
         break;
     }
+    return record;
   }
 
   /**

@@ -1,61 +1,72 @@
-/** A check: what it looks at, what it found, and what to do about it. */
+/** A check of the doctor, and what it found. */
 
-export type Status = 'ok' | 'warning' | 'failed' | 'skipped';
+export type CheckStatus = 'ok' | 'warning' | 'failed' | 'skipped';
 
-export interface Finding {
-  readonly status: Status;
-  /** What was found; of what was skipped, why. Holds no content, key or signed address (I6). */
+export interface Diagnosis {
+  readonly status: CheckStatus;
+  /** Holds no content, key or presigned address (I6). */
   readonly found: string;
-  /** What to do. Absent when `found` says it, or nothing is wrong. */
+  /** Absent when `found` contains it, or nothing is wrong. */
   readonly remedy?: string | undefined;
 }
 
-export interface Check {
-  /** What scripts know it by: `kafka.brokers`, `topic.source`. */
+export interface DoctorCheck {
+  /** Name for scripts: `kafka.brokers`, `topic.source`. */
   readonly name: string;
-  /** Absent: it is about the whole configuration. */
+  /** Absent: the check covers the whole configuration. */
   readonly pipeline?: string | undefined;
-  /** What is looked at: `topic content-events`. */
+  /** Subject: `topic content-events`. */
   readonly about: string;
-  /** It is not tried unless these were well, or warned of. */
-  readonly needs?: readonly Check[];
-  /** It is tried when these are over, however they ended. */
-  readonly after?: readonly Check[];
-  /** It ends after this. Default CHECK_LIMIT_MS. */
+  /**
+   * Names of earlier checks, of the same pipeline or of the whole configuration. The check is
+   * skipped unless all of them ended as `ok` or `warning`.
+   */
+  readonly needs?: readonly string[];
+  /** Time limit; the default is 15 s. */
   readonly limitMs?: number;
-  /** What it throws is what it found: a failure. */
-  run(signal: AbortSignal): Promise<Finding>;
+  /** A rejection counts as a failed check. */
+  run(signal: AbortSignal): Promise<Diagnosis>;
 }
 
-export const CHECK_LIMIT_MS = 15_000;
-
-export const ok = (found: string): Finding => ({ status: 'ok', found });
-export const warning = (found: string, remedy?: string): Finding => ({
+export const ok = (found: string): Diagnosis => ({ status: 'ok', found });
+export const warning = (found: string, remedy?: string): Diagnosis => ({
   status: 'warning',
   found,
   remedy,
 });
-export const failed = (found: string, remedy?: string): Finding => ({
+export const failed = (found: string, remedy?: string): Diagnosis => ({
   status: 'failed',
   found,
   remedy,
 });
-export const skipped = (found: string): Finding => ({ status: 'skipped', found });
+/** @param cause continues "not tried, because" */
+export const notTried = (cause: string): Diagnosis => ({
+  status: 'skipped',
+  found: `not tried, because ${cause}`,
+});
 
-/** Several findings about one thing as one: the worst decides, what is well is left out beside it. `well` is for when there are none. */
-export function together(well: string, findings: readonly Finding[]): Finding {
-  const wrong = findings.filter(({ status }) => status === 'failed' || status === 'warning');
-  if (wrong.length === 0) return ok(well);
-  const remedies = [
-    ...new Set(wrong.flatMap(({ remedy }) => (remedy === undefined ? [] : [remedy]))),
-  ];
+/**
+ * Combines what was found about one subject: the worst status decides.
+ * @param well text for the case that no problem was found
+ * @param problems false and undefined stand for a condition that does not hold
+ */
+export function together(
+  well: string,
+  problems: readonly (Diagnosis | false | undefined)[],
+): Diagnosis {
+  const found = problems.filter((one) => one !== false && one !== undefined);
+  if (found.length === 0) return ok(well);
+  const remedies = new Set(found.flatMap(({ remedy }) => remedy ?? []));
   return {
-    status: wrong.some(({ status }) => status === 'failed') ? 'failed' : 'warning',
-    found: wrong.map(({ found }) => found).join('; '),
-    remedy: remedies.length === 0 ? undefined : remedies.join('; '),
+    status: found.some(({ status }) => status === 'failed') ? 'failed' : 'warning',
+    found: found.map((one) => one.found).join('; '),
+    remedy: remedies.size === 0 ? undefined : [...remedies].join('; '),
   };
 }
 
 /** `1 partition`, `2 partitions`. */
 export const counted = (count: number, one: string): string =>
   `${count} ${one}${count === 1 ? '' : 's'}`;
+
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -1,113 +1,38 @@
-/** Every check of a configuration, in the order in which they are told. */
-import type { Check } from './check.ts';
-import { ok } from './check.ts';
-import { groupChecks } from './group-checks.ts';
-import { journalChecks } from './journal-checks.ts';
+/** All checks of a configuration, in the order in which they run. */
+import { type Diagnosis, type DoctorCheck, failed, ok, together, warning } from './check.ts';
+import { groupChecks, journalChecks } from './journal-checks.ts';
 import { kafkaChecks } from './kafka-checks.ts';
-import { memoryCheck } from './memory-check.ts';
 import type { DoctorParts, PipelineParts } from './parts.ts';
 import { roundTripCheck } from './round-trip.ts';
 import { sampleCheck } from './sample-check.ts';
-import { questionOf, type ServiceChecks, serviceChecks } from './service-checks.ts';
+import { serviceChecks } from './service-checks.ts';
 import { topicChecks } from './topic-checks.ts';
-import { Topics } from './topics.ts';
 
-export function checksOf(parts: DoctorParts): Check[] {
-  const kafka = kafkaChecks(parts);
-  const service = serviceChecks(parts);
-  const registry = registryCheck(parts);
-  const topics = new Topics(parts.kafka);
+export function checksOf(parts: DoctorParts): DoctorCheck[] {
   return [
     memoryCheck(parts.memory),
-    ...kafka.checks,
-    ...service.checks,
-    ...(registry === undefined ? [] : [registry]),
+    ...kafkaChecks(parts.kafka),
+    ...serviceChecks(parts),
+    certificateCheck(parts),
     ...parts.pipelines.flatMap((pipeline) =>
-      pipelineChecks(parts, pipeline, topics, { reached: kafka.reached, service, registry }),
+      pipelineChecks(parts, pipeline).map((check) => ({ ...check, pipeline: pipeline.name })),
     ),
   ];
 }
 
-function registryCheck({ registry }: DoctorParts): Check | undefined {
-  if (registry === undefined) return undefined;
-  return {
-    name: 'registry.connect',
-    about: `schema registry ${registry.addresses.join(',')}`,
-    async run(signal) {
-      await registry.ask(signal);
-      return ok('answers, and takes the credentials');
-    },
-  };
-}
-
-function pipelineChecks(
-  parts: DoctorParts,
-  pipeline: PipelineParts,
-  topics: Topics,
-  {
-    reached,
-    service,
-    registry,
-  }: {
-    readonly reached: Check;
-    readonly service: ServiceChecks;
-    readonly registry: Check | undefined;
-  },
-): Check[] {
-  const { source, output, deadLetters } = topicChecks(pipeline, topics, reached);
-  const journal = journalChecks(pipeline, parts.kafka, topics, { reached, source });
-  const [members, ...transactions] = groupChecks(
-    pipeline,
-    parts.kafka,
-    reached,
-    parts.roundTrip !== undefined,
-  );
-  const schemas = schemaChecks(pipeline, registry);
-  // What cannot be read without the registry would wait for it.
-  const sample = sampleCheck(
-    pipeline,
-    parts.kafka,
-    source,
-    registry !== undefined && pipeline.sourceSchema !== undefined ? [registry] : [],
-  );
-  const checks: (Check | undefined)[] = [
-    source,
-    output,
-    deadLetters,
-    journal.topic,
-    journal.content,
-    members,
-    journal.offsets,
-    ...transactions,
-    ...schemas,
-    sample.check,
-  ];
-  if (parts.roundTrip !== undefined) {
-    const asked = service.asked.get(questionOf(pipeline.inspection.pipeline.kind));
-    checks.push(
-      roundTripCheck(
-        pipeline,
-        parts.clock,
-        parts.roundTrip,
-        asked === undefined ? [] : [asked],
-        sample,
-      ),
-    );
-  }
-  return checks.filter((check) => check !== undefined);
-}
-
-function schemaChecks(pipeline: PipelineParts, registry: Check | undefined): Check[] {
-  const needs = registry === undefined ? [] : [registry];
-  const { outputSchema, sourceSchema } = pipeline;
-  const about = (topic: string) => ({ pipeline: pipeline.name, needs, about: topic });
+function pipelineChecks(parts: DoctorParts, pipeline: PipelineParts): DoctorCheck[] {
+  const sampled: { type?: string } = {};
+  const { engine, outputSchema, sourceSchema } = pipeline;
   return [
+    ...topicChecks(pipeline, parts.kafka),
+    ...journalChecks(pipeline, parts.kafka),
+    ...groupChecks(pipeline, parts),
     ...(outputSchema === undefined
       ? []
       : [
           {
             name: 'registry.output',
-            ...about(`schema of ${pipeline.engine.output.topic}`),
+            about: `schema of ${engine.output.topic}`,
             run: outputSchema,
           },
         ]),
@@ -116,9 +41,65 @@ function schemaChecks(pipeline: PipelineParts, registry: Check | undefined): Che
       : [
           {
             name: 'registry.source',
-            ...about(`newest schema of ${pipeline.engine.source.topic}`),
+            about: `latest schema of ${engine.source.topic}`,
             run: sourceSchema,
           },
         ]),
+    sampleCheck(pipeline, sampled),
+    ...(parts.roundTrip === undefined
+      ? []
+      : [roundTripCheck(pipeline, parts.clock, parts.roundTrip, sampled)]),
   ];
 }
+
+const MIB = 1024 * 1024;
+/** Need of the process without and with its memory budget: docs/operations.md, Memory. */
+const BASE_BYTES = 200 * MIB;
+const PER_BUDGET = 1.5;
+
+function memoryCheck({ budgetBytes, containerBytes }: DoctorParts['memory']): DoctorCheck {
+  const mib = (bytes: number) => `${Math.ceil(bytes / MIB)} MiB`;
+  const neededBytes = BASE_BYTES + PER_BUDGET * budgetBytes;
+  const needed = `memory.budget ${mib(budgetBytes)} needs up to ${mib(neededBytes)}`;
+  return {
+    name: 'process.memory',
+    about: 'memory of this machine',
+    async run() {
+      if (containerBytes === undefined) return ok(`no container limit; ${needed}`);
+      const found = `the container limit is ${mib(containerBytes)}, ${needed}`;
+      if (containerBytes >= neededBytes) return ok(found);
+      const fits = Math.floor((containerBytes - BASE_BYTES) / PER_BUDGET / MIB);
+      const lower = fits < 1 ? '' : `, or set memory.budget to ${fits}MiB`;
+      return warning(found, `raise the limit to ${mib(neededBytes)}${lower}`);
+    },
+  };
+}
+
+const DAY_MS = 24 * 3_600_000;
+/** The connector itself warns as early (src/kafka/security/expiry.ts). */
+const SOON_MS = 14 * DAY_MS;
+
+function certificateCheck({ certificates, clock }: DoctorParts): DoctorCheck {
+  return {
+    name: 'certificates',
+    about: 'TLS certificates',
+    async run() {
+      const all = [...(await certificates())].sort((a, b) => a.endsMs - b.endsMs);
+      const [first] = all;
+      if (first === undefined) return ok('none in use');
+      const nowMs = clock.now();
+      const problems = all.map(({ whose, endsMs }): Diagnosis | false => {
+        if (endsMs <= nowMs) return failed(`${whose} expired on ${day(endsMs)}`, 'replace it');
+        if (endsMs > nowMs + SOON_MS) return false;
+        const days = Math.ceil((endsMs - nowMs) / DAY_MS);
+        return warning(`${whose} expires in ${days} days`, 'replace it');
+      });
+      return together(
+        `the first of ${all.length} to expire is ${first.whose}, on ${day(first.endsMs)}`,
+        problems,
+      );
+    },
+  };
+}
+
+const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);

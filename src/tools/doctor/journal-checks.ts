@@ -1,122 +1,85 @@
-/** The journal: set as the engine demands, this pipeline's own, and readable. Nothing is written to it. */
+/** Checks of the journal, the consumer group and the transactional ids. Nothing is written or joined. */
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import { RefusedError } from '../../pipeline/context/errors.ts';
 import { forgottenJournal } from '../../pipeline/shard/forgotten-journal.ts';
 import { journalProblem, journalSpec } from '../../pipeline/shard/journal-topic.ts';
-import { eachAtATime, InspectError, PARTITIONS_AT_A_TIME } from '../inspect/context.ts';
+import { eachAtATime, InspectError } from '../inspect/context.ts';
 import { readShardJournal, type ShardJournal } from '../inspect/shard-journal.ts';
 import {
-  type Check,
   counted,
-  type Finding,
+  type Diagnosis,
+  type DoctorCheck,
   failed,
+  notTried,
   ok,
-  skipped,
   together,
   warning,
 } from './check.ts';
-import type { KafkaParts, PipelineParts } from './parts.ts';
-import { replicaFindings } from './replicas.ts';
-import type { Topics } from './topics.ts';
+import type { DoctorParts, KafkaParts, PipelineParts } from './parts.ts';
+import { replicaProblems, topicState } from './topic-checks.ts';
 
-/** A journal is some MB; a brokers' disk may be cold. */
+/** A journal has some megabytes, and the disks of the brokers may be slow. */
 const READ_LIMIT_MS = 60_000;
 
-export interface JournalChecks {
-  readonly topic: Check;
-  readonly content: Check;
-  readonly offsets: Check;
-}
-
-/** @param source the check of the source topic */
-export function journalChecks(
-  pipeline: PipelineParts,
-  kafka: Pick<KafkaParts, 'probe'>,
-  topics: Topics,
-  { reached, source }: { readonly reached: Check; readonly source: Check },
-): JournalChecks {
-  const journal = pipeline.engine.journal.topic;
+export function journalChecks(pipeline: PipelineParts, kafka: KafkaParts): DoctorCheck[] {
+  const { engine, inspection } = pipeline;
+  const { topic } = engine.journal;
   const shards: ShardJournal[] = [];
-  const about = `journal ${journal}`;
-  const topic: Check = {
-    name: 'journal.topic',
-    pipeline: pipeline.name,
-    about: `settings of ${about}`,
-    needs: [reached],
-    async run() {
-      const found = await topics.get(journal);
-      if (found === undefined) return await missing(pipeline, kafka, topics);
-      const brokers = await topics.brokers();
-      const problem = journalProblem(pipeline.engine, found.description, brokers);
-      return together(
-        `${counted(found.description.partitions, 'shard')}, compacted, may READ and WRITE`,
-        [
-          ...(problem === undefined ? [] : [failed(problem)]),
-          ...topics.rights(journal, found, ['READ', 'WRITE']),
-          ...replicaFindings(found, brokers, true),
-        ],
-      );
-    },
-  };
-  const content: Check = {
-    name: 'journal.content',
-    pipeline: pipeline.name,
-    about,
-    needs: [topic],
-    limitMs: READ_LIMIT_MS,
-    async run(signal) {
-      const found = await topics.get(journal);
-      if (found === undefined) return ok('not there yet: nothing is under review');
-      const inspection = { ...pipeline.inspection, signal };
-      const numbers = Array.from({ length: found.description.partitions }, (_, shard) => shard);
-      try {
-        await eachAtATime(numbers, PARTITIONS_AT_A_TIME, async (shard) => {
-          shards.push(await readShardJournal(inspection, shard));
-        });
-      } catch (error) {
-        if (!(error instanceof InspectError)) throw error;
-        return failed(
-          error.message,
-          'put the old setting back, or give this pipeline a journal topic and a group of its own',
+  return [
+    {
+      name: 'journal',
+      about: `journal ${topic}`,
+      needs: ['kafka.connect'],
+      limitMs: READ_LIMIT_MS,
+      async run(signal) {
+        const found = await topicState(kafka, inspection.admin, topic);
+        if (found === undefined) return await absentJournal(pipeline, kafka);
+        const brokers = await inspection.admin.brokerCount();
+        const problem = journalProblem(engine, found.description, brokers);
+        if (problem !== undefined) return failed(problem);
+        try {
+          await eachAtATime(found.partitions.keys(), async (shard) => {
+            shards.push(await readShardJournal({ ...inspection, signal }, shard));
+          });
+        } catch (error) {
+          if (!(error instanceof InspectError)) throw error;
+          return failed(
+            error.message,
+            'restore the previous setting, or give this pipeline a journal topic and a group of its own',
+          );
+        }
+        const jobs = shards.reduce((sum, { state }) => sum + state.jobs.size, 0);
+        return together(
+          shards.every(({ state }) => state.meta === undefined)
+            ? 'empty: this pipeline has not run with it yet'
+            : `${counted(jobs, 'live job')} in ${counted(shards.length, 'shard')}`,
+          replicaProblems(found, brokers, true),
         );
-      }
-      if (shards.every(({ state }) => state.meta === undefined))
-        return ok('empty: this pipeline has not run with it yet');
-      const jobs = shards.reduce((sum, { state }) => sum + state.jobs.size, 0);
-      return ok(
-        `this pipeline's own; ${counted(jobs, 'live job')} in ${counted(numbers.length, 'shard')}`,
-      );
+      },
     },
-  };
-  const offsets: Check = {
-    name: 'group.offsets',
-    pipeline: pipeline.name,
-    about: `offsets of group ${pipeline.engine.source.group}`,
-    needs: [source, content],
-    run: () => positions(pipeline, topics, shards),
-  };
-  return { topic, content, offsets };
+    {
+      name: 'group.offsets',
+      about: `offsets of group ${engine.source.group}`,
+      needs: ['topic.source', 'journal'],
+      run: () => positions(pipeline, shards),
+    },
+  ];
 }
 
-/** Whether it could be made: the brokers check it, and make nothing. */
-async function missing(
-  { engine }: PipelineParts,
-  { probe }: Pick<KafkaParts, 'probe'>,
-  topics: Topics,
-): Promise<Finding> {
-  const source = await topics.get(engine.source.topic).catch(() => undefined);
+/** The brokers validate the creation of the topic without creating it. */
+async function absentJournal(
+  { engine, inspection: { admin } }: PipelineParts,
+  { probe }: KafkaParts,
+): Promise<Diagnosis> {
+  const source = await admin.describeTopic(engine.source.topic).catch(() => undefined);
   if (source === undefined)
-    return skipped(
-      'not tried, because the source topic, which it takes its shards from, cannot be seen',
-    );
+    return notTried('the number of shards follows from the source topic, which is not visible');
   try {
-    const spec = journalSpec(engine, {
-      brokers: await topics.brokers(),
-      sourcePartitions: source.description.partitions,
-    });
+    const brokers = await admin.brokerCount();
+    const spec = journalSpec(engine, { brokers, sourcePartitions: source.partitions });
     await probe.tryCreate(engine.journal.topic, spec);
     return ok(
-      `not there yet: the first start makes it, with ${counted(spec.partitions, 'shard')}, and may`,
+      `does not exist yet: the first start creates it, with ${counted(spec.partitions, 'shard')}`,
     );
   } catch (error) {
     if (error instanceof RefusedError) return failed(error.message);
@@ -124,72 +87,105 @@ async function missing(
   }
 }
 
-/** Where the pipeline would go on, against what the source still has. */
+/** Compares the offsets at which the pipeline would continue with those that the source has. */
 async function positions(
-  { engine, inspection }: PipelineParts,
-  topics: Topics,
+  { engine, inspection: { admin } }: PipelineParts,
   shards: readonly ShardJournal[],
-): Promise<Finding> {
-  const { topic, group } = engine.source;
-  const count = (await topics.get(topic))?.description.partitions ?? 0;
+): Promise<Diagnosis> {
+  const { topic, group, startFrom } = engine.source;
+  const count = (await admin.describeTopic(topic))?.partitions ?? 0;
   const partitions = Array.from({ length: count }, (_, partition) => partition);
-  const ranges = await inspection.admin.ranges(topic, partitions);
-  const committed = await inspection.admin.committed(group, topic, partitions);
-  const findings: Finding[] = [];
-  const known = (partition: number) => shards.some(({ state }) => state.progress.has(partition));
+  const ranges = await admin.ranges(topic, partitions);
+  const committed = await admin.committed(group, topic, partitions);
+  const progress = new Map(shards.flatMap(({ state }) => [...state.progress]));
+
+  const problems: Diagnosis[] = [];
   const forgotten = partitions.filter(
-    (partition) => !known(partition) && isOwnCommit(committed.get(partition)?.metadata ?? ''),
+    (partition) =>
+      !progress.has(partition) && isOwnCommit(committed.get(partition)?.metadata ?? ''),
   );
-  if (forgotten.length > 0)
-    findings.push(
-      failed(
-        forgottenJournal(
-          engine,
-          forgotten,
-          shards.length === 0 ? 'does not exist' : 'holds nothing of them',
-        ),
-      ),
-    );
-  let waiting = 0;
-  for (const partition of partitions) {
-    const range = ranges.get(partition);
-    if (range === undefined) continue;
+  if (forgotten.length > 0) {
+    const state = shards.length === 0 ? 'does not exist' : 'has no record of them';
+    problems.push(failed(forgottenJournal(engine, forgotten, state)));
+  }
+
+  let unread = 0;
+  for (const [partition, { start, end }] of ranges) {
     const { offset, metadata } = committed.get(partition) ?? { offset: null, metadata: '' };
-    const watermark = shards
-      .find(({ state }) => state.progress.has(partition))
-      ?.state.progress.get(partition)?.watermark;
+    const watermark = progress.get(partition)?.watermark;
     const isReset = offset !== null && !isOwnCommit(metadata);
-    const at =
-      (isReset ? offset : watermark) ??
-      offset ??
-      (engine.source.startFrom === 'latest' ? range.end : range.start);
-    waiting += Math.max(0, range.end - Math.max(at, range.start));
+    const next = (isReset ? offset : watermark) ?? offset ?? (startFrom === 'latest' ? end : start);
+    unread += Math.max(0, end - Math.max(next, start));
+    const at = `partition ${partition}`;
     if (isReset && watermark !== undefined)
-      findings.push(
+      problems.push(
         warning(
-          `partition ${partition}: offset ${offset} was set by somebody else: the next claim of its shard starts there, not at ${watermark}`,
-          'nothing, if it is a reset that was meant',
+          `${at}: offset ${offset} was set externally: the next claim of its shard starts there, not at ${watermark}`,
+          'none, if the reset was intended',
         ),
       );
-    else if (watermark !== undefined && watermark > range.end)
-      findings.push(
+    else if (watermark !== undefined && watermark > end)
+      problems.push(
         failed(
-          `partition ${partition} ends at offset ${range.end}, but was read up to ${watermark}: the topic was deleted and created again`,
+          `${at} ends at offset ${end}, but was read up to ${watermark}: the topic was deleted and created again`,
           'give the pipeline a new journal topic and a new group',
         ),
       );
-    else if (at < range.start)
-      findings.push(
+    else if (next < start)
+      problems.push(
         warning(
-          `partition ${partition}: offsets ${at} to ${range.start - 1} were removed from the source before they were read`,
+          `${at}: offsets ${next} to ${start - 1} were removed from the source before they were read`,
           'raise the retention of the source',
         ),
       );
   }
+  const isNew = ![...committed.values()].some(({ offset }) => offset !== null);
   return together(
-    committed.size > 0 && [...committed.values()].some(({ offset }) => offset !== null)
-      ? `${counted(waiting, 'offset')} still to be read`
-      : `none committed yet: it starts from the ${engine.source.startFrom}, ${counted(waiting, 'offset')}`,
-    findings,
+    `${isNew ? `none committed: starts from the ${startFrom}, ` : ''}${counted(unread, 'unread offset')}`,
+    problems,
   );
+}
+
+export function groupChecks(
+  pipeline: PipelineParts,
+  { kafka: { probe }, roundTrip }: DoctorParts,
+): DoctorCheck[] {
+  const { source, journal, kafka } = pipeline.engine;
+  // No shard uses it: their ids end with a number.
+  const id = `${journal.topic}-doctor`;
+  return [
+    {
+      name: 'group.members',
+      about: `group ${source.group}`,
+      needs: ['kafka.connect'],
+      async run() {
+        const { state, members, isOurs, protocol, protocolType } = await probe.group(source.group);
+        const others = new Set(
+          members.map(({ clientId, host }) => `${clientId} at ${host.replace(/^\//, '')}`),
+        );
+        if (!isOurs)
+          return failed(
+            `used by another application (${protocolType} ${protocol}: ${[...others].slice(0, 3).join(', ')})`,
+            'stop that consumer, or set another source.group',
+          );
+        return ok(
+          `${state === 'Dead' ? 'does not exist yet' : state}, ${counted(members.length, 'replica')}`,
+        );
+      },
+    },
+    {
+      name: 'transactions',
+      about: `transactional id ${id}`,
+      needs: ['kafka.connect'],
+      async run() {
+        if (roundTrip === undefined) {
+          await probe.tryTransactionalId(id);
+          return ok('WRITE is allowed');
+        }
+        const { transactionTimeoutMs } = kafka;
+        await probe.openTransactionalId(id, transactionTimeoutMs);
+        return ok(`initialised with kafka.transactionTimeout (${transactionTimeoutMs} ms)`);
+      },
+    },
+  ];
 }

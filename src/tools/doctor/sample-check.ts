@@ -1,176 +1,115 @@
-/** The newest records of the source through the pipeline's own kind, apart from its group: counts, never what they hold (I6). */
-
-import type { UnreadableRecords } from '../../core/ports/kafka.ts';
-import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
-import type { PartitionBounds, TopicScan } from '../../core/ports/topic-scan.ts';
-import type { SourceRecord } from '../../core/record.ts';
-import { eachAtATime, PARTITIONS_AT_A_TIME } from '../inspect/context.ts';
-import { type Check, type Finding, failed, ok, together, warning } from './check.ts';
-import type { KafkaParts, PipelineParts } from './parts.ts';
+/** Decodes the newest records of the source as the pipeline would. Reports counts only (I6). */
+import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
+import { type Diagnosis, type DoctorCheck, failed, ok, together, warning } from './check.ts';
+import type { PipelineParts } from './parts.ts';
 
 const MAX_PARTITIONS = 8;
-const RECORDS = 200;
-/** Records may be large; some dozen are enough then. */
-const MAX_BYTES = 32 * 1024 * 1024;
+const MAX_RECORDS = 200;
 const LIMIT_MS = 30_000;
-/** Producers' clocks are rarely this wrong. */
+/** Clocks of producers are rarely this wrong. */
 const AHEAD_MS = 5 * 60_000;
+const ACCEPTED: Readonly<Record<string, string>> = {
+  review: 'reviewed',
+  import: 'imported',
+  lookup: 'looked up',
+};
 
-export interface SampleCheck {
-  readonly check: Check;
-  /** The content type of one of the records that would be taken; undefined when there is none, or before the check. */
-  readonly type: () => string | undefined;
-}
-
+/** @param sampled receives the content type of a record that would be accepted */
 export function sampleCheck(
-  pipeline: PipelineParts,
-  { scan }: Pick<KafkaParts, 'scan'>,
-  source: Check,
-  more: readonly Check[],
-): SampleCheck {
-  const tally = new Tally(pipeline.decoder);
-  const { topic } = pipeline.engine.source;
-  const check: Check = {
+  { engine, inspection, decoder }: PipelineParts,
+  sampled: { type?: string },
+): DoctorCheck {
+  const { topic } = engine.source;
+  const { scan, clock } = inspection;
+  return {
     name: 'source.sample',
-    pipeline: pipeline.name,
     about: `newest records of ${topic}`,
-    needs: [source, ...more],
+    needs: ['topic.source', 'registry.source'],
     limitMs: LIMIT_MS,
     async run(signal) {
-      const enough = new AbortController();
-      const either = AbortSignal.any([enough.signal, signal]);
-      await eachAtATime(newest(await scan.bounds(topic)), PARTITIONS_AT_A_TIME, async (range) => {
-        if (enough.signal.aborted) return;
-        try {
-          await readRange(scan, topic, range, tally, either, () =>
-            enough.abort(new Error('that is enough')),
-          );
-        } catch (error) {
-          if (signal.aborted || !enough.signal.aborted) throw error;
-        }
-      });
-      return tally.finding(pipeline.inspection.clock.now());
+      const skipped = new Counts();
+      const deadLetters = new Counts();
+      let accepted = 0;
+      let newestMs = 0;
+      for (const range of newestRanges(await scan.bounds(topic))) {
+        await scan.read(
+          topic,
+          range,
+          async ({ records, unreadable }) => {
+            await decoder.prepare?.(records, signal);
+            for (const record of records) {
+              newestMs = Math.max(newestMs, record.timestampMs);
+              const decoded = decoder.decode(record, 0);
+              if ('skip' in decoded) skipped.add(decoded.skip);
+              else if ('poison' in decoded) deadLetters.add(decoded.poison.reason);
+              else {
+                accepted++;
+                sampled.type ??= decoded.item.type;
+              }
+            }
+            if (unreadable !== undefined)
+              deadLetters.add(unreadable.poison.reason, unreadable.to - unreadable.from);
+          },
+          signal,
+        );
+      }
+
+      const all = accepted + skipped.total + deadLetters.total;
+      if (all === 0) return ok('no records yet');
+      const found = `${accepted} of ${all} would be ${ACCEPTED[decoder.name] ?? 'accepted'}${skipped.text('skipped')}${deadLetters.text('dead letters')}`;
+      const aheadMs = newestMs - clock.now();
+      return together(found, [
+        judged(found, all, skipped.total, deadLetters.total),
+        aheadMs > AHEAD_MS &&
+          warning(
+            `the newest is ${Math.round(aheadMs / 1_000)} s ahead of the clock of this machine`,
+            'set the clocks of the producers or of this machine (NTP)',
+          ),
+      ]);
     },
   };
-  return { check, type: () => tally.type };
 }
 
-interface Range {
-  readonly partition: number;
-  readonly from: number;
-  readonly until: number;
-}
-
-async function readRange(
-  scan: TopicScan,
-  topic: string,
-  range: Range,
-  tally: Tally,
-  signal: AbortSignal,
-  enough: () => void,
-): Promise<void> {
-  await scan.read(
-    topic,
-    range,
-    async ({ records, unreadable }) => {
-      await tally.add(records, signal);
-      if (unreadable !== undefined) tally.unreadable(unreadable);
-      if (tally.bytes >= MAX_BYTES) enough();
-    },
-    signal,
-  );
-}
-
-/** The last offsets of some partitions that have any, as many of each. */
-function newest(bounds: ReadonlyMap<number, PartitionBounds>): Range[] {
-  const filled = [...bounds].filter(([, { start, stable }]) => stable > start);
-  const step = Math.max(1, filled.length / MAX_PARTITIONS);
-  const chosen = Array.from(
-    { length: Math.min(MAX_PARTITIONS, filled.length) },
-    (_, n) => filled[Math.floor(n * step)],
-  );
-  const each = Math.ceil(RECORDS / Math.max(1, chosen.length));
-  return chosen.flatMap((one) => {
-    if (one === undefined) return [];
-    const [partition, { start, stable }] = one;
-    return [{ partition, from: Math.max(start, stable - each), until: stable }];
-  });
-}
-
-class Tally {
-  bytes = 0;
-  type: string | undefined;
-  readonly #kind: PipelineKind;
-  readonly #skipped = new Map<string, number>();
-  readonly #letters = new Map<string, number>();
-  #accepted = 0;
-  #newestMs = 0;
-
-  constructor(kind: PipelineKind) {
-    this.#kind = kind;
-  }
-
-  async add(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> {
-    await this.#kind.prepare?.(records, signal);
-    for (const record of records) {
-      this.bytes += record.value?.length ?? 0;
-      this.#newestMs = Math.max(this.#newestMs, record.timestampMs);
-      const decoded = this.#kind.decode(record, 0);
-      if ('skip' in decoded) count(this.#skipped, decoded.skip);
-      else if ('poison' in decoded) count(this.#letters, decoded.poison.reason);
-      else {
-        this.#accepted++;
-        this.type ??= decoded.item.type;
-      }
-    }
-  }
-
-  unreadable({ from, to, poison }: UnreadableRecords): void {
-    count(this.#letters, poison.reason, to - from);
-  }
-
-  finding(nowMs: number): Finding {
-    const [skipped, letters] = [this.#skipped, this.#letters].map((counts) =>
-      [...counts.values()].reduce((a, b) => a + b, 0),
-    );
-    const all = this.#accepted + (skipped ?? 0) + (letters ?? 0);
-    if (all === 0) return ok('there is none: nothing to try');
-    const taken =
-      { review: 'reviewed', import: 'imported', lookup: 'looked up' }[this.#kind.name] ?? 'taken';
-    const parts = [
-      `${this.#accepted} of ${all} would be ${taken}`,
-      ...listed('skipped', this.#skipped),
-      ...listed('dead letters', this.#letters),
-    ];
-    const text = parts.join(', ');
-    const findings: Finding[] = [];
+function judged(
+  found: string,
+  all: number,
+  skipped: number,
+  deadLetters: number,
+): Diagnosis | false {
+  if (deadLetters > 0) {
     const remedy =
-      'see what becomes of one with check --sample, and correct source.format, source.mapping or the producer (docs/mapping.md)';
-    if (letters === all) findings.push(failed(text, remedy));
-    else if (letters !== 0) findings.push(warning(text, remedy));
-    else if (skipped === all)
-      findings.push(warning(text, 'look at source.filter and source.nullValues'));
-    if (this.#newestMs > nowMs + AHEAD_MS)
-      findings.push(
-        warning(
-          `the newest is ${Math.round((this.#newestMs - nowMs) / 1_000)} s ahead of the clock of this machine`,
-          'set the clocks of the producers, or this one, right (NTP)',
-        ),
-      );
-    return together(text, findings);
+      'try one record with check --sample, and correct source.format, source.mapping or the producer (docs/mapping.md)';
+    return deadLetters === all ? failed(found, remedy) : warning(found, remedy);
   }
+  return skipped === all && warning(found, 'check source.filter and source.nullValues');
 }
 
-function count(counts: Map<string, number>, key: string, by = 1): void {
-  counts.set(key, (counts.get(key) ?? 0) + by);
+/** The last offsets of some partitions that have records. */
+function newestRanges(bounds: ReadonlyMap<number, PartitionBounds>) {
+  const filled = [...bounds].filter(([, { start, stable }]) => stable > start);
+  const chosen = filled.slice(0, MAX_PARTITIONS);
+  const count = Math.ceil(MAX_RECORDS / chosen.length);
+  return chosen.map(([partition, { start, stable }]) => ({
+    partition,
+    from: Math.max(start, stable - count),
+    until: stable,
+  }));
 }
 
-/** `15 skipped (filtered)`, `3 dead letters (2 no_type, 1 not_json)`. */
-function listed(what: string, counts: ReadonlyMap<string, number>): string[] {
-  if (counts.size === 0) return [];
-  const total = [...counts.values()].reduce((a, b) => a + b, 0);
-  const each = [...counts]
-    .sort(([, a], [, b]) => b - a)
-    .map(([reason, number]) => (counts.size === 1 ? reason : `${number} ${reason}`));
-  return [`${total} ${what} (${each.join(', ')})`];
+class Counts {
+  total = 0;
+  readonly #byReason = new Map<string, number>();
+
+  add(reason: string, count = 1): void {
+    this.total += count;
+    this.#byReason.set(reason, (this.#byReason.get(reason) ?? 0) + count);
+  }
+
+  /** `, 3 dead letters (2 no_type, 1 not_json)`. */
+  text(what: string): string {
+    if (this.total === 0) return '';
+    const reasons = [...this.#byReason].sort(([, a], [, b]) => b - a);
+    const listed = reasons.map(([reason, count]) => `${count} ${reason}`);
+    return `, ${this.total} ${what} (${listed.join(', ')})`;
+  }
 }

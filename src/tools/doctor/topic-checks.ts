@@ -1,153 +1,168 @@
-/** The topics that records come from and go to: there, healthy, set as they must be, and with the rights that are needed. */
-import type { KafkaOperation } from '../../core/ports/cluster-probe.ts';
-import type { TopicDescription } from '../../core/ports/kafka.ts';
+/** Checks of the topics: they exist, are replicated, and have the settings that the pipeline needs. */
+import type { PartitionReplicas } from '../../core/ports/cluster-probe.ts';
+import type { ClusterAdmin, TopicDescription } from '../../core/ports/kafka.ts';
 import { outputProblem } from '../../pipeline/shard/journal-topic.ts';
-import { type Check, counted, type Finding, failed, together, warning } from './check.ts';
-import type { PipelineParts } from './parts.ts';
-import { replicaFindings } from './replicas.ts';
-import type { Topic, Topics } from './topics.ts';
+import { counted, type Diagnosis, type DoctorCheck, failed, together, warning } from './check.ts';
+import type { KafkaParts, PipelineParts } from './parts.ts';
 
-export interface TopicChecks {
-  readonly source: Check;
-  readonly output: Check;
-  readonly deadLetters: Check;
+type Problems = readonly (Diagnosis | false | undefined)[];
+
+interface TopicState {
+  readonly description: TopicDescription;
+  readonly partitions: readonly PartitionReplicas[];
 }
 
-export function topicChecks(pipeline: PipelineParts, topics: Topics, reached: Check): TopicChecks {
-  const { source, output, deadLetters } = pipeline.engine;
+/** @returns undefined when the topic does not exist */
+export async function topicState(
+  { probe }: KafkaParts,
+  admin: ClusterAdmin,
+  topic: string,
+): Promise<TopicState | undefined> {
+  // Reading settings takes another right: a missing topic is reported before a missing right.
+  const replicas = await probe.topic(topic);
+  const description = replicas && (await admin.describeTopic(topic));
+  return description && { ...replicas, description };
+}
+
+export function topicChecks(pipeline: PipelineParts, kafka: KafkaParts): DoctorCheck[] {
+  const { engine, inspection, maxContentBytes, includesContent } = pipeline;
+  const { admin } = inspection;
   const check = (
     name: string,
     role: string,
     topic: string,
-    needed: readonly KafkaOperation[],
-    more: (topic: Topic) => Promise<readonly Finding[]>,
-  ): Check => ({
+    problems: (found: TopicDescription) => Promise<Problems>,
+  ): DoctorCheck => ({
     name,
-    pipeline: pipeline.name,
     about: `${role} topic ${topic}`,
-    needs: [reached],
+    needs: ['kafka.connect'],
     async run() {
-      const found = await topics.get(topic);
+      const found = await topicState(kafka, admin, topic);
       if (found === undefined)
         return failed('it does not exist', 'create it, or correct its name in the configuration');
-      const findings = [
-        ...topics.rights(topic, found, needed),
-        ...replicaFindings(found, await topics.brokers(), needed.includes('WRITE')),
-        ...(await more(found)),
-      ];
       const { partitions, replicationFactor } = found.description;
       return together(
-        `${counted(partitions, 'partition')}, ${counted(replicationFactor, 'replica')}, may ${needed.join(' and ')}`,
-        findings,
+        `${counted(partitions, 'partition')}, ${counted(replicationFactor, 'replica')}`,
+        [
+          ...replicaProblems(found, await admin.brokerCount(), name !== 'topic.source'),
+          ...(await problems(found.description)),
+        ],
       );
     },
   });
-  const largestSource = async () =>
-    (await topics.get(source.topic).catch(() => undefined))?.description;
-  return {
-    source: check('topic.source', 'source', source.topic, ['READ'], async ({ description }) =>
-      sourceFindings(pipeline, description),
-    ),
-    output: check('topic.output', 'output', output.topic, ['WRITE'], async ({ description }) =>
-      outputFindings(pipeline, description, await largestSource()),
-    ),
-    deadLetters: check(
-      'topic.deadLetters',
-      'dead-letter',
-      deadLetters.topic,
-      ['WRITE'],
-      async ({ description }) => letterFindings(pipeline, description, await largestSource()),
-    ),
-  };
-}
-
-function sourceFindings({ engine }: PipelineParts, { settings }: TopicDescription): Finding[] {
-  const findings: Finding[] = [];
-  const policies = (settings.get('cleanup.policy') ?? '').split(',').map((one) => one.trim());
-  if (policies.includes('compact'))
-    findings.push(
-      warning(
-        'it is compacted: a record that a retry reads again may be gone, and then becomes a dead letter (source_unavailable)',
-        'set cleanup.policy=delete, if keys come more than once',
-      ),
-    );
-  const retentionMs = Number(settings.get('retention.ms') ?? -1);
-  const { maxReviewTimeMs } = engine.review;
-  const neededMs = maxReviewTimeMs * engine.review.attempts;
-  if (policies.includes('delete') && retentionMs >= 0 && retentionMs < neededMs)
-    findings.push(
-      warning(
-        `retention.ms is ${retentionMs}, but ${engine.review.attempts} attempts of ${maxReviewTimeMs} ms each (review.attempts, review.maxReviewTime) may read it again after ${neededMs} ms`,
-        `raise retention.ms to ${neededMs} or more, or lower review.maxReviewTime`,
-      ),
-    );
-  return findings;
-}
-
-function outputFindings(
-  pipeline: PipelineParts,
-  description: TopicDescription,
-  source: TopicDescription | undefined,
-): Finding[] {
-  const problem = outputProblem(description, pipeline.engine.output.topic);
-  const findings = problem === undefined ? [] : [failed(problem)];
-  const largest = Math.min(
-    pipeline.maxContentBytes,
-    maxMessage(source) ?? Number.POSITIVE_INFINITY,
-  );
-  const takes = maxMessage(description);
-  if (pipeline.includesContent && takes !== undefined && takes < largest)
-    findings.push(
-      warning(
-        `max.message.bytes is ${takes}, but with output.includeContent decisions repeat contents of up to ${largest} bytes: larger ones become dead letters (too_large)`,
-        `raise max.message.bytes above ${largest}, or lower source.maxContent`,
-      ),
-    );
-  else
-    findings.push(...smallMessages(takes, 'a larger decision becomes a dead letter (too_large)'));
-  return findings;
-}
-
-function letterFindings(
-  pipeline: PipelineParts,
-  description: TopicDescription,
-  source: TopicDescription | undefined,
-): Finding[] {
-  const problem = outputProblem(description, pipeline.engine.deadLetters.topic);
-  const findings = problem === undefined ? [] : [failed(problem)];
-  const [takes, comes] = [maxMessage(description), maxMessage(source)];
-  if (takes !== undefined && comes !== undefined && takes < comes)
-    findings.push(
-      warning(
-        `max.message.bytes is ${takes}, that of the source ${comes}: a dead letter of a larger record has no value, and cannot be replayed`,
-        `raise max.message.bytes to ${comes} or more`,
-      ),
-    );
-  else
-    findings.push(
-      ...smallMessages(
-        takes,
-        'a dead letter of a larger record has no value, and cannot be replayed',
-      ),
-    );
-  return findings;
-}
-
-/** Kafka's default, 1,048,588, is above it. */
-const SMALL_MESSAGE_BYTES = 900_000;
-
-/** Writes are split to the size that the topic accepts; a single record cannot be split. */
-function smallMessages(takes: number | undefined, consequence: string): Finding[] {
-  if (takes === undefined || takes >= SMALL_MESSAGE_BYTES) return [];
+  const largestRecord = async () =>
+    maxMessageBytes(await admin.describeTopic(engine.source.topic).catch(() => undefined));
   return [
-    warning(
-      `max.message.bytes is ${takes}: transactions need more requests, and ${consequence}`,
-      'leave max.message.bytes at its default',
+    check('topic.source', 'source', engine.source.topic, async (found) =>
+      sourceProblems(pipeline, found),
     ),
+    check('topic.output', 'output', engine.output.topic, async (found) => {
+      const accepted = maxMessageBytes(found);
+      const largest = Math.min(maxContentBytes, await largestRecord());
+      return [
+        incompatible(found, engine.output.topic),
+        includesContent &&
+          accepted < largest &&
+          warning(
+            `max.message.bytes is ${accepted}, but with output.includeContent decisions repeat contents of up to ${largest} bytes: larger ones become dead letters (too_large)`,
+            `raise max.message.bytes above ${largest}, or lower source.maxContent`,
+          ),
+      ];
+    }),
+    check('topic.deadLetters', 'dead-letter', engine.deadLetters.topic, async (found) => {
+      const accepted = maxMessageBytes(found);
+      const largest = await largestRecord();
+      return [
+        incompatible(found, engine.deadLetters.topic),
+        accepted < largest &&
+          largest < Number.POSITIVE_INFINITY &&
+          warning(
+            `max.message.bytes is ${accepted}, that of the source ${largest}: a dead letter of a larger record has no value, and cannot be replayed`,
+            `raise max.message.bytes to ${largest} or more`,
+          ),
+      ];
+    }),
   ];
 }
 
-function maxMessage(description: TopicDescription | undefined): number | undefined {
-  const text = description?.settings.get('max.message.bytes');
-  return text === undefined ? undefined : Number(text);
+function sourceProblems({ engine }: PipelineParts, { settings }: TopicDescription): Problems {
+  const policy = settings.get('cleanup.policy') ?? '';
+  const retentionMs = Number(settings.get('retention.ms') ?? -1);
+  const { maxReviewTimeMs, attempts } = engine.review;
+  const neededMs = maxReviewTimeMs * attempts;
+  return [
+    policy.includes('compact') &&
+      warning(
+        'it is compacted: a record that a retry reads again may be gone, and then becomes a dead letter (source_unavailable)',
+        'set cleanup.policy=delete if keys are reused',
+      ),
+    policy.includes('delete') &&
+      retentionMs >= 0 &&
+      retentionMs < neededMs &&
+      warning(
+        `retention.ms is ${retentionMs}, but ${attempts} attempts of ${maxReviewTimeMs} ms each (review.attempts, review.maxReviewTime) may read a record again after ${neededMs} ms`,
+        `raise retention.ms to ${neededMs} or more, or lower review.maxReviewTime`,
+      ),
+  ];
+}
+
+function incompatible(found: TopicDescription, topic: string): Diagnosis | undefined {
+  const problem = outputProblem(found, topic);
+  return problem === undefined ? undefined : failed(problem);
+}
+
+const maxMessageBytes = (description: TopicDescription | undefined): number =>
+  Number(description?.settings.get('max.message.bytes') ?? Number.POSITIVE_INFINITY);
+
+/** @param written whether the connector writes to the topic */
+export function replicaProblems(
+  { partitions, description }: TopicState,
+  brokers: number,
+  written: boolean,
+): Problems {
+  const { replicationFactor, settings } = description;
+  const needed = Number(settings.get('min.insync.replicas') ?? 1);
+  const named = (which: (partition: PartitionReplicas) => boolean) =>
+    partitions
+      .filter(which)
+      .map(({ partition }) => partition)
+      .join(', ');
+  const leaderless = named(({ leader }) => leader < 0);
+  const blocked = written ? named(({ leader, inSync }) => leader >= 0 && inSync < needed) : '';
+  const behind = named(({ inSync, replicas }) => inSync < replicas);
+  const replicated = brokers > 1 && replicationFactor > 1;
+  return [
+    leaderless !== '' && failed(`no leader for partition ${leaderless}`, 'start its brokers'),
+    blocked !== '' &&
+      failed(
+        `fewer replicas than min.insync.replicas (${needed}) are in sync in partition ${blocked}: writes are refused`,
+        'start the brokers of the other replicas, or lower min.insync.replicas',
+      ),
+    behind !== '' &&
+      blocked === '' &&
+      warning(`not all replicas are in sync in partition ${behind}`, 'check the brokers'),
+    brokers > 1 &&
+      replicationFactor === 1 &&
+      warning('it has one replica: it is unavailable without that broker', 'use three replicas'),
+    replicated &&
+      written &&
+      needed >= replicationFactor &&
+      warning(
+        `min.insync.replicas is ${needed} of ${replicationFactor} replicas: writes are refused while one broker is down`,
+        'use one replica more than min.insync.replicas',
+      ),
+    replicated &&
+      written &&
+      needed < 2 &&
+      warning(
+        'min.insync.replicas is 1: acknowledged records may be lost with one broker',
+        'set min.insync.replicas=2',
+      ),
+    replicated &&
+      settings.get('unclean.leader.election.enable') === 'true' &&
+      warning(
+        'unclean.leader.election.enable is true: acknowledged records may be lost',
+        'set unclean.leader.election.enable=false',
+      ),
+  ];
 }

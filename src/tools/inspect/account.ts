@@ -1,6 +1,6 @@
-/** Into which account a source record goes: the one rule of `audit` and `explain`. Pure. */
-import type { OutputGaps } from './output-gaps.ts';
-import type { TerminalKind } from './terminal-scan.ts';
+/** Account of a source record: the one rule of `audit` and `explain`. Pure. */
+import type { OffsetSet } from '../../core/offsets/offset-set.ts';
+import type { OutputGaps, TerminalKind } from './outputs.ts';
 
 export type Account =
   | 'decided'
@@ -13,41 +13,42 @@ export type Account =
   | 'missing'
   | 'unknown';
 
-/** What the journal says about a partition, as it was read before the outputs. */
-export interface JournalWord {
+/** Progress of a partition according to the journal, as it was read before the outputs. */
+export interface JournalEvidence {
   /** Every offset below is settled or in a live job; 0 when the pipeline never claimed the partition. */
   readonly watermark: number;
-  /** Whether an offset at or above the watermark is settled or in a live job. */
-  readonly isClaimed: (offset: number) => boolean;
-  readonly isLive: (offset: number) => boolean;
-  /** The first offset that the pipeline answers for; undefined when the journal no longer tells. */
+  /** Offsets at or above the watermark that are settled or in a live job. */
+  readonly claimed: OffsetSet;
+  readonly live: OffsetSet;
+  /** First offset that the pipeline is responsible for; undefined: no longer in the journal. */
   readonly start: number | undefined;
-  /** That offset was the group's before this journal was made. */
+  /** The start was an offset of the group before this journal existed. */
   readonly isStartInherited: boolean;
-  readonly isPassedOver: (offset: number) => boolean;
+  /** Offsets that a reset of the group skipped. */
+  readonly passedOver: OffsetSet;
   readonly hasForgottenResets: boolean;
 }
 
-/** What outputs and journal can no longer tell. */
-export interface Limits extends OutputGaps {
+/** What outputs and configuration prove. */
+export interface OutputEvidence extends OutputGaps {
   readonly skipsNullValues: boolean;
-  /** Whether a record was missing when it was looked at before. Only then it is called so. */
+  /** The record was missing in the previous reading too: only then it is called missing. */
   readonly isSuspect: (offset: number) => boolean;
 }
 
-/** What the outputs have of one source partition. */
-export interface Terminals {
-  /** Smallest offset with a terminal record. */
+/** Terminal record of a source record, and of its partition. */
+export interface TerminalEvidence {
+  /** Smallest offset of the partition with a terminal record. */
   readonly first: number | undefined;
-  /** Which kind settled it: a decision, if there is one. */
+  /** Kind of the terminal record: a decision, if there are both. */
   kindOf(offset: number): TerminalKind | undefined;
 }
 
-export interface TakenRecord {
+export interface JudgedRecord {
   readonly offset: number;
   readonly timestampMs: number;
   readonly hasValue: boolean;
-  /** Whether the configuration's filter does not want it; undefined when that cannot be told here. Asked only when it matters. */
+  /** Whether the filter excludes it; undefined when that cannot be determined here. Called only if it matters. */
   readonly isFiltered?: (() => boolean | undefined) | undefined;
 }
 
@@ -61,48 +62,51 @@ export type UnknownReason =
   | 'moving'
   | 'filter';
 
-export const REASONS: Readonly<Record<UnknownReason, string>> = {
+export const UNKNOWN_REASONS: Readonly<Record<UnknownReason, string>> = {
   retention:
     'retention has removed the beginning of an output topic: older records may have had their terminal record there',
   compaction:
     'an output topic is compacted: a newer record with the same key may have replaced a terminal record',
-  reset: 'the group was reset, and the journal no longer tells which records that passed over',
-  start: 'the journal does not tell where the pipeline began: it was written by an older version',
+  reset: 'the group was reset, and the journal no longer shows which records that passed over',
+  start: 'the journal does not show where the pipeline began: it was written by an older version',
   journal:
-    'the group had offsets when this journal was made: an earlier journal may have had the records before them under review',
-  moving: 'the journal was rewritten while it was read: ask again',
+    'the group had offsets when this journal was created: an earlier journal may have had the records before them under review',
+  moving: 'the journal was rewritten while it was read: run the command again',
   filter:
-    'source.filter may have skipped records: what it says of values in this format only the running connector can tell',
+    'source.filter may have skipped records: only the running connector can evaluate it for values in this format',
 };
 
 /**
- * A terminal record is believed before the journal, because the outputs were read after it: what was live then may be
- * settled since. Only what the journal calls settled, and no output shows, is missing.
+ * A terminal record overrides the journal, because the outputs were read after it: what was live
+ * then may have settled. A record is missing only if the journal calls it settled and no output has it.
  */
 export function accountOf(
-  { offset, timestampMs, hasValue, isFiltered }: TakenRecord,
-  terminals: Terminals,
-  journal: JournalWord,
-  limits: Limits,
+  { offset, timestampMs, hasValue, isFiltered }: JudgedRecord,
+  terminals: TerminalEvidence,
+  journal: JournalEvidence,
+  outputs: OutputEvidence,
 ): { readonly account: Account; readonly reason?: UnknownReason } {
   const kind = terminals.kindOf(offset);
   if (kind !== undefined) return { account: kind === 'decision' ? 'decided' : 'deadLettered' };
-  if (journal.isLive(offset)) return { account: 'live' };
-  if (offset >= journal.watermark && !journal.isClaimed(offset)) return { account: 'waiting' };
+  if (journal.live.has(offset)) return { account: 'live' };
+  if (offset >= journal.watermark && !journal.claimed.has(offset)) return { account: 'waiting' };
   const beforeStart = journal.start !== undefined && offset < journal.start;
   if (beforeStart && !journal.isStartInherited) return { account: 'beforeStart' };
-  if (journal.isPassedOver(offset)) return { account: 'passedOver' };
-  if (!hasValue && limits.skipsNullValues) return { account: 'skipped' };
+  if (journal.passedOver.has(offset)) return { account: 'passedOver' };
+  if (!hasValue && outputs.skipsNullValues) return { account: 'skipped' };
   const filtered = hasValue && isFiltered !== undefined ? isFiltered() : false;
-  if (filtered !== false)
-    return filtered === true ? { account: 'skipped' } : { account: 'unknown', reason: 'filter' };
+  if (filtered === true) return { account: 'skipped' };
+
   const beforeAll = terminals.first === undefined || offset < terminals.first;
-  if (journal.hasForgottenResets) return { account: 'unknown', reason: 'reset' };
-  if (limits.compacted) return { account: 'unknown', reason: 'compaction' };
-  if (timestampMs < limits.completeSinceMs) return { account: 'unknown', reason: 'retention' };
-  if (beforeStart) return { account: 'unknown', reason: 'journal' };
-  if (journal.start === undefined && beforeAll) return { account: 'unknown', reason: 'start' };
-  return limits.isSuspect(offset)
-    ? { account: 'missing' }
-    : { account: 'unknown', reason: 'moving' };
+  const doubts: readonly (readonly [UnknownReason, boolean])[] = [
+    ['filter', filtered === undefined],
+    ['reset', journal.hasForgottenResets],
+    ['compaction', outputs.compacted],
+    ['retention', timestampMs < outputs.completeSinceMs],
+    ['journal', beforeStart],
+    ['start', journal.start === undefined && beforeAll],
+    ['moving', !outputs.isSuspect(offset)],
+  ];
+  const reason = doubts.find(([, holds]) => holds)?.[0];
+  return reason === undefined ? { account: 'missing' } : { account: 'unknown', reason };
 }

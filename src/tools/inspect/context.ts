@@ -1,4 +1,4 @@
-/** What the tools know of the pipeline that they look at, and through what they look. */
+/** Pipeline that the tools inspect, and the connections they use. */
 import type { Clock } from '../../base/clock.ts';
 import type { ClusterAdmin } from '../../core/ports/kafka.ts';
 import type { TopicScan } from '../../core/ports/topic-scan.ts';
@@ -6,15 +6,15 @@ import type { SourceRecord } from '../../core/record.ts';
 
 /** State of a batch, an import or a decision at the service. */
 export interface RemoteBatch {
-  /** As the interface spells it, or as the service does when it is another; `unknown_to_service` for 404 and 410; `unreadable_answer`. */
+  /** Status of the API, or `unknown_to_service` (404, 410), or `unreadable_answer`. */
   readonly status: string;
-  /** Problem with an unreadable answer: call, id and cause. */
+  /** Call, id and cause of an unreadable answer. */
   readonly problem?: string;
   readonly finished: number | undefined;
   readonly total: number | undefined;
 }
 
-export interface PipelineView {
+export interface InspectedPipeline {
   readonly name: string;
   readonly kind: string;
   readonly group: string;
@@ -24,41 +24,44 @@ export interface PipelineView {
     readonly decisions: string;
     readonly deadLetters: string;
   };
-  /** Each partition's batches publish in the order in which they were submitted (output.order: source). */
+  /** output.order is source. */
   readonly inOrder: boolean;
-  /** What the configuration's pipelines write, this one's and the others'. */
+  /** Topics that the pipelines of the configuration write. */
   readonly reservedTopics: readonly string[];
   /** Null values are skipped, not dead-lettered. */
   readonly skipsNullValues: boolean;
-  /** Whether `source.filter` does not want a record, as it is configured now; undefined when that cannot be told here. Absent: no filter. */
+  /**
+   * Whether the present source.filter excludes a record; undefined when decoding it takes a schema
+   * registry. Absent: no filter.
+   */
   readonly isFiltered?: ((record: SourceRecord) => boolean | undefined) | undefined;
-  /** How long a transaction of the connector can stay open, ms. */
+  /** Longest time that a transaction of the connector stays open. */
   readonly transactionTimeoutMs: number;
 }
 
 export interface Inspection {
-  readonly pipeline: PipelineView;
+  readonly pipeline: InspectedPipeline;
   readonly scan: TopicScan;
   readonly admin: ClusterAdmin;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Tells a person what takes so long. */
+  /** Reports progress of a long operation. */
   readonly notice: (text: string) => void;
-  /** Asks the service for a batch or an import; undefined when it is not to be asked. Rejects when it cannot be reached. */
+  /** Requests the state of a batch or an import; undefined: the service is not called. Rejects when it is unreachable. */
   readonly remoteBatch: ((remoteId: string) => Promise<RemoteBatch>) | undefined;
-  /** Asks the service for the decision that a record of a lookup names; undefined: the record names none. Rejects as `remoteBatch`. */
+  /** Requests the decision that a record of a lookup names; undefined: it names none. Rejects as `remoteBatch`. */
   readonly remoteDecision?: (record: SourceRecord) => Promise<RemoteBatch | undefined>;
-  /** Reads a value that a schema registry has the schema of, as its JSON form would be read; undefined when it cannot. */
+  /** Reads a value whose schema is in a registry as its JSON form; undefined when that is not possible. */
   readonly readFramed?: (value: Buffer) => Promise<object | undefined>;
 }
 
-/** Why a tool cannot answer; becomes an exit code. */
+/** Cause of a failed inspection; becomes an exit code. */
 export type InspectFailure =
-  /** What was asked for makes no sense here: no such partition, an offset beyond the end. */
+  /** The arguments do not fit: no such partition, an offset beyond the end. */
   | 'usage'
-  /** A topic is missing, or is not what it should be. */
+  /** A topic is missing, or has unusable content or settings. */
   | 'refused'
-  /** Kafka cannot be reached, or does not answer in time. */
+  /** Kafka is unreachable, or does not respond in time. */
   | 'unreachable';
 
 export class InspectError extends Error {
@@ -70,30 +73,27 @@ export class InspectError extends Error {
   }
 }
 
-/** Tools read a few partitions at a time: a connection carries one fetch after the other. */
-export const PARTITIONS_AT_A_TIME = 4;
+export async function isCompacted({ admin }: Inspection, topic: string): Promise<boolean> {
+  const found = await admin.describeTopic(topic);
+  return found?.settings.get('cleanup.policy')?.includes('compact') ?? false;
+}
 
-/** Runs `work` on every item, at most `width` at a time. Rejects with the first failure, after what runs has ended. */
+/** Few, because a connection carries one fetch after the other. */
+const AT_A_TIME = 4;
+
+/** Runs `work` on a few items at a time. Rejects with the first failure, once the others under way have ended. */
 export async function eachAtATime<T>(
   items: Iterable<T>,
-  width: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   const queue = [...items];
-  let failure: { readonly error: unknown } | undefined;
   const worker = async () => {
-    for (
-      let item = queue.shift();
-      item !== undefined && failure === undefined;
-      item = queue.shift()
-    ) {
-      try {
-        await work(item);
-      } catch (error) {
-        failure ??= { error };
-      }
+    try {
+      for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
+    } finally {
+      queue.length = 0;
     }
   };
-  await Promise.all(Array.from({ length: Math.min(width, queue.length) }, worker));
-  if (failure !== undefined) throw failure.error;
+  const ended = await Promise.allSettled(Array.from({ length: AT_A_TIME }, worker));
+  for (const one of ended) if (one.status === 'rejected') throw one.reason;
 }

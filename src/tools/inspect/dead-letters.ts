@@ -1,114 +1,93 @@
-/** The dead letters of a pipeline, as they lie on their topic. */
-import type { DEAD_LETTER_HEADERS } from '../../core/outcome/dead-letter.ts';
+/** Dead letters of a pipeline, as their topic holds them. */
 import { placeOf, type SourceCoordinate } from '../../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
-import {
-  headerText,
-  outputBounds,
-  rangesSince,
-  scanTerminals,
-  type TerminalRecord,
-} from './terminal-scan.ts';
+import { deadLetterCause, outputRanges, scanTerminals, type TerminalRecord } from './outputs.ts';
+import { type ReplayableDeadLetter, ReplayMemory } from './replay-memory.ts';
 
-export interface LetterFilter {
+export interface DeadLetterFilter {
   /** Empty: every reason. */
   readonly reasons: readonly string[];
-  /** Not published before, ms. */
+  /** Time of publication, ms. */
   readonly sinceMs?: number;
   /** Source records; empty: all. */
-  readonly at: readonly SourceCoordinate[];
+  readonly sources: readonly SourceCoordinate[];
 }
 
-export interface Letter {
-  readonly eventId: string;
+export interface DeadLetterEntry extends ReplayableDeadLetter, ReturnType<typeof deadLetterCause> {
   /** Source record. */
   readonly partition: number;
   readonly offset: number;
-  readonly reason: string;
-  readonly stage: string;
-  readonly message: string;
-  /** null when the letter has no value. */
+  /** null when the dead letter has no value. */
   readonly valueBytes: number | null;
-  readonly publishedMs: number;
-  /** Where it lies. */
-  readonly letter: SourceCoordinate;
 }
 
-/** Reads the pipeline's dead letters that the filter lets through, partition by partition, in the order published there. */
-export async function scanLetters(
+/** Reads the dead letters that match, partition by partition, in the order of their publication. */
+export async function scanDeadLetters(
   inspection: Inspection,
-  filter: LetterFilter,
-  found: (letter: Letter, terminal: TerminalRecord) => undefined | Promise<undefined>,
+  { reasons, sinceMs, sources }: DeadLetterFilter,
+  onEntry: (entry: DeadLetterEntry, terminal: TerminalRecord) => undefined | Promise<undefined>,
 ): Promise<void> {
-  const { decisions: _, ...outputs } = await outputBounds(inspection);
-  const ranges = await rangesSince(
+  const wanted = new Set(sources.map(placeOf));
+  const ranges = await outputRanges(inspection, sinceMs);
+  await scanTerminals(
     inspection,
-    { decisions: new Map(), ...outputs },
-    filter.sinceMs,
+    ranges.filter(({ kind }) => kind === 'dead_letter'),
+    (terminal) => {
+      const { eventId, partition, offset, record } = terminal;
+      const entry = {
+        eventId,
+        partition,
+        offset,
+        ...deadLetterCause(record),
+        valueBytes: record.value?.length ?? null,
+        publishedMs: record.timestampMs,
+        at: { partition: record.partition, offset: record.offset },
+      };
+      const matches =
+        (reasons.length === 0 || reasons.includes(entry.reason)) &&
+        entry.publishedMs >= (sinceMs ?? Number.NEGATIVE_INFINITY) &&
+        (wanted.size === 0 || wanted.has(placeOf(entry)));
+      return matches ? onEntry(entry, terminal) : undefined;
+    },
   );
-  const wanted = new Set(filter.at.map(placeOf));
-  await scanTerminals(inspection, ranges, (terminal) => {
-    const letter = readLetter(terminal);
-    if (filter.reasons.length > 0 && !filter.reasons.includes(letter.reason)) return undefined;
-    if (filter.sinceMs !== undefined && letter.publishedMs < filter.sinceMs) return undefined;
-    if (wanted.size > 0 && !wanted.has(placeOf(letter))) return undefined;
-    return found(letter, terminal);
-  });
 }
 
-function readLetter({ eventId, partition, offset, record }: TerminalRecord): Letter {
-  const text = (name: keyof typeof DEAD_LETTER_HEADERS) => headerText(record, name) ?? '';
-  return {
-    eventId,
-    partition,
-    offset,
-    reason: text('reason'),
-    stage: text('stage'),
-    message: text('message'),
-    valueBytes: record.value?.length ?? null,
-    publishedMs: record.timestampMs,
-    letter: { partition: record.partition, offset: record.offset },
-  };
-}
-
-export interface LetterList {
+export interface DeadLetterList {
   /** The newest of those that match, oldest first. */
-  readonly letters: readonly (Letter & { readonly replayedMs: number | null })[];
+  readonly deadLetters: readonly (DeadLetterEntry & { readonly replayedMs: number | null })[];
   readonly matching: number;
   readonly byReason: Readonly<Record<string, number>>;
 }
 
-/**
- * The newest `limit` letters that match, and how many there are.
- * @param replayedMs tells when a letter was replayed.
- */
-export async function listLetters(
+/** @returns the newest `limit` dead letters that match, and the number of all */
+export async function listDeadLetters(
   inspection: Inspection,
-  filter: LetterFilter,
+  filter: DeadLetterFilter,
   limit: number,
-  replayedMs: (letter: Letter) => number | undefined,
-): Promise<LetterList> {
+): Promise<DeadLetterList> {
   if (!Number.isSafeInteger(limit) || limit < 1)
-    throw new InspectError('usage', 'the limit is a whole number from 1');
+    throw new InspectError('usage', 'the limit must be a whole number from 1');
+  const memory = new ReplayMemory(inspection);
+  await memory.readAll();
   const byReason: Record<string, number> = {};
-  let newest: Letter[] = [];
+  let newest: DeadLetterEntry[] = [];
   let matching = 0;
-  const keep = () => {
+  const trim = () => {
     newest = newest
-      .sort((a, b) => a.publishedMs - b.publishedMs || a.letter.offset - b.letter.offset)
+      .sort((a, b) => a.publishedMs - b.publishedMs || a.at.offset - b.at.offset)
       .slice(-limit);
   };
-  await scanLetters(inspection, filter, (letter) => {
+  await scanDeadLetters(inspection, filter, (entry) => {
     matching++;
-    byReason[letter.reason] = (byReason[letter.reason] ?? 0) + 1;
-    newest.push(letter);
-    if (newest.length >= 2 * limit + 1_000) keep();
+    byReason[entry.reason] = (byReason[entry.reason] ?? 0) + 1;
+    newest.push(entry);
+    if (newest.length >= 2 * limit + 1_000) trim();
     return undefined;
   });
-  keep();
-  return {
-    letters: newest.map((letter) => ({ ...letter, replayedMs: replayedMs(letter) ?? null })),
-    matching,
-    byReason,
-  };
+  trim();
+  const deadLetters = newest.map((entry) => ({
+    ...entry,
+    replayedMs: memory.replayedMs(entry) ?? null,
+  }));
+  return { deadLetters, matching, byReason };
 }

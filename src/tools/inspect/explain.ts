@@ -1,92 +1,99 @@
-/** What became of one source record: the jobs that named it, its terminal record, or where it is on its way. */
+/** Outcome of one source record: the jobs that named it, and its terminal record or its place in flight. */
 import { coordinatesOf, type JobRecord } from '../../core/journal/job.ts';
-import type { PartitionProgress } from '../../core/journal/journal-records.ts';
-import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
-import { type Account, accountOf, REASONS } from './account.ts';
-import { InspectError, type Inspection, type RemoteBatch } from './context.ts';
-import { type Explanation, type NamingJob, type RecordState, summarise } from './explanation.ts';
-import { findTerminals, nothingFound } from './find-terminals.ts';
-import { batchBefore } from './journal-report.ts';
-import { NO_GAPS, outputGaps } from './output-gaps.ts';
+import { type Account, UNKNOWN_REASONS } from './account.ts';
+import { noPartition } from './audit.ts';
+import { BalanceBuilder } from './balance.ts';
+import { InspectError, type Inspection, isCompacted, type RemoteBatch } from './context.ts';
+import { readDecision } from './decision-value.ts';
 import {
-  forgottenOffsets,
-  type JournalObserver,
-  journalWord,
-  readShardJournal,
-} from './shard-journal.ts';
-import { outputBounds } from './terminal-scan.ts';
+  type Explanation,
+  type FoundTerminal,
+  type NamingJob,
+  type RecordState,
+  summarise,
+} from './explanation.ts';
+import { unreachable } from './journal-report.ts';
+import {
+  deadLetterCause,
+  NO_GAPS,
+  readOutputs,
+  readUntilProven,
+  type TerminalRecord,
+} from './outputs.ts';
+import { batchBefore, reportedJob } from './remote-jobs.ts';
+import { type JournalObserver, journalEvidence, readShardJournal } from './shard-journal.ts';
 
 export interface ExplainOptions {
-  /** Read the outputs to their ends, to see terminal records twice or of replays, also when one is found early. */
+  /** Read the outputs to their ends, to find further terminal records, also when one is found early. */
   readonly thorough: boolean;
 }
 
-/** @throws InspectError `usage` for a partition or an offset that does not exist yet. */
+/** @throws InspectError `usage` for a partition or an offset that does not exist yet */
 export async function explainRecord(
   inspection: Inspection,
   at: SourceCoordinate,
-  { thorough }: ExplainOptions,
+  options: ExplainOptions,
 ): Promise<Explanation> {
-  const first = await lookAt(inspection, at, { thorough, whole: false });
-  if (first.state !== 'missing') return first;
-  // A journal compacted while it was read, and retention at work, look like a record that is missing: as in `audit`.
-  inspection.notice('it seems to be missing: looking again before saying so');
-  return await lookAt(inspection, at, { thorough, whole: true });
+  const { explanation } = await readUntilProven(inspection, (whole) =>
+    readRecord(inspection, at, { ...options, whole }),
+  );
+  return explanation;
 }
 
-async function lookAt(
+async function readRecord(
   inspection: Inspection,
   at: SourceCoordinate,
   { thorough, whole }: ExplainOptions & { readonly whole: boolean },
-): Promise<Explanation> {
+) {
   const { scan, pipeline } = inspection;
-  const bounds = await sourceBounds(inspection, at);
-  const source = await sourceRecord(inspection, at, bounds);
+  const { partition, offset } = at;
+  const source = await sourceRecord(inspection, at);
+
+  const naming: TracedJob[] = [];
   const shards = (await scan.bounds(pipeline.topics.journal)).size;
-  const trace = new JobTrace(at);
-  const journal = await readShardJournal(inspection, at.partition % shards, trace.observe);
-  const progress = journal.state.progress.get(at.partition);
-  const live = trace.jobs.find(({ record }) =>
-    journal.state.jobs.get(record.id)?.left.has(at.partition, at.offset),
-  );
-  const forgotten = (await forgottenOffsets(inspection, journal, [at.partition])).get(at.partition);
-  const claimed =
-    progress === undefined ? at.offset < (forgotten ?? 0) : isClaimed(progress, at.offset);
-  const settled = claimed && live === undefined;
-  const compacted = source.record === 'none' && (await isCompacted(inspection));
-  const wasReset = (progress?.replay ?? 0) > 0;
-  const worthAScan = thorough || wasReset || (settled && (source.record !== 'none' || compacted));
-  const since = whole ? undefined : (source.timestampMs ?? trace.jobs[0]?.record.createdMs);
-  const { tally, terminals, scanned } = worthAScan
-    ? await findTerminals(inspection, at, since, { thorough: thorough || wasReset, settled })
-    : nothingFound(at);
-  const notes: string[] =
+  const journal = await readShardJournal(inspection, partition % shards, jobTracer(at, naming));
+  const { progress, jobs, owner } = journal.state;
+  const evidence = (await journalEvidence(inspection, journal, [partition]))(partition);
+  const position = progress.get(partition);
+  const live = [...jobs.values()].find(({ left }) => left.has(partition, offset));
+  const claimed = offset < evidence.watermark || evidence.claimed.has(offset);
+
+  const wasReset = (position?.replay ?? 0) > 0;
+  const isRecord =
+    source.record !== 'none' || (await isCompacted(inspection, pipeline.topics.source));
+  const isSettled = claimed && live === undefined && isRecord;
+  const toTheEnd = thorough || wasReset;
+  const builder = new BalanceBuilder({ partition, from: offset, to: offset + 1 }, evidence);
+  const found: TerminalRecord[] = [];
+  const sinceMs = whole ? undefined : (source.timestampMs ?? naming[0]?.record.createdMs);
+  const outputs =
+    toTheEnd || isSettled
+      ? await readOutputs(inspection, sinceMs, (terminal) => {
+          if (terminal.partition !== partition) return undefined;
+          builder.addTerminal(terminal.kind, terminal.offset, terminal.replay);
+          if (terminal.offset !== offset) return undefined;
+          found.push(terminal);
+          return toTheEnd ? undefined : 'enough';
+        })
+      : { offsets: 0, whole: true, gaps: NO_GAPS };
+
+  const notes =
     source.cause === undefined ? [] : [`the source record cannot be read: ${source.cause}`];
-  const liveJob = live && journal.state.jobs.get(live.record.id);
-  const behind =
-    liveJob && inspection.pipeline.inOrder ? batchBefore(liveJob, journal.state) : undefined;
-  const about = { liveId: live?.record.id, behind, ask: source.decision };
-  const jobs = await describeJobs(inspection, trace, about, notes);
-  const { account, reason } = accountOf(
+  const { account, reason } = builder.judge(
     {
-      offset: at.offset,
+      offset,
       timestampMs: source.timestampMs ?? 0,
       hasValue: source.valueBytes !== null,
       isFiltered: source.isFiltered,
     },
-    tally,
-    journalWord(journal, at.partition, forgotten),
-    {
-      ...(whole ? await outputGaps(inspection, await outputBounds(inspection)) : NO_GAPS),
-      skipsNullValues: pipeline.skipsNullValues,
-      isSuspect: () => true,
-    },
+    { ...outputs.gaps, skipsNullValues: pipeline.skipsNullValues, isSuspect: () => true },
   );
-  const state = stateOf({ source, progress, offset: at.offset, live: live !== undefined, account });
-  if (state === 'unknown' && reason !== undefined) notes.push(REASONS[reason]);
+  const state = stateOf(source.record, account, live !== undefined, offset < (position?.read ?? 0));
+  if (state === 'unknown' && reason !== undefined) notes.push(UNKNOWN_REASONS[reason]);
   const report = {
-    ...at,
+    partition,
+    offset,
     kind: pipeline.kind,
     state,
     source: {
@@ -95,94 +102,73 @@ async function lookAt(
       valueBytes: source.valueBytes ?? null,
     },
     shard: journal.shard,
-    owner:
-      journal.state.owner === undefined
-        ? null
-        : { instance: journal.state.owner.instance, atMs: journal.state.owner.atMs },
+    owner: owner === undefined ? null : { instance: owner.instance, atMs: owner.atMs },
     position:
-      progress === undefined
+      position === undefined
         ? null
-        : {
-            watermark: progress.watermark,
-            read: progress.read,
-            claimed: isClaimed(progress, at.offset),
-            replay: progress.replay,
-          },
-    jobs,
-    terminals,
-    scanned,
+        : { watermark: position.watermark, read: position.read, claimed, replay: position.replay },
+    jobs: await describeJobs(
+      inspection,
+      naming,
+      live && { id: live.record.id, behind: batchBefore(pipeline, live, journal.state) },
+      source.decision,
+      notes,
+    ),
+    terminals: await Promise.all(found.map((one) => describeTerminal(inspection, one))),
+    outputOffsets: outputs.offsets,
     notes,
   };
-  return { ...report, summary: summarise(report) };
-}
-
-const isClaimed = (progress: PartitionProgress, offset: number): boolean =>
-  offset < progress.watermark || progress.claimed.has(offset);
-
-async function sourceBounds(
-  { scan, pipeline }: Inspection,
-  { partition, offset }: SourceCoordinate,
-): Promise<PartitionBounds> {
-  const { source } = pipeline.topics;
-  const all = await scan.bounds(source);
-  const bounds = all.get(partition);
-  if (bounds === undefined) {
-    throw new InspectError(
-      'usage',
-      `topic ${source} has no partition ${partition}: it has ${all.size}, from 0 to ${all.size - 1}`,
-    );
-  }
-  if (offset >= bounds.end) {
-    throw new InspectError(
-      'usage',
-      `nothing has offset ${offset} yet: partition ${partition} of ${source} ends at ${bounds.end}`,
-    );
-  }
-  return bounds;
+  return {
+    explanation: { ...report, summary: summarise(report) },
+    whole: outputs.whole,
+    doubt: state === 'missing' || state === 'unknown' ? state : undefined,
+  };
 }
 
 interface SourceFacts {
-  readonly record: 'present' | 'none' | 'removed' | 'unreadable';
+  readonly record: Explanation['source']['record'];
   /** Why it cannot be read. */
   readonly cause?: string;
   readonly timestampMs?: number;
   readonly valueBytes?: number | null;
   readonly isFiltered?: (() => boolean | undefined) | undefined;
-  /** Asks the service for the decision that the record names. */
+  /** Requests the decision that the record names. */
   readonly decision?: (() => Promise<RemoteBatch | undefined>) | undefined;
 }
 
 async function sourceRecord(
   { scan, pipeline, remoteDecision, signal }: Inspection,
   { partition, offset }: SourceCoordinate,
-  { start, stable }: PartitionBounds,
 ): Promise<SourceFacts> {
-  if (offset < start) return { record: 'removed' };
+  const { isFiltered, topics } = pipeline;
+  const bounds = await scan.bounds(topics.source);
+  const range = bounds.get(partition);
+  if (range === undefined) throw noPartition(topics.source, partition, bounds.size);
+  if (offset >= range.end)
+    throw new InspectError(
+      'usage',
+      `offset ${offset} does not exist yet: partition ${partition} of ${topics.source} ends at ${range.end}`,
+    );
+  if (offset < range.start) return { record: 'removed' };
+
   let facts: SourceFacts = { record: 'none' };
   // Beyond the stable end it belongs to an open transaction of its producer: not committed, perhaps never.
+  const until = Math.min(offset + 1, range.stable);
   await scan.read(
-    pipeline.topics.source,
-    { partition, from: offset, until: Math.min(offset + 1, stable) },
-    ({ records, unreadable }) => {
-      const { isFiltered } = pipeline;
-      for (const record of records) {
-        const { timestampMs, value } = record;
-        const filtered = isFiltered && (() => isFiltered(record));
-        const decision = remoteDecision && (() => remoteDecision(record));
+    topics.source,
+    { partition, from: offset, until },
+    ({ records: [record], unreadable }) => {
+      if (record !== undefined)
         facts = {
           record: 'present',
-          timestampMs,
-          valueBytes: value?.length ?? null,
-          isFiltered: filtered,
-          decision,
+          timestampMs: record.timestampMs,
+          valueBytes: record.value?.length ?? null,
+          isFiltered: isFiltered && (() => isFiltered(record)),
+          decision: remoteDecision && (() => remoteDecision(record)),
         };
-      }
       if (unreadable !== undefined) {
-        facts = {
-          record: 'unreadable',
-          timestampMs: unreadable.timestampMs,
-          cause: unreadable.poison.message,
-        };
+        const { timestampMs, poison } = unreadable;
+        facts = { record: 'unreadable', timestampMs, cause: poison.message };
       }
     },
     signal,
@@ -190,101 +176,58 @@ async function sourceRecord(
   return facts;
 }
 
-async function isCompacted({ admin, pipeline }: Inspection): Promise<boolean> {
-  const found = await admin.describeTopic(pipeline.topics.source);
-  return found?.settings.get('cleanup.policy')?.includes('compact') ?? false;
+interface TracedJob {
+  readonly record: JobRecord;
+  leftMs: number | null;
 }
 
-/** Notes the jobs that name a record while the journal is read. */
-class JobTrace {
-  readonly jobs: { readonly record: JobRecord; leftMs: number | null }[] = [];
-  readonly #at: SourceCoordinate;
-
-  constructor(at: SourceCoordinate) {
-    this.#at = at;
-  }
-
-  readonly observe: JournalObserver = (entry, writtenMs) => {
-    const { partition, offset } = this.#at;
+/** Collects the jobs that name a record while the journal is read. */
+function jobTracer({ partition, offset }: SourceCoordinate, jobs: TracedJob[]): JournalObserver {
+  return (entry, writtenMs) => {
+    if (entry.entry !== 'job' && entry.entry !== 'left') return;
+    const known = jobs.find(({ record }) => record.id === entry.id);
     if (entry.entry === 'job' && entry.value !== null) {
-      const known = this.jobs.some(({ record }) => record.id === entry.id);
-      if (!known && entry.value.sources.some((source) => source.partition === partition)) {
-        if (coordinatesOf(entry.value).has(partition, offset))
-          this.jobs.push({ record: entry.value, leftMs: null });
-      }
-    } else if (entry.entry === 'left' || entry.entry === 'job') {
-      const job = this.jobs.find(({ record }) => record.id === entry.id);
-      const still = entry.entry === 'left' && entry.value?.has(partition, offset) === true;
-      if (job !== undefined && !still) job.leftMs ??= writtenMs;
+      const names = entry.value.sources.some((source) => source.partition === partition);
+      if (known === undefined && names && coordinatesOf(entry.value).has(partition, offset))
+        jobs.push({ record: entry.value, leftMs: null });
+    } else if (known !== undefined) {
+      const isLeft = entry.entry === 'left' && entry.value?.has(partition, offset) === true;
+      if (!isLeft) known.leftMs ??= writtenMs;
     }
   };
 }
 
 async function describeJobs(
   { remoteBatch, signal }: Inspection,
-  { jobs }: JobTrace,
-  {
-    liveId,
-    behind,
-    ask: decision,
-  }: { readonly liveId: string | undefined; readonly behind: string | undefined } & {
-    readonly ask: SourceFacts['decision'];
-  },
+  naming: readonly TracedJob[],
+  live: { readonly id: string; readonly behind: string | undefined } | undefined,
+  decision: SourceFacts['decision'],
   notes: string[],
 ): Promise<NamingJob[]> {
   const described: NamingJob[] = [];
-  let ask = remoteBatch;
-  for (const { record, leftMs } of jobs) {
-    const asked =
-      record.id === liveId && decision !== undefined ? decision() : ask?.(record.remoteId);
-    const service = await asked?.catch((error: unknown) => {
+  let request = remoteBatch;
+  for (const { record, leftMs } of naming) {
+    const isLive = record.id === live?.id;
+    let service: RemoteBatch | undefined;
+    try {
+      service = await (isLive && decision ? decision() : request?.(record.remoteId));
+    } catch (error) {
       signal.throwIfAborted();
-      ask = undefined;
-      notes.push(
-        `the service did not answer: ${error instanceof Error ? error.message : String(error)}`,
-      );
-      return undefined;
-    });
-    const { id, remoteId, type, attempt, depth, count, createdMs } = record;
-    const live = id === liveId;
+      request = undefined;
+      notes.push(unreachable(error));
+    }
     described.push({
-      id,
-      remoteId,
-      type,
-      attempt,
-      depth,
-      count,
-      createdMs,
-      leftMs: live ? null : leftMs,
-      live,
-      behind: live ? (behind ?? null) : null,
+      ...reportedJob(record),
+      leftMs: isLive ? null : leftMs,
+      live: isLive,
+      behind: (isLive && live?.behind) || null,
       service: service ?? null,
     });
   }
   return described;
 }
 
-function stateOf(facts: {
-  readonly source: SourceFacts;
-  readonly progress: PartitionProgress | undefined;
-  readonly offset: number;
-  readonly live: boolean;
-  readonly account: Account;
-}): RecordState {
-  const { source, progress, offset, live, account } = facts;
-  // After a reset it may have a terminal record and be in review again.
-  if (live) return 'in_review';
-  const kept = KEPT_STATES[account];
-  if (account === 'decided' || account === 'deadLettered') return kept;
-  if (source.record === 'none') return 'no_record';
-  if (source.record === 'removed' && account !== 'beforeStart' && account !== 'passedOver')
-    return 'removed';
-  if (account === 'waiting')
-    return progress !== undefined && offset < progress.read ? 'buffered' : 'not_read';
-  return kept;
-}
-
-const KEPT_STATES: Readonly<Record<Account, RecordState>> = {
+const STATES: Readonly<Record<Account, RecordState>> = {
   decided: 'decided',
   deadLettered: 'dead_lettered',
   skipped: 'skipped',
@@ -295,3 +238,29 @@ const KEPT_STATES: Readonly<Record<Account, RecordState>> = {
   missing: 'missing',
   unknown: 'unknown',
 };
+
+function stateOf(
+  record: SourceFacts['record'],
+  account: Account,
+  live: boolean,
+  isRead: boolean,
+): RecordState {
+  // After a reset it may have a terminal record and be in review again.
+  if (live) return 'in_review';
+  if (account === 'decided' || account === 'deadLettered') return STATES[account];
+  if (record === 'none') return 'no_record';
+  if (record === 'removed' && account !== 'beforeStart' && account !== 'passedOver')
+    return 'removed';
+  return account === 'waiting' && isRead ? 'buffered' : STATES[account];
+}
+
+async function describeTerminal(
+  { readFramed }: Inspection,
+  { kind, topic, eventId, record }: TerminalRecord,
+): Promise<FoundTerminal> {
+  const { partition, offset, timestampMs, value } = record;
+  const found = { kind, eventId, topic, partition, offset, timestampMs };
+  if (kind === 'dead_letter')
+    return { ...found, decision: null, deadLetter: deadLetterCause(record) };
+  return { ...found, decision: await readDecision(value, readFramed), deadLetter: null };
+}

@@ -1,39 +1,34 @@
-/** What is said about one source record, and how it is said to people. */
+/** Report about one source record, and its summary. */
 import type { RemoteBatch } from './context.ts';
-import { waitsFor } from './journal-report.ts';
-import type { OutputRange, TerminalKind } from './terminal-scan.ts';
+import type { ShownDecision } from './decision-value.ts';
+import type { deadLetterCause, TerminalKind } from './outputs.ts';
+import { type ReportedJob, waitsFor } from './remote-jobs.ts';
 
 export type RecordState =
-  /** In no job yet: `not_read`, or read and waiting in a buffer. */
+  /** In no job yet: `not_read`, or read and in a buffer. */
   | 'not_read'
   | 'buffered'
   | 'in_review'
   | 'decided'
   | 'dead_lettered'
-  /** Outside the promise: a null value that is skipped, skipped by a reset, older than the pipeline. */
+  /** Not the pipeline's: excluded by nullValues or filter, skipped by a reset, older than the pipeline. */
   | 'skipped'
   | 'passed_over'
   | 'before_start'
   /** No committed record has this offset. */
   | 'no_record'
-  /** Retention has removed the record, and nothing tells what became of it. */
+  /** Retention has removed the record and all traces of it. */
   | 'removed'
-  /** The journal calls it settled, yet no output has a terminal record. */
+  /** The journal calls it settled, but no output has a terminal record. */
   | 'missing'
   | 'unknown';
 
-export interface NamingJob {
-  readonly id: string;
-  readonly remoteId: string;
-  readonly type: string;
-  readonly attempt: number;
-  readonly depth: number;
-  readonly count: number;
-  readonly createdMs: number;
-  /** When the record was settled or moved to another job, as far as the journal tells; null while the job answers for it. */
+/** A job that named the record. */
+export interface NamingJob extends ReportedJob {
+  /** When the record was settled or moved to another job, if the journal shows it; null while the job is responsible for it. */
   readonly leftMs: number | null;
   readonly live: boolean;
-  /** The batch that must publish before this live one, under output.order: source. */
+  /** Batch that must publish before this live one (output.order: source). */
   readonly behind: string | null;
   readonly service: RemoteBatch | null;
 }
@@ -45,19 +40,10 @@ export interface FoundTerminal {
   readonly partition: number;
   readonly offset: number;
   readonly timestampMs: number;
-  /** Of a decision. Never metadata nor content (I6). */
-  readonly decision: {
-    readonly status: string;
-    readonly result: string | null;
-    readonly errorCode: string | null;
-    readonly batch: { readonly id: string | null; readonly type: string; readonly attempt: number };
-  } | null;
-  /** Of a dead letter. */
-  readonly deadLetter: {
-    readonly reason: string;
-    readonly stage: string;
-    readonly message: string;
-  } | null;
+  /** null for dead letters. */
+  readonly decision: ShownDecision | null;
+  /** null for decisions. */
+  readonly deadLetter: ReturnType<typeof deadLetterCause> | null;
 }
 
 export interface Explanation {
@@ -66,7 +52,6 @@ export interface Explanation {
   /** Kind of the pipeline. */
   readonly kind: string;
   readonly state: RecordState;
-  /** A sentence for people. */
   readonly summary: string;
   readonly source: {
     readonly record: 'present' | 'none' | 'removed' | 'unreadable';
@@ -83,14 +68,26 @@ export interface Explanation {
   } | null;
   /** Oldest first; only those that compaction has left in the journal. */
   readonly jobs: readonly NamingJob[];
-  /** Empty while it is on its way. More than one with the same event id breaks the promise. */
+  /** Empty while the record is in flight. Two with the same event id break the promise. */
   readonly terminals: readonly FoundTerminal[];
-  /** What of the outputs was read. */
-  readonly scanned: readonly OutputRange[];
+  /** Number of output offsets read. */
+  readonly outputOffsets: number;
   readonly notes: readonly string[];
 }
 
-/** One or two sentences for people. */
+const SUMMARIES: Readonly<Partial<Record<RecordState, string>>> = {
+  buffered: 'Read, and waiting in a buffer or for its batch to be created; it is in no job yet.',
+  skipped: 'Skipped: source.nullValues or source.filter excludes it.',
+  passed_over: 'Passed over: the group was reset to a later offset.',
+  before_start: 'Older than the pipeline, which began at a later offset.',
+  no_record:
+    'No committed record has this offset: a transaction marker, an aborted or unfinished transaction, or compaction.',
+  removed: 'Retention has removed it from the source topic, and it has no terminal record.',
+  missing:
+    'MISSING: the journal calls it settled, but neither output has a terminal record for it.',
+  unknown: 'It has no terminal record, and the reason can no longer be determined: see the notes.',
+};
+
 export function summarise({
   kind,
   state,
@@ -98,44 +95,28 @@ export function summarise({
   terminals,
   position,
 }: Omit<Explanation, 'summary'>): string {
-  const [terminal] = terminals;
-  const live = jobs.find((job) => job.live);
   const events = new Set(terminals.map(({ eventId }) => eventId));
   const twice =
     events.size < terminals.length
       ? ' It was published more than once: this breaks the promise.'
       : '';
-  switch (state) {
-    case 'not_read':
-      return position === null
-        ? 'Not read yet: no replica has ever claimed its shard.'
-        : `Not read yet: intake had read up to offset ${position.read} when it last said so.`;
-    case 'buffered':
-      return 'Read, and waiting in a buffer or for its batch to be created; it is in no job yet.';
-    case 'in_review':
-      return `In review: batch ${live?.remoteId}, attempt ${live?.attempt}. It waits for ${waitsFor({ kind, service: live?.service ?? undefined, running: true, behind: live?.behind ?? undefined })}.${twice}`;
-    case 'decided': {
-      const decision = terminals.find(({ kind }) => kind === 'decision')?.decision ?? null;
-      if (decision === null)
-        return `Decided; what was decided is written in a form that cannot be read here.${twice}`;
-      const { status, result, errorCode, batch } = decision;
-      return `Decided: ${status}${result ? ` ${result}` : ''}${errorCode ? ` (${errorCode})` : ''}, batch ${batch.id}, attempt ${batch.attempt}.${twice}`;
-    }
-    case 'dead_lettered':
-      return `A dead letter: ${terminal?.deadLetter?.reason}, ${terminal?.deadLetter?.message}.${twice}`;
-    case 'skipped':
-      return 'Skipped: it has no value, and source.nullValues is skip.';
-    case 'passed_over':
-      return 'Passed over: the group was reset to a later offset.';
-    case 'before_start':
-      return 'Older than the pipeline: it began at a later offset.';
-    case 'no_record':
-      return 'No committed record has this offset: a transaction marker, an aborted or unfinished transaction, or compaction.';
-    case 'removed':
-      return 'Retention has removed it from the source topic, and no terminal record is left that tells what became of it.';
-    case 'missing':
-      return 'MISSING: the journal calls it settled, yet neither output has a terminal record for it.';
-    case 'unknown':
-      return 'It has no terminal record, and the reason can no longer be determined: see the notes.';
+  const fixed = SUMMARIES[state];
+  if (fixed !== undefined) return fixed;
+  if (state === 'not_read')
+    return position === null
+      ? 'Not read yet: no replica has ever claimed its shard.'
+      : `Not read yet: intake had read up to offset ${position.read} when it last wrote its position.`;
+  if (state === 'in_review') {
+    const { remoteId, attempt, service, behind } = jobs.find(({ live }) => live) ?? {};
+    const situation = { kind, service: service ?? undefined, behind: behind ?? undefined };
+    return `In review: batch ${remoteId}, attempt ${attempt}. It waits for ${waitsFor({ ...situation, running: true })}.${twice}`;
   }
+  if (state === 'dead_lettered') {
+    const { reason, message } = terminals[0]?.deadLetter ?? {};
+    return `A dead letter: ${reason}, ${message}.${twice}`;
+  }
+  const decision = terminals.find((terminal) => terminal.kind === 'decision')?.decision;
+  if (!decision) return `Decided; the decision is in a format that cannot be read here.${twice}`;
+  const { status, result, errorCode, batch } = decision;
+  return `Decided: ${status}${result ? ` ${result}` : ''}${errorCode ? ` (${errorCode})` : ''}, batch ${batch.id}, attempt ${batch.attempt}.${twice}`;
 }

@@ -1,22 +1,22 @@
-/** What a pipeline is working on: its shards, their positions, and every live job with the reason why it waits. */
-import type { LiveJob } from '../../core/journal/job.ts';
-import type { JournalState } from '../../core/journal/journal-view.ts';
+/** State of a pipeline: its shards, their positions, and every live job with the reason why it waits. */
+
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import type { CommittedOffset } from '../../core/ports/kafka.ts';
 import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
-import { eachAtATime, type Inspection, PARTITIONS_AT_A_TIME, type RemoteBatch } from './context.ts';
+import { eachAtATime, type Inspection, type RemoteBatch } from './context.ts';
+import { batchBefore, type ReportedJob, reportedJob, waitsFor } from './remote-jobs.ts';
 import { readShardJournal, type ShardJournal } from './shard-journal.ts';
 
 export interface PartitionPosition {
   readonly partition: number;
   /** W: every record below is settled or in a live job. null: never claimed. */
   readonly watermark: number | null;
-  /** What the group has committed, which is W; null: nothing. */
+  /** Committed offset of the group, equal to W; null: none. */
   readonly committed: number | null;
-  /** The committed offset was set by somebody else: at the next claim the shard goes on from there. */
+  /** The committed offset was set externally: the next claim of the shard continues from there. */
   readonly resetPending: boolean;
   readonly end: number;
-  /** Offsets that are in no job yet and not settled. */
+  /** Offsets that are neither settled nor in a job. */
   readonly lag: number;
   /** How often the group was reset. */
   readonly replay: number;
@@ -24,27 +24,19 @@ export interface PartitionPosition {
 
 export interface ShardReport {
   readonly shard: number;
-  /** The last claim; null: never claimed. `atMs` is renewed by the probes of an idle owner. */
+  /** The last claim; null: never claimed. An idle owner renews `atMs` regularly. */
   readonly owner: { readonly instance: string; readonly atMs: number } | null;
   readonly partitions: readonly PartitionPosition[];
   readonly liveJobs: number;
   readonly unsettled: number;
 }
 
-export interface JobReport {
-  readonly id: string;
-  readonly remoteId: string;
+export interface JobReport extends ReportedJob {
   readonly shard: number;
-  readonly type: string;
-  /** Rows left to settle, of rows submitted. */
+  /** Rows still to be settled. */
   readonly left: number;
-  readonly count: number;
-  readonly attempt: number;
-  readonly depth: number;
-  readonly createdMs: number;
-  readonly oldestEventMs: number;
   readonly partitions: readonly number[];
-  /** What the service says; null when it was not asked or did not answer. */
+  /** State at the service; null when it was not called or did not respond. */
   readonly service: RemoteBatch | null;
   readonly waitsFor: string;
 }
@@ -57,176 +49,101 @@ export interface JournalReport {
   readonly notes: readonly string[];
 }
 
-/** Reads every shard's journal, and asks the service for the live batches when it may. @throws InspectError */
+/** Shares the limits of the service with the connector's own calls. */
+const MAX_REQUESTED = 100;
+
+/** Reads the journal of every shard, and requests the live batches from the service if allowed. @throws InspectError */
 export async function journalReport(inspection: Inspection): Promise<JournalReport> {
   const { scan, admin, pipeline } = inspection;
-  const shards = [...(await scan.bounds(pipeline.topics.journal)).keys()];
+  const numbers = [...(await scan.bounds(pipeline.topics.journal)).keys()];
   const journals: ShardJournal[] = [];
-  await eachAtATime(shards, PARTITIONS_AT_A_TIME, async (shard) => {
+  await eachAtATime(numbers, async (shard) => {
     journals[shard] = await readShardJournal(inspection, shard);
   });
-  // After the journals: a lag of W beyond the end would look like a recreated topic.
+  // After the journals: a W beyond the end would look like a recreated topic.
   const bounds = await scan.bounds(pipeline.topics.source);
   const committed = await admin.committed(pipeline.group, pipeline.topics.source, [
     ...bounds.keys(),
   ]);
   const group = { id: pipeline.group, ...(await scan.group(pipeline.group)) };
-  const notes: string[] = [];
-  if (group.members === 0) notes.push('no replica is running: nothing moves until one is started');
-  const remote = await askService(inspection, journals, notes);
-  const jobs = journals.flatMap(({ shard, state }) =>
-    [...state.jobs.values()].map((job) => {
-      const about = {
-        kind: pipeline.kind,
-        service: remote.get(job.record.remoteId),
-        running: group.members > 0,
-        behind: pipeline.inOrder ? batchBefore(job, state) : undefined,
-      };
-      return jobReport(shard, job, about);
-    }),
-  );
-  return {
-    group,
-    shards: journals.map((journal) => shardReport(journal, shards.length, bounds, committed)),
-    jobs: jobs.sort((a, b) => a.createdMs - b.createdMs),
+  const running = group.members > 0;
+  const notes = running ? [] : ['no replica is running: nothing proceeds until one is started'];
+
+  const live = journals
+    .flatMap(({ shard, state }) => [...state.jobs.values()].map((job) => ({ shard, state, job })))
+    .sort((a, b) => a.job.record.createdMs - b.job.record.createdMs);
+  const remote = await remoteStates(
+    inspection,
+    live.map(({ job }) => job.record.remoteId),
     notes,
-  };
-}
-
-function shardReport(
-  { shard, state }: ShardJournal,
-  shards: number,
-  bounds: ReadonlyMap<number, PartitionBounds>,
-  committed: ReadonlyMap<number, CommittedOffset>,
-): ShardReport {
-  const partitions = [...bounds].filter(([partition]) => partition % shards === shard);
-  return {
-    shard,
-    owner:
-      state.owner === undefined ? null : { instance: state.owner.instance, atMs: state.owner.atMs },
-    partitions: partitions.map(([partition, { start, end }]) => {
-      const progress = state.progress.get(partition);
-      const offset = committed.get(partition) ?? { offset: null, metadata: '' };
-      const from = Math.max(progress?.watermark ?? start, start);
-      let claimed = 0;
-      for (const one of progress?.claimed ?? []) if (one >= from && one < end) claimed++;
-      return {
-        partition,
-        watermark: progress?.watermark ?? null,
-        committed: offset.offset,
-        resetPending: offset.offset !== null && !isOwnCommit(offset.metadata),
-        end,
-        lag: Math.max(0, end - from - claimed),
-        replay: progress?.replay ?? 0,
-      };
-    }),
-    liveJobs: state.jobs.size,
-    unsettled: [...state.jobs.values()].reduce((sum, job) => sum + job.left.size, 0),
-  };
-}
-
-/** The earliest batch that must publish before this one, by the rule of ShardState.isBehind. */
-export function batchBefore({ record, left }: LiveJob, { jobs }: JournalState): string | undefined {
-  const before = [...jobs.values()]
-    .filter((other) => other.record.sequence < record.sequence && other.left.sharesPartition(left))
-    .sort((a, b) => a.record.sequence - b.record.sequence);
-  return before[0]?.record.remoteId;
-}
-
-function jobReport(shard: number, { record, left }: LiveJob, about: Circumstances): JobReport {
-  return {
-    id: record.id,
-    remoteId: record.remoteId,
-    shard,
-    type: record.type,
-    left: left.size,
-    count: record.count,
-    attempt: record.attempt,
-    depth: record.depth,
-    createdMs: record.createdMs,
-    oldestEventMs: record.oldestEventMs,
-    partitions: left.entries().map(([partition]) => partition),
-    service: about.service ?? null,
-    waitsFor: waitsFor(about),
-  };
-}
-
-export interface Circumstances {
-  /** Kind of the pipeline. */
-  readonly kind: string;
-  readonly service: RemoteBatch | undefined;
-  /** Some replica runs. */
-  readonly running: boolean;
-  /** The batch whose turn it is before this one's. */
-  readonly behind: string | undefined;
-}
-
-/** What a live job waits for, as far as the journal and the service tell. */
-export function waitsFor({ kind, service, running, behind }: Circumstances): string {
-  const then = running ? '' : ', once a replica runs';
-  switch (service?.status) {
-    case undefined:
-      return kind === 'lookup'
-        ? 'decisions that are not made, or that the service gives no usable answer about: `explain` asks for that of a record'
-        : 'not known: the service was not asked';
-    case 'WAITING_FOR_UPLOAD':
-      return `its upload to take effect; given up for a new batch after review.uploadGrace${then}`;
-    case 'PENDING':
-      return 'the review';
-    case 'IN_PROGRESS':
-      return 'the import';
-    case 'SUCCESS':
-    case 'COMPLETE':
-      if (behind !== undefined)
-        return `its turn: batch ${behind} publishes before it (output.order: source)`;
-      return `its results to be read and published${then}`;
-    case 'ERROR':
-    case 'FAILED':
-    case 'CANCELLED':
-      return kind === 'lookup'
-        ? `its decision to be published${then}`
-        : `its next attempt: it has failed${then}`;
-    case 'unknown_to_service':
-      return `the service to know it again; ${GIVEN_UP[kind] ?? 'given up for a new batch'} after review.missingGrace${then}`;
-    case 'unreadable_answer':
-      return `an answer that makes sense: ${service?.problem}`;
-    default:
-      return `the review: ${service?.status} is no state that this version knows`;
-  }
-}
-
-const GIVEN_UP: Readonly<Record<string, string>> = {
-  import: 'submitted again, if service.importPath is right,',
-  lookup: 'ends as review.onFailure says',
-};
-
-async function askService(
-  { remoteBatch, signal }: Inspection,
-  journals: readonly ShardJournal[],
-  notes: string[],
-): Promise<Map<string, RemoteBatch>> {
-  const answers = new Map<string, RemoteBatch>();
-  if (remoteBatch === undefined) return answers;
-  const jobs = journals.flatMap(({ state }) =>
-    [...state.jobs.values()].map(({ record }) => record),
   );
-  const oldest = jobs.sort((a, b) => a.createdMs - b.createdMs).slice(0, MAX_ASKED);
-  if (oldest.length < jobs.length) {
-    notes.push(`the service was asked for the oldest ${MAX_ASKED} of ${jobs.length} batches`);
-  }
-  const ids = oldest.map(({ remoteId }) => remoteId);
-  await eachAtATime(ids, SERVICE_CALLS_AT_A_TIME, async (id) => {
-    answers.set(id, await remoteBatch(id));
-  }).catch((error: unknown) => {
-    signal.throwIfAborted();
-    // One that fails is enough: the others would only wait for it as long.
-    notes.push(
-      `the service did not answer: ${error instanceof Error ? error.message : String(error)}`,
-    );
+  const jobs = live.map(({ shard, state, job }): JobReport => {
+    const service = remote.get(job.record.remoteId);
+    const behind = batchBefore(pipeline, job, state);
+    return {
+      ...reportedJob(job.record),
+      shard,
+      left: job.left.size,
+      partitions: job.left.entries().map(([partition]) => partition),
+      service: service ?? null,
+      waitsFor: waitsFor({ kind: pipeline.kind, service, running, behind }),
+    };
   });
-  return answers;
+  const shards = journals.map(
+    ({ shard, state }): ShardReport => ({
+      shard,
+      owner: state.owner ? { instance: state.owner.instance, atMs: state.owner.atMs } : null,
+      partitions: [...bounds]
+        .filter(([partition]) => partition % journals.length === shard)
+        .map(([partition, range]) =>
+          positionOf(partition, range, state.progress.get(partition), committed.get(partition)),
+        ),
+      liveJobs: state.jobs.size,
+      unsettled: [...state.jobs.values()].reduce((sum, { left }) => sum + left.size, 0),
+    }),
+  );
+  return { group, shards, jobs, notes };
 }
 
-const SERVICE_CALLS_AT_A_TIME = 4;
-/** The connector's own calls share the service's limits with these. */
-const MAX_ASKED = 100;
+function positionOf(
+  partition: number,
+  { start, end }: PartitionBounds,
+  progress: ReturnType<ShardJournal['state']['progress']['get']>,
+  { offset, metadata }: CommittedOffset = { offset: null, metadata: '' },
+): PartitionPosition {
+  const from = Math.max(progress?.watermark ?? start, start);
+  let claimed = 0;
+  for (const one of progress?.claimed ?? []) if (one >= from && one < end) claimed++;
+  return {
+    partition,
+    watermark: progress?.watermark ?? null,
+    committed: offset,
+    resetPending: offset !== null && !isOwnCommit(metadata),
+    end,
+    lag: Math.max(0, end - from - claimed),
+    replay: progress?.replay ?? 0,
+  };
+}
+
+async function remoteStates(
+  { remoteBatch, signal }: Inspection,
+  ids: readonly string[],
+  notes: string[],
+): Promise<ReadonlyMap<string, RemoteBatch>> {
+  const states = new Map<string, RemoteBatch>();
+  if (remoteBatch === undefined) return states;
+  if (ids.length > MAX_REQUESTED)
+    notes.push(`only the oldest ${MAX_REQUESTED} of ${ids.length} batches were requested`);
+  try {
+    await eachAtATime(ids.slice(0, MAX_REQUESTED), async (id) => {
+      states.set(id, await remoteBatch(id));
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    notes.push(unreachable(error));
+  }
+  return states;
+}
+
+export const unreachable = (error: unknown): string =>
+  `the service did not respond: ${error instanceof Error ? error.message : String(error)}`;

@@ -1,98 +1,106 @@
 /**
- * What was replayed, remembered in Kafka: a compacted topic beside the dead letters, with one record per letter replayed. The
- * record is written in the transaction that puts the original back, so the two exist together or not at all.
+ * Replayed dead letters, remembered in Kafka: a compacted topic beside the dead letters, with one
+ * record for each. The record is written in the transaction that publishes the original again, so
+ * the two exist together or not at all.
  *
- * Committed group offsets would not do: they cannot tell a selection, and Kafka forgets them a week after the last use.
+ * Committed group offsets would not do: they cannot represent a selection, and Kafka deletes them a
+ * week after their last use.
  */
 import type { JournalWrite } from '../../core/ports/kafka.ts';
+import { placeOf, type SourceCoordinate } from '../../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
-import type { Letter } from './dead-letters.ts';
 
 export const memoryTopicOf = (deadLetters: string): string => `${deadLetters}.replays`;
 const OWNER_KEY = 'owner';
 const VERSION = 1;
 
-export class ReplayMemory {
-  /** By place of the letter: when the letter was published, and when it was replayed, ms. */
-  readonly #replayed = new Map<string, { readonly publishedMs: number; readonly atMs: number }>();
+export interface ReplayableDeadLetter {
+  readonly eventId: string;
+  readonly publishedMs: number;
+  /** Position on the dead-letter topic. */
+  readonly at: SourceCoordinate;
+}
 
+/** Key of the record about a dead letter: its position on the dead-letter topic. */
+const keyOf = ({ at }: ReplayableDeadLetter): string => placeOf(at).replace(':', '/');
+
+export class ReplayMemory {
+  readonly topic: string;
+  readonly #inspection: Inspection;
+  /** Times of publication and replay, ms, by key. */
+  readonly #replayed = new Map<string, { readonly publishedMs: number; readonly atMs: number }>();
   #position = 0;
 
-  /** Reads everything committed. An absent topic remembers nothing. */
-  static async read(inspection: Inspection): Promise<ReplayMemory> {
-    const memory = new ReplayMemory();
-    const topic = memoryTopicOf(inspection.pipeline.topics.deadLetters);
-    if ((await inspection.admin.describeTopic(topic)) !== undefined)
-      await memory.readOn(inspection);
-    return memory;
+  constructor(inspection: Inspection) {
+    this.#inspection = inspection;
+    this.topic = memoryTopicOf(inspection.pipeline.topics.deadLetters);
   }
 
-  /** Reads from where it stopped up to `until` (default: everything committed). */
-  async readOn({ scan, pipeline, signal }: Inspection, until?: number): Promise<void> {
-    const topic = memoryTopicOf(pipeline.topics.deadLetters);
-    const bounds = (await scan.bounds(topic)).get(0);
+  /** Reads everything committed. An absent topic has no records. */
+  async readAll(): Promise<void> {
+    if ((await this.#inspection.admin.describeTopic(this.topic)) !== undefined) await this.read();
+  }
+
+  /** Reads from the last position up to `until` (default: everything committed). */
+  async read(until?: number): Promise<void> {
+    const { scan, signal } = this.#inspection;
+    const bounds = (await scan.bounds(this.topic)).get(0);
     if (bounds === undefined)
-      throw new InspectError('refused', `topic ${topic} has no partition 0`);
+      throw new InspectError('refused', `topic ${this.topic} has no partition 0`);
     const end = until ?? bounds.stable;
     await scan.read(
-      topic,
+      this.topic,
       { partition: 0, from: Math.max(bounds.start, this.#position), until: end },
       ({ records }) => {
-        for (const { key, value } of records)
-          this.#fold(topic, key?.toString() ?? '', value?.toString() ?? null);
+        for (const { key, value } of records) this.#fold(String(key), value);
       },
       signal,
     );
     this.#position = end;
   }
 
-  get size(): number {
-    return this.#replayed.size;
+  /** @returns when it was replayed, ms. A dead letter published at another time is another one: its topic was recreated. */
+  replayedMs(entry: ReplayableDeadLetter): number | undefined {
+    const found = this.#replayed.get(keyOf(entry));
+    return found?.publishedMs === entry.publishedMs ? found.atMs : undefined;
   }
 
-  /** When it was replayed, ms. A letter of another time at the same place is another letter: the topic was made anew. */
-  replayedMs({ letter, publishedMs }: Letter): number | undefined {
-    const found = this.#replayed.get(`${letter.partition}/${letter.offset}`);
-    return found?.publishedMs === publishedMs ? found.atMs : undefined;
-  }
-
-  #fold(topic: string, key: string, value: string | null): void {
+  #fold(key: string, value: Buffer | null): void {
     if (key === OWNER_KEY) return;
     if (value === null) {
       this.#replayed.delete(key);
       return;
     }
     try {
-      const { v, publishedMs, atMs } = JSON.parse(value);
-      if (
-        v !== VERSION ||
-        !/^\d+\/\d+$/.test(key) ||
-        typeof publishedMs !== 'number' ||
-        typeof atMs !== 'number'
-      )
+      const { v, publishedMs, atMs } = JSON.parse(String(value));
+      const isValid = typeof publishedMs === 'number' && typeof atMs === 'number';
+      if (v !== VERSION || !/^\d+\/\d+$/.test(key) || !isValid)
         throw new RangeError('not a record of this version');
       this.#replayed.set(key, { publishedMs, atMs });
     } catch (error) {
       throw new InspectError(
         'refused',
-        `topic ${topic} holds a record that this version does not understand: use the version that wrote it, and let nothing else write there`,
+        `topic ${this.topic} has a record that this version cannot read: use the version that wrote it, and let no other application write there`,
         { cause: error },
       );
     }
   }
 }
 
-/** Written first, by every replay: whoever writes it fences the replay before it. */
+/** First record of every replay: writing it fences the previous replay. */
 export const ownerWrite = (instance: string, atMs: number): JournalWrite => ({
   key: OWNER_KEY,
   value: JSON.stringify({ v: VERSION, instance, atMs }),
 });
 
 export const replayedWrite = (
-  { letter, eventId, publishedMs }: Letter,
+  entry: ReplayableDeadLetter,
   to: string,
   atMs: number,
-): JournalWrite => ({
-  key: `${letter.partition}/${letter.offset}`,
-  value: JSON.stringify({ v: VERSION, eventId, to, publishedMs, atMs }),
-});
+): JournalWrite => {
+  const { eventId, publishedMs } = entry;
+  return {
+    key: keyOf(entry),
+    value: JSON.stringify({ v: VERSION, eventId, to, publishedMs, atMs }),
+  };
+};

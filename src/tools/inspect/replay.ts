@@ -1,8 +1,9 @@
-/** Puts the originals of dead letters back on a topic, each once. */
+/** Publishes the originals of dead letters again, each once. */
 
 import { detached } from '../../core/batch/detached.ts';
+import { EncodedRecords } from '../../core/bytes/encoded-records.ts';
 import { isReasonHeader } from '../../core/outcome/dead-letter.ts';
-import type { ShardProducer } from '../../core/ports/kafka.ts';
+import { type ShardProducer, type Transaction, TransactionError } from '../../core/ports/kafka.ts';
 import {
   type OutgoingRecord,
   placeOf,
@@ -10,205 +11,271 @@ import {
   type SourceRecord,
 } from '../../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
-import { type Letter, type LetterFilter, scanLetters } from './dead-letters.ts';
-import { memoryTopicOf, ReplayMemory } from './replay-memory.ts';
-import { MAX_ROWS, type Replayable, ReplayWriter } from './replay-writer.ts';
+import { type DeadLetterEntry, type DeadLetterFilter, scanDeadLetters } from './dead-letters.ts';
+import { memoryTopicOf, ownerWrite, ReplayMemory, replayedWrite } from './replay-memory.ts';
 
-/** Originals of one transaction, bytes of values. */
+/** Originals of one transaction, and bytes of their values. */
+const MAX_ROWS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
-/** How often a person who waits is told. */
-const TELL_EVERY_MS = 5_000;
+const REPORT_EVERY_MS = 5_000;
 
 export type ReplayStatus =
-  /** Put back, or with a dry run: would be. */
+  /** Published again, or with a dry run: would be. */
   | 'replayed'
   | 'replayed_before'
-  /** The letter has no value: it was gone from the source, too large for the dead letters, or there never was one. */
+  /** The dead letter has no value: it was gone from the source, too large, or null. */
   | 'no_value'
-  /** The target takes no record of this size, even alone. */
+  /** The target refuses a record of this size, even alone. */
   | 'too_large_for_target';
 
 export interface ReplayReport {
   readonly dryRun: boolean;
   readonly to: string;
   readonly counts: Readonly<Record<ReplayStatus, number>>;
-  readonly letters: readonly (Letter & { readonly status: ReplayStatus })[];
-  /** The list was cut: `counts` tell of all. */
+  readonly deadLetters: readonly (DeadLetterEntry & { readonly status: ReplayStatus })[];
+  /** `counts` cover more than the list. */
   readonly listCut: boolean;
-  /** Source records that were asked for and have no dead letter. */
+  /** Chosen source records that have no dead letter. */
   readonly unmatched: readonly SourceCoordinate[];
-  /** It was told to stop before it was through; `counts` tell of what was done. */
+  /** Stopped before the end; `counts` cover what was done. */
   readonly interrupted: boolean;
 }
 
 export interface ReplayRequest {
-  readonly filter: LetterFilter;
-  /** Topic; the pipeline's source, or one that it does not use. */
+  readonly filter: DeadLetterFilter;
+  /** Topic: the pipeline's source, or one that it does not use. */
   readonly to: string;
-  /** Letters of the report's list at most. */
+  /** Largest number of listed dead letters. */
   readonly listLimit: number;
   /** Opens the producer of the memory topic; undefined: a dry run. */
   readonly open: ((memoryTopic: string) => ShardProducer) | undefined;
   readonly instance: string;
-  /** Stops after the transaction that is under way. */
+  /** Stops after the transaction under way. */
   readonly stop?: AbortSignal;
 }
 
 /**
- * One transaction holds originals and what is remembered of them. A second replay at the same time fences the first; a
- * replay that was interrupted is continued by running it again.
+ * Publishes originals and the memory of them in common transactions. A second replay at the same
+ * time fences the first; an interrupted one is continued by running it again.
  * @throws InspectError
  */
-export async function replayLetters(
+export async function replayDeadLetters(
   inspection: Inspection,
   request: ReplayRequest,
 ): Promise<ReplayReport> {
-  const { to, open, instance, stop = new AbortController().signal } = request;
-  await checkTarget(inspection, to);
-  if (open === undefined) {
-    const memory = await ReplayMemory.read(inspection);
-    const replay = new Replay(inspection, request, memory, async (chunk, told) => {
-      for (const one of chunk) told(one, 'replayed');
-    });
-    return await replay.run(stop);
-  }
-  await prepareMemory(inspection);
-  const writer = await ReplayWriter.open(inspection, { to, open, instance, stop });
+  await checkTarget(inspection, request.to);
+  if (request.open !== undefined) await prepareMemory(inspection);
+  const replay = new Replay(inspection, request);
   try {
-    return await new Replay(inspection, request, writer.memory, (chunk, told) =>
-      writer.write(chunk, told),
-    ).run(stop);
+    return await replay.run();
   } finally {
-    await writer.close();
+    await replay.close();
   }
 }
+
+interface Replayable {
+  readonly entry: ListedEntry;
+  readonly original: OutgoingRecord;
+}
+
+/** The status is undefined until the outcome is known. */
+type ListedEntry = DeadLetterEntry & { status?: ReplayStatus };
 
 class Replay {
   readonly #inspection: Inspection;
   readonly #request: ReplayRequest;
+  readonly #stop: AbortSignal;
   readonly #memory: ReplayMemory;
-  readonly #write: ReplayWriter['write'];
   readonly #counts: Record<ReplayStatus, number> = {
     replayed: 0,
     replayed_before: 0,
     no_value: 0,
     too_large_for_target: 0,
   };
-  /** Those without a status are not written yet. */
-  readonly #listed: (Letter & { status?: ReplayStatus })[] = [];
+  readonly #listed: ListedEntry[] = [];
   readonly #matched = new Set<string>();
+  #producer: ShardProducer | undefined;
   #chunk: Replayable[] = [];
   #bytes = 0;
   #writing: Promise<undefined> = Promise.resolve(undefined);
-  #toldMs: number;
+  #reportedMs: number;
 
-  constructor(
-    inspection: Inspection,
-    request: ReplayRequest,
-    memory: ReplayMemory,
-    write: ReplayWriter['write'],
-  ) {
+  constructor(inspection: Inspection, request: ReplayRequest) {
     this.#inspection = inspection;
     this.#request = request;
-    this.#memory = memory;
-    this.#write = write;
-    this.#toldMs = inspection.clock.now();
+    this.#stop = request.stop ?? new AbortController().signal;
+    this.#memory = new ReplayMemory(inspection);
+    this.#reportedMs = inspection.clock.now();
   }
 
-  async run(stop: AbortSignal): Promise<ReplayReport> {
+  async run(): Promise<ReplayReport> {
     const { filter, to, open } = this.#request;
-    const inspection = {
-      ...this.#inspection,
-      signal: AbortSignal.any([this.#inspection.signal, stop]),
-    };
+    const stop = this.#stop;
+    if (open === undefined) await this.#memory.readAll();
+    else await this.#begin(open);
+    const signal = AbortSignal.any([this.#inspection.signal, stop]);
     try {
-      await scanLetters(inspection, filter, (letter, { record }) => this.#take(letter, record));
+      await scanDeadLetters({ ...this.#inspection, signal }, filter, (entry, { record }) =>
+        this.#take(entry, record),
+      );
       await this.#flush();
     } catch (error) {
-      // The transaction that is under way is finished: left open it would hold up all readers of its topics.
+      // Left open, the transaction under way would block all readers of its topics.
       await this.#writing.catch(() => undefined);
       if (!stop.aborted || error !== stop.reason) throw error;
       await this.#writing;
     }
-    const letters = this.#listed.flatMap(({ status, ...letter }) =>
-      status === undefined ? [] : [{ ...letter, status }],
+    const deadLetters = this.#listed.flatMap(({ status, ...entry }) =>
+      status === undefined ? [] : [{ ...entry, status }],
     );
+    const all = Object.values(this.#counts).reduce((sum, count) => sum + count, 0);
     return {
       dryRun: open === undefined,
       to,
       counts: this.#counts,
-      letters,
-      listCut: letters.length < Object.values(this.#counts).reduce((sum, count) => sum + count, 0),
-      unmatched: stop.aborted ? [] : filter.at.filter((at) => !this.#matched.has(placeOf(at))),
+      deadLetters,
+      listCut: deadLetters.length < all,
+      unmatched: stop.aborted
+        ? []
+        : filter.sources.filter((source) => !this.#matched.has(placeOf(source))),
       interrupted: stop.aborted,
     };
   }
 
-  #take(letter: Letter, record: SourceRecord): undefined | Promise<undefined> {
-    this.#matched.add(placeOf(letter));
-    const before = this.#memory.replayedMs(letter) !== undefined;
-    const status = before ? 'replayed_before' : letter.valueBytes === null ? 'no_value' : undefined;
-    const listed = this.#listed.length < this.#request.listLimit ? { ...letter } : letter;
-    if (listed !== letter) this.#listed.push(listed);
-    if (status !== undefined) {
-      this.#settle(listed, status);
+  async close(): Promise<void> {
+    await this.#producer?.close();
+  }
+
+  /** Fences an earlier replay and settles what it left open; only then is the memory complete up to this record. */
+  async #begin(open: NonNullable<ReplayRequest['open']>): Promise<void> {
+    await this.close();
+    this.#producer = open(this.#memory.topic);
+    const owner = ownerWrite(this.#request.instance, this.#inspection.clock.now());
+    const { journalOffset } = await this.#commit(this.#producer, { journal: [owner] });
+    await this.#memory.read(journalOffset + 1);
+  }
+
+  #take(entry: DeadLetterEntry, record: SourceRecord): undefined | Promise<undefined> {
+    this.#matched.add(placeOf(entry));
+    const listed: ListedEntry = { ...entry };
+    if (this.#listed.length < this.#request.listLimit) this.#listed.push(listed);
+    if (entry.valueBytes === null) {
+      this.#count(listed, 'no_value');
       return undefined;
     }
-    this.#chunk.push({ letter: listed, original: originalOf(record) });
-    this.#bytes += letter.valueBytes ?? 0;
+    this.#chunk.push({ entry: listed, original: originalOf(record) });
+    this.#bytes += entry.valueBytes;
     return this.#chunk.length >= MAX_ROWS || this.#bytes >= MAX_BYTES ? this.#flush() : undefined;
   }
 
-  #settle(letter: Letter & { status?: ReplayStatus }, status: ReplayStatus): void {
-    letter.status = status;
+  #count(entry: ListedEntry, status: ReplayStatus): void {
+    entry.status = status;
     this.#counts[status]++;
   }
 
-  /** Transactions of one producer must not overlap: several partitions are read at a time. */
+  /** Several partitions are read at a time, but transactions of one producer must not overlap. */
   #flush(): Promise<undefined> {
     const full = this.#chunk;
     this.#chunk = [];
     this.#bytes = 0;
     this.#writing = this.#writing.then(async () => {
-      await this.#write(full, ({ letter }, outcome) => this.#settle(letter, outcome));
-      this.#tell();
+      await this.#write(full);
+      this.#report();
       return undefined;
     });
     return this.#writing;
   }
 
-  #tell(): void {
+  /** Writes in one transaction, or in two halves when that is too large. Leaves the rest once stopped. */
+  async #write(chunk: readonly Replayable[]): Promise<void> {
+    if (this.#stop.aborted) return;
+    const rest = chunk.filter(({ entry }) => {
+      if (this.#memory.replayedMs(entry) === undefined) return true;
+      this.#count(entry, 'replayed_before');
+      return false;
+    });
+    const { open, to } = this.#request;
+    const nowMs = this.#inspection.clock.now();
+    const [head, ...tail] = rest.map(({ entry }) => replayedWrite(entry, to, nowMs));
+    if (head === undefined) return;
+    if (open !== undefined && this.#producer !== undefined) {
+      const records = EncodedRecords.of(rest.map(({ original }) => original));
+      try {
+        await this.#commit(this.#producer, {
+          journal: [head, ...tail],
+          outputs: [{ topic: to, records }],
+        });
+      } catch (error) {
+        if (!isTooLarge(error)) throw error;
+        // The producer is dead. Before the next one takes over, another replay may run.
+        await this.#begin(open);
+        const [only] = rest;
+        if (only !== undefined && rest.length === 1)
+          return this.#count(only.entry, 'too_large_for_target');
+        const middle = Math.floor(rest.length / 2);
+        await this.#write(rest.slice(0, middle));
+        return await this.#write(rest.slice(middle));
+      }
+    }
+    for (const { entry } of rest) this.#count(entry, 'replayed');
+  }
+
+  async #commit(
+    producer: ShardProducer,
+    transaction: Transaction,
+  ): Promise<{ readonly journalOffset: number }> {
+    try {
+      return await producer.commit(transaction);
+    } catch (error) {
+      throw error instanceof TransactionError ? replayFailure(error) : error;
+    }
+  }
+
+  #report(): void {
     const { clock, notice } = this.#inspection;
-    if (this.#request.open === undefined || clock.now() - this.#toldMs < TELL_EVERY_MS) return;
-    this.#toldMs = clock.now();
-    notice(
-      `${this.#counts.replayed.toLocaleString('en-US')} records put on ${this.#request.to} so far`,
-    );
+    const { open, to } = this.#request;
+    if (open === undefined || clock.now() - this.#reportedMs < REPORT_EVERY_MS) return;
+    this.#reportedMs = clock.now();
+    notice(`${this.#counts.replayed.toLocaleString('en-US')} records published to ${to} so far`);
   }
 }
 
-/** Key, value and headers as the source record had them, as copies: a chunk may be of as many pieces as it has letters. */
-export function originalOf(letter: SourceRecord): OutgoingRecord {
-  const { key, value, headers } = detached(letter);
+const isTooLarge = (error: unknown): boolean =>
+  error instanceof InspectError &&
+  error.cause instanceof TransactionError &&
+  error.cause.failure === 'too_large';
+
+function replayFailure(cause: TransactionError): InspectError {
+  const again = 'Run it again: it continues here, and replays nothing twice.';
+  const { failure, message } = cause;
+  if (failure === 'fenced')
+    return new InspectError(
+      'refused',
+      `another replay of the same dead letters has started: this one ends. ${again}`,
+      { cause },
+    );
+  if (failure === 'rejected' || failure === 'too_large')
+    return new InspectError('refused', `Kafka refused the replayed records: ${message}`, { cause });
+  return new InspectError('unreachable', `${message}. ${again}`, { cause });
+}
+
+/** Key, value and headers of the source record, copied: otherwise each would retain the fetched piece it was read from. */
+export function originalOf(deadLetter: SourceRecord): OutgoingRecord {
+  const { key, value, headers } = detached(deadLetter);
   return { key, value, headers: headers.filter((header) => !isReasonHeader(header)) };
 }
 
 async function checkTarget({ admin, pipeline }: Inspection, to: string): Promise<void> {
   const { source, decisions, deadLetters, journal } = pipeline.topics;
   const written = [decisions, deadLetters, journal, ...pipeline.reservedTopics];
-  if (
-    to !== source &&
-    (written.includes(to) || written.some((topic) => memoryTopicOf(topic) === to))
-  ) {
+  if (to !== source && written.some((topic) => to === topic || to === memoryTopicOf(topic)))
     throw new InspectError(
       'usage',
-      `${to} is a topic that the connector writes itself: replay to the source, or to a retry topic`,
+      `the connector itself writes to ${to}: replay to the source, or to a retry topic`,
     );
-  }
-  if (to.startsWith('__')) throw new InspectError('usage', `${to} is a topic of Kafka's own`);
-  if ((await admin.describeTopic(to)) === undefined) {
+  if (to.startsWith('__')) throw new InspectError('usage', `${to} is an internal topic of Kafka`);
+  if ((await admin.describeTopic(to)) === undefined)
     throw new InspectError('refused', `topic ${to} does not exist: create it, or correct its name`);
-  }
 }
 
 async function prepareMemory({ admin, pipeline }: Inspection): Promise<void> {
@@ -224,10 +291,9 @@ async function prepareMemory({ admin, pipeline }: Inspection): Promise<void> {
         ['min.insync.replicas', brokers === 1 ? '1' : '2'],
       ]),
     });
-  } else if (found.settings.get('cleanup.policy') !== 'compact') {
+  } else if (found.settings.get('cleanup.policy') !== 'compact')
     throw new InspectError(
       'refused',
-      `topic ${topic} must have cleanup.policy=compact: otherwise it forgets what was replayed`,
+      `topic ${topic} must have cleanup.policy=compact: otherwise Kafka deletes the memory of replays`,
     );
-  }
 }

@@ -16,7 +16,7 @@ import {
   type RecordHeaders,
   type SourceRecord,
 } from '../../../src/core/record.ts';
-import type { LetterList } from '../../../src/tools/inspect/dead-letters.ts';
+import type { DeadLetterList } from '../../../src/tools/inspect/dead-letters.ts';
 import type { ReplayReport } from '../../../src/tools/inspect/replay.ts';
 import { memoryTopicOf } from '../../../src/tools/inspect/replay-memory.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -97,8 +97,8 @@ test('originals come back once, with key, value and headers as they were; the dr
     letterOf('another-topic', record(6, 'not ours'), 'not_json'),
   ]);
   const replay = ['dead-letters', 'replay', ...flags, '--to'];
-  const statuses = ({ letters }: ReplayReport) =>
-    letters.map(({ offset, status }) => `${offset} ${status}`).sort();
+  const statuses = ({ deadLetters: all }: ReplayReport) =>
+    all.map(({ offset, status }) => `${offset} ${status}`).sort();
 
   const dry = await toolJson<ReplayReport>(...replay, 'source');
   assert.deepEqual(
@@ -165,12 +165,12 @@ test('originals come back once, with key, value and headers as they were; the dr
     ['later'],
   );
 
-  const list = await toolJson<LetterList>('dead-letters', 'list', ...flags);
+  const list = await toolJson<DeadLetterList>('dead-letters', 'list', ...flags);
   assert.deepEqual(
     [list.matching, list.byReason],
     [6, { not_json: 2, empty_content: 1, too_large: 1, null_value: 1, source_unavailable: 1 }],
   );
-  const replayed = list.letters.filter(({ replayedMs }) => replayedMs !== null);
+  const replayed = list.deadLetters.filter(({ replayedMs }) => replayedMs !== null);
   assert.deepEqual(replayed.map(({ offset }) => offset).sort(), [1, 2, 8]);
 });
 
@@ -185,13 +185,13 @@ test('reason, time, places and limit choose', async () => {
     ...[4, 5].map((offset) => letterOf(source, record(offset, 'v'), 'no_type')),
   ]);
   const offsets = async (...more: string[]) => {
-    const { letters, matching } = await toolJson<LetterList>(
+    const { deadLetters: all, matching } = await toolJson<DeadLetterList>(
       'dead-letters',
       'list',
       ...flags,
       ...more,
     );
-    return [matching, letters.map(({ offset }) => offset).sort()];
+    return [matching, all.map(({ offset }) => offset).sort()];
   };
   assert.deepEqual(await offsets('--reason', 'no_type'), [2, [4, 5]]);
   assert.deepEqual(await offsets('--reason', 'no_type', '--reason', 'not_json'), [
@@ -271,7 +271,7 @@ test('a replay that is killed on the way is continued, and two at once replay ea
   const both = await Promise.all([tool(...replay), tool(...replay)]);
   // The second fences the first, unless that one is through already.
   for (const { code, err } of both) {
-    if (code !== EXIT.ok) assert.match(err, /another replay of the same dead letters has begun/);
+    if (code !== EXIT.ok) assert.match(err, /another replay of the same dead letters has started/);
   }
   assert.ok(both.some(({ code }) => code === EXIT.ok));
   const back = await kafka.readAll(retry);
@@ -348,7 +348,7 @@ test('what the target does not take is told, and the others come back', async ()
     too_large_for_target: 1,
   });
   assert.deepEqual(
-    report.letters.flatMap(({ offset, status }) =>
+    report.deadLetters.flatMap(({ offset, status }) =>
       status === 'too_large_for_target' ? [offset] : [],
     ),
     [17],

@@ -48,8 +48,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['base', 'service/contract.ts', 'csv-parse', 'csv-stringify', 'yaml', 'zod', 'node:*'],
   ],
   cli: [
-    ...['base', 'app', 'client', 'config', 'sandbox', 'telemetry', 'tools/inspect', 'tools/doctor'],
-    ...['commander', 'csv-parse', 'node:*'],
+    ...['base', 'core/record.ts', 'app', 'client', 'config', 'sandbox', 'telemetry'],
+    ...['tools/inspect', 'tools/doctor', 'commander', 'csv-parse', 'node:*'],
   ],
 };
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { BalanceBuilder, TerminalTally } from '../../../../src/tools/inspect/balance.ts';
-import type { OffsetRun } from '../../../../src/tools/inspect/offset-runs.ts';
+import { OffsetSet } from '../../../../src/core/offsets/offset-set.ts';
+import { BalanceBuilder, type OffsetRun } from '../../../../src/tools/inspect/balance.ts';
 
 const SPAN = 40;
 const offset = fc.integer({ min: 0, max: SPAN - 1 });
@@ -61,30 +61,29 @@ test('every record is in exactly one account, and the lists name exactly what th
   fc.assert(
     fc.property(scene, (given) => {
       const { range, flags } = given;
-      const tally = new TerminalTally(0, range.from, range.to);
-      for (const { offset: at, dead, replay } of given.terminals)
-        tally.add(dead ? 'dead_letter' : 'decision', at, replay);
       const builder = new BalanceBuilder(
-        tally,
+        { partition: 0, ...range },
         {
           watermark: given.watermark,
-          isClaimed: (at) => given.claimed.has(at),
-          isLive: (at) => given.live.has(at),
+          claimed: OffsetSet.of(given.claimed),
+          live: OffsetSet.of(given.live),
           start: given.start,
           isStartInherited: flags.inherited,
-          isPassedOver: (at) => given.passedOver.has(at),
+          passedOver: OffsetSet.of(given.passedOver),
           hasForgottenResets: flags.resets,
         },
-        {
-          completeSinceMs: given.completeSince,
-          compacted: flags.compacted,
-          skipsNullValues: flags.skipsNull,
-          isSuspect: (at) => given.suspects.has(at),
-        },
       );
+      for (const { offset: at, dead, replay } of given.terminals)
+        builder.addTerminal(dead ? 'dead_letter' : 'decision', at, replay);
+      const evidence = {
+        completeSinceMs: given.completeSince,
+        compacted: flags.compacted,
+        skipsNullValues: flags.skipsNull,
+        isSuspect: (at: number) => given.suspects.has(at),
+      };
       const records = given.records.filter((at) => at >= range.from && at < range.to);
       for (const at of records)
-        builder.take({ offset: at, timestampMs: at, hasValue: !given.nulls.has(at) });
+        builder.take({ offset: at, timestampMs: at, hasValue: !given.nulls.has(at) }, evidence);
       const balance = builder.finish(0);
 
       const inRange = given.terminals.filter(({ offset: at }) => at >= range.from && at < range.to);

@@ -1,7 +1,7 @@
 /** Replays that are killed, fenced, and told nothing or the wrong thing about their commits: each letter comes back once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ReplayReport, replayLetters } from '../../../../src/tools/inspect/replay.ts';
+import { type ReplayReport, replayDeadLetters } from '../../../../src/tools/inspect/replay.ts';
 import { memoryTopicOf } from '../../../../src/tools/inspect/replay-memory.ts';
 import { inspectionOf, putDeadLetter } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
@@ -59,7 +59,7 @@ test('whatever becomes of replays and their commits, in the end each original is
       const client = (journal: string) =>
         new KafkaClient(world.kafka, process, name, { ...TOPICS, journal });
       const request = {
-        filter: { reasons: [], at: [] },
+        filter: { reasons: [], sources: [] },
         to: 'retry',
         listLimit: 10,
         open: (topic: string) => client(topic).producers().open(0),
@@ -67,7 +67,7 @@ test('whatever becomes of replays and their commits, in the end each original is
       };
       return {
         process,
-        replaying: replayLetters(inspectionOf(world, { process, fetchRecords: 200 }), request),
+        replaying: replayDeadLetters(inspectionOf(world, { process, fetchRecords: 200 }), request),
       };
     };
 

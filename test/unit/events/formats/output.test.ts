@@ -11,10 +11,8 @@ import { cloudEventsOutput } from '../../../../src/events/formats/output/cloudev
 import type { OutputFormat } from '../../../../src/events/formats/output/format.ts';
 import { FramedReader } from '../../../../src/events/formats/output/framed-reader.ts';
 import { RegisteredFormat, withOutputFormat } from '../../../../src/events/formats/output/index.ts';
-import { shownDecision, terminalMembers } from '../../../../src/tools/inspect/terminal-value.ts';
+import { readDecision } from '../../../../src/tools/inspect/decision-value.ts';
 import { contractFile, contractProblem } from '../../../support/contracts.ts';
-import { inspectionOf } from '../../../support/engine/inspection.ts';
-import { World } from '../../../support/engine/world.ts';
 import { headerList, headerOf } from '../../../support/headers.ts';
 import { MemoryRegistry } from '../../../support/memory/schema-registry.ts';
 import { collectRows, contentItem, JOB, kindWithFile, SIGNAL } from '../../kinds/review/sample.ts';
@@ -208,18 +206,13 @@ test('a CloudEvent says what it is, and headers of the source record do not cont
 
 test('tools read every format back, whichever was in use when a record was written', async () => {
   const json = contractFile('examples/decision.json');
-  const wanted = shownDecision(JSON.parse(json));
+  const wanted = await readDecision(Buffer.from(json), undefined);
+  assert.equal(wanted?.status, JSON.parse(json).status);
   const registry = new MemoryRegistry();
   const reader = new FramedReader(registry);
-  const inspection = {
-    ...inspectionOf(new World()),
-    readFramed: (value: Buffer) => reader.read(value, SIGNAL),
-  };
   const record = { key: null, value: Buffer.from(json) };
-  const shown = async (value: OutgoingRecord['value']) => {
-    const members = await terminalMembers(Buffer.from(value as Buffer), inspection);
-    return members && shownDecision(members);
-  };
+  const shown = (value: OutgoingRecord['value']) =>
+    readDecision(Buffer.from(value as Buffer), (framed) => reader.read(framed, SIGNAL));
   assert.deepEqual(await shown(json), wanted);
   for (const mode of ['binary', 'structured'] as const) {
     assert.deepEqual(
@@ -239,7 +232,7 @@ test('tools read every format back, whichever was in use when a record was writt
     writer.writeWith(await registry.register(writer.subject, writer.codec.schema, SIGNAL));
     const { value } = writer.encode(record);
     assert.deepEqual(await shown(value), wanted, format);
-    assert.equal(await terminalMembers(value as Buffer, inspectionOf(new World())), undefined);
+    assert.equal(await readDecision(value as Buffer, undefined), null);
   }
   // Of an unknown schema, of a schema that is not ours, no JSON.
   const foreign = await registry.register('foreign', { type: 'AVRO', text: '"string"' }, SIGNAL);
@@ -249,6 +242,6 @@ test('tools read every format back, whichever was in use when a record was writt
     Buffer.of(0, 1),
     Buffer.from('x'),
   ]) {
-    assert.equal(await shown(value), undefined);
+    assert.equal(await shown(value), null);
   }
 });

@@ -68,10 +68,7 @@ test('one row, marked as a test, with the type of the configuration, comes back 
   const { kind, seen } = review({ states: ['WAITING_FOR_UPLOAD', 'SUCCESS'] });
   const { status, found, tried } = await roundTrip(kind);
   assert.deepEqual([status, seen.type], ['ok', 'post']);
-  assert.match(
-    found,
-    /^batch b1: created, uploaded, reviewed, fetched, and the same as what was sent in \d+\.\d s$/,
-  );
+  assert.match(found, /^batch b1: created, uploaded, reviewed, fetched and compared in \d+\.\d s$/);
   assert.match(seen.upload, /This is a connection test of Content Review Connector/);
   assert.equal(seen.upload.trimEnd().split('\r\n').length, 2);
   assert.ok(tried.includes('open journal-doctor 60000'));
@@ -98,15 +95,12 @@ test('the type is the one given, else the first configured, else that of a recor
     Object.assign(world, { types: [] }),
   );
   assert.equal(status, 'skipped');
-  assert.match(found, /name one with --type$/);
+  assert.match(found, /choose one with --type$/);
 });
 
 test('what came back is compared', async () => {
   for (const [file, problem] of [
-    [
-      (upload: string) => decided(upload).replace('quotes', 'Quotes'),
-      'its metadata came back changed',
-    ],
+    [(upload: string) => decided(upload).replace('quotes', 'Quotes'), 'its metadata was changed'],
     [
       (upload: string) => decided(upload).replace('SUCCESS', 'ERROR'),
       'the service gave its row the status ERROR',
@@ -138,9 +132,9 @@ test('a batch that ends badly, and one that does not end, are told with their id
   assert.equal(pending.status, 'warning');
   assert.match(
     pending.found,
-    /^batch b1 was uploaded, and is PENDING after \d\.\d s: the service goes on with it$/,
+    /^batch b1 was uploaded, and is PENDING after \d\.\d s; the service continues with it$/,
   );
-  assert.equal(pending.remedy, 'ask again with batch get b1');
+  assert.equal(pending.remedy, 'check it later with batch get b1');
 });
 
 test('an import goes as a line of its own; a lookup sends nothing; without a key that is taken nothing is tried', async () => {

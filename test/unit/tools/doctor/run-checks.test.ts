@@ -2,32 +2,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { systemClock } from '../../../../src/base/system-clock.ts';
 import {
-  type Check,
-  type Finding,
+  type Diagnosis,
+  type DoctorCheck,
   failed,
   ok,
-  skipped,
   together,
   warning,
 } from '../../../../src/tools/doctor/check.ts';
-import { type Result, runChecks } from '../../../../src/tools/doctor/run-checks.ts';
+import { type CheckReport, runChecks } from '../../../../src/tools/doctor/run-checks.ts';
 
-const check = (about: string, run: Check['run'], more: Partial<Check> = {}): Check => ({
-  name: about,
-  about,
-  run,
-  ...more,
-});
+const check = (
+  about: string,
+  run: DoctorCheck['run'],
+  more: Partial<DoctorCheck> = {},
+): DoctorCheck => ({ name: about, about, run, ...more });
 
 async function run(
-  checks: readonly Check[],
+  checks: readonly DoctorCheck[],
   signal = new AbortController().signal,
-): Promise<Result[]> {
-  const told: Result[] = [];
-  const results = await runChecks(checks, systemClock, signal, (result) => told.push(result));
-  assert.deepEqual(told, results);
+): Promise<CheckReport[]> {
+  const reported: CheckReport[] = [];
+  const results = await runChecks(checks, signal, (result) => reported.push(result));
+  assert.deepEqual(reported, results);
   return results;
 }
 
@@ -36,42 +33,38 @@ const graph = fc.array(
   fc.record({
     status: fc.constantFrom(...STATUSES),
     needs: fc.array(fc.nat(11)),
-    after: fc.array(fc.nat(11)),
     delay: fc.boolean(),
   }),
   { minLength: 1, maxLength: 12 },
 );
 
-test('whatever hangs on what: each check is told once, in order, and tried if and only if all that it needs was well', async () => {
+test('each check is reported once, in order, and runs if and only if all it needs ended well', async () => {
   await fc.assert(
     fc.asyncProperty(graph, async (nodes) => {
       const ran: number[] = [];
-      const checks: Check[] = [];
-      const before = (of: readonly number[], n: number) => [
-        ...new Set(of.filter((one) => one < n)),
-      ];
-      nodes.forEach(({ status, needs, after, delay }, n) => {
-        const [needed, awaited] = [before(needs, n), before(after, n)];
-        const act = async (): Promise<Finding> => {
+      const needed = (n: number) => (nodes[n]?.needs ?? []).filter((one) => one < n);
+      const checks = nodes.map(({ status, delay }, n) => {
+        const act = async (): Promise<Diagnosis> => {
           ran.push(n);
           if (delay) await new Promise((resolve) => setImmediate(resolve));
           if (status === 'throws') throw new Error('thrown');
-          return { status, found: status };
+          return { status, found: 'not tried, because of a test' };
         };
-        const from = (of: readonly number[]) => of.map((one) => checks[one] as Check);
-        checks.push(check(String(n), act, { needs: from(needed), after: from(awaited) }));
+        return check(String(n), act, { needs: needed(n).map(String) });
       });
       const results = await run(checks);
       assert.deepEqual(
         results.map((one) => one.check),
         checks,
       );
+      assert.deepEqual(
+        ran,
+        ran.toSorted((a, b) => a - b),
+      );
       results.forEach((result, n) => {
-        const needed = before(nodes[n]?.needs ?? [], n).map((one) => results[one]?.status);
-        const tried = needed.every((status) => status === 'ok' || status === 'warning');
+        const before = needed(n).map((one) => results[one]?.status);
+        const tried = before.every((status) => status === 'ok' || status === 'warning');
         assert.equal(ran.includes(n), tried);
-        for (const one of before(nodes[n]?.after ?? [], n))
-          if (tried && ran.includes(one)) assert.ok(ran.indexOf(one) < ran.indexOf(n));
         const own = nodes[n]?.status;
         assert.equal(result.status, tried ? (own === 'throws' ? 'failed' : own) : 'skipped');
         if (!tried) assert.match(result.found, /^not tried, because /);
@@ -80,10 +73,24 @@ test('whatever hangs on what: each check is told once, in order, and tried if an
   );
 });
 
+test('a check needs the checks of its own pipeline and of the whole configuration', async () => {
+  const results = await run([
+    check('topic', async () => failed('away'), { pipeline: 'posts' }),
+    check('topic', async () => ok(''), { pipeline: 'images' }),
+    check('records', async () => ok(''), { pipeline: 'posts', needs: ['topic'] }),
+    check('records', async () => ok(''), { pipeline: 'images', needs: ['topic'] }),
+  ]);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['failed', 'ok', 'skipped', 'ok'],
+  );
+  assert.equal(results[2]?.found, 'not tried, because posts: topic failed');
+});
+
 test('what was not tried names the first cause, not the check between', async () => {
   const root = check('the brokers', async () => failed('away'));
-  const middle = check('the topic', async () => ok(''), { needs: [root], pipeline: 'posts' });
-  const last = check('the records', async () => ok(''), { needs: [middle] });
+  const middle = check('the topic', async () => ok(''), { needs: ['the brokers'] });
+  const last = check('the records', async () => ok(''), { needs: ['the topic'] });
   const results = await run([root, middle, last]);
   assert.deepEqual(
     results.slice(1).map(({ found }) => found),
@@ -106,7 +113,7 @@ test('a check that hangs ends at its limit and is told to stop; the others are n
   const results = await run([
     hangs,
     check('well', async () => ok('fine')),
-    check('hangs on it', async () => ok(''), { needs: [hangs] }),
+    check('hangs on it', async () => ok(''), { needs: ['hangs'] }),
   ]);
   assert.deepEqual(
     results.map(({ status }) => status),
@@ -132,9 +139,9 @@ test('an interruption ends all at once, with its reason', async () => {
 });
 
 test('several findings become one: the worst counts, each remedy is told once', () => {
-  assert.deepEqual(together('fine', [ok('a'), skipped('b')]), ok('fine'));
+  assert.deepEqual(together('fine', [false, undefined]), ok('fine'));
   assert.deepEqual(
-    together('fine', [warning('a', 'do x'), warning('b', 'do x'), ok('c')]),
+    together('fine', [warning('a', 'do x'), warning('b', 'do x'), false]),
     warning('a; b', 'do x'),
   );
   assert.deepEqual(

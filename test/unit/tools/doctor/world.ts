@@ -5,7 +5,6 @@ import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/
 import type {
   ClusterProbe,
   GroupDescription,
-  KafkaOperation,
   TopicReplicas,
 } from '../../../../src/core/ports/cluster-probe.ts';
 import type {
@@ -16,10 +15,10 @@ import type {
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { TopicScan } from '../../../../src/core/ports/topic-scan.ts';
 import type { Decoded, SourceRecord } from '../../../../src/core/record.ts';
-import type { Status } from '../../../../src/tools/doctor/check.ts';
+import type { CheckStatus } from '../../../../src/tools/doctor/check.ts';
 import { checksOf } from '../../../../src/tools/doctor/checks.ts';
-import type { DoctorParts, MemoryFacts } from '../../../../src/tools/doctor/parts.ts';
-import { type Result, runChecks } from '../../../../src/tools/doctor/run-checks.ts';
+import type { CertificateEnd, DoctorParts } from '../../../../src/tools/doctor/parts.ts';
+import { type CheckReport, runChecks } from '../../../../src/tools/doctor/run-checks.ts';
 import { engineOptions } from '../../../support/engine/world.ts';
 
 export const MIB = 1024 * 1024;
@@ -51,45 +50,31 @@ export class FakeWorld {
   ]);
   replicas: Record<string, TopicReplicas['partitions'][number]> = {};
   replicationFactor = 1;
-  readonly denied = new Map<string, KafkaOperation>();
   group: GroupDescription = {
     state: 'Empty',
     protocolType: 'consumer',
     protocol: '',
     isOurs: true,
     members: [],
-    allowed: new Set<KafkaOperation>(['READ', 'DESCRIBE']),
+    allowed: undefined,
   };
   committed = new Map<number, CommittedOffset>();
   range = { start: 0, end: 3 };
   journal: { key: string; value: string }[] = [];
   records: { timestampMs: number; decoded: Decoded }[] = [];
-  brokerSettings: Record<string, string> | undefined = {
-    'transaction.max.timeout.ms': '900000',
-    'group.min.session.timeout.ms': '6000',
-    'group.max.session.timeout.ms': '1800000',
-  };
-  sessionTimeoutMs = 30_000;
-  transactionTimeoutMs = 60_000;
   answer: ServiceFailure | undefined = 'not_found';
   aheadMs: number | undefined = 0;
-  lookUp: () => Promise<string[]> = async () => ['192.0.2.1'];
-  memory: MemoryFacts = {
-    budgetBytes: 64 * MIB,
-    containerBytes: undefined,
-    arenas: undefined,
-    semiSpaceMiB: undefined,
-  };
+  memory: DoctorParts['memory'] = { budgetBytes: 64 * MIB, containerBytes: undefined };
+  certificates: readonly CertificateEnd[] = [];
   includesContent = false;
   types: string[] = ['post'];
   remote: PipelineKind | undefined;
   roundTrip: DoctorParts['roundTrip'];
   readonly tried: string[] = [];
 
-  async results(): Promise<Map<string, Result>> {
+  async results(): Promise<Map<string, CheckReport>> {
     const results = await runChecks(
       checksOf(this.#parts()),
-      clock,
       new AbortController().signal,
       () => {},
     );
@@ -98,7 +83,7 @@ export class FakeWorld {
 
   /** `name status found -> remedy` of all that is not well. */
   async wrong(): Promise<string[]> {
-    const all: readonly Status[] = ['failed', 'warning'];
+    const all: readonly CheckStatus[] = ['failed', 'warning'];
     return [...(await this.results()).values()]
       .filter(({ status }) => all.includes(status))
       .map(
@@ -117,20 +102,10 @@ export class FakeWorld {
     };
     return {
       clock,
-      kafka: {
-        probe: this.#probe(),
-        admin,
-        scan,
-        addresses: ['a:1', 'b:1'],
-        login: () => 'TLS',
-        principal: () => 'User:me',
-        certificates: undefined,
-      },
+      kafka: { probe: this.#probe(), addresses: ['a:1', 'b:1'], login: () => 'TLS' },
+      certificates: async () => this.certificates,
       service: {
         address: 'https://api.example',
-        proxy: undefined,
-        lookUp: () => this.lookUp(),
-        certificates: undefined,
         ask: async () => {
           if (this.answer !== undefined)
             throw new ServiceError(this.answer, `answered ${this.answer}`, {
@@ -140,7 +115,6 @@ export class FakeWorld {
         },
         clockAheadMs: () => this.aheadMs,
       },
-      registry: undefined,
       pipelines: [
         {
           name: 'posts',
@@ -163,8 +137,6 @@ export class FakeWorld {
             notice: () => {},
             remoteBatch: undefined,
           },
-          sessionTimeoutMs: this.sessionTimeoutMs,
-          transactionTimeoutMs: this.transactionTimeoutMs,
           maxContentBytes: 4 * MIB,
           includesContent: this.includesContent,
           types: this.types,
@@ -188,24 +160,18 @@ export class FakeWorld {
       brokers: async () => [{ id: 1, address: 'a:1', failure: undefined, missing: [] }],
       topic: async (topic) => {
         if (!this.settings.has(topic)) return undefined;
-        const allowed = new Set<KafkaOperation>(['READ', 'WRITE']);
-        const denied = this.denied.get(topic);
-        if (denied !== undefined) allowed.delete(denied);
         const count = this.replicationFactor;
         return {
           partitions: [
             this.replicas[topic] ?? { partition: 0, leader: 1, replicas: count, inSync: count },
           ],
-          allowed,
+          allowed: undefined,
         };
       },
       group: async () => this.group,
       tryTransactionalId: async (id) => void this.tried.push(`try ${id}`),
       openTransactionalId: async (id, timeoutMs) => void this.tried.push(`open ${id} ${timeoutMs}`),
-      brokerSettings: async () =>
-        this.brokerSettings === undefined
-          ? undefined
-          : new Map(Object.entries(this.brokerSettings)),
+      brokerSettings: async () => undefined,
       tryCreate: async (topic, { partitions }) =>
         void this.tried.push(`create ${topic} ${partitions}`),
       close: async () => {},

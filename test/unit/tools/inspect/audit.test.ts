@@ -290,7 +290,7 @@ test('a range is cut to what the log holds; a partition that does not exist is r
     [[0, 4, 10]],
   );
   assert.deepEqual(columns(report), { records: 6, decided: 6 });
-  assert.deepEqual(report.notes, ['cut to what the source has: partition 0 to [4, 10)']);
+  assert.deepEqual(report.notes, ['limited to the offsets of the source: partition 0 to [4, 10)']);
   assert.deepEqual((await auditOf(world, { from: 5, to: 10 })).notes, []);
   assert.deepEqual(
     (await auditOf(world, { partitions: [0] })).notes,
@@ -303,15 +303,15 @@ test('a range is cut to what the log holds; a partition that does not exist is r
   ] as const) {
     await assert.rejects(
       auditOf(world, { from, to }),
-      isInspectError('usage', /not included\) holds nothing/),
+      isInspectError('usage', /not included\) is empty/),
     );
   }
   await assert.rejects(
     auditOf(world, { from: 10 }),
-    isInspectError('usage', /nothing has offset 10 yet: .* end at 10, 10/),
+    isInspectError('usage', /offset 10 does not exist yet: .* end at 10, 10/),
   );
   const since = await auditOf(world, { sinceMs: world.clock.now() + 1_000 });
-  assert.deepEqual([since.verdict, columns(since), since.scanned], ['balanced', {}, []]);
+  assert.deepEqual([since.verdict, columns(since), since.outputOffsets], ['balanced', {}, 0]);
   await assert.rejects(
     auditOf(world, { partitions: [2] }),
     isInspectError('usage', /no partition 2: it has 2, from 0 to 1/),
@@ -340,7 +340,7 @@ test('the journal of another pipeline, and one that cannot be read, are refused'
   };
   await assert.rejects(
     world.through(audit(more, { partitions: [0] })),
-    isInspectError('refused', /was made with 1 partitions and has 2/),
+    isInspectError('refused', /was created with 1 partitions and has 2/),
   );
   world.kafka.cluster.produce(TOPICS.journal, 0, [{ key: 'surprise', value: '{}' }]);
   await assert.rejects(auditOf(world), isInspectError('refused', /does not know: key "surprise"/));
@@ -361,7 +361,7 @@ test('a transaction that stays open on an output is told, and given up after the
   const inspection = { ...inspectionOf(world), notice: (text: string) => notices.push(text) };
   await assert.rejects(
     world.through(audit(inspection, { partitions: [] }), 200_000),
-    isInspectError('unreachable', /decisions-0 could not be read further for 90 s/),
+    isInspectError('unreachable', /no progress on decisions-0 for 90 s/),
   );
   assert.match(notices.join(), /waiting for an open transaction on decisions-0/);
 });

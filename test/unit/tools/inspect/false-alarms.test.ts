@@ -91,7 +91,7 @@ test('records before an offset that the group had before the first start cannot 
   const old = withoutStart(world);
   const report = await auditOf(world, old);
   assert.deepEqual(told(report), unknown);
-  assert.match(report.notes.join(), /does not tell where the pipeline began/);
+  assert.match(report.notes.join(), /does not show where the pipeline began/);
   assert.equal(await stateOf(world, 1, old), 'unknown');
   assert.equal(await stateOf(world, 3, old), 'decided');
 });

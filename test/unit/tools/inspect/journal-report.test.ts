@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import type { PipelinePorts } from '../../../../src/pipeline/context/pipeline-context.ts';
 import type { RemoteBatch } from '../../../../src/tools/inspect/context.ts';
 import { explainRecord } from '../../../../src/tools/inspect/explain.ts';
-import { journalReport, waitsFor } from '../../../../src/tools/inspect/journal-report.ts';
-import { parseEventId } from '../../../../src/tools/inspect/terminal-scan.ts';
+import { journalReport } from '../../../../src/tools/inspect/journal-report.ts';
+import { parseEventId } from '../../../../src/tools/inspect/outputs.ts';
+import { waitsFor } from '../../../../src/tools/inspect/remote-jobs.ts';
 import { changed } from '../../../support/engine/changed.ts';
 import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
@@ -71,7 +72,7 @@ test('a service that does not answer is told once, and nothing else is lost', as
   };
   const report = await world.through(journalReport({ ...inspectionOf(world), remoteBatch }));
   assert.equal(report.jobs.length, 9);
-  assert.deepEqual(report.notes, ['the service did not answer: nobody answers']);
+  assert.deepEqual(report.notes, ['the service did not respond: nobody answers']);
   assert.ok(calls <= 4, `${calls} calls to a service that is down`);
 });
 
@@ -93,7 +94,7 @@ test('of many batches the service is asked for the oldest hundred, and that is t
     journalReport({ ...inspectionOf(world), remoteBatch }),
   );
   assert.deepEqual([jobs.length, asked.length], [103, 100]);
-  assert.deepEqual(notes, ['the service was asked for the oldest 100 of 103 batches']);
+  assert.deepEqual(notes, ['only the oldest 100 of 103 batches were requested']);
   const unasked = jobs.filter(({ service }) => service === null).map(({ id }) => id);
   assert.deepEqual(
     unasked,
@@ -118,7 +119,10 @@ test('under output.order: source a batch waits for the earliest before it that s
   );
   const [first, second, third, elsewhere] = report.jobs;
   for (const job of [second, third])
-    assert.match(job?.waitsFor ?? '', new RegExp(`its turn: batch ${first?.remoteId} `));
+    assert.match(
+      job?.waitsFor ?? '',
+      new RegExp(`batch ${first?.remoteId}, which publishes before it`),
+    );
   for (const job of [first, elsewhere]) assert.match(job?.waitsFor ?? '', /its results/);
   const explained = await world.through(
     explainRecord(
@@ -154,7 +158,7 @@ test('the journal of imports says what an import waits for, and that of lookups 
     await waits('import', 'unknown_to_service'),
     /^the service to know it again; .* service\.importPath is right/,
   );
-  assert.match(await waits('lookup'), /`explain` asks for that of a record$/);
+  assert.match(await waits('lookup'), /`explain` requests that of a record$/);
 });
 
 test('explain asks for the decision that the record of a lookup names, and for nothing else', async () => {
@@ -181,7 +185,7 @@ test('explain asks for the decision that the record of a lookup names, and for n
   );
   assert.deepEqual(asked, [1]);
   assert.ok(
-    explained.summary.includes(`It waits for an answer that makes sense: ${problem}`),
+    explained.summary.includes(`It waits for a readable response: ${problem}`),
     explained.summary,
   );
 });
@@ -196,7 +200,7 @@ test('each state of a batch has its reason to wait', () => {
     });
   assert.match(
     waitsFor({ kind: 'review', service: undefined, running: true, behind: undefined }),
-    /not asked/,
+    /not called/,
   );
   assert.match(
     waitsFor({ kind: 'lookup', service: undefined, running: true, behind: undefined }),

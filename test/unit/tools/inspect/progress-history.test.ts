@@ -16,23 +16,23 @@ function progress(
 
 function historyOf(...all: PartitionProgress[]): ProgressHistory {
   const history = new ProgressHistory();
-  for (const one of all) history.fold(3, one);
+  for (const one of all) history.fold(one);
   return history;
 }
 
 test('the start is what the newest record says', () => {
   const start = (at: number, of: PartitionProgress): PartitionProgress => ({ ...of, start: at });
-  assert.equal(historyOf(start(5, progress(9))).startOf(3), 5);
+  assert.equal(historyOf(start(5, progress(9))).start, 5);
   assert.equal(
-    historyOf(start(5, progress(9)), start(2, progress(2, { replay: 1, last: null }))).startOf(3),
+    historyOf(start(5, progress(9)), start(2, progress(2, { replay: 1, last: null }))).start,
     2,
   );
 });
 
 test('where no record says it, the start is where nothing was claimed yet; later records alone do not tell it', () => {
-  assert.equal(historyOf(progress(5, { last: null }), progress(9)).startOf(3), 5);
-  assert.equal(historyOf(progress(9)).startOf(3), undefined);
-  assert.equal(historyOf(progress(5, { last: null, replay: 1 })).startOf(3), undefined);
+  assert.equal(historyOf(progress(5, { last: null }), progress(9)).start, 5);
+  assert.equal(historyOf(progress(9)).start, undefined);
+  assert.equal(historyOf(progress(5, { last: null, replay: 1 })).start, undefined);
 });
 
 test('a reset to a later offset passes over what was neither settled nor in a job', () => {
@@ -40,24 +40,23 @@ test('a reset to a later offset passes over what was neither settled nor in a jo
     progress(5, { claimed: [6, 8] }),
     progress(10, { replay: 1, last: null }),
   );
-  assert.deepEqual([...(history.passedOver(3) ?? [])], [5, 7, 9]);
-  assert.equal(history.hasForgottenResets(3), false);
-  assert.equal(history.passedOver(2), undefined);
+  assert.deepEqual([...history.passedOver], [5, 7, 9]);
+  assert.equal(history.hasForgottenResets, false);
 });
 
 test('a reset to an earlier offset passes over nothing', () => {
   const history = historyOf(progress(9), progress(4, { replay: 1, last: null }));
-  assert.deepEqual([...(history.passedOver(3) ?? [])], []);
-  assert.equal(history.hasForgottenResets(3), false);
+  assert.deepEqual([...history.passedOver], []);
+  assert.equal(history.hasForgottenResets, false);
 });
 
 test('a reset whose own record is gone, or what was before it, is forgotten', () => {
-  assert.equal(historyOf(progress(9, { replay: 1 })).hasForgottenResets(3), true);
-  assert.equal(historyOf(progress(4, { replay: 1, last: null })).hasForgottenResets(3), true);
-  assert.equal(historyOf(progress(4), progress(9, { replay: 1 })).hasForgottenResets(3), true);
+  assert.equal(historyOf(progress(9, { replay: 1 })).hasForgottenResets, true);
+  assert.equal(historyOf(progress(4, { replay: 1, last: null })).hasForgottenResets, true);
+  assert.equal(historyOf(progress(4), progress(9, { replay: 1 })).hasForgottenResets, true);
   assert.equal(
-    historyOf(progress(4), progress(9, { replay: 2, last: null })).hasForgottenResets(3),
+    historyOf(progress(4), progress(9, { replay: 2, last: null })).hasForgottenResets,
     true,
   );
-  assert.equal(historyOf(progress(4), progress(9)).hasForgottenResets(3), false);
+  assert.equal(historyOf(progress(4), progress(9)).hasForgottenResets, false);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deadLetter } from '../../../../src/core/outcome/dead-letter.ts';
 import type { InspectError } from '../../../../src/tools/inspect/context.ts';
-import { replayLetters } from '../../../../src/tools/inspect/replay.ts';
+import { replayDeadLetters } from '../../../../src/tools/inspect/replay.ts';
 import { memoryTopicOf } from '../../../../src/tools/inspect/replay-memory.ts';
 import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
@@ -29,14 +29,16 @@ function putLetter(world: World, offset: number): void {
 async function replay(world: World): Promise<[number, number]> {
   const process = new VirtualProcess('replay', world.clock);
   const request = {
-    filter: { reasons: [], at: [] },
+    filter: { reasons: [], sources: [] },
     to: TOPICS.source,
     listLimit: 10,
     open: (journal: string) =>
       new KafkaClient(world.kafka, process, 'replay', { ...TOPICS, journal }).producers().open(0),
     instance: 'replay',
   };
-  const { counts } = await world.through(replayLetters(inspectionOf(world, { process }), request));
+  const { counts } = await world.through(
+    replayDeadLetters(inspectionOf(world, { process }), request),
+  );
   return [counts.replayed, counts.replayed_before];
 }
 
@@ -61,7 +63,6 @@ test('a memory that somebody else has written to is refused', async () => {
   world.kafka.cluster.produce(memoryTopicOf('dead'), 0, [{ key: '0/1', value: '{"v":2}' }]);
   await assert.rejects(
     replay(world),
-    (error: InspectError) =>
-      error.failure === 'refused' && /does not understand/.test(error.message),
+    (error: InspectError) => error.failure === 'refused' && /cannot read/.test(error.message),
   );
 });

@@ -7,7 +7,7 @@ import {
   originalOf,
   type ReplayReport,
   type ReplayRequest,
-  replayLetters,
+  replayDeadLetters,
 } from '../../../../src/tools/inspect/replay.ts';
 import { memoryTopicOf } from '../../../../src/tools/inspect/replay-memory.ts';
 import {
@@ -50,7 +50,7 @@ function replay(
 ): Promise<ReplayReport> {
   const process = new VirtualProcess('replay', world.clock);
   const request: ReplayRequest = {
-    filter: { reasons: [], at: [] },
+    filter: { reasons: [], sources: [] },
     to: 'retry',
     listLimit: 2_000,
     open: (journal) =>
@@ -59,7 +59,7 @@ function replay(
     ...more,
   };
   return world.through(
-    replayLetters(inspectionOf(world, { process, pipeline, fetchRecords: 200 }), request),
+    replayDeadLetters(inspectionOf(world, { process, pipeline, fetchRecords: 200 }), request),
     600_000,
   );
 }
@@ -76,8 +76,8 @@ test('told to stop, it finishes the transaction under way and begins no other; t
   });
   const first = await replay(world, { stop: stop.signal });
   assert.deepEqual([first.interrupted, first.counts.replayed, transactions], [true, 1_000, 2]);
-  assert.equal(first.letters.length, 1_000);
-  assert.ok(first.letters.every(({ status }) => status === 'replayed'));
+  assert.equal(first.deadLetters.length, 1_000);
+  assert.ok(first.deadLetters.every(({ status }) => status === 'replayed'));
   assert.equal(keysOf(world).length, 1_000);
   const second = await replay(world);
   assert.deepEqual(
@@ -98,14 +98,14 @@ test('an original that the target does not take alone is told, and all the other
   const world = worldWith(1_300, (keys) =>
     tooLarge.some((key) => keys.includes(key)) ? 'too-large' : 'commit',
   );
-  const { counts, letters } = await replay(world);
+  const { counts, deadLetters } = await replay(world);
   assert.deepEqual(counts, {
     replayed: 1_297,
     replayed_before: 0,
     no_value: 0,
     too_large_for_target: 3,
   });
-  const refused = letters
+  const refused = deadLetters
     .filter(({ status }) => status === 'too_large_for_target')
     .map(({ offset }) => `k${offset}`);
   assert.deepEqual(refused, tooLarge);
@@ -135,9 +135,9 @@ test('told to stop between the parts of what was too large, it leaves the rest',
     if (keys.length > 0) stop.abort();
     return 'commit';
   });
-  const { counts, letters, interrupted } = await replay(world, { stop: stop.signal });
+  const { counts, deadLetters, interrupted } = await replay(world, { stop: stop.signal });
   assert.deepEqual(
-    [interrupted, counts.replayed, letters.length, keysOf(world).length],
+    [interrupted, counts.replayed, deadLetters.length, keysOf(world).length],
     [true, 50, 50, 50],
   );
   assert.equal((await replay(world)).counts.replayed_before, 50);
@@ -168,9 +168,9 @@ test('after a refusal it goes by what is remembered then: another replay may hav
 
 test('records that were asked for and have no dead letter are named', async () => {
   const world = worldWith(2, () => 'commit');
-  const at = [1, 5, 7].map((offset) => ({ partition: 0, offset }));
+  const sources = [1, 5, 7].map((offset) => ({ partition: 0, offset }));
   const { counts, unmatched } = await replay(world, {
-    filter: { reasons: [], at },
+    filter: { reasons: [], sources },
     open: undefined,
   });
   assert.equal(counts.replayed, 1);
@@ -247,15 +247,15 @@ test('who waits for a long replay is told how far it is', async () => {
   const open = (journal: string) =>
     new KafkaClient(world.kafka, process, 'replay', { ...TOPICS, journal }).producers().open(0);
   const request = {
-    filter: { reasons: [], at: [] },
+    filter: { reasons: [], sources: [] },
     to: 'retry',
     listLimit: 1,
     open,
     instance: 'replay',
   };
-  await world.through(replayLetters(inspection, request), 600_000);
+  await world.through(replayDeadLetters(inspection, request), 600_000);
   assert.deepEqual(notices, [
-    '1,000 records put on retry so far',
-    '1,800 records put on retry so far',
+    '1,000 records published to retry so far',
+    '1,800 records published to retry so far',
   ]);
 });

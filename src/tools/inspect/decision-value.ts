@@ -1,0 +1,54 @@
+/** Value of a published decision, in whichever format it was written: the topic may hold several. */
+import type { Inspection } from './context.ts';
+
+/** The members that may be shown: never metadata nor content (I6). */
+export interface ShownDecision {
+  readonly status: string;
+  readonly result: string | null;
+  readonly errorCode: string | null;
+  readonly batch: {
+    readonly id: string | null;
+    readonly type: string;
+    readonly attempt: number;
+  };
+}
+
+/** First byte of a value that begins with a schema id. */
+const MAGIC_BYTE = 0;
+
+/** @returns null for a value that cannot be read, or is not this connector's */
+export async function readDecision(
+  value: Buffer | null,
+  readFramed: Inspection['readFramed'],
+): Promise<ShownDecision | null> {
+  const members = value?.[0] === MAGIC_BYTE ? await readFramed?.(value) : jsonMembers(value);
+  if (members === undefined) return null;
+  const { status, result, error, batch } = members as {
+    readonly status?: unknown;
+    readonly result?: unknown;
+    readonly error?: { readonly code?: unknown } | null;
+    readonly batch?: { readonly id?: unknown; readonly type?: unknown; readonly attempt?: unknown };
+  };
+  const textOf = (text: unknown) => (typeof text === 'string' ? text : null);
+  return {
+    status: String(status),
+    result: textOf(result),
+    errorCode: textOf(error?.code),
+    batch: {
+      id: textOf(batch?.id),
+      type: String(batch?.type),
+      attempt: Number(batch?.attempt),
+    },
+  };
+}
+
+function jsonMembers(value: Buffer | null): object | undefined {
+  try {
+    const members: unknown = JSON.parse(String(value));
+    if (typeof members !== 'object' || members === null) return undefined;
+    // A structured CloudEvent.
+    return 'specversion' in members && 'data' in members ? (members.data as object) : members;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,259 @@
+/** Decisions and dead letters of a pipeline, found by the source record that they settle. */
+import { DEAD_LETTER_HEADERS } from '../../core/outcome/dead-letter.ts';
+import { lastHeader, type SourceRecord } from '../../core/record.ts';
+import { eachAtATime, InspectError, type Inspection, isCompacted } from './context.ts';
+
+export type TerminalKind = 'decision' | 'dead_letter';
+
+export interface TerminalRecord {
+  readonly kind: TerminalKind;
+  readonly topic: string;
+  readonly eventId: string;
+  /** Source record. */
+  readonly partition: number;
+  readonly offset: number;
+  readonly replay: number;
+  readonly record: SourceRecord;
+}
+
+/** Part of one output partition, [from, until). */
+export interface OutputRange {
+  readonly kind: TerminalKind;
+  readonly topic: string;
+  readonly partition: number;
+  /** First offset still in the log. */
+  readonly start: number;
+  readonly from: number;
+  readonly until: number;
+}
+
+/** Clocks of producers and connector may differ by this much. */
+const CLOCK_MARGIN_MS = 5 * 60_000;
+/** Brokers look for expired transactions every ten seconds. */
+const ABORT_SLACK_MS = 30_000;
+const NOTICE_AFTER_MS = 3_000;
+
+/** Text of one of the connector's own headers; undefined when the record has none. */
+export function headerText(
+  { headers }: SourceRecord,
+  name: keyof typeof DEAD_LETTER_HEADERS,
+): string | undefined {
+  const value = lastHeader(headers, DEAD_LETTER_HEADERS[name]) ?? undefined;
+  return value === undefined ? undefined : String(value);
+}
+
+/** Why a record is a dead letter, from its headers. */
+export function deadLetterCause(record: SourceRecord) {
+  const text = (name: keyof typeof DEAD_LETTER_HEADERS) => headerText(record, name) ?? '';
+  return { reason: text('reason'), stage: text('stage'), message: text('message') };
+}
+
+/** Source record that an event id names; undefined for that of another topic. */
+export function parseEventId(
+  eventId: string | undefined,
+  topic: string,
+): { readonly partition: number; readonly offset: number; readonly replay: number } | undefined {
+  if (eventId === undefined || !eventId.startsWith(`${topic}-`)) return undefined;
+  const match = /^(\d+)-(\d+)(?:#(\d+))?$/.exec(eventId.slice(topic.length + 1));
+  if (match === null) return undefined;
+  const [, partition, offset, replay = '0'] = match;
+  return { partition: Number(partition), offset: Number(offset), replay: Number(replay) };
+}
+
+/**
+ * Output partitions from the first record not older than `sinceMs` (undefined: from the beginning)
+ * to their present ends. What the journal calls settled lies below the ends when they are read
+ * after it: its records were acknowledged before the commit that the journal shows.
+ */
+export async function outputRanges(
+  { scan, pipeline }: Inspection,
+  sinceMs?: number,
+): Promise<OutputRange[]> {
+  const { decisions, deadLetters } = pipeline.topics;
+  const ranges: OutputRange[] = [];
+  for (const [kind, topic] of [
+    ['decision', decisions],
+    ['dead_letter', deadLetters],
+  ] as const) {
+    const bounds = await scan.bounds(topic);
+    const first =
+      sinceMs === undefined ? undefined : await scan.firstAt(topic, sinceMs - CLOCK_MARGIN_MS);
+    for (const [partition, { start, end }] of bounds) {
+      const from = Math.min(Math.max(first?.get(partition) ?? start, start), end);
+      ranges.push({ kind, topic, partition, start, from, until: end });
+    }
+  }
+  return ranges;
+}
+
+/** Called with each terminal record; may wait. `enough` ends the scan. */
+export type OnTerminal = (terminal: TerminalRecord) => 'enough' | undefined | Promise<undefined>;
+
+/**
+ * Reads the terminal records of the pipeline in these ranges, a few partitions at a time.
+ * @returns number of offsets read
+ * @throws InspectError `unreachable` when an open transaction blocks reading for too long
+ */
+export async function scanTerminals(
+  inspection: Inspection,
+  ranges: readonly OutputRange[],
+  onTerminal: OnTerminal,
+): Promise<number> {
+  const { scan, pipeline, notice } = inspection;
+  const enough = new AbortController();
+  let offsets = 0;
+  await eachAtATime(ranges, async ({ kind, topic, partition, from, until }) => {
+    const guard = stallGuard(inspection, `${topic}-${partition}`);
+    let position = from;
+    try {
+      await scan.read(
+        topic,
+        { partition, from, until },
+        async ({ records, unreadable, nextOffset }) => {
+          guard.stop();
+          if (unreadable !== undefined)
+            notice(
+              `${topic}-${partition}: offsets ${unreadable.from} to ${unreadable.to - 1} cannot be read and are not counted: ${unreadable.poison.message}`,
+            );
+          const next = Math.min(nextOffset, until);
+          offsets += next - position;
+          position = next;
+          for (const record of records) {
+            const eventId = headerText(record, 'eventId');
+            const at = parseEventId(eventId, pipeline.topics.source);
+            // A record of another pipeline or application.
+            if (eventId === undefined || at === undefined) continue;
+            const answer = onTerminal({ kind, topic, eventId, ...at, record });
+            // Awaiting each would cost more than the rest: almost none is a promise.
+            if ((answer instanceof Promise ? await answer : answer) === 'enough') enough.abort();
+          }
+          guard.restart();
+        },
+        AbortSignal.any([inspection.signal, enough.signal, guard.signal]),
+      );
+    } catch (error) {
+      if (!enough.signal.aborted) throw guard.signal.aborted ? guard.signal.reason : error;
+    } finally {
+      guard.stop();
+    }
+  });
+  return offsets;
+}
+
+/** Reports that a read makes no progress, and aborts it after the longest transaction of the connector. */
+function stallGuard({ clock, notice, pipeline }: Inspection, where: string) {
+  const limitMs = pipeline.transactionTimeoutMs + ABORT_SLACK_MS;
+  const limit = `${Math.ceil(limitMs / 1000)} s`;
+  const stalled = new AbortController();
+  let timers: (() => void)[] = [];
+  const stop = () => {
+    for (const cancel of timers) cancel();
+    timers = [];
+  };
+  const restart = () => {
+    stop();
+    timers = [
+      clock.after(NOTICE_AFTER_MS, () =>
+        notice(`waiting for an open transaction on ${where} (at most ${limit})`),
+      ),
+      clock.after(limitMs, () =>
+        stalled.abort(
+          new InspectError(
+            'unreachable',
+            `no progress on ${where} for ${limit}: a transaction is open there (kafka-transactions.sh find-hanging), or its leader does not respond`,
+          ),
+        ),
+      ),
+    ];
+  };
+  restart();
+  return { signal: stalled.signal, stop, restart };
+}
+
+/** Timestamp of the first record at or after `from`; undefined when there is none below `until`. */
+export async function firstTimestamp(
+  { scan, signal }: Inspection,
+  topic: string,
+  range: { readonly partition: number; readonly from: number; readonly until: number },
+): Promise<number | undefined> {
+  const enough = new AbortController();
+  let found: number | undefined;
+  try {
+    await scan.read(
+      topic,
+      range,
+      ({ records: [first], unreadable }) => {
+        found ??= (first ?? unreadable)?.timestampMs;
+        if (found !== undefined) enough.abort();
+      },
+      AbortSignal.any([signal, enough.signal]),
+    );
+  } catch (error) {
+    if (found === undefined) throw error;
+  }
+  return found;
+}
+
+/** Terminal records that the output topics may have lost. */
+export interface OutputGaps {
+  /** Retention may have removed the terminal records of older source records, ms; -Infinity: it has removed none. */
+  readonly completeSinceMs: number;
+  /** A newer record with the same key may have replaced a terminal record. */
+  readonly compacted: boolean;
+}
+
+export const NO_GAPS: OutputGaps = { completeSinceMs: Number.NEGATIVE_INFINITY, compacted: false };
+
+/** Reads the outputs, and what they have lost if they are read from their beginning. */
+export async function readOutputs(
+  inspection: Inspection,
+  sinceMs: number | undefined,
+  onTerminal: OnTerminal,
+): Promise<{ readonly offsets: number; readonly whole: boolean; readonly gaps: OutputGaps }> {
+  const ranges = await outputRanges(inspection, sinceMs);
+  const offsets = await scanTerminals(inspection, ranges, onTerminal);
+  const whole = ranges.every(({ start, from }) => start === from);
+  if (!whole) return { offsets, whole, gaps: NO_GAPS };
+
+  // After the reading: a beginning that is gone now may have gone before it was read.
+  const { decisions, deadLetters } = inspection.pipeline.topics;
+  let completeSinceMs = Number.NEGATIVE_INFINITY;
+  for (const range of await outputRanges(inspection)) {
+    if (range.start === 0) continue;
+    const oldestMs = await firstTimestamp(inspection, range.topic, range);
+    // A producer's clock may be ahead: a record may look younger than its own terminal record.
+    completeSinceMs = Math.max(
+      completeSinceMs,
+      (oldestMs ?? Number.POSITIVE_INFINITY) + CLOCK_MARGIN_MS,
+    );
+  }
+  const compacted =
+    (await isCompacted(inspection, decisions)) || (await isCompacted(inspection, deadLetters));
+  return { offsets, whole, gaps: { completeSinceMs, compacted } };
+}
+
+interface Reading {
+  /** The outputs were read from their beginning. */
+  readonly whole: boolean;
+  readonly doubt: 'missing' | 'unknown' | undefined;
+}
+
+/**
+ * Repeats a reading until a missing record is proven: from the beginning of the outputs, because a
+ * producer's timestamp may lie ahead, and once more, because compaction and retention may hide
+ * records of journal and outputs while they are read.
+ * @param read called with the previous reading when that found records missing
+ */
+export async function readUntilProven<T extends Reading>(
+  { notice }: Inspection,
+  read: (whole: boolean, before?: T) => Promise<T>,
+): Promise<T> {
+  let reading = await read(false);
+  if (reading.doubt !== undefined && !reading.whole) {
+    notice('some records seem to be missing: reading the outputs from their beginning');
+    reading = await read(true);
+  }
+  if (reading.doubt !== 'missing') return reading;
+  notice('some records seem to be missing: reading again to be sure');
+  return await read(true, reading);
+}

@@ -1,0 +1,75 @@
+/** What a live job waits for, as far as journal and service show. */
+import type { JobRecord, LiveJob } from '../../core/journal/job.ts';
+import type { JournalState } from '../../core/journal/journal-view.ts';
+import type { InspectedPipeline, RemoteBatch } from './context.ts';
+
+/** Members of a job record that reports show. */
+export type ReportedJob = Pick<
+  JobRecord,
+  'id' | 'remoteId' | 'type' | 'attempt' | 'depth' | 'count' | 'createdMs' | 'oldestEventMs'
+>;
+
+export const reportedJob = (record: JobRecord): ReportedJob => {
+  const { id, remoteId, type, attempt, depth, count, createdMs, oldestEventMs } = record;
+  return { id, remoteId, type, attempt, depth, count, createdMs, oldestEventMs };
+};
+
+/** The earliest batch that must publish before this one, by the rule of ShardState.isBehind. */
+export function batchBefore(
+  { inOrder }: InspectedPipeline,
+  { record, left }: LiveJob,
+  { jobs }: JournalState,
+): string | undefined {
+  if (!inOrder) return undefined;
+  return [...jobs.values()]
+    .filter((other) => other.record.sequence < record.sequence && other.left.sharesPartition(left))
+    .sort((a, b) => a.record.sequence - b.record.sequence)[0]?.record.remoteId;
+}
+
+export interface JobSituation {
+  /** Kind of the pipeline. */
+  readonly kind: string;
+  readonly service: RemoteBatch | undefined;
+  /** A replica is running. */
+  readonly running: boolean;
+  /** Batch that publishes before this one. */
+  readonly behind: string | undefined;
+}
+
+/** Completes "waits for". */
+export function waitsFor({ kind, service, running, behind }: JobSituation): string {
+  const then = running ? '' : ', once a replica runs';
+  const isLookup = kind === 'lookup';
+  switch (service?.status) {
+    case undefined:
+      return isLookup
+        ? 'decisions that are not made yet, or that the service does not return in a usable form: `explain` requests that of a record'
+        : 'unknown: the service was not called';
+    case 'WAITING_FOR_UPLOAD':
+      return `its upload to take effect; replaced by a new batch after review.uploadGrace${then}`;
+    case 'PENDING':
+      return 'the review';
+    case 'IN_PROGRESS':
+      return 'the import';
+    case 'SUCCESS':
+    case 'COMPLETE':
+      return behind === undefined
+        ? `its results to be read and published${then}`
+        : `batch ${behind}, which publishes before it (output.order: source)`;
+    case 'ERROR':
+    case 'FAILED':
+    case 'CANCELLED':
+      return `${isLookup ? 'its decision to be published' : 'its next attempt: it has failed'}${then}`;
+    case 'unknown_to_service':
+      return `the service to know it again; ${ABANDONED[kind] ?? 'replaced by a new batch'} after review.missingGrace${then}`;
+    case 'unreadable_answer':
+      return `a readable response: ${service?.problem}`;
+    default:
+      return `the review: this version does not know the state ${service?.status}`;
+  }
+}
+
+const ABANDONED: Readonly<Record<string, string>> = {
+  import: 'submitted again, if service.importPath is right,',
+  lookup: 'ends according to review.onFailure',
+};
