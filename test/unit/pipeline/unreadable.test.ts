@@ -211,7 +211,7 @@ test('audit counts the offsets that cannot be read as dead letters, and explain 
   assert.deepEqual(said.notes, [`the source record cannot be read: ${BATCH.message}`]);
 });
 
-test('tools say which offsets of an output they could not read, and doctor counts those of the source as dead letters', async () => {
+test('tools report the offsets of an output that they could not read', async () => {
   const world = new World({ partitions: 1 });
   events(world, 3);
   world.start();
@@ -225,7 +225,7 @@ test('tools say which offsets of an output they could not read, and doctor count
   const { totals } = await world.through(audit(inspection, { partitions: [] }));
   assert.equal(totals.decided, 2);
   assert.ok(
-    notices.some((text) => text.includes('offsets 0 to 0 cannot be read and is not counted')),
+    notices.some((text) => text.includes('offsets 0 to 0 cannot be read and are not counted')),
     notices.join('\n'),
   );
 });

@@ -209,7 +209,7 @@ test('each state of a batch has its reason to wait', () => {
   assert.match(of('WAITING_FOR_UPLOAD'), /upload/);
   assert.equal(of('PENDING'), 'the review');
   assert.match(of('SUCCESS', false), /published, once a replica runs$/);
-  assert.match(of('SUCCESS', true, 'b-1'), /its turn: batch b-1 publishes before it/);
+  assert.match(of('SUCCESS', true, 'b-1'), /^batch b-1, which publishes before it/);
   assert.match(of('CANCELLED'), /next attempt/);
   assert.match(of('unknown_to_service'), /new batch after review.missingGrace/);
   assert.match(
@@ -218,7 +218,7 @@ test('each state of a batch has its reason to wait', () => {
   );
   assert.match(
     of('unknown_to_service', true, undefined, 'lookup'),
-    /ends as review.onFailure says after review.missingGrace/,
+    /ends according to review.onFailure after review.missingGrace/,
   );
   assert.deepEqual(
     [of('IN_PROGRESS'), of('unreadable_answer')],
