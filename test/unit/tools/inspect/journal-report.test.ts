@@ -222,12 +222,12 @@ test('each state of a batch has its reason to wait', () => {
   );
   assert.deepEqual(
     [of('IN_PROGRESS'), of('unreadable_answer')],
-    ['the import', 'an answer that makes sense: not JSON'],
+    ['the import', 'a readable response: not JSON'],
   );
   assert.match(of('COMPLETE'), /its results/);
   assert.match(of('FAILED', true, undefined, 'import'), /next attempt/);
   assert.match(of('ERROR', true, undefined, 'lookup'), /published/);
-  assert.match(of('NOVEL'), /NOVEL is no state that this version knows/);
+  assert.match(of('NOVEL'), /does not know the state NOVEL/);
 });
 
 test('an event id is read back only for its own topic', () => {
