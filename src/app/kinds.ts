@@ -7,14 +7,12 @@ import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { TRACE_HEADERS } from '../core/trace-context.ts';
 import type { EventFormat } from '../events/format.ts';
-import type { ImportService } from '../kinds/import/import-service.ts';
 import { importKind } from '../kinds/import/index.ts';
 import { lookupKind } from '../kinds/lookup/index.ts';
-import type { LookupService } from '../kinds/lookup/lookup-service.ts';
 import { reviewKind } from '../kinds/review/index.ts';
+import { NOTICES } from '../kinds/review/results/notices.ts';
 import type { CreateResultFileReader } from '../kinds/review/results/result-files.ts';
-import { NOTICES } from '../kinds/review/results/result-row.ts';
-import type { ReviewService } from '../kinds/review/review-service.ts';
+import type { ImportService, LookupService, ReviewService } from '../kinds/service.ts';
 import { systemRandom } from './system.ts';
 
 /** What the kinds need of the service. `src/service/client.ts` satisfies it. */

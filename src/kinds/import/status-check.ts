@@ -1,32 +1,39 @@
 /**
- * The status check of imports (service-interface.md 4.4). Its path is configured, as the interface does not show it, and a wrong
- * one answers 404 as well: believed at once, that would have every import submitted again and again.
+ * Status check of imports. Its path is configured, since the interface does not define it, and a
+ * wrong path returns 404 as well: taken literally, that would resubmit every import endlessly.
  */
-
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteState, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import { normaliseImportStatus } from '../../service/contract.ts';
-import type { ImportService } from './import-service.ts';
+import type { ImportService } from '../service.ts';
+
+const STATES = {
+  WAITING_FOR_UPLOAD: 'waiting_for_upload',
+  IN_PROGRESS: 'pending',
+  COMPLETE: 'finished',
+  FAILED: 'failed',
+} as const satisfies Record<string, RemoteState>;
 
 export class StatusCheck {
   readonly #service: ImportService;
-  /** Made to be asked for, and never uploaded. Without a file it costs nothing. */
-  #probe: string | undefined;
-  /** Whether imports were found since the probe was made: then a probe that is not found may have been dropped by the service. */
+  /** Import created only to be queried. It is never uploaded and costs nothing. */
+  #control: string | undefined;
+  /** Whether an import was found since then: the service may have dropped the control since. */
   #foundSince = false;
 
   constructor(service: ImportService) {
     this.#service = service;
   }
 
-  /** @throws ServiceError: `not_found` as long as no import at all is found; the signal's reason. */
-  async ask(importId: string, signal: AbortSignal): Promise<RemoteStatus> {
+  /** @throws ServiceError `not_found` while no import at all is found; the signal's reason */
+  async status(importId: string, signal: AbortSignal): Promise<RemoteStatus> {
     try {
       const rawState = await this.#find(importId, signal);
-      return { state: stateOf(rawState), rawState };
+      const status = normaliseImportStatus(rawState);
+      return { state: status === undefined ? 'unknown' : STATES[status], rawState };
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      await this.#findProbe(signal);
+      await this.#findControl(signal);
       return { state: 'missing', rawState: `HTTP ${error.status ?? 404}` };
     }
   }
@@ -37,44 +44,29 @@ export class StatusCheck {
     return rawStatus;
   }
 
-  /** Asks for an import that is there for certain, unless the path is wrong, or lost. */
-  async #findProbe(signal: AbortSignal): Promise<void> {
+  /** Queries an import that exists for certain unless the path is wrong, or it was dropped. */
+  async #findControl(signal: AbortSignal): Promise<void> {
     try {
-      await this.#find(this.#probe ?? (await this.#makeProbe(signal)), signal);
+      await this.#find(this.#control ?? (await this.#createControl(signal)), signal);
     } catch (error) {
       if (!isNotFound(error)) throw error;
       if (this.#foundSince) {
-        await this.#makeProbe(signal);
-        return await this.#findProbe(signal);
+        await this.#createControl(signal);
+        return await this.#findControl(signal);
       }
       const { operation, status, retryAfterMs } = error;
-      const message = `${error.message}. An import that was made to be asked for is not found there either: check service.importPath`;
+      const message = `${error.message}. An import created as a control is not found either: check service.importPath`;
       throw new ServiceError('not_found', message, { operation, status, retryAfterMs });
     }
   }
 
-  async #makeProbe(signal: AbortSignal): Promise<string> {
-    this.#probe = (await this.#service.createImport({ signal })).importId;
+  async #createControl(signal: AbortSignal): Promise<string> {
+    this.#control = (await this.#service.createImport({ signal })).importId;
     this.#foundSince = false;
-    return this.#probe;
+    return this.#control;
   }
 }
 
 function isNotFound(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.failure === 'not_found';
-}
-
-function stateOf(rawState: string): RemoteState {
-  switch (normaliseImportStatus(rawState)) {
-    case 'WAITING_FOR_UPLOAD':
-      return 'waiting_for_upload';
-    case 'IN_PROGRESS':
-      return 'pending';
-    case 'COMPLETE':
-      return 'finished';
-    case 'FAILED':
-      return 'failed';
-    case undefined:
-      return 'unknown';
-  }
 }

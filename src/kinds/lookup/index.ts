@@ -1,4 +1,4 @@
-/** What a lookup is: decision ids in, the decisions behind them out, as soon as they are not pending (service-interface.md 2.6, 4.5). */
+/** Lookup kind: takes decision ids and publishes their decisions once they are not pending. */
 
 import { Once, Seldom } from '../../base/seldom.ts';
 import { NoRows } from '../../core/bytes/no-rows.ts';
@@ -8,39 +8,40 @@ import { REFUSES_INPUT, ServiceError } from '../../core/outcome/service-error.ts
 import type { ItemOutcome, JobContext, PerItemKind } from '../../core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../../core/record.ts';
 import { normaliseDecisionStatus } from '../../service/contract.ts';
+import type { FoundDecision, LookupService } from '../service.ts';
+import type { RecordError } from '../terminal-record.ts';
 import { createLookupDecoder, type LookupMapping } from './decode.ts';
-import { createFoundRenderer, type LookupError } from './looked-up-decision.ts';
-import type { LookedUpDecision, LookupService } from './lookup-service.ts';
+import { lookedUpDecision } from './looked-up-decision.ts';
 import { Grace } from './not-found-grace.ts';
 
 export interface LookupOptions extends LookupMapping {
   /** The source topic, part of every record that is published. */
   readonly topic: string;
-  /** How long the service may not know an id, or refuse it, without a break, before that is believed, ms. */
+  /** How long an id must be unknown or refused continuously before it is given up, ms. */
   readonly missingGraceMs: number;
-  /** What becomes of an id that the service does not know, or refuses. */
+  /** Terminal record of an id that is unknown or refused. */
   readonly onFailure: 'error' | 'dead-letter';
-  /** Time that passes evenly, ms: `Clock.monotonic`. */
+  /** Monotonic clock, ms. */
   readonly monotonic: () => number;
-  /** Ids for jobs that the service knows nothing of: unlike any other, also of other processes. */
+  /** Returns globally unique ids for jobs, which the service does not have. */
   readonly newId: () => string;
-  /** Told once for each status that this version does not know: such a decision is taken for pending. */
+  /** Called once for each unknown status: such a decision is treated as pending. */
   readonly onNotice?: (status: string) => void;
-  /** Told answers that make no sense, each decision's once in a while. The message names the call and the cause. */
+  /** Called for invalid responses, limited per decision. The message names the call and cause. */
   readonly onBadAnswer?: (message: string) => void;
 }
 
-/** Lookups that one job has under way; the client bounds those of all. */
+/** Concurrent lookups of a job; the client bounds those of the process. */
 const AT_ONCE = 16;
 const MAX_NOTICES = 100;
 
-/** The pipeline kind of lookups. @throws RangeError on a path that cannot work. */
+/** Creates the pipeline kind. @throws RangeError for an invalid expression */
 export function lookupKind(options: LookupOptions, service: LookupService): PerItemKind {
-  const render = createFoundRenderer(options.topic);
+  const { topic } = options;
   const notices = new Once(MAX_NOTICES);
   const grace = new Grace(options.missingGraceMs);
   const badAnswers = new Seldom();
-  /** The decision that was found last. */
+  /** The decision found last. */
   let found: { readonly id: string; readonly atMs: number } | undefined;
 
   function isPending(rawStatus: string): boolean {
@@ -51,13 +52,18 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
 
   function ended(
     item: ContentItem,
-    decision: LookedUpDecision | undefined,
-    why: LookupError,
+    decision: FoundDecision | undefined,
+    why: RecordError,
     about: JobContext,
   ): ItemOutcome {
     const { partition, offset } = item;
     if (options.onFailure === 'error')
-      return { partition, offset, status: 'error', record: render(item, decision, why, about) };
+      return {
+        partition,
+        offset,
+        status: 'error',
+        record: lookedUpDecision(topic, item, decision, why, about),
+      };
     return {
       partition,
       offset,
@@ -66,10 +72,11 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
   }
 
   /**
-   * Before an id is given up: a service, or a gateway before it, that no longer finds even what it found before is at fault as a whole.
+   * Checks, before an id is given up, that a decision found earlier is still found: otherwise the
+   * service, or a gateway in front of it, is at fault as a whole.
    * @throws ServiceError
    */
-  async function mustFindAnother(id: string, signal: AbortSignal): Promise<void> {
+  async function mustFindKnown(id: string, signal: AbortSignal): Promise<void> {
     if (
       found === undefined ||
       found.id === id ||
@@ -83,7 +90,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
     } catch (error) {
       if (!(error instanceof ServiceError) || !isWithout(error)) throw error;
       const { failure, operation, status, retryAfterMs } = error;
-      const message = `${error.message}. This decision was found before`;
+      const message = `${error.message}. That decision was found before`;
       throw new ServiceError(failure, message, { operation, status, retryAfterMs });
     }
   }
@@ -105,7 +112,8 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
         return last ? { ...ended(item, decision, TIMEOUT, job()), overdue: true } : undefined;
       }
       const failed = normaliseDecisionStatus(decision.rawStatus) === 'ERROR';
-      const record = render(item, decision, failed ? REVIEW_FAILED : undefined, job());
+      const why = failed ? REVIEW_FAILED : undefined;
+      const record = lookedUpDecision(topic, item, decision, why, job());
       return {
         partition,
         offset,
@@ -120,13 +128,13 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
       const about = job();
       if (isWithout(error)) {
         if (!grace.isOver(place, options.monotonic())) return undefined;
-        if (error.status !== undefined) await mustFindAnother(item.content, signal);
+        if (error.status !== undefined) await mustFindKnown(item.content, signal);
         return ended(item, undefined, error.failure === 'rejected' ? REFUSED : UNKNOWN, about);
       }
       if (reactionTo('status', error.failure).because !== 'bad_answer') throw error;
       if (badAnswers.allows(place, options.monotonic())) options.onBadAnswer?.(error.message);
       if (!last) throw error;
-      const message = `The service's answer about this decision makes no sense: ${error.message}`;
+      const message = `The service's response about this decision is invalid: ${error.message}`;
       return {
         ...ended(item, undefined, { code: 'decision_unreadable', message }, about),
         overdue: true,
@@ -139,12 +147,12 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
     prepare: (records, signal) => options.format?.prepare?.(records, signal),
     decode: createLookupDecoder(options),
     rows: () => new NoRows(),
-    // There is nothing to create: the job is the ids, which the source topic has.
+    // Nothing to create: the job consists of the ids, which are in the source topic.
     create: async () => ({ remoteId: options.newId(), uploadUrl: '' }),
     upload: async () => {},
     status: async () => ({ state: 'finished', rawState: 'FINISHED' }),
 
-    // An id that the service cannot answer for must not hold up those behind it. One that answers for none is away.
+    // A failing id must not block those behind it. If all fail, the service is unavailable.
     async *outcomes(items, _status, job, signal, last) {
       let failure: PromiseRejectedResult | undefined;
       for (let from = 0; from < items.length; from += AT_ONCE) {
@@ -161,13 +169,13 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
       if (failure !== undefined) throw failure.reason;
     },
 
-    // Without the record nobody knows which decision was asked for.
+    // Without the source record its decision id is unknown.
     outcomeOf: () => undefined,
-    failure: (item, error, job) => render(item, undefined, error, job),
+    failure: (item, error, job) => lookedUpDecision(topic, item, undefined, error, job),
   };
 }
 
-/** Whether the service has no decision of this id, or refuses to look for one. */
+/** Whether the service has no decision with the id, or refuses the id. */
 function isWithout({ failure, status }: ServiceError): boolean {
   return (
     failure === 'not_found' ||
@@ -181,9 +189,9 @@ const REVIEW_FAILED = {
 };
 const UNKNOWN = {
   code: 'decision_unknown',
-  message: 'The service does not know a decision of this id.',
+  message: 'The service has no decision with this id.',
 };
-const REFUSED = { code: 'decision_refused', message: 'The service refuses to look this id up.' };
+const REFUSED = { code: 'decision_refused', message: 'The service refuses this decision id.' };
 const TIMEOUT = {
   code: 'review_timeout',
   message: 'The service did not make this decision in time.',

@@ -12,24 +12,18 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { isJsonText } from '../../base/exact-json.ts';
+import { err, ok, type Result } from '../../base/result.ts';
 import type { ContentItem, Header, RecordHeaders } from '../../core/record.ts';
+import type { TerminalSource } from '../../events/terminal-parts.ts';
 
-export interface Reference {
-  readonly partition: number;
-  readonly offset: number;
-  readonly timestampMs: number;
-  readonly key: Buffer | string | null;
-  /** Key of the decision, where it is another. */
-  readonly outputKey?: Buffer | string | null;
+export interface Reference extends TerminalSource {
   /** undefined: no metadata in columns. */
   readonly shape: string | undefined;
-  readonly replay: number;
-  readonly headers: RecordHeaders | undefined;
-  /** undefined: the Expected result column tells. */
+  /** undefined: the Expected result column holds it. */
   readonly expected: string | undefined;
   /** Key and JSON text of metadata that is not in a column. */
   readonly metadata: readonly (readonly [string, string])[] | undefined;
-  /** The content's cell has an apostrophe before the content. */
+  /** Whether the content's cell has an apostrophe before the content. */
   readonly escapedContent: boolean;
 }
 
@@ -65,51 +59,50 @@ export function writeReference(item: ContentItem, carried: Carried): string {
   return `${head},${shape === undefined ? '0' : `"${shape}"`},${extras}]`;
 }
 
-/** Reads a reference back; a text when it is none: what is wrong with it, without showing it. */
-export function readReference(text: string): Reference | string {
+/** Reads a reference. @returns an error that names the problem without showing the reference */
+export function readReference(text: string): Result<Reference> {
   let parts: unknown;
   try {
     parts = JSON.parse(text);
   } catch {
-    return text.trim() === '' ? 'the reference is empty' : 'the reference is not JSON';
+    return err(text.trim() === '' ? 'the reference is empty' : 'the reference is not JSON');
   }
   if (!Array.isArray(parts) || parts.length < 4 || parts.length > 6)
-    return 'the reference is not an array of 4 to 6';
-  const [partition, offset, timestampMs, rawKey, rawShape, extras = {}] = parts as unknown[];
-  if (!isCount(partition) || !isCount(offset)) return 'the reference names no partition and offset';
-  // Whatever a record batch can hold. Many of these are no date.
+    return err('the reference is not an array of 4 to 6');
+  const [partition, offset, timestampMs, rawKey, shape = 0, extras = {}] = parts as unknown[];
+  if (!isCount(partition) || !isCount(offset))
+    return err('the reference names no partition and offset');
+  // Any timestamp of a record batch. Many are not dates.
   if (typeof timestampMs !== 'number' || Math.abs(timestampMs) > 2 ** 63)
-    return 'the timestamp is out of range';
+    return err('the timestamp is out of range');
   const key = bytesFromJson(rawKey);
-  if (key === undefined) return 'the key is neither text nor base64';
-  if (rawShape !== undefined && rawShape !== 0 && typeof rawShape !== 'string')
-    return 'the shape is not a text';
-  const shape = typeof rawShape === 'string' ? rawShape : undefined;
-  if (typeof extras !== 'object' || extras === null) return 'the extras are not an object';
+  if (key === undefined) return err('the key is neither text nor base64');
+  if (shape !== 0 && typeof shape !== 'string') return err('the shape is not a text');
+  if (typeof extras !== 'object' || extras === null) return err('the extras are not an object');
   const { r: replay = 0, k, h, x: expected, m: metadata, f } = extras as Record<string, unknown>;
-  if (!isCount(replay)) return 'the replay is not a count';
+  if (!isCount(replay)) return err('the replay is not a count');
   const outputKey = k === undefined ? undefined : bytesFromJson(k);
   if (k !== undefined && outputKey === undefined)
-    return 'the output key is neither text nor base64';
+    return err('the output key is neither text nor base64');
   if (expected !== undefined && typeof expected !== 'string')
-    return 'the expected result is not a text';
+    return err('the expected result is not a text');
   if (metadata !== undefined && !isMetadata(metadata))
-    return 'the carried metadata is not a list of keys and JSON texts';
+    return err('the carried metadata is not a list of keys and JSON texts');
   const headers = h === undefined ? undefined : headersFromPairs(h);
-  if (headers === null) return 'the headers are not a list of names and values';
-  const read = {
+  if (headers === null) return err('the headers are not a list of names and values');
+  return ok({
     partition,
     offset,
     timestampMs,
     key,
-    shape,
+    ...(outputKey === undefined ? {} : { outputKey }),
+    shape: shape === 0 ? undefined : shape,
     replay,
     headers,
     expected,
     metadata,
     escapedContent: f === 1,
-  };
-  return outputKey === undefined ? read : { ...read, outputKey };
+  });
 }
 
 type JsonBytes = string | readonly [string] | null;

@@ -10,10 +10,11 @@ import {
   type RegistryFormatName,
 } from '../../../src/events/formats/output/contract.ts';
 import { RegisteredFormat } from '../../../src/events/formats/output/registered-format.ts';
-import { createReceiptRenderer } from '../../../src/kinds/import/receipt.ts';
-import { createFoundRenderer } from '../../../src/kinds/lookup/looked-up-decision.ts';
-import { createDecisionRenderer, type DecisionFacts } from '../../../src/kinds/review/decision.ts';
+import { receiptOf } from '../../../src/kinds/import/receipt.ts';
+import { lookedUpDecision } from '../../../src/kinds/lookup/looked-up-decision.ts';
+import { failedDecision } from '../../../src/kinds/review/decision.ts';
 import { readLabels } from '../../../src/kinds/review/results/labels.ts';
+import { createDecisionRenderer, type DecisionFacts } from '../review/plain-decision.ts';
 
 export interface WrittenOutput {
   readonly name: string;
@@ -77,9 +78,8 @@ const EVERYTHING: DecisionFacts = {
   error: ERROR,
 };
 
-const decision = createDecisionRenderer({ topic: 'events', includeContent: true });
-const receipt = createReceiptRenderer('users');
-const found = createFoundRenderer('ids');
+const DECISIONS = { topic: 'events', includeContent: true };
+const decision = createDecisionRenderer(DECISIONS);
 const ITEM = { type: 't', content: 'd-7', metadata: {}, expected: undefined, bytes: 1 };
 const FOUND = {
   rawStatus: 'SUCCESS',
@@ -102,17 +102,23 @@ const RECORDS: readonly (readonly [
   [
     'a decision without a batch',
     'decision',
-    decision.failure({ ...SOURCE, ...ITEM, key: null }, ERROR, { ...JOB, remoteId: '' }),
+    failedDecision(DECISIONS, { ...SOURCE, ...ITEM, key: null }, ERROR, { ...JOB, remoteId: '' }),
   ],
   [
     'a receipt',
     'receipt',
-    receipt(SOURCE, { status: 'SUCCESS', importStatus: 'COMPLETE', error: undefined }, JOB),
+    receiptOf(
+      'users',
+      SOURCE,
+      { status: 'SUCCESS', importStatus: 'COMPLETE', error: undefined },
+      JOB,
+    ),
   ],
   [
     'a receipt of a failure',
     'receipt',
-    receipt(
+    receiptOf(
+      'users',
       EXTREME,
       { status: 'ERROR', importStatus: null, error: ERROR },
       { ...JOB, remoteId: '' },
@@ -121,12 +127,12 @@ const RECORDS: readonly (readonly [
   [
     'a decision that was looked up',
     'looked-up-decision',
-    found({ ...SOURCE, ...ITEM }, FOUND, undefined, JOB),
+    lookedUpDecision('ids', { ...SOURCE, ...ITEM }, FOUND, undefined, JOB),
   ],
   [
     'a decision that was not found',
     'looked-up-decision',
-    found({ ...EXTREME, ...ITEM }, undefined, ERROR, JOB),
+    lookedUpDecision('ids', { ...EXTREME, ...ITEM }, undefined, ERROR, JOB),
   ],
 ];
 

@@ -1,10 +1,6 @@
 /** Reviews at the service in memory, as files: the CSV that is uploaded comes back with results. One per instance. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type {
-  BatchState,
-  CreatedBatch,
-  ReviewService as Reviews,
-} from '../../../src/kinds/review/review-service.ts';
+import type { BatchState, NewBatch, ReviewService as Reviews } from '../../../src/kinds/service.ts';
 import type { ReviewService, ServiceRow } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
@@ -26,7 +22,7 @@ export class CsvReviews implements Reviews {
     this.#calls = calls;
   }
 
-  createBatch(type: string, { signal }: Options): Promise<CreatedBatch> {
+  createBatch(type: string, { signal }: Options): Promise<NewBatch> {
     return this.#calls.call('create', signal, undefined, type, () => {
       const { id } = this.#service.create(type);
       return { batchId: id, uploadUrl: `memory://upload/${id}?signature=secret` };

@@ -1,7 +1,7 @@
 /** Single decisions at the service in memory: made some time, or never heard of. */
 import type { Clock } from '../../../src/base/clock.ts';
 import { ServiceError } from '../../../src/core/outcome/service-error.ts';
-import type { LookedUpDecision, LookupService } from '../../../src/kinds/lookup/lookup-service.ts';
+import type { FoundDecision, LookupService } from '../../../src/kinds/service.ts';
 import type { ServiceScript } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
@@ -9,7 +9,7 @@ import type { ServiceCalls } from './service-calls.ts';
 const SENSELESS: ReadonlySet<string> = new Set(['protocol', 'too_large', 'expired']);
 
 interface Made {
-  readonly decision: LookedUpDecision;
+  readonly decision: FoundDecision;
   /** Wall clock, ms; until then it is pending. */
   dueMs: number;
 }
@@ -20,7 +20,7 @@ export class Decisions {
   readonly #longestWithoutMs = new Map<string, number>();
   readonly #unreadable = new Set<string>();
 
-  make(id: string, decision: LookedUpDecision, dueMs: number): void {
+  make(id: string, decision: FoundDecision, dueMs: number): void {
     this.#made.set(id, { decision, dueMs });
   }
 
@@ -76,7 +76,7 @@ export class MemoryDecisions implements LookupService {
   async getDecision(
     id: string,
     { signal }: { readonly signal: AbortSignal },
-  ): Promise<LookedUpDecision> {
+  ): Promise<FoundDecision> {
     try {
       const found = await this.#calls.call('decision', signal, id, undefined, () =>
         this.#answer(id),
@@ -95,7 +95,7 @@ export class MemoryDecisions implements LookupService {
     }
   }
 
-  #answer(id: string): LookedUpDecision {
+  #answer(id: string): FoundDecision {
     const made = this.#decisions.get(id);
     if (made === undefined)
       throw new ServiceError('not_found', 'no such decision', {

@@ -2,11 +2,7 @@
 
 import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import type { RemoteState } from '../../../src/core/ports/pipeline-kind.ts';
-import type {
-  CreatedImport,
-  ImportService,
-  ImportState,
-} from '../../../src/kinds/import/import-service.ts';
+import type { ImportService, ImportState, NewImport } from '../../../src/kinds/service.ts';
 import type { ReviewService, ServiceRow } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
@@ -34,7 +30,7 @@ export class MemoryImports implements ImportService {
     this.#calls = calls;
   }
 
-  createImport({ signal }: Options): Promise<CreatedImport> {
+  createImport({ signal }: Options): Promise<NewImport> {
     return this.#calls.call('create', signal, undefined, 'import', () => {
       const { id } = this.#service.create('import');
       return { importId: id, uploadUrl: `memory://upload/${id}?signature=secret` };

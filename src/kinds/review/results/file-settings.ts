@@ -1,23 +1,17 @@
-/** Settings and memory that all result files of a pipeline share. */
-import {
-  createDecisionRenderer,
-  type DecisionOptions,
-  type DecisionRenderer,
-} from '../decision.ts';
+/** Settings and state that all result files of a pipeline share. */
+import type { DecisionOptions } from '../decision.ts';
+import type { ResultNotice } from './notices.ts';
 import type { SeenColumns, WantedColumns } from './result-header.ts';
-import type { ResultNotice } from './result-row.ts';
 import { LastRows } from './truncation-guard.ts';
 
-/** Settings of all files of a pipeline: plain values, which can be sent to a thread. */
+/** Plain values, which can be sent to a thread. */
 export interface ResultFileSettings extends DecisionOptions, WantedColumns {
-  /** A row larger than this means that the file is not what it should be (a quote that never closes). */
+  /** Largest row, bytes: a quote that never closes makes the rest of a file one row. */
   readonly maxRowBytes: number;
 }
 
-/** State that the files of a pipeline share, with what was seen in earlier ones. */
 export interface SharedByFiles {
   readonly settings: ResultFileSettings;
-  readonly renderer: DecisionRenderer;
   readonly lastRows: LastRows;
   readonly seenColumns: SeenColumns;
   readonly onNotice: (notice: ResultNotice) => void;
@@ -27,12 +21,5 @@ export function sharedByFiles(
   settings: ResultFileSettings,
   onNotice: (notice: ResultNotice) => void,
 ): SharedByFiles {
-  const seenColumns = { result: undefined };
-  return {
-    settings,
-    renderer: createDecisionRenderer(settings),
-    lastRows: new LastRows(),
-    seenColumns,
-    onNotice,
-  };
+  return { settings, lastRows: new LastRows(), seenColumns: { result: undefined }, onNotice };
 }

@@ -1,29 +1,27 @@
-/** Writers of JSON from bytes of UTF-8, with the same output as JSON.stringify. Each returns where the next byte goes. */
+/**
+ * Writers of JSON from bytes of UTF-8, with the output of JSON.stringify. Each returns the offset
+ * of the next byte.
+ */
+import { writeDigits } from '../number-bytes.ts';
 
 const QUOTE = 0x22;
 const DASH = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
-const NINE = 0x39;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
-const LETTER_U = 0x75;
 const LETTER_Z = 0x5a;
 const SPACE = 0x20;
 
-/** Bytes that one byte of a text becomes at most. */
+/** Most bytes of JSON for one byte of text. */
 export const MAX_ESCAPE = 6;
-/** Bytes that are copied one by one; more by Node, where the call costs as much as these. */
+/** Larger copies are left to Node, whose call costs as much as copying these. */
 const FEW_BYTES = 48;
 
-/** Letters behind the backslash of control characters that have a short escape. */
-const SHORT_ESCAPES: Readonly<Record<number, number>> = {
-  8: 0x62,
-  9: 0x74,
-  10: 0x6e,
-  12: 0x66,
-  13: 0x72,
-};
+/** JSON escapes of the control characters. */
+const ESCAPES = Array.from({ length: SPACE }, (_, byte) =>
+  Buffer.from(JSON.stringify(String.fromCharCode(byte)).slice(1, -1)),
+);
 
 /** Copies bytes. */
 export function put(to: Buffer, from: Buffer, start: number, end: number, at: number): number {
@@ -38,7 +36,7 @@ export function putAll(to: Buffer, from: Buffer, at: number): number {
   return put(to, from, 0, from.length, at);
 }
 
-/** Copies a cell, with single quotes where `isDoubled`. */
+/** Copies a cell. @param isDoubled whether two quotes in the cell are one */
 export function putCell(
   to: Buffer,
   from: Buffer,
@@ -74,38 +72,32 @@ export function putString(
       to[next++] = BACKSLASH;
       to[next++] = byte;
       if (isDoubled && byte === QUOTE) read++;
-    } else if (byte < SPACE) next = putControl(to, byte, next);
+    } else if (byte < SPACE) next = putAll(to, ESCAPES[byte] as Buffer, next);
     else to[next++] = byte;
   }
   to[next++] = QUOTE;
   return next;
 }
 
-function putControl(to: Buffer, byte: number, start: number): number {
-  let at = start;
-  to[at++] = BACKSLASH;
-  const short = SHORT_ESCAPES[byte];
-  if (short !== undefined) {
-    to[at++] = short;
-    return at;
+/** Returns an upper bound of the bytes that `putString` writes, counted byte by byte. */
+export function stringSize(from: Buffer, start: number, end: number): number {
+  let size = 2 + end - start;
+  for (let read = start; read < end; read++) {
+    const byte = from[read] as number;
+    if (byte < SPACE) size += MAX_ESCAPE - 1;
+    else if (byte === QUOTE || byte === BACKSLASH) size++;
   }
-  to[at++] = LETTER_U;
-  to[at++] = ZERO;
-  to[at++] = ZERO;
-  to[at++] = ZERO + (byte >> 4);
-  const low = byte & 0xf;
-  to[at++] = low < 10 ? ZERO + low : 0x57 + low;
-  return at;
+  return size;
 }
 
 const DAY_MS = 86_400_000;
 
-/** Instants as Date.toISOString writes them. Those of one day share what was made for the first. */
+/** Writer of instants as Date.toISOString. Those of one day share the text of the date. */
 export class InstantBytes {
   #day = Number.NaN;
   #date: Buffer = Buffer.alloc(0);
 
-  /** @param ms since the epoch, not negative, no more than a date can hold */
+  /** @param ms since the epoch, not negative, within the range of a date */
   put(to: Buffer, ms: number, start: number): number {
     const day = Math.floor(ms / DAY_MS);
     if (day !== this.#day) {
@@ -118,28 +110,19 @@ export class InstantBytes {
     const seconds = Math.floor(millis / 1000);
     const minutes = Math.floor(seconds / 60);
     let at = putAll(to, this.#date, start);
-    at = putTwo(to, Math.floor(minutes / 60), at);
+    at = writeDigits(to, Math.floor(minutes / 60), 2, at);
     to[at++] = COLON;
-    at = putTwo(to, minutes % 60, at);
+    at = writeDigits(to, minutes % 60, 2, at);
     to[at++] = COLON;
-    at = putTwo(to, seconds % 60, at);
+    at = writeDigits(to, seconds % 60, 2, at);
     to[at++] = POINT;
-    const rest = millis % 1000;
-    to[at++] = ZERO + Math.floor(rest / 100);
-    at = putTwo(to, rest % 100, at);
+    at = writeDigits(to, millis % 1000, 3, at);
     to[at++] = LETTER_Z;
     return at;
   }
 }
 
-function putTwo(to: Buffer, value: number, at: number): number {
-  const tens = Math.floor(value / 10);
-  to[at] = ZERO + tens;
-  to[at + 1] = ZERO + value - tens * 10;
-  return at + 2;
-}
-
-/** Whether bytes are a number without an exponent. */
+/** Whether bytes are a JSON number without an exponent. */
 export function isPlainNumber(bytes: Buffer, start: number, end: number): boolean {
   const first = bytes[start] === DASH ? start + 1 : start;
   let at = digitsFrom(bytes, first, end);
@@ -154,6 +137,6 @@ export function isPlainNumber(bytes: Buffer, start: number, end: number): boolea
 
 function digitsFrom(bytes: Buffer, start: number, end: number): number {
   let at = start;
-  while (at < end && (bytes[at] as number) >= ZERO && (bytes[at] as number) <= NINE) at++;
+  while (at < end && (bytes[at] as number) >= ZERO && (bytes[at] as number) < ZERO + 10) at++;
   return at;
 }

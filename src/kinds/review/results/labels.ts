@@ -7,21 +7,21 @@
 import { parseKeepingDigits } from '../../../base/exact-json.ts';
 import { isDeeperThan } from '../../../base/json-depth.ts';
 
-export interface Labels {
+export interface LabelCell {
   /** A JSON array of objects with `name`, `applied` and `explanation`. */
   readonly json: string;
   /** The cell's text when it was not JSON: what was made of it is a guess. */
   readonly raw: string | undefined;
 }
 
-const NO_LABELS: Labels = { json: '[]', raw: undefined };
+const NO_LABELS: LabelCell = { json: '[]', raw: undefined };
 /** A list of labels takes up to two hundred times the memory of its text, and Kafka's default for a whole record is no larger. */
 const MAX_TEXT_LENGTH = 1024 * 1024;
 /** Levels of a label list, its own fields included. */
 const MAX_DEPTH = 16;
 
 /** Reads one cell. Never throws. */
-export function readLabels(cell: string): Labels {
+export function readLabels(cell: string): LabelCell {
   const text = cell.trim();
   if (text === '') return NO_LABELS;
   if (text.length > MAX_TEXT_LENGTH) return { json: '[]', raw: cell };

@@ -1,9 +1,9 @@
-/** Plans by which the metadata of decisions are put together, one for each shape that a reference names (metadata-shape.ts). */
+/** Plans for the metadata of decisions, one per shape of a reference (metadata-shape.ts). */
 import { parseShape } from '../metadata/metadata-shape.ts';
+import { CellMemo } from './cell-memo.ts';
 import type { ResultHeader } from './result-header.ts';
-import { TextMemo } from './text-memo.ts';
 
-/** Memory of the shapes remembered at a time; a producer has few. */
+/** Memory of the cached plans; a producer has few shapes. */
 const MAX_HELD_BYTES = 8 * 1024 * 1024;
 /** Memory of a part. */
 const PART_BYTES = 300;
@@ -11,10 +11,9 @@ const PART_BYTES = 300;
 export interface MetadataPart {
   /** Column. */
   readonly index: number;
-  /** `"key":`, with a comma from the second on. */
-  readonly lead: string;
-  readonly leadBytes: Buffer;
-  /** The cell is JSON; otherwise it is a text. */
+  /** `"key":`, preceded by a comma from the second on. */
+  readonly lead: Buffer;
+  /** Whether the cell is JSON; otherwise it is a text. */
   readonly json: boolean;
 }
 
@@ -22,8 +21,8 @@ export type MetadataPlan = readonly MetadataPart[];
 
 export class MetadataPlans {
   readonly #header: ResultHeader;
-  /** Plans by shape; undefined for one that names a column twice, or one that the file lacks. */
-  readonly byShape = new TextMemo(
+  /** Plans by shape; undefined for a shape that names a column twice or a missing one. */
+  readonly byShape = new CellMemo(
     (shape) => this.#make(shape),
     (plan) => PART_BYTES * (plan?.length ?? 0),
     MAX_HELD_BYTES,
@@ -35,13 +34,13 @@ export class MetadataPlans {
     this.#claimed = new Uint8Array(header.width);
   }
 
-  /** Takes note of a key that was uploaded, whose values its column could not hold. */
+  /** Marks the column of an uploaded key whose values it could not hold. */
   claim(key: string): void {
     const index = this.#header.others.get(key);
     if (index !== undefined) this.#claimed[index] = 1;
   }
 
-  /** The columns that no row laid claim to. */
+  /** Returns the columns that no row has used. */
   unclaimed(): number[] {
     return [...this.#header.others.values()].filter((index) => this.#claimed[index] === 0);
   }
@@ -49,14 +48,15 @@ export class MetadataPlans {
   #make(shape: string): MetadataPlan | undefined {
     const { others, width } = this.#header;
     const parts = new Map<number, MetadataPart>();
-    // A shape with more entries names a column twice, or one that the file lacks.
+    // A shape with more entries is invalid anyway.
     for (const { key, json } of parseShape(shape, width + 1)) {
       const index = others.get(key);
-      // No upload names a column twice. A large cell, named many times in a small row, would be more than memory can hold.
+      // No upload names a column twice. A large cell, named many times in a small row, would not
+      // fit into memory.
       if (index === undefined || parts.has(index)) return undefined;
       this.#claimed[index] = 1;
-      const lead = `${parts.size === 0 ? '' : ','}${JSON.stringify(key)}:`;
-      parts.set(index, { index, lead, leadBytes: Buffer.from(lead), json });
+      const lead = Buffer.from(`${parts.size === 0 ? '' : ','}${JSON.stringify(key)}:`);
+      parts.set(index, { index, lead, json });
     }
     return [...parts.values()];
   }

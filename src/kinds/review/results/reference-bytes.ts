@@ -1,24 +1,29 @@
-/** References (reference.ts) in the form that nearly all have, `[partition, offset, timestamp, key, shape]`, read from the bytes of a quoted cell. */
+/**
+ * Reader of references (reference.ts) from the bytes of a cell. Nearly all have the common form
+ * `[partition, offset, timestamp, key, shape]` without escapes, which is read without decoding.
+ */
+import { type Reference, readReference } from '../reference.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const ZERO = 0x30;
-const NINE = 0x39;
 const OPENING = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSING = 0x5d;
-const LETTER_N = 0x6e;
 const SPACE = 0x20;
 
 const NULL = Buffer.from('null');
-/** Digits that are less than 2^31, than 2^53, and than the latest instant of a date, without a look at their value. */
+/** Digits of numbers below 2^31, below 2^53, and below the latest instant of a date. */
 const PARTITION_DIGITS = 9;
 const OFFSET_DIGITS = 15;
 const TIMESTAMP_DIGITS = 15;
 
 export class ReferenceBytes {
-  partition = 0;
+  /** -1 before a reference is read. */
+  partition = -1;
   offset = 0;
+  /** A reference in another form; then the members below are not set. */
+  uncommon: Reference | undefined;
   timestampMs = 0;
   /** -1 without a key. */
   keyStart = -1;
@@ -27,25 +32,40 @@ export class ReferenceBytes {
   shapeStart = -1;
   shapeEnd = -1;
   #at = 0;
+  /** Bytes of a quote: two when quotes are doubled. */
+  #quote = 1;
 
   /**
-   * Reads the reference in a quoted cell, whose quotes are doubled. The bytes of key and shape stand for themselves: no escapes, no quotes,
-   * no control characters.
-   * @returns false for any other form, good or bad
+   * Reads a cell. @param isDoubled whether two quotes in it are one
+   * @returns what is wrong with the reference, without showing it; undefined if it is valid
    */
-  read(bytes: Buffer, start: number, end: number): boolean {
+  read(bytes: Buffer, start: number, end: number, isDoubled: boolean): string | undefined {
+    this.uncommon = undefined;
+    this.#quote = isDoubled ? 2 : 1;
+    if (this.#readCommon(bytes, start, end)) return undefined;
+    this.partition = -1;
+    const raw = bytes.toString('utf8', start, end);
+    const read = readReference(isDoubled ? raw.replaceAll('""', '"') : raw);
+    if (!read.ok) return read.error;
+    this.uncommon = read.value;
+    this.partition = read.value.partition;
+    this.offset = read.value.offset;
+    return undefined;
+  }
+
+  #readCommon(bytes: Buffer, start: number, end: number): boolean {
     if (bytes[start] !== OPENING) return false;
     this.#at = start + 1;
     this.partition = this.#count(bytes, PARTITION_DIGITS);
     this.offset = this.#count(bytes, OFFSET_DIGITS);
     this.timestampMs = this.#count(bytes, TIMESTAMP_DIGITS);
     if (this.partition < 0 || this.offset < 0 || this.timestampMs < 0) return false;
-    if (bytes[this.#at] === LETTER_N) {
+    this.keyStart = -1;
+    this.keyEnd = -1;
+    if (bytes[this.#at] === NULL[0]) {
       for (const byte of NULL) if (bytes[this.#at++] !== byte) return false;
-      this.keyStart = -1;
-      this.keyEnd = -1;
     } else {
-      this.keyStart = this.#at + 2;
+      this.keyStart = this.#at + this.#quote;
       this.keyEnd = this.#text(bytes, end);
       if (this.keyEnd < 0) return false;
     }
@@ -53,20 +73,20 @@ export class ReferenceBytes {
     this.shapeEnd = -1;
     if (bytes[this.#at] === COMMA) {
       this.#at++;
-      this.shapeStart = this.#at + 2;
+      this.shapeStart = this.#at + this.#quote;
       this.shapeEnd = this.#text(bytes, end);
       if (this.shapeEnd < 0) return false;
     }
     return bytes[this.#at] === CLOSING && this.#at + 1 === end;
   }
 
-  /** A number and the comma behind it; -1 when there is none. */
+  /** Reads a number and the comma behind it; -1 for anything else. */
   #count(bytes: Buffer, maxDigits: number): number {
     const start = this.#at;
     let at = start;
     let value = 0;
     let byte = bytes[at] as number;
-    while (byte >= ZERO && byte <= NINE && at - start < maxDigits) {
+    while (byte >= ZERO && byte < ZERO + 10 && at - start < maxDigits) {
       value = value * 10 + byte - ZERO;
       byte = bytes[++at] as number;
     }
@@ -75,14 +95,15 @@ export class ReferenceBytes {
     return isNumber ? value : -1;
   }
 
-  /** Passes over a text between doubled quotes. @returns its end; -1 when there is none, or one with escapes */
+  /** Skips a text in quotes. @returns its end; -1 for anything else, or a text with escapes */
   #text(bytes: Buffer, end: number): number {
-    if (bytes[this.#at] !== QUOTE || bytes[this.#at + 1] !== QUOTE) return -1;
-    for (let at = this.#at + 2; at + 1 < end; at++) {
+    const quote = this.#quote;
+    if (bytes[this.#at] !== QUOTE || bytes[this.#at + quote - 1] !== QUOTE) return -1;
+    for (let at = this.#at + quote; at < end; at++) {
       const byte = bytes[at] as number;
       if (byte === BACKSLASH || byte < SPACE) return -1;
       if (byte === QUOTE) {
-        this.#at = at + 2;
+        this.#at = at + quote;
         return at;
       }
     }

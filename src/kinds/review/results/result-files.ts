@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ResultSlice } from '../../../core/bytes/result-slice.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import { type ResultFileSettings, type SharedByFiles, sharedByFiles } from './file-settings.ts';
+import type { ResultNotice } from './notices.ts';
 import { type Reading, ResultReader } from './result-reader.ts';
-import type { ResultNotice } from './result-row.ts';
 
 export interface ResultFile {
   /** Asked for each piece. */

@@ -1,19 +1,17 @@
 /**
- * Reads one result file (service-interface.md 2.3) as it comes, piece by piece, in three tiers: ordinary rows become terminal records
- * byte by byte (decision-bytes.ts), other rows are cut by the same scanner and read cell by cell (result-row.ts), and from the first row that
- * the scanner cannot cut, or whose line end is missing, the rest of the file is read by csv-parse.
+ * Reader of one result file, piece by piece. Rows are cut by a scanner, and from the first row that
+ * the scanner cannot cut, or whose line end is missing, the rest of the file by csv-parse. Either
+ * way the decision writer takes them as bytes.
  */
 import { isUtf8 } from 'node:buffer';
 import type { ResultColumns } from '../../../core/bytes/result-slice.ts';
 import { type Rooms, SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
-import { DecisionBytes } from './decision-bytes.ts';
+import { DecisionWriter } from './decision-writer.ts';
 import type { SharedByFiles } from './file-settings.ts';
 import { HeldBytes } from './held-bytes.ts';
-import { MetadataPlans } from './metadata-plans.ts';
 import { RecordParser, tooLarge } from './record-parser.ts';
 import { readResultHeader, unreadable } from './result-header.ts';
-import { ResultRowReader } from './result-row.ts';
 import { NOT_WHOLE, RowScanner, UNKNOWN } from './row-scanner.ts';
 
 const LINE_FEED = 0x0a;
@@ -34,13 +32,6 @@ export interface Reading {
   readonly problem: unknown;
 }
 
-/** Readers of the rows behind a header. */
-interface RowReaders {
-  readonly ordinary: DecisionBytes;
-  readonly other: ResultRowReader;
-  readonly referenceColumn: number;
-}
-
 export class ResultReader {
   readonly #shared: SharedByFiles;
   readonly #expectedRows: number | undefined;
@@ -51,7 +42,9 @@ export class ResultReader {
   #resumes = false;
   /** The byte order mark, if any, has been passed. */
   #begun = false;
-  #readers: RowReaders | undefined;
+  /** Writer of the rows behind the header, once that is read, and the reference's column. */
+  #decisions: DecisionWriter | undefined;
+  #referenceColumn = -1;
   #job: JobContext | undefined;
   /** Reads the rest of the file, once there is one. */
   #rest: RecordParser | undefined;
@@ -158,43 +151,29 @@ export class ResultReader {
     return undefined;
   }
 
+  /** Takes the scanned row. @param isText whether its bytes are UTF-8 */
   #takeScanned(bytes: Buffer, isText: boolean): void {
-    const row = this.#scanner;
-    if (row.cells === 0) return;
-    const readers = this.#readers;
-    if (readers !== undefined && isText) {
-      try {
-        if (readers.ordinary.write(row, bytes, this.#jobContext(), this.#slice)) {
-          this.#rowEnded = true;
-          this.#taken++;
-          return;
-        }
-      } catch {
-        // The other reader fails on it too, and says so.
-      }
-    }
-    this.#take(row.texts(bytes));
+    if (this.#scanner.cells === 0) return;
+    if (this.#decisions !== undefined && isText) this.#takeRow(bytes, this.#decisions);
+    else this.#take(this.#scanner.texts(bytes));
   }
 
   #take(cells: readonly string[]): void {
-    this.#rowEnded = true;
-    if (this.#readers === undefined) this.#readers = this.#open(cells);
-    else {
-      this.#taken++;
-      this.#slice.addRow(this.#readers.other.read(cells, this.#jobContext()));
+    if (this.#decisions !== undefined) {
+      this.#takeRow(this.#scanner.place(cells), this.#decisions);
+      return;
     }
+    this.#rowEnded = true;
+    const { settings, seenColumns, onNotice } = this.#shared;
+    const header = readResultHeader(cells, settings, seenColumns);
+    this.#decisions = new DecisionWriter(header, cells, settings, onNotice);
+    this.#referenceColumn = header.reference;
   }
 
-  #open(names: readonly string[]): RowReaders {
-    const { settings, renderer, seenColumns, onNotice } = this.#shared;
-    const header = readResultHeader(names, settings, seenColumns);
-    const plans = new MetadataPlans(header);
-    const other = new ResultRowReader(header, names, renderer, plans, onNotice);
-    return {
-      ordinary: new DecisionBytes(header, settings, plans),
-      other,
-      referenceColumn: header.reference,
-    };
+  #takeRow(bytes: Buffer, decisions: DecisionWriter): void {
+    this.#rowEnded = true;
+    this.#taken++;
+    decisions.write(this.#scanner, bytes, this.#jobContext(), this.#slice);
   }
 
   #jobContext(): JobContext {
@@ -230,10 +209,10 @@ export class ResultReader {
     const { lastRows } = this.#shared;
     let problem: unknown = await this.#rest?.finish();
     // csv-parse looks ahead, and may give the header only now.
-    const [header] = this.#readers === undefined ? this.#records.splice(0, 1) : [];
+    const [header] = this.#decisions === undefined ? this.#records.splice(0, 1) : [];
     if (header !== undefined) this.#take(header);
-    const readers = this.#readers;
-    if (readers === undefined)
+    const decisions = this.#decisions;
+    if (decisions === undefined)
       return problem ?? unreadable('the result file is empty: it has no header');
     const last = this.#records.at(-1);
     const came = this.#taken + this.#records.length;
@@ -241,7 +220,7 @@ export class ResultReader {
     if (problem === undefined && endsLine && this.#expectedRows === came) lastRows.endedLine();
     if (problem === undefined && !endsLine && last !== undefined) {
       const more = came < (this.#expectedRows ?? 0);
-      if (!lastRows.isWhole(last, last[readers.referenceColumn] ?? '', more)) {
+      if (!lastRows.isWhole(last, last[this.#referenceColumn] ?? '', more)) {
         this.#records.pop();
         problem = unreadable(
           'the result file is cut, or has no line end at its end: its last row may not be whole',
@@ -249,7 +228,7 @@ export class ResultReader {
       }
     }
     this.#takeRecords();
-    if (problem === undefined) readers.other.finish();
+    if (problem === undefined) decisions.finish();
     return problem;
   }
 }

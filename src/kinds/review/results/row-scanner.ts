@@ -1,6 +1,7 @@
 /**
- * Cuts the cells of one row out of bytes, without decoding or copying them. It reads CSV as csv-parse does (record-parser.ts), except
- * for what it leaves to it: text behind a closing quote, and rows with too many columns.
+ * Scanner that finds the cells of one row in bytes, without decoding or copying them. It reads CSV
+ * as csv-parse does (csv-parser.ts), to which it leaves text behind a closing quote and rows with
+ * too many columns.
  */
 import { grown } from '../../../core/bytes/grown.ts';
 
@@ -9,40 +10,34 @@ export const NOT_WHOLE = -1;
 /** Only csv-parse knows where this row ends. */
 export const UNKNOWN = -2;
 
-/** As many as a spreadsheet has. */
+/** The limit of spreadsheets. */
 export const MAX_COLUMNS = 16_384;
-
-/** How a cell is written. */
-export const BARE = 0;
-export const QUOTED = 1;
-/** Quoted, and each quote inside is doubled. */
-export const DOUBLED = 2;
 
 const LF = 0x0a;
 const CR = 0x0d;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 
-/** Where a scan stands. */
+/** States of a scan. */
 const AT_ROW = 0;
 const AT_CELL = 1;
 const IN_BARE = 2;
 const IN_QUOTES = 3;
 
-/** Bytes looked at one by one before a search is started, which costs as much as these. */
+/** Bytes compared one by one before a native search, whose call costs as much as these. */
 const SHORT_CELL = 48;
 
 export class RowScanner {
   /** Cells of the row; 0 for an empty line. */
   cells = 0;
-  /** Per cell: its first byte, the first one behind it (quotes around it not included), how it is written. */
+  /** Per cell: its first byte, the byte behind it (without its quotes), 1 if two quotes are one. */
   starts = new Int32Array(64);
   ends = new Int32Array(64);
-  forms = new Uint8Array(64);
+  doubled = new Uint8Array(64);
   #at = 0;
   #state = AT_ROW;
 
-  /** Scans the row that starts at `start`. @returns where the next row starts, NOT_WHOLE or UNKNOWN */
+  /** Scans the row at `start`. @returns the start of the next row, NOT_WHOLE or UNKNOWN */
   scan(bytes: Buffer, start: number): number {
     this.cells = 0;
     this.#at = start;
@@ -50,7 +45,7 @@ export class RowScanner {
     return this.resume(bytes);
   }
 
-  /** Goes on where the scan stopped with NOT_WHOLE: `bytes` has the same bytes at the same places, and more behind them. */
+  /** Resumes a scan that ended with NOT_WHOLE. @param bytes the same bytes, and more behind them */
   resume(bytes: Buffer): number {
     const end = bytes.length;
     let at = this.#at;
@@ -73,7 +68,7 @@ export class RowScanner {
         const isQuoted = bytes[at] === QUOTE;
         if (isQuoted) at++;
         this.starts[cell] = at;
-        this.forms[cell] = isQuoted ? QUOTED : BARE;
+        this.doubled[cell] = 0;
         state = isQuoted ? IN_QUOTES : IN_BARE;
       }
       if (state === IN_BARE) {
@@ -91,11 +86,11 @@ export class RowScanner {
         continue;
       }
       at = quoteFrom(bytes, at);
-      // Whether a quote is the last of its cell is seen by what follows.
+      // The next byte shows whether the quote ends the cell.
       if (at + 1 >= end) break;
       const next = bytes[at + 1];
       if (next === QUOTE) {
-        this.forms[cell] = DOUBLED;
+        this.doubled[cell] = 1;
         at += 2;
       } else if (next === COMMA) {
         this.ends[cell++] = at;
@@ -119,26 +114,40 @@ export class RowScanner {
     return NOT_WHOLE;
   }
 
-  /** The text of a cell. Bytes that are no UTF-8 become U+FFFD. */
+  /** Returns the text of a cell. Bytes that are not UTF-8 become U+FFFD. */
   text(bytes: Buffer, cell: number): string {
     const text = bytes.toString('utf8', this.starts[cell], this.ends[cell]);
-    return this.forms[cell] === DOUBLED ? text.replaceAll('""', '"') : text;
+    return this.doubled[cell] === 1 ? text.replaceAll('""', '"') : text;
   }
 
-  /** The texts of all cells. */
+  /** Returns the texts of all cells. */
   texts(bytes: Buffer): string[] {
     return Array.from({ length: this.cells }, (_, cell) => this.text(bytes, cell));
+  }
+
+  /** Lays out decoded cells in place of a scanned row. @returns their bytes */
+  place(texts: readonly string[]): Buffer {
+    let at = 0;
+    this.cells = texts.length;
+    while (this.starts.length < texts.length) this.#grow();
+    for (const [cell, text] of texts.entries()) {
+      this.starts[cell] = at;
+      at += Buffer.byteLength(text);
+      this.ends[cell] = at;
+      this.doubled[cell] = 0;
+    }
+    return Buffer.from(texts.join(''));
   }
 
   #grow(): void {
     const cells = this.starts.length * 2;
     this.starts = grown(this.starts, new Int32Array(cells));
     this.ends = grown(this.ends, new Int32Array(cells));
-    this.forms = grown(this.forms, new Uint8Array(cells));
+    this.doubled = grown(this.doubled, new Uint8Array(cells));
   }
 }
 
-/** Offset of the next quote; the length when there is none. */
+/** Returns the offset of the next quote, or the length if there is none. */
 function quoteFrom(bytes: Buffer, start: number): number {
   const near = Math.min(start + SHORT_CELL, bytes.length);
   for (let at = start; at < near; at++) if (bytes[at] === QUOTE) return at;

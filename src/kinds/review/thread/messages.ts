@@ -3,7 +3,7 @@ import type { ResultColumns } from '../../../core/bytes/result-slice.ts';
 import type { ServiceFailure } from '../../../core/outcome/service-error.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import type { ResultFileSettings } from '../results/file-settings.ts';
-import type { ResultNotice } from '../results/result-row.ts';
+import type { ResultNotice } from '../results/notices.ts';
 
 export type ToThread =
   | {

@@ -9,12 +9,12 @@ import { InternalError } from '../../../core/outcome/internal-error.ts';
 import { ServiceError } from '../../../core/outcome/service-error.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import type { ResultFileSettings } from '../results/file-settings.ts';
+import type { ResultNotice } from '../results/notices.ts';
 import {
   type CreateResultFileReader,
   PIECE_BYTES,
   type ResultFile,
 } from '../results/result-files.ts';
-import type { ResultNotice } from '../results/result-row.ts';
 import { type Answer, FileInThread } from './file-in-thread.ts';
 import type { FromThread, Problem, ToThread } from './messages.ts';
 

@@ -12,15 +12,15 @@ import type {
   RegistryFormatName,
 } from '../../../../src/events/formats/output/contract.ts';
 import { RegisteredFormat } from '../../../../src/events/formats/output/registered-format.ts';
-import { createReceiptRenderer } from '../../../../src/kinds/import/receipt.ts';
-import { createFoundRenderer } from '../../../../src/kinds/lookup/looked-up-decision.ts';
-import {
-  createDecisionRenderer,
-  type DecisionFacts,
-} from '../../../../src/kinds/review/decision.ts';
+import { receiptOf } from '../../../../src/kinds/import/receipt.ts';
+import { lookedUpDecision } from '../../../../src/kinds/lookup/looked-up-decision.ts';
 import { readLabels } from '../../../../src/kinds/review/results/labels.ts';
 import { contractFile } from '../../../support/contracts.ts';
 import { readAvro } from '../../../support/formats/avro-reader.ts';
+import {
+  createDecisionRenderer,
+  type DecisionFacts,
+} from '../../../support/review/plain-decision.ts';
 import { decimals } from '../../kinds/review/decimals.ts';
 import { headers, hostileText, keyBytes, metadataText } from '../../kinds/review/hostile.ts';
 
@@ -90,8 +90,6 @@ function toJson(value: unknown): string {
 }
 
 const decisionOf = createDecisionRenderer({ topic: TOPIC, includeContent: true });
-const receiptOf = createReceiptRenderer(TOPIC);
-const foundOf = createFoundRenderer(TOPIC);
 
 const rendered: fc.Arbitrary<Rendered> = fc.oneof(
   fc.record({ source, facts, job }).map(
@@ -115,7 +113,7 @@ const rendered: fc.Arbitrary<Rendered> = fc.oneof(
       (one): Rendered => ({
         contract: 'receipt',
         metadata: undefined,
-        record: receiptOf(one.source, one.facts, one.job),
+        record: receiptOf(TOPIC, one.source, one.facts, one.job),
       }),
     ),
   fc
@@ -152,7 +150,7 @@ const rendered: fc.Arbitrary<Rendered> = fc.oneof(
       return {
         contract: 'looked-up-decision',
         metadata: one.decision?.metadataJson ?? '{}',
-        record: foundOf(item, one.decision, one.error, one.job),
+        record: lookedUpDecision(TOPIC, item, one.decision, one.error, one.job),
       };
     }),
 );

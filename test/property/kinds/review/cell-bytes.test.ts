@@ -11,7 +11,6 @@ import {
   putCell,
   putString,
 } from '../../../../src/kinds/review/results/json-bytes.ts';
-import { TextMemo } from '../../../../src/kinds/review/results/text-memo.ts';
 import { hostileText, numberLiteral } from './hostile.ts';
 
 const texts = hostileText.map((text) => text.toWellFormed());
@@ -60,7 +59,7 @@ test('what passes for a number without a look at its text is one', () => {
 });
 
 test('a memo of cells gives what would be made of each cell', () => {
-  const memo = new CellMemo(new TextMemo((text) => `made of ${text}`));
+  const memo = new CellMemo((text) => `made of ${text}`);
   const few = fc.nat(2000).map((n) => `${n}`.repeat(20));
   fc.assert(
     fc.property(

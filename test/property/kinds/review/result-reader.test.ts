@@ -5,8 +5,8 @@ import {
   type ResultFileSettings,
   sharedByFiles,
 } from '../../../../src/kinds/review/results/file-settings.ts';
+import type { ResultNotice } from '../../../../src/kinds/review/results/notices.ts';
 import { resultFileReader } from '../../../../src/kinds/review/results/result-files.ts';
-import type { ResultNotice } from '../../../../src/kinds/review/results/result-row.ts';
 import { JOB } from '../../../unit/kinds/review/sample.ts';
 import { hostileText, metadataText, numberLiteral } from './hostile.ts';
 import { collected, readWhole } from './whole-file.ts';

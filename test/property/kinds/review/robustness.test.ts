@@ -122,10 +122,10 @@ test('any text in the reference column is a reference or a reason', () => {
     .map((parts) => `[${parts.join(',')}]`);
   fc.assert(
     fc.property(fc.oneof(hostileText, fc.json(), almost), (text) => {
-      const reference = readReference(text);
-      if (typeof reference !== 'string')
+      const read = readReference(text);
+      if (read.ok)
         assert.ok(
-          Number.isSafeInteger(reference.partition) && Number.isSafeInteger(reference.offset),
+          Number.isSafeInteger(read.value.partition) && Number.isSafeInteger(read.value.offset),
         );
     }),
   );

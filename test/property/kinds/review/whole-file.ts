@@ -11,7 +11,8 @@ import {
   readResultHeader,
   unreadable,
 } from '../../../../src/kinds/review/results/result-header.ts';
-import { ResultRowReader } from '../../../../src/kinds/review/results/result-row.ts';
+import { createDecisionRenderer } from '../../../support/review/plain-decision.ts';
+import { ResultRowReader } from '../../../support/review/plain-row-reader.ts';
 
 /**
  * Comparable result of reading a file: rows with their records as bytes, rows without one, and what
@@ -32,7 +33,7 @@ export async function readWhole(
   job: JobContext,
   expectedRows: number | undefined,
 ): Promise<FileContents> {
-  const { settings, renderer, lastRows, seenColumns, onNotice } = shared;
+  const { settings, lastRows, seenColumns, onNotice } = shared;
   const found: string[][] = [];
   const parser = new RecordParser(found, settings.maxRowBytes);
   let problem = file.length === 0 ? undefined : await parser.feed(Buffer.from(file));
@@ -51,7 +52,7 @@ export async function readWhole(
     const reader = new ResultRowReader(
       header,
       names,
-      renderer,
+      createDecisionRenderer(settings),
       new MetadataPlans(header),
       onNotice,
     );

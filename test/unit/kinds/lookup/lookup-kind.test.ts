@@ -10,20 +10,20 @@ import type {
 } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../../../../src/core/record.ts';
 import { type LookupOptions, lookupKind } from '../../../../src/kinds/lookup/index.ts';
-import type { LookedUpDecision } from '../../../../src/kinds/lookup/lookup-service.ts';
 import { Grace } from '../../../../src/kinds/lookup/not-found-grace.ts';
+import type { FoundDecision } from '../../../../src/kinds/service.ts';
 import { assertContract } from '../../../support/contracts.ts';
 import { contentItem, JOB, SIGNAL, sourceRecord } from '../review/sample.ts';
 
 const FINISHED: RemoteStatus = { state: 'finished', rawState: 'FINISHED' };
-const DECISION: LookedUpDecision = {
+const DECISION: FoundDecision = {
   rawStatus: 'SUCCESS',
   metadataJson: '{"post":12345678901234567890}',
   result: 'approved',
   labelsJson: '[{"name":"spam","applied":false,"explanation":"no sign","score":0.10}]',
 };
 
-type Answer = Partial<LookedUpDecision> | ServiceFailure | ServiceError;
+type Answer = Partial<FoundDecision> | ServiceFailure | ServiceError;
 
 function kindOf(answers: Record<string, Answer> = {}, over: Partial<LookupOptions> = {}) {
   let ids = 0;
@@ -233,7 +233,7 @@ test('ids are not given up while the service does not even find what it found be
         [[], false],
       ],
     );
-    assert.match(String(waiting[1]?.error), /This decision was found before/);
+    assert.match(String(waiting[1]?.error), /That decision was found before/);
     answers.known = {};
     const last = [await ask('a', 11_000), await ask('a', 12_100)];
     assert.deepEqual(
@@ -279,7 +279,7 @@ test('what is not decided when the time is over ends with the reason: pending, o
         null,
         {
           code: 'decision_unreadable',
-          message: "The service's answer about this decision makes no sense: scripted",
+          message: "The service's response about this decision is invalid: scripted",
         },
       ],
       ['SUCCESS', null],
@@ -294,7 +294,7 @@ test('what is not decided when the time is over ends with the reason: pending, o
     letters.outcomes.flatMap((one) => ('poison' in one ? [one.poison.message] : [])),
     [
       'The service did not make this decision in time. (review_timeout)',
-      "The service's answer about this decision makes no sense: scripted (decision_unreadable)",
+      "The service's response about this decision is invalid: scripted (decision_unreadable)",
     ],
   );
 });

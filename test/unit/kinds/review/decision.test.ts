@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createDecisionRenderer } from '../../../../src/kinds/review/decision.ts';
+import { failedDecision } from '../../../../src/kinds/review/decision.ts';
 import { headerList, headersAsBytes } from '../../../support/headers.ts';
 import {
   contentItem,
@@ -45,7 +45,7 @@ test('a decision has every field of DESIGN 5', async () => {
 });
 
 test('an item without a row gets an ERROR decision with its own metadata, key and headers', () => {
-  const { failure } = createDecisionRenderer({ topic: 'events', includeContent: true });
+  const options = { topic: 'events', includeContent: true };
   const travelling = {
     trace: [Buffer.from('t'), null, Buffer.from('t')],
     toString: Buffer.from('x'),
@@ -57,7 +57,8 @@ test('an item without a row gets an ERROR decision with its own metadata, key an
     expected: 'ham',
     timestampMs: -1,
   });
-  const record = failure(
+  const record = failedDecision(
+    options,
     item,
     { code: 'review_timeout', message: 'too late' },
     { ...JOB, remoteId: '' },
@@ -82,20 +83,21 @@ test('an item without a row gets an ERROR decision with its own metadata, key an
 });
 
 test('a decision repeats the content only when asked to', () => {
-  const { failure } = createDecisionRenderer({ topic: 'events', includeContent: false });
+  const options = { topic: 'events', includeContent: false };
   assert.equal(
-    'content' in decisionOf(failure(contentItem(), { code: 'x', message: 'y' }, JOB)),
+    'content' in
+      decisionOf(failedDecision(options, contentItem(), { code: 'x', message: 'y' }, JOB)),
     false,
   );
 });
 
 test('each job has its own part in its decisions', () => {
-  const { failure } = createDecisionRenderer({ topic: 'events', includeContent: false });
+  const options = { topic: 'events', includeContent: false };
   const error = { code: 'x', message: 'y' };
   const jobs = [JOB, { ...JOB, remoteId: 'batch-2', attempt: 2, decidedAtMs: 0 }, JOB];
   assert.deepEqual(
     jobs
-      .map((job) => decisionOf(failure(contentItem(), error, job)))
+      .map((job) => decisionOf(failedDecision(options, contentItem(), error, job)))
       .map(({ batch, decided_at }) => [batch, decided_at]),
     [
       [{ id: 'batch-1', type: 'post', attempt: 1 }, '2026-01-02T03:04:05.678Z'],

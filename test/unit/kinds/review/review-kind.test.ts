@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { unpooledBody } from '../../../../src/core/bytes/no-rows.ts';
 import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
 import { reviewKind } from '../../../../src/kinds/review/index.ts';
-import type { ReviewService } from '../../../../src/kinds/review/review-service.ts';
+import type { ReviewService } from '../../../../src/kinds/service.ts';
 import { collectRows, JOB, SIGNAL, scriptedService } from './sample.ts';
 
 function kindOf(over: Partial<ReviewService>) {
@@ -159,7 +159,7 @@ test('settings that cannot work are refused at once', () => {
   );
   assert.throws(
     () => reviewKind({ topic: 't', resultColumn: 'Connector_Ref' }, service),
-    /is the column of the result too/,
+    /is also the result column/,
   );
   assert.throws(() => reviewKind({ topic: 't', content: 'a..b' }, service), /is no expression/);
 });

@@ -6,8 +6,8 @@ import type { JobContext, ResultFileKind } from '../../../../src/core/ports/pipe
 import type { ContentItem, OutgoingRecord, SourceRecord } from '../../../../src/core/record.ts';
 import { type ReviewOptions, reviewKind } from '../../../../src/kinds/review/index.ts';
 import { DEFAULT_COLUMNS } from '../../../../src/kinds/review/metadata/columns.ts';
-import type { ReviewService } from '../../../../src/kinds/review/review-service.ts';
 import { CsvRows } from '../../../../src/kinds/review/upload/csv-rows.ts';
+import type { ReviewService } from '../../../../src/kinds/service.ts';
 
 export const SIGNAL = new AbortController().signal;
 

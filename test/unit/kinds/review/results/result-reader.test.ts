@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { bodyOf } from '../../../../../src/core/batch/body-of.ts';
 import { ServiceError } from '../../../../../src/core/outcome/service-error.ts';
 import { reviewKind } from '../../../../../src/kinds/review/index.ts';
-import type { ResultNotice } from '../../../../../src/kinds/review/results/result-row.ts';
+import type { ResultNotice } from '../../../../../src/kinds/review/results/notices.ts';
 import {
   collectRows,
   contentItem,

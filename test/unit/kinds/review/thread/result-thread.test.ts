@@ -3,12 +3,12 @@ import { after, test } from 'node:test';
 import { BufferPool } from '../../../../../src/core/bytes/buffer-pool.ts';
 import { shapeEntry } from '../../../../../src/kinds/review/metadata/metadata-shape.ts';
 import type { ResultFileSettings } from '../../../../../src/kinds/review/results/file-settings.ts';
+import type { ResultNotice } from '../../../../../src/kinds/review/results/notices.ts';
 import type {
   ResultFile,
   ResultFileReader,
 } from '../../../../../src/kinds/review/results/result-files.ts';
 import { resultFileReader } from '../../../../../src/kinds/review/results/result-files.ts';
-import type { ResultNotice } from '../../../../../src/kinds/review/results/result-row.ts';
 import { ResultThread } from '../../../../../src/kinds/review/thread/result-thread.ts';
 import { JOB, type Row } from '../sample.ts';
 

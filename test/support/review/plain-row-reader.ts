@@ -1,40 +1,23 @@
-/** Rows of a result file become terminal records, or a reason why they name nothing (DESIGN 3 settle). */
+/** Rows of result files read cell by cell, as an oracle for the byte writer. */
 
-import { isJsonText } from '../../../base/exact-json.ts';
-import { shownCode } from '../../../base/shown-code.ts';
-import type { MalformedRow, ReadRow, ResultRow } from '../../../core/batch/read-row.ts';
-import { crashOf, internalPoison } from '../../../core/outcome/internal-error.ts';
-import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
-import type { OutgoingRecord } from '../../../core/record.ts';
-import { normaliseDecisionStatus, RESULT_COLUMNS } from '../../../service/contract.ts';
-import { fromText } from '../csv-injection.ts';
-import type { DecisionFacts, DecisionRenderer } from '../decision.ts';
-import { type Reference, readReference } from '../reference.ts';
-import { type Labels, readLabels } from './labels.ts';
-import type { MetadataPlan, MetadataPlans } from './metadata-plans.ts';
-import type { ResultHeader } from './result-header.ts';
-import { TextMemo } from './text-memo.ts';
+import { isJsonText } from '../../../src/base/exact-json.ts';
+import { shownCode } from '../../../src/base/shown-code.ts';
+import type { MalformedRow, ReadRow, ResultRow } from '../../../src/core/batch/read-row.ts';
+import { crashOf, internalPoison } from '../../../src/core/outcome/internal-error.ts';
+import type { JobContext } from '../../../src/core/ports/pipeline-kind.ts';
+import type { OutgoingRecord } from '../../../src/core/record.ts';
+import { type Reference, readReference } from '../../../src/kinds/review/reference.ts';
+import { type LabelCell, readLabels } from '../../../src/kinds/review/results/labels.ts';
+import type {
+  MetadataPlan,
+  MetadataPlans,
+} from '../../../src/kinds/review/results/metadata-plans.ts';
+import type { ResultNotice } from '../../../src/kinds/review/results/notices.ts';
+import type { ResultHeader } from '../../../src/kinds/review/results/result-header.ts';
+import { normaliseDecisionStatus, RESULT_COLUMNS } from '../../../src/service/contract.ts';
+import type { DecisionFacts, DecisionRenderer } from './plain-decision.ts';
 
-/** Log message of each kind of notice. */
-export const NOTICES = {
-  unknown_column: 'the result files have a column that the interface does not mention',
-  unknown_status: 'the result files have a status that the interface does not mention',
-  labels_not_json: 'the result files have labels that are not JSON',
-  missing_column:
-    'the result files lack a column that the interface promises; decisions are made without it',
-  missing_result_column:
-    'the result files have no result column ("… result"), so decisions have no result; if it has another name, set review.resultColumn',
-  several_result_columns:
-    'the result files have more than one result column ("… result"); set review.resultColumn to choose one',
-} as const;
-
-/** Something in result files that is not as the interface says. Tolerated; to be logged once. `value` is never content (I6). */
-export interface ResultNotice {
-  readonly kind: keyof typeof NOTICES;
-  readonly value: string;
-}
-
-/** What a decision says about an item for which the service reports an error without a reason. */
+/** Error of an item for which the service reports an error without a reason. */
 export const REVIEW_FAILED = {
   code: 'review_failed',
   message: 'The service could not review this item.',
@@ -48,7 +31,6 @@ export class ResultRowReader {
   readonly #names: readonly string[];
   readonly #renderer: DecisionRenderer;
   readonly #notice: (notice: ResultNotice) => void;
-  readonly #labels = new TextMemo(readLabels, ({ json }) => 2 * json.length);
   readonly #plans: MetadataPlans;
 
   constructor(
@@ -90,7 +72,7 @@ export class ResultRowReader {
     if (cells.length !== header.width)
       return { malformed: `the row has ${cells.length} cells, the header ${header.width}` };
     const reference = readReference(cellAt(cells, header.reference));
-    return typeof reference === 'string' ? { malformed: reference } : reference;
+    return reference.ok ? reference.value : { malformed: reference.error };
   }
 
   #read(cells: readonly string[], reference: Reference, job: JobContext): ResultRow | MalformedRow {
@@ -153,8 +135,8 @@ export class ResultRowReader {
     return this.#renderer.render(reference, facts, job);
   }
 
-  #readLabels(cell: string): Labels {
-    const labels = this.#labels.of(cell);
+  #readLabels(cell: string): LabelCell {
+    const labels = readLabels(cell);
     if (labels.raw !== undefined) this.#notice({ kind: 'labels_not_json', value: '' });
     return labels;
   }
@@ -175,7 +157,7 @@ export class ResultRowReader {
 }
 
 function contentOf(cell: string, { escapedContent }: Reference): string {
-  return escapedContent ? fromText(cell) : cell;
+  return escapedContent && cell.startsWith("'") ? cell.slice(1) : cell;
 }
 
 function cellAt(cells: readonly string[], index: number): string {
@@ -197,7 +179,7 @@ function metadataJson(
   let json = '{';
   for (const { index, lead, json: isJson } of parts) {
     const cell = cellAt(cells, index);
-    json += lead + (isJson ? cell : JSON.stringify(cell));
+    json += String(lead) + (isJson ? cell : JSON.stringify(cell));
   }
   if (metadata !== undefined) {
     for (const [key, text] of metadata)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TextMemo } from '../../../../../src/kinds/review/results/text-memo.ts';
+import { CellMemo } from '../../../../../src/kinds/review/results/cell-memo.ts';
 
 function countingMemo(bytesOf?: (made: string | undefined) => number) {
   const made: string[] = [];
@@ -8,7 +8,7 @@ function countingMemo(bytesOf?: (made: string | undefined) => number) {
     made.push(text);
     return text === 'none' ? undefined : `made of ${text}`;
   };
-  return { made, memo: new TextMemo(make, bytesOf, 10_000) };
+  return { made, memo: new CellMemo(make, bytesOf, 10_000) };
 }
 
 test('a value is made once for a text that comes again, also when it is undefined', () => {

@@ -1,0 +1,75 @@
+/**
+ * Ports of the kinds to the Content Review Service (docs/protocol). `src/service/client.ts`
+ * implements them. Every method rejects with a ServiceError, or with the reason of the signal.
+ */
+
+export interface CallSettings {
+  readonly signal: AbortSignal;
+}
+
+interface Uploads {
+  /** PUT to a presigned URL, with Content-Length and exactly this Content-Type, unauthorized. */
+  upload(
+    url: string,
+    body: Buffer,
+    call: CallSettings & { readonly contentType: string },
+  ): Promise<unknown>;
+}
+
+export interface NewBatch {
+  readonly batchId: string;
+  /** Presigned and secret (I6). */
+  readonly uploadUrl: string;
+}
+
+export interface BatchState {
+  /** The content type, if reported. */
+  readonly type: string | undefined;
+  /** batch_status in the spelling of the service. */
+  readonly rawStatus: string;
+  /** Presigned and secret (I6). Present when the batch is finished. */
+  readonly downloadUrl: string | undefined;
+  readonly counts: { readonly success: number | undefined; readonly error: number | undefined };
+}
+
+export interface ReviewService extends Uploads {
+  /** POST /v1/batches */
+  createBatch(type: string, call: CallSettings): Promise<NewBatch>;
+  /** GET /v1/batches/{batch_id} */
+  getBatch(batchId: string, call: CallSettings): Promise<BatchState>;
+  /** GET of a presigned URL, as a stream. */
+  download(url: string, call: CallSettings): AsyncIterable<Buffer> | Promise<AsyncIterable<Buffer>>;
+}
+
+export interface NewImport {
+  readonly importId: string;
+  /** Presigned and secret (I6). */
+  readonly uploadUrl: string;
+}
+
+export interface ImportState {
+  /** import_status in the spelling of the service. */
+  readonly rawStatus: string;
+}
+
+export interface ImportService extends Uploads {
+  /** POST /v1/import */
+  createImport(call: CallSettings): Promise<NewImport>;
+  /** GET of the status of an import; its path is configured. */
+  getImport(importId: string, call: CallSettings): Promise<ImportState>;
+}
+
+export interface FoundDecision {
+  /** decision_status in the spelling of the service. */
+  readonly rawStatus: string;
+  /** JSON text of the metadata object, with its digits. */
+  readonly metadataJson: string;
+  readonly result: string | null;
+  /** JSON text of the label objects, with their digits; null if there are none. */
+  readonly labelsJson: string | null;
+}
+
+export interface LookupService {
+  /** GET /v1/decisions/{decision_id} */
+  getDecision(decisionId: string, call: CallSettings): Promise<FoundDecision>;
+}

@@ -1,0 +1,70 @@
+/** Decisions rendered in the plain way, as an oracle for the byte writer. */
+import { eventId } from '../../../src/core/outcome/dead-letter.ts';
+import type { JobContext } from '../../../src/core/ports/pipeline-kind.ts';
+import type { OutgoingRecord } from '../../../src/core/record.ts';
+import {
+  sourceMembers,
+  type TerminalSource,
+  terminalHeaders,
+  terminalKey,
+} from '../../../src/events/terminal-parts.ts';
+import { type DecisionOptions, jobParts } from '../../../src/kinds/review/decision.ts';
+import type { LabelCell } from '../../../src/kinds/review/results/labels.ts';
+
+export interface DecisionFacts {
+  readonly status: 'SUCCESS' | 'ERROR';
+  /** Status as the service spelled it, when it is none of the two. */
+  readonly serviceStatus: string | undefined;
+  readonly result: string | undefined;
+  readonly expected: string | undefined;
+  readonly labels: LabelCell;
+  /** JSON text of an object. */
+  readonly metadata: string;
+  readonly content: string | undefined;
+  readonly error: { readonly code: string; readonly message: string } | undefined;
+}
+
+export interface DecisionRenderer {
+  render(source: TerminalSource, facts: DecisionFacts, job: JobContext): OutgoingRecord;
+}
+
+/** Builds the renderer of one pipeline's decisions. */
+export function createDecisionRenderer({
+  topic,
+  includeContent,
+}: DecisionOptions): DecisionRenderer {
+  // What is the same for all decisions of one chunk.
+  let lastJob: JobContext | undefined;
+  let parts = { batch: '', end: '' };
+
+  function render(source: TerminalSource, facts: DecisionFacts, job: JobContext): OutgoingRecord {
+    if (job !== lastJob) {
+      lastJob = job;
+      parts = jobParts(topic, job);
+    }
+    const id = eventId(topic, source, source.replay);
+    const { labels } = facts;
+    const value =
+      `{"id":${JSON.stringify(id)},"status":"${facts.status}"` +
+      (facts.serviceStatus === undefined
+        ? ''
+        : `,"service_status":${JSON.stringify(facts.serviceStatus)}`) +
+      `,"result":${jsonOrNull(facts.result)},"expected_result":${jsonOrNull(facts.expected)},"labels":${labels.json}` +
+      (labels.raw === undefined ? '' : `,"labels_raw":${JSON.stringify(labels.raw)}`) +
+      `,"metadata":${facts.metadata}` +
+      (includeContent && facts.content !== undefined
+        ? `,"content":${JSON.stringify(facts.content)}`
+        : '') +
+      `,"error":${facts.error === undefined ? 'null' : JSON.stringify(facts.error)}` +
+      `${parts.batch}${sourceMembers(source)}${parts.end}`;
+    const headers = terminalHeaders(source.headers, id);
+    // Bytes at once: a text put together from many parts keeps all of them alive, thousands of times in a chunk.
+    return { key: terminalKey(source), value: Buffer.from(value), headers };
+  }
+
+  return { render };
+}
+
+function jsonOrNull(text: string | undefined): string {
+  return text === undefined ? 'null' : JSON.stringify(text);
+}
