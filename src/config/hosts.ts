@@ -12,15 +12,15 @@ export const HOSTS = 'hosts (files.example.com, *.example.com, also with :port)'
 /** Returns why a text is no host pattern; undefined when it is one. */
 export function hostObjection(text: string): string | undefined {
   const pattern = parseHostPattern(text);
-  return typeof pattern === 'string' ? pattern : undefined;
+  return pattern.ok ? undefined : pattern.error;
 }
 
 /** The same for a list of hosts without port, and of networks. */
 export function networkObjection(text: string): string | undefined {
   if (text.includes('/')) return problemWithCidr(text);
   const pattern = parseHostPattern(text);
-  if (typeof pattern === 'string') return pattern;
-  return pattern.port === undefined ? undefined : 'without a port';
+  if (!pattern.ok) return pattern.error;
+  return pattern.value.port === undefined ? undefined : 'without a port';
 }
 
 /** Whether requests to an address cross a network unencrypted, and no pattern allows it. */

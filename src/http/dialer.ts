@@ -1,92 +1,70 @@
-/** Opens connections: where an address leads is looked at here, at the last moment, and proxies and certificates come in. */
+/** Connections: the address is checked at the last moment; proxies and certificates apply here. */
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
-import { request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
-import type { SecureContext } from 'node:tls';
-import { buildConnector } from 'undici';
-import { NetworkError } from './network-error.ts';
+import { buildConnector, type Dispatcher } from 'undici';
+import { bracketed } from './host-pattern.ts';
+import { NetworkError, shownErrorCode } from './network-error.ts';
 import type { ProxyFor, ProxyServer } from './proxy.ts';
 import type { TlsContext } from './tls-files.ts';
 
-/** Names to addresses, as node:dns does it with `all`. */
+/** Addresses of a name, as node:dns returns them with `all`. */
 export type LookupAll = (
   host: string,
   options: { readonly all: true },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-export interface ConnectorOptions {
+export interface DialerOptions {
   readonly timeoutMs: number;
   /** Whether a host may be connected to at an address. Default: at any. */
   readonly allowsAddress?: ((host: string, address: string) => boolean) | undefined;
+  /** Proxy of an https address; its tunnel is made by `proxies`. */
   readonly proxyFor: ProxyFor;
+  readonly proxies: Dispatcher | undefined;
   readonly tls: TlsContext | undefined;
-  /** For proxies that are reached by https. */
-  readonly proxyTls: TlsContext | undefined;
-  /** Ends what is being connected to. */
-  readonly closed: AbortSignal;
   readonly lookup?: LookupAll | undefined;
 }
 
-export function connector(options: ConnectorOptions): buildConnector.connector {
-  const connects = new Connects(options);
+export function dialer(options: DialerOptions): buildConnector.connector {
+  const { allowsAddress = () => true, lookup = systemLookup as LookupAll, timeoutMs } = options;
+  const checked = checkedLookup(allowsAddress, lookup);
+  /** One for each TLS context: it remembers sessions, which must not outlive the certificates. */
+  let built: { readonly context: unknown; readonly connect: buildConnector.connector } | undefined;
+
+  const connectorNow = async (): Promise<buildConnector.connector> => {
+    const context = await options.tls?.current();
+    if (built === undefined || built.context !== context) {
+      const connect = buildConnector({
+        timeout: timeoutMs,
+        allowH2: false,
+        ...(context && { secureContext: context }),
+        lookup: checked,
+      } as buildConnector.BuildOptions);
+      built = { context, connect };
+    }
+    return built.connect;
+  };
+
+  /** @throws NetworkError */
+  const tunnelTo = async (target: buildConnector.Options): Promise<Socket | undefined> => {
+    const { hostname, protocol, host = hostname, port } = target;
+    // Addresses are not looked up.
+    if (isIP(hostname) !== 0 && !allowsAddress(hostname, hostname)) throw notPublic();
+    const proxy = protocol === 'https:' ? options.proxyFor(new URL(`https://${host}`)) : undefined;
+    if (proxy === undefined || options.proxies === undefined) return undefined;
+    const authority = `${bracketed(hostname)}:${port || '443'}`;
+    return await tunnel(options.proxies, proxy, authority, timeoutMs);
+  };
+
   return (target, callback) => {
-    connects.open(target).then(
-      (connect) => connect(callback),
+    Promise.all([connectorNow(), tunnelTo(target)]).then(
+      ([connect, httpSocket]) => connect(httpSocket ? { ...target, httpSocket } : target, callback),
       (error: unknown) => callback(error as Error, null),
     );
   };
 }
 
-class Connects {
-  readonly #options: ConnectorOptions;
-  readonly #lookup: LookupFunction;
-  /** One for each TLS context: it remembers sessions, which must not outlive the certificates that they were made with. */
-  #built: { readonly context: unknown; readonly connect: buildConnector.connector } | undefined;
-
-  constructor(options: ConnectorOptions) {
-    this.#options = options;
-    const { allowsAddress = () => true, lookup = systemLookup as LookupAll } = options;
-    this.#lookup = checkedLookup(allowsAddress, lookup);
-  }
-
-  /** @throws NetworkError */
-  async open(target: buildConnector.Options): Promise<(callback: buildConnector.Callback) => void> {
-    const { allowsAddress, proxyFor, timeoutMs, proxyTls, closed } = this.#options;
-    const { hostname } = target;
-    // No name, no lookup.
-    if (allowsAddress !== undefined && isIP(hostname) !== 0 && !allowsAddress(hostname, hostname))
-      throw notPublic();
-    const proxy = proxyFor(new URL(`${target.protocol}//${target.host ?? hostname}`));
-    const connect = await this.#connect();
-    if (proxy === undefined || target.protocol !== 'https:')
-      return (callback) => connect(target, callback);
-    const authority = `${isIP(hostname) === 6 ? `[${hostname}]` : hostname}:${target.port || '443'}`;
-    const httpSocket = await tunnel(proxy, authority, {
-      timeoutMs,
-      closed,
-      secureContext: await proxyTls?.current(),
-    });
-    return (callback) => connect({ ...target, httpSocket }, callback);
-  }
-
-  async #connect(): Promise<buildConnector.connector> {
-    const context = await this.#options.tls?.current();
-    if (this.#built?.context !== context || this.#built === undefined) {
-      const connect = buildConnector({
-        timeout: this.#options.timeoutMs,
-        allowH2: false,
-        ...(context === undefined ? {} : { secureContext: context }),
-        lookup: this.#lookup,
-      } as buildConnector.BuildOptions);
-      this.#built = { context, connect };
-    }
-    return this.#built.connect;
-  }
-}
-
-/** What a name resolves to is asked once for each connection, and that answer is checked: no time for it to change in between. */
+/** Looks a name up once for each connection, and checks the answer that is connected to. */
 function checkedLookup(
   allows: (host: string, address: string) => boolean,
   lookup: LookupAll,
@@ -107,63 +85,33 @@ function notPublic(): NetworkError {
   return new NetworkError('blocked', 'ADDRESS_NOT_PUBLIC');
 }
 
-/** A connection to `authority`, host and port, through the proxy (RFC 9110, 9.3.6). @throws NetworkError */
+/** Connection to `authority`, host and port, through the proxy. @throws NetworkError */
 async function tunnel(
+  proxies: Dispatcher,
   proxy: ProxyServer,
   authority: string,
-  {
-    timeoutMs,
-    closed,
-    secureContext,
-  }: { timeoutMs: number; closed: AbortSignal; secureContext: SecureContext | undefined },
+  timeoutMs: number,
 ): Promise<Socket> {
   const headers = { host: authority, ...(await proxyHeaders(proxy)) };
-  const { protocol, hostname, port } = proxy.url;
-  const secure = protocol === 'https:';
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return await new Promise<Socket>((resolve, reject) => {
-    const timer = setTimeout(
-      () => request.destroy(new NetworkError('connect_timeout', 'PROXY_TIMEOUT')),
-      timeoutMs,
-    );
-    const request = (secure ? httpsRequest : httpRequest)({
-      ...(secure && secureContext !== undefined ? { secureContext } : {}),
-      // Node would take the header Host for the proxy's name, which is where the tunnel leads to.
-      ...(secure ? { servername: isIP(host) === 0 ? host : '' } : {}),
-      host,
-      port: port || (secure ? 443 : 80),
-      method: 'CONNECT',
-      path: authority,
-      headers,
-      agent: false,
-      signal: closed,
-    });
-    request.once('connect', ({ statusCode = 0 }, socket, head) => {
-      clearTimeout(timer);
-      if (statusCode < 200 || statusCode > 299) {
-        socket.destroy();
-        return reject(new NetworkError('proxy_failed', `HTTP_${statusCode}`));
-      }
-      if (head.length > 0) socket.unshift(head);
-      resolve(socket as Socket);
-    });
-    request.once('error', (error: NodeJS.ErrnoException) => {
-      clearTimeout(timer);
-      const code = /^[A-Z][A-Z0-9_]{0,63}$/.test(error.code ?? '') ? String(error.code) : 'UNKNOWN';
-      reject(error instanceof NetworkError ? error : new NetworkError('proxy_failed', code));
-    });
-    request.end();
+  const { origin, hostname: servername } = proxy.url;
+  const signal = AbortSignal.timeout(timeoutMs);
+  const request = { origin, path: authority, headers, servername, signal };
+  const { statusCode, socket } = await proxies.connect(request).catch((error: unknown) => {
+    if (signal.aborted) throw new NetworkError('connect_timeout', 'PROXY_TIMEOUT');
+    throw new NetworkError('proxy_failed', shownErrorCode(error));
   });
+  if (statusCode >= 200 && statusCode <= 299) return socket as Socket;
+  socket.destroy();
+  throw new NetworkError('proxy_failed', `HTTP_${statusCode}`);
 }
 
-/** What a proxy needs to let a request through. @throws NetworkError when the credentials cannot be had */
+/** Credentials for a proxy. @throws NetworkError when they cannot be read */
 export async function proxyHeaders({ credentials }: ProxyServer): Promise<Record<string, string>> {
   if (credentials === undefined) return {};
-  let userAndPassword: string;
   try {
-    userAndPassword = await credentials();
+    const basic = Buffer.from(await credentials()).toString('base64');
+    return { 'proxy-authorization': `Basic ${basic}` };
   } catch {
     throw new NetworkError('proxy_failed', 'NO_CREDENTIALS');
   }
-  return { 'proxy-authorization': `Basic ${Buffer.from(userAndPassword).toString('base64')}` };
 }

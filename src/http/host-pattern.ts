@@ -1,52 +1,55 @@
-/** Hosts as a configuration lists them: `files.example.com`, `*.example.com`, each with `:port` if it matters. */
+/** Hosts as a configuration lists them: `files.example.com`, `*.example.com`, also with `:port`. */
 import { isIP } from 'node:net';
+import { err, ok, type Result } from '../base/result.ts';
 
 export interface HostPattern {
-  /** In lower case, without a last dot; an IPv6 address without brackets. With `*.`: everything below. */
+  /** In lower case, without a last dot; an IPv6 address without brackets. */
   readonly host: string;
+  /** Whether the pattern means everything below the host (`*.`). */
   readonly below: boolean;
   /** undefined: any port. */
   readonly port: string | undefined;
 }
 
-/** @returns what is wrong with it, as a text, when it is none. */
-export function parseHostPattern(text: string): HostPattern | string {
-  if (/[/?#@\s\\]/.test(text)) return 'a host name alone, without scheme, path or user';
-  const whole =
+export function parseHostPattern(text: string): Result<HostPattern> {
+  if (/[/?#@\s\\]/.test(text)) return err('a host name alone, without scheme, path or user');
+  const parts =
     isIP(text) === 6 ? [text, '', text] : /^(\*\.)?(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text);
-  const [, wildcard = '', host = '', port] = whole ?? [];
-  if (host.includes('*'))
-    return 'a star stands only at the beginning, for everything below: *.example.com';
-  if (host.startsWith('.')) return 'everything below a domain is written *.example.com';
+  const [, wildcard = '', host = '', port] = parts ?? [];
+  if (host.includes('*')) {
+    return err('a star stands only at the beginning, for everything below: *.example.com');
+  }
+  if (host.startsWith('.')) return err('everything below a domain is written *.example.com');
   const bare = host.replace(/^\[|\]$/g, '');
-  // The parser of addresses decides what a name is, so that a pattern and an address agree.
-  const url = bare === '' ? null : URL.parse(`http://${isIP(bare) === 6 ? `[${bare}]` : bare}/`);
-  if (url === null) return 'not a host name or an IP address';
+  // The parser of addresses decides about names, so that a pattern and an address agree.
+  const url = bare === '' ? null : URL.parse(`http://${bracketed(bare)}/`);
+  if (url === null) return err('not a host name or an IP address');
   const name = hostOf(url);
-  if (wildcard !== '' && isIP(name) !== 0)
-    return 'a star stands before a domain, not before an IP address';
-  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535))
-    return 'the port is from 1 to 65535';
-  return { host: name, below: wildcard !== '', port };
+  if (wildcard !== '' && isIP(name) !== 0) {
+    return err('a star stands before a domain, not before an IP address');
+  }
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) {
+    return err('the port is from 1 to 65535');
+  }
+  return ok({ host: name, below: wildcard !== '', port });
 }
 
-/** @throws TypeError when one of them is none: configurations are checked before. */
+/** @throws TypeError for a text that is no pattern */
 export function hostPatterns(texts: readonly string[]): HostPattern[] {
   return texts.map((text) => {
     const pattern = parseHostPattern(text);
-    if (typeof pattern === 'string')
-      throw new TypeError(`"${text}" in a list of hosts: ${pattern}`);
-    return pattern;
+    if (pattern.ok) return pattern.value;
+    throw new TypeError(`"${text}" in a list of hosts: ${pattern.error}`);
   });
 }
 
 /** Whether one of the patterns means the host of an address. */
 export function matchesHost(patterns: readonly HostPattern[], url: URL): boolean {
   const host = hostOf(url);
-  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+  const urlPort = url.port || (url.protocol === 'https:' ? '443' : '80');
   return patterns.some(
     (pattern) =>
-      (pattern.port === undefined || pattern.port === port) &&
+      (pattern.port ?? urlPort) === urlPort &&
       (pattern.below ? host.endsWith(`.${pattern.host}`) : host === pattern.host),
   );
 }
@@ -54,6 +57,11 @@ export function matchesHost(patterns: readonly HostPattern[], url: URL): boolean
 /** The host of an address in one spelling: lower case, without brackets, without a last dot. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+}
+
+/** A host as addresses contain it: IPv6 in brackets. */
+export function bracketed(host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : host;
 }
 
 /** Whether an address names this machine by itself, whatever names resolve to. */

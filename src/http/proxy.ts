@@ -1,32 +1,22 @@
-/** Which requests go through a proxy: what the environment says (HTTPS_PROXY, HTTP_PROXY, NO_PROXY), or the configuration. */
+/** Proxies of requests: from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) or an option. */
 import { isIP } from 'node:net';
+import { err, ok, type Result } from '../base/result.ts';
 import { addressSet, contains, problemWithCidr } from './address-ranges.ts';
-import {
-  type HostPattern,
-  hostOf,
-  isLoopbackHost,
-  matchesHost,
-  parseHostPattern,
-} from './host-pattern.ts';
-
-export interface ProxyRules {
-  /** http(s) address of the proxy for https, and for http. Without a user. */
-  readonly https?: URL | undefined;
-  readonly http?: URL | undefined;
-  /** `user:password`, asked for each connection. Each proxy that has none gets none. */
-  readonly credentials?: {
-    readonly https?: Credentials | undefined;
-    readonly http?: Credentials | undefined;
-  };
-  /** Hosts that are reached without it, as NO_PROXY writes them. */
-  readonly noProxy: readonly string[];
-}
-
-type Credentials = () => Promise<string>;
+import { hostOf, isLoopbackHost, matchesHost, parseHostPattern } from './host-pattern.ts';
 
 export interface ProxyServer {
+  /** http(s) address, without a user. */
   readonly url: URL;
-  readonly credentials: Credentials | undefined;
+  /** `user:password`, read for each connection. */
+  readonly credentials?: (() => string | Promise<string>) | undefined;
+}
+
+/** Proxies for https and for http addresses. */
+export interface ProxyRules {
+  readonly https?: ProxyServer | undefined;
+  readonly http?: ProxyServer | undefined;
+  /** Hosts that are reached without a proxy, in the notation of NO_PROXY. */
+  readonly noProxy: readonly string[];
 }
 
 /** undefined: without a proxy. */
@@ -39,103 +29,87 @@ export type ProxySetting =
   | {
       /** http:// or https:// address, without a user. */
       readonly url: string;
-      /** `user:password`, or where to get it for each connection. */
+      /** `user:password`, or its source for each connection. */
       readonly credentials?: string | (() => string | Promise<string>);
-      /** What is reached without it, as NO_PROXY writes it. */
+      /** Hosts that are reached without the proxy, in the notation of NO_PROXY. */
       readonly noProxy?: readonly string[];
     };
 
-/** @throws TypeError that does not show what was written: it may hold a password. */
-export function proxyRules(
-  setting: ProxySetting,
-  env: Readonly<Record<string, string | undefined>>,
-): ProxyRules {
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws TypeError that does not show the text: it may hold a password */
+export function proxyRules(setting: ProxySetting, env: Environment): ProxyRules {
   if (setting === 'none') return { noProxy: [] };
   if (setting === 'environment') return proxyFromEnvironment(env);
-  const url = parseProxyUrl(setting.url);
-  if (typeof url === 'string') throw new TypeError(`the address of the proxy: ${url}`);
-  if (url.username !== '' || url.password !== '')
+  const proxy = parseProxy(setting.url);
+  if (!proxy.ok) throw new TypeError(`the address of the proxy: ${proxy.error}`);
+  const { url, credentials: user } = proxy.value;
+  if (user !== undefined) {
     throw new TypeError('the address of the proxy: user and password go into its credentials');
-  const { credentials, noProxy = [] } = setting;
-  const current =
-    credentials === undefined
-      ? undefined
-      : async () => (typeof credentials === 'string' ? credentials : await credentials());
-  return { https: url, http: url, credentials: { https: current, http: current }, noProxy };
+  }
+  const { credentials: given, noProxy = [] } = setting;
+  const credentials = typeof given === 'string' ? () => given : given;
+  return { https: { url, credentials }, http: { url, credentials }, noProxy };
 }
 
 /**
- * As curl and Go read it: the lower-case name wins; a proxy without scheme is an http one; in a CGI process HTTP_PROXY is a
- * header that anyone can send.
- * @throws TypeError that names the variable, never its value: it may hold a password.
+ * Reads the variables like curl and Go: the lower-case name wins; a proxy without scheme is an http
+ * one; in a CGI process HTTP_PROXY is a header that anyone can send.
+ * @throws TypeError that names the variable, never its value: it may hold a password
  */
-export function proxyFromEnvironment(
-  env: Readonly<Record<string, string | undefined>>,
-): ProxyRules {
-  const read = (name: string): { url?: URL; credentials?: Credentials } => {
+export function proxyFromEnvironment(env: Environment): ProxyRules {
+  const read = (name: string): ProxyServer | undefined => {
     const written = env[name.toLowerCase()] || env[name];
-    if (written === undefined || written === '') return {};
-    const url = parseProxyUrl(written);
-    if (typeof url === 'string') throw new TypeError(`the environment variable ${name}: ${url}`);
-    return withoutUser(url, name);
+    if (!written) return undefined;
+    const proxy = parseProxy(written);
+    if (!proxy.ok) throw new TypeError(`the environment variable ${name}: ${proxy.error}`);
+    return proxy.value;
   };
-  const https = read('HTTPS_PROXY');
-  const http = env.REQUEST_METHOD === undefined ? read('HTTP_PROXY') : {};
   return {
-    https: https.url,
-    http: http.url,
-    credentials: { https: https.credentials, http: http.credentials },
-    noProxy: (env.no_proxy || env.NO_PROXY || '').split(/[\s,]+/).filter((entry) => entry !== ''),
+    https: read('HTTPS_PROXY'),
+    http: env.REQUEST_METHOD === undefined ? read('HTTP_PROXY') : undefined,
+    noProxy: (env.no_proxy || env.NO_PROXY || '').split(/[\s,]+/).filter(Boolean),
   };
 }
 
-/** @returns what is wrong with it, as a text. */
-export function parseProxyUrl(written: string): URL | string {
+/** Proxy of an address; user and password, percent-encoded in it, become its credentials. */
+function parseProxy(written: string): Result<ProxyServer> {
   const url = URL.parse(written.includes('://') ? written : `http://${written}`);
-  if (url === null || url.hostname === '') return 'not the address of a proxy';
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    return 'a proxy is reached by http:// or https://, nothing else';
-  return url;
-}
-
-function withoutUser(url: URL, name: string): { url: URL; credentials?: Credentials } {
-  if (url.username === '' && url.password === '') return { url };
-  let credentials: string;
-  try {
-    credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  } catch {
-    throw new TypeError(
-      `the environment variable ${name}: user and password must be escaped (%25 for %)`,
-    );
+  if (url === null || url.hostname === '') return err('not the address of a proxy');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    return err('a proxy is reached by http:// or https://, nothing else');
   }
-  const plain = new URL(url);
-  plain.username = '';
-  plain.password = '';
-  return { url: plain, credentials: async () => credentials };
+  const { username, password } = url;
+  if (username === '' && password === '') return ok({ url });
+  url.username = '';
+  url.password = '';
+  try {
+    const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    return ok({ url, credentials: () => credentials });
+  } catch {
+    return err('user and password must be escaped (%25 for %)');
+  }
 }
 
 /** This machine is never reached through a proxy. */
-export function proxyChooser({ https, http, credentials, noProxy }: ProxyRules): ProxyFor {
-  if (https === undefined && http === undefined) return () => undefined;
-  const direct = exceptions(noProxy);
+export function proxyChooser({ https, http, noProxy }: ProxyRules): ProxyFor {
+  const isDirect = exceptions(noProxy);
   return (target) => {
-    const secure = target.protocol === 'https:';
-    const url = secure ? https : http;
-    if (url === undefined || isLoopbackHost(target) || direct(target)) return undefined;
-    return { url, credentials: secure ? credentials?.https : credentials?.http };
+    const proxy = target.protocol === 'https:' ? https : http;
+    return proxy && !isLoopbackHost(target) && !isDirect(target) ? proxy : undefined;
   };
 }
 
-/** `example.com` and `.example.com` mean everything below too, `*` every host; a range means addresses written as such. */
+/** `example.com` and `.example.com` include everything below, `*` every host; ranges, addresses. */
 function exceptions(noProxy: readonly string[]): (target: URL) => boolean {
   if (noProxy.includes('*')) return () => true;
   const networks = addressSet(noProxy.filter((entry) => problemWithCidr(entry) === undefined));
-  const patterns = noProxy.flatMap((entry): HostPattern[] => {
+  const patterns = noProxy.flatMap((entry) => {
     const pattern = parseHostPattern(entry.replace(/^\*?\./, ''));
-    // What nobody can read is passed over, as every other program does that reads the variable.
-    if (typeof pattern === 'string') return [];
-    const below = { ...pattern, below: true };
-    return entry.startsWith('*.') ? [below] : [pattern, below];
+    // Unreadable entries are ignored, as every other program does that reads the variable.
+    if (!pattern.ok) return [];
+    const below = { ...pattern.value, below: true };
+    return entry.startsWith('*.') ? [below] : [pattern.value, below];
   });
   return (target) => {
     const host = hostOf(target);

@@ -4,7 +4,13 @@
  */
 import { isIP } from 'node:net';
 import { addressSet, contains, problemWithCidr, rangeOf } from '../http/address-ranges.ts';
-import { hostOf, hostPatterns, isLoopbackHost, matchesHost } from '../http/host-pattern.ts';
+import {
+  bracketed,
+  hostOf,
+  hostPatterns,
+  isLoopbackHost,
+  matchesHost,
+} from '../http/host-pattern.ts';
 import { NOT_PUBLIC } from './problems.ts';
 
 export interface TransferRules {
@@ -61,8 +67,4 @@ export function transferPolicy(rules: TransferRules, baseUrl: URL): TransferPoli
     },
     allowsAddress,
   };
-}
-
-function bracketed(host: string): string {
-  return isIP(host) === 6 ? `[${host}]` : host;
 }

@@ -23,7 +23,7 @@ export function outboundHttp(
   const { proxy, tls } = networkSettings(service);
   const rules = proxyRules(proxy, env);
   // Files of the service that nobody needs here must not stop a login to Kafka.
-  const byTls = [rules.https, rules.http].some((url) => url?.protocol === 'https:');
+  const byTls = [rules.https, rules.http].some((server) => server?.url.protocol === 'https:');
   const timeouts = {
     connectTimeoutMs: timeoutMs,
     headersTimeoutMs: timeoutMs,

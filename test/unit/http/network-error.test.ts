@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NetworkError, networkError, type Stage } from '../../../src/http/network-error.ts';
+import { type ExchangeStage, NetworkError, networkError } from '../../../src/http/network-error.ts';
 import { networkProblem } from '../../../src/service/problems.ts';
 
-const advised = (code: string, stage: Stage) => {
+const advised = (code: string, stage: ExchangeStage) => {
   const error = networkError(
     Object.assign(new Error('of https://x/?sig=hunter22'), { code }),
     stage,
@@ -13,7 +13,7 @@ const advised = (code: string, stage: Stage) => {
 };
 
 test('what fails in a handshake says what to do about it', () => {
-  const cases: [string, Stage, RegExp][] = [
+  const cases: [string, ExchangeStage, RegExp][] = [
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'connecting', /does not speak TLS/],
     ['ERR_SSL_PACKET_LENGTH_TOO_LONG', 'connecting', /does not speak TLS/],
     ['EPROTO', 'connecting', /does not speak TLS/],

@@ -62,8 +62,8 @@ test('a CGI process takes no proxy out of what may be a header', () => {
 
 test('user and password of the address become credentials, and leave the address', async () => {
   const rules = proxyFromEnvironment({ HTTPS_PROXY: 'http://me:p%40ss@p.example:1' });
-  assert.equal(rules.https?.href, 'http://p.example:1/');
-  assert.equal(await rules.credentials?.https?.(), 'me:p@ss');
+  assert.equal(rules.https?.url.href, 'http://p.example:1/');
+  assert.equal(await rules.https?.credentials?.(), 'me:p@ss');
 });
 
 test('a proxy that is none is refused by the name of its variable, without its value', () => {
