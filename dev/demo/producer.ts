@@ -1,9 +1,8 @@
 /** The sample producer of one pipeline, at a pace that the eye can follow. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { partitionOf } from '../kafka/partitioner.ts';
-import { sendRecords } from '../kafka/send-records.ts';
+import { RecordProducer } from '../kafka/send-records.ts';
 import { coordinate, type DemoRecord, type Ledger } from './ledger.ts';
-import { demoClient } from './topics.ts';
 
 /** Between sends, ms. */
 const PAUSE_MS = 75;
@@ -23,20 +22,16 @@ export interface ProduceOptions<E> {
 
 export async function produce<E>(options: ProduceOptions<E>): Promise<void> {
   const { brokers, topic, partitions, records, perSend, ledger, signal } = options;
-  const producer = demoClient(brokers).producer({
-    allowAutoTopicCreation: false,
-    // A retried send must not produce twice: then there would be records that the ledger knows nothing of.
-    idempotent: true,
-    maxInFlightRequests: 1,
-  });
-  await producer.connect();
+  // Idempotent: a retried send must not produce twice, or there would be records that the ledger does not know.
+  const producer = new RecordProducer(brokers);
+  await producer.begin(topic, []);
   try {
     for await (const send of inSends(records, perSend)) {
       if (signal.aborted) return;
       for (const [partition, group] of Map.groupBy(send, ({ key }) =>
         key === null ? 0 : partitionOf(key, partitions),
       )) {
-        const offsets = await sendRecords(producer, { topic, partition }, group);
+        const offsets = await producer.send(topic, partition, group);
         for (const [place, record] of group.entries())
           ledger.set(coordinate(partition, offsets[place] as number), record);
       }
@@ -45,7 +40,7 @@ export async function produce<E>(options: ProduceOptions<E>): Promise<void> {
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    await producer.disconnect();
+    await producer.close();
   }
 }
 

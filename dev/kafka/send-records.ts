@@ -1,39 +1,96 @@
-/** Ordinary records for a producer of the connector's kafkajs, which sends whole batches (src/kafka/kafkajs/produce-patches.ts). */
-import type { Producer } from 'kafkajs';
+/** Producer of ordinary records to given partitions, for the demo and for tests. */
 import { BufferPool } from '../../src/core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../src/core/bytes/encoded-records.ts';
+import type { Logger } from '../../src/core/ports/telemetry.ts';
 import type { OutgoingRecord } from '../../src/core/record.ts';
+import { BatchProducer } from '../../src/kafka/producer/batch-producer.ts';
 import { OutgoingBatch } from '../../src/kafka/producer/outgoing-batch.ts';
-import { sendBatch } from '../../src/kafka/producer/send-batch.ts';
 import { planBatchesTo } from '../../src/kafka/producer/send-plan.ts';
 
 const pool = new BufferPool(2 * 1024 * 1024);
 /** For the texts of a request: names of test topics, clients and transactions are shorter. */
 const ROOM_BYTES = 1_024;
+const REQUEST_MS = 5_000;
 
-/**
- * Writes the records to one partition, in order, in as many batches as it takes.
- * @param timestampMs of every record, since the epoch
- * @returns the offset of each
- */
-export async function sendRecords(
-  to: Pick<Producer, 'send'>,
-  {
-    topic,
-    partition,
-    timestampMs,
-  }: { readonly topic: string; readonly partition: number; readonly timestampMs?: number },
-  records: Iterable<OutgoingRecord>,
-): Promise<number[]> {
-  const encoded = EncodedRecords.of(records);
-  const offsets: number[] = [];
-  for (const planned of planBatchesTo(partition, encoded)) {
-    const base = await sendBatch(
-      to,
-      topic,
-      new OutgoingBatch(pool, encoded, planned, ROOM_BYTES, timestampMs),
+const ignore = () => undefined;
+const SILENT: Logger = {
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+  child: () => SILENT,
+};
+
+export interface RecordProducerOptions {
+  /** Absent: without transactions. */
+  readonly transactionalId?: string;
+  readonly timeoutMs?: number;
+}
+
+/** Idempotent, so that a send repeated after a broker's failure is there once. A broker that is away is sat out. */
+export class RecordProducer {
+  readonly #producer: BatchProducer;
+  readonly #ended = new AbortController();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    brokers: readonly string[],
+    { transactionalId, timeoutMs = 60_000 }: RecordProducerOptions = {},
+  ) {
+    const timeouts = { connectionTimeoutMs: REQUEST_MS, requestTimeoutMs: REQUEST_MS };
+    this.#producer = new BatchProducer(
+      { brokers, clientId: 'record-producer', ...timeouts },
+      { transactionalId, transactionTimeoutMs: timeoutMs, signal: this.#ended.signal },
+      SILENT,
     );
-    for (let place = 0; place < planned.rows.length; place++) offsets.push(base + place);
   }
-  return offsets;
+
+  /** Before the first send, or each transaction. @param partitions what the transaction writes to */
+  begin(topic: string, partitions: Iterable<number>): Promise<void> {
+    return this.#producer.begin(new Map([[topic, partitions]]));
+  }
+
+  /**
+   * Writes the records to one partition, in order, in as many batches as it takes, after what was
+   * sent before.
+   * @param timestampMs of every record, since the epoch
+   * @returns the offset of each
+   */
+  send(
+    topic: string,
+    partition: number,
+    records: Iterable<OutgoingRecord>,
+    timestampMs?: number,
+  ): Promise<number[]> {
+    const encoded = EncodedRecords.of(records);
+    const sent = this.#last
+      .catch(ignore)
+      .then(() => this.#send(topic, partition, encoded, timestampMs));
+    this.#last = sent;
+    return sent;
+  }
+
+  end(commit: boolean): Promise<void> {
+    return this.#producer.end(commit);
+  }
+
+  async close(): Promise<void> {
+    this.#ended.abort(new Error('the producer is closed'));
+    await this.#producer.close();
+  }
+
+  async #send(
+    topic: string,
+    partition: number,
+    records: EncodedRecords,
+    timestampMs: number | undefined,
+  ): Promise<number[]> {
+    const offsets: number[] = [];
+    for (const planned of planBatchesTo(partition, records)) {
+      const batch = new OutgoingBatch(pool, records, planned, ROOM_BYTES, timestampMs);
+      const base = await this.#producer.send(topic, batch);
+      for (let place = 0; place < planned.rows.length; place++) offsets.push(base + place);
+    }
+    return offsets;
+  }
 }

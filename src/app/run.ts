@@ -5,7 +5,7 @@ import { VERSION } from '../base/version.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { Logger, Metrics } from '../core/ports/telemetry.ts';
 import type { Tracer } from '../core/ports/tracing.ts';
-import { connectKafka, type KafkaConnection, questionFailure } from '../kafka/index.ts';
+import { connectKafka, type KafkaConnection, requestFailure } from '../kafka/index.ts';
 import { ResultThread } from '../kinds/review/thread/result-thread.ts';
 import { RefusedError } from '../pipeline/context/errors.ts';
 import type { PipelineOptions } from '../pipeline/context/options.ts';
@@ -162,7 +162,7 @@ export async function runConnector(
     if (last instanceof Error) throw last;
     logger.info({}, 'stopping: finishing the transactions in hand');
   } catch (error) {
-    const refuses = error instanceof RefusedError || questionFailure(error) === 'refused';
+    const refuses = error instanceof RefusedError || requestFailure(error) === 'refused';
     outcome = refuses
       ? 'refused'
       : server === undefined && config.http.enabled

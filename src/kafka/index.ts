@@ -20,7 +20,7 @@ import type { ReadLimits } from './records/index.ts';
 import type { SaslOptions, TlsOptions } from './security/options.ts';
 import { Security, type SecurityOptions } from './security/security.ts';
 
-export { questionFailure } from './admin/probe-failure.ts';
+export { requestFailure } from './client/errors.ts';
 export type {
   ConnectOptions,
   GroupOptions,

@@ -1,10 +1,7 @@
 /** Writes test records to given partitions, plainly or inside a transaction. */
 import { randomUUID } from 'node:crypto';
-import type { Producer, ProducerConfig } from 'kafkajs';
-import { sendRecords } from '../../dev/kafka/send-records.ts';
+import { RecordProducer } from '../../dev/kafka/send-records.ts';
 import type { RecordHeaders, SourceCoordinate } from '../../src/core/record.ts';
-import { Kafka, logLevel } from '../../src/kafka/kafkajs/patches.ts';
-import { eventually } from './eventually.ts';
 
 export interface NewRecord {
   /** Default 0. */
@@ -16,38 +13,9 @@ export interface NewRecord {
   readonly timestampMs?: number;
 }
 
-/** A broker that is down or frozen for some seconds is sat out. */
-const RETRY = { initialRetryTime: 20, maxRetryTime: 500, retries: 60 };
-const REQUEST_MS = 5_000;
-const PATIENCE_MS = 30_000;
-
-type Send = Pick<Producer, 'send'>;
-
-/** Idempotent, so that a send repeated after a broker's failure is there once; each goes to one partition. */
-function newProducer(
-  brokers: readonly string[],
-  transaction: Pick<ProducerConfig, 'transactionalId' | 'transactionTimeout'> = {},
-): Producer {
-  const kafka = new Kafka({
-    brokers: [...brokers],
-    clientId: 'topic-writer',
-    logLevel: logLevel.NOTHING,
-    connectionTimeout: REQUEST_MS,
-    requestTimeout: REQUEST_MS,
-    retry: RETRY,
-  });
-  return kafka.producer({
-    allowAutoTopicCreation: false,
-    idempotent: true,
-    maxInFlightRequests: 1,
-    retry: RETRY,
-    ...transaction,
-  });
-}
-
 export class TopicWriter {
   readonly #brokers: readonly string[];
-  #producer: Promise<Producer> | undefined;
+  #begun: Promise<RecordProducer> | undefined;
 
   constructor(brokers: readonly string[]) {
     this.#brokers = brokers;
@@ -55,11 +23,8 @@ export class TopicWriter {
 
   /** Writes the records, those of one partition in order. @returns where each went, in the order given. */
   async write(topic: string, records: readonly NewRecord[]): Promise<SourceCoordinate[]> {
-    this.#producer ??= begun(
-      () => newProducer(this.#brokers),
-      async () => undefined,
-    ).then(({ producer }) => producer);
-    return await send(await this.#producer, topic, records);
+    this.#begun ??= this.#begin(topic);
+    return await send(await this.#begun, topic, records);
   }
 
   /**
@@ -73,49 +38,31 @@ export class TopicWriter {
     end: 'commit' | 'abort' | 'open' = 'commit',
     { transactionalId = `topic-writer-${randomUUID()}`, timeoutMs = 60_000 } = {},
   ): Promise<SourceCoordinate[]> {
-    const { producer, result: transaction } = await begun(
-      () => newProducer(this.#brokers, { transactionalId, transactionTimeout: timeoutMs }),
-      (connected) => connected.transaction(),
-    );
+    const producer = new RecordProducer(this.#brokers, { transactionalId, timeoutMs });
     try {
-      const where = await send(transaction, topic, records);
-      if (end === 'commit') await transaction.commit();
-      else if (end === 'abort') await transaction.abort();
+      await producer.begin(topic, new Set(records.map(({ partition = 0 }) => partition)));
+      const where = await send(producer, topic, records);
+      if (end !== 'open') await producer.end(end === 'commit');
       return where;
     } finally {
-      await producer.disconnect();
+      await producer.close();
     }
   }
 
   async close(): Promise<void> {
-    await (await this.#producer)?.disconnect();
-    this.#producer = undefined;
+    await (await this.#begun)?.close();
+    this.#begun = undefined;
+  }
+
+  async #begin(topic: string): Promise<RecordProducer> {
+    const producer = new RecordProducer(this.#brokers);
+    await producer.begin(topic, []);
+    return producer;
   }
 }
 
-/**
- * A producer that `begin` worked for. kafkajs asks for a producer id when it connects and again when a transaction begins,
- * and gives up on the first request that a frozen broker leaves unanswered: nothing is written by then, so a new one tries.
- */
-async function begun<T>(
-  create: () => Producer,
-  begin: (producer: Producer) => Promise<T>,
-): Promise<{ producer: Producer; result: T }> {
-  const attempt = async () => {
-    const producer = create();
-    try {
-      await producer.connect();
-      return { producer, result: await begin(producer) };
-    } catch (error) {
-      await producer.disconnect().catch(() => undefined);
-      throw error;
-    }
-  };
-  return await eventually('a producer has an id', attempt, { deadlineMs: PATIENCE_MS });
-}
-
 async function send(
-  to: Send,
+  to: RecordProducer,
   topic: string,
   records: readonly NewRecord[],
 ): Promise<SourceCoordinate[]> {
@@ -125,12 +72,8 @@ async function send(
     (index) => records[index]?.partition ?? 0,
   )) {
     for (const { timestampMs, run } of ofOneTime(indexes, records)) {
-      const time = timestampMs === undefined ? {} : { timestampMs };
-      const offsets = await sendRecords(
-        to,
-        { topic, partition, ...time },
-        run.map((index) => ({ key: null, value: null, ...records[index] })),
-      );
+      const given = run.map((index) => ({ key: null, value: null, ...records[index] }));
+      const offsets = await to.send(topic, partition, given, timestampMs);
       for (const [place, index] of run.entries())
         coordinates[index] = { partition, offset: offsets[place] as number };
     }

@@ -6,7 +6,7 @@ import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import type { ShardProducer } from '../../core/ports/kafka.ts';
 import { FramedReader } from '../../events/formats/output/index.ts';
 import type { SchemaRegistry } from '../../events/registry/index.ts';
-import { connectKafka, questionFailure } from '../../kafka/index.ts';
+import { connectKafka, requestFailure } from '../../kafka/index.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
 import {
@@ -68,7 +68,7 @@ export async function withPipeline<T>(
   try {
     await kafka.admin.brokerCount().catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
-      if (questionFailure(error) === 'refused')
+      if (requestFailure(error) === 'refused')
         throw new InspectError('refused', why, { cause: error });
       throw new InspectError(
         'unreachable',
@@ -115,7 +115,7 @@ export async function withPipeline<T>(
     };
     return await work(tools);
   } catch (error) {
-    const failure = error instanceof InspectError ? undefined : questionFailure(error);
+    const failure = error instanceof InspectError ? undefined : requestFailure(error);
     if (failure === undefined) throw error;
     throw new InspectError(failure, (error as Error).message, { cause: error });
   } finally {

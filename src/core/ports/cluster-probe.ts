@@ -4,18 +4,8 @@
  */
 import type { TopicSpec } from './kafka.ts';
 
-/** As Kafka's ACLs name them. */
-export type KafkaOperation =
-  | 'READ'
-  | 'WRITE'
-  | 'CREATE'
-  | 'DELETE'
-  | 'ALTER'
-  | 'DESCRIBE'
-  | 'CLUSTER_ACTION'
-  | 'DESCRIBE_CONFIGS'
-  | 'ALTER_CONFIGS'
-  | 'IDEMPOTENT_WRITE';
+/** Operations on a topic, in the words of Kafka's ACLs. */
+export type KafkaOperation = 'READ' | 'WRITE';
 
 export interface BrokerAnswer {
   readonly id: number;
@@ -23,8 +13,6 @@ export interface BrokerAnswer {
   readonly address: string;
   /** Why it does not answer there, with the remedy. */
   readonly failure: string | undefined;
-  /** Requests that the connector needs and it does not have in a version that both speak: `Produce 3 to 7 (it has 8 to 12)`. */
-  readonly missing: readonly string[];
 }
 
 export interface PartitionReplicas {
@@ -37,8 +25,8 @@ export interface PartitionReplicas {
 
 export interface TopicReplicas {
   readonly partitions: readonly PartitionReplicas[];
-  /** What this client may do with it; undefined when the brokers cannot tell (before Kafka 2.3). */
-  readonly allowed: ReadonlySet<KafkaOperation> | undefined;
+  /** Operations that brokers refuse to this client. */
+  readonly denied: readonly KafkaOperation[];
 }
 
 export interface GroupDescription {
@@ -51,8 +39,6 @@ export interface GroupDescription {
   /** Its members, if there are any, are replicas of this connector. */
   readonly isOurs: boolean;
   readonly members: readonly { readonly clientId: string; readonly host: string }[];
-  /** See TopicReplicas.allowed. */
-  readonly allowed: ReadonlySet<KafkaOperation> | undefined;
 }
 
 /** Each rejects with a sentence that says what is wrong and what to do. */
@@ -63,6 +49,7 @@ export interface ClusterProbe {
   brokers(): Promise<readonly BrokerAnswer[]>;
   /** undefined when the topic does not exist. */
   topic(topic: string): Promise<TopicReplicas | undefined>;
+  /** Rejects also when the right to READ is missing. */
   group(id: string): Promise<GroupDescription>;
   /**
    * Whether this client may write with a transactional id, one that nobody uses: it is asked to end a transaction that does not

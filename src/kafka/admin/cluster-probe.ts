@@ -1,6 +1,4 @@
-/** ClusterProbe over kafkajs: what is asked goes out as single requests, without a consumer or a producer around them. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster } from 'kafkajs';
+/** ClusterProbe: single requests that change nothing, without a consumer or a producer. */
 import type {
   BrokerAnswer,
   ClusterProbe,
@@ -9,88 +7,25 @@ import type {
 } from '../../core/ports/cluster-probe.ts';
 import type { TopicSpec } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import { ClusterConnection } from '../client/cluster-connection.ts';
-import { Client, type ConnectOptions, clusterOf } from '../client/connect.ts';
-import { explain, protocolErrorOf } from '../client/errors.ts';
-import type { Asked } from '../client/missing-acl.ts';
-import { PROTOCOL_NAME } from '../consumer/assigner-protocol.ts';
-import { ConfigResourceTypes, protocolError } from '../kafkajs/patches.ts';
 import {
-  DESCRIBE_GROUPS,
-  describeGroup,
-  describeTopic,
-  type GroupAnswer,
-  METADATA,
-  type ProtocolRequest,
-  type TopicAnswer,
-} from './allowed-operations.ts';
-import { missingRequests, type RequestVersions } from './required-apis.ts';
+  ClusterConnection,
+  coordinatorOf,
+  leadersOf,
+  READ_COMMITTED,
+} from '../client/cluster-connection.ts';
+import type { ConnectOptions } from '../client/connect.ts';
+import { explain, protocolErrorOf, type RequestedAccess } from '../client/errors.ts';
+import { PROTOCOL_NAME } from '../consumer/assigner-protocol.ts';
+import type { KafkaBroker, KafkaCluster } from '../kafkajs/shapes.ts';
+import { noBatchTo } from '../producer/outgoing-batch.ts';
+import { createTopic, partitionsOf, settingsOf } from './topic-requests.ts';
 
-/** What kafkajs's types leave out. */
-interface ProbedBroker {
-  readonly nodeId: string | number;
-  readonly versions: RequestVersions | null;
-  readonly connectionPool: { send<T>(request: ProtocolRequest<T>): Promise<T> };
-  connect(): Promise<void>;
-  apiVersions(): Promise<RequestVersions>;
-  metadata(topics: readonly string[]): Promise<{
-    readonly topicMetadata: readonly {
-      readonly partitionMetadata: readonly {
-        readonly partitionId: number;
-        readonly leader: number;
-        readonly replicas: readonly number[];
-        readonly isr: readonly number[];
-      }[];
-    }[];
-  }>;
-  describeGroups(request: { readonly groupIds: readonly string[] }): Promise<{
-    readonly groups: readonly {
-      readonly state: string;
-      readonly protocolType: string;
-      readonly protocol: string;
-      readonly members: readonly { readonly clientId: string; readonly clientHost: string }[];
-    }[];
-  }>;
-  endTxn(request: object): Promise<unknown>;
-  initProducerId(request: {
-    readonly transactionalId: string;
-    readonly transactionTimeout: number;
-  }): Promise<unknown>;
-  describeConfigs(request: object): Promise<{
-    readonly resources: readonly {
-      readonly configEntries: readonly { configName: string; configValue: string | null }[];
-    }[];
-  }>;
-  createTopics(request: object): Promise<unknown>;
-}
-interface ProbedCluster {
-  readonly brokerPool: {
-    readonly metadata: {
-      readonly brokers: readonly { nodeId: number; host: string; port: number }[];
-    };
-  };
-  findControllerBroker(): Promise<ProbedBroker>;
-  findBroker(node: { readonly nodeId: number }): Promise<ProbedBroker>;
-  findGroupCoordinator(of: {
-    readonly groupId: string;
-    readonly coordinatorType: number;
-  }): Promise<ProbedBroker>;
-}
-
-const NO_RETRY = { retries: 0 };
-const METADATA_MAX_AGE_MS = 60_000;
-const CLOSE_GRACE_MS = 500;
-const CREATE_TIMEOUT_MS = 5_000;
-const COORDINATOR = { group: 0, transaction: 1 } as const;
-const UNKNOWN_TOPIC = 3;
-/** The answers to an end of a transaction that was never begun, by a producer that never was. */
+/** Answers to the end of a transaction that was never begun, by a producer that never existed. */
 const NO_SUCH_TRANSACTION =
   /^(INVALID_PRODUCER_ID_MAPPING|INVALID_PRODUCER_EPOCH|INVALID_TXN_STATE|PRODUCER_FENCED)$/;
-/** What passes by itself: a coordinator that loads, a transaction that is being aborted. */
-const PASSES =
-  /^(CONCURRENT_TRANSACTIONS|NOT_COORDINATOR_FOR_GROUP|GROUP_LOAD_IN_PROGRESS|GROUP_COORDINATOR_NOT_AVAILABLE)$/;
-const TRIES = 5;
-const RETRY_MS = 100;
+/** Beyond the end of every log. */
+const OUTSIDE = '9007199254740991';
+const NO_PRODUCER = { producerId: '-1', producerEpoch: -1 };
 
 export class KafkaClusterProbe implements ClusterProbe {
   readonly #connect: ConnectOptions;
@@ -104,227 +39,159 @@ export class KafkaClusterProbe implements ClusterProbe {
   }
 
   async connect(address: string): Promise<void> {
-    const client = new Client({ ...this.#connect, brokers: [address] }, this.#logger, NO_RETRY);
-    const cluster = clusterOf(client, METADATA_MAX_AGE_MS);
+    const only = { ...this.#connect, brokers: [address] };
+    const connection = new ClusterConnection(only, this.#logger, { patienceMs: 0 });
     try {
-      await cluster.connect();
-    } catch (error) {
-      throw new Error(explain(error, this.#asked({})), { cause: error });
+      await connection.request(`connect to ${address}`, {}, async () => undefined);
     } finally {
-      await client.close(() => cluster.disconnect(), CLOSE_GRACE_MS);
+      await connection.close();
     }
   }
 
   async brokers(): Promise<readonly BrokerAnswer[]> {
-    return await this.#ask('ask for the brokers', {}, async (cluster) => {
+    return await this.#connection.request('list the brokers', {}, async (cluster) => {
+      await cluster.refreshMetadata();
       const known = [...cluster.brokerPool.metadata.brokers].sort((a, b) => a.nodeId - b.nodeId);
       return await Promise.all(
         known.map(async ({ nodeId, host, port }): Promise<BrokerAnswer> => {
-          const about = { id: nodeId, address: `${host}:${port}` };
-          try {
-            const broker = await cluster.findBroker({ nodeId });
-            return {
-              ...about,
-              failure: undefined,
-              missing: missingRequests(await broker.apiVersions()),
-            };
-          } catch (error) {
-            return { ...about, failure: explain(error, this.#asked({})), missing: [] };
-          }
+          const failure = await cluster.findBroker({ nodeId }).then(
+            () => undefined,
+            (error: unknown) => explain(error, { principal: this.#connect.security?.principal }),
+          );
+          return { id: nodeId, address: `${host}:${port}`, failure };
         }),
       );
     });
   }
 
   async topic(topic: string): Promise<TopicReplicas | undefined> {
-    return await this.#ask(
-      `describe topic ${topic}`,
-      { topic, operation: this.#connect.uses?.get(topic) },
-      async (cluster) => {
-        const broker = await cluster.findControllerBroker();
-        if (!speaks(broker, METADATA)) return await olderTopic(broker, topic);
-        const answer = await broker.connectionPool.send<TopicAnswer>(describeTopic(topic));
-        if (answer.errorCode === UNKNOWN_TOPIC) return undefined;
-        failWith(answer);
-        return answer;
-      },
-    );
+    const access = { topic, operation: this.#connect.uses?.get(topic) };
+    return await this.#connection.request(`describe topic ${topic}`, access, async (cluster) => {
+      const found = await partitionsOf(cluster, topic);
+      if (found === undefined) return undefined;
+      const partitions = found.map(({ partitionId, leader, replicas, isr }) => ({
+        partition: partitionId,
+        leader,
+        replicas: replicas.length,
+        inSync: isr.length,
+      }));
+      partitions.sort((a, b) => a.partition - b.partition);
+      const led = partitions.find(({ leader }) => leader >= 0);
+      const denied = led === undefined ? [] : await deniedOn(cluster, topic, led.partition);
+      return { partitions, denied };
+    });
   }
 
   async group(id: string): Promise<GroupDescription> {
-    return await this.#ask(`describe group ${id}`, { group: id }, async (cluster) => {
-      const broker = await cluster.findGroupCoordinator({
-        groupId: id,
-        coordinatorType: COORDINATOR.group,
+    return await this.#onCoordinator('group', id, `describe group ${id}`, async (coordinator) => {
+      const [found] = (await coordinator.describeGroups({ groupIds: [id] })).groups;
+      const { state = 'Dead', protocolType = '', protocol = '', members = [] } = found ?? {};
+      // Membership requires READ, also to be told that there is none.
+      const nobody = { groupId: id, groupGenerationId: -1, memberId: 'doctor' };
+      await coordinator.heartbeat(nobody).catch((error: unknown) => {
+        if (protocolErrorOf(error) === 'GROUP_AUTHORIZATION_FAILED') throw error;
       });
-      const found = speaks(broker, DESCRIBE_GROUPS)
-        ? await broker.connectionPool.send<GroupAnswer>(describeGroup(id))
-        : await olderGroup(broker, id);
-      failWith(found);
-      const { protocolType, protocol } = found;
       return {
-        ...found,
+        state,
+        protocolType,
+        protocol,
         isOurs:
           protocolType === '' ||
           (protocolType === 'consumer' && protocol === '') ||
           protocol === PROTOCOL_NAME,
+        members: members.map(({ clientId, clientHost }) => ({ clientId, host: clientHost })),
       };
     });
   }
 
   async tryTransactionalId(id: string): Promise<void> {
-    await this.#ask(
-      `use the transactional id ${id}`,
-      { transactionalIds: prefixOf(id) },
-      async (cluster) => {
-        const broker = await cluster.findGroupCoordinator({
-          groupId: id,
-          coordinatorType: COORDINATOR.transaction,
+    const what = `use the transactional id ${id}`;
+    await this.#onCoordinator('transaction', id, what, async (coordinator) => {
+      try {
+        // Brokers check the right before they look for the transaction.
+        await coordinator.endTxn({
+          transactionalId: id,
+          producerId: '0',
+          producerEpoch: 0,
+          transactionResult: false,
         });
-        try {
-          // The right is asked for before the transaction is looked for.
-          await broker.endTxn({
-            transactionalId: id,
-            producerId: 0,
-            producerEpoch: 0,
-            transactionResult: false,
-          });
-        } catch (error) {
-          if (!NO_SUCH_TRANSACTION.test(protocolErrorOf(error) ?? '')) throw error;
-        }
-      },
-    );
+      } catch (error) {
+        if (!NO_SUCH_TRANSACTION.test(protocolErrorOf(error) ?? '')) throw error;
+      }
+    });
   }
 
-  async openTransactionalId(id: string, transactionTimeoutMs: number): Promise<void> {
-    await this.#ask(
-      `initialise the transactional id ${id}`,
-      { transactionalIds: prefixOf(id) },
-      async (cluster) => {
-        const broker = await cluster.findGroupCoordinator({
-          groupId: id,
-          coordinatorType: COORDINATOR.transaction,
-        });
-        await broker.initProducerId({
-          transactionalId: id,
-          transactionTimeout: transactionTimeoutMs,
-        });
-      },
-    );
+  async openTransactionalId(id: string, transactionTimeout: number): Promise<void> {
+    const what = `initialise the transactional id ${id}`;
+    await this.#onCoordinator('transaction', id, what, async (coordinator) => {
+      await coordinator.initProducerId({ transactionalId: id, transactionTimeout });
+    });
   }
 
   async brokerSettings(names: readonly string[]): Promise<ReadonlyMap<string, string> | undefined> {
-    return await this.#ask(
-      'read the settings of a broker',
-      { operation: 'DESCRIBE_CONFIGS' },
-      async (cluster) => {
-        const broker = await cluster.findControllerBroker();
-        try {
-          const { resources } = await broker.describeConfigs({
-            includeSynonyms: false,
-            resources: [
-              { type: ConfigResourceTypes.BROKER, name: String(broker.nodeId), configNames: names },
-            ],
-          });
-          const entries = resources[0]?.configEntries ?? [];
-          return new Map(
-            entries.map(({ configName, configValue }) => [configName, configValue ?? '']),
-          );
-        } catch (error) {
-          if (protocolErrorOf(error) === 'CLUSTER_AUTHORIZATION_FAILED') return undefined;
-          throw error;
-        }
-      },
-    );
+    const what = 'read the settings of a broker';
+    return await this.#connection.request(what, {}, async (cluster) => {
+      try {
+        return await settingsOf(cluster, 'broker', '', names);
+      } catch (error) {
+        if (protocolErrorOf(error) === 'CLUSTER_AUTHORIZATION_FAILED') return undefined;
+        throw error;
+      }
+    });
   }
 
-  async tryCreate(
-    topic: string,
-    { partitions: numPartitions, replicationFactor, settings }: TopicSpec,
-  ): Promise<void> {
-    await this.#ask(`create topic ${topic}`, { topic, operation: 'CREATE' }, async (cluster) => {
-      const broker = await cluster.findControllerBroker();
-      const configEntries = [...settings].map(([name, value]) => ({ name, value }));
-      await broker.createTopics({
-        validateOnly: true,
-        timeout: CREATE_TIMEOUT_MS,
-        topics: [{ topic, numPartitions, replicationFactor, configEntries }],
-      });
-    });
+  async tryCreate(topic: string, spec: TopicSpec): Promise<void> {
+    const access = { topic, operation: 'CREATE' };
+    await this.#connection.request(`create topic ${topic}`, access, (cluster) =>
+      createTopic(cluster, topic, spec, true),
+    );
   }
 
   async close(): Promise<void> {
     await this.#connection.close();
   }
 
-  #asked(asked: Asked): Asked {
-    return { ...asked, principal: this.#connect.security?.principal };
-  }
-
-  async #ask<T>(
+  async #onCoordinator<T>(
+    type: 'group' | 'transaction',
+    id: string,
     what: string,
-    asked: Asked,
-    question: (cluster: ProbedCluster) => Promise<T>,
+    run: (coordinator: KafkaBroker) => Promise<T>,
   ): Promise<T> {
-    for (let failures = 0; ; failures++) {
-      try {
-        const cluster: Cluster = await this.#connection.cluster();
-        await cluster.refreshMetadataIfNecessary();
-        return await question(cluster as unknown as ProbedCluster);
-      } catch (error) {
-        if (failures + 1 >= TRIES || !PASSES.test(protocolErrorOf(error) ?? ''))
-          throw new Error(`cannot ${what}: ${explain(error, this.#asked(asked))}`, {
-            cause: error,
-          });
-        await sleep(RETRY_MS * 2 ** failures);
-        await this.#connection.refresh();
-      }
-    }
-  }
-}
-
-/** A transactional id here is `<journal>-…`, and rights are given by that beginning. */
-const prefixOf = (id: string): string => id.slice(0, id.lastIndexOf('-') + 1);
-
-function speaks(
-  { versions }: ProbedBroker,
-  { apiKey, apiVersion }: { apiKey: number; apiVersion: number },
-): boolean {
-  const has = versions?.[apiKey];
-  return has !== undefined && has.minVersion <= apiVersion && has.maxVersion >= apiVersion;
-}
-
-function failWith({ errorCode }: { readonly errorCode: number }): void {
-  if (errorCode !== 0) throw protocolError(errorCode);
-}
-
-async function olderTopic(broker: ProbedBroker, topic: string): Promise<TopicReplicas | undefined> {
-  try {
-    const [found] = (await broker.metadata([topic])).topicMetadata;
-    const partitions = (found?.partitionMetadata ?? []).map(
-      ({ partitionId, leader, replicas, isr }) => ({
-        partition: partitionId,
-        leader,
-        replicas: replicas.length,
-        inSync: isr.length,
-      }),
+    // A transactional id here is `<journal>-…`, and rights are granted by that prefix.
+    const access: RequestedAccess =
+      type === 'group' ? { group: id } : { transactionalIds: id.slice(0, id.lastIndexOf('-') + 1) };
+    return await this.#connection.request(what, access, async (cluster) =>
+      run(await coordinatorOf(cluster, type, id)),
     );
-    return { partitions, allowed: undefined };
-  } catch (error) {
-    if (protocolErrorOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return undefined;
-    throw error;
   }
 }
 
-async function olderGroup(broker: ProbedBroker, id: string): Promise<GroupAnswer> {
-  const [found] = (await broker.describeGroups({ groupIds: [id] })).groups;
-  const { state = 'Dead', protocolType = '', protocol = '', members = [] } = found ?? {};
-  return {
-    errorCode: 0,
-    state,
-    protocolType,
-    protocol,
-    members: members.map(({ clientId, clientHost }) => ({ clientId, host: clientHost })),
-    allowed: undefined,
-  };
+/** Returns the rights that are missing, by requests that are refused after the right was checked. */
+async function deniedOn(
+  cluster: KafkaCluster,
+  topic: string,
+  partition: number,
+): Promise<('READ' | 'WRITE')[]> {
+  const [found] = await leadersOf(cluster, topic, [partition]);
+  const leader = (found as NonNullable<typeof found>)[0];
+  const isDenied = (request: Promise<unknown>) =>
+    request.then(
+      () => false,
+      (error: unknown) => protocolErrorOf(error) === 'TOPIC_AUTHORIZATION_FAILED',
+    );
+  const read = leader.fetch({
+    isolationLevel: READ_COMMITTED,
+    maxWaitTime: 0,
+    minBytes: 0,
+    maxBytes: 1,
+    topics: [{ topic, partitions: [{ partition, fetchOffset: OUTSIDE, maxBytes: 1 }] }],
+  });
+  const write = leader.produce({
+    acks: -1,
+    transactionalId: undefined,
+    ...NO_PRODUCER,
+    topicData: { topic, batch: noBatchTo(partition) },
+  });
+  const denied = await Promise.all([isDenied(read), isDenied(write)]);
+  return (['READ', 'WRITE'] as const).filter((_, at) => denied[at]);
 }

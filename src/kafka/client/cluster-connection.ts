@@ -1,62 +1,188 @@
-/** A connection to the cluster without a group or a producer around it: for requests that kafkajs's clients do not offer. */
-import type { Cluster, RetryOptions } from 'kafkajs';
+/** Connection to the cluster without a consumer around it: single requests, repeated while their failure is transient. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../core/ports/telemetry.ts';
+import type { KafkaBroker, KafkaCluster, PartitionMetadata } from '../kafkajs/shapes.ts';
+import { toOffset } from '../records/decode-batch.ts';
 import { Client, type ConnectOptions, clusterOf } from './connect.ts';
+import { explain, isTransient, type RequestedAccess } from './errors.ts';
 
-const RETRY: RetryOptions = {
-  initialRetryTime: 100,
-  multiplier: 2,
-  maxRetryTime: 1_000,
-  retries: 5,
-};
-const METADATA_MAX_AGE_MS = 60_000;
+/** For kafkajs's own requests, to connect and for metadata. */
+const RETRY = { initialRetryTime: 100, multiplier: 2, maxRetryTime: 1_000, retries: 2 };
+const METADATA_MAX_AGE_MS = 300_000;
 const CLOSE_GRACE_MS = 500;
+const FIRST_RETRY_MS = 100;
+const MAX_RETRY_MS = 2_000;
 
-interface Connection {
-  readonly client: Client;
-  readonly cluster: Cluster;
-  readonly ready: Promise<void>;
+export interface Patience {
+  /** Time for retries after the first failure. Default 5,000 ms. */
+  readonly patienceMs?: number;
+  /** Pause before the first retry; doubles up to 2 s. Default 100 ms. */
+  readonly firstRetryMs?: number;
 }
 
-/** Connected when it is first asked for, and anew after it was closed or could not be made. */
+interface OpenCluster {
+  readonly client: Client;
+  readonly cluster: KafkaCluster;
+  requests: number;
+}
+
+/** Connected by its first request, and again after it was closed or a request failed for good. */
 export class ClusterConnection {
   readonly #connect: ConnectOptions;
   readonly #logger: Logger;
-  #connection: Connection | undefined;
+  readonly #patience: Patience;
+  #open: OpenCluster | undefined;
+  #closed = false;
+  /** Explanation of the last transient failure, if nothing succeeded since. */
+  lastFailure: string | undefined;
 
-  constructor(connect: ConnectOptions, logger: Logger) {
+  constructor(connect: ConnectOptions, logger: Logger, patience: Patience = {}) {
     this.#connect = connect;
     this.#logger = logger;
+    this.#patience = patience;
   }
 
-  async cluster(): Promise<Cluster> {
-    this.#connection ??= this.#open();
-    const connection = this.#connection;
-    try {
-      await connection.ready;
-    } catch (error) {
-      if (this.#connection === connection) await this.close();
-      throw error;
+  /**
+   * Runs a request, again with newer metadata while its failure is transient.
+   * @param what completes the message "cannot …"
+   * @throws Error with cause and remedy; the signal's reason once it is aborted
+   */
+  async request<T>(
+    what: string,
+    access: RequestedAccess,
+    run: (cluster: KafkaCluster) => Promise<T>,
+    {
+      signal,
+      patienceMs = this.#patience.patienceMs ?? 5_000,
+    }: { readonly signal?: AbortSignal; readonly patienceMs?: number } = {},
+  ): Promise<T> {
+    const { firstRetryMs = FIRST_RETRY_MS } = this.#patience;
+    const giveUpMs = performance.now() + patienceMs;
+    for (let failures = 0; ; failures++) {
+      signal?.throwIfAborted();
+      if (this.#closed) throw new Error(`cannot ${what}: the connection is closed`);
+      this.#open ??= this.#connected();
+      const open = this.#open;
+      open.requests++;
+      try {
+        await open.cluster.connect();
+        const result = await run(open.cluster);
+        this.lastFailure = undefined;
+        return result;
+      } catch (error) {
+        signal?.throwIfAborted();
+        const { security } = this.#connect;
+        const why = explain(error, { principal: security?.principal, ...access });
+        if (!isTransient(error) || performance.now() >= giveUpMs) {
+          // kafkajs asks for every topic it ever heard of, and fails for all when one is gone.
+          if (this.#open === open) this.#open = undefined;
+          throw new Error(`cannot ${what}: ${why}`, { cause: error });
+        }
+        this.lastFailure = why;
+        const pauseMs = Math.min(firstRetryMs * 2 ** failures, MAX_RETRY_MS);
+        await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+        await open.cluster.refreshMetadata().catch(() => undefined);
+      } finally {
+        // Not while other requests are in flight on it.
+        if (--open.requests === 0 && this.#open !== open) void close(open);
+      }
     }
-    return connection.cluster;
   }
 
-  /** After a request that failed: a leader may have moved. Never rejects. */
-  async refresh(): Promise<void> {
-    await this.#connection?.cluster.refreshMetadata().catch(() => undefined);
-  }
-
-  /** Repeatable. */
+  /** Refuses further requests, and cuts off those in flight. Repeatable. */
   async close(): Promise<void> {
-    const connection = this.#connection;
-    this.#connection = undefined;
-    if (connection !== undefined)
-      await connection.client.close(() => connection.cluster.disconnect(), CLOSE_GRACE_MS);
+    this.#closed = true;
+    await this.disconnect();
   }
 
-  #open(): Connection {
-    const client = new Client(this.#connect, this.#logger, RETRY);
-    const cluster = clusterOf(client, METADATA_MAX_AGE_MS);
-    return { client, cluster, ready: cluster.connect() };
+  /** Closes the sockets; the next request opens them again. */
+  async disconnect(): Promise<void> {
+    const open = this.#open;
+    this.#open = undefined;
+    if (open !== undefined) await close(open);
   }
+
+  #connected(): OpenCluster {
+    const client = new Client(this.#connect, this.#logger, RETRY);
+    return { client, cluster: clusterOf(client, METADATA_MAX_AGE_MS), requests: 0 };
+  }
+}
+
+const close = ({ client, cluster }: OpenCluster) =>
+  client.close(() => cluster.disconnect(), CLOSE_GRACE_MS);
+
+/** Returns a broker that every request may be sent to that is for no other one. */
+export async function controllerOf(cluster: KafkaCluster): Promise<KafkaBroker> {
+  await cluster.refreshMetadataIfNecessary();
+  return await cluster.findControllerBroker();
+}
+
+const COORDINATOR_TYPES = { group: 0, transaction: 1 } as const;
+
+export async function coordinatorOf(
+  cluster: KafkaCluster,
+  type: keyof typeof COORDINATOR_TYPES,
+  id: string,
+): Promise<KafkaBroker> {
+  await cluster.refreshMetadataIfNecessary();
+  return await cluster.findGroupCoordinator({
+    groupId: id,
+    coordinatorType: COORDINATOR_TYPES[type],
+  });
+}
+
+/** Returns the partitions of a topic, at most some minutes old. */
+export async function knownPartitions(
+  cluster: KafkaCluster,
+  topic: string,
+): Promise<readonly PartitionMetadata[]> {
+  await cluster.addMultipleTargetTopics([topic]);
+  await cluster.refreshMetadataIfNecessary();
+  return cluster.findTopicPartitionMetadata(topic);
+}
+
+/**
+ * Returns the brokers that lead the partitions, each with those that it leads.
+ * @throws Error for a partition that does not exist; transient, because metadata may be old
+ */
+export async function leadersOf(
+  cluster: KafkaCluster,
+  topic: string,
+  partitions: readonly number[],
+): Promise<(readonly [KafkaBroker, readonly number[]])[]> {
+  const known = await knownPartitions(cluster, topic);
+  const unknown = partitions.find((one) => known.every(({ partitionId }) => partitionId !== one));
+  if (unknown !== undefined)
+    throw Object.assign(new RangeError(`topic ${topic} has no partition ${unknown}`), {
+      retriable: true,
+    });
+  return await Promise.all(
+    Object.entries(cluster.findLeaderForPartitions(topic, partitions)).map(
+      async ([nodeId, led]) => [await cluster.findBroker({ nodeId }), led] as const,
+    ),
+  );
+}
+
+export const READ_UNCOMMITTED = 0;
+export const READ_COMMITTED = 1;
+/** Timestamps with a meaning of their own in the protocol. */
+export const LATEST = -1;
+export const EARLIEST = -2;
+
+/** Lists the first offset of each partition at or after a time. A partition without one is left out. */
+export async function listOffsets(
+  cluster: KafkaCluster,
+  topic: string,
+  partitions: readonly number[],
+  timestamp: number,
+  isolationLevel: number,
+): Promise<Map<number, number>> {
+  const offsets = new Map<number, number>();
+  for (const [leader, led] of await leadersOf(cluster, topic, partitions)) {
+    const topics = [{ topic, partitions: led.map((partition) => ({ partition, timestamp })) }];
+    const { responses } = await leader.listOffsets({ isolationLevel, topics });
+    for (const { partition, offset } of responses.flatMap((one) => one.partitions))
+      if (Number(offset) >= 0) offsets.set(partition, toOffset(offset));
+  }
+  return offsets;
 }

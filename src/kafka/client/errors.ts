@@ -1,27 +1,133 @@
-/** What a kafkajs error means, and what to do about it, in words for an operator. */
-
-import { securityErrorOf } from '../security/security-error.ts';
+/** Failures of Kafka: what an error of kafkajs means, and what an operator does about it. */
+import type { TransactionFailure } from '../../core/ports/kafka.ts';
+import { SecurityError } from '../security/security-error.ts';
 import { CLOSED_IN_HANDSHAKE, tlsRemedy } from '../security/tls-failure.ts';
-import { type Asked, missingAcl } from './missing-acl.ts';
 
-/** The protocol error inside an error and its causes (`MESSAGE_TOO_LARGE`, …), if there is one. */
-export function protocolErrorOf(error: unknown): string | undefined {
-  for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 8; depth++) {
-    const { type, message, errors, cause } = at as {
-      type?: unknown;
-      message?: unknown;
-      errors?: unknown[];
-      cause?: unknown;
-    };
-    if (typeof type === 'string') {
-      // kafkajs's table ends at 88.
-      return type === 'KAFKAJS_UNKNOWN_ERROR_CODE' && message === 'Unknown error code 90'
-        ? 'PRODUCER_FENCED'
-        : type;
-    }
+/** Message of the error that a socket factory throws once its client is closed (connect.ts). */
+export const CLIENT_CLOSED = 'this Kafka client is closed';
+
+/** What a request was for, as far as the caller knows: names the right (ACL) that is missing. */
+export interface RequestedAccess {
+  /** Operation on the topic: READ, WRITE, DESCRIBE_CONFIGS, CREATE. */
+  readonly operation?: string | undefined;
+  readonly topic?: string | undefined;
+  readonly group?: string | undefined;
+  /** Operation on the group: READ, DESCRIBE. */
+  readonly groupOperation?: string | undefined;
+  /** Prefix of the transactional ids. */
+  readonly transactionalIds?: string | undefined;
+  /** `User:…`, as brokers know this client. */
+  readonly principal?: string | undefined;
+}
+
+/** An error of kafkajs, its patches or Node. */
+type KafkaFailure = Error & {
+  readonly type?: unknown;
+  readonly code?: unknown;
+  readonly errors?: unknown;
+  readonly retriable?: unknown;
+  /** `host:port` of a connection that failed. */
+  readonly broker?: unknown;
+  /** Topic that an answer refused (kafkajs/response-patches.ts). */
+  readonly topic?: unknown;
+  /** SASL mechanisms that the listener offers (same file). */
+  readonly offered?: readonly string[];
+};
+
+const MAX_CAUSES = 8;
+
+/** The error and its causes, from the outside in. */
+export function* causesOf(error: unknown): Generator<KafkaFailure> {
+  let at = error;
+  for (let depth = 0; at instanceof Error && depth < MAX_CAUSES; depth++) {
+    const { errors, cause } = at as KafkaFailure;
+    yield at;
     at = Array.isArray(errors) ? errors[0] : cause;
   }
+}
+
+/** The first value that one of the causes has. */
+function firstIn<T>(error: unknown, pick: (cause: KafkaFailure) => T | undefined): T | undefined {
+  for (const cause of causesOf(error)) {
+    const value = pick(cause);
+    if (value !== undefined) return value;
+  }
   return undefined;
+}
+
+const securityErrorOf = (error: unknown) =>
+  firstIn(error, (cause) => (cause instanceof SecurityError ? cause : undefined));
+
+/** Returns the protocol error in an error and its causes (`MESSAGE_TOO_LARGE`, …). */
+export function protocolErrorOf(error: unknown): string | undefined {
+  return firstIn(error, ({ type, message }) => {
+    if (typeof type !== 'string') return undefined;
+    // kafkajs's table ends at 88.
+    return message === 'Unknown error code 90' ? 'PRODUCER_FENCED' : type;
+  });
+}
+
+/** Whether an error comes from a client that was closed on purpose. */
+export function isClientClosed(error: unknown): boolean {
+  return [...causesOf(error)].some(({ message }) => message.includes(CLIENT_CLOSED));
+}
+
+/** Not retriable in kafkajs's table, and yet a matter of time. */
+const TRANSIENT =
+  /^(CONCURRENT_TRANSACTIONS|OPERATION_NOT_ATTEMPTED|KafkaJSGroupCoordinatorNotFound|KafkaJSLockTimeout)$/;
+
+/** Whether the same request may succeed a moment later. */
+export function isTransient(error: unknown): boolean {
+  if (isClientClosed(error)) return false;
+  const security = securityErrorOf(error);
+  if (security !== undefined) return security.retriable;
+  const causes = [...causesOf(error)];
+  return (
+    causes.at(-1)?.retriable === true ||
+    causes.some(({ type, name }) => TRANSIENT.test(String(type ?? name)))
+  );
+}
+
+const TRANSACTION_FAILURES: readonly (readonly [TransactionFailure, RegExp])[] = [
+  [
+    'fenced',
+    /^(INVALID_PRODUCER_EPOCH|PRODUCER_FENCED|INVALID_PRODUCER_ID_MAPPING|INVALID_TXN_STATE|OUT_OF_ORDER_SEQUENCE_NUMBER|UNKNOWN_PRODUCER_ID)$/,
+  ],
+  ['too_large', /^(MESSAGE|RECORD_LIST)_TOO_LARGE$/],
+  [
+    'rejected',
+    /_AUTHORIZATION_FAILED$|^(OFFSET_METADATA_TOO_LARGE|INVALID_(RECORD|TIMESTAMP|REQUIRED_ACKS|TRANSACTION_TIMEOUT|TOPIC_EXCEPTION)|POLICY_VIOLATION|UNSUPPORTED_(FOR_MESSAGE_FORMAT|VERSION))$/,
+  ],
+];
+
+/** Answers to EndTxn that prove that it changed nothing. Others may follow a durable commit. */
+const COMMIT_REFUSED = /^(TRANSACTIONAL_ID_AUTHORIZATION_FAILED|UNSUPPORTED_VERSION)$/;
+
+/** `sending`: no commit was sent, so that nothing can have become visible. */
+export type TransactionPhase = 'sending' | 'committing';
+
+export function transactionFailure(error: unknown, phase: TransactionPhase): TransactionFailure {
+  const type = protocolErrorOf(error) ?? '';
+  const failure = TRANSACTION_FAILURES.find(([, types]) => types.test(type))?.[0];
+  if (phase === 'sending' || failure === 'fenced') return failure ?? 'aborted';
+  return COMMIT_REFUSED.test(type) ? 'rejected' : 'unknown';
+}
+
+const REFUSED =
+  /_AUTHORIZATION_FAILED$|^(SASL_AUTHENTICATION_FAILED|ILLEGAL_SASL_STATE|UNSUPPORTED_SASL_MECHANISM|INVALID_TOPIC_EXCEPTION|POLICY_VIOLATION)$/;
+
+/**
+ * Sorts the failure of a tool's request. `refused`: repeating it does not help. `unreachable`: no
+ * answer, or not in time. undefined: the error does not come from Kafka.
+ */
+export function requestFailure(error: unknown): 'refused' | 'unreachable' | undefined {
+  const security = securityErrorOf(error);
+  if (security !== undefined) return security.retriable ? 'unreachable' : 'refused';
+  const names = [...causesOf(error)].map(({ name }) => name);
+  if (isHandshakeFailure(error) || names.includes('KafkaJSSASLAuthenticationError'))
+    return 'refused';
+  if (!names.some((name) => name.startsWith('KafkaJS'))) return undefined;
+  return REFUSED.test(protocolErrorOf(error) ?? '') ? 'refused' : 'unreachable';
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -36,68 +142,76 @@ const REMEDIES: Readonly<Record<string, string>> = {
   MESSAGE_TOO_LARGE: "raise the topic's max.message.bytes, or write less per record",
   SASL_AUTHENTICATION_FAILED: 'check kafka.sasl',
   ILLEGAL_SASL_STATE:
-    'this port wants no login: set kafka.sasl.mechanism to none, or take the port of a SASL listener',
+    'this listener does not use SASL: set kafka.sasl.mechanism to none, or use the port of a SASL listener',
   UNSUPPORTED_SASL_MECHANISM: 'choose another kafka.sasl.mechanism',
 };
 
-/** One sentence: what failed, and what to do. Never holds content or secrets. @param asked what was asked for, to name a right that is missing */
-export function explain(error: unknown, asked: Asked = {}): string {
+/** Rights by the error that reports that they are missing. */
+const MISSING_RIGHTS: Readonly<
+  Record<string, (access: RequestedAccess, refusedTopic: string | undefined) => string>
+> = {
+  TOPIC_AUTHORIZATION_FAILED: ({ operation, topic }, refusedTopic) =>
+    `${operation ?? 'READ, or WRITE,'} on topic ${refusedTopic ?? topic ?? 'of this request'}`,
+  GROUP_AUTHORIZATION_FAILED: ({ group, groupOperation }) =>
+    `${groupOperation ?? 'READ'} on group ${group ?? 'of this request'}`,
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ({ transactionalIds }) =>
+    `WRITE on transactional ids that begin with ${transactionalIds ?? "the journal topic's name"}`,
+  CLUSTER_AUTHORIZATION_FAILED: () => 'this operation on the cluster',
+};
+
+/** `grant WRITE on topic decisions to User:connector (docs/kafka-security.md)` */
+function missingRight(type: string, error: unknown, access: RequestedAccess): string | undefined {
+  const refused = firstIn(error, ({ topic }) => (typeof topic === 'string' ? topic : undefined));
+  const right = MISSING_RIGHTS[type]?.(access, refused);
+  const principal = access.principal ?? "this client's principal";
+  return right && `grant ${right} to ${principal} (docs/kafka-security.md)`;
+}
+
+/** Returns one sentence with cause and remedy. Never holds content or secrets. */
+export function explain(error: unknown, access: RequestedAccess = {}): string {
   const security = securityErrorOf(error);
   if (security !== undefined) return security.message;
   const type = protocolErrorOf(error);
   const message = error instanceof Error ? error.message : String(error);
   if (type !== undefined) {
-    // Of an error that was explained before, what it says is all there is to say.
+    // Explained before.
     if (message.includes(`${type}: `)) return message;
-    const remedy = missingAcl(type, error, asked) ?? REMEDIES[type];
-    return [`${type}: ${message}`, offeredMechanisms(error), remedy]
+    const offered = firstIn(error, (cause) => cause.offered);
+    return [
+      `${type}: ${message}`,
+      offered && `this port offers ${offered.join(', ')}`,
+      missingRight(type, error, access) ?? REMEDIES[type],
+    ]
       .filter((part) => part !== undefined)
       .join('; ');
   }
   const handshake = handshakeFailure(error);
   if (handshake !== undefined) return message.includes(handshake) ? message : handshake;
+  if (message.includes('check that the brokers run')) return message;
   if (/Closed connection|Connection closed by the server/.test(message))
-    return `${message}; check that the brokers run, and whether this port wants TLS (kafka.tls.enabled) or a login (kafka.sasl.mechanism)`;
+    return `${message}; check that the brokers run, and whether this port requires TLS (kafka.tls.enabled) or a login (kafka.sasl.mechanism)`;
   if (/ECONNREFUSED|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|Connection (timeout|error)/.test(message))
-    return `${message}; check that the brokers run, that their addresses are right, and whether they want TLS (kafka.tls.enabled)`;
+    return `${message}; check that the brokers run, that their addresses are right, and whether they require TLS (kafka.tls.enabled)`;
   return message;
 }
 
-/** What kafkajs says of a TLS handshake that failed, with the option to change. */
+/** Explains a TLS handshake that failed, with the option to change. */
 function handshakeFailure(error: unknown): string | undefined {
-  const causes = [...causesOf(error)] as (Error & {
-    readonly code?: unknown;
-    readonly broker?: unknown;
-  })[];
-  const broker = causes.find((one) => typeof one.broker === 'string')?.broker ?? 'the broker';
-  for (const { code, message } of causes) {
+  const address = firstIn(error, ({ broker }) => (typeof broker === 'string' ? broker : undefined));
+  return firstIn(error, ({ code, message }) => {
     const remedy = tlsRemedy(
       { code, message },
       { ca: 'kafka.tls.ca', name: 'kafka.tls.serverName' },
     );
-    if (remedy !== undefined)
-      return `TLS with ${broker} failed (${String(code ?? message)}): ${remedy}`;
-  }
-  return undefined;
+    const cause = String(code ?? message);
+    return remedy && `TLS with ${address ?? 'the broker'} failed (${cause}): ${remedy}`;
+  });
 }
 
-/** Whether certificates or the lack of TLS keep this client out: asking again will not help. A broker that goes away in a handshake may be back. */
-export function isHandshakeFailure(error: unknown): boolean {
+/** Whether certificates or the lack of TLS keep this client out. A broker that goes away in a handshake may be back. */
+function isHandshakeFailure(error: unknown): boolean {
   return (
     handshakeFailure(error) !== undefined &&
     ![...causesOf(error)].some(({ message }) => CLOSED_IN_HANDSHAKE.test(message))
   );
-}
-
-function offeredMechanisms(error: unknown): string | undefined {
-  for (const one of causesOf(error)) {
-    const { offered } = one as Error & { offered?: readonly string[] };
-    if (offered !== undefined) return `this port offers ${offered.join(', ')}`;
-  }
-  return undefined;
-}
-
-function* causesOf(error: unknown): Generator<Error> {
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++)
-    yield at;
 }

@@ -1,6 +1,7 @@
 /** The assigner as kafkajs and the group protocol want it (assigner.ts decides). */
-import type { Cluster, GroupMember, GroupMemberAssignment, GroupState } from 'kafkajs';
-import { AssignerProtocol, type AttachedAssigner, type ConsumerGroup } from '../kafkajs/patches.ts';
+import type { GroupMember, GroupMemberAssignment, GroupState } from 'kafkajs';
+import { AssignerProtocol, type AttachedAssigner } from '../kafkajs/patches.ts';
+import type { ConsumerGroup, KafkaCluster } from '../kafkajs/shapes.ts';
 import {
   assignShards,
   decodeHistory,
@@ -22,7 +23,10 @@ export interface AssignerOptions {
   outOfRange(topic: string, partition: number): Promise<void>;
 }
 
-export function createAssigner(cluster: Cluster, options: AssignerOptions): AttachedAssigner {
+export function createAssigner(
+  cluster: Pick<KafkaCluster, 'findTopicPartitionMetadata'>,
+  options: AssignerOptions,
+): AttachedAssigner {
   const { sourceTopic, journalTopic } = options;
   return {
     name: PROTOCOL_NAME,

@@ -1,23 +1,30 @@
 /**
- * One life of a kafkajs consumer in the pipeline's group, from its connection to its crash or its end. group.ts starts the
- * next one. Every callback into the engine is made from here and caught here: nothing it throws reaches kafkajs.
+ * One session of a kafkajs consumer in the pipeline's group, from its connection to its crash or
+ * its end; shard-group.ts starts the next one. Every callback into the engine is made from here and
+ * caught here: nothing it throws reaches kafkajs.
  */
-import type { Cluster, Consumer, EachBatchPayload, IMemberAssignment } from 'kafkajs';
+import type { Consumer, EachBatchPayload, IMemberAssignment } from 'kafkajs';
 import type { Assignment, FetchedBatch, Stream } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import { Client, type ConnectOptions } from '../client/connect.ts';
-import { explain } from '../client/errors.ts';
-import type { Asked } from '../client/missing-acl.ts';
-import type { ConsumerGroup } from '../kafkajs/patches.ts';
+import {
+  ClusterConnection,
+  coordinatorOf,
+  EARLIEST,
+  LATEST,
+  listOffsets,
+  READ_COMMITTED,
+} from '../client/cluster-connection.ts';
+import { Client, type ConnectOptions, settledWithin } from '../client/connect.ts';
+import { explain, type RequestedAccess } from '../client/errors.ts';
+import type { ConsumerGroup, KafkaCluster } from '../kafkajs/shapes.ts';
 import { toOffset } from '../records/decode-batch.ts';
 import type { ReadLimits } from '../records/index.ts';
 import type { History } from './assigner.ts';
 import { partitionsOfShards } from './assigner.ts';
 import { createAssigner } from './assigner-protocol.ts';
 import type { GroupOptions } from './group-options.ts';
-import { leaveGroup } from './leave-group.ts';
 import { OWN_TOPIC_LIMITS, type PartitionFetch } from './partition-fetch.ts';
-import { flows, type PartitionState, Positions } from './positions.ts';
+import { flows, Positions, type ReadPosition } from './positions.ts';
 
 export interface SessionEvents {
   joined(assignment: Assignment): void;
@@ -28,7 +35,7 @@ export interface SessionEvents {
   ended(reason: string, error?: unknown): void;
 }
 
-/** Few and quick: a crash costs a rejoin, and group.ts goes on trying for ever. */
+/** Few and quick: a crash costs a rejoin, and shard-group.ts goes on trying. */
 const RETRY = {
   initialRetryTime: 100,
   multiplier: 2,
@@ -38,6 +45,10 @@ const RETRY = {
 };
 /** Leaving takes one fetch under way and one request; a broker that hangs must not hold up a shutdown. */
 const CLOSE_GRACE_MS = 1_200;
+const LEAVE_GRACE_MS = 500;
+/** Wait of the fetch loop while everything is paused: so late may a resumed partition start. */
+const PAUSED_WAIT_MS = 50;
+const DEFAULT_WAIT_MS = 100;
 /** How often a position outside the log is looked at again. */
 const OUTSIDE_RETRY_MS = 5_000;
 
@@ -51,7 +62,7 @@ export class ConsumerSession {
   readonly #positions: Positions;
   readonly #limits: Readonly<Record<Stream, ReadLimits>>;
   readonly #timers = new Set<NodeJS.Timeout>();
-  #cluster: Cluster | undefined;
+  #cluster: KafkaCluster | undefined;
   #group: ConsumerGroup | undefined;
   #history: History | undefined;
   #sentAtMs = Number.NEGATIVE_INFINITY;
@@ -81,7 +92,7 @@ export class ConsumerSession {
       metadataMaxAge: options.metadataMaxAgeMs ?? 30_000,
       maxBytes: options.maxBytes ?? 8 * 1024 * 1024,
       maxBytesPerPartition: options.maxBytesPerPartition ?? 1024 * 1024,
-      maxWaitTimeInMs: options.maxWaitMs ?? 100,
+      maxWaitTimeInMs: options.maxWaitMs ?? DEFAULT_WAIT_MS,
       allowAutoTopicCreation: false,
       retry: RETRY,
       partitionAssigners: [({ cluster }) => this.#createAssigner(cluster)],
@@ -99,7 +110,7 @@ export class ConsumerSession {
       this.#guard(() => this.#joined(payload.memberAssignment)),
     );
     this.#consumer.on(CRASH, ({ payload }) =>
-      this.#end(explain(payload.error, this.#asked), payload.error),
+      this.#end(explain(payload.error, this.#access), payload.error),
     );
   }
 
@@ -118,7 +129,7 @@ export class ConsumerSession {
         await this.#consumer.subscribe({ topics: [topic], fromBeginning: true });
       } catch (error) {
         throw new Error(
-          `cannot read topic ${topic}: ${explain(error, { ...this.#asked, topic })}`,
+          `cannot read topic ${topic}: ${explain(error, { ...this.#access, topic })}`,
           { cause: error },
         );
       }
@@ -150,9 +161,8 @@ export class ConsumerSession {
       left = true;
     };
     await this.#client.close(disconnect, CLOSE_GRACE_MS);
-    // A join or a fetch that hangs holds up everything on its connection: say good-bye on another one.
-    if (!left && memberId !== null)
-      await leaveGroup(this.#connect, this.#options.groupId, memberId, this.#logger);
+    // A join or a fetch that hangs holds up everything on its connection: leave on another one.
+    if (!left && memberId !== null) await this.#leave(memberId);
   }
 
   seek(stream: Stream, partition: number, offset: number): void {
@@ -164,10 +174,10 @@ export class ConsumerSession {
     this.#apply(state);
   }
 
-  setWanted(stream: Stream, partition: number, wanted: boolean): void {
+  setResumed(stream: Stream, partition: number, resumed: boolean): void {
     const state = this.#positions.get(stream, partition);
     if (state === undefined || this.#over) return;
-    state.wanted = wanted;
+    state.resumed = resumed;
     this.#apply(state);
   }
 
@@ -180,7 +190,7 @@ export class ConsumerSession {
     await group.heartbeat({ interval: 0 });
   }
 
-  get #asked(): Asked {
+  get #access(): RequestedAccess {
     return {
       operation: 'READ',
       group: this.#options.groupId,
@@ -188,10 +198,25 @@ export class ConsumerSession {
     };
   }
 
-  #createAssigner(cluster: Cluster): ReturnType<typeof createAssigner> {
-    this.#cluster = cluster;
+  /** Never throws: the group misses a member that could not leave after its session timeout. */
+  async #leave(memberId: string): Promise<void> {
+    const { groupId } = this.#options;
+    const connection = new ClusterConnection(this.#connect, this.#logger, { patienceMs: 0 });
+    const left = connection.request(`leave group ${groupId}`, this.#access, async (cluster) => {
+      const coordinator = await coordinatorOf(cluster, 'group', groupId);
+      await coordinator.leaveGroup({ groupId, memberId });
+    });
+    left.catch((error: unknown) =>
+      this.#logger.debug({ error: explain(error) }, 'could not leave the consumer group'),
+    );
+    await settledWithin(left, LEAVE_GRACE_MS);
+    await connection.close();
+  }
+
+  #createAssigner(cluster: object): ReturnType<typeof createAssigner> {
+    this.#cluster = cluster as KafkaCluster;
     const { sourceTopic, journalTopic } = this.#options;
-    return createAssigner(cluster, {
+    return createAssigner(this.#cluster, {
       sourceTopic,
       journalTopic,
       history: () => this.#history,
@@ -222,6 +247,7 @@ export class ConsumerSession {
     this.#consumer.pause(
       Object.entries(memberAssignment).map(([topic, partitions]) => ({ topic, partitions })),
     );
+    this.#setWait();
     this.#events.heard(this.#sentAtMs);
     this.#events.joined(assignment);
   }
@@ -245,10 +271,11 @@ export class ConsumerSession {
     this.#events.fetched(fetched);
   }
 
-  #apply(state: PartitionState): void {
+  #apply(state: ReadPosition): void {
     const topics = [{ topic: state.topic, partitions: [state.partition] }];
     if (flows(state)) this.#consumer.resume(topics);
     else this.#consumer.pause(topics);
+    this.#setWait();
   }
 
   /**
@@ -259,8 +286,13 @@ export class ConsumerSession {
     const state = this.#positions.byTopic(topic, partition);
     const position = state?.position;
     if (state === undefined || position === undefined) return;
-    const start = await this.#listOffset(topic, partition, true);
-    const end = await this.#listOffset(topic, partition, false);
+    const offset = async (timestamp: number) => {
+      const cluster = this.#cluster as KafkaCluster;
+      const offsets = await listOffsets(cluster, topic, [partition], timestamp, READ_COMMITTED);
+      return offsets.get(partition) ?? 0;
+    };
+    const start = await offset(EARLIEST);
+    const end = await offset(LATEST);
     if (state.position !== position || this.#positions.byTopic(topic, partition) !== state) return;
     const below = position < start;
     const fetchOffset = below ? start : position;
@@ -294,11 +326,10 @@ export class ConsumerSession {
     this.#guard(() => this.#events.fetched(empty));
   }
 
-  async #listOffset(topic: string, partition: number, fromBeginning: boolean): Promise<number> {
-    const answer = await this.#cluster?.fetchTopicsOffset([
-      { topic, partitions: [{ partition }], fromBeginning },
-    ]);
-    return toOffset(answer?.[0]?.partitions[0]?.offset ?? '');
+  #setWait(): void {
+    const { maxWaitMs = DEFAULT_WAIT_MS } = this.#options;
+    if (this.#group === undefined) return;
+    this.#group.maxWaitTime = this.#positions.flow ? maxWaitMs : PAUSED_WAIT_MS;
   }
 
   /**

@@ -9,24 +9,9 @@ import type {
   RecordPiece,
   Stream,
 } from '../../core/ports/kafka.ts';
+import type { FetchedPartition } from '../kafkajs/shapes.ts';
 import type { UnusableOffset } from '../records/decode-batch.ts';
-import {
-  type AbortedTransaction,
-  type FetchedBytes,
-  lastBatch,
-  type ReadLimits,
-  readPieces,
-} from '../records/index.ts';
-
-/** One partition of a fetch response. */
-export interface PartitionData {
-  readonly partition: number;
-  readonly highWatermark: string;
-  readonly lastStableOffset?: string;
-  readonly abortedTransactions?: readonly AbortedTransaction[] | null;
-  /** The record set as it came. */
-  readonly messages: Buffer;
-}
+import { type FetchedBytes, lastBatch, type ReadLimits, readPieces } from '../records/index.ts';
 
 /** For topics that the connector writes itself, whose records are as large as their producer made them. */
 export const OWN_TOPIC_LIMITS: ReadLimits = {
@@ -53,7 +38,7 @@ export class PartitionFetch {
   /** Failure for a log that has grown beyond 2^53 offsets: reading its pieces throws it. */
   readonly failure: UnusableOffset | undefined;
 
-  constructor(topic: string, fetchedOffset: string, data: PartitionData) {
+  constructor(topic: string, fetchedOffset: string, data: FetchedPartition) {
     this.topic = topic;
     this.partition = data.partition;
     this.highWatermark = data.highWatermark;

@@ -76,11 +76,11 @@ export class KafkaShardGroup implements ShardGroup {
   }
 
   pause(stream: Stream, partition: number): void {
-    this.#session?.setWanted(stream, partition, false);
+    this.#session?.setResumed(stream, partition, false);
   }
 
   resume(stream: Stream, partition: number): void {
-    this.#session?.setWanted(stream, partition, true);
+    this.#session?.setResumed(stream, partition, true);
   }
 
   lastHeardMs(): number {

@@ -1,72 +1,34 @@
-/** Mend 19 of kafkajs-fixes.ts: a partition without a leader. */
-import { internal, type Metadata, replace } from './internals.ts';
+/** Patch 19 of docs/kafkajs.md: partitions without a leader, which metadata name (response-patches.ts). */
+import { internal } from './internals.ts';
+import type { ClusterMetadata, KafkaCluster } from './shapes.ts';
 
-interface PartitionMetadata {
-  readonly partitionErrorCode: number;
-  readonly partitionId: number;
-  readonly leader: number;
-}
-interface MetadataAnswer {
-  readonly topicMetadata: readonly {
-    readonly topicErrorCode: number;
-    readonly partitionMetadata: readonly PartitionMetadata[];
-  }[];
-}
-interface Cluster {
-  findTopicPartitionMetadata(topic: string): readonly PartitionMetadata[];
-  findLeaderForPartitions(topic: string, partitions: readonly (number | string)[]): object;
-  fetchTopicsOffset(
-    topics: readonly OffsetsWanted[],
-  ): Promise<{ readonly topic: string; readonly partitions: readonly object[] }[]>;
-}
-interface OffsetsWanted {
+interface OffsetsOfTopic {
   readonly topic: string;
   readonly partitions: readonly { readonly partition: number }[];
 }
-interface BrokerPool {
-  metadata: Metadata | null;
+interface LeaderCluster extends Pick<KafkaCluster, 'findTopicPartitionMetadata'> {
+  findLeaderForPartitions(topic: string, partitions: readonly (number | string)[]): object;
+  fetchTopicsOffset(topics: readonly OffsetsOfTopic[]): Promise<OffsetsOfTopic[]>;
+}
+interface LeaderPool {
+  readonly metadata: ClusterMetadata | null;
   metadataExpireAt: number | null;
   refreshMetadata(topics: readonly string[]): Promise<unknown>;
 }
 
-const NO_LEADER = -1;
 const LEADER_NOT_AVAILABLE = { type: 'LEADER_NOT_AVAILABLE', code: 5, retriable: true };
-/** How soon the metadata are asked for again while they name a partition without a leader. */
-const LOOK_AGAIN_MS = 1_000;
+/** Age of metadata that name a partition without a leader. */
+const LEADERLESS_MAX_AGE_MS = 1_000;
 
-/**
- * Mend 19: an answer about topics was refused as a whole when one of their partitions had no leader (src/protocol/requests/
- * metadata/v0/response.js), so a consumer crashed and could not join again until that partition had one. Now such a partition is
- * kept without a leader: fetches leave it out, only what needs its leader fails, with its name, and the metadata are refreshed
- * every second until it has one. Before mend 16, which wraps the same parser.
- */
-export function keepLeaderless(): void {
-  const file = 'protocol/requests/metadata/v0/response.js';
-  const { createErrorFromCode } = internal<{ createErrorFromCode: (code: number) => Error }>(
-    'protocol/error.js',
-  );
-  const response = internal<{ readonly decode: unknown }>(file);
-  const parse = async (data: MetadataAnswer): Promise<MetadataAnswer> => {
-    const topicMetadata = data.topicMetadata.map((topic) => {
-      if (topic.topicErrorCode !== 0) throw createErrorFromCode(topic.topicErrorCode);
-      const partitionMetadata = topic.partitionMetadata.map((one) =>
-        one.partitionErrorCode === 0 ? one : { ...one, leader: NO_LEADER },
-      );
-      return { ...topic, partitionMetadata };
-    });
-    return { ...data, topicMetadata };
-  };
-  replace(file, { ...response, parse });
-}
+const isLeaderless = ({ leader }: { readonly leader: number }) => leader < 0;
 
-/** The second half of mend 19: after the last replacement of a module that the cluster uses. */
 export function nameLeaderless(): void {
-  const { KafkaJSProtocolError } = internal<{ KafkaJSProtocolError: new (from: object) => Error }>(
-    'errors.js',
-  );
-  const { prototype } = internal<{ prototype: Cluster }>('cluster/index.js');
-  const { findLeaderForPartitions, fetchTopicsOffset } = prototype;
-  prototype.findLeaderForPartitions = function (this: Cluster, topic, partitions): object {
+  const { KafkaJSProtocolError } = internal<{
+    KafkaJSProtocolError: new (from: object) => Error;
+  }>('errors.js');
+  const cluster = internal<{ prototype: LeaderCluster }>('cluster/index.js').prototype;
+  const { findLeaderForPartitions, fetchTopicsOffset } = cluster;
+  cluster.findLeaderForPartitions = function (topic, partitions) {
     const leaderless = leaderlessOf(this, topic);
     const partition = partitions.find((one) => leaderless.has(Number(one)));
     if (partition === undefined) return findLeaderForPartitions.call(this, topic, partitions);
@@ -75,47 +37,31 @@ export function nameLeaderless(): void {
       message: `partition ${partition} of topic ${topic} has no leader`,
     });
   };
-  // A consumer asks so for the positions of partitions that it was just assigned; it reads those that get none later.
-  prototype.fetchTopicsOffset = async function (
-    this: Cluster,
-    topics,
-  ): ReturnType<Cluster['fetchTopicsOffset']> {
-    const wanted = topics.map((of) => {
+  // The positions of partitions that were just assigned; those that get none are read later.
+  cluster.fetchTopicsOffset = async function (topics) {
+    const led = topics.map(({ partitions, ...of }) => {
       const leaderless = leaderlessOf(this, of.topic);
-      return {
-        ...of,
-        partitions: of.partitions.filter(({ partition }) => !leaderless.has(partition)),
-      };
+      return { ...of, partitions: partitions.filter((one) => !leaderless.has(one.partition)) };
     });
-    const found = await fetchTopicsOffset.call(this, wanted);
+    const found = await fetchTopicsOffset.call(this, led);
     const missing = topics.filter(({ topic }) => found.every((one) => one.topic !== topic));
     return [...found, ...missing.map(({ topic }) => ({ topic, partitions: [] }))];
   };
-  refreshUntilLed();
-}
 
-function refreshUntilLed(): void {
-  const { prototype } = internal<{ prototype: BrokerPool }>('cluster/brokerPool.js');
-  const { refreshMetadata } = prototype;
-  prototype.refreshMetadata = async function (this: BrokerPool, topics): Promise<unknown> {
-    const refreshed = await refreshMetadata.call(this, topics);
-    const known = (this.metadata as MetadataAnswer | null)?.topicMetadata ?? [];
-    if (
-      known.some(({ partitionMetadata }) =>
-        partitionMetadata.some(({ leader }) => leader === NO_LEADER),
-      )
-    )
+  const pool = internal<{ prototype: LeaderPool }>('cluster/brokerPool.js').prototype;
+  const { refreshMetadata } = pool;
+  pool.refreshMetadata = async function (topics) {
+    await refreshMetadata.call(this, topics);
+    const known = this.metadata?.topicMetadata ?? [];
+    if (known.some(({ partitionMetadata }) => partitionMetadata.some(isLeaderless)))
       this.metadataExpireAt = Math.min(
         this.metadataExpireAt ?? Number.POSITIVE_INFINITY,
-        Date.now() + LOOK_AGAIN_MS,
+        Date.now() + LEADERLESS_MAX_AGE_MS,
       );
-    return refreshed;
   };
 }
 
-function leaderlessOf(cluster: Cluster, topic: string): ReadonlySet<number> {
-  const known = cluster.findTopicPartitionMetadata(topic);
-  return new Set(
-    known.filter(({ leader }) => leader === NO_LEADER).map(({ partitionId }) => partitionId),
-  );
+function leaderlessOf(cluster: LeaderCluster, topic: string): ReadonlySet<number> {
+  const leaderless = cluster.findTopicPartitionMetadata(topic).filter(isLeaderless);
+  return new Set(leaderless.map(({ partitionId }) => partitionId));
 }

@@ -1,5 +1,4 @@
-/** Transactional producers, one per shard (invariant I3). The order of calls inside a transaction is FINDINGS'. */
-import type { Transaction as KafkaTransaction, Producer } from 'kafkajs';
+/** Transactional producers, one per shard (I3). */
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../core/bytes/encoded-records.ts';
 import {
@@ -9,14 +8,12 @@ import {
   TransactionError,
 } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import { Client, type ConnectOptions } from '../client/connect.ts';
-import { explain } from '../client/errors.ts';
-import type { Asked } from '../client/missing-acl.ts';
-import { announcePartitions } from '../kafkajs/patches.ts';
+import type { WritableTopic } from '../admin/admin.ts';
+import type { ConnectOptions } from '../client/connect.ts';
+import { explain, type TransactionPhase, transactionFailure } from '../client/errors.ts';
+import { BatchProducer } from './batch-producer.ts';
 import { headBytes, OutgoingBatch, type PlannedBatch } from './outgoing-batch.ts';
-import { sendBatch } from './send-batch.ts';
 import { planBatches, planBatchesTo, sendBytesFor } from './send-plan.ts';
-import { classify, type TransactionPhase } from './transaction-failure.ts';
 
 export interface ProducersOptions {
   readonly groupId: string;
@@ -28,22 +25,7 @@ export interface ProducersOptions {
   readonly transactionTimeoutMs?: number;
 }
 
-/** Facts about a topic that a producer needs, at most a few minutes old. */
-export interface WritableTopic {
-  readonly partitions: number;
-  /** undefined when the settings of the topic may not be read. */
-  readonly maxMessageBytes: number | undefined;
-}
 export type TopicLookup = (topic: string) => Promise<WritableTopic>;
-
-/**
- * The first send of a transaction is refused (CONCURRENT_TRANSACTIONS) until the markers of the one before are written, which
- * takes a few milliseconds: kafkajs's own 300 ms would be most of a small transaction's time.
- */
-const RETRY = { initialRetryTime: 5, multiplier: 2, maxRetryTime: 1_000, retries: 60 };
-const METADATA_MAX_AGE_MS = 5 * 60_000;
-/** How long requests under way may take when a producer is closed. */
-const CLOSE_GRACE_MS = 1_000;
 
 export class KafkaShardProducers implements ShardProducers {
   readonly #connect: ConnectOptions;
@@ -83,17 +65,15 @@ interface PlannedOutput {
 
 class KafkaShardProducer implements ShardProducer {
   readonly #shard: number;
-  readonly #clientId: string;
+  readonly #roomBytes: (topic: string) => number;
   readonly #options: ProducersOptions;
   readonly #lookUp: TopicLookup;
-  readonly #client: Client;
-  readonly #producer: Producer;
-  readonly #principal: string | undefined;
-  /** For messages about rights. */
-  #doing: { readonly operation: 'READ' | 'WRITE'; readonly topic: string };
-  #connected = false;
+  readonly #producer: BatchProducer;
+  /** Aborted when the producer is of no use any more, with the reason. */
+  readonly #ended = new AbortController();
+  readonly #timeoutMs: number;
   #busy = false;
-  #dead: string | undefined;
+  #phase: TransactionPhase = 'sending';
   /** Records without a key rotate over the partitions, one transaction at a time, to keep sends few. */
   #rotation = Math.floor(Math.random() * 1_000);
 
@@ -104,51 +84,42 @@ class KafkaShardProducer implements ShardProducer {
     lookUp: TopicLookup,
     logger: Logger,
   ) {
+    const { groupId, journalTopic, transactionTimeoutMs = 60_000 } = options;
+    const transactionalId = `${journalTopic}-${shard}`;
     this.#shard = shard;
     this.#options = options;
     this.#lookUp = lookUp;
-    this.#doing = { operation: 'WRITE', topic: options.journalTopic };
-    this.#clientId = connect.clientId;
-    this.#principal = connect.security?.principal;
-    this.#client = new Client(connect, logger, RETRY);
-    this.#producer = this.#client.kafka.producer({
-      transactionalId: this.#transactionalId,
-      // Transactions are idempotent without the flag `idempotent`, which would only fetch a second producer id.
-      maxInFlightRequests: 1,
-      transactionTimeout: this.#timeoutMs,
-      allowAutoTopicCreation: false,
-      // Without one kafkajs warns about its default. Batches name their partition.
-      createPartitioner: () => () => 0,
-      metadataMaxAge: METADATA_MAX_AGE_MS,
-      retry: RETRY,
-    });
+    this.#timeoutMs = transactionTimeoutMs;
+    this.#roomBytes = (topic) => headBytes({ clientId: connect.clientId, transactionalId, topic });
+    const access = { topic: journalTopic, group: groupId, transactionalIds: `${journalTopic}-` };
+    const { signal } = this.#ended;
+    this.#producer = new BatchProducer(
+      connect,
+      { transactionalId, transactionTimeoutMs, access, signal },
+      logger,
+    );
   }
 
   async commit(transaction: Transaction): Promise<{ readonly journalOffset: number }> {
     if (this.#busy)
-      throw new TransactionError(
-        'aborted',
-        'another transaction of this producer is still running',
-      );
-    if (this.#dead !== undefined)
-      throw new TransactionError('aborted', `this producer cannot be used any more: ${this.#dead}`);
+      throw new TransactionError('aborted', 'another transaction of this producer is in flight');
+    const { signal } = this.#ended;
+    if (signal.aborted) {
+      const why = `this producer cannot be used any more: ${messageOf(signal.reason)}`;
+      throw new TransactionError('aborted', why);
+    }
     this.#busy = true;
-    const progress: { phase: TransactionPhase } = { phase: 'sending' };
+    this.#phase = 'sending';
     try {
-      return {
-        journalOffset: await this.#beforeTimeout(this.#run(transaction, progress), progress),
-      };
+      return { journalOffset: await this.#beforeTimeout(this.#run(transaction)) };
     } catch (error) {
-      this.#dead ??= 'a transaction failed';
+      this.#ended.abort(new Error('a transaction failed'));
       if (error instanceof TransactionError) throw error;
-      const failure = classify(error, progress.phase);
-      const doing = progress.phase === 'sending' ? 'before the commit' : 'at the commit';
+      const when = this.#phase === 'sending' ? 'before the commit' : 'at the commit';
       throw new TransactionError(
-        failure,
-        `transaction of shard ${this.#shard} failed ${doing}: ${explain(error, this.#asked)}`,
-        {
-          cause: error,
-        },
+        transactionFailure(error, this.#phase),
+        `transaction of shard ${this.#shard} failed ${when}: ${explain(error)}`,
+        { cause: error },
       );
     } finally {
       this.#busy = false;
@@ -156,71 +127,35 @@ class KafkaShardProducer implements ShardProducer {
   }
 
   async close(): Promise<void> {
-    this.#dead ??= 'it is closed';
-    await this.#client.close(() => this.#producer.disconnect(), CLOSE_GRACE_MS);
+    this.#ended.abort(new Error('it is closed'));
+    await this.#producer.close();
   }
 
-  get #transactionalId(): string {
-    return `${this.#options.journalTopic}-${this.#shard}`;
-  }
-
-  get #asked(): Asked {
-    const { groupId, journalTopic } = this.#options;
-    return {
-      ...this.#doing,
-      group: groupId,
-      transactionalIds: `${journalTopic}-`,
-      principal: this.#principal,
-    };
-  }
-
-  get #timeoutMs(): number {
-    return this.#options.transactionTimeoutMs ?? 60_000;
-  }
-
-  async #run(wanted: Transaction, progress: { phase: TransactionPhase }): Promise<number> {
-    const outputs = await this.#planOutputs(wanted.outputs ?? []);
+  async #run({ journal, outputs = [], offsets = [] }: Transaction): Promise<number> {
     const { journalTopic, sourceTopic, groupId } = this.#options;
+    const planned = await this.#planOutputs(outputs);
     const { maxMessageBytes } = await this.#lookUp(journalTopic);
-    if (!this.#connected) {
-      await this.#producer.connect();
-      this.#connected = true;
-    }
-    const transaction = await this.#producer.transaction();
-    announcePartitions(
-      this.#transactionalId,
+    const records = EncodedRecords.of(journal);
+    const batches = planBatchesTo(this.#shard, records, sendBytesFor(maxMessageBytes));
+    const all = [{ topic: journalTopic, records, batches }, ...planned];
+
+    await this.#producer.begin(
       new Map(
-        outputs.map(({ topic, batches }) => [
-          topic,
-          new Set(batches.map(({ partition }) => partition)),
-        ]),
+        all.map(({ topic, batches }) => [topic, new Set(batches.map((one) => one.partition))]),
       ),
     );
-    // A send comes first: offsets first fail with CONCURRENT_TRANSACTIONS, which kafkajs does not retry there.
-    const records = EncodedRecords.of(wanted.journal);
-    const batches = planBatchesTo(this.#shard, records, sendBytesFor(maxMessageBytes));
-    const journalOffset = await this.#send(transaction, { topic: journalTopic, records, batches });
+    let journalOffset: number | undefined;
+    for (const output of all) {
+      const first = await this.#send(output);
+      journalOffset ??= first;
+    }
     if (journalOffset === undefined)
       throw new TransactionError('rejected', 'a transaction needs at least one journal record');
-    for (const output of outputs) await this.#send(transaction, output);
-    if (wanted.offsets !== undefined && wanted.offsets.length > 0) {
-      this.#checkAlive();
-      // kafkajs sends `metadata` on, though its types do not know of it.
-      const partitions = wanted.offsets.map(({ partition, offset, metadata }) => ({
-        partition,
-        offset: String(offset),
-        metadata,
-      }));
-      // Offsets of a topic are for who may read it.
-      this.#doing = { operation: 'READ', topic: sourceTopic };
-      await transaction.sendOffsets({
-        consumerGroupId: groupId,
-        topics: [{ topic: sourceTopic, partitions }],
-      });
-    }
-    this.#checkAlive();
-    progress.phase = 'committing';
-    await transaction.commit();
+    if (offsets.length > 0) await this.#producer.sendOffsets(groupId, sourceTopic, offsets);
+    await this.#producer.end(true, () => {
+      this.#ended.signal.throwIfAborted();
+      this.#phase = 'committing';
+    });
     return journalOffset;
   }
 
@@ -231,51 +166,38 @@ class KafkaShardProducer implements ShardProducer {
       if (records.length === 0) continue;
       const { partitions, maxMessageBytes } = await this.#lookUp(topic);
       // The bytes of the records are the caller's again once the transaction has failed for it.
-      this.#checkAlive();
-      const batches = planBatches(
-        records,
-        partitions,
-        this.#rotation % partitions,
-        sendBytesFor(maxMessageBytes),
-      );
+      this.#ended.signal.throwIfAborted();
+      const nullKeyPartition = this.#rotation % partitions;
+      const maxBytes = sendBytesFor(maxMessageBytes);
+      const batches = planBatches(records, partitions, nullKeyPartition, maxBytes);
       plans.push({ topic, records, batches });
     }
     return plans;
   }
 
   /** @returns the offset of the first record. */
-  async #send(
-    transaction: KafkaTransaction,
-    { topic, records, batches }: PlannedOutput,
-  ): Promise<number | undefined> {
+  async #send({ topic, records, batches }: PlannedOutput): Promise<number | undefined> {
     let first: number | undefined;
-    const roomBytes = headBytes({
-      clientId: this.#clientId,
-      transactionalId: this.#transactionalId,
-      topic,
-    });
     for (const planned of batches) {
-      this.#checkAlive();
-      this.#doing = { operation: 'WRITE', topic };
-      const batch = new OutgoingBatch(this.#options.pool, records, planned, roomBytes);
-      const offset = await sendBatch(transaction, topic, batch);
+      // Nothing may follow once the transaction has failed for its caller.
+      this.#ended.signal.throwIfAborted();
+      const batch = new OutgoingBatch(this.#options.pool, records, planned, this.#roomBytes(topic));
+      const offset = await this.#producer.send(topic, batch);
       first ??= offset;
     }
     return first;
   }
 
-  /** Nothing may follow once the transaction has failed for its caller. */
-  #checkAlive(): void {
-    if (this.#dead !== undefined) throw new Error(this.#dead);
-  }
-
-  async #beforeTimeout<T>(work: Promise<T>, progress: { phase: TransactionPhase }): Promise<T> {
+  async #beforeTimeout<T>(work: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        const message = `transaction of shard ${this.#shard} took longer than ${this.#timeoutMs} ms`;
-        this.#dead = message;
-        reject(new TransactionError(progress.phase === 'sending' ? 'aborted' : 'unknown', message));
+        const { lastFailure } = this.#producer;
+        const why = lastFailure === undefined ? '' : `: ${lastFailure}`;
+        const message = `transaction of shard ${this.#shard} took longer than ${this.#timeoutMs} ms${why}`;
+        const failure = this.#phase === 'sending' ? 'aborted' : 'unknown';
+        this.#ended.abort(new Error(message));
+        reject(new TransactionError(failure, message));
       }, this.#timeoutMs);
     });
     work.catch(() => undefined);
@@ -286,3 +208,6 @@ class KafkaShardProducer implements ShardProducer {
     }
   }
 }
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

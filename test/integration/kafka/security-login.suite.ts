@@ -6,7 +6,7 @@ import { Secret } from '../../../src/config/secret.ts';
 import {
   connectKafka,
   type KafkaConnection,
-  questionFailure,
+  requestFailure,
   type SaslOptions,
   Security,
   type TlsOptions,
@@ -188,7 +188,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
           error.message,
           /does not take the token \(invalid_token\): check kafka\.sasl\.oauth\.scope/,
         );
-        assert.equal(questionFailure(error), 'refused');
+        assert.equal(requestFailure(error), 'refused');
         expired = false;
         assert.equal(await brokers(connection), 1);
         await connection.close();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { KafkaAdmin } from '../../../src/kafka/admin/admin.ts';
 import { KafkaTopicScan } from '../../../src/kafka/admin/topic-scan.ts';
-import { connectKafka, questionFailure } from '../../../src/kafka/index.ts';
+import { connectKafka, requestFailure } from '../../../src/kafka/index.ts';
 import { createLogger } from '../../../src/telemetry/logging/logger.ts';
 import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 
@@ -96,7 +96,7 @@ test('a connection that could not be made is made anew for the next question; wh
     () => assert.fail('nobody listens there'),
     (error: unknown) => error,
   );
-  assert.equal(questionFailure(failed), 'unreachable');
+  assert.equal(requestFailure(failed), 'unreachable');
   options.brokers = [...kafka.brokers];
   assert.equal((await again.bounds(topic)).size, 1);
   await again.close();

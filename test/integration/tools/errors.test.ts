@@ -5,7 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
-import { questionFailure } from '../../../src/kafka/index.ts';
+import { requestFailure } from '../../../src/kafka/index.ts';
 import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { tool } from './tool.ts';
@@ -134,7 +134,7 @@ test('Kafka that stops answering half-way is 3, and one that refuses is 4', () =
   });
   const wrapped = (cause: Error) =>
     new Error('cannot list the offsets', { cause: new Error('deeper', { cause }) });
-  assert.equal(questionFailure(wrapped(refused)), 'refused');
-  assert.equal(questionFailure(wrapped(gone)), 'unreachable');
-  assert.equal(questionFailure(new TypeError('a mistake of ours')), undefined);
+  assert.equal(requestFailure(wrapped(refused)), 'refused');
+  assert.equal(requestFailure(wrapped(gone)), 'unreachable');
+  assert.equal(requestFailure(new TypeError('a mistake of ours')), undefined);
 });

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { questionFailure } from '../../../src/kafka/admin/probe-failure.ts';
-import { explain } from '../../../src/kafka/client/errors.ts';
+import { explain, requestFailure } from '../../../src/kafka/client/errors.ts';
 import { SecurityError } from '../../../src/kafka/security/security-error.ts';
 
 const protocol = (type: string, more: object = {}): Error =>
@@ -86,7 +85,7 @@ describe('what a refusal of Kafka means', () => {
       const error = retried(connection(code, message));
       assert.match(explain(error), /^TLS with b:9093 failed \(/);
       assert.match(explain(error), expected);
-      assert.equal(questionFailure(error), 'refused');
+      assert.equal(requestFailure(error), 'refused');
     });
 
   it('is not sure when a broker goes away in a handshake', () => {
@@ -97,20 +96,20 @@ describe('what a refusal of Kafka means', () => {
       explain(error),
       /^TLS with b:9093 failed .*kafka\.tls\.enabled to false.*if it asks for a certificate/,
     );
-    assert.equal(questionFailure(error), 'unreachable');
+    assert.equal(requestFailure(error), 'unreachable');
   });
 
   it('is that nobody is there when nobody is', () => {
     const error = retried(connection('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1'));
     assert.match(explain(error), /check that the brokers run/);
-    assert.equal(questionFailure(error), 'unreachable');
+    assert.equal(requestFailure(error), 'unreachable');
   });
 
   it('is what protects the connection says, by whether it passes', () => {
     const told = (retriable: boolean) => retried(new SecurityError('the reason', { retriable }));
     assert.equal(explain(told(true)), 'the reason');
     assert.deepEqual(
-      [questionFailure(told(true)), questionFailure(told(false))],
+      [requestFailure(told(true)), requestFailure(told(false))],
       ['unreachable', 'refused'],
     );
     for (const type of [
@@ -118,6 +117,6 @@ describe('what a refusal of Kafka means', () => {
       'UNSUPPORTED_SASL_MECHANISM',
       'CLUSTER_AUTHORIZATION_FAILED',
     ])
-      assert.equal(questionFailure(protocol(type)), 'refused');
+      assert.equal(requestFailure(protocol(type)), 'refused');
   });
 });

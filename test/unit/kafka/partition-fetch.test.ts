@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import {
   ADMIT_ALL,
   OWN_TOPIC_LIMITS,
-  type PartitionData,
   PartitionFetch,
 } from '../../../src/kafka/consumer/partition-fetch.ts';
+import type { FetchedPartition } from '../../../src/kafka/kafkajs/shapes.ts';
 import { toOffset, UnusableOffset } from '../../../src/kafka/records/decode-batch.ts';
 import {
   type RawBatch,
@@ -15,7 +15,7 @@ import {
 } from '../../support/kafka/record-batches.ts';
 import { partsOf } from '../../support/record-parts.ts';
 
-function data(batches: readonly Buffer[], given: Partial<PartitionData> = {}): PartitionData {
+function data(batches: readonly Buffer[], given: Partial<FetchedPartition> = {}): FetchedPartition {
   const messages = Buffer.concat(batches);
   return {
     partition: 3,

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TransactionFailure } from '../../../src/core/ports/kafka.ts';
-import { explain } from '../../../src/kafka/client/errors.ts';
-import { classify } from '../../../src/kafka/producer/transaction-failure.ts';
+import { explain, transactionFailure } from '../../../src/kafka/client/errors.ts';
 
 function failed(type: string | undefined, message = 'x'): Error {
   return Object.assign(new Error(message), type === undefined ? {} : { type });
@@ -29,8 +28,8 @@ describe('failure of a transaction', () => {
   ];
   for (const [type, sending, committing] of table) {
     it(`${type ?? 'a broken connection'} is ${sending} while sending, ${committing} at the commit`, () => {
-      assert.equal(classify(failed(type), 'sending'), sending);
-      assert.equal(classify(failed(type), 'committing'), committing);
+      assert.equal(transactionFailure(failed(type), 'sending'), sending);
+      assert.equal(transactionFailure(failed(type), 'committing'), committing);
     });
   }
 
@@ -38,18 +37,24 @@ describe('failure of a transaction', () => {
     const wrapped = new Error('retries exceeded', {
       cause: new Error('again', { cause: failed('INVALID_PRODUCER_EPOCH') }),
     });
-    assert.equal(classify(wrapped, 'committing'), 'fenced');
+    assert.equal(transactionFailure(wrapped, 'committing'), 'fenced');
     const several = Object.assign(new Error('some'), { errors: [failed('MESSAGE_TOO_LARGE')] });
-    assert.equal(classify(several, 'sending'), 'too_large');
+    assert.equal(transactionFailure(several, 'sending'), 'too_large');
   });
 
   it('knows PRODUCER_FENCED, which is missing in the table of kafkajs', () => {
     assert.equal(
-      classify(failed('KAFKAJS_UNKNOWN_ERROR_CODE', 'Unknown error code 90'), 'committing'),
+      transactionFailure(
+        failed('KAFKAJS_UNKNOWN_ERROR_CODE', 'Unknown error code 90'),
+        'committing',
+      ),
       'fenced',
     );
     assert.equal(
-      classify(failed('KAFKAJS_UNKNOWN_ERROR_CODE', 'Unknown error code 91'), 'committing'),
+      transactionFailure(
+        failed('KAFKAJS_UNKNOWN_ERROR_CODE', 'Unknown error code 91'),
+        'committing',
+      ),
       'unknown',
     );
   });
@@ -57,7 +62,7 @@ describe('failure of a transaction', () => {
   it('does not hang on an error that is its own cause', () => {
     const circular = new Error('round');
     circular.cause = circular;
-    assert.equal(classify(circular, 'sending'), 'aborted');
+    assert.equal(transactionFailure(circular, 'sending'), 'aborted');
   });
 });
 

@@ -1,12 +1,9 @@
-/** Each test fails when its mend is taken out of src/kafka/kafkajs/patches.ts. */
+/** Each test fails without its patch in src/kafka/kafkajs/patches.ts. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it, mock } from 'node:test';
-import {
-  announcePartitions,
-  CLIENT_CLOSED,
-  isClientClosed,
-} from '../../../../src/kafka/kafkajs/patches.ts';
+import { CLIENT_CLOSED, isClientClosed } from '../../../../src/kafka/client/errors.ts';
+import '../../../../src/kafka/kafkajs/patches.ts';
 
 // The copy of kafkajs that the fixes have loaded.
 const load = createRequire(import.meta.url);
@@ -27,7 +24,7 @@ const decodeMessages = internal<Decode>('protocol/requests/fetch/v4/decodeMessag
 const response = (bytes: Buffer): object =>
   new DecoderClass(new EncoderClass().writeInt32(bytes.length).writeBuffer(bytes).buffer);
 
-describe('mends of kafkajs', () => {
+describe('patches of kafkajs', () => {
   it('1: a closed client is not retried', async () => {
     const createRetry =
       internal<(options: object) => (attempt: () => Promise<never>) => Promise<never>>(
@@ -95,7 +92,6 @@ describe('mends of kafkajs', () => {
   it('8: errors far apart never add up to a crash, and errors close together still do', async () => {
     interface Runner {
       running: boolean;
-      fetchManager: { start(): Promise<void> };
       scheduleFetchManager(): void;
     }
     const RunnerClass = internal<new (options: object) => Runner>('consumer/runner.js');
@@ -107,23 +103,21 @@ describe('mends of kafkajs', () => {
       const run = (healthyMs: number): Promise<string> =>
         new Promise((resolve) => {
           const retry = { initialRetryTime: 1, maxRetryTime: 1, retries: 2 };
-          const consumerGroup = { getNodeIds: () => ['1'], groupId: 'g' };
-          const runner = new RunnerClass({
+          let failures = 0;
+          const getNodeIds = () => {
+            if (++failures > 20) {
+              runner.running = false;
+              resolve('still running');
+            } else mock.timers.tick(healthyMs);
+            throw new KafkaJSError('connection lost');
+          };
+          const consumerGroup = { getNodeIds, groupId: 'g' };
+          const runner: Runner = new RunnerClass({
             logger: quiet,
             consumerGroup,
             retry,
             onCrash: () => resolve('crashed'),
           });
-          let failures = 0;
-          runner.fetchManager.start = async () => {
-            if (++failures > 20) {
-              runner.running = false;
-              resolve('still running');
-              return;
-            }
-            mock.timers.tick(healthyMs);
-            throw new KafkaJSError('connection lost');
-          };
           runner.running = true;
           runner.scheduleFetchManager();
         });
@@ -132,51 +126,5 @@ describe('mends of kafkajs', () => {
     } finally {
       mock.timers.reset();
     }
-  });
-
-  it('9: the partitions announced are added in one request, others when they are written to', async () => {
-    interface Manager {
-      initProducerId(): Promise<void>;
-      beginTransaction(): void;
-      addPartitionsToTransaction(topics: object[]): Promise<void>;
-    }
-    const requests: { topic: string; partitions: number[] }[][] = [];
-    const broker = {
-      initProducerId: async () => ({ producerId: '5', producerEpoch: 0 }),
-      addPartitionsToTxn: async ({
-        topics,
-      }: {
-        topics: { topic: string; partitions: number[] }[];
-      }) => {
-        requests.push(topics);
-      },
-    };
-    const cluster = {
-      retry: {},
-      refreshMetadataIfNecessary: async () => {},
-      findGroupCoordinator: async () => broker,
-    };
-    const createManager = internal<(options: object) => Manager>('producer/eosManager/index.js');
-    const manager = createManager({
-      logger: quiet,
-      cluster,
-      transactional: true,
-      transactionalId: 'journal-0',
-    });
-    await manager.initProducerId();
-    manager.beginTransaction();
-    announcePartitions('journal-0', new Map([['out', new Set([3, 1])]]));
-    const entry = (topic: string, partition: number) => [{ topic, partitions: [{ partition }] }];
-    await manager.addPartitionsToTransaction(entry('journal', 0));
-    await manager.addPartitionsToTransaction(entry('out', 1));
-    await manager.addPartitionsToTransaction(entry('out', 3));
-    await manager.addPartitionsToTransaction(entry('out', 2));
-    assert.deepEqual(requests, [
-      [
-        { topic: 'out', partitions: [3, 1] },
-        { topic: 'journal', partitions: [0] },
-      ],
-      [{ topic: 'out', partitions: [2] }],
-    ]);
   });
 });

@@ -1,24 +1,19 @@
-/** Each test fails when its mend is taken out of src/kafka/kafkajs/produce-patches.ts. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
-import type { Producer } from 'kafkajs';
 import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../../../src/core/bytes/encoded-records.ts';
-import '../../../../src/kafka/kafkajs/patches.ts';
+import { explain, protocolErrorOf } from '../../../../src/kafka/client/errors.ts';
+import { BatchProducer } from '../../../../src/kafka/producer/batch-producer.ts';
 import { OutgoingBatch } from '../../../../src/kafka/producer/outgoing-batch.ts';
-import { sendBatch } from '../../../../src/kafka/producer/send-batch.ts';
 import { planBatchesTo } from '../../../../src/kafka/producer/send-plan.ts';
+import { recordingLogger } from '../../../conformance/recording-logger.ts';
+import { eventually } from '../../../support/eventually.ts';
 
-// The copy of kafkajs that the fixes have loaded.
+// The copy of kafkajs that the patches have loaded.
 const load = createRequire(import.meta.url);
 const internal = <T>(file: string): T => load(`kafkajs/src/${file}`) as T;
-const quiet = { debug() {}, info() {}, warn() {}, error() {}, namespace: () => quiet };
 
-interface EosManager {
-  initProducerId(): Promise<void>;
-  beginTransaction(): void;
-}
 interface Produced {
   readonly transactionalId: string;
   readonly topicData: { readonly topic: string; readonly batch: OutgoingBatch };
@@ -31,11 +26,7 @@ interface Sent {
 }
 type Answer = (attempt: number) => void | Promise<void>;
 
-const createManager = internal<(options: object) => EosManager>('producer/eosManager/index.js');
-const createRetry = internal<(options: object) => unknown>('retry/index.js');
-const createProducer = internal<(options: object) => Pick<Producer, 'send'>>(
-  'producer/messageProducer.js',
-);
+const { prototype: cluster } = internal<{ prototype: object }>('cluster/index.js');
 const createRequest =
   internal<(given: object) => Promise<{ readonly buffer: Buffer }>>('protocol/request.js');
 const { protocol } = internal<{
@@ -52,11 +43,13 @@ async function producerTo(answer: Answer) {
   const sent: Sent[] = [];
   const calls: string[] = [];
   let correlationId = 0;
-  const leader = {
+  const broker = {
     nodeId: '7',
     initProducerId: async () => ({ producerId: '5', producerEpoch: 3 }),
     addPartitionsToTxn: async ({ topics }: { topics: object }) =>
       void calls.push(`add ${JSON.stringify(topics)}`),
+    endTxn: async ({ transactionResult }: { transactionResult: boolean }) =>
+      void calls.push(`end ${transactionResult}`),
     produce: async (options: Produced) => {
       const { request } = protocol({ version: 7 })({ ...options, timeout: 30_000 } as Produced);
       const frame = await createRequest({
@@ -75,51 +68,35 @@ async function producerTo(answer: Answer) {
       });
       await answer(sent.length);
       const { topic, batch } = options.topicData;
-      return {
-        topics: [
-          {
-            topicName: topic,
-            partitions: [{ partition: batch.partition, errorCode: 0, baseOffset: '40' }],
-          },
-        ],
-      };
+      const partitions = [{ partition: batch.partition, errorCode: 0, baseOffset: '40' }];
+      return { topics: [{ topicName: topic, partitions }] };
     },
   };
   let partitions = 2;
-  const cluster = {
-    retry: {},
+  Object.assign(cluster, {
+    connect: async () => {},
+    disconnect: async () => {},
     refreshMetadataIfNecessary: async () => {},
     refreshMetadata: async () => {
       calls.push('refresh');
       partitions = 3;
     },
     addMultipleTargetTopics: async () => {},
-    findGroupCoordinator: async () => leader,
-    findLeaderForPartitions: (_: string, [partition = 0]: number[]) =>
-      partition < partitions ? { 7: [partition] } : {},
-    findBroker: async () => leader,
-    removeBroker: ({ host, port }: { host: string; port: number }) =>
-      void calls.push(`remove ${host}:${port}`),
-    isConnected: () => true,
-    connect: async () => {},
-  };
-  const eosManager = createManager({
-    logger: quiet,
-    cluster,
-    transactional: true,
-    transactionalId: 'journal-0',
+    findGroupCoordinator: async () => broker,
+    findTopicPartitionMetadata: () =>
+      Array.from({ length: partitions }, (_, partitionId) => ({ partitionId, leader: 7 })),
+    findLeaderForPartitions: (_: string, led: number[]) => ({ 7: led }),
+    findBroker: async () => broker,
   });
-  await eosManager.initProducerId();
-  eosManager.beginTransaction();
-  const producer = createProducer({
-    logger: quiet,
-    cluster,
-    eosManager,
-    idempotent: true,
-    retrier: createRetry({ initialRetryTime: 1, maxRetryTime: 1, retries: 3 }),
-    getConnectionStatus: () => 'connected',
-  });
-  return { producer, sent, calls };
+  const ended = new AbortController();
+  const producer = new BatchProducer(
+    { brokers: ['127.0.0.1:1'], clientId: 'client' },
+    { transactionalId: 'journal-0', transactionTimeoutMs: 60_000, signal: ended.signal },
+    recordingLogger(),
+  );
+  await producer.begin(new Map([['out', [0, 1]]]));
+  calls.length = 0;
+  return { producer, sent, calls, ended };
 }
 
 const pool = new BufferPool(1024 * 1024);
@@ -136,21 +113,17 @@ function batchOf(count: number, partition = 1): OutgoingBatch {
 /** Without the bytes that a request was written into. */
 const taken = () => pool.take(8 * 1024);
 
-describe('sends through kafkajs', () => {
-  it('5: carry producer id, epoch and the sequence that follows the last one, by partition', async () => {
-    const { producer, sent, calls } = await producerTo(() => {});
-    assert.equal(await sendBatch(producer, 'out', batchOf(10)), 40);
-    await sendBatch(producer, 'out', batchOf(3));
-    await sendBatch(producer, 'out', batchOf(1, 0));
-    await sendBatch(producer, 'out', batchOf(1));
+describe('sends of a producer', () => {
+  it('carry producer id, epoch and the sequence that follows the last one, by partition', async () => {
+    const { producer, sent } = await producerTo(() => {});
+    assert.equal(await producer.send('out', batchOf(10)), 40);
+    await producer.send('out', batchOf(3));
+    await producer.send('out', batchOf(1, 0));
+    await producer.send('out', batchOf(1));
     assert.deepEqual(
       sent.map(({ sequence, producerId, epoch }) => [sequence, producerId, epoch]),
       [0, 10, 0, 13].map((sequence) => [sequence, 5n, 3]),
     );
-    assert.deepEqual(calls, [
-      'add [{"topic":"out","partitions":[1]}]',
-      'add [{"topic":"out","partitions":[0]}]',
-    ]);
     assert.equal(pool.lentBytes, 0);
   });
 
@@ -159,37 +132,38 @@ describe('sends through kafkajs', () => {
     'a connection lost before the answer': Object.assign(new Error('Closed connection'), {
       name: 'KafkaJSConnectionClosedError',
       retriable: true,
-      host: 'kafka',
-      port: 9092,
     }),
   })) {
-    it(`5: repeat the same bytes with the same sequence after ${what}, and their buffer is not used again`, async () => {
+    it(`repeat the same bytes with the same sequence after ${what}, and their buffer is not used again`, async () => {
       const { producer, sent, calls } = await producerTo((attempt) => {
         if (attempt === 1) throw error;
       });
       const batch = batchOf(10);
       const memory = batch.bytes.buffer;
-      assert.equal(await sendBatch(producer, 'out', batch), 40);
+      assert.equal(await producer.send('out', batch), 40);
       assert.equal(sent.length, 2);
       assert.deepEqual(sent[1], sent[0]);
       assert.ok(calls.includes('refresh'));
-      assert.equal(calls.includes('remove kafka:9092'), 'host' in error);
       assert.equal(pool.lentBytes, 0);
       const [one, two] = [taken(), taken()];
       assert.ok(one.buffer !== memory && two.buffer !== memory);
       for (const buffer of [one, two]) pool.give(buffer);
-      await sendBatch(producer, 'out', batchOf(1));
+      await producer.send('out', batchOf(1));
       assert.equal(sent[2]?.sequence, 10);
     });
   }
 
-  it('5: that fail for good drop their buffer, and tell why', async () => {
+  it('that fail permanently drop their buffer, and report why', async () => {
     const { producer, sent } = await producerTo(() => {
       throw createErrorFromCode(10);
     });
     const batch = batchOf(10);
     const memory = batch.bytes.buffer;
-    await assert.rejects(sendBatch(producer, 'out', batch), { type: 'MESSAGE_TOO_LARGE' });
+    await assert.rejects(producer.send('out', batch), (error) => {
+      assert.equal(protocolErrorOf(error), 'MESSAGE_TOO_LARGE');
+      assert.match(explain(error), /partition 1 of topic out.*max\.message\.bytes/);
+      return true;
+    });
     assert.equal(sent.length, 1);
     assert.equal(pool.lentBytes, 0);
     const buffer = taken();
@@ -197,35 +171,38 @@ describe('sends through kafkajs', () => {
     pool.give(buffer);
   });
 
-  it('5: that are answered give their buffer to the next', async () => {
+  it('that are answered give their buffer to the next', async () => {
     const { producer } = await producerTo(() => {});
     const batch = batchOf(10);
     const memory = batch.bytes.buffer;
-    await sendBatch(producer, 'out', batch);
+    await producer.send('out', batch);
     const next = batchOf(5);
     assert.equal(next.bytes.buffer, memory);
-    await sendBatch(producer, 'out', next);
+    await producer.send('out', next);
   });
 
-  it('5: to a partition that the metadata do not name wait for newer metadata', async () => {
-    const { producer, sent, calls } = await producerTo(() => {});
-    await sendBatch(producer, 'out', batchOf(1, 2));
+  it('to a partition that the metadata do not name wait for newer metadata', async () => {
+    const { producer, sent, calls, ended } = await producerTo(() => {});
+    await producer.send('out', batchOf(1, 2));
     assert.equal(sent.length, 1);
     assert.equal(calls[0], 'refresh');
-    await assert.rejects(
-      sendBatch(producer, 'out', batchOf(1, 3)),
-      /partition 3 of topic out is not known/,
+    const never = assert.rejects(producer.send('out', batchOf(1, 3)), /given up/);
+    await eventually('the failure is known', () =>
+      /topic out has no partition 3/.test(producer.lastFailure ?? ''),
     );
+    ended.abort(new Error('given up'));
+    await never;
+    assert.equal(pool.lentBytes, 0);
   });
 
-  it('5: go on at sequence 0 behind 2147483647, wherever in a batch that is', async () => {
+  it('go on at sequence 0 behind 2147483647, wherever in a batch that is', async () => {
     const { producer, sent } = await producerTo(() => {});
     const largest = 2 ** 31 - 1;
     // Batches that claim to hold so many records: the sequence depends on the count alone.
     const claim = async (count: number) => {
       const batch = batchOf(1);
       Object.defineProperty(batch, 'count', { value: count });
-      await sendBatch(producer, 'out', batch);
+      await producer.send('out', batch);
     };
     await claim(largest - 2);
     await claim(2);
@@ -239,24 +216,22 @@ describe('sends through kafkajs', () => {
     );
   });
 
-  it('5: are refused when they are not one batch that all replicas acknowledge', async () => {
-    const { producer, sent } = await producerTo(() => {});
-    await assert.rejects(
-      producer.send({ topic: 'out', messages: [{ value: 'a message' }] }),
-      /a send is one batch/,
+  it('are in a transaction whose partitions are added at once, and which is ended once', async () => {
+    const { producer, calls } = await producerTo(() => {});
+    await producer.begin(
+      new Map([
+        ['out', [3, 1]],
+        ['journal', [0]],
+      ]),
     );
-    const batch = batchOf(1);
-    const message = { value: null, batch };
-    for (const messages of [[message, message], []])
-      await assert.rejects(
-        producer.send({ topic: 'out', acks: -1, messages }),
-        /a send is one batch/,
-      );
-    batch.release(false);
-    assert.equal(sent.length, 0);
+    await producer.end(true);
+    assert.deepEqual(calls, [
+      'add [{"topic":"out","partitions":[3,1]},{"topic":"journal","partitions":[0]}]',
+      'end true',
+    ]);
   });
 
-  it('6: requests without a batch are written as before', async () => {
+  it('leave requests without a batch as they were', async () => {
     const Encoder =
       internal<new () => { writeInt32(value: number): object }>('protocol/encoder.js');
     const request = { apiKey: 18, apiVersion: 2, encode: async () => new Encoder().writeInt32(77) };

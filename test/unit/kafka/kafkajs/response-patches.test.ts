@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
-import { preparedBy } from '../../../../src/kafka/kafkajs/patches.ts';
+import '../../../../src/kafka/kafkajs/patches.ts';
 
 interface Connection {
   authenticatedAt: [number, number] | null;
@@ -121,15 +121,17 @@ describe('kafkajs, mended', () => {
 
   it('waits for what a connection needs before its socket, and fails with it', async () => {
     const order: string[] = [];
-    const factory = preparedBy(
+    const factory = Object.assign(
       () => {
         order.push('socket');
         throw new Error('opened');
       },
-      async () => {
-        await new Promise(setImmediate);
-        order.push('prepared');
-        if (order.length > 2) throw new Error('not prepared');
+      {
+        prepare: async () => {
+          await new Promise(setImmediate);
+          order.push('prepared');
+          if (order.length > 2) throw new Error('not prepared');
+        },
       },
     );
     assert.match((await errorOf(newConnection(factory).connect())).message, /opened/);

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { BufferPool } from '../../../src/core/bytes/buffer-pool.ts';
-import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
-import { TransactionError } from '../../../src/core/ports/kafka.ts';
-import {
-  KafkaShardProducers,
-  type WritableTopic,
-} from '../../../src/kafka/producer/shard-producer.ts';
-import { recordingLogger } from '../../conformance/recording-logger.ts';
+import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
+import { EncodedRecords } from '../../../../src/core/bytes/encoded-records.ts';
+import { TransactionError } from '../../../../src/core/ports/kafka.ts';
+import type { WritableTopic } from '../../../../src/kafka/admin/admin.ts';
+import { KafkaShardProducers } from '../../../../src/kafka/producer/shard-producer.ts';
+import { recordingLogger } from '../../../conformance/recording-logger.ts';
 
 it('a transaction that has failed for its caller does not look at the records any more', async () => {
   const pool = new BufferPool(0);

@@ -46,7 +46,7 @@ describe('the installed kafkajs', () => {
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /Error: kafkajs 2\.2\.5 is installed in .*, but the connector only works with 2\.2\.4.*`npm ci`/,
+      /Error: kafkajs 2\.2\.5 .* is installed in .*, but .* works only with the unchanged 2\.2\.4.*`npm ci`/,
     );
   });
 
@@ -55,20 +55,22 @@ describe('the installed kafkajs', () => {
     'retry/index.js',
     'protocol/requests/metadata/v0/response.js',
   ]) {
-    it(`is refused with the file and the remedy when ${file} was changed`, async () => {
+    it(`is refused with the remedy when ${file} was changed`, async () => {
       const original = await readFile(installed(`src/${file}`));
       await appendFile(installed(`src/${file}`), '\n');
       const { code, stderr } = await loading();
       await writeFile(installed(`src/${file}`), original);
       assert.equal(code, 1);
       const [message = ''] = stderr.match(/Error: .*/) ?? [];
-      assert.ok(message.includes(`src/${file} is not the file of kafkajs 2.2.4`), message);
-      assert.match(message, /its SHA-256 is [0-9a-f]{64}, not [0-9a-f]{64}\. .*`npm ci`/);
+      assert.match(
+        message,
+        /kafkajs 2\.2\.4 \(SHA-256 [0-9a-f]{64}\) is installed in .*, but .* unchanged 2\.2\.4.*`npm ci`/,
+      );
     });
   }
 
   it('is pinned to exactly that version in package.json and in the lock file', async () => {
-    const { PATCHED_VERSION } = await import('../../../../src/kafka/kafkajs/modules.ts');
+    const { PATCHED_VERSION } = await import('../../../../src/kafka/kafkajs/internals.ts');
     const json = async (file: string) =>
       JSON.parse(await readFile(path.join(repository, file), 'utf8'));
     const lock = await json('package-lock.json');

@@ -1,0 +1,89 @@
+/** Patches 2, 16 and 19 of docs/kafkajs.md: how responses are read. */
+import { internal, replace } from './internals.ts';
+import type { ClusterMetadata, FetchedPartition } from './shapes.ts';
+
+interface ProtocolErrors {
+  createErrorFromCode(code: number): Error;
+}
+interface ErrorCode {
+  readonly errorCode: number;
+}
+interface FetchResponse {
+  readonly responses: readonly {
+    readonly topicName: string;
+    readonly partitions: readonly ErrorCode[];
+  }[];
+}
+interface AddPartitionsResponse {
+  readonly errors: readonly {
+    readonly topic: string;
+    readonly partitionErrors: readonly ErrorCode[];
+  }[];
+}
+interface HandshakeResponse extends ErrorCode {
+  readonly enabledMechanisms: readonly string[];
+}
+interface ResponseDecoder {
+  readInt32(): number;
+  readBytes(size: number): Buffer;
+  canReadBytes(size: number): boolean;
+}
+
+const TOPIC_AUTHORIZATION_FAILED = 29;
+const UNSUPPORTED_SASL_MECHANISM = 33;
+const NO_LEADER = -1;
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * A refused topic is named, whatever other errors the response has; so are the SASL mechanisms that
+ * a broker offers. A partition without a leader is kept. The record sets of a fetch are handed on
+ * as they came: records/ reads them.
+ */
+export function patchResponses(): void {
+  replace(
+    'protocol/requests/fetch/v4/decodeMessages.js',
+    async (decoder: ResponseDecoder): Promise<FetchedPartition['messages']> => {
+      const size = decoder.readInt32();
+      return size > 0 && decoder.canReadBytes(size) ? decoder.readBytes(size) : NOTHING;
+    },
+  );
+
+  const { createErrorFromCode } = internal<ProtocolErrors>('protocol/error.js');
+  const isRefused = ({ errorCode }: ErrorCode) => errorCode === TOPIC_AUTHORIZATION_FAILED;
+  const refuse = (topic: string | undefined): void => {
+    if (topic !== undefined)
+      throw Object.assign(createErrorFromCode(TOPIC_AUTHORIZATION_FAILED), { topic });
+  };
+  beforeParsing<FetchResponse>('fetch', (data) => {
+    refuse(data.responses.find(({ partitions }) => partitions.some(isRefused))?.topicName);
+    return data;
+  });
+  beforeParsing<AddPartitionsResponse>('addPartitionsToTxn', (data) => {
+    refuse(data.errors.find(({ partitionErrors }) => partitionErrors.some(isRefused))?.topic);
+    return data;
+  });
+  beforeParsing<ClusterMetadata>('metadata', (data) => {
+    const isTopicRefused = (one: { readonly topicErrorCode: number }) =>
+      isRefused({ errorCode: one.topicErrorCode });
+    refuse(data.topicMetadata.find(isTopicRefused)?.topic);
+    const topicMetadata = data.topicMetadata.map((topic) => ({
+      ...topic,
+      partitionMetadata: topic.partitionMetadata.map((one) =>
+        one.partitionErrorCode === 0 ? one : { ...one, partitionErrorCode: 0, leader: NO_LEADER },
+      ),
+    }));
+    return { ...data, topicMetadata };
+  });
+  beforeParsing<HandshakeResponse>('saslHandshake', (data) => {
+    if (data.errorCode !== UNSUPPORTED_SASL_MECHANISM) return data;
+    const offered = data.enabledMechanisms;
+    throw Object.assign(createErrorFromCode(data.errorCode), { offered });
+  });
+}
+
+/** Later versions of a response take the parser of its first. @param prepare throws for an error */
+function beforeParsing<T>(request: string, prepare: (data: T) => T): void {
+  const file = `protocol/requests/${request}/v0/response.js`;
+  const response = internal<{ parse(data: T): Promise<T> }>(file);
+  replace(file, { ...response, parse: async (data: T) => await response.parse(prepare(data)) });
+}

@@ -1,0 +1,179 @@
+/**
+ * Idempotent producer of whole record batches, each of them one request. With a transactional id
+ * everything is sent in transactions. Its caller sends one request at a time.
+ */
+import type { OffsetCommit } from '../../core/ports/kafka.ts';
+import type { Logger } from '../../core/ports/telemetry.ts';
+import {
+  ClusterConnection,
+  controllerOf,
+  coordinatorOf,
+  leadersOf,
+} from '../client/cluster-connection.ts';
+import type { ConnectOptions } from '../client/connect.ts';
+import type { RequestedAccess } from '../client/errors.ts';
+import type { KafkaBroker, KafkaCluster, ProducerIdentity } from '../kafkajs/shapes.ts';
+import { toOffset } from '../records/decode-batch.ts';
+import type { OutgoingBatch } from './outgoing-batch.ts';
+
+/**
+ * The first request of a transaction is refused (CONCURRENT_TRANSACTIONS) until the markers of the
+ * one before are written, which takes a few milliseconds.
+ */
+const PATIENCE = { firstRetryMs: 5, patienceMs: Number.POSITIVE_INFINITY };
+/** Sequence numbers are 31 bits wide and begin at 0 again. */
+const SEQUENCES = 2 ** 31;
+
+export interface BatchProducerOptions {
+  /** undefined: without transactions. */
+  readonly transactionalId?: string | undefined;
+  readonly transactionTimeoutMs: number;
+  /** For messages about rights. */
+  readonly access?: RequestedAccess;
+  /** Ends retries; brokers may still get a request that is in flight. */
+  readonly signal: AbortSignal;
+}
+
+export class BatchProducer {
+  readonly #connection: ClusterConnection;
+  readonly #options: BatchProducerOptions;
+  #identity: ProducerIdentity | undefined;
+  /** Next sequence number by `topic:partition`. */
+  readonly #sequences = new Map<string, number>();
+
+  constructor(connect: ConnectOptions, options: BatchProducerOptions, logger: Logger) {
+    this.#connection = new ClusterConnection(connect, logger, PATIENCE);
+    this.#options = options;
+  }
+
+  /**
+   * Begins a transaction. The first one fences every earlier producer of the transactional id and
+   * aborts what it left open.
+   * @param partitions everything that it will write to, by topic
+   */
+  async begin(partitions: ReadonlyMap<string, Iterable<number>>): Promise<void> {
+    const topics = [...partitions].map(([topic, all]) => ({ topic, partitions: [...all] }));
+    const { transactionalId, transactionTimeoutMs } = this.#options;
+    this.#identity ??= await this.#request('initialise the producer', {}, async (cluster) => {
+      await cluster.addMultipleTargetTopics([...partitions.keys()]);
+      const broker = await (transactionalId === undefined
+        ? controllerOf(cluster)
+        : this.#coordinator(cluster));
+      return await broker.initProducerId({
+        transactionalId,
+        transactionTimeout: transactionTimeoutMs,
+      });
+    });
+    if (transactionalId === undefined) return;
+    await this.#request('begin the transaction', { operation: 'WRITE' }, async (cluster) => {
+      const coordinator = await this.#coordinator(cluster);
+      await coordinator.addPartitionsToTxn({ ...this.#transaction, topics });
+    });
+  }
+
+  /**
+   * Sends a batch, and releases it in the end.
+   * @returns the offset of its first record
+   * @throws Error, and whether the batch was appended is unknown then
+   */
+  async send(topic: string, batch: OutgoingBatch): Promise<number> {
+    const { partition, count } = batch;
+    const { transactionalId } = this.#options;
+    const identity = this.#known;
+    const place = `${topic}:${partition}`;
+    const sequence = this.#sequences.get(place) ?? 0;
+    let answered = false;
+    try {
+      batch.seal({
+        producerId: BigInt(identity.producerId),
+        producerEpoch: identity.producerEpoch,
+        sequence,
+        transactional: transactionalId !== undefined,
+      });
+      const what = `write to partition ${partition} of topic ${topic}`;
+      const access = { operation: 'WRITE', topic };
+      const baseOffset = await this.#request(what, access, async (cluster) => {
+        const [found] = await leadersOf(cluster, topic, [partition]);
+        const topicData = { topic, batch };
+        const answer = await found?.[0].produce({
+          acks: -1,
+          transactionalId,
+          ...identity,
+          topicData,
+        });
+        return answer?.topics[0]?.partitions[0]?.baseOffset;
+      });
+      if (baseOffset === undefined) throw new Error(`no offset for ${what}`);
+      answered = true;
+      // Only what was appended counts: after an error the same batch comes with the same number.
+      this.#sequences.set(place, (sequence + count) % SEQUENCES);
+      return toOffset(baseOffset);
+    } finally {
+      batch.release(answered);
+    }
+  }
+
+  /** Adds offsets of a group to the transaction. */
+  async sendOffsets(
+    groupId: string,
+    topic: string,
+    offsets: readonly OffsetCommit[],
+  ): Promise<void> {
+    const partitions = offsets.map(({ offset, ...one }) => ({ ...one, offset: String(offset) }));
+    // Offsets of a topic require the right to read it.
+    const access = { operation: 'READ', topic };
+    await this.#request(`add offsets of group ${groupId}`, access, async (cluster) => {
+      const coordinator = await this.#coordinator(cluster);
+      await coordinator.addOffsetsToTxn({ ...this.#transaction, groupId });
+    });
+    await this.#request(`commit offsets of group ${groupId}`, access, async (cluster) => {
+      const coordinator = await coordinatorOf(cluster, 'group', groupId);
+      const topics = [{ topic, partitions }];
+      await coordinator.txnOffsetCommit({ ...this.#transaction, groupId, topics });
+    });
+  }
+
+  /**
+   * Ends the transaction. Its last request is sent once: whether it had an effect may be unknown.
+   * @param onEnd called before that request
+   */
+  async end(commit: boolean, onEnd: () => void = () => undefined): Promise<void> {
+    const what = commit ? 'commit' : 'abort';
+    const coordinator = await this.#request(what, {}, (cluster) => this.#coordinator(cluster));
+    onEnd();
+    await coordinator.endTxn({ ...this.#transaction, transactionResult: commit });
+  }
+
+  /** Aborts nothing. Repeatable. */
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  /** Explanation of the failure that keeps a request from succeeding. */
+  get lastFailure(): string | undefined {
+    return this.#connection.lastFailure;
+  }
+
+  get #known(): ProducerIdentity {
+    if (this.#identity === undefined) throw new Error('no transaction was begun');
+    return this.#identity;
+  }
+
+  get #transaction(): ProducerIdentity & { readonly transactionalId: string } {
+    const { transactionalId = '' } = this.#options;
+    return { transactionalId, ...this.#known };
+  }
+
+  #coordinator(cluster: KafkaCluster): Promise<KafkaBroker> {
+    return coordinatorOf(cluster, 'transaction', this.#options.transactionalId ?? '');
+  }
+
+  #request<T>(
+    what: string,
+    access: RequestedAccess,
+    run: (cluster: KafkaCluster) => Promise<T>,
+  ): Promise<T> {
+    const { access: own, signal } = this.#options;
+    return this.#connection.request(what, { ...own, ...access }, run, { signal });
+  }
+}
