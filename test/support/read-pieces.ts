@@ -5,7 +5,12 @@ import type {
   UnreadableRecords,
 } from '../../src/core/ports/kafka.ts';
 import type { SourceRecord } from '../../src/core/record.ts';
-import { type FetchedBytes, type ReadLimits, readPieces } from '../../src/kafka/records/index.ts';
+import {
+  type FetchedBytes,
+  lastBatch,
+  type ReadLimits,
+  readPieces,
+} from '../../src/kafka/records/index.ts';
 import { partsOf } from './record-parts.ts';
 
 export const LIMITS: ReadLimits = {
@@ -57,3 +62,7 @@ export async function readAll(
     nextOffset: pieces.at(-1)?.nextOffset,
   };
 }
+
+/** Where reading goes on: one past the last complete batch, or the fetch offset when there is none. */
+export const nextOffset = (fetched: Parameters<typeof lastBatch>[0]): number =>
+  lastBatch(fetched)?.to ?? fetched.fetchOffset;

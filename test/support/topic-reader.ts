@@ -9,11 +9,11 @@ import { ADMIT_ALL, OWN_TOPIC_LIMITS } from '../../src/kafka/consumer/partition-
 import { Kafka, logLevel } from '../../src/kafka/kafkajs/patches.ts';
 import {
   type BatchHeader,
-  nextOffset,
   RECORDS_AT,
   readPieces,
   walkBatches,
 } from '../../src/kafka/records/index.ts';
+import { nextOffset } from './read-pieces.ts';
 import { partsOf } from './record-parts.ts';
 
 export interface ReadRecord {

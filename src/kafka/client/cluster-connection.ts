@@ -89,17 +89,17 @@ export class ClusterConnection {
     }
   }
 
-  /** Refuses further requests, and cuts off those in flight. Repeatable. */
-  async close(): Promise<void> {
+  /** Refuses further requests, and cuts off those in flight after a grace. Repeatable. */
+  async close(graceMs = CLOSE_GRACE_MS): Promise<void> {
     this.#closed = true;
-    await this.disconnect();
+    await this.disconnect(graceMs);
   }
 
   /** Closes the sockets; the next request opens them again. */
-  async disconnect(): Promise<void> {
+  async disconnect(graceMs = CLOSE_GRACE_MS): Promise<void> {
     const open = this.#open;
     this.#open = undefined;
-    if (open !== undefined) await close(open);
+    if (open !== undefined) await close(open, graceMs);
   }
 
   #connected(): OpenCluster {
@@ -108,8 +108,8 @@ export class ClusterConnection {
   }
 }
 
-const close = ({ client, cluster }: OpenCluster) =>
-  client.close(() => cluster.disconnect(), CLOSE_GRACE_MS);
+const close = ({ client, cluster }: OpenCluster, graceMs = CLOSE_GRACE_MS) =>
+  client.close(() => cluster.disconnect(), graceMs);
 
 /** Returns a broker that every request may be sent to that is for no other one. */
 export async function controllerOf(cluster: KafkaCluster): Promise<KafkaBroker> {

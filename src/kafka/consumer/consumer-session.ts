@@ -210,7 +210,7 @@ export class ConsumerSession {
       this.#logger.debug({ error: explain(error) }, 'could not leave the consumer group'),
     );
     await settledWithin(left, LEAVE_GRACE_MS);
-    await connection.close();
+    await connection.close(0);
   }
 
   #createAssigner(cluster: object): ReturnType<typeof createAssigner> {

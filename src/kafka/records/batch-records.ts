@@ -1,19 +1,33 @@
 /** The records of one batch, one after the other, as far as memory allows. */
 
 import { MalformedError, VarintReader } from '../../base/varint-reader.ts';
+import type { UnreadableRecords } from '../../core/ports/kafka.ts';
 import type { DeadLetterReason } from '../../core/record.ts';
 import { type PlacedBatch, RECORDS_AT } from './batch-walk.ts';
 import { unpack } from './compression/unpack.ts';
 import type { ReadLimits } from './fetched-bytes.ts';
 import { type PieceBuilder, pieceBytesOf } from './piece-builder.ts';
 import { HEAD_BYTES, LEAST_RECORD_BYTES, RecordParser } from './record-parser.ts';
-import { DONE, FULL, type RecordsOfBatch, STARVED, type Step } from './step.ts';
 import { UnpackedBytes } from './unpacked-bytes.ts';
 
 /** Longest varint. */
 const LENGTH_BYTES = 5;
 
-export class BatchRecords implements RecordsOfBatch {
+/** Why reading stopped. */
+export type ReadStep =
+  | { readonly is: 'done' | 'full' }
+  /** Bytes must come first: call `wait`. */
+  | { readonly is: 'starved' }
+  /** A record larger than a piece comes: call `admit` once there is memory for it. */
+  | { readonly is: 'large'; readonly bytes: number }
+  | { readonly is: 'unreadable'; readonly range: UnreadableRecords };
+
+const DONE: ReadStep = { is: 'done' };
+const FULL: ReadStep = { is: 'full' };
+const STARVED: ReadStep = { is: 'starved' };
+
+/** Records of a batch, pulled synchronously as far as their bytes are at hand. */
+export class BatchRecords {
   readonly #batch: PlacedBatch;
   readonly #limits: ReadLimits;
   readonly #parser: RecordParser;
@@ -24,6 +38,7 @@ export class BatchRecords implements RecordsOfBatch {
   /** Bytes left of a record that is being skipped. */
   #skip = 0;
   #admitted = 0;
+  /** One past the last offset that was read or reported. */
   position: number;
 
   /** @throws Error when the bytes cannot be unpacked at all */
@@ -43,7 +58,11 @@ export class BatchRecords implements RecordsOfBatch {
     this.position = batch.from;
   }
 
-  advance(piece: PieceBuilder): Step {
+  /**
+   * Adds records to the piece until there is a reason to stop.
+   * @throws Error when what follows in the batch is unreadable
+   */
+  advance(piece: PieceBuilder): ReadStep {
     const bytes = this.#unpacked;
     const reader = this.#reader;
     while (this.#missing > 0) {
@@ -98,7 +117,7 @@ export class BatchRecords implements RecordsOfBatch {
     this.#unpacked.close();
   }
 
-  #read(piece: PieceBuilder, size: number): Step | undefined {
+  #read(piece: PieceBuilder, size: number): ReadStep | undefined {
     const parser = this.#parser;
     parser.head(this.#reader);
     this.#pass(parser.offset);
@@ -114,7 +133,7 @@ export class BatchRecords implements RecordsOfBatch {
   }
 
   /** Passes a record without keeping its bytes. */
-  #tooLarge(prefix: number, length: number): Step | undefined {
+  #tooLarge(prefix: number, length: number): ReadStep | undefined {
     const bytes = this.#unpacked;
     const ahead = bytes.join(prefix + HEAD_BYTES);
     this.#reader.reset(bytes.head, bytes.at + prefix, bytes.at + ahead);
@@ -139,7 +158,7 @@ function unreadable(
   timestampMs: number,
   reason: DeadLetterReason,
   message: string,
-): Step {
+): ReadStep {
   return {
     is: 'unreadable',
     range: { from: offset, to: offset + 1, timestampMs, poison: { reason, message } },

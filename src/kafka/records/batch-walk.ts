@@ -1,7 +1,7 @@
 /**
- * Headers of the record batches in a fetch response, without a look at the records. Layout of message format v2:
- * https://kafka.apache.org/documentation/#recordbatch. Formats 0 and 1 (logs older than Kafka 0.11) begin with the same offset
- * and length; each of their messages counts as a batch of its own here.
+ * Headers of the record batches in a fetch response, read without their records. Layout of message
+ * format v2: https://kafka.apache.org/documentation/#recordbatch. Formats 0 and 1 (logs older than
+ * Kafka 0.11) begin with the same offset and length: each of their messages is an unreadable batch.
  */
 
 import { crc32c } from './crc32c.ts';
@@ -14,8 +14,9 @@ const MAGIC_AT = 16;
 const CRC_AT = 17;
 const ATTRIBUTES_AT = 21;
 export const RECORDS_AT = 61;
-/** Least size of a message of format 0: prefix, CRC, magic, attributes, two lengths. */
+/** Minimum size of a message of format 0: prefix, CRC, magic, attributes, two lengths. */
 const OLD_MESSAGE_BYTES = 26;
+const OLD_ATTRIBUTES_AT = 17;
 
 /** In place of the magic of a batch whose length cannot be. */
 const BROKEN = -1;
@@ -27,12 +28,12 @@ const LOG_APPEND_TIME = 8;
 const TRANSACTIONAL = 16;
 const CONTROL = 32;
 
-/** Header of a batch; only trustworthy if its checksum is right. */
+/** Header of a batch; trustworthy only if its checksum is right. */
 export interface BatchHeader {
-  /** 2, or 0 and 1 for the old formats. Anything else: the batch is broken, or of a format that is not known here. */
+  /** Message format; only 2 can be read. Below 0: the batch is broken. */
   readonly magic: number;
   readonly baseOffset: number;
-  /** In a compressed message of an old format both offsets are those of its last record. */
+  /** A compressed message of an old format has the offset of its last record as both. */
   readonly lastOffset: number;
   /** bytes[start, end) are the whole batch. */
   readonly start: number;
@@ -51,6 +52,18 @@ export interface BatchHeader {
   readonly maxTimestamp: number;
   readonly crc: number;
 }
+
+/** Fields of a batch that is of no format that can be read. */
+const NOT_READ = {
+  transactional: false,
+  control: false,
+  logAppendTime: false,
+  producerId: -1n,
+  count: 0,
+  baseTimestamp: -1n,
+  maxTimestamp: -1,
+  crc: 0,
+};
 
 function readInt64(bytes: Buffer, at: number): number {
   return bytes.readInt32BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 4);
@@ -91,39 +104,35 @@ function header(
   const lastOffset = baseOffset + (v2 ? bytes.readInt32BE(start + 23) : 0);
   const placed =
     baseOffset >= 0 && baseOffset < endOffset + AFTER_WATERMARK && Number.isSafeInteger(lastOffset);
-  const magic = placed ? form : MISPLACED;
-  const attributes = v2
-    ? bytes.readInt16BE(start + ATTRIBUTES_AT)
-    : form === BROKEN
-      ? 0
-      : bytes.readInt8(start + 17);
-  const timestamp = form === 1 ? bytes.readBigInt64BE(start + 18) : -1n;
-  return {
-    magic,
+  const place = {
+    magic: placed ? form : MISPLACED,
     baseOffset: placed ? baseOffset : -1,
     lastOffset: placed ? lastOffset : -1,
     start,
     end,
+  };
+  if (!v2) {
+    const codec = form === BROKEN ? 0 : bytes.readInt8(start + OLD_ATTRIBUTES_AT) & CODEC;
+    return { ...NOT_READ, ...place, codec };
+  }
+  const attributes = bytes.readInt16BE(start + ATTRIBUTES_AT);
+  return {
+    ...place,
     codec: attributes & CODEC,
-    transactional: v2 && (attributes & TRANSACTIONAL) !== 0,
-    control: v2 && (attributes & CONTROL) !== 0,
+    transactional: (attributes & TRANSACTIONAL) !== 0,
+    control: (attributes & CONTROL) !== 0,
     logAppendTime: (attributes & LOG_APPEND_TIME) !== 0,
-    producerId: v2 ? bytes.readBigInt64BE(start + 43) : -1n,
-    count: v2 ? bytes.readInt32BE(start + 57) : 1,
-    baseTimestamp: v2 ? bytes.readBigInt64BE(start + 27) : timestamp,
-    maxTimestamp: v2 ? readInt64(bytes, start + 35) : Number(timestamp),
-    crc: v2
-      ? bytes.readUInt32BE(start + CRC_AT)
-      : form === BROKEN
-        ? 0
-        : bytes.readUInt32BE(start + 12),
+    producerId: bytes.readBigInt64BE(start + 43),
+    count: bytes.readInt32BE(start + 57),
+    baseTimestamp: bytes.readBigInt64BE(start + 27),
+    maxTimestamp: readInt64(bytes, start + 35),
+    crc: bytes.readUInt32BE(start + CRC_AT),
   };
 }
 
-/** Whether the checksum is right; that of the old formats is not looked at. */
-export function isIntact(bytes: Buffer, batch: BatchHeader): boolean {
-  if (batch.magic !== 2) return batch.magic === 0 || batch.magic === 1;
-  return crc32c(bytes, batch.start + ATTRIBUTES_AT, batch.end) === batch.crc;
+/** Whether a batch can be read: its format is known, and its checksum is right. */
+export function isIntact(bytes: Buffer, { magic, start, end, crc }: BatchHeader): boolean {
+  return magic === 2 && crc32c(bytes, start + ATTRIBUTES_AT, end) === crc;
 }
 
 /** A batch, and the part of the log that it alone covers. */
@@ -188,12 +197,4 @@ export function lastBatch(
   let last: PlacedBatch | undefined;
   for (const batch of placeBatches(fetched)) last = batch;
   return last;
-}
-
-/**
- * Where reading goes on: one past the last complete batch, or the fetch offset when there is none.
- * @throws UnusableOffset as placeBatches does
- */
-export function nextOffset(fetched: Omit<FetchedBytes, 'aborted' | 'partition'>): number {
-  return lastBatch(fetched)?.to ?? fetched.fetchOffset;
 }

@@ -4,7 +4,7 @@
  * compression/ unpacks a batch in stretches, unpacked-bytes.ts joins them, batch-records.ts and record-parser.ts read its records
  * (old-messages.ts those of formats 0 and 1), and piece-builder.ts collects them.
  */
-export { type BatchHeader, lastBatch, nextOffset, RECORDS_AT, walkBatches } from './batch-walk.ts';
+export { type BatchHeader, lastBatch, RECORDS_AT, walkBatches } from './batch-walk.ts';
 export { crc32c } from './crc32c.ts';
 export type { AbortedTransaction, FetchedBytes, ReadLimits } from './fetched-bytes.ts';
 export { readPieces } from './read-pieces.ts';

@@ -3,20 +3,12 @@
  * cannot be read is reported by its offsets, and reading goes on behind it.
  */
 import type { AdmitLargeRecord, RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
-import { BatchRecords } from './batch-records.ts';
-import {
-  type BatchHeader,
-  isIntact,
-  MISPLACED,
-  type PlacedBatch,
-  placeBatches,
-} from './batch-walk.ts';
+import { BatchRecords, type ReadStep } from './batch-records.ts';
+import { type BatchHeader, isIntact, MISPLACED, placeBatches } from './batch-walk.ts';
 import { CommittedFilter } from './committed.ts';
 import { CODECS } from './compression/unpack.ts';
 import type { FetchedBytes, ReadLimits } from './fetched-bytes.ts';
-import { OldMessages } from './old-messages.ts';
 import { PieceBuilder } from './piece-builder.ts';
-import type { RecordsOfBatch, Step } from './step.ts';
 import { nextPieceTurn } from './turns.ts';
 
 /**
@@ -34,7 +26,7 @@ export async function* readPieces(
   let position = fetched.fetchOffset;
   let told = position;
   let release: (() => void) | undefined;
-  let records: RecordsOfBatch | undefined;
+  let records: BatchRecords | undefined;
   const take = (unreadable?: UnreadableRecords) => {
     told = position;
     return piece.take(position, unreadable);
@@ -64,9 +56,9 @@ export async function* readPieces(
       }
       position = from;
       for (;;) {
-        let step: Step;
+        let step: ReadStep;
         try {
-          records ??= openBatch(bytes, batch, partition, limits);
+          records ??= new BatchRecords(bytes, batch, partition, limits);
           step = records.advance(piece);
           position = records.position;
         } catch (error) {
@@ -109,24 +101,13 @@ export async function* readPieces(
   }
 }
 
-function openBatch(
-  bytes: Buffer,
-  batch: PlacedBatch,
-  partition: number,
-  limits: ReadLimits,
-): RecordsOfBatch {
-  return batch.header.magic === 2
-    ? new BatchRecords(bytes, batch, partition, limits)
-    : new OldMessages(bytes, batch, partition, limits);
-}
-
 function damage({ magic }: BatchHeader): string {
-  if (magic === MISPLACED) return 'its offset cannot be';
-  return magic === 2
-    ? 'its CRC-32C is wrong'
-    : magic < 0
-      ? 'its length cannot be'
-      : `message format ${magic} is not known`;
+  if (magic === MISPLACED) return 'its offset is impossible';
+  if (magic === 2) return 'its CRC-32C is wrong';
+  if (magic < 0) return 'its length is impossible';
+  return magic > 2
+    ? 'its message format is not known'
+    : 'its message format is older than Kafka 0.11: write the topic again with a current producer';
 }
 
 function unreadableBatch(

@@ -126,16 +126,16 @@ export function securityLoginSuite(secured: SecuredKafka): void {
         /UNSUPPORTED_SASL_MECHANISM.*offers SCRAM-SHA-256; choose another kafka\.sasl\.mechanism/,
       ));
 
-    it('says that a port wants no login', () =>
+    it('reports that a port does not use SASL', () =>
       refused(
         connect(plain, undefined, login('scram-sha-256')),
-        /ILLEGAL_SASL_STATE.*wants no login: set kafka\.sasl\.mechanism to none/,
+        /ILLEGAL_SASL_STATE.*does not use SASL: set kafka\.sasl\.mechanism to none/,
       ));
 
     it('says that a port may want a login', () =>
       refused(connect(port, TLS), /Closed connection.*a login \(kafka\.sasl\.mechanism\)/));
 
-    it('says that a port wants TLS', () =>
+    it('reports that a port requires TLS', () =>
       refused(connect(port, undefined, login('scram-sha-256')), /kafka\.tls\.enabled/));
 
     it('says that a port does not speak TLS', () =>

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { SourceRecord } from '../../../src/core/record.ts';
-import { crc32c, nextOffset } from '../../../src/kafka/records/index.ts';
+import { crc32c } from '../../../src/kafka/records/index.ts';
 import {
   CODECS,
   type Codec,
@@ -12,7 +12,7 @@ import {
   slowCrc32c,
   writeBatch,
 } from '../../support/kafka/record-batches.ts';
-import { END, type Read, readAll } from '../../support/read-pieces.ts';
+import { END, nextOffset, type Read, readAll } from '../../support/read-pieces.ts';
 
 // kafkajs as it was released, to compare with.
 const load = createRequire(import.meta.url);

@@ -58,6 +58,7 @@ export class FakeWorld {
     members: [],
     allowed: undefined,
   };
+  groupRefusal: Error | undefined;
   committed = new Map<number, CommittedOffset>();
   range = { start: 0, end: 3 };
   journal: { key: string; value: string }[] = [];
@@ -168,7 +169,10 @@ export class FakeWorld {
           allowed: undefined,
         };
       },
-      group: async () => this.group,
+      group: async () => {
+        if (this.groupRefusal !== undefined) throw this.groupRefusal;
+        return this.group;
+      },
       tryTransactionalId: async (id) => void this.tried.push(`try ${id}`),
       openTransactionalId: async (id, timeoutMs) => void this.tried.push(`open ${id} ${timeoutMs}`),
       brokerSettings: async () => undefined,
