@@ -4,9 +4,6 @@
  */
 import type { TopicSpec } from './kafka.ts';
 
-/** Operations on a topic, in the words of Kafka's ACLs. */
-export type KafkaOperation = 'READ' | 'WRITE';
-
 export interface BrokerAnswer {
   readonly id: number;
   /** As the cluster advertises it: `host:port`. */
@@ -25,8 +22,6 @@ export interface PartitionReplicas {
 
 export interface TopicReplicas {
   readonly partitions: readonly PartitionReplicas[];
-  /** Operations that brokers refuse to this client. */
-  readonly denied: readonly KafkaOperation[];
 }
 
 export interface GroupDescription {
@@ -49,7 +44,6 @@ export interface ClusterProbe {
   brokers(): Promise<readonly BrokerAnswer[]>;
   /** undefined when the topic does not exist. */
   topic(topic: string): Promise<TopicReplicas | undefined>;
-  /** Rejects also when the right to READ is missing. */
   group(id: string): Promise<GroupDescription>;
   /**
    * Whether this client may write with a transactional id, one that nobody uses: it is asked to end a transaction that does not
@@ -58,8 +52,6 @@ export interface ClusterProbe {
   tryTransactionalId(id: string): Promise<void>;
   /** Initialises a transactional id, as a producer does: Kafka remembers it until transactional.id.expiration.ms. */
   openTransactionalId(id: string, transactionTimeoutMs: number): Promise<void>;
-  /** Settings of a broker by Kafka's names; undefined when this client may not read them. */
-  brokerSettings(names: readonly string[]): Promise<ReadonlyMap<string, string> | undefined>;
   /** Asks whether the topic could be created, without creating it. */
   tryCreate(topic: string, spec: TopicSpec): Promise<void>;
   close(): Promise<void>;

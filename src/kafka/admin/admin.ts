@@ -66,7 +66,7 @@ export class KafkaAdmin implements ClusterAdmin {
       return {
         partitions: partitions.length,
         replicationFactor: Math.min(...partitions.map(({ replicas }) => replicas.length)),
-        settings: await settingsOf(cluster, 'topic', topic),
+        settings: await settingsOf(cluster, topic),
       };
     });
   }
@@ -192,7 +192,7 @@ export class KafkaAdmin implements ClusterAdmin {
 /** undefined without the right to read it. */
 async function maxMessageBytes(cluster: KafkaCluster, topic: string): Promise<number | undefined> {
   try {
-    const settings = await settingsOf(cluster, 'topic', topic, ['max.message.bytes']);
+    const settings = await settingsOf(cluster, topic, ['max.message.bytes']);
     const value = settings.get('max.message.bytes');
     return value === undefined ? undefined : Number(value);
   } catch (error) {

@@ -7,25 +7,16 @@ import type {
 } from '../../core/ports/cluster-probe.ts';
 import type { TopicSpec } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import {
-  ClusterConnection,
-  coordinatorOf,
-  leadersOf,
-  READ_COMMITTED,
-} from '../client/cluster-connection.ts';
+import { ClusterConnection, coordinatorOf } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';
 import { explain, protocolErrorOf, type RequestedAccess } from '../client/errors.ts';
 import { PROTOCOL_NAME } from '../consumer/assigner-protocol.ts';
-import type { KafkaBroker, KafkaCluster } from '../kafkajs/shapes.ts';
-import { noBatchTo } from '../producer/outgoing-batch.ts';
-import { createTopic, partitionsOf, settingsOf } from './topic-requests.ts';
+import type { KafkaBroker } from '../kafkajs/shapes.ts';
+import { createTopic, partitionsOf } from './topic-requests.ts';
 
 /** Answers to the end of a transaction that was never begun, by a producer that never existed. */
 const NO_SUCH_TRANSACTION =
   /^(INVALID_PRODUCER_ID_MAPPING|INVALID_PRODUCER_EPOCH|INVALID_TXN_STATE|PRODUCER_FENCED)$/;
-/** Beyond the end of every log. */
-const OUTSIDE = '9007199254740991';
-const NO_PRODUCER = { producerId: '-1', producerEpoch: -1 };
 
 export class KafkaClusterProbe implements ClusterProbe {
   readonly #connect: ConnectOptions;
@@ -75,10 +66,7 @@ export class KafkaClusterProbe implements ClusterProbe {
         replicas: replicas.length,
         inSync: isr.length,
       }));
-      partitions.sort((a, b) => a.partition - b.partition);
-      const led = partitions.find(({ leader }) => leader >= 0);
-      const denied = led === undefined ? [] : await deniedOn(cluster, topic, led.partition);
-      return { partitions, denied };
+      return { partitions: partitions.sort((a, b) => a.partition - b.partition) };
     });
   }
 
@@ -86,11 +74,6 @@ export class KafkaClusterProbe implements ClusterProbe {
     return await this.#onCoordinator('group', id, `describe group ${id}`, async (coordinator) => {
       const [found] = (await coordinator.describeGroups({ groupIds: [id] })).groups;
       const { state = 'Dead', protocolType = '', protocol = '', members = [] } = found ?? {};
-      // Membership requires READ, also to be told that there is none.
-      const nobody = { groupId: id, groupGenerationId: -1, memberId: 'doctor' };
-      await coordinator.heartbeat(nobody).catch((error: unknown) => {
-        if (protocolErrorOf(error) === 'GROUP_AUTHORIZATION_FAILED') throw error;
-      });
       return {
         state,
         protocolType,
@@ -128,18 +111,6 @@ export class KafkaClusterProbe implements ClusterProbe {
     });
   }
 
-  async brokerSettings(names: readonly string[]): Promise<ReadonlyMap<string, string> | undefined> {
-    const what = 'read the settings of a broker';
-    return await this.#connection.request(what, {}, async (cluster) => {
-      try {
-        return await settingsOf(cluster, 'broker', '', names);
-      } catch (error) {
-        if (protocolErrorOf(error) === 'CLUSTER_AUTHORIZATION_FAILED') return undefined;
-        throw error;
-      }
-    });
-  }
-
   async tryCreate(topic: string, spec: TopicSpec): Promise<void> {
     const access = { topic, operation: 'CREATE' };
     await this.#connection.request(`create topic ${topic}`, access, (cluster) =>
@@ -164,34 +135,4 @@ export class KafkaClusterProbe implements ClusterProbe {
       run(await coordinatorOf(cluster, type, id)),
     );
   }
-}
-
-/** Returns the rights that are missing, by requests that are refused after the right was checked. */
-async function deniedOn(
-  cluster: KafkaCluster,
-  topic: string,
-  partition: number,
-): Promise<('READ' | 'WRITE')[]> {
-  const [found] = await leadersOf(cluster, topic, [partition]);
-  const leader = (found as NonNullable<typeof found>)[0];
-  const isDenied = (request: Promise<unknown>) =>
-    request.then(
-      () => false,
-      (error: unknown) => protocolErrorOf(error) === 'TOPIC_AUTHORIZATION_FAILED',
-    );
-  const read = leader.fetch({
-    isolationLevel: READ_COMMITTED,
-    maxWaitTime: 0,
-    minBytes: 0,
-    maxBytes: 1,
-    topics: [{ topic, partitions: [{ partition, fetchOffset: OUTSIDE, maxBytes: 1 }] }],
-  });
-  const write = leader.produce({
-    acks: -1,
-    transactionalId: undefined,
-    ...NO_PRODUCER,
-    topicData: { topic, batch: noBatchTo(partition) },
-  });
-  const denied = await Promise.all([isDenied(read), isDenied(write)]);
-  return (['READ', 'WRITE'] as const).filter((_, at) => denied[at]);
 }

@@ -20,17 +20,14 @@ export async function partitionsOf(
   }
 }
 
-/** Returns effective settings by Kafka's names. @param names default: all */
+/** Returns effective settings of a topic by Kafka's names. @param names default: all */
 export async function settingsOf(
   cluster: KafkaCluster,
-  resource: 'topic' | 'broker',
-  name: string,
+  topic: string,
   names?: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const broker = await controllerOf(cluster);
-  const type = resource === 'topic' ? ConfigResourceTypes.TOPIC : ConfigResourceTypes.BROKER;
-  const { resources } = await broker.describeConfigs({
-    resources: [{ type, name: name || String(broker.nodeId), configNames: names }],
+  const { resources } = await (await controllerOf(cluster)).describeConfigs({
+    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configNames: names }],
   });
   const entries = resources[0]?.configEntries ?? [];
   return new Map(entries.map(({ configName, configValue }) => [configName, configValue ?? '']));

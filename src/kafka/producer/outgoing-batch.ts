@@ -144,7 +144,22 @@ export class OutgoingBatch {
    */
   request(fields: ProduceFields): Buffer {
     this.#requests++;
-    return writeRequest(fields, this.partition, this.#buffer, this.#start, this.#end);
+    const buffer = this.#buffer;
+    const start = this.#start - headBytes(fields);
+    let at = buffer.writeInt32BE(this.#end - start - 4, start);
+    at = buffer.writeInt16BE(PRODUCE, at);
+    at = buffer.writeInt16BE(fields.apiVersion, at);
+    at = buffer.writeInt32BE(fields.correlationId, at);
+    at = writeText(buffer, fields.clientId, at);
+    at = writeText(buffer, fields.transactionalId, at);
+    at = buffer.writeInt16BE(fields.acks, at);
+    at = buffer.writeInt32BE(fields.timeoutMs, at);
+    at = buffer.writeInt32BE(1, at);
+    at = writeText(buffer, fields.topic, at);
+    at = buffer.writeInt32BE(1, at);
+    at = buffer.writeInt32BE(this.partition, at);
+    buffer.writeInt32BE(this.#end - this.#start, at);
+    return buffer.subarray(start, this.#end);
   }
 
   /**
@@ -163,37 +178,4 @@ function writeText(to: Buffer, text: string | undefined, at: number): number {
   const size = to.write(text, at + 2);
   to.writeInt16BE(size, at);
   return at + 2 + size;
-}
-
-/** Takes the place of a batch in a request that must be refused: for its right, or as empty. */
-export const noBatchTo = (partition: number): Pick<OutgoingBatch, 'request'> => ({
-  request(fields) {
-    const size = headBytes(fields);
-    return writeRequest(fields, partition, Buffer.alloc(size), size, size);
-  },
-});
-
-/** Writes a request in front of its batch, which is buffer[batchAt, end). */
-function writeRequest(
-  fields: ProduceFields,
-  partition: number,
-  buffer: Buffer,
-  batchAt: number,
-  end: number,
-): Buffer {
-  const start = batchAt - headBytes(fields);
-  let at = buffer.writeInt32BE(end - start - 4, start);
-  at = buffer.writeInt16BE(PRODUCE, at);
-  at = buffer.writeInt16BE(fields.apiVersion, at);
-  at = buffer.writeInt32BE(fields.correlationId, at);
-  at = writeText(buffer, fields.clientId, at);
-  at = writeText(buffer, fields.transactionalId, at);
-  at = buffer.writeInt16BE(fields.acks, at);
-  at = buffer.writeInt32BE(fields.timeoutMs, at);
-  at = buffer.writeInt32BE(1, at);
-  at = writeText(buffer, fields.topic, at);
-  at = buffer.writeInt32BE(1, at);
-  at = buffer.writeInt32BE(partition, at);
-  buffer.writeInt32BE(end - batchAt, at);
-  return buffer.subarray(start, end);
 }

@@ -56,7 +56,6 @@ export class FakeWorld {
     protocol: '',
     isOurs: true,
     members: [],
-    allowed: undefined,
   };
   groupRefusal: Error | undefined;
   committed = new Map<number, CommittedOffset>();
@@ -158,7 +157,7 @@ export class FakeWorld {
         if (address === 'b:1' && this.brokers === 0) throw new Error('Connection error');
         if (this.brokers < 0) throw new Error('Connection error');
       },
-      brokers: async () => [{ id: 1, address: 'a:1', failure: undefined, missing: [] }],
+      brokers: async () => [{ id: 1, address: 'a:1', failure: undefined }],
       topic: async (topic) => {
         if (!this.settings.has(topic)) return undefined;
         const count = this.replicationFactor;
@@ -166,7 +165,6 @@ export class FakeWorld {
           partitions: [
             this.replicas[topic] ?? { partition: 0, leader: 1, replicas: count, inSync: count },
           ],
-          allowed: undefined,
         };
       },
       group: async () => {
@@ -175,7 +173,6 @@ export class FakeWorld {
       },
       tryTransactionalId: async (id) => void this.tried.push(`try ${id}`),
       openTransactionalId: async (id, timeoutMs) => void this.tried.push(`open ${id} ${timeoutMs}`),
-      brokerSettings: async () => undefined,
       tryCreate: async (topic, { partitions }) =>
         void this.tried.push(`create ${topic} ${partitions}`),
       close: async () => {},
