@@ -71,11 +71,13 @@ function binary(
 /** The first of several headers with one name counts. */
 function attributesOf(headers: RecordHeaders): EventAttributes {
   const attributes: Record<string, string> = {};
+  const seen = new Set(PAYLOAD);
   for (const [header, value] of headers) {
     const [, name] = ATTRIBUTE.exec(header.toLowerCase()) ?? [];
+    if (name === undefined || seen.has(name)) continue;
+    seen.add(name);
     const text = textOf(value);
-    if (name === undefined || text === undefined || PAYLOAD.includes(name)) continue;
-    if (!Object.hasOwn(attributes, name)) attributes[name] = text;
+    if (text !== undefined) attributes[name] = text;
   }
   return attributes;
 }

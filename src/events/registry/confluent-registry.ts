@@ -1,25 +1,26 @@
 /** The part of Confluent's registry API that the connector needs. https://docs.confluent.io/platform/current/schema-registry/develop/api.html */
 import { NO_SUCH_PATH, RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
-import { RegistryHttp } from './http.ts';
-import type { SchemaRegistry } from './registry.ts';
+import { RegistryHttp, type RegistryRequest } from './http.ts';
 import type {
   Compatibility,
   ImportedSchema,
   NewSchema,
   ResolvedSchema,
   SchemaReference,
+  SchemaRegistry,
   SchemaText,
   SchemaType,
   SubjectVersion,
-} from './schema.ts';
+} from './registry.ts';
 import type { RegistrySettings } from './settings.ts';
 
-/** References of references: far beyond what anybody writes. */
+/** References of references. */
 const MAX_IMPORTS = 1_000;
+const COMPATIBLE: Compatibility = { compatible: true, messages: [] };
 
 export class ConfluentRegistry implements SchemaRegistry {
   readonly settings: RegistrySettings;
-  /** For those who speak the same API in their own way (library.ts). */
+  /** For other clients of the same API (library.ts). */
   readonly http: RegistryHttp;
 
   constructor(settings: RegistrySettings) {
@@ -28,21 +29,17 @@ export class ConfluentRegistry implements SchemaRegistry {
   }
 
   async byId(id: number, signal: AbortSignal): Promise<ResolvedSchema | undefined> {
-    const found = await knownOnly(
-      this.http.ask({ operation: 'schema', method: 'GET', path: `/schemas/ids/${id}` }, signal),
-    );
+    const found = await this.#find({ operation: 'schema', path: `/schemas/ids/${id}` }, signal);
     if (found === undefined) return undefined;
     const schema = schemaText(found);
-    const imports = new Map<string, ImportedSchema>();
-    await this.#collect(schema.references, imports, signal);
-    return { id, ...schema, imports: [...imports.values()] };
+    const imports: ImportedSchema[] = [];
+    await this.#collect(schema.references, imports, new Set(), signal);
+    return { id, ...schema, imports };
   }
 
   async versions(subject: string, signal: AbortSignal): Promise<readonly number[] | undefined> {
     const path = `${subjectPath(subject)}/versions`;
-    const found = await knownOnly(
-      this.http.ask({ operation: 'versions', method: 'GET', path }, signal),
-    );
+    const found = await this.#find({ operation: 'versions', path }, signal);
     if (found === undefined) return undefined;
     if (!Array.isArray(found)) throw notARegistry();
     return found.map(Number).sort((a, b) => a - b);
@@ -54,10 +51,8 @@ export class ConfluentRegistry implements SchemaRegistry {
     signal: AbortSignal,
   ): Promise<SubjectVersion | undefined> {
     const path = `${subjectPath(subject)}/versions/${version}`;
-    const found = await knownOnly(
-      this.http.ask({ operation: 'version', method: 'GET', path }, signal),
-    );
-    return found === undefined ? undefined : subjectVersion(subject, found);
+    const found = await this.#find({ operation: 'version', path }, signal);
+    return found && subjectVersion(subject, found);
   }
 
   async lookup(
@@ -65,84 +60,58 @@ export class ConfluentRegistry implements SchemaRegistry {
     schema: NewSchema,
     signal: AbortSignal,
   ): Promise<SubjectVersion | undefined> {
-    const request = {
-      operation: 'lookup',
-      method: 'POST',
-      path: subjectPath(subject),
-      body: bodyOf(schema),
-    } as const;
-    const found = await knownOnly(this.http.ask(request, signal));
-    return found === undefined
-      ? undefined
-      : subjectVersion(subject, { schema: schema.text, schemaType: schema.type, ...found });
+    const path = subjectPath(subject);
+    const found = await this.#find({ operation: 'lookup', path, body: bodyOf(schema) }, signal);
+    const asked = { schema: schema.text, schemaType: schema.type };
+    return found && subjectVersion(subject, { ...asked, ...found });
   }
 
   /**
-   * Confluent asks the versions that the subject's rule names, as registering does. Apicurio asks all of them whatever the rule:
-   * when the latest alone would take the schema, the rule decides.
+   * Confluent checks the versions that the subject's rule names, as registering does. Apicurio
+   * checks all of them whatever the rule: when the latest alone would accept the schema, the rule
+   * decides.
    */
   async compatibility(
     subject: string,
     schema: NewSchema,
     signal: AbortSignal,
   ): Promise<Compatibility> {
-    const latest = () => this.#compatibility(subject, '/latest', schema, signal);
+    const judge = async (version: string): Promise<Compatibility> => {
+      const path = `/compatibility${subjectPath(subject)}/versions${version}?verbose=true`;
+      const request = { operation: 'compatibility', path, body: bodyOf(schema) } as const;
+      const found = await this.#find(request, signal);
+      if (found === undefined) return COMPATIBLE;
+      const { is_compatible: compatible, messages, reason } = found;
+      if (typeof compatible !== 'boolean') throw notARegistry();
+      const reasons = Array.isArray(messages) ? messages : [reason];
+      return { compatible, messages: reasons.filter((one) => typeof one === 'string') };
+    };
+
     let all: Compatibility;
     try {
-      all = await this.#compatibility(subject, '', schema, signal);
+      all = await judge('');
     } catch (error) {
       // Registries that know no more than one version at a time.
       if (error instanceof RegistryUnavailable && error.code === NO_SUCH_PATH)
-        return await latest();
+        return await judge('/latest');
       throw error;
     }
-    if (all.compatible || !(await latest()).compatible) return all;
+    if (all.compatible || !(await judge('/latest')).compatible) return all;
     const rule = await this.#rule(subject, signal);
-    return rule === undefined || rule.endsWith('_TRANSITIVE')
-      ? all
-      : { compatible: true, messages: [] };
+    return rule === undefined || rule.endsWith('_TRANSITIVE') ? all : COMPATIBLE;
   }
 
-  async #compatibility(
-    subject: string,
-    version: '' | '/latest',
-    schema: NewSchema,
-    signal: AbortSignal,
-  ): Promise<Compatibility> {
-    const path = `/compatibility${subjectPath(subject)}/versions${version}?verbose=true`;
-    const request = {
-      operation: 'compatibility',
-      method: 'POST',
-      path,
-      body: bodyOf(schema),
-    } as const;
-    const found = await knownOnly(this.http.ask(request, signal));
-    if (found === undefined) return { compatible: true, messages: [] };
-    const {
-      is_compatible: compatible,
-      messages,
-      reason,
-    } = found as Readonly<Record<string, unknown>>;
-    if (typeof compatible !== 'boolean') throw notARegistry();
-    const said = Array.isArray(messages) ? messages : [reason];
-    return { compatible, messages: said.filter((message) => typeof message === 'string') };
-  }
-
-  /** The subject's own, or the registry's, such as BACKWARD; undefined when it does not tell: that may take other rights. */
+  /** The subject's own or the registry's, such as BACKWARD; undefined where reading it is refused. */
   async #rule(subject: string, signal: AbortSignal): Promise<string | undefined> {
-    const ask = async (path: string): Promise<string | undefined> => {
-      const found = await knownOnly(
-        this.http.ask({ operation: 'config', method: 'GET', path }, signal),
-      );
-      const { compatibilityLevel: level } = (found ?? {}) as {
-        readonly compatibilityLevel?: unknown;
-      };
+    const levelAt = async (path: string): Promise<string | undefined> => {
+      const found = await this.#find({ operation: 'config', path }, signal);
+      const level = found?.compatibilityLevel;
       return typeof level === 'string' ? level : undefined;
     };
     try {
-      const own = await ask(`/config/${encodeURIComponent(subject)}`);
-      // Apicurio says NONE of a subject that has none of its own.
-      return own === undefined || own === 'NONE' ? ((await ask('/config')) ?? own) : own;
+      const own = await levelAt(`/config/${encodeURIComponent(subject)}`);
+      // Apicurio reports NONE for a subject without a rule of its own.
+      return own === undefined || own === 'NONE' ? ((await levelAt('/config')) ?? own) : own;
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof RegistryUnavailable || error instanceof RegistryRefused)
@@ -153,11 +122,8 @@ export class ConfluentRegistry implements SchemaRegistry {
 
   async register(subject: string, schema: NewSchema, signal: AbortSignal): Promise<number> {
     const path = `${subjectPath(subject)}/versions`;
-    const found = await this.http.ask(
-      { operation: 'register', method: 'POST', path, body: bodyOf(schema) },
-      signal,
-    );
-    const { id } = found as { readonly id?: unknown };
+    const request = { operation: 'register', path, body: bodyOf(schema) } as const;
+    const { id } = (await this.http.ask(request, signal)) as Answer;
     if (typeof id !== 'number') throw notARegistry();
     return id;
   }
@@ -166,45 +132,48 @@ export class ConfluentRegistry implements SchemaRegistry {
     return this.http.close();
   }
 
+  /** @returns undefined when what was asked for is not there */
+  async #find(request: RegistryRequest, signal: AbortSignal): Promise<Answer | undefined> {
+    try {
+      return (await this.http.ask(request, signal)) as Answer;
+    } catch (error) {
+      if (error instanceof RegistryRefused && error.isUnknown) return undefined;
+      throw error;
+    }
+  }
+
   /** Depth first, so that what is imported comes before what imports it. */
   async #collect(
     references: readonly SchemaReference[],
-    imports: Map<string, ImportedSchema>,
+    imports: ImportedSchema[],
+    seen: Set<string>,
     signal: AbortSignal,
-    above: ReadonlySet<string> = new Set(),
   ): Promise<void> {
     for (const { name, subject, version } of references) {
-      if (imports.has(name) || above.has(name)) continue;
-      if (imports.size + above.size >= MAX_IMPORTS)
+      if (seen.has(name)) continue;
+      if (seen.size >= MAX_IMPORTS)
         throw new UnusableSchema(`it refers to more than ${MAX_IMPORTS} schemas`);
+      seen.add(name);
       const found = await this.version(subject, version, signal);
       if (found === undefined) {
         throw new UnusableSchema(
           `it refers to version ${version} of subject ${subject}, which the registry does not have`,
         );
       }
-      await this.#collect(found.references, imports, signal, new Set([...above, name]));
-      imports.set(name, { name, type: found.type, text: found.text, references: found.references });
+      await this.#collect(found.references, imports, seen, signal);
+      imports.push({ name, type: found.type, text: found.text, references: found.references });
     }
   }
 }
 
-/** undefined when what was asked for is not there. */
-async function knownOnly<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof RegistryRefused && error.isUnknown) return undefined;
-    throw error;
-  }
-}
+type Answer = Readonly<Record<string, unknown>>;
 
 function subjectPath(subject: string): string {
   return `/subjects/${encodeURIComponent(subject)}`;
 }
 
+/** Older registries know AVRO only without its name. */
 function bodyOf({ type, text, references = [] }: NewSchema): object {
-  // AVRO is what older registries know without its name.
   return {
     schema: text,
     ...(type === 'AVRO' ? {} : { schemaType: type }),
@@ -212,20 +181,20 @@ function bodyOf({ type, text, references = [] }: NewSchema): object {
   };
 }
 
-function subjectVersion(subject: string, answer: unknown): SubjectVersion {
-  const { id, version } = answer as { readonly id?: unknown; readonly version?: unknown };
+function subjectVersion(subject: string, answer: Answer): SubjectVersion {
+  const { id, version } = answer;
   if (typeof id !== 'number' || typeof version !== 'number') throw notARegistry();
   return { subject, version, id, ...schemaText(answer) };
 }
 
-/** What `GET /schemas/ids/{id}` and its like say. @throws RegistryUnavailable when it is no such answer */
+/** The schema in an answer. @throws RegistryUnavailable when there is none */
 export function schemaText(answer: unknown): SchemaText {
-  const { schema, schemaType, references } = (answer ?? {}) as Readonly<Record<string, unknown>>;
+  const { schema, schemaType, references } = Object(answer) as Answer;
   if (typeof schema !== 'string') throw notARegistry();
   return {
-    type: (typeof schemaType === 'string' ? schemaType : 'AVRO') as SchemaType,
+    type: String(schemaType ?? 'AVRO') as SchemaType,
     text: schema,
-    references: Array.isArray(references) ? (references as SchemaReference[]) : [],
+    references: Array.isArray(references) ? references : [],
   };
 }
 

@@ -1,8 +1,8 @@
-/** What can go wrong with a registry. Messages hold no schema, no credentials and no address with a query (I6). */
+/** Failures of a registry. Messages hold no schema, no credentials and no address with a query (I6). */
 
 /**
- * Nobody could answer: network, time-out, 5xx, 429, or credentials that the registry refuses (401, 403). It says nothing about
- * the record that asked: wait, and ask again.
+ * No answer: network, timeout, 5xx, 429, or credentials that the registry refuses (401, 403). It
+ * proves nothing about the record that needs the schema: the request is retried.
  */
 export class RegistryUnavailable extends Error {
   override readonly name = 'RegistryUnavailable';
@@ -15,14 +15,17 @@ export class RegistryUnavailable extends Error {
   }
 }
 
-/** RegistryUnavailable.code of a 404 or 405 that is not about a schema: a wrong address, or a registry that lacks this part of the API. */
+/**
+ * RegistryUnavailable.code of a 404 or 405 that is not about a schema: a wrong address, or a
+ * registry that lacks this part of the API.
+ */
 export const NO_SUCH_PATH = 'no_such_path';
 
-/** The registry answered that it will not: 4xx with its own error code. Asking again gives the same. */
+/** 4xx with an error code of the registry: permanent. */
 export class RegistryRefused extends Error {
   override readonly name = 'RegistryRefused';
   readonly status: number;
-  /** The registry's own, such as 40403; the status when it gave none. */
+  /** The registry's own, such as 40403. */
   readonly errorCode: number;
 
   constructor(status: number, errorCode: number, message: string) {
@@ -37,7 +40,7 @@ export class RegistryRefused extends Error {
   }
 }
 
-/** A schema that was found, and cannot be used: of another type, not understood, or importing what is not there. */
+/** A schema that cannot be used: of another type, not understood, or importing what is missing. */
 export class UnusableSchema extends Error {
   override readonly name = 'UnusableSchema';
 }

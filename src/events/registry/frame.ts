@@ -1,48 +1,85 @@
 /**
- * The frame of a record that a registry's serializers write: a zero byte, the schema's id in four bytes, for Protobuf the path
- * to the message within its file, then the payload.
+ * The frame of a record that a registry's serializers write: a zero byte, the schema's id in four
+ * bytes, for Protobuf the path to the message within its file, then the payload.
  */
+import { putVarint } from '../../base/varint.ts';
+import { VarintReader } from '../../base/varint-reader.ts';
 import type { Poison, RecordHeaders } from '../../core/record.ts';
 
 export const MAGIC_BYTE = 0;
 export const FRAME_BYTES = 5;
 
-/** Where newer serializers may put a schema's GUID, instead of an id in front of the value. */
+/** Header in which newer serializers may put a schema's GUID, instead of an id before the value. */
 const GUID_HEADER = '__value_schema_id';
 
-export type Frame =
+export type SchemaFrame =
   | { readonly id: number; readonly poison?: never }
   | { readonly id?: never; readonly poison: Poison };
 
-/** Reads the first five bytes. Never throws; says nothing of what the value holds. */
-export function readFrame(value: Buffer, headers: RecordHeaders): Frame {
+/** Reads the first five bytes. Never throws; the message shows nothing of the value. */
+export function readFrame(value: Buffer, headers: RecordHeaders): SchemaFrame {
   if (value.length >= FRAME_BYTES && value[0] === MAGIC_BYTE) {
     const id = value.readInt32BE(1);
-    // Kept by the registry as a positive number; anything else is a value that happens to begin with a zero.
+    // Ids are positive; anything else is a value that happens to begin with a zero.
     if (id >= 0) return { id };
   }
-  return { poison: { reason: 'undecodable', message: objection(value, headers) } };
+  return { poison: { reason: 'undecodable', message: objectionTo(value, headers) } };
 }
 
-function objection(value: Buffer, headers: RecordHeaders): string {
+function objectionTo(value: Buffer, headers: RecordHeaders): string {
   if (headers.some(([name]) => name === GUID_HEADER)) {
     return `the schema is named by the header ${GUID_HEADER} (a GUID): write the schema's id in front of the value instead (the prefix schema id serializer)`;
   }
-  const expected =
-    'expected the byte 0, a schema id in 4 bytes, then the data, as the serializers of a schema registry write them';
-  if (value.length < FRAME_BYTES) return `the value has ${value.length} bytes: ${expected}`;
-  if (value[0] === 1)
-    return `the value begins with the byte 1 (a schema's GUID), which is not supported: ${expected}`;
-  return value[0] === MAGIC_BYTE
-    ? `the schema id is negative: ${expected}`
-    : `the value does not begin with the byte 0: ${expected}`;
+  const found =
+    value.length < FRAME_BYTES
+      ? `the value has ${value.length} bytes`
+      : value[0] === 1
+        ? "the value begins with the byte 1 (a schema's GUID), which is not supported"
+        : value[0] === MAGIC_BYTE
+          ? 'the schema id is negative'
+          : 'the value does not begin with the byte 0';
+  return `${found}: expected the byte 0, a schema id in 4 bytes, then the data, as the serializers of a schema registry write them`;
 }
 
 /** @param id at least 0, below 2^31 */
 export function writeFrame(id: number, payload: Uint8Array): Buffer {
-  const framed = Buffer.allocUnsafe(FRAME_BYTES + payload.length);
-  framed[0] = MAGIC_BYTE;
-  framed.writeInt32BE(id, 1);
-  framed.set(payload, FRAME_BYTES);
-  return framed;
+  const frame = Buffer.alloc(FRAME_BYTES);
+  frame.writeInt32BE(id, 1);
+  return Buffer.concat([frame, payload]);
+}
+
+/** Deeper nesting than any file has: keeps a made-up count from costing anything. */
+const MAX_MESSAGE_DEPTH = 64;
+
+/** Path to a message: the index of a top-level one, of one nested in it, and so on. */
+export interface MessageIndexes {
+  readonly indexes: readonly number[];
+  /** Where the payload begins. */
+  readonly end: number;
+}
+
+/**
+ * Reads a count and the indexes, as zigzag varints; the usual [0] is the one byte 0.
+ * @returns undefined when there is no such path at `start`
+ */
+export function readMessageIndexes(bytes: Buffer, start: number): MessageIndexes | undefined {
+  const reader = new VarintReader();
+  reader.reset(bytes, start, bytes.length);
+  try {
+    const count = reader.varint();
+    if (count < 0 || count > MAX_MESSAGE_DEPTH) return undefined;
+    const indexes = Array.from({ length: count }, () => reader.varint());
+    if (indexes.some((index) => index < 0)) return undefined;
+    return { indexes: count === 0 ? [0] : indexes, end: reader.at };
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param indexes at least one */
+export function writeMessageIndexes(indexes: readonly number[]): Buffer {
+  if (indexes.length === 1 && indexes[0] === 0) return Buffer.of(0);
+  const bytes: number[] = [];
+  for (const value of [indexes.length, ...indexes]) putVarint(bytes, 2 * value);
+  return Buffer.from(bytes);
 }

@@ -75,7 +75,7 @@ async function answer(
   const path = request.path().replace(/\?.*$/, '');
   const operation = id === undefined ? 'version' : 'schema';
   try {
-    const found = await http.ask({ operation, method: 'GET', path }, signal);
+    const found = await http.ask({ operation, path }, signal);
     const { type, text } = schemaText(found);
     if (type !== wanted)
       throw new UnusableSchema(`it is ${type}, and ${wanted} is what the source is configured as`);

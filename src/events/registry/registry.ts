@@ -1,9 +1,58 @@
-/** A Confluent-compatible schema registry: one try per call. Waiting for it to come back is `waitForRegistry`'s. */
-import type { Compatibility, NewSchema, ResolvedSchema, SubjectVersion } from './schema.ts';
+/** Schemas as a Confluent-compatible registry keeps them, and the registry as the connector uses it. */
+
+export type SchemaType = 'AVRO' | 'JSON' | 'PROTOBUF';
+
+/** A schema by the name that another schema imports it under. */
+export interface SchemaReference {
+  readonly name: string;
+  readonly subject: string;
+  readonly version: number;
+}
+
+/** What is registered under an id, or is to be. */
+export interface SchemaText {
+  readonly type: SchemaType;
+  readonly text: string;
+  readonly references: readonly SchemaReference[];
+}
+
+export interface RegisteredSchema extends SchemaText {
+  readonly id: number;
+}
+
+/** A version of a subject. */
+export interface SubjectVersion extends RegisteredSchema {
+  readonly subject: string;
+  readonly version: number;
+}
+
+/** Another schema, by the name that it is imported under. */
+export interface ImportedSchema extends SchemaText {
+  readonly name: string;
+}
+
+/** A schema with everything it refers to, directly or through others: each name once, those that are referred to first. */
+export interface ResolvedSchema extends RegisteredSchema {
+  readonly imports: readonly ImportedSchema[];
+}
+
+/** What the registry says of a schema that would become a subject's next version. */
+export interface Compatibility {
+  readonly compatible: boolean;
+  /** Why not, in the registry's words; registries differ in how much they say. */
+  readonly messages: readonly string[];
+}
+
+export interface NewSchema {
+  readonly type: SchemaType;
+  readonly text: string;
+  readonly references?: readonly SchemaReference[];
+}
 
 /**
- * Every call may throw RegistryUnavailable (ask again later), RegistryRefused (the registry said no) or the signal's reason.
- * What is asked for and not there is `undefined`.
+ * A Confluent-compatible schema registry: one try per call. Every call may throw
+ * RegistryUnavailable (retry later), RegistryRefused or the signal's reason; what is not there is
+ * `undefined`.
  */
 export interface SchemaRegistry {
   /** The schema of an id with everything that it refers to. @throws UnusableSchema when a reference leads nowhere */
@@ -21,13 +70,16 @@ export interface SchemaRegistry {
     schema: NewSchema,
     signal: AbortSignal,
   ): Promise<SubjectVersion | undefined>;
-  /** Whether the schema may become the subject's next version, by the subject's rule, as `register` judges it. A subject without versions takes any. */
+  /**
+   * Whether the schema may become the subject's next version, by the subject's rule, as
+   * `register` judges it. A subject without versions accepts any.
+   */
   compatibility(subject: string, schema: NewSchema, signal: AbortSignal): Promise<Compatibility>;
   /**
-   * Makes the schema the subject's next version, unless it is one already. Changes no rule of the subject. For the command line
-   * at deploy time alone: a running connector registers nothing. @returns the id
+   * Makes the schema the subject's next version, unless it is one already. Changes no rule of the
+   * subject. For the command line at deploy time alone. @returns the id
    */
   register(subject: string, schema: NewSchema, signal: AbortSignal): Promise<number>;
-  /** Ends what is under way and frees the connections. Repeatable. */
+  /** Cancels pending requests and frees the connections. Repeatable. */
   close(): Promise<void>;
 }

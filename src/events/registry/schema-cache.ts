@@ -1,76 +1,76 @@
 /**
- * What was made of the schemas that records name, at hand without waiting. One load per id at a time, whoever asks; a registry
- * that cannot answer is asked again until it can, or until nobody waits any more.
+ * Cache of the schemas that records name, ready without waiting. There is one load per id at a
+ * time, for all that need it; a registry that cannot answer is tried again until it can, or until
+ * the schema is no longer needed.
  */
 import { abortable } from '../../base/abortable.ts';
 import { retryWaitMs } from '../../base/backoff.ts';
-import type { Poison } from '../../core/record.ts';
+import type { DeadLetterReason, Poison } from '../../core/record.ts';
 import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
-import {
-  REGISTRY_BACKOFF,
-  type RegistrySettings,
-  SILENT_REGISTRY_OBSERVER,
-  UNKNOWN_MS,
-} from './settings.ts';
+import { type RegistrySettings, SILENT_REGISTRY_OBSERVER } from './settings.ts';
 
-/** Entries beyond which those not asked for lately are forgotten. */
+/** Entries beyond which those not used lately are dropped. */
 const MAX_ENTRIES = 2_000;
-/** What was prepared is read within this, also when the shard had to wait for memory in between. */
+/** What was prepared is read within this, also when the shard waited for memory in between. */
 const LATELY_MS = 10 * 60_000;
-/** Entries beyond which ids that led nowhere are forgotten sooner: values that are none of a registry's can name a new one each. */
+/**
+ * Entries beyond which unknown ids are dropped sooner: values that are none of a registry's can
+ * name a new one each.
+ */
 const MANY_ENTRIES = 20_000;
-const LATELY_NOWHERE_MS = 60_000;
-/** An id is unknown when the registry says so twice: it may hear of a schema a moment after its producer did. */
+const LATELY_UNKNOWN_MS = 60_000;
+/** An id is unknown after two answers: a replica may get a schema a moment after its producer. */
 const SECOND_LOOK_MS = 1_000;
-/** Ids within a minute that get a second look: values that are none of a registry's must not slow the others down for long. */
+/** Second looks within a minute: values that are none of a registry's must not delay the others. */
 const SECOND_LOOKS = 40;
-/** Ids asked for at once. */
+/** Ids loaded at once. */
 const LOADS_AT_ONCE = 8;
 
-export type Loaded<T> =
+/** A schema, or why no record with its id can be read. */
+export type CachedSchema<T> =
   | { readonly schema: T; readonly poison?: never }
   | { readonly schema?: never; readonly poison: Poison };
 
-interface Entry<T> {
-  readonly loaded: Loaded<T>;
-  /** When to ask again; a schema that was found never changes. */
+interface CacheEntry<T> {
+  readonly found: CachedSchema<T>;
+  /** When to load it again; a schema that was found never changes. */
   readonly staleMs: number;
   usedMs: number;
 }
 
-interface Load {
+interface SchemaLoad {
   readonly done: Promise<void>;
   readonly stop: AbortController;
   waiting: number;
 }
 
-/** Loads and understands one schema. @returns undefined when the id is unknown; throws what SchemaRegistry does */
-export type LoadSchema<T> = (id: number, signal: AbortSignal) => Promise<T | undefined>;
+type CacheSettings = Pick<
+  RegistrySettings,
+  'clock' | 'random' | 'observer' | 'backoff' | 'unknownMs'
+>;
 
 export class SchemaCache<T> {
-  readonly #load: LoadSchema<T>;
-  readonly #settings: Pick<
-    RegistrySettings,
-    'clock' | 'random' | 'observer' | 'backoff' | 'unknownMs'
-  >;
-  readonly #entries = new Map<number, Entry<T>>();
-  readonly #loads = new Map<number, Load>();
-  readonly #secondLooks = { sinceMs: 0, count: 0 };
+  readonly #load: (id: number, signal: AbortSignal) => Promise<T | undefined>;
+  readonly #settings: CacheSettings;
+  readonly #entries = new Map<number, CacheEntry<T>>();
+  readonly #loads = new Map<number, SchemaLoad>();
+  #secondLooks = { sinceMs: 0, count: 0 };
 
+  /** @param load resolves to undefined for an unknown id, and rejects as SchemaRegistry does */
   constructor(
-    load: LoadSchema<T>,
-    settings: Pick<RegistrySettings, 'clock' | 'random' | 'observer' | 'backoff' | 'unknownMs'>,
+    load: (id: number, signal: AbortSignal) => Promise<T | undefined>,
+    settings: CacheSettings,
   ) {
     this.#load = load;
     this.#settings = settings;
   }
 
-  /** What is known of an id, also when it is stale: whoever prepared it decides about that. */
-  get(id: number): Loaded<T> | undefined {
-    return this.#entries.get(id)?.loaded;
+  /** Returns the schema of an id, also when it is stale: `ensure` decides about that. */
+  get(id: number): CachedSchema<T> | undefined {
+    return this.#entries.get(id)?.found;
   }
 
-  /** Loads what is missing of these; undefined when nothing is. Rejects with the signal's reason only. */
+  /** Loads those that are missing; undefined when none is. Rejects with the signal's reason only. */
   ensure(ids: Iterable<number>, signal: AbortSignal): Promise<void> | undefined {
     const nowMs = this.#settings.clock.monotonic();
     const missing: number[] = [];
@@ -80,7 +80,7 @@ export class SchemaCache<T> {
       else entry.usedMs = nowMs;
     }
     if (missing.length === 0) return undefined;
-    this.#forget(nowMs);
+    this.#drop(nowMs);
     return this.#loadAll(missing, signal);
   }
 
@@ -89,10 +89,10 @@ export class SchemaCache<T> {
     const one = async () => {
       for (const id of rest) await this.#join(id, signal);
     };
-    await Promise.all(Array.from({ length: Math.min(LOADS_AT_ONCE, ids.length) }, one));
+    await Promise.all(Array.from({ length: LOADS_AT_ONCE }, one));
   }
 
-  /** Waits for the load of an id, which goes on for as long as anybody does. */
+  /** Waits for the load of an id, which continues while anything waits for it. */
   async #join(id: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const load = this.#loads.get(id) ?? this.#begin(id);
@@ -102,103 +102,87 @@ export class SchemaCache<T> {
     } finally {
       load.waiting--;
       if (load.waiting === 0) {
-        load.stop.abort(new DOMException('Nobody waits for this schema', 'AbortError'));
+        load.stop.abort(new DOMException('This schema is no longer needed', 'AbortError'));
         if (this.#loads.get(id) === load) this.#loads.delete(id);
       }
     }
   }
 
-  #begin(id: number): Load {
+  #begin(id: number): SchemaLoad {
     const stop = new AbortController();
-    const load: Load = { done: this.#run(id, stop.signal), stop, waiting: 0 };
-    // Whoever waits sees it; when nobody does any more it rejects for nobody.
+    const load = { done: this.#run(id, stop.signal), stop, waiting: 0 };
+    // Handled by those that wait; it also rejects when none does any more.
     load.done.catch(() => {});
     this.#loads.set(id, load);
     return load;
   }
 
   async #run(id: number, signal: AbortSignal): Promise<void> {
-    const {
-      clock,
-      random,
-      observer = SILENT_REGISTRY_OBSERVER,
-      backoff = REGISTRY_BACKOFF,
-    } = this.#settings;
+    const { clock, random, observer = SILENT_REGISTRY_OBSERVER } = this.#settings;
+    const { backoff = { baseMs: 250, capMs: 15_000 } } = this.#settings;
     let failures = 0;
     try {
       for (;;) {
         try {
-          const entry = await this.#ask(id, signal);
+          const entry = await this.#entry(id, signal);
           signal.throwIfAborted();
           this.#entries.set(id, entry);
           return;
         } catch (error) {
           signal.throwIfAborted();
-          // What nobody foresaw is no reason to give a record up either.
-          observer.unavailable(
-            error instanceof RegistryUnavailable
-              ? error.message
-              : `schema ${id} could not be loaded`,
-          );
+          // An unexpected error is no reason to give a record up either.
+          const known = error instanceof RegistryUnavailable;
+          observer.unavailable(known ? error.message : `schema ${id} could not be loaded`);
           await clock.sleep(retryWaitMs(failures++, backoff, random), signal);
         }
       }
     } finally {
-      // Also when those who waited are gone: a loss that nobody feels any more would stay reported for ever.
+      // Also when nothing waits any more: the loss would stay reported permanently.
       if (failures > 0) observer.available();
     }
   }
 
-  async #ask(id: number, signal: AbortSignal): Promise<Entry<T>> {
-    const { clock, unknownMs = UNKNOWN_MS } = this.#settings;
-    const entry = (loaded: Loaded<T>, keptMs: number) => {
+  async #entry(id: number, signal: AbortSignal): Promise<CacheEntry<T>> {
+    const { clock, unknownMs = 5_000 } = this.#settings;
+    const entry = (found: CachedSchema<T>, keptMs: number): CacheEntry<T> => {
       const nowMs = clock.monotonic();
-      return { loaded, staleMs: nowMs + keptMs, usedMs: nowMs };
+      return { found, staleMs: nowMs + keptMs, usedMs: nowMs };
     };
+    const refused = (reason: DeadLetterReason, message: string) =>
+      entry({ poison: { reason, message } }, unknownMs);
     try {
       let schema = await this.#load(id, signal);
       if (schema === undefined && this.#mayLookAgain(id)) {
         await clock.sleep(SECOND_LOOK_MS, signal);
         schema = await this.#load(id, signal);
       }
-      if (schema !== undefined) return entry({ schema }, Number.POSITIVE_INFINITY);
-      const message = `the registry does not know the schema id ${id}`;
-      return entry({ poison: { reason: 'unknown_schema', message } }, unknownMs);
+      return schema === undefined
+        ? refused('unknown_schema', `the registry does not know the schema id ${id}`)
+        : entry({ schema }, Number.POSITIVE_INFINITY);
     } catch (error) {
-      if (error instanceof UnusableSchema) {
-        return entry(
-          {
-            poison: {
-              reason: 'undecodable',
-              message: `schema ${id} cannot be used: ${error.message}`,
-            },
-          },
-          unknownMs,
-        );
-      }
-      if (error instanceof RegistryRefused) {
-        const message = `the registry refuses schema id ${id} (error code ${error.errorCode})`;
-        return entry({ poison: { reason: 'unknown_schema', message } }, unknownMs);
-      }
-      throw error;
+      if (error instanceof UnusableSchema)
+        return refused('undecodable', `schema ${id} cannot be used: ${error.message}`);
+      if (!(error instanceof RegistryRefused)) throw error;
+      const message = `the registry refuses schema id ${id} (error code ${error.errorCode})`;
+      return refused('unknown_schema', message);
     }
   }
 
-  /** Not an id that was unknown before, which has had its time. */
+  /** False for an id that was unknown before: it has had its second look. */
   #mayLookAgain(id: number): boolean {
     if (this.#entries.has(id)) return false;
     const nowMs = this.#settings.clock.monotonic();
     if (nowMs - this.#secondLooks.sinceMs > 60_000)
-      Object.assign(this.#secondLooks, { sinceMs: nowMs, count: 0 });
+      this.#secondLooks = { sinceMs: nowMs, count: 0 };
     return this.#secondLooks.count++ < SECOND_LOOKS;
   }
 
-  #forget(nowMs: number): void {
-    if (this.#entries.size < MAX_ENTRIES) return;
-    const nowhereMs = this.#entries.size < MANY_ENTRIES ? LATELY_MS : LATELY_NOWHERE_MS;
-    for (const [id, { usedMs, loaded }] of this.#entries) {
-      if (nowMs - usedMs > (loaded.poison === undefined ? LATELY_MS : nowhereMs))
+  #drop(nowMs: number): void {
+    const { size } = this.#entries;
+    if (size < MAX_ENTRIES) return;
+    const unknownMs = size < MANY_ENTRIES ? LATELY_MS : LATELY_UNKNOWN_MS;
+    for (const [id, { usedMs, found }] of this.#entries)
+      if (nowMs - usedMs > (found.poison === undefined ? LATELY_MS : unknownMs))
         this.#entries.delete(id);
-    }
   }
 }

@@ -1,21 +1,24 @@
-/** What the client of the registry needs to know. Durations are in milliseconds. */
+/** Settings of the client of a registry. Durations are in milliseconds. */
 import type { Backoff } from '../../base/backoff.ts';
 import type { Clock, Random } from '../../base/clock.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
 
 export type RegistryCredentials =
   | { readonly kind: 'none' }
-  /** Asked for each request, so that a rotated secret is picked up. */
+  /** Read for each request, so that a rotated secret is picked up. */
   | { readonly kind: 'basic'; readonly user: string; password(): Promise<string> }
   | { readonly kind: 'bearer'; token(): Promise<string> };
 
-/** What the client tells about its traffic, for metrics and health. Called synchronously; must not throw. Nothing in it is a secret (I6). */
+/**
+ * Receives the traffic of the client, for metrics and health. Called synchronously; must not
+ * throw. Nothing in it is a secret (I6).
+ */
 export interface RegistryObserver {
-  /** One exchange is over. `code` is the HTTP status, or why there was none (RegistryUnavailable.code). */
+  /** Called after one exchange. `code` is the HTTP status, or RegistryUnavailable.code. */
   request(operation: RegistryOperation, code: string, seconds: number): void;
-  /** Somebody waits for a registry that cannot answer. Called again while it lasts. */
+  /** Called each time that a schema is needed and the registry cannot answer. */
   unavailable(reason: string): void;
-  /** It answers again, or nobody waits any more. */
+  /** Called when it answers again, or the schema is no longer needed. */
   available(): void;
 }
 
@@ -33,27 +36,25 @@ export const REGISTRY_OPERATIONS = [
   'compatibility',
   'register',
   'config',
-  'set_config',
 ] as const;
 export type RegistryOperation = (typeof REGISTRY_OPERATIONS)[number];
 
 export interface RegistrySettings {
-  /** http(s) addresses that the paths of the API are relative to; tried in turn, the one that answered last goes first. */
+  /** http(s) addresses that the paths of the API are relative to; the last that answered is first. */
   readonly urls: readonly string[];
   readonly credentials: RegistryCredentials;
-  /** The way there; called once, when it is first needed. @throws TypeError that says what is wrong with it, and may be shown */
+  /** Opens the connections; called once, at the first request. @throws TypeError fit to be shown */
   readonly open: () => HttpExchange;
   /** The whole of one request at one address. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly random: Pick<Random, 'next'>;
   readonly observer?: RegistryObserver;
-  /** Waits between tries while the registry is not available. */
+  /** Pauses between tries while the registry is not available. Default 250 ms to 15 s. */
   readonly backoff?: Backoff;
-  /** How long an id that the registry does not know counts as unknown before it is asked for again. */
+  /**
+   * How long an id that the registry does not know counts as unknown: its replicas may lag
+   * behind the one that the producer registered with. Default 5 s.
+   */
   readonly unknownMs?: number;
 }
-
-export const REGISTRY_BACKOFF: Backoff = { baseMs: 250, capMs: 15_000 };
-/** A registry's replicas may lag behind the one that the producer registered with: Kafka's poll interval, and some. */
-export const UNKNOWN_MS = 5_000;

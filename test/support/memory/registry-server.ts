@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { RegistryRefused, RegistryUnavailable } from '../../../src/events/registry/index.ts';
-import type { NewSchema, SubjectVersion } from '../../../src/events/registry/schema.ts';
+import type { NewSchema, SubjectVersion } from '../../../src/events/registry/registry.ts';
 import type { MemoryRegistry } from './schema-registry.ts';
 
 /** @param registry asked for with each request: each test may have its own. @returns its address, and what ends it */

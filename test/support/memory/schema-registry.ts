@@ -10,7 +10,7 @@ import type {
   NewSchema,
   ResolvedSchema,
   SubjectVersion,
-} from '../../../src/events/registry/schema.ts';
+} from '../../../src/events/registry/registry.ts';
 
 type Rule = 'BACKWARD' | 'BACKWARD_TRANSITIVE';
 

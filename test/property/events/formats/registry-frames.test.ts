@@ -31,7 +31,7 @@ test('any bytes are a frame or an objection, and a path or none', () => {
     fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
       const frame = readFrame(Buffer.from(bytes), []);
       assert.ok(frame.poison !== undefined || (frame.id >= 0 && bytes[0] === 0));
-      const path = readMessageIndexes(bytes, 0);
+      const path = readMessageIndexes(Buffer.from(bytes), 0);
       assert.ok(path === undefined || (path.indexes.length > 0 && path.end <= bytes.length));
     }),
   );

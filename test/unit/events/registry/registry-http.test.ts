@@ -46,7 +46,7 @@ test('what a status means: 5xx, 429, 408 and refused credentials are no answer, 
     answer(status, '{"error_code":40101,"message":"secret"}');
     assert.match(
       (await unavailable(registry.byId(1, signal))).message,
-      /does not take the credentials of schemaRegistry/,
+      /the credentials of schemaRegistry are wrong/,
     );
   }
   answer(422, '{"error_code":42201,"message":"Invalid schema"}');
