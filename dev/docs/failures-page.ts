@@ -16,18 +16,18 @@ const FAILURES: Readonly<Record<ServiceFailure, string>> = {
   too_large: '413, EntityTooLarge',
   expired: 'presigned address expired',
   unavailable:
-    '408, 429, 5xx, SlowDown, timeout, reset, out of reach; after the retries of the client',
-  protocol: 'answer without sense, file cut',
-  blocked: 'refused on this side by `service.transfer`: address, size, encoding',
+    '408, 429, 5xx, SlowDown, timeout, reset, unreachable; after the retries of the client',
+  protocol: 'unusable response, truncated file',
+  blocked: 'refused by the connector (`service.transfer`): address, size, encoding',
 };
 const CALLS: Readonly<Record<ServiceCall, string>> = {
   create: 'create a batch',
   upload: 'upload',
-  status: 'ask for the state',
+  status: 'request the state',
   results: 'download',
 };
 
-/** docs/failures.md, from the table that the engine asks. */
+/** docs/failures.md, from the table by which the engine decides. */
 export function failuresPage(): string {
   const rows = FAILURE_TABLE.map(({ event, connector, user, options = [] }) => [
     event,
@@ -48,18 +48,18 @@ export function failuresPage(): string {
 Generated from \`src/core/outcome/failure-table.ts\` by \`node dev/docs/generate.ts\`; do not edit. The engine decides by this table
 (\`src/core/outcome/failure-policy.ts\`), and \`test/integration/failures\` has a test for each row, whose name begins with its event.
 
-Nothing here costs a record its decision or dead letter. Waiting is the answer to everything that may pass; an ERROR decision
-or a dead letter only to what would fail for ever. Options are those of a pipeline ([configuration.md](configuration.md)),
+None of these events costs a record its decision or dead letter. Transient failures are retried indefinitely; only permanent failures
+end as an ERROR decision or a dead letter. Options are those of a pipeline ([configuration.md](configuration.md)),
 metrics have the prefix \`content_review_\` ([metrics.md](metrics.md)).
 
 ${table(['Event', 'The connector', 'You see', 'Options'], rows)}
 
 ## A call that failed
 
-What a call leads to once the client's own retries (\`service.retry\`) are used up. Only \`unavailable\` failures are retried by
-the client. A Retry-After is a floor for every wait, of uploads and downloads too.
+Reaction to a failed call once the client's own retries (\`service.retry\`) are used up. The client retries only \`unavailable\`
+failures. A Retry-After is the minimum of every wait, for uploads and downloads too.
 
-${table(['The call failed by', ...calls.map((call) => CALLS[call])], reactions)}
+${table(['Failure', ...calls.map((call) => CALLS[call])], reactions)}
 
 ## A batch that failed
 
@@ -67,8 +67,8 @@ The code is the \`reason\` of \`jobs_failed_total\` and the \`error.code\` of ER
 
 ${table(['Code', 'Event', 'Its records'], jobs)}
 
-While a type keeps failing as a whole, only the batch that is let through once per \`review.typePause\` counts as an attempt: an
-outage of the service says nothing about content.
+While all batches of a type fail, only the one that is tried once per \`review.typePause\` counts as an attempt: an
+outage of the service is no evidence about content.
 `;
 }
 
@@ -81,15 +81,15 @@ function rowOf(call: ServiceCall, failure: ServiceFailure): FailureRow | undefin
 function shown(reaction: Reaction | undefined): string {
   switch (reaction?.do) {
     case 'wait':
-      return reaction.because === 'unauthorized' ? 'wait for the key, again' : 'wait, again';
+      return reaction.because === 'unauthorized' ? 'retried until the key is accepted' : 'retried';
     case 'reject_type':
-      return 'hold the type back, or dead letters';
+      return 'the type pauses, or dead letters';
     case 'fail':
       return `the batch failed: \`${reaction.as}\``;
     case 'download_again':
       return reaction.counted
-        ? 'again, at most `review.downloadRetries` times; then `results_unreadable`'
-        : 'again, for as long as it takes';
+        ? 'repeated up to `review.downloadRetries` times, then `results_unreadable`'
+        : 'repeated indefinitely';
     case undefined:
       return '';
   }
@@ -98,11 +98,11 @@ function shown(reaction: Reaction | undefined): string {
 function fate({ again, halved }: JobRule): string {
   const last = 'decisions with status ERROR, or dead letters (`review.onFailure`)';
   const halving = halved
-    ? 'halved until each stands alone (`review.maxRetryBatches` at most), then '
+    ? 'halved until each is alone (`review.maxRetryBatches` at most), then '
     : '';
   switch (again) {
     case 'always':
-      return 'submitted again, for as long as it takes';
+      return 'submitted again, indefinitely';
     case 'attempts':
       return `submitted again until \`review.attempts\`, then ${halving}${last}`;
     case 'never':

@@ -1,6 +1,6 @@
 /**
  * A pipeline kind behind a safety net: an unforeseen exception about one record becomes the poison of that record, and one about a
- * call to the service becomes an answer that is not what the interface promises. Neither ends a shard. What a row sink throws about an
+ * call to the service becomes an response that violates the API contract. Neither ends a shard. What a row sink throws about an
  * item is caught where the item is added to its batch.
  */
 import type { ServiceCall } from '../../core/outcome/failure-row.ts';

@@ -130,7 +130,6 @@ export function replicaProblems(
   const leaderless = named(({ leader }) => leader < 0);
   const blocked = written ? named(({ leader, inSync }) => leader >= 0 && inSync < needed) : '';
   const behind = named(({ inSync, replicas }) => inSync < replicas);
-  const replicated = brokers > 1 && replicationFactor > 1;
   return [
     leaderless !== '' && failed(`no leader for partition ${leaderless}`, 'start its brokers'),
     blocked !== '' &&
@@ -144,25 +143,13 @@ export function replicaProblems(
     brokers > 1 &&
       replicationFactor === 1 &&
       warning('it has one replica: it is unavailable without that broker', 'use three replicas'),
-    replicated &&
-      written &&
-      needed >= replicationFactor &&
-      warning(
-        `min.insync.replicas is ${needed} of ${replicationFactor} replicas: writes are refused while one broker is down`,
-        'use one replica more than min.insync.replicas',
-      ),
-    replicated &&
+    brokers > 1 &&
+      replicationFactor > 1 &&
       written &&
       needed < 2 &&
       warning(
         'min.insync.replicas is 1: acknowledged records may be lost with one broker',
         'set min.insync.replicas=2',
-      ),
-    replicated &&
-      settings.get('unclean.leader.election.enable') === 'true' &&
-      warning(
-        'unclean.leader.election.enable is true: acknowledged records may be lost',
-        'set unclean.leader.election.enable=false',
       ),
   ];
 }

@@ -132,14 +132,14 @@ test('batch unknown to the service: after a grace its records are submitted in a
   assert.ok(forgotten.batches.length >= 2);
 });
 
-test('batch PENDING for ever: it is waited for, and the alert is counted once', async () => {
+test('batch stays PENDING: it is waited for, and the alert is counted once', async () => {
   const waited = scene('waited');
   await waited.endsWell();
   assert.equal(waited.batches.length, 1);
   assert.equal(await waited.metric('jobs_failed_total', { reason: 'review_overdue' }), 1);
 });
 
-test('batch PENDING for ever: by choice its records get ERROR decisions with the code review_timeout', async () => {
+test('batch stays PENDING: by choice its records get ERROR decisions with the code review_timeout', async () => {
   const ended = scene('ended');
   assert.deepEqual(new Set(outcomes(await ended.ends())), new Set(['ERROR review_timeout']));
   assert.equal(ended.batches.length, 1);

@@ -131,7 +131,7 @@ test('type rejected on create: by choice its records become dead letters as they
   assert.equal(await refused.metric('shards_paused'), 0);
 });
 
-test('answer that is not what the interface promises: the call is made again until it is', async () => {
+test('response that violates the API contract: the call is made again until it is', async () => {
   const odd = scene('odd');
   await odd.endsWell();
   assert.equal(odd.batches.length, 1);
@@ -139,7 +139,7 @@ test('answer that is not what the interface promises: the call is made again unt
   await odd.untilLogged(/could not ask for the state/);
 });
 
-test('answer that is not what the interface promises: what it quotes of uploaded rows is not logged', async () => {
+test('response that violates the API contract: what it quotes of uploaded rows is not logged', async () => {
   const quoting = scene('quoting');
   await quoting.endsWell();
   // The replica's log, metrics and pages are searched for the content of all scenes when it ends.
@@ -150,7 +150,7 @@ test('answer that is not what the interface promises: what it quotes of uploaded
   );
 });
 
-test('create answered unclearly: it is made again, the orphan is counted and gets no upload', async () => {
+test('create without a clear response: it is made again, the orphan is counted and gets no upload', async () => {
   const unclear = scene('unclear');
   await unclear.endsWell();
   assert.deepEqual(
@@ -161,7 +161,7 @@ test('create answered unclearly: it is made again, the orphan is counted and get
   assert.equal(await replica.metric('orphaned_jobs_total'), 4);
 });
 
-test('remote id given twice: no second batch takes it, another is created', async () => {
+test('remote id returned twice: no second batch takes it, another is created', async () => {
   const twice = scene('twice');
   const terminal = await twice.endsWell();
   assert.equal(new Set(terminal.map(({ decision }) => decision?.batch.id)).size, 2);
@@ -178,7 +178,7 @@ test('upload address expired: the batch is given up and its records are submitte
   assert.equal(await expired.metric('jobs_failed_total', { reason: 'upload_expired' }), 1);
 });
 
-test('upload larger than the storage takes: the batch is halved, an item too large alone gets an ERROR decision', async () => {
+test('upload too large for the storage: the batch is halved, an item too large alone gets an ERROR decision', async () => {
   const large = scene('large');
   const terminal = await large.ends();
   assert.deepEqual(outcomes(terminal), ['SUCCESS', 'SUCCESS', 'ERROR upload_too_large', 'SUCCESS']);
@@ -193,7 +193,7 @@ test('upload refused: the records are submitted again, then halved, and what is 
   assert.ok((await forbidden.metric('jobs_failed_total', { reason: 'upload_rejected' })) >= 4);
 });
 
-test('columns and states never seen before: tolerated, passed over and logged once', async () => {
+test('unknown columns and states: tolerated, passed over and logged once', async () => {
   const unknown = scene('unknown');
   await unknown.endsWell();
   assert.equal(unknown.batches.length, 1);

@@ -93,7 +93,7 @@ test('decision unknown to the service: by choice it ends as a dead letter with t
   assert.equal(String(terminal[0]?.record.value), 'nobody');
 });
 
-test('decision PENDING for ever: by default it is waited for, and said once', async () => {
+test('decision stays PENDING: by default it is waited for, and said once', async () => {
   const waited = scene('waited');
   await waited.untilMetric(
     'jobs_failed_total',
@@ -105,11 +105,11 @@ test('decision PENDING for ever: by default it is waited for, and said once', as
   assert.equal(await waited.metric('jobs_failed_total', { reason: 'review_overdue' }), 1);
 });
 
-test('decision PENDING for ever: by choice it ends with status ERROR', async () => {
+test('decision stays PENDING: by choice it ends with status ERROR', async () => {
   assert.deepEqual(outcomes(await scene('ended').ends()), ['ERROR review_timeout']);
 });
 
-test('answer that is not what the interface promises: a lookup is logged with call, id and cause, waits for it, and ends with the reason', async () => {
+test('response that violates the API contract: a lookup is logged with call, id and cause, waits for it, and ends with the reason', async () => {
   const nonsense = scene('nonsense');
   const line = JSON.parse(await nonsense.untilLogged(/the answer about a decision makes no sense/));
   assert.equal(line.level, 'warn');

@@ -193,7 +193,7 @@ test('result files that settle nothing: the type pauses, no record is given up, 
   for (const name of Object.keys(SPOILED)) await scene(name).endsWell();
 });
 
-test('storage overloaded while results come: Retry-After is kept, and rows never count as missing', async () => {
+test('storage overloaded during a download: Retry-After is kept, and rows never count as missing', async () => {
   const busy = scene('busy');
   await busy.endsWell();
   assert.equal(busy.batches.length, 1);

@@ -48,7 +48,7 @@ const { scene, replica, sandbox } = await run(
 
 const limit = (target: string) => replica.metric('http_concurrency_limit', { target });
 
-test('service overloaded or out of reach: calls are made again no sooner than told, fewer at once, and nothing is lost', async () => {
+test('service overloaded or unreachable: calls are made again no sooner than told, fewer at once, and nothing is lost', async () => {
   const busy = scene('busy');
   await eventually('the service is asked for less at once', async () => (await limit('api')) < 8, {
     deadlineMs: 60_000,
@@ -74,7 +74,7 @@ test('service overloaded or out of reach: calls are made again no sooner than to
   assert.equal(await busy.metric('jobs_failed_total'), 0);
 });
 
-test('service overloaded or out of reach: success lets the number of calls at once grow back to what is configured', async () => {
+test('service overloaded or unreachable: success lets the number of calls at once grow back to what is configured', async () => {
   const busy = scene('busy');
   await eventually(
     'both limits are back',

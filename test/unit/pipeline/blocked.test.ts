@@ -50,7 +50,7 @@ test('upload address not allowed: the records go into new batches until the addr
   assert.equal(world.service.submissions(0, 0), 1);
 });
 
-test('download refused on this side: it is tried again every five minutes, and rows never count as missing', async () => {
+test('download refused by the connector: it is tried again every five minutes, and rows never count as missing', async () => {
   let blocked = true;
   const world = new World({
     partitions: 1,

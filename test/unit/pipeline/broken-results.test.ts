@@ -203,7 +203,7 @@ test('a single record of its type whose results never come ends all the same, af
       {
         code: 'rows_malformed',
         message:
-          'the results had no readable row for this item, but malformed ones: the reference is empty',
+          'the results had only malformed rows for this item: the reference is empty',
       },
     ],
   );
