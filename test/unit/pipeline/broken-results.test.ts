@@ -202,8 +202,7 @@ test('a single record of its type whose results never come ends all the same, af
     [
       {
         code: 'rows_malformed',
-        message:
-          'the results had only malformed rows for this item: the reference is empty',
+        message: 'the results had only malformed rows for this item: the reference is empty',
       },
     ],
   );
