@@ -1,6 +1,6 @@
 /** Routes of the interface: batches, imports and decisions. */
 import { buffer } from 'node:stream/consumers';
-import { type BatchCounts, PATHS } from '../service/contract.ts';
+import { PATHS } from '../service/contract.ts';
 import type { SandboxContext } from './context.ts';
 import type { Fault } from './faults/schema.ts';
 import { apiError, apiRefusal, jsonAnswer, type PlannedAnswer } from './http/answer.ts';
@@ -156,7 +156,7 @@ async function decisionPlan(id: string, { decisions }: SandboxContext): Promise<
 }
 
 /** Numbers of decisions by state: all in one, since a batch moves as a whole. */
-function countsOf({ status, outcome }: Work): BatchCounts {
+function countsOf({ status, outcome }: Work) {
   const { rows = 0, errorRows = 0 } = outcome ?? {};
   const isDone = status === WORK_KINDS.batch.done;
   const isError = status === WORK_KINDS.batch.failed;
@@ -179,8 +179,8 @@ function validity(validForMs: number, fault: Fault | undefined, { clock }: Sandb
 async function firstRows({ id }: Work, { objects }: SandboxContext): Promise<string> {
   const name = WORK_KINDS.batch.objectName(id);
   if (!objects.has(name)) return '';
-  const text = await buffer(objects.read(name, { start: 0, end: QUOTED_BYTES - 1 }));
-  return text.subarray(text.indexOf('\n') + 1).toString();
+  const text = await buffer(objects.read(name));
+  return text.subarray(text.indexOf('\n') + 1, QUOTED_BYTES).toString();
 }
 
 /** @throws Refusal with 400 unless the body is an object with an allowed type. */

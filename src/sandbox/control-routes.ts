@@ -39,12 +39,9 @@ export function controlRoutes(context: SandboxContext): SandboxRoute[] {
     }),
     control('GET', 'imports/([^/]+)/content', async (_, id) => {
       const name = WORK_KINDS.import.objectName(works.get('import', id)?.id ?? '');
-      const object = await objects.info(name);
-      if (object === undefined) throw nothing();
-      const headers = {
-        'content-type': CONTENT_TYPES.jsonl,
-        'content-length': String(object.size),
-      };
+      const bytes = await objects.size(name);
+      if (bytes === undefined) throw nothing();
+      const headers = { 'content-type': CONTENT_TYPES.jsonl, 'content-length': String(bytes) };
       return { status: 200, headers, body: objects.read(name) };
     }),
     control('POST', 'decisions', async (call) => {

@@ -58,8 +58,6 @@ export interface WorkOutcome {
   readonly rows: number;
   /** Rows judged with status ERROR. */
   readonly errorRows: number;
-  /** ETag of the result file. */
-  readonly etag: string;
   /** Why it failed. */
   readonly problem: string | null;
 }
@@ -198,20 +196,19 @@ export class Works {
     const { objects, policy, onError } = this.#parts;
     const upload = objects.read(WORK_KINDS[kind].objectName(id));
     const counts = { rows: 0, errorRows: 0 };
-    let etag = '';
     try {
       if (kind === 'import') counts.rows = await readRecords(upload, policy.imports, signal);
       else {
         const text = resultFile(upload, { type, policy, fault }, counts, signal);
-        ({ etag } = await objects.write(resultName(id), text));
+        await objects.write(resultName(id), text);
       }
-      return { ...counts, etag, problem: null };
+      return { ...counts, problem: null };
     } catch (error) {
       if (signal.aborted) throw error;
       const isInvalid = error instanceof InvalidUpload;
       if (!isInvalid) onError(error);
       const problem = isInvalid ? error.message : `the sandbox failed to read this ${kind}`;
-      return { rows: 0, errorRows: 0, etag, problem };
+      return { rows: 0, errorRows: 0, problem };
     }
   }
 

@@ -1,76 +1,78 @@
-/**
- * How much may go on at once against one group of hosts, learnt from its answers: additive increase, multiplicative decrease.
- * A service that is asked for too much recovers sooner when it is asked for less, and retries alone only ask later.
- */
-import type { Clock } from '../base/clock.ts';
+import type { ServiceTarget } from '../http/observer.ts';
+import type { Permits } from '../http/permits.ts';
+import type { ServiceContext } from './options.ts';
 import type { ServiceAttempt } from './problems.ts';
 
-/** Answers, and missing ones, that mean "too much at once"; everything else says nothing about load. */
-const OVERLOAD: ReadonlySet<string> = new Set([
-  '429',
-  '503',
-  'connect_timeout',
-  'headers_timeout',
-  'body_timeout',
-]);
+/** Failures that mean "too much at once"; every other outcome says nothing about load. */
+const OVERLOAD = /^(429|503|connect_timeout|headers_timeout|body_timeout)$/;
 
-export interface AdaptiveLimitOptions {
-  /** Never more than this at once; where the limit begins. */
-  readonly max: number;
-  /** The limit is cut at most once in this time, ms, and grows by one after as long without an overload. */
-  readonly windowMs: number;
-  readonly clock: Pick<Clock, 'monotonic'>;
-  /** Told the limit at first, and whenever it changed. */
-  readonly onChange: (limit: number) => void;
-}
-
+/**
+ * Concurrency limit of one group of hosts, learnt from its answers: additive increase,
+ * multiplicative decrease. An overloaded service recovers sooner with fewer requests; retries alone
+ * only send the same number later.
+ */
 export class AdaptiveLimit {
-  readonly #options: AdaptiveLimitOptions;
+  readonly #context: ServiceContext;
+  readonly #target: ServiceTarget;
+  readonly #max: number;
+  readonly #lanes: readonly Permits[];
   #limit: number;
   #cutMs = Number.NEGATIVE_INFINITY;
   /** Since when there was neither an overload nor a growth. */
   #quietSinceMs: number;
 
-  constructor(options: AdaptiveLimitOptions) {
-    this.#options = options;
-    this.#limit = options.max;
-    this.#quietSinceMs = options.clock.monotonic();
-    options.onChange(this.#limit);
+  /**
+   * @param max where the limit begins, and its upper bound
+   * @param lanes permits that the limit resizes
+   */
+  constructor(
+    context: ServiceContext,
+    target: ServiceTarget,
+    max: number,
+    lanes: readonly Permits[],
+  ) {
+    this.#context = context;
+    this.#target = target;
+    this.#max = max;
+    this.#lanes = lanes;
+    this.#limit = max;
+    this.#quietSinceMs = context.clock.monotonic();
+    context.observer.limit(target, max);
   }
 
-  get current(): number {
-    return this.#limit;
-  }
-
-  /** Learns from one exchange that began at `startedMs`. @returns the attempt as it is. */
+  /** Learns from an attempt that began at `startedMs`, and returns it. */
   learn<T>(attempt: ServiceAttempt<T>, startedMs: number): ServiceAttempt<T> {
-    if (attempt.ok) this.#succeeded();
-    else if (OVERLOAD.has(attempt.error.reason)) this.overloaded(startedMs);
+    if (!attempt.ok) {
+      if (OVERLOAD.test(attempt.error.reason)) this.overloaded(startedMs);
+      return attempt;
+    }
+    const nowMs = this.#context.clock.monotonic();
+    if (this.#limit < this.#max && nowMs - this.#quietSinceMs >= this.#windowMs) {
+      this.#quietSinceMs = nowMs;
+      this.#change(this.#limit + 1);
+    }
     return attempt;
   }
 
-  /** The exchange that began at `startedMs` was too much. */
+  /** Learns that the exchange that began at `startedMs` was too much. */
   overloaded(startedMs: number): void {
-    const { windowMs, clock } = this.#options;
-    const nowMs = clock.monotonic();
+    const nowMs = this.#context.clock.monotonic();
     this.#quietSinceMs = nowMs;
-    // What began before the last cut ran under the limit that was cut: its failure is the same news.
-    if (startedMs < this.#cutMs || nowMs - this.#cutMs < windowMs) return;
+    // What began before the last cut ran under the old limit: its failure is no news.
+    if (startedMs < this.#cutMs || nowMs - this.#cutMs < this.#windowMs) return;
     this.#cutMs = nowMs;
     this.#change(Math.max(1, Math.floor(this.#limit / 2)));
   }
 
-  #succeeded(): void {
-    const { windowMs, clock, max } = this.#options;
-    const nowMs = clock.monotonic();
-    if (this.#limit >= max || nowMs - this.#quietSinceMs < windowMs) return;
-    this.#quietSinceMs = nowMs;
-    this.#change(this.#limit + 1);
+  /** The limit is cut at most once in this time, and grows by one after as long without overload. */
+  get #windowMs(): number {
+    return this.#context.settings.limitWindowMs;
   }
 
   #change(limit: number): void {
     if (limit === this.#limit) return;
     this.#limit = limit;
-    this.#options.onChange(limit);
+    for (const permits of this.#lanes) permits.resize(limit);
+    this.#context.observer.limit(this.#target, limit);
   }
 }

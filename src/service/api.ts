@@ -55,18 +55,9 @@ export class Api {
     this.#pool = pool;
     this.#baseUrl = baseUrl.origin + baseUrl.pathname.replace(/\/+$/, '');
     this.#apiKey = apiKey;
-    const { maxConcurrentRequests: max, limitWindowMs: windowMs } = context.settings;
-    const permits = new Permits(max);
-    this.#permits = permits;
-    this.#limit = new AdaptiveLimit({
-      max,
-      windowMs,
-      clock: context.clock,
-      onChange: (limit) => {
-        permits.resize(limit);
-        context.observer.limit('api', limit);
-      },
-    });
+    const { maxConcurrentRequests } = context.settings;
+    this.#permits = new Permits(maxConcurrentRequests);
+    this.#limit = new AdaptiveLimit(context, 'api', maxConcurrentRequests, [this.#permits]);
   }
 
   /**

@@ -18,7 +18,7 @@ import {
 } from './answers.ts';
 import { Api } from './api.ts';
 import { checkedBaseUrl, IMPORT_ID_PLACEHOLDER, problemWithImportPath } from './base-url.ts';
-import { type CreateBatchRequest, PATHS } from './contract.ts';
+import { PATHS } from './contract.ts';
 import { contextOf, type ServiceClientOptions } from './options.ts';
 import { Transfer, type TransferCall, type UploadCall } from './transfer.ts';
 import { transferPolicy } from './transfer-policy.ts';
@@ -68,15 +68,13 @@ export class ServiceClient {
     this.#api = new Api(context, api, baseUrl, options.apiKey);
     this.#transfer = new Transfer(context, storage, {
       policy,
-      allowUrl: options.allowUrl ?? (() => true),
       uploadHeaders: checkedHeaders(options.uploadHeaders ?? {}),
       downloadHeaders: checkedHeaders(options.downloadHeaders ?? {}),
     });
   }
 
   createBatch(type: string, { signal }: TransferCall): Promise<CreatedBatch> {
-    const body: CreateBatchRequest = { type };
-    return this.#api.create('batch', PATHS.batches, readCreatedBatch, signal, body);
+    return this.#api.create('batch', PATHS.batches, readCreatedBatch, signal, { type });
   }
 
   getBatch(batchId: string, { signal }: TransferCall): Promise<BatchView> {

@@ -1,4 +1,4 @@
-/** Settings of the client, with the defaults that hold when one is left out. Every duration is in milliseconds. */
+/** Settings of the client and their defaults. Every duration is in milliseconds. */
 import type { Clock, Random } from '../base/clock.ts';
 import type { LookupAll } from '../http/dialer.ts';
 import type { ExtraHeaders } from '../http/extra-headers.ts';
@@ -9,35 +9,32 @@ import type { TlsFiles } from '../http/tls-files.ts';
 import { DEFAULT_IMPORT_PATH } from './base-url.ts';
 
 export interface RetrySettings {
-  /** Tries after the first one. */
+  /** Attempts after the first one. */
   readonly maxRetries: number;
-  /** No try starts later than this after the first failure. */
+  /** No attempt starts later than this after the first failure. */
   readonly maxElapsedMs: number;
-  /** Ceiling of the first wait; doubles with each failure. */
+  /** Ceiling of the first wait; doubles with each failure, up to `capMs`. */
   readonly baseMs: number;
   readonly capMs: number;
 }
 
-/** Decides whether an address that the service (or a redirect) named may be talked to. May look names up. */
-export type AllowUrl = (url: URL) => boolean | Promise<boolean>;
-
 export interface ServiceClientSettings extends HttpTimeouts {
   readonly retry: RetrySettings;
-  /** Calls to base_url under way at once, at most: overload lowers it for a while. */
+  /** Calls to base_url in flight at most; overload lowers it for a while. */
   readonly maxConcurrentRequests: number;
-  /** Uploads under way at once, and as many downloads, at most: neither can starve the other. */
+  /** Uploads in flight at most, and as many downloads: neither can starve the other. */
   readonly maxConcurrentTransfers: number;
-  /** See AdaptiveLimitOptions.windowMs. */
+  /** Overload cuts a limit at most once in this time; as long without overload raises it by one. */
   readonly limitWindowMs: number;
   /** An upload may take headersTimeoutMs plus its size at this speed. */
   readonly minUploadBytesPerSecond: number;
-  /** A download may keep its reader waiting for bodyTimeoutMs plus what came, compressed, at this speed. */
+  /** A download may keep its reader waiting for bodyTimeoutMs plus the received size at this speed. */
   readonly minDownloadBytesPerSecond: number;
   /** Bytes of one download, decompressed. */
   readonly maxResultBytes: number;
   /** A compressed download may not grow by more than this factor (checked after the first MiB). */
   readonly maxDecompressionRatio: number;
-  /** Path below base_url that an import's status is asked at; `{import_id}` stands for the id. */
+  /** Path of an import's status below base_url; `{import_id}` stands for the id. */
   readonly importPath: string;
 }
 
@@ -56,19 +53,20 @@ export const DEFAULT_SETTINGS: ServiceClientSettings = {
   importPath: DEFAULT_IMPORT_PATH,
 };
 
-/** Where this client may go, and how (docs/service-security.md). */
+/** Allowed addresses, and the way to them (docs/service-security.md). */
 export interface NetworkOptions {
-  /** Hosts that may be talked to by http, base_url's included; this machine may always. */
+  /** Hosts that may be reached by http, base_url's included; this machine always may. */
   readonly allowHttp?: readonly string[];
-  /** Hosts of transfers: `files.example.com`, `*.example.com`, with `:port` if it matters. Default: every host with public addresses. */
+  /**
+   * Hosts of transfers: `files.example.com`, `*.example.com`, also with `:port`. Default: every
+   * host with public addresses.
+   */
   readonly transferHosts?: readonly string[];
-  /** Hosts, and ranges such as `10.0.0.0/8`, that transfers may reach although their addresses are not public. */
+  /** Hosts, and ranges such as `10.0.0.0/8`, that transfers may reach at private addresses. */
   readonly allowPrivate?: readonly string[];
-  /** Asked for each presigned address and each redirect, after the rules above. Default: all that they let through. */
-  readonly allowUrl?: AllowUrl;
-  /** Of every upload, as long as it stays on its first origin. */
+  /** Added to every upload, as long as it stays on its first origin. */
   readonly uploadHeaders?: ExtraHeaders;
-  /** Of every download, as long as it stays on its first origin. */
+  /** Added to every download, as long as it stays on its first origin. */
   readonly downloadHeaders?: ExtraHeaders;
   /** Default: none. */
   readonly proxy?: ProxyRules;
@@ -80,9 +78,9 @@ export interface NetworkOptions {
 export interface ServiceClientOptions
   extends Partial<Omit<ServiceClientSettings, 'retry'>>,
     NetworkOptions {
-  /** http(s) address that the paths of service-interface.md section 4 are relative to. */
+  /** http(s) address, without `/v1`. */
   readonly baseUrl: string;
-  /** Asked for every single request, so that a rotated key is picked up. */
+  /** Called for every request, so that a rotated key is picked up. */
   readonly apiKey: () => Promise<string>;
   readonly clock: Clock;
   readonly random: Pick<Random, 'next'>;
@@ -90,7 +88,7 @@ export interface ServiceClientOptions
   readonly retry?: Partial<RetrySettings>;
 }
 
-/** What the parts of the client share: all settings filled in, and the injected collaborators. */
+/** Settings and collaborators that the parts of the client share. */
 export interface ServiceContext {
   readonly settings: ServiceClientSettings;
   readonly clock: Clock;

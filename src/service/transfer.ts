@@ -3,7 +3,6 @@
  * and no header beyond what is needed, since an unsigned header can break the signature
  * (User-Agent never does).
  */
-import { abortable } from '../base/abortable.ts';
 import { err, ok, type Result } from '../base/result.ts';
 import { plainBytes } from '../http/decompression.ts';
 import {
@@ -24,7 +23,7 @@ import {
   redirectTarget,
 } from '../http/web-address.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
-import type { AllowUrl, ServiceContext } from './options.ts';
+import type { ServiceContext } from './options.ts';
 import {
   downloadProblem,
   type ServiceAttempt,
@@ -57,7 +56,6 @@ export interface UploadCall extends TransferCall {
 
 export interface TransferOptions {
   readonly policy: TransferPolicy;
-  readonly allowUrl: AllowUrl;
   readonly uploadHeaders: ExtraHeaders;
   readonly downloadHeaders: ExtraHeaders;
 }
@@ -88,18 +86,11 @@ export class Transfer {
     this.#context = context;
     this.#pool = pool;
     this.#options = options;
-    const { maxConcurrentTransfers: max, limitWindowMs: windowMs } = context.settings;
-    const lanes = [new Permits(max), new Permits(max)] as const;
-    [this.#uploads, this.#downloads] = lanes;
-    this.#limit = new AdaptiveLimit({
-      max,
-      windowMs,
-      clock: context.clock,
-      onChange: (limit) => {
-        for (const permits of lanes) permits.resize(limit);
-        context.observer.limit('storage', limit);
-      },
-    });
+    const { maxConcurrentTransfers } = context.settings;
+    this.#uploads = new Permits(maxConcurrentTransfers);
+    this.#downloads = new Permits(maxConcurrentTransfers);
+    const lanes = [this.#uploads, this.#downloads];
+    this.#limit = new AdaptiveLimit(context, 'storage', maxConcurrentTransfers, lanes);
   }
 
   /**
@@ -225,7 +216,7 @@ export class Transfer {
     let { url } = request;
     for (let redirects = 0; ; redirects++) {
       const address = shownAddress(url);
-      const objection = await this.#objection(operation, from, url, signal);
+      const objection = this.#objection(operation, from, url);
       if (objection !== undefined) {
         const what = `was not called: ${objection}`;
         return err({ failure: 'blocked', what, reason: 'blocked', address });
@@ -277,26 +268,17 @@ export class Transfer {
   }
 
   /** Reason why an address may not be used, continuing "upload at host/path was not called: …". */
-  async #objection(
-    operation: string,
-    from: URL,
-    url: URL,
-    signal: AbortSignal,
-  ): Promise<string | undefined> {
-    const { policy, allowUrl } = this.#options;
+  #objection(operation: string, from: URL, url: URL): string | undefined {
     const { observer } = this.#context;
     const objection = leavesHttps(from, url)
       ? 'a redirect led there from https to http: the content would travel in the clear'
-      : policy.objection(url);
-    if (objection !== undefined || !(await abortable(Promise.resolve(allowUrl(url)), signal))) {
-      observer.request(operation, 'blocked', 0);
-      return objection ?? 'it is not an allowed address for transfers';
-    }
-    if (!this.#hosts.has(url.host) && this.#hosts.size < MAX_HOSTS) {
+      : this.#options.policy.objection(url);
+    if (objection !== undefined) observer.request(operation, 'blocked', 0);
+    else if (!this.#hosts.has(url.host) && this.#hosts.size < MAX_HOSTS) {
       this.#hosts.add(url.host);
       observer.transferHost(url.host);
     }
-    return undefined;
+    return objection;
   }
 }
 

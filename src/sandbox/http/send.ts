@@ -1,5 +1,7 @@
 /** Sends answers, and carries out the fault that hits one: on the answer, or on the connection. */
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import type { Fault } from '../faults/schema.ts';
 import { apiError, type PlannedAnswer, type SandboxAnswer, storageError } from './answer.ts';
@@ -18,7 +20,11 @@ export async function answerWithFault(
 ): Promise<void> {
   if (fault !== undefined && 'delay' in fault) await pause(fault.delay, closing);
   if (fault?.action === 'answer') return await send(response, scripted(fault));
-  if (fault?.action === 'hang') return await closed(response, closing);
+  if (fault?.action === 'hang') {
+    // Until the client gives up, or the sandbox stops.
+    if (!response.destroyed) await once(response, 'close', { signal: closing }).catch(() => {});
+    return;
+  }
 
   const answer = fault?.action === 'reset_before' ? undefined : await plan.run(fault);
   if (answer !== undefined && fault?.action !== 'reset_after') {
@@ -54,22 +60,22 @@ export async function send(
   }
   const chunks = typeof body === 'string' ? [Buffer.from(body)] : body;
   const whole = typeof body === 'string' ? Buffer.byteLength(body) : headers['content-length'];
-  const limits = { cut: UNLIMITED, short: UNLIMITED };
-  if (fault?.action === 'cut') limits.cut = fault.afterBytes;
-  // The file looks whole: its Content-Length fits what comes.
-  if (fault?.action === 'short') limits.short = fault.bytes;
-  const length = Math.min(Number(whole), limits.short);
+  // A short file looks whole: its Content-Length fits what comes.
+  const shortened = fault?.action === 'short' ? fault.bytes : UNLIMITED;
+  const isCut = fault?.action === 'cut';
+  const most = isCut ? fault.afterBytes : shortened;
+  const length = Math.min(Number(whole), shortened);
   response.writeHead(status, { ...headers, 'content-length': String(length) }).flushHeaders();
-
-  let left = Math.min(limits.cut, limits.short);
-  for await (const chunk of slowed(chunks, fault, closing)) {
-    if (response.destroyed) return;
-    await flush(response, chunk.subarray(0, left));
-    left -= chunk.length;
-    if (left <= 0) break;
-  }
-  if (limits.cut === UNLIMITED) response.end();
-  else response.socket?.destroy();
+  const limited = async function* () {
+    let left = most;
+    for await (const chunk of slowed(chunks, fault, closing)) {
+      if (left > 0) yield chunk.subarray(0, left);
+      left -= chunk.length;
+      if (left <= 0) return;
+    }
+  };
+  await pipeline(limited, response, { end: !isCut });
+  if (isCut) response.socket?.destroySoon();
 }
 
 /** The same bytes; with the fault `slow` in portions of a tenth of a second. */
@@ -92,25 +98,4 @@ export async function* slowed(
 /** Resolves after `ms`, or when the sandbox stops. */
 async function pause(ms: number, closing?: AbortSignal): Promise<void> {
   if (ms > 0) await setTimeout(ms, undefined, closing && { signal: closing }).catch(() => {});
-}
-
-/** Resolves when the bytes were handed to the system, so that a cut comes after them. */
-function flush(response: ServerResponse, chunk: Buffer): Promise<void> {
-  return new Promise((resolve) => {
-    if (chunk.length === 0) return resolve();
-    response.once('close', resolve);
-    response.write(chunk, () => {
-      response.off('close', resolve);
-      resolve();
-    });
-  });
-}
-
-/** Resolves when the client gave up, or the sandbox stops. */
-function closed(response: ServerResponse, closing: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (response.destroyed || closing.aborted) return resolve();
-    response.once('close', resolve);
-    closing.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

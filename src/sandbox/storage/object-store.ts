@@ -7,16 +7,9 @@ import type { Readable } from 'node:stream';
 
 const PART = '.part';
 
-/** Byte positions in a file; `end` is inclusive. */
-export interface ByteRange {
-  readonly start: number;
-  readonly end: number;
-}
-
 export interface WrittenObject {
   readonly bytes: number;
-  readonly md5: Buffer;
-  /** ETag of S3 for an object uploaded in one piece. */
+  /** ETag of S3 for an object uploaded in one piece: its MD5. */
   readonly etag: string;
 }
 
@@ -38,14 +31,15 @@ export class ObjectStore {
     return existsSync(join(this.#directory, name));
   }
 
-  /** Size and time of the object's file; undefined when there is no such object. */
-  async info(name: string): Promise<{ readonly size: number; readonly mtime: Date } | undefined> {
-    return await stat(join(this.#directory, name)).catch(() => undefined);
+  /** Bytes of an object; undefined when there is none. */
+  async size(name: string): Promise<number | undefined> {
+    const file = await stat(join(this.#directory, name)).catch(() => undefined);
+    return file?.size;
   }
 
   /** Stream whose errors reach those who iterate it; one that is not read to its end is harmless. */
-  read(name: string, range?: ByteRange): Readable {
-    return createReadStream(join(this.#directory, name), range).on('error', () => {});
+  read(name: string): Readable {
+    return createReadStream(join(this.#directory, name)).on('error', () => {});
   }
 
   /**
@@ -71,8 +65,7 @@ export class ObjectStore {
     }
     try {
       await writeFile(part, measured(), { flag: 'wx' });
-      const md5 = hash.digest();
-      const written = { bytes, md5, etag: `"${md5.toString('hex')}"` };
+      const written = { bytes, etag: `"${hash.digest('hex')}"` };
       if (accept(written)) await rename(part, path);
       return written;
     } finally {

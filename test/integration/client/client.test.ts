@@ -253,7 +253,7 @@ test('an option that is undefined is one that is left out', async (t) => {
         minUploadBytesPerSecond: undefined,
         maxConcurrentRequests: undefined,
         maxConcurrentTransfers: undefined,
-        allowUrl: undefined,
+        transferHosts: undefined,
         onRetry: undefined,
         retry: { maxRetries: undefined, baseMs: undefined },
       } as unknown as Partial<ContentReviewClientOptions>),

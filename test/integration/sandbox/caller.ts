@@ -2,13 +2,46 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import type { TestContext } from 'node:test';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import type {
-  CreateBatchResponse,
-  CreateImportResponse,
-  GetBatchResponse,
-  GetDecisionResponse,
-  GetImportResponse,
-} from '../../../src/service/contract.ts';
+import type { Label } from '../../../src/service/contract.ts';
+
+interface CreateBatchResponse {
+  readonly batch_id: string;
+  readonly batch_status: string;
+  readonly upload_url: string;
+  readonly download_url: null;
+}
+
+interface GetBatchResponse {
+  readonly batch_id: string;
+  readonly type: string;
+  readonly batch_status: string;
+  readonly upload_url: null;
+  readonly download_url: string | null;
+  readonly batch_count: number;
+  readonly success_count: number;
+  readonly pending_count: number;
+  readonly error_count: number;
+  readonly cancelled_count: number;
+}
+
+interface CreateImportResponse {
+  readonly import_id: string;
+  readonly import_status: string;
+  readonly upload_url: string;
+}
+
+interface GetImportResponse {
+  readonly import_id: string;
+  readonly import_status: string;
+}
+
+interface GetDecisionResponse {
+  readonly decision_id: string;
+  readonly decision_status: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly result: string | null;
+  readonly labels: readonly Label[] | null;
+}
 
 export const API_KEY = 'test-key';
 const API_HEADERS = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' };

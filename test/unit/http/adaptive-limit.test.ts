@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { err, ok } from '../../../src/base/result.ts';
+import { Permits } from '../../../src/http/permits.ts';
 import { AdaptiveLimit } from '../../../src/service/adaptive-limit.ts';
+import { DEFAULT_SETTINGS } from '../../../src/service/options.ts';
 import type { ServiceAttempt } from '../../../src/service/problems.ts';
-import { InstantClock } from '../service/fakes.ts';
+import { constantRandom, InstantClock, RecordingObserver } from '../service/fakes.ts';
 
 const WINDOW_MS = 1_000;
 const GOOD: ServiceAttempt<string> = ok('done');
@@ -12,22 +14,21 @@ const bad = (reason: string): ServiceAttempt<string> =>
 
 function limitOf(max: number) {
   const clock = new InstantClock();
-  const changes: number[] = [];
-  const monotonic = () => clock.monotonic();
-  const limit = new AdaptiveLimit({
-    max,
-    windowMs: WINDOW_MS,
-    clock: { monotonic },
-    onChange: (now) => changes.push(now),
-  });
-  const learn = (attempt: ServiceAttempt<string>, startedMs = monotonic()) =>
+  const observer = new RecordingObserver();
+  const settings = { ...DEFAULT_SETTINGS, limitWindowMs: WINDOW_MS };
+  const context = { settings, clock, random: constantRandom(0), observer };
+  const permits = new Permits(max);
+  const limit = new AdaptiveLimit(context, 'api', max, [permits]);
+  const learn = (attempt: ServiceAttempt<string>, startedMs = clock.monotonic()) =>
     limit.learn(attempt, startedMs);
   const pass = (ms: number) => clock.sleep(ms);
-  return { limit, changes, learn, pass, clock };
+  return { changes: observer.limits, learn, pass, clock };
 }
 
+const limits = (...expected: number[]) => expected.map((limit) => `api ${limit}`);
+
 test('429, 503 and timeouts halve the limit, at most once in a window, and never below one', async () => {
-  const { limit, changes, learn, pass } = limitOf(16);
+  const { changes, learn, pass } = limitOf(16);
   for (const reason of [
     '429',
     '503',
@@ -39,8 +40,7 @@ test('429, 503 and timeouts halve the limit, at most once in a window, and never
     for (let n = 0; n < 5; n++) learn(bad(reason));
     await pass(WINDOW_MS);
   }
-  assert.deepEqual(changes, [16, 8, 4, 2, 1]);
-  assert.equal(limit.current, 1);
+  assert.deepEqual(changes, limits(16, 8, 4, 2, 1));
 });
 
 test('answers that say nothing about load change nothing', async () => {
@@ -49,7 +49,7 @@ test('answers that say nothing about load change nothing', async () => {
     learn(bad(reason));
     await pass(WINDOW_MS);
   }
-  assert.deepEqual(changes, [4]);
+  assert.deepEqual(changes, limits(4));
 });
 
 test('each window of success gives one back, up to the maximum', async () => {
@@ -59,7 +59,7 @@ test('each window of success gives one back, up to the maximum', async () => {
     await pass(WINDOW_MS / 10);
     learn(GOOD);
   }
-  assert.deepEqual(changes, [5, 2, 3, 4, 5]);
+  assert.deepEqual(changes, limits(5, 2, 3, 4, 5));
 });
 
 test('an overload begins the window of success anew', async () => {
@@ -69,7 +69,7 @@ test('an overload begins the window of success anew', async () => {
   learn(bad('503'));
   await pass(1);
   learn(GOOD);
-  assert.deepEqual(changes, [8, 4]);
+  assert.deepEqual(changes, limits(8, 4));
 });
 
 test('what began before the last cut does not cut again, however late its timeout comes', async () => {
@@ -79,7 +79,7 @@ test('what began before the last cut does not cut again, however late its timeou
   learn(bad('headers_timeout'), startedMs);
   await pass(10 * WINDOW_MS);
   learn(bad('headers_timeout'), startedMs + 5_000);
-  assert.deepEqual(changes, [8, 4]);
+  assert.deepEqual(changes, limits(8, 4));
   learn(bad('headers_timeout'));
-  assert.deepEqual(changes, [8, 4, 2]);
+  assert.deepEqual(changes, limits(8, 4, 2));
 });
