@@ -4,7 +4,7 @@
  */
 import type { OutgoingRecord } from '../../../src/core/record.ts';
 import {
-  contractFile,
+  codecOf,
   type OutputContract,
   REGISTRY_FORMATS,
   type RegistryFormatName,
@@ -141,7 +141,7 @@ export function writtenOutputs(): WrittenOutput[] {
   const files: string[] = [];
   return REGISTRY_FORMATS.flatMap((format) =>
     RECORDS.map(([name, contract, record]) => {
-      const { file } = contractFile(contract, format);
+      const { file } = codecOf(contract, format);
       if (!files.includes(file)) files.push(file);
       const writer = new RegisteredFormat({
         contract,

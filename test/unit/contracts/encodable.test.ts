@@ -147,7 +147,11 @@ function overAvro(name: (typeof OUTPUTS)[number], json: string): Members {
 function overProtobuf(name: (typeof OUTPUTS)[number], json: string): Members {
   const type = PROTOBUF.get(name) as protobuf.Type;
   const bytes = type.encode(type.fromObject(protobufForm(json))).finish();
-  const decoded = type.toObject(type.decode(bytes), { enums: String, longs: Number, arrays: true });
+  const decoded = type.toObject(type.decode(bytes), {
+    enums: String,
+    longs: Number,
+    defaults: true,
+  });
   const members = fromProtobuf(decoded);
   // A receipt has none, and a list that is empty is as good as none to Protobuf.
   if (name === 'receipt') delete members.labels;

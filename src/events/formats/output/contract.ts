@@ -1,6 +1,14 @@
-/** What a kind of pipeline publishes, as contracts/ describes it: one schema in three languages. */
+/** The records that a kind of pipeline publishes: contracts/ has one schema for them in each of three languages. */
 import { readFileSync } from 'node:fs';
-import type { NewSchema } from '../../registry/index.ts';
+import avro from 'avsc';
+import protobuf from 'protobufjs';
+import { avroForm, protobufForm } from '../../../contracts/encodable.ts';
+import {
+  type NewSchema,
+  readMessageIndexes,
+  type SchemaType,
+  writeMessageIndexes,
+} from '../../registry/index.ts';
 
 /** The same number of folders up from src/ and from dist/. */
 const CONTRACTS = new URL('../../../../contracts/', import.meta.url);
@@ -10,28 +18,126 @@ export type OutputContract = (typeof NAMES)[keyof typeof NAMES];
 
 export const contractOf = (kind: keyof typeof NAMES): OutputContract => NAMES[kind];
 
-/** Formats whose values are framed, with the id of a schema in a registry in front. */
-export const REGISTRY_FORMATS = ['json-schema', 'avro', 'protobuf'] as const;
-export type RegistryFormatName = (typeof REGISTRY_FORMATS)[number];
+/** The payload of a registered format, without its frame. */
+export interface TerminalCodec {
+  /** Full name of the record, as the serializers of the registry's clients have it. */
+  readonly recordName: string;
+  /** @param json text of a terminal record. @throws Error when it is none */
+  encode(json: string): Uint8Array;
+  /** Reads what a consumer would; names as in the JSON form. @throws Error when it is none */
+  decode(payload: Buffer): DecodedTerminal;
+}
 
-interface ContractFile {
+/** Part of a terminal record that tools show. Not every kind has every member. */
+export interface DecodedTerminal {
+  readonly status?: unknown;
+  readonly result?: unknown;
+  readonly error?: unknown;
+  readonly batch?: unknown;
+}
+
+/** Formats whose values are framed, with the id of a schema in a registry in front. */
+const FORMATS = {
+  'json-schema': {
+    type: 'JSON',
+    file: (contract: OutputContract) => `${contract}.schema.json`,
+    codec: jsonSchemaCodec,
+  },
+  avro: {
+    type: 'AVRO',
+    file: (contract: OutputContract) => `avro/${contract}.avsc`,
+    codec: avroCodec,
+  },
+  protobuf: {
+    type: 'PROTOBUF',
+    file: (contract: OutputContract) => `protobuf/${contract}.proto`,
+    codec: protobufCodec,
+  },
+} as const;
+export type RegistryFormatName = keyof typeof FORMATS;
+export const REGISTRY_FORMATS = Object.keys(FORMATS) as readonly RegistryFormatName[];
+
+/** Codec of a schema in a registry. @throws Error for a schema that is not one of contracts/ */
+export function codecFor(type: SchemaType, text: string): TerminalCodec | undefined {
+  return Object.values(FORMATS)
+    .find((format) => format.type === type)
+    ?.codec(text);
+}
+
+export interface ContractCodec extends TerminalCodec {
   /** Below contracts/. */
   readonly file: string;
+  /** To be registered. */
   readonly schema: NewSchema;
 }
 
-/** The file to register. @throws Error when the installation lacks it */
-export function contractFile(contract: OutputContract, format: RegistryFormatName): ContractFile {
-  const read = (type: NewSchema['type'], file: string): ContractFile => ({
-    file,
-    schema: { type, text: readFileSync(new URL(file, CONTRACTS), 'utf8') },
-  });
-  switch (format) {
-    case 'json-schema':
-      return read('JSON', `${contract}.schema.json`);
-    case 'avro':
-      return read('AVRO', `avro/${contract}.avsc`);
-    case 'protobuf':
-      return read('PROTOBUF', `protobuf/${contract}.proto`);
-  }
+/** @throws Error when the installation lacks the file */
+export function codecOf(contract: OutputContract, format: RegistryFormatName): ContractCodec {
+  const { type, file: fileOf, codec } = FORMATS[format];
+  const file = fileOf(contract);
+  const text = readFileSync(new URL(file, CONTRACTS), 'utf8');
+  return { file, schema: { type, text }, ...codec(text) };
+}
+
+/** JSON as it was rendered. Its name is the schema's title, as Confluent's serializer has it. */
+function jsonSchemaCodec(schema: string): TerminalCodec {
+  const { title } = JSON.parse(schema) as { readonly title: string };
+  return {
+    recordName: title,
+    encode: (json) => Buffer.from(json),
+    decode: (payload) => JSON.parse(payload.toString('utf8')) as DecodedTerminal,
+  };
+}
+
+/** Written for a status that the schema does not know: readers of a newer one get it too. */
+const UNKNOWN = 'UNKNOWN';
+
+/** avsc's own stops one short of the largest safe integer, which an offset may be. */
+const LONG = avro.types.LongType.__with({
+  toBuffer(value: number) {
+    const bytes = Buffer.allocUnsafe(8);
+    bytes.writeBigInt64LE(BigInt(value));
+    return bytes;
+  },
+  fromBuffer: (bytes: Buffer) => Number(bytes.readBigInt64LE()),
+  toJSON: (value: number) => value,
+  fromJSON: (value: number) => value,
+  isValid: Number.isSafeInteger,
+  compare: (one: number, other: number) => one - other,
+});
+
+/** @param schema a record with an enum `status` */
+function avroCodec(schema: string): TerminalCodec {
+  const options = { registry: { long: LONG } };
+  const type = avro.Type.forSchema(JSON.parse(schema), options) as avro.types.RecordType;
+  const { symbols } = type.field('status').type as avro.types.EnumType;
+  return {
+    recordName: String(type.name),
+    encode(json) {
+      const form = avroForm(json);
+      const status = symbols.includes(String(form.status)) ? form.status : UNKNOWN;
+      return type.toBuffer({ ...form, status });
+    },
+    decode: (payload) => type.fromBuffer(payload),
+  };
+}
+
+/** @param schema its first message is the record. A status that it does not know is not set */
+function protobufCodec(schema: string): TerminalCodec {
+  const { root, package: space = '' } = protobuf.parse(schema, { keepCase: true });
+  const [message] = (root.lookup(space) as protobuf.Namespace | null)?.nestedArray ?? [];
+  if (!(message instanceof protobuf.Type)) throw new Error('the Protobuf file has no message');
+  const prefix = writeMessageIndexes([0]);
+  return {
+    recordName: message.fullName.replace(/^\./, ''),
+    encode: (json) =>
+      Buffer.concat([prefix, message.encode(message.fromObject(protobufForm(json))).finish()]),
+    decode(payload) {
+      const path = readMessageIndexes(payload, 0);
+      if (path?.indexes.join() !== '0') throw new Error('the payload is of another message');
+      const decoded = message.decode(payload.subarray(path.end));
+      const members = message.toObject(decoded, { enums: String, defaults: true });
+      return { ...members, status: String(members.status).replace(/^STATUS_/, '') };
+    },
+  };
 }

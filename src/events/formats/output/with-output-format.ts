@@ -1,4 +1,4 @@
-/** A kind whose terminal records go out in another format than the JSON that it renders. Dead letters are not its business. */
+/** Kinds whose terminal records have another format than the JSON that they render. Dead letters keep theirs. */
 import { ResultSlice } from '../../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import { attempt, InternalError } from '../../../core/outcome/internal-error.ts';
@@ -9,9 +9,14 @@ import type {
   ResultFileKind,
 } from '../../../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord, Poison, SourceCoordinate } from '../../../core/record.ts';
-import type { OutputFormat } from './format.ts';
 
-/** Told of a record that could not be encoded, and is published as a failure instead. Never shows content (I6). */
+export interface OutputFormat {
+  readonly name: 'json-schema' | 'avro' | 'protobuf' | 'cloudevents';
+  /** Keeps the key. @param record as a kind renders it. @throws Error when it is no terminal record */
+  encode(record: OutgoingRecord): OutgoingRecord;
+}
+
+/** Called with a record that could not be encoded, and is published as a failure (I6). */
 export type OnUnencodable = (eventId: string, error: unknown) => void;
 
 export function withOutputFormat(
@@ -28,24 +33,24 @@ export function withOutputFormat(
   };
   return 'results' in kind
     ? { ...ofResultFiles(kind, encode), failure }
-    : { ...ofSource(kind, encode), failure };
+    : { ...ofItems(kind, encode), failure };
 }
 
 type Encoded =
   | {
       readonly record: OutgoingRecord;
-      /** It went out as an error, although it was none. */
+      /** Whether it is an error only because it could not be encoded. */
       readonly failed: boolean;
     }
   | { readonly poison: Poison };
 type Encode = (record: OutgoingRecord) => Encoded;
 
-type Ended = SourceCoordinate & {
+type EndedItem = SourceCoordinate & {
   readonly status: 'success' | 'error';
   readonly record: OutgoingRecord;
 };
 
-function inFormat<T extends Ended>(
+function inFormat<T extends EndedItem>(
   one: T,
   encode: Encode,
 ): T | (SourceCoordinate & { readonly poison: Poison }) {
@@ -72,25 +77,25 @@ function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
   };
 }
 
-function ofSource(kind: PerItemKind, encode: Encode): PerItemKind {
+function ofItems(kind: PerItemKind, encode: Encode): PerItemKind {
   const outcome = (one: ItemOutcome): ItemOutcome =>
     'record' in one ? inFormat(one, encode) : one;
   return {
     ...kind,
-    async *outcomes(items, status, job, signal, last) {
-      for await (const some of kind.outcomes(items, status, job, signal, last))
-        yield some.map(outcome);
+    async *outcomes(...args) {
+      for await (const some of kind.outcomes(...args)) yield some.map(outcome);
     },
-    outcomeOf(at, status, job) {
-      const one = kind.outcomeOf(at, status, job);
-      return one === undefined ? undefined : outcome(one);
+    outcomeOf(...args) {
+      const one = kind.outcomeOf(...args);
+      return one && outcome(one);
     },
   };
 }
 
 /**
- * Encodings take everything that the kinds render (test/property/events/formats). Should one fail all the same, the record must not hold
- * up those behind it: it goes out as an error, without the parts that can be at fault. Where even that fails, it becomes a dead letter.
+ * Encodings accept everything that the kinds render (test/property/events/formats). Should one
+ * fail all the same, the record must not block those behind it: it becomes an error, without the
+ * parts that can be at fault. Where even that fails, it becomes a dead letter.
  */
 function encoderOf(format: OutputFormat, onUnencodable: OnUnencodable): Encode {
   return (record) => {
@@ -99,7 +104,8 @@ function encoderOf(format: OutputFormat, onUnencodable: OnUnencodable): Encode {
     } catch (error) {
       const encoded = attempt(() => {
         const plain = withoutParts(String(record.value), format.name);
-        return { id: plain.id, record: format.encode({ ...record, value: JSON.stringify(plain) }) };
+        const value = JSON.stringify(plain);
+        return { id: plain.id, record: format.encode({ ...record, value }) };
       });
       if ('poison' in encoded) return encoded;
       onUnencodable(encoded.made.id, error);
@@ -108,18 +114,18 @@ function encoderOf(format: OutputFormat, onUnencodable: OnUnencodable): Encode {
   };
 }
 
+const WITHOUT_PARTS = { result: null, labels: [], metadata: {} };
+
 function withoutParts(json: string, format: string) {
-  const whole = JSON.parse(json) as { readonly id: string } & Readonly<Record<string, unknown>>;
-  const { labels_raw, content, ...rest } = whole;
+  const { labels_raw, content, ...rest } = JSON.parse(json) as {
+    readonly id: string;
+    readonly [member: string]: unknown;
+  };
+  const message = `The outcome could not be written as ${format}; the connector's log says why.`;
   return {
     ...rest,
+    ...Object.fromEntries(Object.entries(WITHOUT_PARTS).filter(([name]) => name in rest)),
     status: 'ERROR',
-    ...('result' in rest ? { result: null } : {}),
-    ...('labels' in rest ? { labels: [] } : {}),
-    ...('metadata' in rest ? { metadata: {} } : {}),
-    error: {
-      code: 'encoding_failed',
-      message: `The outcome could not be written as ${format}; the connector's log says why.`,
-    },
+    error: { code: 'encoding_failed', message },
   };
 }

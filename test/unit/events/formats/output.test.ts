@@ -8,9 +8,12 @@ import type {
 } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import { cloudEventsOutput } from '../../../../src/events/formats/output/cloudevents.ts';
-import type { OutputFormat } from '../../../../src/events/formats/output/format.ts';
-import { FramedReader } from '../../../../src/events/formats/output/framed-reader.ts';
-import { RegisteredFormat, withOutputFormat } from '../../../../src/events/formats/output/index.ts';
+import {
+  FramedReader,
+  type OutputFormat,
+  RegisteredFormat,
+  withOutputFormat,
+} from '../../../../src/events/formats/output/index.ts';
 import { readDecision } from '../../../../src/tools/inspect/decision-value.ts';
 import { contractFile, contractProblem } from '../../../support/contracts.ts';
 import { headerList, headerOf } from '../../../support/headers.ts';
