@@ -1,25 +1,34 @@
+import { CommandFailed } from './command-failed.ts';
 import { EXIT } from './exit-codes.ts';
 
 /** Ctrl-C, a supervisor, a terminal that is closed. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Resolves at the first of these signals; a second one ends the process at once. `restore` gives them back. */
-export function untilInterrupted(): {
-  readonly interrupted: Promise<NodeJS.Signals>;
-  restore(): void;
-} {
+/** End of a command by a signal; the reason of the signal of `interruptible`. */
+export class Interrupted extends CommandFailed {
+  constructor() {
+    super('Interrupted.', EXIT.interrupted);
+  }
+}
+
+/**
+ * Runs `work` with an AbortSignal that aborts at SIGINT, SIGTERM or SIGHUP, and a promise that resolves to the name of the
+ * signal. A second one ends the process at once.
+ */
+export async function interruptible<T>(
+  work: (signal: AbortSignal, interrupted: Promise<NodeJS.Signals>) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController();
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
-  let seen = false;
-  const onSignal = (signal: NodeJS.Signals) => {
-    if (seen) process.exit(EXIT.interrupted);
-    seen = true;
-    resolve(signal);
+  const onSignal = (name: NodeJS.Signals) => {
+    if (stop.signal.aborted) process.exit(EXIT.interrupted);
+    stop.abort(new Interrupted());
+    resolve(name);
   };
-  for (const signal of SIGNALS) process.on(signal, onSignal);
-  return {
-    interrupted: promise,
-    restore: () => {
-      for (const signal of SIGNALS) process.off(signal, onSignal);
-    },
-  };
+  for (const name of SIGNALS) process.on(name, onSignal);
+  try {
+    return await work(stop.signal, promise);
+  } finally {
+    for (const name of SIGNALS) process.off(name, onSignal);
+  }
 }

@@ -1,32 +1,29 @@
-/**
- * What a command is doing, on standard error: one line that is written over at a terminal, now and then a line of its own
- * elsewhere. Without colours, so there is nothing for NO_COLOR to turn off.
- */
 import type { Io } from './io.ts';
 import { printable } from './printable.ts';
 
-/** Between two pictures of the line at a terminal. */
+/** Interval of the line at a terminal. */
 const REDRAW_MS = 100;
-/** Between two lines elsewhere: a log is read later. What takes less says nothing. */
+/** Interval of lines elsewhere; a shorter command has none. */
 const LINE_MS = 10_000;
 const BAR_CELLS = 24;
 const MAX_LINE = 400;
 const TO_LINE_START = '\r\u001b[K';
 
+/** Progress of a command on standard error: one line that is overwritten at a terminal, now and then a line elsewhere. */
 export class Progress {
   readonly #io: Io;
   readonly #nowMs: () => number;
   #shownMs: number;
-  #drawn = false;
+  #isDrawn = false;
 
-  /** @param nowMs a clock that only goes forward. */
+  /** @param nowMs monotonic clock. */
   constructor(io: Io, nowMs: () => number = () => performance.now()) {
     this.#io = io;
     this.#nowMs = nowMs;
     this.#shownMs = nowMs();
   }
 
-  /** What is true just now; most of it is never seen. */
+  /** Shows the current state, at most once in the interval. */
   show(text: () => string): void {
     const columns = this.#io.errColumns();
     const nowMs = this.#nowMs();
@@ -34,33 +31,34 @@ export class Progress {
     this.#shownMs = nowMs;
     const line = printable(text(), columns === undefined ? MAX_LINE : Math.max(1, columns - 2));
     this.#io.err(columns === undefined ? `${line}\n` : `${TO_LINE_START}${line}`);
-    this.#drawn = columns !== undefined;
+    this.#isDrawn = columns !== undefined;
   }
 
-  /** What stays to be read. Several lines are one note. */
+  /** Prints lines that stay. */
   note(text: string): void {
     this.clear();
     this.#io.err(`${text}\n`);
     this.#shownMs = this.#nowMs();
   }
 
+  /** Removes the line at a terminal. */
   clear(): void {
-    if (this.#drawn) this.#io.err(TO_LINE_START);
-    this.#drawn = false;
+    if (this.#isDrawn) this.#io.err(TO_LINE_START);
+    this.#isDrawn = false;
   }
 }
 
-/** `uploading  ████░░ …` in plain characters: `[######------]  50 %`. */
+/** Returns a bar: `[######------]  50 %`. */
 export function bar(done: number, total: number): string {
   const share = total === 0 ? 1 : Math.min(1, done / total);
   const filled = Math.floor(share * BAR_CELLS);
-  return `[${'#'.repeat(filled)}${'-'.repeat(BAR_CELLS - filled)}] ${String(Math.floor(share * 100)).padStart(3)} %`;
+  const percent = String(Math.floor(share * 100)).padStart(3);
+  return `[${'#'.repeat(filled).padEnd(BAR_CELLS, '-')}] ${percent} %`;
 }
 
-/** `84.0 MB`: decimal units, as file managers and networks count. */
+/** Returns a size in decimal units: `84.0 MB`. */
 export function size(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} B`;
-  const units = ['kB', 'MB', 'GB', 'TB'];
-  const power = Math.min(units.length, Math.floor(Math.log10(bytes) / 3));
-  return `${(bytes / 1_000 ** power).toFixed(1)} ${units[power - 1]}`;
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  const power = Math.max(0, Math.min(4, Math.floor(Math.log10(bytes) / 3)));
+  return power === 0 ? `${bytes} B` : `${(bytes / 1_000 ** power).toFixed(1)} ${units[power]}`;
 }

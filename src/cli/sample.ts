@@ -1,13 +1,14 @@
-/** `check --sample`: one event through the mapping of a pipeline, shown. */
-import { createReadStream } from 'node:fs';
+/** `check --sample`: one event through the mapping of a pipeline. */
+import { readFile } from 'node:fs/promises';
 import type { PublishedSample, SampleAnswer, SampleOutcome } from '../app/tools/sample.ts';
-import { choosePipeline } from '../config/choose-pipeline.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
+import { CommandFailed, systemReason } from './command-failed.ts';
 import { EXIT } from './exit-codes.ts';
-import type { Finish, Io } from './io.ts';
-import { printableJson, printableLines } from './printable.ts';
-import { UsageProblem } from './usage.ts';
+import type { Io } from './io.ts';
+import { jsonText, printableJson, printableLines } from './printable.ts';
+import { pipelineNamed } from './tool-options.ts';
 
+/** Options of `check --sample`. */
 export interface SampleFlags {
   readonly sample: string;
   readonly pipeline?: string;
@@ -17,44 +18,33 @@ export interface SampleFlags {
   readonly json?: true;
 }
 
-/** The code says whether the record would be taken. @throws UsageProblem; what reading the file throws */
-export async function showSample(
-  io: Io,
-  finish: Finish,
-  config: Config,
-  flags: SampleFlags,
-): Promise<void> {
-  const chosen = choosePipeline(config, flags.pipeline);
-  if (!chosen.ok) throw new UsageProblem(chosen.error);
-  const pipeline = chosen.value;
-  const bytes = await sampleFile(flags.sample);
-  // Editors end a file with a line end; a text has none that nobody wrote.
+/** Shows the outcome of a record; the exit code is 11 when it is not accepted. @throws CommandFailed */
+export async function showSample(io: Io, config: Config, flags: SampleFlags): Promise<void> {
+  const { sample, key, header: headers = [], timestamp: timestampMs = Date.now() } = flags;
+  const pipeline = pipelineNamed(config, flags.pipeline);
+  const bytes = await readFile(sample).catch((error) => {
+    throw new CommandFailed(`the sample ${sample} cannot be read: ${systemReason(error)}`);
+  });
+  // Editors end a file with a line end, which is no part of a text.
   const value =
     pipeline.source.format === 'text' && bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes;
   // Loaded late: a wrong configuration is reported before anything heavy starts.
   const { trySample, INVENTED_RESULT } = await import('../app/tools/sample.ts');
-  const answer = await trySample(pipeline, {
-    value,
-    key: flags.key,
-    headers: flags.header ?? [],
-    timestampMs: flags.timestamp ?? Date.now(),
-  });
+  const answer = await trySample(pipeline, { value, key, headers, timestampMs });
   if (flags.json === true) io.out(`${printableJson(forMachines(pipeline.name, answer))}\n`);
-  else io.out(printableLines(forPeople(flags.sample, pipeline.name, answer, INVENTED_RESULT)));
-  finish(answer.result.outcome === 'accepted' ? EXIT.ok : EXIT.notTaken);
+  else io.out(printableLines(forPeople(sample, pipeline.name, answer, INVENTED_RESULT)));
+  io.finish(answer.result.outcome === 'accepted' ? EXIT.ok : EXIT.notTaken);
 }
 
-/** The value is put in as it is: numbers keep their digits. */
-function forMachines(name: string, { kind, notes, result }: SampleAnswer): string {
-  if (result.outcome !== 'accepted')
-    return JSON.stringify({ pipeline: name, kind, notes, ...result });
-  const { published, ...rest } = result;
-  const { value, ...about } = published;
-  const [outer, inner] = [
-    JSON.stringify({ pipeline: name, kind, notes, ...rest }),
-    JSON.stringify(about),
-  ];
-  return `${outer.slice(0, -1)},"published":${inner.slice(0, -1)},"value":${value}}}`;
+/** The published value is JSON already. */
+function forMachines(pipeline: string, { kind, notes, result }: SampleAnswer): string {
+  const about = { pipeline, kind, notes, ...result };
+  if (result.outcome !== 'accepted') return JSON.stringify(about);
+  const { value, ...published } = result.published;
+  return jsonText(
+    { ...about, published: undefined },
+    { published: jsonText(published, { value }) },
+  );
 }
 
 function forPeople(
@@ -65,12 +55,13 @@ function forPeople(
 ): string {
   const lines = [`Sample ${file}, pipeline ${name} (${kind}): ${verdict(kind, result)}`, ...notes];
   if (result.outcome === 'accepted') {
-    lines.push('', `${UPLOADS[kind]}:`, '', result.upload.replaceAll('\r\n', '\n').trimEnd(), '');
+    const [upload, terminal] = HEADINGS[kind];
+    const status = kind === 'import' ? 'COMPLETE' : invented;
     lines.push(
-      `${TERMINALS[kind]}, had the service answered ${kind === 'import' ? 'COMPLETE' : invented} (that is made up):`,
-      '',
+      ...['', `${upload}:`, '', result.upload.replaceAll('\r\n', '\n').trimEnd(), ''],
+      ...[`${terminal}, for an invented response ${status} of the service:`, ''],
+      ...publishedLines(result.published),
     );
-    lines.push(...publishedLines(result.published));
   }
   return `${lines.join('\n')}\n`;
 }
@@ -84,16 +75,12 @@ function verdict(kind: PipelineConfig['kind'], result: SampleOutcome): string {
   return kind === 'import' ? 'it would be imported.' : 'it would be looked up.';
 }
 
-const UPLOADS = {
-  review: 'The CSV file, if it went alone',
-  import: 'Its line of the file',
-  lookup: 'The question',
-} as const satisfies Record<PipelineConfig['kind'], string>;
-const TERMINALS = {
-  review: 'Its decision',
-  import: 'Its receipt',
-  lookup: 'What is published',
-} as const satisfies Record<PipelineConfig['kind'], string>;
+/** Headings of the upload and of the terminal record. */
+const HEADINGS: Readonly<Record<PipelineConfig['kind'], readonly [string, string]>> = {
+  review: ['CSV file of the event alone', 'Decision'],
+  import: ['Line of the file', 'Receipt'],
+  lookup: ['Request', 'Published record'],
+};
 
 function publishedLines({ topic, key, headers, value }: PublishedSample): string[] {
   return [
@@ -104,30 +91,4 @@ function publishedLines({ topic, key, headers, value }: PublishedSample): string
     ),
     `value    ${value}`,
   ];
-}
-
-/** Far more than a record of Kafka has. */
-const MAX_SAMPLE_BYTES = 64 * 1024 * 1024;
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a directory',
-  EACCES: 'this user may not read it',
-};
-
-/** @throws UsageProblem */
-async function sampleFile(file: string): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > MAX_SAMPLE_BYTES)
-        throw new Error(`a sample has at most ${MAX_SAMPLE_BYTES} bytes`);
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new UsageProblem(`the sample ${file} cannot be read: ${REASONS[code ?? ''] ?? message}`);
-  }
-  return Buffer.concat(chunks);
 }

@@ -1,63 +1,73 @@
-/** Tables for people: upper-case heads, columns aligned, numbers to the right, nothing cut but the texts of others. */
+/** Text for people: tables, ages, counts. */
 import { printable } from './printable.ts';
 
-export type Cell = string | number | null;
+/** Cell of a table: a text, a count, or nothing (`-`). Offsets are texts, to be copied without separators. */
+export type TableCell = string | number | null;
 
 const GAP = '   ';
+/** Characters of a fact. */
+const MAX_FACT = 2_000;
 
-/** Lines of a table; null is shown as `-`. Counts get separators; an offset is given as text, to be
- * copied as it is. A column of nothing but digits is aligned to the right. */
-export function table(heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const texts = rows.map((row) => row.map(cellText));
-  const widths = heads.map((head, column) =>
-    Math.max(head.length, ...texts.map((row) => (row[column] ?? '').length)),
-  );
-  const numeric = heads.map((_, column) =>
-    texts.every((row) => /^([\d,]*|-)$/.test(row[column] ?? '')),
-  );
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((text, column) => {
-        const width = widths[column] ?? 0;
-        return numeric[column] === true && rows.length > 0
-          ? text.padStart(width)
-          : text.padEnd(width);
+/** Returns the lines of a table, with columns of digits aligned to the right. */
+export function table(heads: readonly string[], rows: readonly (readonly TableCell[])[]): string {
+  const lines = [heads, ...rows.map((row) => row.map(cellText))];
+  const columns = heads.map((_, column) => {
+    const texts = lines.map((line) => line[column] ?? '');
+    return {
+      width: Math.max(...texts.map(({ length }) => length)),
+      isNumeric: rows.length > 0 && texts.slice(1).every((text) => /^([\d,]*|-)$/.test(text)),
+    };
+  });
+  const lineOf = (texts: readonly string[]) =>
+    columns
+      .map(({ width, isNumeric }, column) => {
+        const text = texts[column] ?? '';
+        return isNumeric ? text.padStart(width) : text.padEnd(width);
       })
       .join(GAP)
       .trimEnd();
-  return `${[heads, ...texts].map(line).join('\n')}\n`;
+  return `${lines.map(lineOf).join('\n')}\n`;
 }
 
-const cellText = (cell: Cell): string =>
-  cell === null ? '-' : typeof cell === 'number' ? cell.toLocaleString('en-US') : printable(cell);
+const cellText = (cell: TableCell): string =>
+  cell === null ? '-' : typeof cell === 'number' ? grouped(cell) : printable(cell);
 
-/** How long ago, in the two largest units: `42s`, `3m10s`, `2d4h`. */
+/** Returns a line for each fact; empty ones are left out. */
+export function facts(
+  pairs: Readonly<Record<string, string>> | readonly (readonly [string, string])[],
+  indent = '',
+): string {
+  const entries = Array.isArray(pairs) ? pairs : Object.entries(pairs);
+  const known: [string, string][] = entries.filter(([, text]) => text !== '');
+  const width = Math.max(...known.map(([name]) => name.length));
+  return known
+    .map(([name, text]) => `${indent}${name.padEnd(width)}${GAP}${printable(text, MAX_FACT)}\n`)
+    .join('');
+}
+
+/** Returns the time since a moment in its two largest units: `42s`, `3m10s`, `2d4h`. */
 export function ago(ms: number, nowMs: number): string {
   const seconds = Math.max(0, Math.floor((nowMs - ms) / 1_000));
-  const units: [string, number][] = [
-    ['d', 86_400],
-    ['h', 3_600],
-    ['m', 60],
-    ['s', 1],
+  const amounts: [number, string][] = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'm'],
+    [seconds % 60, 's'],
   ];
-  const first = units.findIndex(([, size]) => seconds >= size);
-  if (first === -1) return '0s';
-  let rest = seconds;
-  let text = '';
-  for (const [unit, size] of units.slice(first, first + 2)) {
-    const amount = Math.floor(rest / size);
-    rest -= amount * size;
-    if (amount > 0) text += `${amount}${unit}`;
-  }
-  return text;
+  const first = amounts.findIndex(([amount]) => amount > 0);
+  const shown = amounts.slice(first, first + 2).filter(([amount]) => amount > 0);
+  return first === -1 ? '0s' : shown.map(([amount, unit]) => `${amount}${unit}`).join('');
 }
 
-/** ISO 8601, UTC; what no date can hold as the number it is. */
+/** Returns a time as ISO 8601 in UTC; one that no date can hold as its number. */
 export function instant(ms: number): string {
   return Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : String(ms);
 }
 
-/** `1 row`, `2 rows`. */
+/** Returns a number with separators: `2,000`. */
+export const grouped = (count: number): string => count.toLocaleString('en-US');
+
+/** Returns a number with its noun: `1 row`, `2,000 rows`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
+  return `${grouped(count)} ${count === 1 ? one : many}`;
 }

@@ -1,150 +1,148 @@
-/** Batches (service-interface.md 2.1 to 2.3): a CSV file up, a CSV file of decisions down. */
-import type { Clock } from '../base/clock.ts';
 import type { BatchView, CreatedBatch } from '../service/answers.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { CONTENT_TYPES } from '../service/contract.ts';
-import { NoResultsError, publicError, withPublicErrors } from './errors.ts';
-import { type CallOptions, signalOf } from './options.ts';
-import { type ResultRow, type ResultsOptions, resumedRows } from './results.ts';
-import {
-  type UploadBody,
-  type UploadOptions,
-  type UploadSource,
-  uploadBodyOf,
-} from './upload-source.ts';
-import { NewIds, type WaitOptions, waitUntil } from './wait.ts';
+import type { Calls } from './calls.ts';
+import { NoResultsError } from './errors.ts';
+import type { ClientCallOptions, WaitOptions } from './options.ts';
+import { type ResultsOptions, type ReviewedRow, resultRows } from './results.ts';
+import { resumedBytes } from './resumed-bytes.ts';
+import { type ClientUploadOptions, type UploadSource, uploadBodyOf } from './upload-source.ts';
 
 const FINISHED: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'CANCELLED', 'ERROR']);
 
-export class Batches {
-  readonly #service: ServiceClient;
-  readonly #clock: Clock;
-  readonly #closed: AbortSignal;
-  readonly #new: NewIds;
+/**
+ * Batches: a CSV file of content goes up, a CSV file of decisions comes down.
+ *
+ * @example
+ * const batchId = await client.batches.submit('comment', { path: 'comments.csv' });
+ * const batch = await client.batches.waitFor(batchId, { timeoutMs: 60_000 });
+ * if (batch.status === 'SUCCESS')
+ *   for await (const row of client.batches.results(batchId)) console.log(row.content, row.result);
+ */
+export class BatchResource {
+  readonly #calls: Calls;
 
-  /** @param closed aborts when the client is closed. */
-  constructor(service: ServiceClient, clock: Clock, closed: AbortSignal) {
-    this.#service = service;
-    this.#clock = clock;
-    this.#closed = closed;
-    this.#new = new NewIds(clock);
+  constructor(calls: Calls) {
+    this.#calls = calls;
   }
 
-  /** Creates a batch of a content type. Nothing is reviewed before its file is uploaded. @throws TypeError for a type without a character. */
-  async create(type: string, options?: CallOptions): Promise<CreatedBatch> {
+  /**
+   * Creates a batch of a content type. The review starts when its file is uploaded.
+   * @returns the batch's id and the presigned address for its file, which is a secret.
+   * @throws TypeError for a blank type; ContentReviewError.
+   */
+  async create(type: string, options?: ClientCallOptions): Promise<CreatedBatch> {
     if (typeof type !== 'string' || type.trim() === '')
       throw new TypeError('a batch needs a type of content');
-    const created = await withPublicErrors(
-      this.#service.createBatch(type, { signal: signalOf(options, this.#closed) }),
+    const created = await this.#calls.run(options, (service, call) =>
+      service.createBatch(type, call),
     );
-    this.#new.add(created.batchId);
+    this.#calls.created(created.batchId);
     return created;
   }
 
-  /** Sends the CSV file: a header row, a column `Content`, every other column is metadata. */
+  /**
+   * Uploads the CSV file of a created batch: a header row, a column `Content`; every other column is metadata.
+   * @throws TypeError for an unusable source; the system's error for a file that cannot be read; ContentReviewError.
+   *
+   * @example
+   * const batch = await client.batches.create('comment');
+   * await client.batches.upload(batch, { path: 'comments.csv' });
+   */
   async upload(
-    batch: Pick<CreatedBatch, 'uploadUrl'>,
+    { uploadUrl }: Pick<CreatedBatch, 'uploadUrl'>,
     source: UploadSource,
-    options: UploadOptions = {},
+    options: ClientUploadOptions = {},
   ): Promise<void> {
-    await this.#send(batch.uploadUrl, await uploadBodyOf(source, options.onProgress), options);
-  }
-
-  /** `create` and `upload`; nothing is created for a source that cannot be read. @returns the batch's id. */
-  async submit(type: string, source: UploadSource, options: UploadOptions = {}): Promise<string> {
     const body = await uploadBodyOf(source, options.onProgress);
-    const batch = await this.create(type, options);
-    await this.#send(batch.uploadUrl, body, options);
-    return batch.batchId;
+    await this.#calls.send(uploadUrl, body, CONTENT_TYPES.csv, options);
   }
 
-  /** How a batch is doing. */
-  get(batchId: string, options?: CallOptions): Promise<BatchView> {
-    return withPublicErrors(
-      this.#service.getBatch(batchId, { signal: signalOf(options, this.#closed) }),
-    );
+  /**
+   * Creates a batch and uploads its file. Nothing is created for a source that cannot be read.
+   * @returns the batch's id.
+   * @throws as `create` and `upload`.
+   */
+  async submit(
+    type: string,
+    source: UploadSource,
+    options: ClientUploadOptions = {},
+  ): Promise<string> {
+    const body = await uploadBodyOf(source, options.onProgress);
+    const { batchId, uploadUrl } = await this.create(type, options);
+    await this.#calls.send(uploadUrl, body, CONTENT_TYPES.csv, options);
+    return batchId;
   }
 
-  /** Waits for SUCCESS with its results, CANCELLED or ERROR. An unknown status is waited on, and so is a 404 within half a minute of `create`. */
+  /** Returns the state of a batch. @throws NotFoundError; other ContentReviewErrors. */
+  get(batchId: string, options?: ClientCallOptions): Promise<BatchView> {
+    return this.#calls.run(options, (service, call) => service.getBatch(batchId, call));
+  }
+
+  /**
+   * Waits for SUCCESS with results, CANCELLED or ERROR. Waits on at an unknown status, and at a 404 within half a minute of
+   * `create`.
+   * @throws WaitTimeoutError after `timeoutMs`; other ContentReviewErrors.
+   *
+   * @example
+   * const { status } = await client.batches.waitFor(batchId, { timeoutMs: 60_000 });
+   */
   waitFor(batchId: string, options: WaitOptions<BatchView> = {}): Promise<BatchView> {
-    return waitUntil(
-      this.#clock,
+    return this.#calls.wait(
       batchId,
-      { ...options, signal: signalOf(options, this.#closed) },
-      (signal) => this.get(batchId, { signal }),
-      (batch) =>
-        FINISHED.has(batch.status) &&
-        (batch.status !== 'SUCCESS' || batch.downloadUrl !== undefined),
-      () => this.#new.has(batchId),
+      options,
+      (call) => this.get(batchId, call),
+      ({ status, downloadUrl }) =>
+        FINISHED.has(status) && (status !== 'SUCCESS' || downloadUrl !== undefined),
     );
   }
 
   /**
-   * The rows of the result file as they come. A download that breaks is taken up again where it broke.
-   * @throws NoResultsError unless the batch has results; ProtocolError for a file that is not what the interface promises.
+   * Streams the rows of the result file, each once. A download that breaks off continues where it stopped.
+   * @throws NoResultsError unless the batch has results; ProtocolError for an invalid or incomplete file; other ContentReviewErrors.
+   *
+   * @example
+   * for await (const { row, status, result } of client.batches.results(batchId))
+   *   console.log(row, status, result);
    */
-  async *results(
+  results(
     batchId: string,
     options: ResultsOptions = {},
-  ): AsyncGenerator<ResultRow, void, undefined> {
-    try {
-      yield* resumedRows(
-        this.#clock,
-        { ...options, signal: signalOf(options, this.#closed) },
-        async () => {
-          const batch = await this.#withResults(batchId, options);
-          const { success, error } = batch.counts;
-          const expectedRows =
-            success === undefined || error === undefined ? undefined : success + error;
-          return {
-            chunks: this.#service.download(batch.downloadUrl, {
-              signal: signalOf(options, this.#closed),
-            }),
-            expectedRows,
-          };
-        },
-      );
-    } catch (error) {
-      throw publicError(error);
-    }
-  }
-
-  /** The result file's own bytes. One that breaks is not taken up again. @throws NoResultsError unless the batch has results. */
-  async *resultFile(
-    batchId: string,
-    options: CallOptions = {},
-  ): AsyncGenerator<Uint8Array, void, undefined> {
-    const signal = signalOf(options, this.#closed);
-    try {
-      const { downloadUrl } = await this.#withResults(batchId, options);
-      for await (const chunk of this.#service.download(downloadUrl, { signal })) {
-        yield chunk;
-        signal.throwIfAborted();
-      }
-    } catch (error) {
-      throw publicError(error);
-    }
-  }
-
-  async #withResults(
-    batchId: string,
-    options: CallOptions,
-  ): Promise<BatchView & { readonly downloadUrl: string }> {
-    const batch = await this.#service.getBatch(batchId, {
-      signal: signalOf(options, this.#closed),
+  ): AsyncGenerator<ReviewedRow, void, undefined> {
+    return this.#calls.stream(options, (service, signal) => {
+      let expectedRows: number | undefined;
+      const bytes = this.#download(service, batchId, signal, ({ counts: { success, error } }) => {
+        expectedRows = success === undefined || error === undefined ? undefined : success + error;
+      });
+      return resultRows(bytes, () => expectedRows, options);
     });
-    const { downloadUrl } = batch;
-    if (downloadUrl === undefined) throw new NoResultsError(batchId, batch.rawStatus);
-    return { ...batch, downloadUrl };
   }
 
-  async #send(uploadUrl: string, body: UploadBody, options: UploadOptions): Promise<void> {
-    const { extraHeaders = {} } = options;
-    const request = {
-      contentType: CONTENT_TYPES.csv,
-      signal: signalOf(options, this.#closed),
-      extraHeaders,
-    };
-    await withPublicErrors(this.#service.upload(uploadUrl, body, request));
+  /**
+   * Streams the bytes of the result file, unchecked. A download that breaks off continues where it stopped.
+   * @throws NoResultsError unless the batch has results; other ContentReviewErrors.
+   */
+  resultFile(
+    batchId: string,
+    options: ClientCallOptions = {},
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    return this.#calls.stream(options, (service, signal) =>
+      this.#download(service, batchId, signal),
+    );
+  }
+
+  /** Presigned addresses expire, so each download begins with the state of the batch. */
+  #download(
+    service: ServiceClient,
+    batchId: string,
+    signal: AbortSignal,
+    onBatch: (batch: BatchView) => void = () => {},
+  ): AsyncGenerator<Buffer, void, undefined> {
+    return resumedBytes(this.#calls, signal, async () => {
+      const batch = await service.getBatch(batchId, { signal });
+      if (batch.downloadUrl === undefined) throw new NoResultsError(batchId, batch.rawStatus);
+      onBatch(batch);
+      return service.download(batch.downloadUrl, { signal });
+    });
   }
 }

@@ -1,52 +1,55 @@
-/** The whole interface of a Content Review Service from code; what the connector's own pipelines use lies below it. */
-
 import { systemClock } from '../base/system-clock.ts';
 import { SILENT_OBSERVER } from '../http/observer.ts';
 import { proxyRules } from '../http/proxy.ts';
 import { ServiceClient } from '../service/client.ts';
-import { Batches } from './batches.ts';
-import { Decisions } from './decisions.ts';
-import { Imports } from './imports.ts';
-import { type ContentReviewClientOptions, withoutUndefined } from './options.ts';
+import { BatchResource } from './batches.ts';
+import { Calls } from './calls.ts';
+import { DecisionResource } from './decisions.ts';
+import { ImportResource } from './imports.ts';
+import type { ContentReviewClientOptions } from './options.ts';
 
 /**
- * Failures that may pass (429, 5xx, timeouts, resets) are tried again with backoff before an error comes out. Every method
- * takes an AbortSignal, and rejects with its reason, at once, when it is aborted; other errors are ContentReviewErrors.
+ * Client of a Content Review Service.
+ *
+ * Transient failures (429, 5xx, timeouts, resets) are retried with backoff. Every method accepts an AbortSignal and
+ * rejects with its reason as soon as it is aborted; any other failure of a request is a ContentReviewError.
+ *
+ * @example
+ * await using client = new ContentReviewClient({
+ *   baseUrl: 'https://review.example.com',
+ *   apiKey: process.env.API_KEY ?? '',
+ * });
+ * const batchId = await client.batches.submit('comment', { path: 'comments.csv' });
+ * await client.batches.waitFor(batchId);
+ * for await (const row of client.batches.results(batchId)) console.log(row.content, row.result);
  */
 export class ContentReviewClient {
-  readonly batches: Batches;
-  readonly imports: Imports;
-  readonly decisions: Decisions;
+  readonly batches: BatchResource;
+  readonly imports: ImportResource;
+  readonly decisions: DecisionResource;
   readonly #service: ServiceClient;
   readonly #closing = new AbortController();
 
-  /** @throws TypeError when an option cannot be used, or the environment names a proxy that cannot. */
+  /** @throws TypeError for an invalid option, or an invalid proxy in the environment. */
   constructor(options: ContentReviewClientOptions) {
-    const defined = withoutUndefined(options);
-    const {
-      apiKey,
-      onRetry = () => {},
-      clock = systemClock,
-      retry = {},
-      proxy = 'environment',
-      ...settings
-    } = defined;
+    const { apiKey, onRetry = () => {}, clock = systemClock, retry = {}, proxy, ...rest } = options;
     this.#service = new ServiceClient({
-      ...settings,
-      proxy: proxyRules(proxy, process.env),
-      retry: withoutUndefined(retry),
+      ...rest,
+      proxy: proxyRules(proxy ?? 'environment', process.env),
+      // An undefined member would take the place of its default.
+      retry: Object.fromEntries(Object.entries(retry).filter(([, value]) => value !== undefined)),
       clock,
       random: { next: Math.random },
       apiKey: async () => (typeof apiKey === 'string' ? apiKey : await apiKey()),
       observer: { ...SILENT_OBSERVER, retry: onRetry },
     });
-    const { signal: closed } = this.#closing;
-    this.batches = new Batches(this.#service, clock, closed);
-    this.imports = new Imports(this.#service, clock, closed);
-    this.decisions = new Decisions(this.#service, clock, closed);
+    const calls = new Calls(this.#service, clock, onRetry, this.#closing.signal);
+    this.batches = new BatchResource(calls);
+    this.imports = new ImportResource(calls);
+    this.decisions = new DecisionResource(calls);
   }
 
-  /** Ends what is under way, waits included, with an AbortError, and frees the connections. Repeatable. */
+  /** Aborts all calls, waits included, with an AbortError, and closes the connections. Repeatable. */
   close(): Promise<void> {
     this.#closing.abort(new DOMException('The client was closed', 'AbortError'));
     return this.#service.close();

@@ -1,36 +1,34 @@
-/** Single decisions (service-interface.md 2.6). */
-import type { Clock } from '../base/clock.ts';
 import type { DecisionView } from '../service/answers.ts';
-import type { ServiceClient } from '../service/client.ts';
-import { withPublicErrors } from './errors.ts';
-import { type CallOptions, signalOf } from './options.ts';
-import { type WaitOptions, waitUntil } from './wait.ts';
+import type { Calls } from './calls.ts';
+import type { ClientCallOptions, WaitOptions } from './options.ts';
 
-export class Decisions {
-  readonly #service: ServiceClient;
-  readonly #clock: Clock;
-  readonly #closed: AbortSignal;
+/**
+ * Single decisions.
+ *
+ * @example
+ * const { status, result, labels } = await client.decisions.get('1f750778-0');
+ */
+export class DecisionResource {
+  readonly #calls: Calls;
 
-  /** @param closed aborts when the client is closed. */
-  constructor(service: ServiceClient, clock: Clock, closed: AbortSignal) {
-    this.#service = service;
-    this.#clock = clock;
-    this.#closed = closed;
+  constructor(calls: Calls) {
+    this.#calls = calls;
   }
 
-  get(decisionId: string, options?: CallOptions): Promise<DecisionView> {
-    return withPublicErrors(
-      this.#service.getDecision(decisionId, { signal: signalOf(options, this.#closed) }),
-    );
+  /** Returns a decision. @throws NotFoundError; other ContentReviewErrors. */
+  get(decisionId: string, options?: ClientCallOptions): Promise<DecisionView> {
+    return this.#calls.run(options, (service, call) => service.getDecision(decisionId, call));
   }
 
-  /** Waits for SUCCESS or ERROR. A status that nobody knows is waited on. */
+  /**
+   * Waits for SUCCESS or ERROR. Waits on at an unknown status.
+   * @throws WaitTimeoutError after `timeoutMs`; other ContentReviewErrors.
+   */
   waitFor(decisionId: string, options: WaitOptions<DecisionView> = {}): Promise<DecisionView> {
-    return waitUntil(
-      this.#clock,
+    return this.#calls.wait(
       decisionId,
-      { ...options, signal: signalOf(options, this.#closed) },
-      (signal) => this.get(decisionId, { signal }),
+      options,
+      (call) => this.get(decisionId, call),
       ({ status }) => status === 'SUCCESS' || status === 'ERROR',
     );
   }

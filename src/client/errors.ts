@@ -1,23 +1,27 @@
-/** What the client throws, beside the signal's reason when aborted. Messages hold no content, key or presigned query. */
-import { ServiceError, type ServiceFailure } from '../core/outcome/service-error.ts';
+/** Errors of the client, beside the reason of a signal. No message holds content, a key or a presigned query. */
+import type { ServiceError, ServiceFailure } from '../core/outcome/service-error.ts';
 
 export type { ServiceFailure };
 
-/** Everything below is one of these. */
+/** Base class of all errors of the client. */
 export class ContentReviewError extends Error {
-  override readonly name: string = 'ContentReviewError';
+  constructor(message: string) {
+    super(message);
+    this.name = new.target.name;
+  }
 }
 
-/** The service, the storage behind a presigned address or the network refused, failed or made no sense. */
+/** Failed request to the service, or to the storage behind a presigned address. */
 export class RequestError extends ContentReviewError {
-  override readonly name: string = 'RequestError';
   readonly failure: ServiceFailure;
-  /** create_batch, get_batch, create_import, get_import, get_decision, upload or download. */
+  /** `create_batch`, `get_batch`, `create_import`, `get_import`, `get_decision`, `upload` or `download`. */
   readonly operation: string;
-  /** HTTP status, when there was an answer. */
+  /** HTTP status; undefined without a response. */
   readonly status: number | undefined;
-  /** Earliest sensible next try, when the service said so (Retry-After), in ms from its answer. */
+  /** Retry-After of the response, in ms from its arrival. */
   readonly retryAfterMs: number | undefined;
+  /** True for an upload one of whose attempts got no response: the file may be in the storage, whatever the last response was. */
+  readonly mayHaveArrived: boolean;
 
   constructor(error: ServiceError) {
     super(error.message);
@@ -25,54 +29,38 @@ export class RequestError extends ContentReviewError {
     this.operation = error.operation;
     this.status = error.status;
     this.retryAfterMs = error.retryAfterMs;
+    this.mayHaveArrived = error.mayHaveArrived;
   }
 }
 
-/** The same request will fail again. */
-export class RejectedError extends RequestError {
-  override readonly name = 'RejectedError';
-}
+/** Rejected request: the same request will fail again. */
+export class RejectedError extends RequestError {}
 
-/** 401 or 403 at the service, or no usable API key. */
-export class UnauthorizedError extends RequestError {
-  override readonly name = 'UnauthorizedError';
-}
+/** 401 or 403 from the service, or no usable API key. */
+export class UnauthorizedError extends RequestError {}
 
 /** 404 or 410. */
-export class NotFoundError extends RequestError {
-  override readonly name = 'NotFoundError';
-}
+export class NotFoundError extends RequestError {}
 
-/** The upload is larger than the storage takes. */
-export class TooLargeError extends RequestError {
-  override readonly name = 'TooLargeError';
-}
+/** Upload that exceeds the limit of the storage. */
+export class TooLargeError extends RequestError {}
 
-/** The presigned address is no longer valid: create or get anew. */
-export class ExpiredError extends RequestError {
-  override readonly name = 'ExpiredError';
-}
+/** Presigned address that has expired: create or get the resource again. */
+export class ExpiredError extends RequestError {}
 
-/** Refused on this side, by the options about hosts, addresses and sizes: the other side can do nothing. */
-export class BlockedError extends RequestError {
-  override readonly name = 'BlockedError';
-}
+/** Request refused by the client's own options about hosts, addresses and sizes. */
+export class BlockedError extends RequestError {}
 
-/** 429, 5xx, timeouts, resets: what may pass. The client has already tried again. */
-export class UnavailableError extends RequestError {
-  override readonly name = 'UnavailableError';
-}
+/** 429, 5xx, timeout or reset that outlasted the retries. */
+export class UnavailableError extends RequestError {}
 
-/** The answer, or the result file, is not what the interface promises. */
-export class ProtocolError extends RequestError {
-  override readonly name = 'ProtocolError';
-}
+/** Response or result file that violates the protocol. */
+export class ProtocolError extends RequestError {}
 
-/** A `waitFor` did not see the end in its time. Waiting again goes on where this one stopped. */
+/** Timeout of a `waitFor`. Another `waitFor` continues the wait. */
 export class WaitTimeoutError extends ContentReviewError {
-  override readonly name = 'WaitTimeoutError';
   readonly id: string;
-  /** As the service last spelled it; undefined when it was never asked in time. */
+  /** Last status, as the service spells it; undefined when there was no response in time. */
   readonly lastStatus: string | undefined;
 
   constructor(id: string, lastStatus: string | undefined, timeoutMs: number) {
@@ -83,9 +71,8 @@ export class WaitTimeoutError extends ContentReviewError {
   }
 }
 
-/** Results were asked of a batch that has none, or none yet. */
+/** Request for the results of a batch that has none, or none yet. */
 export class NoResultsError extends ContentReviewError {
-  override readonly name = 'NoResultsError';
   readonly batchId: string;
   /** As the service spells it. */
   readonly batchStatus: string;
@@ -94,30 +81,5 @@ export class NoResultsError extends ContentReviewError {
     super(`the batch has no results: its status is ${batchStatus.slice(0, 64)}`);
     this.batchId = batchId;
     this.batchStatus = batchStatus;
-  }
-}
-
-const BY_FAILURE: Readonly<Record<ServiceFailure, new (error: ServiceError) => RequestError>> = {
-  rejected: RejectedError,
-  unauthorized: UnauthorizedError,
-  not_found: NotFoundError,
-  too_large: TooLargeError,
-  expired: ExpiredError,
-  unavailable: UnavailableError,
-  blocked: BlockedError,
-  protocol: ProtocolError,
-};
-
-/** The public error for what the layers below throw; anything else as it is. */
-export function publicError(error: unknown): unknown {
-  return error instanceof ServiceError ? new BY_FAILURE[error.failure](error) : error;
-}
-
-/** Settles as `work` does, with public errors. */
-export async function withPublicErrors<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw publicError(error);
   }
 }

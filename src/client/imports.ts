@@ -1,84 +1,74 @@
-/** Imports (service-interface.md 2.4, 2.5): a JSONL file of typed records up. */
-import type { Clock } from '../base/clock.ts';
 import type { CreatedImport, ImportView } from '../service/answers.ts';
-import type { ServiceClient } from '../service/client.ts';
 import { CONTENT_TYPES } from '../service/contract.ts';
-import { withPublicErrors } from './errors.ts';
-import { type CallOptions, signalOf } from './options.ts';
-import {
-  type UploadBody,
-  type UploadOptions,
-  type UploadSource,
-  uploadBodyOf,
-} from './upload-source.ts';
-import { NewIds, type WaitOptions, waitUntil } from './wait.ts';
+import type { Calls } from './calls.ts';
+import type { ClientCallOptions, WaitOptions } from './options.ts';
+import { type ClientUploadOptions, type UploadSource, uploadBodyOf } from './upload-source.ts';
 
-export class Imports {
-  readonly #service: ServiceClient;
-  readonly #clock: Clock;
-  readonly #closed: AbortSignal;
-  readonly #new: NewIds;
+/**
+ * Imports: a JSON Lines file of typed records goes up.
+ *
+ * @example
+ * const importId = await client.imports.submit({ path: 'users.jsonl' });
+ * const { status } = await client.imports.waitFor(importId, { timeoutMs: 60_000 });
+ */
+export class ImportResource {
+  readonly #calls: Calls;
 
-  /** @param closed aborts when the client is closed. */
-  constructor(service: ServiceClient, clock: Clock, closed: AbortSignal) {
-    this.#service = service;
-    this.#clock = clock;
-    this.#closed = closed;
-    this.#new = new NewIds(clock);
+  constructor(calls: Calls) {
+    this.#calls = calls;
   }
 
-  /** Creates an import. Processing starts by itself when its file is uploaded. */
-  async create(options?: CallOptions): Promise<CreatedImport> {
-    const created = await withPublicErrors(
-      this.#service.createImport({ signal: signalOf(options, this.#closed) }),
-    );
-    this.#new.add(created.importId);
+  /**
+   * Creates an import. The service processes its file once it is uploaded.
+   * @returns the import's id and the presigned address for its file, which is a secret.
+   * @throws ContentReviewError
+   */
+  async create(options?: ClientCallOptions): Promise<CreatedImport> {
+    const created = await this.#calls.run(options, (service, call) => service.createImport(call));
+    this.#calls.created(created.importId);
     return created;
   }
 
-  /** Sends the JSONL file: each line an object with exactly `type` (a string) and `data` (an object). */
+  /**
+   * Uploads the JSON Lines file of a created import: each line an object with exactly `type` (a string) and `data` (an object).
+   * @throws TypeError for an unusable source; the system's error for a file that cannot be read; ContentReviewError.
+   */
   async upload(
-    created: Pick<CreatedImport, 'uploadUrl'>,
+    { uploadUrl }: Pick<CreatedImport, 'uploadUrl'>,
     source: UploadSource,
-    options: UploadOptions = {},
+    options: ClientUploadOptions = {},
   ): Promise<void> {
-    await this.#send(created.uploadUrl, await uploadBodyOf(source, options.onProgress), options);
-  }
-
-  /** `create` and `upload`; nothing is created for a source that cannot be read. @returns the import's id. */
-  async submit(source: UploadSource, options: UploadOptions = {}): Promise<string> {
     const body = await uploadBodyOf(source, options.onProgress);
-    const created = await this.create(options);
-    await this.#send(created.uploadUrl, body, options);
-    return created.importId;
+    await this.#calls.send(uploadUrl, body, CONTENT_TYPES.jsonl, options);
   }
 
-  /** How an import is doing, asked at `importPath`. */
-  get(importId: string, options?: CallOptions): Promise<ImportView> {
-    return withPublicErrors(
-      this.#service.getImport(importId, { signal: signalOf(options, this.#closed) }),
-    );
+  /**
+   * Creates an import and uploads its file. Nothing is created for a source that cannot be read.
+   * @returns the import's id.
+   * @throws as `create` and `upload`.
+   */
+  async submit(source: UploadSource, options: ClientUploadOptions = {}): Promise<string> {
+    const body = await uploadBodyOf(source, options.onProgress);
+    const { importId, uploadUrl } = await this.create(options);
+    await this.#calls.send(uploadUrl, body, CONTENT_TYPES.jsonl, options);
+    return importId;
   }
 
-  /** Waits for COMPLETE or FAILED. An unknown status is waited on, and so is a 404 within half a minute of `create`. */
+  /** Returns the state of an import, requested at `importPath`. @throws NotFoundError; other ContentReviewErrors. */
+  get(importId: string, options?: ClientCallOptions): Promise<ImportView> {
+    return this.#calls.run(options, (service, call) => service.getImport(importId, call));
+  }
+
+  /**
+   * Waits for COMPLETE or FAILED. Waits on at an unknown status, and at a 404 within half a minute of `create`.
+   * @throws WaitTimeoutError after `timeoutMs`; other ContentReviewErrors.
+   */
   waitFor(importId: string, options: WaitOptions<ImportView> = {}): Promise<ImportView> {
-    return waitUntil(
-      this.#clock,
+    return this.#calls.wait(
       importId,
-      { ...options, signal: signalOf(options, this.#closed) },
-      (signal) => this.get(importId, { signal }),
+      options,
+      (call) => this.get(importId, call),
       ({ status }) => status === 'COMPLETE' || status === 'FAILED',
-      () => this.#new.has(importId),
     );
-  }
-
-  async #send(uploadUrl: string, body: UploadBody, options: UploadOptions): Promise<void> {
-    const { extraHeaders = {} } = options;
-    const request = {
-      contentType: CONTENT_TYPES.jsonl,
-      signal: signalOf(options, this.#closed),
-      extraHeaders,
-    };
-    await withPublicErrors(this.#service.upload(uploadUrl, body, request));
   }
 }

@@ -1,5 +1,4 @@
-/** The package's main entry: the client library. It loads nothing of Kafka. */
-
+/** Main entry of the package: the client library. It loads no Kafka client. */
 export type { ExtraHeaders } from '../http/extra-headers.ts';
 export type { ProxySetting } from '../http/proxy.ts';
 export type { TlsFiles } from '../http/tls-files.ts';
@@ -12,26 +11,11 @@ export type {
   LabelView as DecisionLabel,
 } from '../service/answers.ts';
 export type { BatchStatus, DecisionStatus, ImportStatus } from '../service/contract.ts';
-export type { Batches } from './batches.ts';
+export type { BatchResource } from './batches.ts';
 export { ContentReviewClient } from './client.ts';
-export type { Decisions } from './decisions.ts';
-export {
-  BlockedError,
-  ContentReviewError,
-  ExpiredError,
-  NoResultsError,
-  NotFoundError,
-  ProtocolError,
-  RejectedError,
-  RequestError,
-  type ServiceFailure,
-  TooLargeError,
-  UnauthorizedError,
-  UnavailableError,
-  WaitTimeoutError,
-} from './errors.ts';
-export type { Imports } from './imports.ts';
-export type { CallOptions, ContentReviewClientOptions } from './options.ts';
-export type { MalformedRow, ResultLabel, ResultRow, ResultsOptions } from './results.ts';
-export type { StreamBody, UploadOptions, UploadSource } from './upload-source.ts';
-export type { WaitOptions } from './wait.ts';
+export type { DecisionResource } from './decisions.ts';
+export * from './errors.ts';
+export type { ImportResource } from './imports.ts';
+export type * from './options.ts';
+export type { RaggedRow, ResultLabel, ResultsOptions, ReviewedRow } from './results.ts';
+export type { ClientUploadOptions, StreamBody, UploadSource } from './upload-source.ts';

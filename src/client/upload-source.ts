@@ -1,47 +1,45 @@
-/** What can be uploaded: bytes, a file, or a stream of known length. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { StreamBody, UploadBody } from '../http/upload-body.ts';
-import type { CallOptions } from './options.ts';
+import type { ClientCallOptions } from './options.ts';
 
 export type { StreamBody, UploadBody };
 
-/** Files and streams are read as they are sent, and begun anew when the upload is tried again. */
+/** Source of an upload: bytes, a file, or a stream of known length. Files and streams are read again for each retry. */
 export type UploadSource = Uint8Array | { readonly path: string } | StreamBody;
 
-export interface UploadOptions extends CallOptions {
-  /** What the storage needs besides, such as `x-ms-blob-type: BlockBlob` (Azure). */
+/** Options of `upload` and `submit`. */
+export interface ClientUploadOptions extends ClientCallOptions {
+  /** Further headers that the storage requires, such as `x-ms-blob-type: BlockBlob` (Azure). */
   readonly extraHeaders?: Readonly<Record<string, string>>;
-  /** Bytes handed to the network so far; begins at 0 again when the upload is tried again. */
-  readonly onProgress?: (sentBytes: number, totalBytes: number) => void;
+  /** Called with the bytes sent so far; starts at 0 again with each retry. */
+  readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
-/** Bytes between two reports of progress, for a source that is in memory. */
+/** Bytes in memory are reported in steps of this size. */
 const SLICE_BYTES = 256 * 1024;
 
-/** @throws the system's error when a file cannot be read, TypeError when it is no file, empty, or no source at all. */
+/**
+ * Returns the body of a source.
+ * @throws the system's error for a file that cannot be read; TypeError for anything but a regular file, bytes or a stream, and when it is empty.
+ */
 export async function uploadBodyOf(
   source: UploadSource,
-  onProgress: UploadOptions['onProgress'],
+  onProgress: ClientUploadOptions['onProgress'],
 ): Promise<UploadBody> {
   const body = await plainBody(source);
-  if (body.length === 0) throw new TypeError('what is uploaded is empty');
-  if (onProgress === undefined) return body;
   const { length } = body;
-  const open = Buffer.isBuffer(body) ? () => slices(body) : body.open;
-  return {
-    ...(Buffer.isBuffer(body) ? {} : body),
-    length,
-    open: () => counted(open(), length, onProgress),
-  };
+  if (length === 0) throw new TypeError('what is uploaded is empty');
+  if (onProgress === undefined) return body;
+  const [stream, open] = Buffer.isBuffer(body) ? [{}, () => slices(body)] : [body, body.open];
+  return { ...stream, length, open: () => reported(open(), length, onProgress) };
 }
 
 async function plainBody(source: UploadSource): Promise<UploadBody> {
   if (source instanceof Uint8Array)
     return Buffer.from(source.buffer, source.byteOffset, source.byteLength);
-  // In JavaScript it may be anything, and the language's own complaint would quote it.
-  const given: Partial<StreamBody & { path: string }> =
-    typeof source === 'object' && source !== null ? source : {};
+  // JavaScript callers may pass anything, and the engine's own TypeError would quote it.
+  const given: Partial<StreamBody & { path: string }> = Object(source);
   if (typeof given.open === 'function' && typeof given.length === 'number')
     return source as StreamBody;
   const { path } = given;
@@ -59,7 +57,7 @@ async function* slices(bytes: Buffer): AsyncGenerator<Uint8Array> {
     yield bytes.subarray(start, start + SLICE_BYTES);
 }
 
-async function* counted(
+async function* reported(
   chunks: AsyncIterable<Uint8Array>,
   total: number,
   report: (sent: number, total: number) => void,

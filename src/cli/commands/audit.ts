@@ -1,48 +1,45 @@
-import { Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { AuditReport } from '../../tools/inspect/audit.ts';
 import type { OffsetRun, PartitionBalance } from '../../tools/inspect/balance.ts';
 import { EXIT } from '../exit-codes.ts';
+import type { Io } from '../io.ts';
+import { printable } from '../printable.ts';
+import { counted, type TableCell, table } from '../table.ts';
 import {
-  type InspectFlags,
-  inspectOptions,
-  partitionNumbers,
   pointInTime,
   runTool,
+  several,
+  type ToolFlags,
+  toolOptions,
   wholeNumber,
-} from '../inspect-command.ts';
-import type { Finish, Io } from '../io.ts';
-import { printable } from '../printable.ts';
-import { type Cell, counted, table } from '../table.ts';
+} from '../tool-options.ts';
 
-/** Runs of offsets that a person is shown. */
-const SHOWN_RUNS = 20;
+/** Runs of offsets that the text lists. */
+const MAX_RUNS = 20;
 /** Characters of a note. */
 const MAX_NOTE = 2_000;
 
-interface AuditFlags extends InspectFlags {
+interface AuditFlags extends ToolFlags {
   readonly partition?: number[];
   readonly from?: number;
   readonly since?: number;
   readonly to?: number;
 }
 
-export function auditCommand(io: Io, finish: Finish): Command {
-  const command = new Command('audit')
+export function auditCommand(program: Command, io: Io): void {
+  toolOptions(program.command('audit'))
     .summary('prove that every source record has exactly one terminal record')
     .description(
-      'Counts, for any range of a topic, what became of each source record, and lists those that are missing and those that were published twice. May run beside a working connector: what is in flight is told apart from what is missing.',
+      'Counts the fate of each source record in a range of the topic, and lists missing and duplicate terminal records. Safe beside a running connector: records in flight are not reported as missing.',
     )
     .option(
       '--partition <partition>',
-      'only this partition; may be given several times',
-      partitionNumbers,
+      'only this partition; repeatable',
+      several(wholeNumber('A partition')),
     )
     .option('--from <offset>', 'first offset', wholeNumber('An offset'))
     .addOption(
-      new Option(
-        '--since <time>',
-        'first timestamp: ISO 8601, or a length of time before now (15m, 2h, 1d)',
-      )
+      new Option('--since <time>', 'first timestamp: ISO 8601, or an age (15m, 2h, 1d)')
         .argParser(pointInTime)
         .conflicts('from'),
     )
@@ -54,74 +51,70 @@ export function auditCommand(io: Io, finish: Finish): Command {
     .addHelpText(
       'after',
       `
-Ends with 0 when every record is accounted for, 5 when some are missing, 6 when some were published twice (and none is
-missing), 7 when nothing is wrong but some can no longer be judged. docs/tools.md says what each column counts.
+Ends with 0 when every record is accounted for, 5 when some are missing, 6 when none is missing and some have duplicates,
+7 when some can no longer be verified. docs/tools.md explains the columns.
 
 Examples:
-  $ content-review-connector audit --config connector.yaml
   $ content-review-connector audit -c connector.yaml --since 1d
   $ content-review-connector audit -c connector.yaml --partition 2 --from 1000 --to 2000 --json`,
     )
-    .action(async ({ partition, from, since, to, ...flags }: AuditFlags) => {
+    .action(async (flags: AuditFlags) => {
       const { audit } = await import('../../tools/inspect/audit.ts');
-      const request = {
-        partitions: partition ?? [],
-        ...(from === undefined ? {} : { from }),
-        ...(since === undefined ? {} : { sinceMs: since }),
-        ...(to === undefined ? {} : { to }),
-      };
+      const { partition: partitions = [], since } = flags;
+      const range = since === undefined ? flags : { ...flags, sinceMs: since };
       await runTool(
         io,
-        finish,
         flags,
-        async (tools) => {
-          const answer = await audit(tools, request);
-          return { answer, code: VERDICT_CODES[answer.verdict] };
-        },
+        (tools) => audit(tools, { ...range, partitions }),
         auditText,
+        ({ verdict }) => VERDICTS[verdict].code,
       );
     });
-  return inspectOptions(command);
 }
 
-const VERDICT_CODES = {
-  balanced: EXIT.ok,
-  missing: EXIT.missing,
-  double: EXIT.double,
-  unknown: EXIT.unknown,
-} as const;
+/** Columns that are always shown, and the others where they are not 0. */
+const COLUMNS: Readonly<Record<keyof AuditReport['totals'], readonly [string, 'always'?]>> = {
+  records: ['RECORDS', 'always'],
+  decided: ['DECIDED', 'always'],
+  deadLettered: ['DEAD LETTERS', 'always'],
+  skipped: ['SKIPPED'],
+  passedOver: ['PASSED OVER'],
+  beforeStart: ['BEFORE START'],
+  waiting: ['WAITING', 'always'],
+  live: ['IN REVIEW', 'always'],
+  unknown: ['UNKNOWN'],
+  missing: ['MISSING', 'always'],
+  double: ['DOUBLE', 'always'],
+  withoutSource: ['NO SOURCE'],
+  replayed: ['REPLAYED'],
+};
 
-/** Always shown, then those that are not 0 everywhere. */
-const COLUMNS: readonly {
-  readonly head: string;
-  readonly key: keyof AuditReport['totals'];
-  readonly always: boolean;
-}[] = [
-  { head: 'RECORDS', key: 'records', always: true },
-  { head: 'DECIDED', key: 'decided', always: true },
-  { head: 'DEAD LETTERS', key: 'deadLettered', always: true },
-  { head: 'SKIPPED', key: 'skipped', always: false },
-  { head: 'PASSED OVER', key: 'passedOver', always: false },
-  { head: 'BEFORE START', key: 'beforeStart', always: false },
-  { head: 'WAITING', key: 'waiting', always: true },
-  { head: 'IN REVIEW', key: 'live', always: true },
-  { head: 'UNKNOWN', key: 'unknown', always: false },
-  { head: 'MISSING', key: 'missing', always: true },
-  { head: 'DOUBLE', key: 'double', always: true },
-  { head: 'NO SOURCE', key: 'withoutSource', always: false },
-  { head: 'REPLAYED', key: 'replayed', always: false },
-];
+const VERDICTS = {
+  balanced: {
+    code: EXIT.ok,
+    text: 'Balanced: every record is decided, dead-lettered or in flight, none twice.',
+  },
+  missing: {
+    code: EXIT.missing,
+    text: 'MISSING: some records have no terminal record and are not in flight.',
+  },
+  double: { code: EXIT.double, text: 'DOUBLE: some records have more than one terminal record.' },
+  unknown: {
+    code: EXIT.unknown,
+    text: 'No problem found, but some records can no longer be verified.',
+  },
+} as const satisfies Readonly<Record<AuditReport['verdict'], object>>;
 
 function auditText({ verdict, partitions, totals, notes, outputOffsets }: AuditReport): string {
-  const columns = COLUMNS.filter(({ key, always }) => always || totals[key] > 0);
-  const counts = (of: AuditReport['totals']): Cell[] => columns.map(({ key }) => of[key]);
-  const rows: Cell[][] = partitions.map((balance) => [
+  const keys = Object.keys(COLUMNS) as (keyof AuditReport['totals'])[];
+  const shown = keys.filter((key) => COLUMNS[key][1] === 'always' || totals[key] > 0);
+  const counts = (of: AuditReport['totals']): TableCell[] => shown.map((key) => of[key]);
+  const rows: TableCell[][] = partitions.map((balance) => [
     String(balance.partition),
     `[${balance.from}, ${balance.to})`,
     ...counts(balance),
   ]);
   if (partitions.length > 1) rows.push(['all', '', ...counts(totals)]);
-  const parts = [table(['PARTITION', 'RANGE', ...columns.map(({ head }) => head)], rows)];
   const lists = [
     ...listOf('Missing', partitions, ({ missingOffsets }) => missingOffsets),
     ...listOf('Double', partitions, ({ doubleOffsets }) => doubleOffsets),
@@ -131,24 +124,15 @@ function auditText({ verdict, partitions, totals, notes, outputOffsets }: AuditR
       ({ withoutSourceOffsets }) => withoutSourceOffsets,
     ),
   ];
-  if (lists.length > 0) parts.push(`${lists.join('\n')}\n`);
-  for (const note of notes) parts.push(`Note: ${printable(note, MAX_NOTE)}.\n`);
-  const word =
-    totals.records === 0 && verdict === 'balanced'
-      ? 'Nothing to judge: the range holds no record.'
-      : VERDICTS[verdict];
-  parts.push(
+  const isEmpty = totals.records === 0 && verdict === 'balanced';
+  const word = isEmpty ? 'Nothing to verify: the range has no records.' : VERDICTS[verdict].text;
+  return [
+    table(['PARTITION', 'RANGE', ...shown.map((key) => COLUMNS[key][0])], rows),
+    ...(lists.length > 0 ? [`${lists.join('\n')}\n`] : []),
+    ...notes.map((note) => `Note: ${printable(note, MAX_NOTE)}.\n`),
     `${word} (${counted(totals.records, 'source record')}; ${counted(outputOffsets, 'output offset')} read)\n`,
-  );
-  return parts.join('\n');
+  ].join('\n');
 }
-
-const VERDICTS: Readonly<Record<AuditReport['verdict'], string>> = {
-  balanced: 'Balanced: every record is decided, dead-lettered or on its way, none twice.',
-  missing: 'MISSING: some records have no terminal record and are not on their way.',
-  double: 'DOUBLE: some terminal records are too many.',
-  unknown: 'Nothing is wrong as far as it can be told, but some records can no longer be judged.',
-};
 
 function listOf(
   title: string,
@@ -156,14 +140,13 @@ function listOf(
   runs: (balance: PartitionBalance) => readonly OffsetRun[],
 ): string[] {
   const all = partitions.flatMap((balance) =>
-    runs(balance).map(([first, last]) =>
-      first === last ? `${balance.partition}:${first}` : `${balance.partition}:${first}-${last}`,
-    ),
+    runs(balance).map(([first, last]) => {
+      const end = first === last ? '' : `-${last}`;
+      return `${balance.partition}:${first}${end}`;
+    }),
   );
   if (all.length === 0) return [];
-  const more =
-    all.length > SHOWN_RUNS
-      ? `, and ${counted(all.length - SHOWN_RUNS, 'run')} more (--json lists all)`
-      : '';
-  return [`${title}: ${all.slice(0, SHOWN_RUNS).join(' ')}${more}`];
+  const rest = all.length - MAX_RUNS;
+  const more = rest > 0 ? `, and ${counted(rest, 'run')} more (--json lists all)` : '';
+  return [`${title}: ${all.slice(0, MAX_RUNS).join(' ')}${more}`];
 }

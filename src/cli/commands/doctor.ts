@@ -1,16 +1,14 @@
-import { Command, InvalidArgumentError } from 'commander';
-import { choosePipeline } from '../../config/choose-pipeline.ts';
+import type { Command } from 'commander';
 import { loadConfig } from '../../config/load/load.ts';
-import type { Config, PipelineConfig } from '../../config/schema.ts';
-import { durationOf } from '../../config/units.ts';
 import type { CheckStatus } from '../../tools/doctor/check.ts';
 import { type CheckReport, titleOf } from '../../tools/doctor/run-checks.ts';
+import { CommandFailed } from '../command-failed.ts';
 import { EXIT } from '../exit-codes.ts';
-import { untilInterrupted } from '../interrupt.ts';
-import type { Finish, Io } from '../io.ts';
+import { interruptible } from '../interrupt.ts';
+import type { Io } from '../io.ts';
 import { printable, printableJson } from '../printable.ts';
 import { counted } from '../table.ts';
-import { UsageProblem } from '../usage.ts';
+import { configOption, duration, pipelineNamed } from '../tool-options.ts';
 
 interface DoctorFlags {
   readonly config: string;
@@ -30,99 +28,74 @@ const MARKS: Readonly<Record<CheckStatus, string>> = {
   skipped: '-',
 };
 
-export function doctorCommand(io: Io, finish: Finish): Command {
-  return new Command('doctor')
-    .summary('try everything that a configuration names, and say what is wrong')
+export function doctorCommand(program: Command, io: Io): void {
+  configOption(program.command('doctor'))
+    .summary('check everything that a configuration names')
     .description(
-      'Connects to the brokers, the service and the schema registry, looks at topics, journal, group, rights, certificates and clocks, and decodes the newest records: a line for each check, with what to do. Beside a running connector it disturbs nothing, and it changes nothing without --round-trip.',
+      'Connects to the brokers, the service and the schema registry, inspects topics, journal, group, permissions, certificates and clocks, and decodes the newest records: a line for each check, with the remedy. Safe beside a running connector; changes nothing without --round-trip.',
     )
-    .requiredOption('-c, --config <file>', 'configuration file (YAML)')
-    .option('-p, --pipeline <name>', 'only this pipeline, and what it needs')
+    .option('-p, --pipeline <name>', 'only this pipeline, and its dependencies')
     .option(
       '--round-trip',
       'also send one test row to the service and fetch its result: the service reviews it, and may bill it',
     )
     .option(
       '--type <type>',
-      'with --round-trip, the content type of the row; the first of source.types by default',
+      'with --round-trip, the content type of the row; default: the first of source.types',
     )
-    .option(
-      '--timeout <duration>',
-      'with --round-trip, wait no longer for the result than this (1m)',
-      duration,
-    )
-    .option('--json', 'one JSON document for each check, a line each (docs/doctor.md)')
+    .option('--timeout <duration>', 'with --round-trip, longest wait for the result (1m)', duration)
+    .option('--json', 'print a JSON document for each check (docs/doctor.md)')
     .addHelpText(
       'after',
       `
-Marks: ✓ well, ! look at it, ✗ wrong, - not tried.
-Exit codes: 0 nothing is wrong (✗); 12 something is; 2 the configuration has problems.
+Marks: ✓ passed, ! warning, ✗ failed, - skipped.
+Exit codes: 0 no check failed; 12 some failed; 2 the configuration has problems.
 
 Examples:
-  $ content-review-connector doctor --config connector.yaml
   $ content-review-connector doctor -c connector.yaml --round-trip --type post
   $ content-review-connector doctor -c connector.yaml --json | jq 'select(.status == "failed")'`,
     )
-    .action((flags: DoctorFlags) => work(io, finish, flags));
+    .action((flags: DoctorFlags) => examine(io, flags));
 }
 
-async function work(io: Io, finish: Finish, flags: DoctorFlags): Promise<void> {
-  const [without] = (['type', 'timeout'] as const).filter((name) => flags[name] !== undefined);
-  if (flags.roundTrip !== true && without !== undefined)
-    throw new UsageProblem(`--${without} goes with --round-trip`);
+async function examine(io: Io, flags: DoctorFlags): Promise<void> {
+  const { pipeline, roundTrip, type, timeout, json } = flags;
+  const unused = Object.keys({ type, timeout }).find((name) => name in flags);
+  if (roundTrip !== true && unused !== undefined)
+    throw new CommandFailed(`--${unused} requires --round-trip`);
   const config = await loadConfig(flags.config, io.env);
-  const pipelines = chosen(config, flags.pipeline);
-  const signals = untilInterrupted();
-  const stop = new AbortController();
-  void signals.interrupted.then(() => stop.abort(new Error('interrupted')));
-  const say = flags.json === true ? asJson : asLine;
-  try {
+  const pipelines = pipeline === undefined ? config.pipelines : [pipelineNamed(config, pipeline)];
+  const report = (result: CheckReport) => io.out(json === true ? asJson(result) : asLine(result));
+
+  await interruptible(async (signal) => {
     // Loaded late: a wrong configuration is reported before anything heavy starts.
     const { runDoctor } = await import('../../app/tools/doctor.ts');
     const results = await runDoctor(config, {
       pipelines,
-      roundTrip:
-        flags.roundTrip === true
-          ? { limitMs: flags.timeout ?? ROUND_TRIP_MS, type: flags.type }
-          : undefined,
-      signal: stop.signal,
-      report: (result) => io.out(say(result)),
+      roundTrip: roundTrip === true ? { limitMs: timeout ?? ROUND_TRIP_MS, type } : undefined,
+      signal,
+      report,
+    }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw error;
     });
-    if (flags.json !== true) io.out(summary(results));
-    finish(results.some(({ status }) => status === 'failed') ? EXIT.unwell : EXIT.ok);
-  } catch (error) {
-    if (!stop.signal.aborted) throw error;
-    finish(EXIT.interrupted);
-  } finally {
-    signals.restore();
-  }
-}
-
-function chosen(config: Config, name: string | undefined): readonly PipelineConfig[] {
-  if (name === undefined) return config.pipelines;
-  const chosen = choosePipeline(config, name);
-  if (!chosen.ok) throw new UsageProblem(chosen.error);
-  return [chosen.value];
+    if (json !== true) io.out(summary(results));
+    io.finish(results.some(({ status }) => status === 'failed') ? EXIT.unwell : EXIT.ok);
+  });
 }
 
 function asLine({ check, status, found, remedy }: CheckReport): string {
-  const text = `${MARKS[status]} ${titleOf(check)}: ${found}${remedy === undefined ? '' : ` -> ${remedy}`}`;
-  return `${printable(text, MAX_SENTENCE)}\n`;
+  const advice = remedy === undefined ? '' : ` -> ${remedy}`;
+  return `${printable(`${MARKS[status]} ${titleOf(check)}: ${found}${advice}`, MAX_SENTENCE)}\n`;
 }
 
 function asJson({ check, status, found, remedy, durationMs }: CheckReport): string {
-  const { name, pipeline, about } = check;
-  return `${printableJson(JSON.stringify({ check: name, pipeline: pipeline ?? null, about, status, found, remedy: remedy ?? null, durationMs }))}\n`;
+  const subject = { check: check.name, pipeline: check.pipeline ?? null, about: check.about };
+  const document = { ...subject, status, found, remedy: remedy ?? null, durationMs };
+  return `${printableJson(JSON.stringify(document))}\n`;
 }
 
 function summary(results: readonly CheckReport[]): string {
   const number = (status: CheckStatus) => results.filter((one) => one.status === status).length;
-  return `\n${counted(results.length, 'check')}: ${number('ok')} well, ${number('warning')} to look at, ${number('failed')} wrong, ${number('skipped')} not tried.\n`;
-}
-
-function duration(text: string): number {
-  const ms = durationOf(text);
-  if (typeof ms !== 'number' || ms === 0)
-    throw new InvalidArgumentError('A length of time has a unit: 30s, 15m, 2h.');
-  return ms;
+  return `\n${counted(results.length, 'check')}: ${number('ok')} passed, ${counted(number('warning'), 'warning')}, ${number('failed')} failed, ${number('skipped')} skipped.\n`;
 }

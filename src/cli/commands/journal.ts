@@ -1,93 +1,68 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type { JobReport, JournalReport, ShardReport } from '../../tools/inspect/journal-report.ts';
-import { type InspectFlags, inspectOptions, runTool } from '../inspect-command.ts';
-import type { Finish, Io } from '../io.ts';
+import type { Io } from '../io.ts';
 import { printable } from '../printable.ts';
-import { ago, type Cell, counted, table } from '../table.ts';
+import { ago, counted, type TableCell, table } from '../table.ts';
+import { runTool, type ToolFlags, toolOptions } from '../tool-options.ts';
 
-export function journalCommand(io: Io, finish: Finish): Command {
-  const command = new Command('journal')
-    .summary('show what a pipeline is working on: shards, positions, live jobs')
+/** Characters of a note. */
+const MAX_NOTE = 2_000;
+
+export function journalCommand(program: Command, io: Io): void {
+  toolOptions(program.command('journal'))
+    .summary('show the shards, positions and live jobs of a pipeline')
     .description(
-      'Shows the shards of a pipeline with their owners and positions, and every live job: how old it is, what is left of it, and what it waits for. Reads the journal from the side: a running connector does not notice.',
+      'Shows the shards of a pipeline with their owners and positions, and every live job with its age, its remaining records and its wait reason. Only reads the journal: a running connector is not affected.',
     )
-    .option('--no-service', 'do not ask the service for the state of the batches')
+    .option('--no-service', 'do not call the service for the state of batches')
     .addHelpText(
       'after',
       `
-Columns: W is the first offset of a partition that is in no job and not settled; COMMITTED is the group's offset, the same
-number unless somebody reset the group; LAG counts offsets in no job yet. LEFT is what is still to be settled of a job's ROWS.
+Columns: W is the first offset of a partition that is neither in a job nor settled; COMMITTED is the group's offset, the same
+number unless the group was reset; LAG counts offsets that are in no job yet. LEFT counts the records of a job that are not settled.
 
 Examples:
   $ content-review-connector journal --config connector.yaml
   $ content-review-connector journal -c connector.yaml --json | jq '.jobs[] | select(.attempt > 1)'`,
     )
-    .action(async (flags: InspectFlags) => {
+    .action(async (flags: ToolFlags) => {
       const { journalReport } = await import('../../tools/inspect/journal-report.ts');
-      await runTool(
-        io,
-        finish,
-        flags,
-        async (tools) => ({ answer: await journalReport(tools) }),
-        journalText,
-      );
+      await runTool(io, flags, (tools) => journalReport(tools), journalText);
     });
-  return inspectOptions(command);
 }
+
+const SHARD_HEADS = 'SHARD OWNER SEEN PARTITION W COMMITTED END LAG RESETS JOBS UNSETTLED';
+const JOB_HEADS = [
+  ...['BATCH', 'SHARD', 'TYPE', 'LEFT', 'ROWS', 'ATTEMPT', 'DEPTH', 'AGE'],
+  ...['OLDEST EVENT', 'SERVICE', 'WAITS FOR'],
+];
 
 function journalText({ group, shards, jobs, notes }: JournalReport, nowMs: number): string {
   const parts = [
     `Group ${group.id}: ${group.state}, ${counted(group.members, 'replica')}. ${counted(jobs.length, 'live job')}.\n`,
     table(
-      [
-        'SHARD',
-        'OWNER',
-        'SEEN',
-        'PARTITION',
-        'W',
-        'COMMITTED',
-        'END',
-        'LAG',
-        'RESETS',
-        'JOBS',
-        'UNSETTLED',
-      ],
+      SHARD_HEADS.split(' '),
       shards.flatMap((shard) => shardRows(shard, nowMs)),
     ),
   ];
-  if (jobs.length > 0) {
+  if (jobs.length > 0)
     parts.push(
       table(
-        [
-          'BATCH',
-          'SHARD',
-          'TYPE',
-          'LEFT',
-          'ROWS',
-          'ATTEMPT',
-          'DEPTH',
-          'AGE',
-          'OLDEST EVENT',
-          'SERVICE',
-          'WAITS FOR',
-        ],
+        JOB_HEADS,
         jobs.map((job) => jobRow(job, nowMs)),
       ),
     );
-  }
-  for (const note of notes) parts.push(`Note: ${printable(note, 2_000)}\n`);
+  parts.push(...notes.map((note) => `Note: ${printable(note, MAX_NOTE)}\n`));
   return parts.join('\n');
 }
 
-function shardRows(
-  { shard, owner, partitions, liveJobs, unsettled }: ShardReport,
-  nowMs: number,
-): Cell[][] {
-  const who = owner === null ? [null, null] : [owner.instance, ago(owner.atMs, nowMs)];
-  // The jobs are the shard's, not the partition's: told once.
+function shardRows(report: ShardReport, nowMs: number): TableCell[][] {
+  const { shard, owner, partitions, liveJobs, unsettled } = report;
+  const claim = owner === null ? [null, null] : [owner.instance, ago(owner.atMs, nowMs)];
+  // Jobs belong to the shard, so its first row has them.
   return partitions.map(
     ({ partition, watermark, committed, resetPending, end, lag, replay }, n) => [
-      ...(n === 0 ? [String(shard), ...who] : ['', '', '']),
+      ...(n === 0 ? [String(shard), ...claim] : ['', '', '']),
       String(partition),
       textOf(watermark),
       resetPending ? `${committed} (reset)` : textOf(committed),
@@ -101,12 +76,8 @@ function shardRows(
 
 const textOf = (offset: number | null): string | null => (offset === null ? null : String(offset));
 
-function jobRow(job: JobReport, nowMs: number): Cell[] {
-  const { service } = job;
-  const progress =
-    service?.total === undefined || service.total === 0
-      ? ''
-      : ` ${service.finished ?? 0}/${service.total}`;
+function jobRow(job: JobReport, nowMs: number): TableCell[] {
+  const { status = null, total = 0, finished = 0 } = job.service ?? {};
   return [
     job.remoteId,
     String(job.shard),
@@ -117,7 +88,7 @@ function jobRow(job: JobReport, nowMs: number): Cell[] {
     job.depth,
     ago(job.createdMs, nowMs),
     ago(job.oldestEventMs, nowMs),
-    service === null ? null : `${service.status}${progress}`,
+    status === null || total === 0 ? status : `${status} ${finished}/${total}`,
     job.waitsFor,
   ];
 }

@@ -1,16 +1,16 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { loadConfig } from '../../config/load/load.ts';
 import { EXIT } from '../exit-codes.ts';
-import { untilInterrupted } from '../interrupt.ts';
-import type { Finish, Io } from '../io.ts';
+import { interruptible } from '../interrupt.ts';
+import type { Io } from '../io.ts';
+import { configOption } from '../tool-options.ts';
 
-export function runCommand(io: Io, finish: Finish): Command {
-  return new Command('run')
+export function runCommand(program: Command, io: Io): void {
+  configOption(program.command('run'))
     .summary('run the pipelines of a configuration')
     .description(
-      'Runs every pipeline of the configuration until SIGTERM or SIGINT. Start the same command again, here or on another machine, to share the work: replicas find each other through the consumer group. Killing it loses nothing.',
+      'Runs every pipeline of the configuration until SIGTERM or SIGINT. Further replicas, on this machine or others, share the work through the consumer group. A killed replica loses no records.',
     )
-    .requiredOption('-c, --config <file>', 'configuration file (YAML)')
     .addHelpText(
       'after',
       `
@@ -18,17 +18,15 @@ Examples:
   $ content-review-connector run --config config/example.yaml
   $ LOG_FORMAT=text content-review-connector run -c connector.yaml
 
-Log lines go to standard output: JSON, or text at a terminal. Metrics and health are on http.host:http.port.`,
+The log goes to standard output: JSON, or text at a terminal. Metrics and health are on http.host:http.port.`,
     )
-    .action(async ({ config }: { config: string }) => {
-      const loaded = await loadConfig(config, io.env);
+    .action(async ({ config: file }: { config: string }) => {
+      const config = await loadConfig(file, io.env);
       // Loaded late: a wrong configuration is reported before anything heavy starts.
       const { runConnector } = await import('../../app/run.ts');
-      const signals = untilInterrupted();
-      try {
-        finish(EXIT[await runConnector(loaded, config, signals.interrupted)]);
-      } finally {
-        signals.restore();
-      }
+      const outcome = await interruptible((_, interrupted) =>
+        runConnector(config, file, interrupted),
+      );
+      io.finish(EXIT[outcome]);
     });
 }

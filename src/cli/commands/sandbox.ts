@@ -1,7 +1,7 @@
-import { Command, InvalidArgumentError } from 'commander';
-import { EXIT } from '../exit-codes.ts';
-import { untilInterrupted } from '../interrupt.ts';
-import type { Finish, Io } from '../io.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import { CommandFailed } from '../command-failed.ts';
+import { interruptible } from '../interrupt.ts';
+import type { Io } from '../io.ts';
 
 const DEFAULT_KEY = 'sandbox-key';
 
@@ -13,22 +13,20 @@ interface SandboxFlags {
   readonly apiKey?: readonly string[];
 }
 
-export function sandboxCommand(io: Io, finish: Finish): Command {
-  return new Command('sandbox')
-    .summary('run a reference Content Review Service to try things on')
+export function sandboxCommand(program: Command, io: Io): void {
+  program
+    .command('sandbox')
+    .summary('run a reference Content Review Service for trials and tests')
     .description(
-      'Serves the interface of the Content Review Service on this machine until SIGTERM or SIGINT: real uploads and downloads, decisions\nby a policy file, faults on demand.',
+      'Serves the API of the Content Review Service on this machine until SIGTERM or SIGINT: real uploads and downloads, decisions by a policy file, faults on demand.',
     )
     .option('--host <host>', 'address to listen on', '127.0.0.1')
-    .option('-p, --port <port>', 'port to listen on; 0 takes a free one', portNumber, 8080)
-    .option('--policy <file>', 'policy (YAML); without one everything is approved at once')
-    .option(
-      '--data <dir>',
-      'keep batches in this directory over restarts; without it they go when the sandbox ends',
-    )
+    .option('-p, --port <port>', 'port to listen on; 0 selects a free one', portNumber, 8080)
+    .option('--policy <file>', 'policy (YAML); default: everything is approved at once')
+    .option('--data <dir>', 'directory that keeps batches over restarts; default: a temporary one')
     .option(
       '--api-key <key...>',
-      `keys that callers may use; also SANDBOX_API_KEYS with commas (default: "${DEFAULT_KEY}")`,
+      `accepted keys; also SANDBOX_API_KEYS, separated by commas (default: "${DEFAULT_KEY}")`,
     )
     .addHelpText(
       'after',
@@ -37,39 +35,33 @@ Examples:
   $ content-review-connector sandbox --policy config/sandbox-policy.yaml
   $ content-review-connector sandbox --port 0 --data ./sandbox-data --api-key one two`,
     )
-    .action(async (flags: SandboxFlags) => {
-      const { startSandbox } = await import('../../sandbox/sandbox.ts');
-      const { readPolicyFile } = await import('../../sandbox/policy/schema.ts');
-      const { InvalidSandboxInput } = await import('../../sandbox/policy/invalid.ts');
-      const signals = untilInterrupted();
-      try {
+    .action(async ({ host, port, policy, data, apiKey }: SandboxFlags) => {
+      const [{ startSandbox }, { readPolicyFile }, { InvalidSandboxInput }] = await Promise.all([
+        import('../../sandbox/sandbox.ts'),
+        import('../../sandbox/policy/schema.ts'),
+        import('../../sandbox/policy/invalid.ts'),
+      ]);
+      await interruptible(async (_, interrupted) => {
         const sandbox = await startSandbox({
-          host: flags.host,
-          port: flags.port,
-          apiKeys: flags.apiKey ?? keysFrom(io.env.SANDBOX_API_KEYS),
-          ...(flags.policy === undefined ? {} : { policy: await readPolicyFile(flags.policy) }),
-          ...(flags.data === undefined ? {} : { dataDir: flags.data }),
+          host,
+          port,
+          apiKeys: apiKey ?? keysIn(io.env.SANDBOX_API_KEYS),
+          ...(policy === undefined ? {} : { policy: await readPolicyFile(policy) }),
+          ...(data === undefined ? {} : { dataDir: data }),
           onError: (error) =>
-            io.err(
-              `sandbox: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-            ),
+            io.err(`sandbox: ${error instanceof Error ? error.stack : String(error)}\n`),
         });
         io.out(`sandbox listening on ${sandbox.baseUrl}\n`);
-        await signals.interrupted;
+        await interrupted;
         await sandbox.stop();
-        finish(EXIT.ok);
-      } catch (error) {
-        if (!(error instanceof InvalidSandboxInput)) throw error;
-        io.err(`${error.message}\n`);
-        finish(EXIT.usage);
-      } finally {
-        signals.restore();
-      }
+      }).catch((error) => {
+        throw error instanceof InvalidSandboxInput ? new CommandFailed(error.message) : error;
+      });
     });
 }
 
-function keysFrom(list: string | undefined): string[] {
-  const keys = (list ?? '').split(',').flatMap((key) => key.trim() || []);
+function keysIn(list = ''): string[] {
+  const keys = list.split(',').flatMap((key) => key.trim() || []);
   return keys.length === 0 ? [DEFAULT_KEY] : keys;
 }
 

@@ -1,12 +1,12 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import type { SchemaReport } from '../../app/formats/schemas.ts';
 import { loadConfig } from '../../config/load/load.ts';
-import { InspectError } from '../../tools/inspect/context.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { untilInterrupted } from '../interrupt.ts';
-import type { Finish, Io } from '../io.ts';
+import { interruptible } from '../interrupt.ts';
+import type { Io } from '../io.ts';
 import { printable, printableLines } from '../printable.ts';
 import { table } from '../table.ts';
+import { configOption } from '../tool-options.ts';
 
 interface SchemasFlags {
   readonly config: string;
@@ -16,14 +16,13 @@ interface SchemasFlags {
 
 const MAX_SENTENCE = 2_000;
 
-export function schemasCommand(io: Io, finish: Finish): Command {
-  return new Command('schemas')
+export function schemasCommand(program: Command, io: Io): void {
+  const group = program
+    .command('schemas')
     .summary('check or register the schemas of the outputs')
     .description(
-      'Looks after the schemas of pipelines whose output.format is avro, json-schema or protobuf. A running connector registers nothing, and does not start when its schema is missing: register it when you deploy.',
+      'Manages the schemas of pipelines whose output.format is avro, json-schema or protobuf. A running connector registers no schema, and refuses to start without it: register it when you deploy.',
     )
-    .addCommand(command(io, finish, 'check'))
-    .addCommand(command(io, finish, 'register'))
     .addHelpText(
       'after',
       `
@@ -31,64 +30,50 @@ Examples:
   $ content-review-connector schemas check --config connector.yaml
   $ content-review-connector schemas register --config connector.yaml && deploy`,
     );
+  for (const [name, { summary, description, codes }] of Object.entries(TEXTS))
+    configOption(group.command(name))
+      .summary(summary)
+      .description(description)
+      .option('-p, --pipeline <name>', 'only this pipeline')
+      .option('--json', 'print a JSON document (docs/output-formats.md)')
+      .addHelpText(
+        'after',
+        `\nExit codes: 0 all registered; 4 incompatible, or refused by the registry; ${codes}3 registry unreachable.`,
+      )
+      .action((flags: SchemasFlags) => run(io, flags, name === 'register'));
 }
 
 const TEXTS = {
   check: {
-    summary: 'tell whether each schema is registered, and could be',
+    summary: 'show whether each schema is registered, or could be',
     description:
-      'Tells for each pipeline whether the schema of its output is registered under its subject, and if not, whether the registry would take it. Changes nothing.',
-    codes: `Exit codes: 0 each is registered; 4 one is incompatible, or the registry refuses; 5 one is not registered yet, and would be
-taken; 3 the registry cannot be reached.`,
+      'Shows for each pipeline whether the schema of its output is registered under its subject, and if not, whether the registry would accept it. Changes nothing.',
+    codes: '5 not registered yet, but compatible; ',
   },
   register: {
-    summary: 'register the schemas that are missing',
+    summary: 'register missing schemas',
     description:
-      'Registers the schema of each output that its subject does not have yet, if it is compatible. Run again it changes nothing. The rule of compatibility of a subject is never changed.',
-    codes: `Exit codes: 0 each is registered; 4 one is incompatible, or the registry refuses; 3 the registry cannot be reached.`,
+      'Registers the schema of each output that its subject does not have yet, if it is compatible. A second run changes nothing. The compatibility rule of a subject is never changed.',
+    codes: '',
   },
 } as const;
 
-function command(io: Io, finish: Finish, name: keyof typeof TEXTS): Command {
-  const { summary, description, codes } = TEXTS[name];
-  return new Command(name)
-    .summary(summary)
-    .description(description)
-    .requiredOption('-c, --config <file>', 'configuration file (YAML) that the pipelines run with')
-    .option('-p, --pipeline <name>', 'only this pipeline')
-    .option('--json', 'one JSON document, for machines (docs/output-formats.md)')
-    .addHelpText('after', `\n${codes}`)
-    .action((flags: SchemasFlags) => work(io, finish, flags, name === 'register'));
-}
-
-async function work(
-  io: Io,
-  finish: Finish,
-  { config: file, pipeline, json }: SchemasFlags,
-  register: boolean,
-): Promise<void> {
-  const signals = untilInterrupted();
-  const stop = new AbortController();
-  void signals.interrupted.then(() => stop.abort(new Error('interrupted')));
-  try {
+async function run(io: Io, flags: SchemasFlags, register: boolean): Promise<void> {
+  const { config: file, pipeline, json } = flags;
+  await interruptible(async (signal) => {
     const config = await loadConfig(file, io.env, { withoutServiceKey: true });
     // Loaded late: a wrong configuration is reported before anything heavy starts.
     const { schemaReports } = await import('../../app/formats/schemas.ts');
-    const schemas = await schemaReports(config, { pipeline, register }, stop.signal);
-    io.out(
-      json === true
-        ? `${JSON.stringify({ schemas })}\n`
-        : printableLines(textOf(schemas, register)),
+    const schemas = await schemaReports(config, { pipeline, register }, signal).catch(
+      (error: unknown) => {
+        signal.throwIfAborted();
+        throw error;
+      },
     );
-    finish(codeOf(schemas));
-  } catch (error) {
-    if (stop.signal.aborted) return finish(EXIT.interrupted);
-    if (!(error instanceof InspectError)) throw error;
-    io.err(`${printable(error.message, MAX_SENTENCE)}\n`);
-    finish(EXIT[error.failure]);
-  } finally {
-    signals.restore();
-  }
+    const text = json === true ? `${JSON.stringify({ schemas })}\n` : textOf(schemas, register);
+    io.out(json === true ? text : printableLines(text));
+    io.finish(codeOf(schemas));
+  });
 }
 
 function codeOf(schemas: readonly SchemaReport[]): ExitCode {
@@ -96,51 +81,32 @@ function codeOf(schemas: readonly SchemaReport[]): ExitCode {
   return schemas.every(({ state }) => state === 'registered') ? EXIT.ok : EXIT.missing;
 }
 
+const STATES: Readonly<Record<SchemaReport['state'], string>> = {
+  registered: 'registered',
+  new: 'not registered: the first of its subject',
+  compatible: 'not registered: compatible',
+  incompatible: 'INCOMPATIBLE',
+};
+
 function textOf(schemas: readonly SchemaReport[], register: boolean): string {
   if (schemas.length === 0)
-    return 'No pipeline writes by a schema registry (output.format): there is nothing to register.\n';
-  const lines = [
-    table(
-      ['PIPELINE', 'SUBJECT', 'SCHEMA', 'VERSION', 'LATEST', 'ID', 'STATE'],
-      schemas.map((one) => [
-        one.pipeline,
-        one.subject,
-        one.file,
-        text(one.version),
-        text(one.latest),
-        text(one.id),
-        stateOf(one),
-      ]),
-    ),
-  ];
+    return 'No pipeline uses a schema registry for its output (output.format): nothing to register.\n';
+  const rows = schemas.map(({ pipeline, subject, file, version, latest, id, ...report }) => [
+    ...[pipeline, subject, file],
+    ...[version, latest, id].map((number) => (number === null ? null : String(number))),
+    report.registeredNow ? 'registered now' : STATES[report.state],
+  ]);
+  const lines = [table('PIPELINE SUBJECT SCHEMA VERSION LATEST ID STATE'.split(' '), rows)];
   for (const { pipeline, state, subject, latest, messages } of schemas) {
     if (state !== 'incompatible') continue;
+    const reasons = messages.length === 0 ? ['(no reason given)'] : messages;
     lines.push(
-      `Pipeline ${pipeline}: the versions of ${subject}, the latest of which is ${latest}, and this schema do not go together, says the registry:`,
-    );
-    for (const message of messages.length === 0 ? ['(it gives no reason)'] : messages)
-      lines.push(`  ${printable(message, MAX_SENTENCE)}`);
-    lines.push(
-      '  Use another subject (output.subject) or topic, or put the subject right in the registry. Nothing was registered for it.',
+      `Pipeline ${pipeline}: the registry rejects the schema as incompatible with the versions of ${subject} (latest: ${latest}):`,
+      ...reasons.map((message) => `  ${printable(message, MAX_SENTENCE)}`),
+      '  Use another subject (output.subject) or topic, or correct the subject in the registry. Nothing was registered for it.',
     );
   }
-  if (!register && schemas.some(({ state }) => state === 'new' || state === 'compatible')) {
+  if (!register && schemas.some(({ state }) => state === 'new' || state === 'compatible'))
     lines.push('Not registered yet: run schemas register before the connector starts.');
-  }
   return `${lines.join('\n').trimEnd()}\n`;
-}
-
-const text = (value: number | null): string | null => (value === null ? null : String(value));
-
-function stateOf({ state, registeredNow }: SchemaReport): string {
-  switch (state) {
-    case 'registered':
-      return registeredNow ? 'registered now' : 'registered';
-    case 'new':
-      return 'not registered: the first of its subject';
-    case 'compatible':
-      return 'not registered: compatible';
-    case 'incompatible':
-      return 'INCOMPATIBLE';
-  }
 }

@@ -1,28 +1,39 @@
-/**
- * What is submitted: a file that is held open, so that what was checked is what is sent also when its name changes hands.
- * Standard input, and what else has no length of its own, is copied to a temporary file: storage takes no upload of
- * unknown length, and an upload may have to be tried again.
- */
-import { createHash } from 'node:crypto';
-import type { Stats } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { constants, createReadStream, open as openCallback, rmSync, type Stats } from 'node:fs';
+import { type FileHandle, open, stat, unlink } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { CommandFailed, systemReason } from '../command-failed.ts';
+import { EXIT } from '../exit-codes.ts';
 import { BadFile } from './findings.ts';
-import { pipeSource } from './pipe-source.ts';
-import { spooled } from './spool.ts';
 
 const CHUNK_BYTES = 256 * 1024;
+const OWNER_ONLY = 0o600;
 
 export const STANDARD_INPUT = '-';
 
-/** The file is not the one that was checked. */
-export class FileChanged extends Error {
-  override readonly name = 'FileChanged';
+/** File that is not the one that was checked. */
+export class FileChanged extends CommandFailed {
+  constructor(file: string) {
+    super(
+      `${file} changed while it was being read: submit it again when it is finished`,
+      EXIT.failure,
+    );
+  }
 }
 
+/**
+ * File to submit. It stays open, so that the bytes that were checked are sent even when another file takes its name.
+ * Standard input, and anything else without a length, is copied to a temporary file: the storage requires the length of an
+ * upload, and an upload may be retried.
+ */
 export class InputFile {
-  /** As a message calls it. */
+  /** Name in messages. */
   readonly name: string;
-  /** Its size when it was opened. */
+  /** Size when the file was opened. */
   readonly bytes: number;
   readonly #handle: FileHandle;
   readonly #version: string;
@@ -34,17 +45,16 @@ export class InputFile {
     this.#version = versionOf(stats);
   }
 
-  /** The first bytes, or fewer. */
+  /** Returns the first bytes, or fewer. */
   async head(bytes: number): Promise<Buffer> {
     const buffer = Buffer.alloc(Math.min(bytes, this.bytes));
     const { bytesRead } = await this.#handle.read(buffer, 0, buffer.length, 0);
     return buffer.subarray(0, bytesRead);
   }
 
-  /** From an offset up to the size it had when it was opened. @throws the signal's reason. */
-  async *read(from: number, signal?: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
+  /** Reads from an offset up to the size when the file was opened. */
+  async *read(from = 0): AsyncGenerator<Buffer, void, undefined> {
     for (let at = from; at < this.bytes; ) {
-      signal?.throwIfAborted();
       const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, this.bytes - at));
       const { bytesRead } = await this.#handle.read(buffer, 0, buffer.length, at);
       if (bytesRead === 0) return;
@@ -54,79 +64,99 @@ export class InputFile {
   }
 
   /**
-   * From an offset on, as it was when its digest was taken.
+   * Reads from an offset on, with the bytes of which the digest was taken.
    * @param digest SHA-256 of the whole file.
-   * @throws FileChanged behind the last chunk but one: an upload that was promised all bytes is never complete then.
+   * @throws FileChanged before the last chunk, so that the storage never receives all bytes of a changed file.
    */
   async *readChecked(from: number, digest: string): AsyncGenerator<Buffer, void, undefined> {
     const hash = createHash('sha256').update(await this.head(from));
-    let held: Buffer | undefined;
+    let last: Buffer | undefined;
     for await (const chunk of this.read(from)) {
       hash.update(chunk);
-      if (held !== undefined) yield held;
-      held = chunk;
+      if (last !== undefined) yield last;
+      last = chunk;
     }
-    if (hash.digest('hex') !== digest) throw this.#changed();
-    if (held !== undefined) yield held;
+    if (hash.digest('hex') !== digest) throw new FileChanged(this.name);
+    if (last !== undefined) yield last;
   }
 
   /** @throws FileChanged */
   async mustBeUnchanged(): Promise<void> {
-    if (versionOf(await this.#handle.stat()) !== this.#version) throw this.#changed();
+    if (versionOf(await this.#handle.stat()) !== this.#version) throw new FileChanged(this.name);
   }
 
   /** Repeatable. */
-  async close(): Promise<void> {
-    await this.#handle.close();
-  }
-
-  #changed(): FileChanged {
-    return new FileChanged(`${this.name} changed while it was being read`);
+  close(): Promise<void> {
+    return this.#handle.close();
   }
 }
 
 const versionOf = ({ size, mtimeMs }: Stats) => `${size}/${mtimeMs}`;
 
 /**
- * @param path `-` is standard input. Its length, or that of a pipe, is found by copying it.
- * @throws BadFile for what cannot be read; the signal's reason.
+ * Opens a file to submit.
+ * @param file `-` is standard input.
+ * @param onProgress called with the bytes copied so far, where the length is not known.
+ * @throws BadFile for a file that cannot be read; CommandFailed for a copy that fails; the signal's reason.
  */
 export async function openInput(
-  path: string,
+  file: string,
   signal: AbortSignal,
   onProgress: (bytes: number) => void,
 ): Promise<InputFile> {
-  const isStandard = path === STANDARD_INPUT || path === '/dev/stdin';
-  if (isStandard) return await copied('standard input', process.stdin, signal, onProgress);
-  const unreadable = (error: NodeJS.ErrnoException) => {
-    if (error === signal.reason) throw error;
-    throw new BadFile(path, `cannot be read: ${reason(error)}.`);
+  if (file === STANDARD_INPUT || file === '/dev/stdin')
+    return await copied('standard input', process.stdin, signal, onProgress);
+  const unreadable = (error: unknown) => {
+    throw new BadFile(file, `cannot be read: ${systemReason(error)}.`);
   };
-  const stats = await stat(path).catch(unreadable);
-  if (stats.isDirectory()) throw new BadFile(path, 'is a directory.');
-  if (stats.isFIFO())
-    return await copied(path, await pipeSource(path, signal).catch(unreadable), signal, onProgress);
-  const handle = await open(path, 'r').catch(unreadable);
-  if (!stats.isFile()) return await copied(path, handle.createReadStream(), signal, onProgress);
-  try {
-    return new InputFile(path, handle, await handle.stat());
-  } catch (error) {
-    await handle.close();
-    throw error;
+
+  const stats = await stat(file).catch(unreadable);
+  if (stats.isDirectory()) throw new BadFile(file, 'is a directory.');
+  if (stats.isFile()) {
+    const handle = await open(file).catch(unreadable);
+    return new InputFile(file, handle, await handle.stat());
   }
+  // A read of a silent pipe would block even the exit of the process; a socket can be destroyed.
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK;
+  const fd = await promisify(openCallback)(file, flags).catch(unreadable);
+  const source = stats.isFIFO()
+    ? new Socket({ fd, readable: true, writable: false })
+    : createReadStream('', { fd });
+  return await copied(file, source, signal, onProgress);
 }
 
+/**
+ * Copies a stream to a file that only this user can read. Where the system allows it, the file has no name any more, so that
+ * not even SIGKILL leaves it behind.
+ */
 async function copied(
   name: string,
   source: NodeJS.ReadableStream,
   signal: AbortSignal,
   onProgress: (bytes: number) => void,
 ): Promise<InputFile> {
-  const handle = await spooled(source, signal, onProgress);
-  return new InputFile(name, handle, await handle.stat());
-}
-
-function reason({ code, message }: NodeJS.ErrnoException): string {
-  if (code === 'ENOENT') return 'there is no such file';
-  return code === 'EACCES' || code === 'EPERM' ? 'this user may not read it' : message;
+  const copy = path.join(tmpdir(), `content-review-${randomUUID()}`);
+  const failed = (error: unknown) => {
+    const why = `${name} cannot be copied to ${tmpdir()}: ${systemReason(error)}`;
+    throw new CommandFailed(`${why}; set TMPDIR to a directory with room for it`, EXIT.failure);
+  };
+  const handle = await open(copy, 'wx+', OWNER_ONLY).catch(failed);
+  // A system that cannot remove an open file keeps its name until the process exits.
+  await unlink(copy).catch(() => process.on('exit', () => rmSync(copy, { force: true })));
+  const report = async function* (chunks: AsyncIterable<Buffer>) {
+    let bytes = 0;
+    for await (const chunk of chunks) {
+      yield chunk;
+      bytes += chunk.length;
+      onProgress(bytes);
+    }
+  };
+  try {
+    await pipeline(source, report, (chunks) => handle.writeFile(chunks), { signal });
+    return new InputFile(name, handle, await handle.stat());
+  } catch (error) {
+    await handle.close();
+    signal.throwIfAborted();
+    return failed(error);
+  }
 }

@@ -1,111 +1,64 @@
-/** Waiting for a batch, an import or a decision, through outages of the service, until it ends or somebody has had enough. */
-import {
-  ContentReviewError,
-  UnavailableError,
-  type WaitOptions,
-  WaitTimeoutError,
-} from '../../client/index.ts';
+import { UnavailableError, WaitTimeoutError } from '../../client/index.ts';
+import { CommandFailed } from '../command-failed.ts';
 import { EXIT } from '../exit-codes.ts';
+import { Interrupted } from '../interrupt.ts';
 import { printable } from '../printable.ts';
 import { ago } from '../table.ts';
-import { CommandFailed, SentUnasked, untilThen } from './failures.ts';
-import { pause } from './pause.ts';
-import { Interrupted, type Session } from './session.ts';
+import { detailOf, unavailable } from './failures.ts';
+import { type Resource, type ResourceView, stateOf } from './resources.ts';
+import type { Session } from './session.ts';
 
-/** Soon enough for a small batch, and then ever less often. */
+/** Soon enough for a small batch. */
 const FIRST_DELAY_MS = 250;
-/** A service that was there and is away this long is given up. */
-const PATIENCE_MS = 10 * 60_000;
-/** After the client has given up trying, unless the service says when. */
-const AGAIN_MS = 1_000;
+/** Longest outage that is waited out. */
+const OUTAGE_MS = 10 * 60_000;
 const REDRAW_MS = 1_000;
-const MAX_DETAIL = 1_000;
-
-export interface Followed<View> {
-  /** `batch 1f75…`. */
-  readonly name: string;
-  readonly ask: (options: WaitOptions<View>) => Promise<View>;
-  /** How it stands, in a few words. */
-  readonly state: (view: View) => string;
-  /** The command that goes on waiting. */
-  readonly command: string;
-  /** Gives up after this long, in ms. */
-  readonly timeoutMs?: number | undefined;
-  /** Whether this command has just sent its file: the service is known to be there, and to have it. */
-  readonly sent: boolean;
-}
 
 /**
- * Asks until it has ended.
- * @throws CommandFailed `unfinished` after timeoutMs, `interrupted` by a signal, `unreachable` when the service went away: each says how
- * to go on. SentUnasked for what else the client throws about a file that was sent; otherwise that itself.
+ * Waits until a resource is finished.
+ * @param command continues the wait.
+ * @throws CommandFailed after --timeout, at a signal and after an outage, with that command; ContentReviewError.
  */
-export async function follow<View>(session: Session, followed: Followed<View>): Promise<View> {
-  const { progress, signal } = session;
-  const { name, command, timeoutMs, sent } = followed;
-  const startedMs = performance.now();
-  let state = 'no answer yet';
-  let answeredMs = sent ? startedMs : undefined;
+export async function follow<View extends ResourceView>(
+  { client, flags, progress, signal }: Session,
+  resource: Resource<View>,
+  id: string,
+  command: string,
+): Promise<View> {
+  const name = `${resource.kind} ${printable(id)}`;
+  const startMs = performance.now();
+  let state = 'no response yet';
   let isAway = false;
-  const show = () => progress.show(() => `${name}: ${state}, ${ago(startedMs, performance.now())}`);
-  const onAnswer = (view: View) => {
-    answeredMs = performance.now();
-    isAway = false;
-    state = followed.state(view);
-    show();
-  };
+  const show = () => progress.show(() => `${name}: ${state}, ${ago(startMs, performance.now())}`);
   const redraw = setInterval(show, REDRAW_MS);
   try {
-    for (;;) {
-      const restMs =
-        timeoutMs === undefined
-          ? undefined
-          : Math.max(1, timeoutMs - (performance.now() - startedMs));
-      try {
-        const options = { signal, onAnswer, firstDelayMs: FIRST_DELAY_MS };
-        return await followed.ask(
-          restMs === undefined ? options : { ...options, timeoutMs: restMs },
-        );
-      } catch (error) {
-        if (!(error instanceof UnavailableError)) throw error;
-        const waitMs = error.retryAfterMs ?? AGAIN_MS;
-        // An address at which nobody ever answered is wrong rather than away.
-        const awayMs =
-          answeredMs === undefined ? Number.POSITIVE_INFINITY : performance.now() - answeredMs;
-        if (awayMs + waitMs > PATIENCE_MS) throw error;
-        if (!isAway)
-          progress.note(`${name}: the service cannot be reached just now, waiting for it`);
+    return await resource.calls(client).waitFor(id, {
+      signal,
+      timeoutMs: flags.timeout,
+      firstDelayMs: FIRST_DELAY_MS,
+      outageMs: OUTAGE_MS,
+      onAnswer: (view) => {
+        isAway = false;
+        state = stateOf(resource, view);
+        show();
+      },
+      onOutage: () => {
+        if (!isAway) progress.note(`${name}: the service is unavailable, waiting for it`);
         isAway = true;
-        await pause(Math.min(waitMs, restMs ?? waitMs), signal);
-      }
-    }
+      },
+    });
   } catch (error) {
-    const [what, code] = stopped(error, name, state) ?? [];
-    if (what === undefined || code === undefined) {
-      throw sent && error instanceof ContentReviewError
-        ? new SentUnasked(name, command, error)
-        : error;
-    }
-    const detail =
-      error instanceof UnavailableError ? `\n  ${printable(error.message, MAX_DETAIL)}\n` : ' ';
-    throw new CommandFailed(`${what}${detail}To go on waiting:\n  ${command}`, code);
+    const stop = (what: string, code: CommandFailed['code']) =>
+      new CommandFailed(`${what}\nTo continue waiting:\n  ${command}`, code);
+    if (error instanceof Interrupted)
+      throw stop(`Interrupted. The service continues with ${name}.`, error.code);
+    if (error instanceof WaitTimeoutError)
+      throw stop(`${name} is not finished within --timeout: ${state}.`, EXIT.unfinished);
+    if (error instanceof UnavailableError)
+      throw stop(`${unavailable(error, 'the service')}.${detailOf(error)}`, EXIT.unreachable);
+    throw error;
   } finally {
     clearInterval(redraw);
     progress.clear();
   }
-}
-
-function stopped(error: unknown, name: string, state: string) {
-  if (error instanceof Interrupted)
-    return [`Interrupted. The service goes on with ${name}.`, EXIT.interrupted] as const;
-  if (error instanceof WaitTimeoutError)
-    return [`${name} is not finished in this time: ${state}.`, EXIT.unfinished] as const;
-  if (error instanceof UnavailableError) {
-    const what = error.status === undefined ? 'cannot be reached' : 'is not able to answer now';
-    return [
-      `The service ${what} to ask for ${name}${untilThen(error.retryAfterMs)}.`,
-      EXIT.unreachable,
-    ] as const;
-  }
-  return undefined;
 }

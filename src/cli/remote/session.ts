@@ -1,71 +1,64 @@
-/** What every command that talks to the service has: a client, signals that end it in order, and one way to fail. */
-import type { ContentReviewClient } from '../../client/index.ts';
-import { EXIT } from '../exit-codes.ts';
-import { untilInterrupted } from '../interrupt.ts';
-import type { Finish, Io } from '../io.ts';
+import { type ContentReviewClient, ContentReviewError } from '../../client/index.ts';
+import { CommandFailed } from '../command-failed.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { interruptible } from '../interrupt.ts';
+import type { Io } from '../io.ts';
 import { Progress } from '../progress.ts';
-import { type ConnectionFlags, connect } from './connection.ts';
+import { connect } from './connection.ts';
 import { failureOf } from './failures.ts';
+import type { ServiceFlags } from './flags.ts';
 
-/** The reason of the session's signal. */
-export class Interrupted extends Error {
-  override readonly name = 'Interrupted';
-}
-
+/** Run of a command that calls the service. */
 export interface Session {
   readonly io: Io;
   readonly client: ContentReviewClient;
-  readonly baseUrl: string;
-  readonly flags: ConnectionFlags;
+  readonly flags: ServiceFlags;
   readonly progress: Progress;
-  /** Aborts with Interrupted at SIGINT, SIGTERM or SIGHUP. A second one ends the process at once. */
+  /** Aborts with Interrupted. */
   readonly signal: AbortSignal;
+  /** Resource whose file has arrived, and the command that continues with it: the file must not be submitted again. */
+  sent?: { readonly name: string; readonly command: string };
 }
 
 /**
- * Runs a command to its exit code.
- * @param work resolves to the exit code. What it throws is told by failureOf; a signal that it does not handle ends with 130.
+ * Runs a command and reports its exit code.
+ * @throws CommandFailed; ConfigError; what nobody foresaw.
  */
 export async function runSession(
   io: Io,
-  finish: Finish,
-  flags: ConnectionFlags,
-  work: (session: Session) => Promise<number>,
+  flags: ServiceFlags,
+  work: (session: Session) => Promise<ExitCode>,
 ): Promise<void> {
   const progress = new Progress(io);
   const connection = await connect(flags, io.env, retryNotes(progress));
-  const { client, baseUrl } = connection;
-  const signals = untilInterrupted();
-  const stop = new AbortController();
-  signals.interrupted.then(
-    () => stop.abort(new Interrupted('interrupted')),
-    () => {},
-  );
+  const { client } = connection;
+  let session: Session | undefined;
   try {
-    finish(await work({ io, client, baseUrl, flags, progress, signal: stop.signal }));
+    await interruptible(async (signal) => {
+      session = { io, client, flags, progress, signal };
+      io.finish(await work(session));
+    });
   } catch (error) {
     progress.clear();
-    if (error instanceof Interrupted) {
-      io.err('Interrupted.\n');
-      finish(EXIT.interrupted);
-      return;
-    }
-    const failure = failureOf(error, connection);
-    if (failure === undefined) throw error;
-    io.err(`${failure.message}\n`);
-    finish(failure.code);
+    if (!(error instanceof ContentReviewError)) throw error;
+    const { message, code } = failureOf(error, connection);
+    if (session?.sent === undefined) throw new CommandFailed(message, code);
+    const { name, command } = session.sent;
+    throw new CommandFailed(
+      `The file was sent, and ${name} has it: do not submit it again. ${message}\nTo continue:\n  ${command}`,
+      code === EXIT.usage ? EXIT.failure : code,
+    );
   } finally {
-    signals.restore();
     await client.close();
   }
 }
 
-/** Tells that something is tried again: once for all tries in a row that fail in the same way. */
+/** Notes each retry, and consecutive retries for the same reason once. */
 function retryNotes(progress: Progress): (operation: string, reason: string) => void {
   let last = '';
   return (operation, reason) => {
-    const left = operation.startsWith('create_') ? ' (what it may have created stays empty)' : '';
-    const text = `${operation}: ${reason}${left}, trying again`;
+    const empty = operation.startsWith('create_') ? ' (what it may have created stays empty)' : '';
+    const text = `${operation}: ${reason}${empty}, trying again`;
     if (text === last) progress.show(() => text);
     else progress.note(text);
     last = text;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
 import { Progress } from '../../../src/cli/progress.ts';
-import { fetchFile, fetchRows } from '../../../src/cli/remote/fetch-results.ts';
+import { fetchResults } from '../../../src/cli/remote/results.ts';
 import { ContentReviewClient } from '../../../src/client/index.ts';
 import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -78,16 +78,13 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
     );
     const resumed = await service.run('batch', 'results', id, '--output', results);
     assert.equal(resumed.code, EXIT.ok, resumed.err);
-    assert.match(resumed.err, /the download broke after \S+ kB, going on/);
+    assert.match(resumed.err, /download: broken off, trying again/);
     assert.equal(readFileSync(results, 'utf8'), whole.out);
 
     service.faults({ operation: 'download', action: 'short', bytes: 20_000 });
     const short = await service.run('batch', 'results', id, '--output', service.path('short.csv'));
     assert.equal(short.code, EXIT.failure);
-    assert.match(
-      short.err,
-      /The result file (has \d+ rows|ends within a row), but the service counted 3,000: fetch it again/,
-    );
+    assert.match(short.err, /the result file has \d+ whole rows, but the service counted 3000/);
     assert.deepEqual(readdirSync(path.dirname(results)).sort(), [
       'posts.csv',
       'results.csv',
@@ -109,9 +106,9 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
     );
     assert.match(
       submitted.err,
-      /the column "Lab result" is named like that of the result: .*--result-column/,
+      /the column "Lab result" is named like one of the result file.*--result-column/,
     );
-    assert.match(submitted.err, /the column "Status" is named like one of the results/);
+    assert.match(submitted.err, /the column "Status" is named like one of the result file/);
     const { batchId } = JSON.parse(submitted.out);
     const row = async (...flags: string[]) =>
       JSON.parse((await service.run('batch', 'results', batchId, '--json', ...flags)).out);
@@ -177,10 +174,10 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
     const bodies = {
       'a page': [
         '<html>\n<body>\n</body>\n</html>\n',
-        /is no result file: it has neither a column Status nor one/,
+        /no result file: fetch them again.*\n.*neither a column "Status" nor one/,
       ],
-      'an error': ['{"error":"not now"}\n', /is no result file/],
-      nothing: ['', /is no result file/],
+      'an error': ['{"error":"not now"}\n', /has neither a column "Status"/],
+      nothing: ['', /the result file is empty/],
       'half a row': ['Content,Status,S result\nx,SUCCESS,ok\ny,SUC', /ends within a row/],
     } as const;
     for (const [name, [body, message]] of Object.entries(bodies)) {
@@ -221,8 +218,9 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
       out: never,
       err: never,
       data: never,
+      finish: never,
     };
-    for (const fetch of [fetchFile, fetchRows]) {
+    for (const flags of [{}, { json: true as const }]) {
       const stop = new AbortController();
       const reason = new Error('enough');
       const write = (): Promise<boolean> => {
@@ -232,13 +230,12 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
       const session = {
         io,
         client,
-        baseUrl: '',
-        flags: {},
+        flags,
         progress: new Progress(io),
         signal: stop.signal,
       };
       const output = { write, complete: never, discard: never };
-      await assert.rejects(fetch(session, batchId, output), (error) => error === reason);
+      await assert.rejects(fetchResults(session, batchId, output), (error) => error === reason);
     }
   });
 

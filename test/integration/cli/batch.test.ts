@@ -116,7 +116,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
       '-',
     );
     assert.equal(code, EXIT.ok, err);
-    assert.match(err, /note: begins with a byte order mark \(3 bytes\): it is sent without/);
+    assert.match(err, /note: begins with a byte order mark, which is not sent/);
     assert.match(out, /^Content,Status/);
   });
 
@@ -155,7 +155,10 @@ describe('batch submit', { timeout: 120_000 }, () => {
     const file = service.file('posts.csv', CSV);
     const there = service.file('there.csv', 'precious');
     const cases: readonly (readonly [readonly string[], RegExp])[] = [
-      [[service.path('none.csv'), '-t', 'post'], /none\.csv cannot be read: there is no such file/],
+      [
+        [service.path('none.csv'), '-t', 'post'],
+        /none\.csv cannot be read: no such file or directory/,
+      ],
       [[service.path('.'), '-t', 'post'], /is a directory/],
       [[file], /required option '-t, --type <type>' not specified/],
       [[file, '-t', ' '], /--type needs a type/],
@@ -168,13 +171,13 @@ describe('batch submit', { timeout: 120_000 }, () => {
       ],
       [
         [file, '-t', 'post', '--wait', '--output', service.path('no/such/x.csv')],
-        /nothing can be written to \S+no\/such: there is no such directory/,
+        /nothing can be written to \S+no\/such: no such file or directory/,
       ],
       [
         [file, '-t', 'post', '--wait', '--output', service.path('.')],
         /is a directory: name a file in it/,
       ],
-      [[file, '-t', 'post', '--wait', '--output', '-', '--json'], /both want standard output/],
+      [[file, '-t', 'post', '--wait', '--output', '-', '--json'], /both write to standard output/],
     ];
     for (const [args, message] of cases) {
       const { code, err } = await service.run('batch', 'submit', ...args);
@@ -240,7 +243,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.equal(code, EXIT.unfinished);
     assert.match(
       err,
-      /batch \S+ is not finished in this time: PENDING[^.]*\. To go on waiting:\n {2}content-review-connector batch get \S{36} --wait --config \S+service\.yaml\n$/,
+      /batch \S+ is not finished within --timeout: PENDING[^.]*\.\nTo continue waiting:\n {2}content-review-connector batch get \S{36} --wait --config \S+service\.yaml\n$/,
     );
   });
 
@@ -280,7 +283,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.deepEqual([code, out], [EXIT.unreachable, '']);
     assert.match(
       err,
-      /The file was sent, and batch \S{36} has it: do not submit it again\. The storage .* is not able .*\n.*\nTo ask for it again:\n.* batch results \S{36} --wait --output \S+results\.csv /,
+      /The file was sent, and batch \S{36} has it: do not submit it again\. The storage .* is not available.*\n.*\nTo continue:\n.* batch results \S{36} --wait --output \S+results\.csv /,
     );
   });
 
@@ -296,7 +299,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
       '--wait',
     );
     assert.equal(arrived.code, EXIT.ok, arrived.err);
-    assert.match(arrived.err, /the answer to the upload was lost, but the file is there/);
+    assert.match(arrived.err, /the response to the upload was lost, but the file has arrived/);
     service.faults(
       { operation: 'upload', action: 'reset_after', times: 2 },
       { operation: 'get_batch', action: 'state', state: 'WAITING_FOR_UPLOAD' },
@@ -312,7 +315,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.equal(unclear.code, EXIT.unreachable);
     assert.match(
       unclear.err,
-      /Whether batch \S+ has its file is not known\.\nLook before you submit the file again.*:\n {2}\S+ batch get \S{36} --config/s,
+      /It is unknown whether batch \S+ has its file\.\nCheck before you submit the file again.*:\n {2}\S+ batch get \S{36} --config/s,
     );
     assert.equal(service.sandbox.batches().length, 2);
   });
@@ -331,7 +334,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     service.faults(lost, expired);
     const arrived = await submit();
     assert.equal(arrived.code, EXIT.ok, arrived.err);
-    assert.match(arrived.err, /the answer to the upload was lost, but the file is there/);
+    assert.match(arrived.err, /the response to the upload was lost, but the file has arrived/);
     service.faults(lost, expired, {
       operation: 'get_batch',
       action: 'state',
@@ -341,7 +344,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.equal(unclear.code, EXIT.failure);
     assert.match(
       unclear.err,
-      /no longer valid\. Whether batch \S+ has its file is not known\.\nLook before you submit/,
+      /has expired\. It is unknown whether batch \S+ has its file\.\nCheck before you submit/,
     );
     assert.doesNotMatch(unclear.err, /stays without/);
   });
@@ -350,20 +353,20 @@ describe('batch submit', { timeout: 120_000 }, () => {
     const service = await bench(t, nextDirectory(), { storage: { maxUploadBytes: '60B' } });
     const small = service.file('small.csv', 'Content\nHello\n');
     const submit = (file: string) => service.run('batch', 'submit', file, '-t', 'post', '--wait');
-    const without = /batch \S{36} stays without a file, and nothing is done with it\. Submit/;
+    const without = /batch \S{36} stays without a file and is not processed\. Submit/;
     const tooLarge = await submit(service.file('posts.csv', CSV));
     assert.deepEqual(
       [
         tooLarge.code,
         without.test(tooLarge.err),
-        /larger than the storage takes/.test(tooLarge.err),
+        /exceeds the limit of the storage/.test(tooLarge.err),
       ],
       [EXIT.usage, true, true],
     );
     service.faults({ operation: 'create_batch', action: 'expired_url' });
     const expired = await submit(small);
     assert.deepEqual(
-      [expired.code, without.test(expired.err), /no longer valid/.test(expired.err)],
+      [expired.code, without.test(expired.err), /has expired/.test(expired.err)],
       [EXIT.failure, true, true],
     );
     assert.deepEqual(

@@ -116,7 +116,7 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     assert.match(out, /^Content,author\.id,id,connector_ref\n"Hi, ""you""",007,1234/m);
     assert.match(
       out,
-      /INVENTED \(that is made up\):\n\ntopic {4}events\.decisions\nkey {6}user-7\nheaders {2}event-id: events-0-0\nvalue {4}\{/,
+      /invented response INVENTED of the service:\n\ntopic {4}events\.decisions\nkey {6}user-7\nheaders {2}event-id: events-0-0\nvalue {4}\{/,
     );
   });
 
@@ -266,10 +266,10 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
       '--sample',
       join(DIRECTORY, 'none.json'),
     ]);
-    assert.match(missing.err, /none\.json cannot be read: there is no such file/);
+    assert.match(missing.err, /none\.json cannot be read: no such file or directory/);
     assert.match(
       (await here(['check', '-c', config, '--key', 'x'])).err,
-      /--key goes with --sample/,
+      /--key requires --sample/,
     );
   });
 });

@@ -50,9 +50,9 @@ describe('the connection', { timeout: 120_000 }, () => {
       [
         [],
         { CONTENT_REVIEW_API_KEY: KEY },
-        /Where is the service\? Say --url, or set CONTENT_REVIEW_URL/,
+        /No address of the service: use --url, set CONTENT_REVIEW_URL/,
       ],
-      [['--url', baseUrl], {}, /There is no API key: set CONTENT_REVIEW_API_KEY/],
+      [['--url', baseUrl], {}, /No API key: set CONTENT_REVIEW_API_KEY/],
       [['--url', baseUrl], { CONTENT_REVIEW_API_KEY: ' ' }, /CONTENT_REVIEW_API_KEY: it is empty/],
       [
         ['--url', 'review.example.com'],
@@ -67,7 +67,7 @@ describe('the connection', { timeout: 120_000 }, () => {
       [
         ['--url', baseUrl, '--api-key-file', service.path('none')],
         {},
-        /cannot be taken from the file \S+none: there is no such file/,
+        /cannot be read from the file \S+none: no such file or directory/,
       ],
       [
         ['--url', baseUrl, '--api-key', 'hunter2'],
@@ -112,15 +112,12 @@ describe('the connection', { timeout: 120_000 }, () => {
         CONTENT_REVIEW_API_KEY: `Bearer ${KEY}`,
       },
     );
-    await told(EXIT.usage, /: say its address without \/v1\.\n/, {
+    await told(EXIT.usage, /: omit \/v1 from the address\.\n/, {
       CONTENT_REVIEW_URL: `${baseUrl}/v1/`,
     });
     service.faults({ operation: 'get_batch', action: 'answer', status: 429, retryAfter: '1h' });
-    await told(EXIT.unreachable, /is not able to answer now, and says to try again in 1h\.\n/);
+    await told(EXIT.unreachable, /is not available, and asks to retry in 1h\.\n/);
     service.faults({ operation: 'get_batch', action: 'answer', status: 200, body: '<html>' });
-    await told(
-      EXIT.failure,
-      /^What answers as the service at \S+ does not answer as it should\.\n/,
-    );
+    await told(EXIT.failure, /^Unexpected response from the service at \S+\.\n/);
   });
 });

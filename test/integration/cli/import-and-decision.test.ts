@@ -72,7 +72,7 @@ describe('import', { timeout: 120_000 }, () => {
     assert.deepEqual([lost.code, lost.out], [EXIT.failure, '']);
     assert.match(
       lost.err,
-      /The file was sent, and import \S{36} has it: do not submit it again\. .*--import-path.*\n.* 404 .*\nTo ask for it again:\n.* import get \S{36} --wait .*elsewhere/,
+      /The file was sent, and import \S{36} has it: do not submit it again\. .*--import-path.*\n.* 404 .*\nTo continue:\n.* import get \S{36} --wait .*elsewhere/,
     );
     assert.equal(service.sandbox.imports()[0]?.uploaded === null, false);
     service.faults({ operation: 'get_import', action: 'answer', status: 401 });
@@ -85,7 +85,7 @@ describe('import', { timeout: 120_000 }, () => {
     service.faults({ operation: 'get_import', action: 'answer', status: 503, times: 3 });
     const away = await service.run('import', 'submit', file, '--wait');
     assert.equal(away.code, EXIT.ok, away.err);
-    assert.match(away.err, /the service cannot be reached just now, waiting for it/);
+    assert.match(away.err, /the service is unavailable, waiting for it/);
     const unknown = await service.run('import', 'get', 'nope', '--wait');
     assert.equal(unknown.code, EXIT.usage);
     assert.match(unknown.err, /^There is no import with this id at .* --import-path/);
@@ -101,7 +101,7 @@ describe('import', { timeout: 120_000 }, () => {
     assert.deepEqual([code, out], [EXIT.usage, '']);
     assert.match(
       err,
-      /has 3 problems\. Nothing was sent\.\n {2}line 3: blank: take it out\n {2}line 4: no field data\n {2}line 5: fields other than type and data: id\n$/,
+      /has 3 problems\. Nothing was sent\.\n {2}line 3: blank: remove it\n {2}line 4: no field data\n {2}line 5: fields other than type and data: id\n$/,
     );
     assert.deepEqual(service.sandbox.imports(), []);
   });
@@ -156,7 +156,7 @@ describe('decision get', { timeout: 120_000 }, () => {
     assert.equal((await service.run('decision', 'get', 'd-3')).code, EXIT.unfinished);
     assert.match(
       (await service.run('decision', 'get', '..')).err,
-      /^That cannot be asked for\.\n.* was not called/,
+      /^Invalid request\.\n.* was not called/,
     );
     assert.equal(
       (await service.run('decision', 'get', 'd-3', '--wait', '--timeout', '20ms')).code,
@@ -177,10 +177,7 @@ describe('decision get', { timeout: 120_000 }, () => {
     );
     const { code, err } = await service.run('decision', 'get', 'd-1', '--wait');
     assert.equal(code, EXIT.ok);
-    assert.equal(
-      err.match(/decision d-1: the service cannot be reached just now, waiting for it/g)?.length,
-      1,
-    );
+    assert.equal(err.match(/decision d-1: the service is unavailable, waiting for it/g)?.length, 1);
   });
 
   it('gives up where nobody ever answered, and says how to go on', async (t) => {
@@ -190,7 +187,7 @@ describe('decision get', { timeout: 120_000 }, () => {
     assert.equal(code, EXIT.unreachable);
     assert.match(
       err,
-      /cannot be reached to ask for decision d-1\.\n {2}get_decision at .*ECONNREFUSED.*\nTo go on waiting:\n {2}\S+ decision get d-1 --wait --url /,
+      /\nThe service cannot be reached\.\n {2}get_decision at .*ECONNREFUSED.*\nTo continue waiting:\n {2}\S+ decision get d-1 --wait --url /,
     );
   });
 });
@@ -205,7 +202,7 @@ describe('a file that changes after it was checked', { timeout: 120_000 }, () =>
     assert.equal(code, EXIT.failure);
     assert.match(
       err,
-      /records\.jsonl changed while it was being read\. import \S{36} stays without a file/,
+      /records\.jsonl changed while it was being read: submit it again when it is finished\. import \S{36} stays without a file/,
     );
     assert.deepEqual(
       service.sandbox.imports().map((one) => one.uploaded),

@@ -5,7 +5,7 @@ import {
   BlockedError,
   NoResultsError,
   ProtocolError,
-  type ResultRow,
+  type ReviewedRow,
 } from '../../../src/client/index.ts';
 import { json, type Seen } from '../service/servers.ts';
 import { all, scripted } from './scripted.ts';
@@ -61,7 +61,7 @@ test('rows are typed, with labels read and other columns as metadata', async (t)
       ['author', 'x'],
       ['__proto__', 'y'],
     ]),
-  } satisfies ResultRow);
+  } satisfies ReviewedRow);
   assert.deepEqual(
     rows.map(({ row: number, content, status, result, labels }) => [
       number,

@@ -1,33 +1,27 @@
 /** Checks of files, fed in pieces of any size. */
-import type { Checked, FileCheck } from '../../../src/cli/files/check-file.ts';
-import { CsvCheck } from '../../../src/cli/files/csv-check.ts';
-import { type Finding, Findings } from '../../../src/cli/files/findings.ts';
-import { JsonlCheck } from '../../../src/cli/files/jsonl-check.ts';
+import type { CheckedContent, FileCheck } from '../../../src/cli/files/check-file.ts';
+import { checkCsv as csvCheck } from '../../../src/cli/files/csv-check.ts';
+import { Findings } from '../../../src/cli/files/findings.ts';
+import { checkJsonl as jsonlCheck } from '../../../src/cli/files/jsonl-check.ts';
 
 export interface Outcome {
-  readonly checked: Checked;
-  readonly findings: readonly Finding[];
+  readonly checked: CheckedContent;
+  readonly findings: Findings['first'];
   readonly total: number;
 }
 
-async function check(
-  make: (findings: Findings) => FileCheck,
-  bytes: Buffer,
-  chunkBytes: number,
-): Promise<Outcome> {
+export async function* piecesOf(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+async function check(run: FileCheck, bytes: Buffer, chunkBytes: number): Promise<Outcome> {
   const findings = new Findings();
-  const one = make(findings);
-  try {
-    for (let at = 0; at < bytes.length && !one.ended; at += chunkBytes)
-      await one.feed(bytes.subarray(at, at + chunkBytes));
-    return { checked: await one.finish(), findings: findings.first(), total: findings.total };
-  } finally {
-    one.close();
-  }
+  const checked = await run(piecesOf(bytes, chunkBytes), findings);
+  return { checked, findings: findings.first, total: findings.total };
 }
 
 export const checkCsv = (text: string | Buffer, chunkBytes = 1 << 20): Promise<Outcome> =>
-  check((findings) => new CsvCheck(findings), Buffer.from(text as string), chunkBytes);
+  check(csvCheck, Buffer.from(text as string), chunkBytes);
 
 export const checkJsonl = (text: string | Buffer, chunkBytes = 1 << 20): Promise<Outcome> =>
-  check((findings) => new JsonlCheck(findings), Buffer.from(text as string), chunkBytes);
+  check(jsonlCheck, Buffer.from(text as string), chunkBytes);

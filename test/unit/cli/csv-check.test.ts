@@ -169,15 +169,12 @@ describe('a CSV file', () => {
       ['Content\ra\rb\r', /end in CR alone/],
       ['Content,author\ra,u-7\rb,u-8\r', /end in CR alone/],
       ['author,Content\ru-7,a\r', /end in CR alone/],
-      [
-        '{"type":"post","data":{}}\n',
-        /JSON, where CSV should be: `import submit` takes JSON Lines/,
-      ],
-      ['[{"Content":"a"}]\n', /JSON, where CSV should be/],
+      ['{"type":"post","data":{}}\n', /JSON, not CSV: `import submit` takes JSON Lines/],
+      ['[{"Content":"a"}]\n', /JSON, not CSV/],
       ['Content,a,b,a\n1,2,3,4\n', /columns 2 and 4 have the same name, "a"/],
       ['Content,Content\n1,2\n', /columns 1 and 2 have the same name/],
-      ['Content,author\n', /nothing below the header/],
-      ['Content', /nothing below the header/],
+      ['Content,author\n', /no rows below the header/],
+      ['Content', /no rows below the header/],
     ];
     for (const [text, message] of cases) {
       const { findings } = await checkCsv(text);
@@ -192,10 +189,10 @@ describe('a CSV file', () => {
     );
     assert.equal(total, 0);
     assert.deepEqual(checked.notes, [
-      'the column "Status" is named like one of the results, which will have both: with --json yours is in `metadata`',
-      'the column "Spam result" is named like that of the result: with --json the first behind `Status` counts, or the one that --result-column names',
+      'the column "Status" is named like one of the result file, which will have both: see --json and --result-column',
+      'the column "Spam result" is named like one of the result file, which will have both: see --json and --result-column',
       'column 5 has no name',
-      '2 rows with nothing in the column Content, the first at line 2: the service may not be able to review them',
+      '2 rows without content, the first at line 2: the service may not be able to review them',
     ]);
   });
 

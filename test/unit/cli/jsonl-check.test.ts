@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { memberCount } from '../../../src/cli/files/json-members.ts';
-import { MAX_LINE_BYTES } from '../../../src/cli/files/jsonl-check.ts';
+import { MAX_LINE_BYTES, memberCount } from '../../../src/cli/files/jsonl-check.ts';
 import { checkJsonl } from './checking.ts';
 
 const record = fc.record({
@@ -13,13 +12,13 @@ const chunkBytes = fc.integer({ min: 1, max: 64 });
 const lineOf = (value: unknown) => Buffer.from(JSON.stringify(value));
 
 const WRONG: readonly (readonly [string, Buffer, RegExp])[] = [
-  ['a blank line', Buffer.from(' \t\r'), /^blank: take it out$/],
+  ['a blank line', Buffer.from(' \t\r'), /^blank: remove it$/],
   ['a broken line', Buffer.from('{"type":"user","data":{'), /^not JSON/],
   ['a list', Buffer.from('[]'), /^not a JSON object/],
   ['a number', Buffer.from('7'), /^not a JSON object$/],
   ['no type', lineOf({ data: {} }), /^no field type$/],
   ['neither field', lineOf({}), /^no field type and no field data$/],
-  ['a type that is no text', lineOf({ type: 7, data: {} }), /^the field type must be a text$/],
+  ['a type that is no text', lineOf({ type: 7, data: {} }), /^the field type must be a string$/],
   ['data that is a list', lineOf({ type: 'user', data: [] }), /^the field data must be an object$/],
   ['data that is null', lineOf({ type: 'user', data: null }), /^the field data must be an object$/],
   [
@@ -30,7 +29,7 @@ const WRONG: readonly (readonly [string, Buffer, RegExp])[] = [
   [
     'a field that comes twice',
     Buffer.from('{"type":"user","data":{},"\\u0074ype":"post"}'),
-    /^a field is there more than once/,
+    /^a field occurs more than once/,
   ],
   ['bytes that are not UTF-8', Buffer.from('{"type":"caf\xe9","data":{}}', 'latin1'), /^not UTF-8/],
   ['a NUL byte', Buffer.from('{"type":"a","data":{}}\0'), /^a NUL byte/],

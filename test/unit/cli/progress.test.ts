@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import type { Io } from '../../../src/cli/io.ts';
 import { bar, Progress, size } from '../../../src/cli/progress.ts';
-import { commandLine } from '../../../src/cli/remote/continue.ts';
+import { commandLine } from '../../../src/cli/remote/flags.ts';
 
 /** An outlet that keeps what is said, on a clock of the test's own. */
 function stage(columns: number | undefined) {
@@ -17,6 +17,7 @@ function stage(columns: number | undefined) {
     out: () => {},
     err: (text) => void said.push(text),
     data: async () => true,
+    finish: () => {},
   };
   return { said, clock, io, progress: new Progress(io, () => clock.ms) };
 }

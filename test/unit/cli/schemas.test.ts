@@ -107,7 +107,7 @@ describe('schemas register', () => {
     assert.match(out, /posts .*INCOMPATIBLE/);
     assert.match(
       out,
-      /the versions of posts\.decisions-value, the latest of which is 1, and this schema do not go together[\s\S]*TYPE_MISMATCH at \/type[\s\S]*another subject/,
+      /incompatible with the versions of posts\.decisions-value \(latest: 1\)[\s\S]*TYPE_MISMATCH at \/type[\s\S]*another subject/,
     );
     assert.match(out, /users .*registered now/);
     assert.deepEqual(await registry.versions('posts.decisions-value', SIGNAL), [1]);

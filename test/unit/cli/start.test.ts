@@ -140,6 +140,7 @@ describe('a command that fails', () => {
   it('because its answer cannot be written says so', async () => {
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), {
       code: 'ENOSPC',
+      errno: -28,
       syscall: 'write',
     });
     const said: string[] = [];
@@ -149,7 +150,7 @@ describe('a command that fails', () => {
       err: (text: string) => void said.push(text),
     };
     assert.equal(await runCli(['--version'], io), EXIT.failure);
-    assert.equal(said.join(''), 'standard output cannot be written: no room is left\n');
+    assert.equal(said.join(''), 'standard output cannot be written: no space left on device\n');
     assert.equal(
       await runCli(['--version'], { ...io, err: () => Promise.reject(full) }),
       EXIT.failure,

@@ -1,14 +1,15 @@
 /** Output and input formats of the command line: tables, ages, places, times. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  coordinate,
-  letterReasons,
-  pointInTime,
-  wholeNumber,
-} from '../../../src/cli/inspect-command.ts';
 import { printable, printableJson, printableLines } from '../../../src/cli/printable.ts';
 import { ago, counted, instant, table } from '../../../src/cli/table.ts';
+import {
+  coordinate,
+  letterReason,
+  pointInTime,
+  several,
+  wholeNumber,
+} from '../../../src/cli/tool-options.ts';
 
 test('a table aligns texts to the left and numbers to the right, and cuts nothing', () => {
   const lines = table(
@@ -94,9 +95,9 @@ test('a whole number is one', () => {
 });
 
 test('a reason is one of those that there are', () => {
-  assert.deepEqual(letterReasons('not_json', ['no_type']), ['no_type', 'not_json']);
-  assert.throws(() => letterReasons('not-jsn'), /Did you mean not_json\?/);
-  assert.throws(() => letterReasons('whatever'), /There are: null_value, not_json, /);
+  assert.deepEqual(several(letterReason)('not_json', ['no_type']), ['no_type', 'not_json']);
+  assert.throws(() => letterReason('not-jsn'), /Did you mean not_json\?/);
+  assert.throws(() => letterReason('whatever'), /Reasons: null_value, not_json, /);
 });
 
 test('what other people wrote does nothing at a terminal', () => {

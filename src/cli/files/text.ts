@@ -1,0 +1,91 @@
+/** Encoding and lines of a text file. */
+import { isUtf8 } from 'node:buffer';
+import type { Findings } from './findings.ts';
+
+const LINE_FEED = 0x0a;
+const LINE_END = Buffer.from('\n');
+const UTF8_MARK = '\xef\xbb\xbf';
+
+const encodedIn = (encoding: string) =>
+  `is ${encoding} text, not UTF-8: save it as UTF-8, or convert it (iconv -f ${encoding} -t UTF-8 FILE > NEW).`;
+
+/** First bytes of files that are not UTF-8 text, with the remedy. UTF-16 comes last: its mark begins that of UTF-32. */
+const SIGNATURES: readonly (readonly [string, string])[] = [
+  ['\xff\xfe\0\0', encodedIn('UTF-32')],
+  ['\xff\xfe', encodedIn('UTF-16')],
+  ['\xfe\xff', encodedIn('UTF-16')],
+  ['\x1f\x8b', 'is compressed (gzip): unpack it first.'],
+  ['PK\x03\x04', 'is a zip file or a workbook of a spreadsheet: export its text first.'],
+];
+
+/** Returns the reason why a file with this beginning is not UTF-8 text; undefined when it may be. */
+export function foreignFormat(head: Buffer): string | undefined {
+  const text = head.toString('latin1');
+  return SIGNATURES.find(([signature]) => text.startsWith(signature))?.[1];
+}
+
+/** Returns the length of the byte order mark at the beginning: 3 or 0. */
+export const markBytes = (head: Buffer): number =>
+  head.toString('latin1').startsWith(UTF8_MARK) ? UTF8_MARK.length : 0;
+
+/** Returns the reason why bytes are not UTF-8 text. */
+export function textProblem(bytes: Buffer): string | undefined {
+  if (!isUtf8(bytes))
+    return 'not UTF-8 (Windows-1252 or Latin-1, perhaps): save the file as UTF-8, or convert it (iconv -f WINDOWS-1252 -t UTF-8)';
+  return bytes.includes(0) ? 'a NUL byte (UTF-16, perhaps): save the file as UTF-8' : undefined;
+}
+
+/** Adds a finding for each line that is not UTF-8 text. @returns the number of the next line. */
+export function checkText(bytes: Buffer, firstLine: number, findings: Findings): number {
+  const isText = textProblem(bytes) === undefined;
+  let line = firstLine;
+  for (const one of linesOf(bytes)) {
+    const problem = isText ? undefined : textProblem(one);
+    if (problem !== undefined) findings.add(line, problem);
+    line += 1;
+  }
+  return line;
+}
+
+/** Lines without their line feeds. */
+export function* linesOf(bytes: Buffer): Generator<Buffer, void, undefined> {
+  for (let from = 0; from < bytes.length; ) {
+    const end = bytes.indexOf(LINE_FEED, from);
+    yield bytes.subarray(from, end < 0 ? bytes.length : end);
+    from = end < 0 ? bytes.length : end + 1;
+  }
+}
+
+/**
+ * Cuts a stream into pieces of whole lines; only the last piece may lack its line feed. A line of more than `maxBytes` is cut
+ * off shortly behind that length, which bounds the memory.
+ */
+export async function* wholeLines(
+  chunks: AsyncIterable<Buffer>,
+  maxBytes: number,
+): AsyncGenerator<Buffer, void, undefined> {
+  let begun: Buffer[] = [];
+  let begunBytes = 0;
+  let isCut = false;
+  for await (const chunk of chunks) {
+    const firstEnd = chunk.indexOf(LINE_FEED) + 1;
+    if (isCut && firstEnd === 0) continue;
+    const from = isCut ? firstEnd : 0;
+    const end = Math.max(from, chunk.lastIndexOf(LINE_FEED) + 1);
+    isCut = false;
+
+    if (end > from) {
+      yield Buffer.concat([...begun, chunk.subarray(from, end)]);
+      begun = [];
+      begunBytes = 0;
+    }
+    begun.push(chunk.subarray(end));
+    begunBytes += chunk.length - end;
+    if (begunBytes <= maxBytes) continue;
+    yield Buffer.concat([...begun, LINE_END]);
+    begun = [];
+    begunBytes = 0;
+    isCut = true;
+  }
+  if (begunBytes > 0) yield Buffer.concat(begun);
+}

@@ -1,0 +1,70 @@
+import { type Command, Option } from 'commander';
+import { CommandFailed } from '../command-failed.ts';
+import type { Io } from '../io.ts';
+import { duration } from '../tool-options.ts';
+import { KEY_VARIABLE, type ServiceFlags, URL_VARIABLE } from './flags.ts';
+
+/** Adds the options and the help of each of them. @param examples command lines without the program. */
+export function serviceOptions(command: Command, examples: readonly string[]): Command {
+  const lines = examples.map((example) => `\n  $ content-review-connector ${example}`);
+  return command
+    .option(
+      '-w, --wait',
+      'wait until it is finished; Ctrl-C stops waiting and prints how to continue',
+    )
+    .option('--timeout <duration>', 'with --wait: longest wait, such as 15m', duration)
+    .option('--json', 'print JSON (docs/cli.md)')
+    .option('--url <url>', `address of the service, without /v1; default: ${URL_VARIABLE}`)
+    .option('--api-key-file <file>', `file with the API key; default: the key in ${KEY_VARIABLE}`)
+    .option(
+      '-c, --config <file>',
+      'configuration whose section `service` has address, key and network',
+    )
+    .option('--allow-http', 'allow http to another machine, which exposes the key on the way')
+    .addOption(new Option('--api-key <key>').hideHelp().argParser(refuseKey))
+    .addHelpText(
+      'after',
+      `
+Ends with 0 when it is done, 8 when it failed, 9 when some rows have no decision, 10 when it is not finished.
+
+Examples:${lines.join('')}`,
+    );
+}
+
+/** Adds the command of a resource with its `get`. */
+export function resourceCommand(
+  program: Command,
+  io: Io,
+  kind: 'batch' | 'import' | 'decision',
+  summary: string,
+): Command {
+  const id = '1f750778-d5d8-4292-8579-7e6fe8cf1608';
+  const group = program
+    .command(kind)
+    .summary(summary)
+    .description(
+      `Calls the Content Review Service directly: without Kafka and without a running connector.`,
+    )
+    .addHelpText('after', `\nExamples:\n  $ content-review-connector ${kind} get ${id}`);
+  const get = group
+    .command('get')
+    .summary(`show the state of one ${kind}`)
+    .argument('<id>', `id of the ${kind}`)
+    .action(async (id: string, flags: ServiceFlags) => {
+      const [{ get }] = await serviceModules();
+      await get(io, kind, id, flags);
+    });
+  serviceOptions(get, [`${kind} get ${id} --wait --timeout 1h --json`]);
+  return group;
+}
+
+/** Loads what the commands run on. */
+export const serviceModules = () =>
+  Promise.all([import('./commands.ts'), import('./resources.ts')]);
+
+/** Other users of the machine can read its command lines. */
+function refuseKey(): never {
+  throw new CommandFailed(
+    `A key on the command line can be read by every user of this machine: put it into ${KEY_VARIABLE}, or into a file for --api-key-file`,
+  );
+}

@@ -1,0 +1,125 @@
+/** Options and values that the commands for pipelines have in common. */
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Tools } from '../app/tools/inspect.ts';
+import { nearest } from '../base/nearest.ts';
+import { choosePipeline } from '../config/choose-pipeline.ts';
+import { loadConfig } from '../config/load/load.ts';
+import type { Config, PipelineConfig } from '../config/schema.ts';
+import { durationOf } from '../config/units.ts';
+import { DEAD_LETTER_REASONS } from '../core/record.ts';
+import { CommandFailed } from './command-failed.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
+import type { Io } from './io.ts';
+import { printable, printableLines } from './printable.ts';
+
+/** Characters of a notice. */
+const MAX_SENTENCE = 2_000;
+
+/** Options of a tool. */
+export interface ToolFlags {
+  readonly config: string;
+  readonly pipeline?: string;
+  readonly json?: true;
+  readonly service?: boolean;
+}
+
+/** Adds the option that names the configuration. */
+export const configOption = (command: Command): Command =>
+  command.requiredOption('-c, --config <file>', 'configuration file (YAML)');
+
+/** Adds the options that every tool has. */
+export const toolOptions = (command: Command): Command =>
+  configOption(command)
+    .option('-p, --pipeline <name>', 'pipeline; required when the configuration has several')
+    .option('--json', 'print a JSON document (docs/tools.md)');
+
+/**
+ * Runs a tool. Its answer goes to standard output, as text or JSON; its notices go to standard error.
+ * @param codeOf returns the exit code of an answer; by default 0.
+ * @throws ConfigError; InspectError
+ */
+export async function runTool<T extends object>(
+  io: Io,
+  flags: ToolFlags,
+  work: (tools: Tools) => Promise<T>,
+  text: (answer: T, nowMs: number) => string,
+  codeOf: (answer: T) => ExitCode = () => EXIT.ok,
+): Promise<void> {
+  const { pipeline, service = false } = flags;
+  const config = await loadConfig(flags.config, io.env, { withoutServiceKey: !service });
+  // Loaded late: a wrong configuration is reported before anything heavy starts.
+  const { withPipeline } = await import('../app/tools/inspect.ts');
+  const notice = (text: string) => io.err(`${printable(text, MAX_SENTENCE)}\n`);
+  const [name, answer] = await withPipeline(
+    config,
+    { pipeline, service, notice },
+    async (tools) => [tools.pipeline.name, await work(tools)] as const,
+  );
+  io.out(
+    flags.json === true
+      ? `${JSON.stringify({ pipeline: name, ...answer })}\n`
+      : printableLines(text(answer, Date.now())),
+  );
+  io.finish(codeOf(answer));
+}
+
+/** Returns the pipeline of that name, or the only one. @throws CommandFailed */
+export function pipelineNamed(config: Config, name: string | undefined): PipelineConfig {
+  const chosen = choosePipeline(config, name);
+  if (!chosen.ok) throw new CommandFailed(chosen.error);
+  return chosen.value;
+}
+
+/** Parses PARTITION:OFFSET. */
+export function coordinate(text: string): { readonly partition: number; readonly offset: number } {
+  const match = /^(\d{1,10}):(\d{1,15})$/.exec(text);
+  if (match === null)
+    throw new InvalidArgumentError('A record is named PARTITION:OFFSET, such as 2:1371.');
+  return { partition: Number(match[1]), offset: Number(match[2]) };
+}
+
+/** Returns a parser for an option or an argument that may be given several times. */
+export const several =
+  <T>(parse: (text: string) => T) =>
+  (text: string, before: readonly T[] = []): readonly T[] => [...before, parse(text)];
+
+/** Returns a parser for a whole number. @param what subject of the error message. */
+export function wholeNumber(what: string, min = 0): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(value) || value < min)
+      throw new InvalidArgumentError(`${what} is a whole number from ${min}.`);
+    return value;
+  };
+}
+
+/** Parses the reason of a dead letter. */
+export function letterReason(text: string): string {
+  if (DEAD_LETTER_REASONS.some((reason) => reason === text)) return text;
+  const meant = nearest(text, DEAD_LETTER_REASONS);
+  const hint =
+    meant === undefined ? `Reasons: ${DEAD_LETTER_REASONS.join(', ')}.` : `Did you mean ${meant}?`;
+  throw new InvalidArgumentError(`No dead letter has this reason. ${hint}`);
+}
+
+/** Parses `2026-11-21T10:00:00Z`, `2026-11-21`, or an age such as `15m`, to milliseconds since the epoch. */
+export function pointInTime(text: string): number {
+  const age = durationOf(text);
+  if (age !== undefined) return Date.now() - age;
+  const isDate = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/.test(
+    text,
+  );
+  const ms = isDate ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms))
+    throw new InvalidArgumentError(
+      'A time is ISO 8601 (2026-11-21T10:00:00Z), or an age (15m, 2h, 1d).',
+    );
+  return ms;
+}
+
+/** Parses a length of time, to ms. */
+export function duration(text: string): number {
+  const ms = durationOf(text) ?? 0;
+  if (ms === 0) throw new InvalidArgumentError('A length of time has a unit: 30s, 15m, 2h.');
+  return ms;
+}
