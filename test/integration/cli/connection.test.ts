@@ -62,7 +62,7 @@ describe('the connection', { timeout: 120_000 }, () => {
       [
         ['--url', 'http://me:hunter2@host'],
         { CONTENT_REVIEW_API_KEY: KEY },
-        /must hold no credentials/,
+        /must have no credentials/,
       ],
       [
         ['--url', baseUrl, '--api-key-file', service.path('none')],
