@@ -52,7 +52,10 @@ export async function connect(
     return { client, baseUrl: baseUrl.replace(/\/+$/, ''), keyFrom };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    const message = error.message.replace(/If that is intended.*$/, 'To allow it, add --allow-http');
+    const message = error.message.replace(
+      /If that is intended.*$/,
+      'To allow it, add --allow-http',
+    );
     throw new CommandFailed(message.replace(/^base_url/, 'the address of the service'));
   }
 }
