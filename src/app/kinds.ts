@@ -1,6 +1,5 @@
-/** Which kind a pipeline is, from its configuration: the only place that knows them all. */
-
-import { systemClock } from '../base/system-clock.ts';
+/** Pipeline kind by configuration: the only place that lists all of them. */
+import { systemClock, systemRandom } from '../base/system-clock.ts';
 import type { EventFormatName } from '../config/options/source.ts';
 import type { PipelineConfig } from '../config/schema.ts';
 import type { PipelineKind } from '../core/ports/pipeline-kind.ts';
@@ -13,14 +12,13 @@ import { reviewKind } from '../kinds/review/index.ts';
 import { NOTICES } from '../kinds/review/results/notices.ts';
 import type { CreateResultFileReader } from '../kinds/review/results/result-files.ts';
 import type { ImportService, LookupService, ReviewService } from '../kinds/service.ts';
-import { systemRandom } from './system.ts';
 
-/** What the kinds need of the service. `src/service/client.ts` satisfies it. */
+/** Calls of the service that the kinds use. `src/service/client.ts` satisfies it. */
 export type KindServices = ReviewService & ImportService & LookupService;
 
 /**
- * @param formatOf how values of that format are read
- * @param createReader how result files are read
+ * @param formatOf returns the reader of a format
+ * @param createReader creates the reader of result files; default: in the caller's thread
  */
 export function kindOf(
   pipeline: PipelineConfig,
@@ -29,13 +27,13 @@ export function kindOf(
   formatOf: (name: EventFormatName) => EventFormat,
   createReader?: CreateResultFileReader,
 ): PipelineKind {
-  const { source, output } = pipeline;
+  const { source, batch, output, review } = pipeline;
   const { mapping } = source;
   const common = {
     topic: source.topic,
     format: formatOf(source.format),
     type: mapping.type,
-    ...(source.types.length === 0 ? {} : { allowedTypes: source.types }),
+    ...(source.types.length > 0 && { allowedTypes: source.types }),
     headers: output.traceHeaders
       ? [...new Set([...output.headers, ...TRACE_HEADERS])]
       : output.headers,
@@ -47,22 +45,15 @@ export function kindOf(
     case 'review':
       return reviewKind(
         {
+          ...source,
+          ...mapping,
+          ...batch,
           ...common,
-          content: mapping.content,
-          contentKind: mapping.contentKind,
-          metadata: mapping.metadata,
-          ...(mapping.flatten ? { flattenWith: mapping.flattenSeparator } : {}),
+          ...(mapping.flatten && { flattenWith: mapping.flattenSeparator }),
           expected: mapping.expectedResult,
-          maxContentBytes: source.maxContentBytes,
-          maxMetadataBytes: source.maxMetadataBytes,
-          maxMetadataKeys: source.maxMetadataKeys,
-          referenceColumn: pipeline.batch.referenceColumn,
-          escapeFormulas: pipeline.batch.escapeFormulas,
           includeContent: output.includeContent,
-          ...(createReader === undefined ? {} : { createReader }),
-          ...(pipeline.review.resultColumn !== undefined && {
-            resultColumn: pipeline.review.resultColumn,
-          }),
+          ...(createReader && { createReader }),
+          ...(review.resultColumn && { resultColumn: review.resultColumn }),
           onNotice: (notice) => logger.warn({ notice }, NOTICES[notice.kind]),
         },
         service,
@@ -76,21 +67,17 @@ export function kindOf(
       return lookupKind(
         {
           ...common,
+          ...review,
           decisionId: mapping.decisionId,
-          missingGraceMs: pipeline.review.missingGraceMs,
-          onFailure: pipeline.review.onFailure,
           monotonic: () => systemClock.monotonic(),
           newId: () => systemRandom.id(),
           onNotice: (status) =>
             logger.warn(
               { status: status.slice(0, 80) },
-              'a decision has a status that this version does not know: treated as pending',
+              'unknown decision status: treated as pending',
             ),
           onBadAnswer: (message) =>
-            logger.warn(
-              { error: message },
-              'the answer about a decision makes no sense; trying again',
-            ),
+            logger.warn({ error: message }, 'invalid response about a decision: retrying'),
         },
         service,
       );

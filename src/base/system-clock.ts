@@ -1,5 +1,5 @@
-/** The real time. */
-import type { Clock } from './clock.ts';
+/** System clock and randomness. */
+import type { Clock, Random } from './clock.ts';
 
 /** Longest delay that a timer of Node takes; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -30,3 +30,5 @@ export const systemClock: Clock = {
     });
   },
 };
+
+export const systemRandom: Random = { next: Math.random, id: () => crypto.randomUUID() };

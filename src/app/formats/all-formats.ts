@@ -1,71 +1,82 @@
-/** Every format there is, with the schema registry. */
+/** Every format, with the schema registry. */
+import { systemClock, systemRandom } from '../../base/system-clock.ts';
 import type { EventFormatName } from '../../config/options/source.ts';
-import type { Config } from '../../config/schema.ts';
+import type { Config, PipelineConfig } from '../../config/schema.ts';
+import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
+import type { HealthReporter, Logger, Metrics } from '../../core/ports/telemetry.ts';
 import type { EventFormat } from '../../events/format.ts';
 import { avroFormat } from '../../events/formats/avro/avro-format.ts';
-import { PLAIN_FORMATS } from '../../events/formats/index.ts';
+import { plainFormat } from '../../events/formats/index.ts';
 import { jsonSchemaFormat } from '../../events/formats/json-schema/json-schema-format.ts';
 import { protobufFormat } from '../../events/formats/protobuf/protobuf-format.ts';
 import type { ConfluentRegistry } from '../../events/registry/index.ts';
-import { registryObserver, schemaRegistry } from '../clients/schema-registry.ts';
-import { systemClock, systemRandom } from '../system.ts';
-import type { FormatParts, Formats } from './formats.ts';
+import { schemaRegistry } from '../clients/schema-registry.ts';
 import { OutputFormats } from './output-formats.ts';
 import { refuseUnreadableSources } from './source-schema.ts';
 
-const CONDITION = 'schemas';
+export interface Formats {
+  /** Reader of the values of a source. */
+  of(name: EventFormatName): EventFormat;
+  /** The kind, publishing in the output format of the pipeline. Call it before `start`. */
+  wrap(pipeline: PipelineConfig, kind: PipelineKind, logger: Logger): PipelineKind;
+  /**
+   * Looks up the schemas of outputs, and checks whether the sources can be read.
+   * @throws RefusedError when an output's schema is missing or incompatible, or the registry refuses it, or a source's newest
+   * schema cannot be read; RegistryUnavailable when outputs need it and it does not answer for half a minute; the signal's reason
+   */
+  start(signal: AbortSignal): Promise<void>;
+  /** Repeatable. */
+  close(): Promise<void>;
+}
+
+export interface FormatParts {
+  readonly metrics: Metrics;
+  readonly health: HealthReporter;
+  readonly logger: Logger;
+}
 
 export function allFormats(
   config: Pick<Config, 'schemaRegistry' | 'service' | 'pipelines'>,
   { metrics, health, logger }: FormatParts,
 ): Formats {
-  const { schemaRegistry: settings, pipelines } = config;
-  const registry = schemaRegistry(config, registryObserver(metrics, health));
+  const { urls, onUnreadableSource: onUnreadable } = config.schemaRegistry;
+  // While a pipeline waits for the registry the connector is not ready.
+  const registry = schemaRegistry(config, {
+    request(operation, code, seconds) {
+      metrics.count('schema_registry_requests_total', { operation, code });
+      metrics.observe('schema_registry_request_duration_seconds', { operation }, seconds);
+    },
+    unavailable: (reason) => health.notReady('schema registry', reason),
+    available: () => health.ready('schema registry'),
+  });
   const outputs = new OutputFormats();
-  const of = (name: EventFormatName) => eventFormat(name, registry, settings);
+  const of = (name: EventFormatName) => eventFormat(name, registry, config.schemaRegistry);
   return {
     of,
     wrap: (pipeline, kind, log) => outputs.wrap(pipeline, kind, log),
     async start(signal) {
       if (registry === undefined) return;
-      health.notReady(CONDITION, 'looking up the schemas of sources and outputs');
-      await refuseUnreadableSources(pipelines, {
-        registry,
-        formatOf: of,
-        onUnreadable: settings.onUnreadableSource,
-        logger,
-        signal,
-      });
-      await outputs.prepare({
-        registry,
-        urls: settings.urls,
-        clock: systemClock,
-        random: systemRandom,
-        logger,
-        signal,
-      });
+      health.notReady('schemas', 'looking up the schemas of sources and outputs');
+      const parts = { registry, logger, signal };
+      await refuseUnreadableSources(config.pipelines, { ...parts, formatOf: of, onUnreadable });
+      await outputs.prepare({ ...parts, urls, clock: systemClock, random: systemRandom });
       signal.throwIfAborted();
-      health.ready(CONDITION);
+      health.ready('schemas');
     },
     close: async () => registry?.close(),
   };
 }
 
-/** @param options whether values of json-schema are checked against their schemas */
+/** @param options whether values of json-schema are validated */
 export function eventFormat(
   name: EventFormatName,
   registry: ConfluentRegistry | undefined,
-  { validate }: { readonly validate: boolean },
+  options: { readonly validate: boolean },
 ): EventFormat {
-  if (name === 'json' || name === 'text' || name === 'cloudevents') return PLAIN_FORMATS[name];
-  // The configuration's checks ask for the addresses of one.
+  const plain = plainFormat(name);
+  if (plain !== undefined) return plain;
+  // The configuration's checks require its addresses.
   if (registry === undefined) throw new Error(`the format ${name} needs a schema registry`);
-  switch (name) {
-    case 'avro':
-      return avroFormat(registry);
-    case 'protobuf':
-      return protobufFormat(registry);
-    case 'json-schema':
-      return jsonSchemaFormat(registry, { validate });
-  }
+  if (name === 'avro') return avroFormat(registry);
+  return name === 'protobuf' ? protobufFormat(registry) : jsonSchemaFormat(registry, options);
 }

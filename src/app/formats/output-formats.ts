@@ -1,4 +1,4 @@
-/** The formats of the pipelines' outputs. What they need of the schema registry is had at the start, and never asked for again. */
+/** Formats of the pipelines' outputs; their schemas are looked up once, at the start. */
 
 import { retryWaitMs } from '../../base/backoff.ts';
 import type { Clock, Random } from '../../base/clock.ts';
@@ -16,16 +16,16 @@ import {
 } from '../../events/formats/output/index.ts';
 import { RegistryUnavailable, type SchemaRegistry } from '../../events/registry/index.ts';
 import { RefusedError } from '../../pipeline/context/errors.ts';
-import { registryRefusal } from '../clients/registry-refusal.ts';
+import { registryRefusal } from '../clients/schema-registry.ts';
 
-/** As Kafka is given at the start: then whoever started the process is told, and starts it again. */
+/** Longest wait for the registry at the start, the same as for Kafka. */
 const PATIENCE_MS = 30_000;
 const BACKOFF = { baseMs: 250, capMs: 5_000 };
-/** A replica of the registry may hear of a schema a moment after `schemas register` did. */
+/** Time for replicas of the registry to show a schema that `schemas register` has just registered. */
 const LAG_MS = 5_000;
 const LOOK_AGAIN_MS = 500;
 
-/** undefined: JSON, as the kinds render it. @throws Error when the installation lacks the contracts */
+/** Returns undefined for JSON, which the kinds render. @throws Error when the installation lacks the contracts */
 export function outputFormatOf({
   kind,
   output,
@@ -44,7 +44,7 @@ export function outputFormatOf({
 
 export interface StartParts {
   readonly registry: SchemaRegistry;
-  /** Where it is, for people. */
+  /** Its addresses, for messages. */
   readonly urls: readonly string[];
   readonly clock: Clock;
   readonly random: Pick<Random, 'next'>;
@@ -52,11 +52,11 @@ export interface StartParts {
   readonly signal: AbortSignal;
 }
 
-/** What the pipelines of a process write with. */
+/** Output formats of the pipelines of a process. */
 export class OutputFormats {
   readonly #registered: { readonly pipeline: string; readonly format: RegisteredFormat }[] = [];
 
-  /** The kind as it publishes: with format json the same one. */
+  /** Returns the kind with its output encoded; with format json the same one. */
   wrap(pipeline: PipelineConfig, kind: PipelineKind, logger: Logger): PipelineKind {
     const format = outputFormatOf(pipeline);
     if (format === undefined) return kind;
@@ -66,13 +66,13 @@ export class OutputFormats {
       logger.error(
         // Its message may quote the record (I6).
         { event, format: format.name, error: error instanceof Error ? error.name : typeof error },
-        'an outcome could not be encoded: published with status ERROR and code encoding_failed',
+        'encoding failed: published with status ERROR and code encoding_failed',
       ),
     );
   }
 
   /**
-   * Looks up the schema of each output. Nothing is registered: that would let whoever restarts a process change what its
+   * Looks up the schema of each output. Nothing is registered: a restart must not change what the
    * consumers have to read (ADR 0017).
    * @throws RefusedError when one is missing or incompatible, or the registry refuses; RegistryUnavailable when it does not
    * answer for half a minute; the signal's reason
@@ -80,51 +80,36 @@ export class OutputFormats {
   async prepare(parts: StartParts): Promise<void> {
     const untilMs = parts.clock.monotonic() + PATIENCE_MS;
     for (const { pipeline, format } of this.#registered) {
-      const state = await this.#settledState(pipeline, format, untilMs, parts);
+      const state = await this.#state(pipeline, format, untilMs, parts);
       if (state.state !== 'registered')
-        throw new RefusedError(`pipeline ${pipeline}: ${objectionTo(state, format)}`);
+        throw new RefusedError(
+          `pipeline ${pipeline}: output schema ${outputProblem(state, format).join(': ')}`,
+        );
       format.writeWith(state.id);
       const { subject, codec } = format;
       const { version, id, latest } = state;
       parts.logger.info(
         { pipeline, subject, version, latest, id, schema: codec.file },
-        'schema of the output',
+        'output schema found',
       );
     }
   }
 
-  /** Asked again while the schema is not there, for as long as replicas of a registry lag behind each other. */
-  async #settledState(
-    pipeline: string,
-    format: RegisteredFormat,
-    untilMs: number,
-    parts: StartParts,
-  ): Promise<SchemaState> {
-    const { clock, logger, signal } = parts;
-    const { subject } = format;
-    let settledMs: number | undefined;
-    for (;;) {
-      const state = await this.#state(pipeline, format, untilMs, parts);
-      settledMs ??= clock.monotonic() + LAG_MS;
-      if (state.state === 'registered' || clock.monotonic() >= settledMs) return state;
-      logger.debug(
-        { pipeline, subject, state: state.state },
-        'the schema of the output is not there yet: looking again',
-      );
-      await clock.sleep(LOOK_AGAIN_MS, signal);
-    }
-  }
-
+  /** Waits while the registry is unavailable, and while a schema is missing that its replicas may not have yet. */
   async #state(
     pipeline: string,
     { subject, codec }: RegisteredFormat,
     untilMs: number,
-    parts: StartParts,
+    { registry, urls, clock, random, logger, signal }: StartParts,
   ): Promise<SchemaState> {
-    const { registry, urls, clock, random, logger, signal } = parts;
-    for (let attempt = 0; ; attempt++) {
+    let lagUntilMs: number | undefined;
+    for (let failures = 0; ; ) {
+      let waitMs = LOOK_AGAIN_MS;
       try {
-        return await schemaState(registry, subject, codec.schema, signal);
+        const state = await schemaState(registry, subject, codec.schema, signal);
+        lagUntilMs ??= clock.monotonic() + LAG_MS;
+        if (state.state === 'registered' || clock.monotonic() >= lagUntilMs) return state;
+        logger.debug({ pipeline, subject, state: state.state }, 'output schema not found yet');
       } catch (error) {
         signal.throwIfAborted();
         const refusal = registryRefusal(error, 'read');
@@ -133,33 +118,36 @@ export class OutputFormats {
             cause: error,
           });
         if (!(error instanceof RegistryUnavailable)) throw error;
-        const waitMs = retryWaitMs(attempt, BACKOFF, random);
-        if (clock.monotonic() + waitMs >= untilMs) {
+        const { code, message } = error;
+        waitMs = retryWaitMs(failures++, BACKOFF, random);
+        if (clock.monotonic() + waitMs >= untilMs)
           throw new RegistryUnavailable(
-            error.code,
-            `the schema registry (${urls.join(', ')}): ${error.message}`,
+            code,
+            `the schema registry (${urls.join(', ')}): ${message}`,
           );
-        }
-        logger.warn(
-          { pipeline, subject, urls, error: error.message },
-          'waiting for the schema registry',
-        );
-        await clock.sleep(waitMs, signal);
+        logger.warn({ pipeline, subject, urls, error: message }, 'waiting for the schema registry');
       }
+      await clock.sleep(waitMs, signal);
     }
   }
 }
 
-function objectionTo(
+/** Problem of an output whose schema is not registered, and its remedy. */
+export function outputProblem(
   state: Exclude<SchemaState, { state: 'registered' }>,
   { subject, codec }: RegisteredFormat,
-): string {
-  const what = `the schema of its output (contracts/${codec.file})`;
+): readonly [problem: string, remedy: string] {
+  const file = `contracts/${codec.file}`;
   if (state.state !== 'incompatible') {
-    const has =
-      state.state === 'new' ? 'which has no schema' : `whose latest version is ${state.latest}`;
-    return `${what} is not registered under subject ${subject}, ${has}: run "content-review-connector schemas register" first`;
+    const has = state.state === 'new' ? 'has no schema' : `has ${state.latest} as latest version`;
+    return [
+      `${file} is not registered under subject ${subject}, which ${has}`,
+      'run "content-review-connector schemas register"',
+    ];
   }
   const why = state.messages.length === 0 ? '' : ` (${state.messages.join('; ').slice(0, 1_000)})`;
-  return `${what} is incompatible with the versions of subject ${subject}, the latest of which is ${state.latest}${why}: have this connector write under another subject (output.subject) or to another topic, or put the subject right in the registry`;
+  return [
+    `${file} is incompatible with the versions of subject ${subject}, the latest of which is ${state.latest}${why}`,
+    'use another subject (output.subject) or topic, or correct the subject in the registry',
+  ];
 }

@@ -1,11 +1,11 @@
-/** Whether events can be read with the newest schema of a source: known before a record is that was written with it. */
+/** Check of the newest schema of a source, before a record written with it arrives. */
 import type { EventFormatName } from '../../config/options/source.ts';
 import type { PipelineConfig } from '../../config/schema.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { EventFormat } from '../../events/format.ts';
 import type { SchemaRegistry, SchemaType } from '../../events/registry/index.ts';
 import { RefusedError } from '../../pipeline/context/errors.ts';
-import { registryRefusal } from '../clients/registry-refusal.ts';
+import { registryRefusal } from '../clients/schema-registry.ts';
 
 const TYPES: Partial<Record<EventFormatName, SchemaType>> = {
   avro: 'AVRO',
@@ -13,11 +13,11 @@ const TYPES: Partial<Record<EventFormatName, SchemaType>> = {
   protobuf: 'PROTOBUF',
 };
 
-/** As TopicNameStrategy has it, which is what serializers do unless they are told otherwise. */
+/** Subject by TopicNameStrategy, the default of serializers. */
 export const subjectOf = ({ source }: Pick<PipelineConfig, 'source'>): string =>
   `${source.topic}-value`;
 
-/** Whether values of the pipeline's source name a schema. */
+/** Whether the values of the pipeline's source refer to a schema. */
 export const hasSchema = ({ source }: Pick<PipelineConfig, 'source'>): boolean =>
   TYPES[source.format] !== undefined;
 
@@ -34,7 +34,7 @@ export type SourceSchema =
     };
 
 /**
- * @param formatOf how values are read, as the pipeline does it
+ * @param formatOf returns the reader of the pipeline's values
  * @throws RegistryUnavailable, RegistryRefused, or the signal's reason
  */
 export async function sourceSchema(
@@ -72,21 +72,21 @@ function listed(exceptions: readonly string[]): string {
   return exceptions.slice(0, MAX_LISTED).join('; ') + (more > 0 ? `; and ${more} more` : '');
 }
 
-/** A registry that is slower than this is left alone: records wait for it anyway. */
+/** Longest wait for the registry; records wait for it anyway. */
 const LOOK_MS = 30_000;
 
 export interface Look {
   readonly registry: Pick<SchemaRegistry, 'version'>;
   readonly formatOf: (name: EventFormatName) => EventFormat;
-  /** What to do about a schema with which no record can be read. */
+  /** Reaction to a schema with which no record can be read. */
   readonly onUnreadable: 'refuse' | 'warn';
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
 
 /**
- * Looks once at the newest schema of each source. What the registry cannot say now, records will tell.
- * @throws RefusedError when one cannot be read: each record written with it would become a dead letter; the signal's reason
+ * Checks the newest schema of each source once; without an answer the records decide.
+ * @throws RefusedError for a schema with which no record can be read; the signal's reason
  */
 export async function refuseUnreadableSources(
   pipelines: readonly Pick<PipelineConfig, 'name' | 'source'>[],
@@ -102,27 +102,27 @@ export async function refuseUnreadableSources(
         const what = `the newest schema of its source (${which}) cannot be read, its records would become dead letters`;
         const message = `${what}: ${problem}: ${remedy}`;
         if (onUnreadable === 'warn')
-          return logger.warn({ pipeline: name, error: message }, 'the source cannot be read');
+          return logger.warn({ pipeline: name, error: message }, 'source schema cannot be read');
         throw new RefusedError(
           `pipeline ${name}: ${message}, or set schemaRegistry.onUnreadableSource to warn`,
         );
       }
       if (found.state !== 'partly_readable')
-        logger.info({ pipeline: name, ...found }, 'schema of the source');
+        logger.info({ pipeline: name, ...found }, 'source schema checked');
       else
         logger.warn(
           { pipeline: name, ...found },
-          'some records of the newest schema of the source would become dead letters',
+          'source schema: some records would become dead letters',
         );
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof RefusedError) throw error;
       const because = limit.aborted
-        ? 'it takes too long'
+        ? 'no response in time'
         : (registryRefusal(error, 'read') ?? (error as Error).message);
       logger.warn(
         { pipeline: name, error: because },
-        'could not look at the newest schema of the source; its records will tell',
+        'source schema not checked; relying on the schema ids in the records',
       );
     }
   };

@@ -5,8 +5,8 @@ import { RegisteredFormat, schemaState } from '../../events/formats/output/index
 import { RegistryUnavailable, type SchemaRegistry } from '../../events/registry/index.ts';
 import { failed, ok, warning } from '../../tools/doctor/check.ts';
 import type { SchemaDiagnosis } from '../../tools/doctor/parts.ts';
-import { registryRefusal } from '../clients/registry-refusal.ts';
-import { outputFormatOf } from '../formats/output-formats.ts';
+import { registryRefusal } from '../clients/schema-registry.ts';
+import { outputFormatOf, outputProblem } from '../formats/output-formats.ts';
 import { hasSchema, sourceSchema } from '../formats/source-schema.ts';
 
 /** @throws Error with cause and remedy */
@@ -14,13 +14,12 @@ async function explained<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    const refusal = registryRefusal(error, 'read');
-    if (refusal !== undefined) throw new Error(refusal, { cause: error });
-    if (error instanceof RegistryUnavailable)
-      throw new Error(`${error.message}: check schemaRegistry, and that the registry runs`, {
-        cause: error,
-      });
-    throw error;
+    const why =
+      registryRefusal(error, 'read') ??
+      (error instanceof RegistryUnavailable
+        ? `${error.message}: check schemaRegistry, and that the registry runs`
+        : undefined);
+    throw why === undefined ? error : new Error(why, { cause: error });
   }
 }
 
@@ -32,18 +31,11 @@ export function outputSchemaOf(
   const format = outputFormatOf(pipeline);
   if (!(format instanceof RegisteredFormat)) return undefined;
   const { subject, codec } = format;
-  const file = `contracts/${codec.file}`;
   return async (signal) => {
     const found = await explained(schemaState(registry, subject, codec.schema, signal));
-    if (found.state === 'registered')
-      return ok(`${file} is version ${found.version} of subject ${subject}`);
-    if (found.state !== 'incompatible')
-      return failed(`${file} is not registered under subject ${subject}`, 'run schemas register');
-    const reasons = found.messages.join('; ').slice(0, 500);
-    return failed(
-      `${file} is incompatible with subject ${subject}, version ${found.latest}${reasons && `: ${reasons}`}`,
-      'use another subject (output.subject) or topic, or correct the subject in the registry',
-    );
+    return found.state === 'registered'
+      ? ok(`contracts/${codec.file} is version ${found.version} of subject ${subject}`)
+      : failed(...outputProblem(found, format));
   };
 }
 

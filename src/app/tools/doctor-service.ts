@@ -8,8 +8,7 @@ import type { Config } from '../../config/schema.ts';
 import { proxyChooser, proxyRules } from '../../http/proxy.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { CertificateEnd, ServiceParts } from '../../tools/doctor/parts.ts';
-import { networkSettings } from '../clients/service-network.ts';
-import { toolService } from './tool-service.ts';
+import { networkSettings, toolService } from '../clients/service.ts';
 
 export interface DoctorService {
   readonly parts: ServiceParts;

@@ -1,5 +1,6 @@
 /** Opens the connections that the doctor needs for a configuration, and closes them. */
 import { totalmem } from 'node:os';
+import { systemClock } from '../../base/system-clock.ts';
 import type { EventFormatName } from '../../config/options/source.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import type { ConfluentRegistry } from '../../events/registry/index.ts';
@@ -13,7 +14,6 @@ import { schemaRegistry } from '../clients/schema-registry.ts';
 import { eventFormat } from '../formats/all-formats.ts';
 import { kindOf } from '../kinds.ts';
 import { enginePipeline, sourceLimits } from '../pipeline-options.ts';
-import { systemClock } from '../system.ts';
 import { outputSchemaOf, sourceSchemaOf } from './doctor-registry.ts';
 import { doctorService } from './doctor-service.ts';
 import { inspectedPipeline } from './inspect.ts';

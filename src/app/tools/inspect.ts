@@ -1,10 +1,16 @@
 /** Opens a pipeline for the tools: beside the running connector, without a part in its group, its transactions or its offsets. */
 import { hostname } from 'node:os';
+import { systemClock } from '../../base/system-clock.ts';
 import { choosePipeline } from '../../config/choose-pipeline.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import type { ShardProducer } from '../../core/ports/kafka.ts';
+import type { SourceRecord } from '../../core/record.ts';
+import { EventInput } from '../../events/expression/index.ts';
+import { hasValue } from '../../events/format.ts';
+import { plainFormat } from '../../events/formats/index.ts';
 import { FramedReader } from '../../events/formats/output/index.ts';
+import { compileFilter } from '../../events/record-filter.ts';
 import type { SchemaRegistry } from '../../events/registry/index.ts';
 import { connectKafka, requestFailure } from '../../kafka/index.ts';
 import type { ServiceClient } from '../../service/client.ts';
@@ -16,11 +22,9 @@ import {
 } from '../../tools/inspect/context.ts';
 import { kafkaConnection } from '../clients/kafka-connection.ts';
 import { schemaRegistry } from '../clients/schema-registry.ts';
+import { toolService } from '../clients/service.ts';
 import { sourceLimits } from '../pipeline-options.ts';
-import { systemClock } from '../system.ts';
-import { filterOf } from './filter.ts';
 import { remoteState } from './remote-state.ts';
-import { toolService } from './tool-service.ts';
 
 /** A person waits: an address that does not answer is told soon. */
 const KAFKA_CONNECT_MS = 3_000;
@@ -185,5 +189,26 @@ export function inspectedPipeline(
     skipsNullValues: source.nullValues === 'skip',
     isFiltered: filterOf(pipeline),
     transactionTimeoutMs: tuning.transactionTimeoutMs,
+  };
+}
+
+/**
+ * Returns whether `source.filter` excludes a record, undefined if only a schema registry could tell.
+ * Without a filter there is no such function.
+ */
+function filterOf({ source }: PipelineConfig): InspectedPipeline['isFiltered'] {
+  if (source.filter === undefined) return undefined;
+  const format = plainFormat(source.format);
+  if (format === undefined) return () => undefined;
+  const isWanted = compileFilter(source.filter);
+  return (record: SourceRecord) => {
+    if (!hasValue(record)) return false;
+    const { event } = format.read(record);
+    if (event === undefined) return false;
+    try {
+      return !isWanted(new EventInput(event, record, source.topic));
+    } catch {
+      return false;
+    }
   };
 }

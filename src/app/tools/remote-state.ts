@@ -4,7 +4,7 @@ import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import type { BatchView } from '../../service/answers.ts';
 import type { Inspection, RemoteBatch } from '../../tools/inspect/context.ts';
-import { plainDecoder } from './filter.ts';
+import { plainDecoder } from './sample.ts';
 
 interface Cancellable {
   readonly signal: AbortSignal;

@@ -8,7 +8,8 @@ import type {
   RecordHeaders,
   SourceRecord,
 } from '../../core/record.ts';
-import { PLAIN_FORMATS } from '../../events/formats/index.ts';
+import type { EventFormat } from '../../events/format.ts';
+import { PLAIN_FORMATS, plainFormat } from '../../events/formats/index.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
 import { type KindServices, kindOf } from '../kinds.ts';
 
@@ -55,55 +56,48 @@ export interface SampleAnswer {
   readonly result: SampleOutcome;
 }
 
-/** Never asks anybody. */
+/** Makes no request, neither to Kafka nor to the service. */
 export async function trySample(pipeline: PipelineConfig, sample: Sample): Promise<SampleAnswer> {
   const notes: string[] = [];
-  const { name: formatName } = readerOf(pipeline, notes);
+  const format = formatOf(pipeline, notes);
   const record = recordOf(pipeline, sample, notes);
   let upload = '';
-  const kind = kindOf(
-    pipeline,
-    inventedService(() => echoed(upload, pipeline.review.resultColumn)),
-    createLogger({ level: 'silent' }),
-    () => PLAIN_FORMATS[formatName],
+  const kind = unconnectedKind(pipeline, format, () =>
+    echoed(upload, pipeline.review.resultColumn),
   );
   const decoded = kind.decode(record, 0);
   const answer = (result: SampleOutcome): SampleAnswer => ({ kind: pipeline.kind, notes, result });
   if ('skip' in decoded) return answer({ outcome: 'skipped', reason: decoded.skip });
   if ('poison' in decoded)
     return answer({ outcome: 'dead_letter', topic: pipeline.deadLetters.topic, ...decoded.poison });
+
   const { item } = decoded;
   upload = (await bodyOf(kind, [item])).body.toString('utf8');
-  const outgoing = await terminalOf(kind, item);
-  const published = publishedSample(
-    pipeline.output.topic,
-    await inOutputFormat(pipeline, outgoing, notes),
-  );
-  if (pipeline.kind === 'lookup') {
-    return answer({
-      outcome: 'accepted',
-      upload: `/v1/decisions/${encodeURIComponent(item.content)}`,
-      published,
-    });
-  }
-  return answer({
-    outcome: 'accepted',
-    ...(pipeline.kind === 'review' ? { type: item.type } : {}),
-    upload,
-    published,
-  });
+  const outgoing = await inOutputFormat(pipeline, await terminalOf(kind, item), notes);
+  const published = publishedSample(pipeline.output.topic, outgoing);
+  if (pipeline.kind === 'lookup') upload = `/v1/decisions/${encodeURIComponent(item.content)}`;
+  const type = pipeline.kind === 'review' ? { type: item.type } : {};
+  return answer({ outcome: 'accepted', ...type, upload, published });
 }
 
-function readerOf(
-  { source }: PipelineConfig,
-  notes: string[],
-): { readonly name: keyof typeof PLAIN_FORMATS } {
-  const { format } = source;
-  if (format === 'json' || format === 'text' || format === 'cloudevents') return { name: format };
-  notes.push(
-    `The sample is taken for the JSON form of a value in ${format}: what the schema registry's schemas make of it.`,
-  );
-  return { name: 'json' };
+/** Decoder of the pipeline's records; undefined when it needs a schema registry. */
+export function plainDecoder(pipeline: PipelineConfig): PipelineKind['decode'] | undefined {
+  const format = plainFormat(pipeline.source.format);
+  return format && unconnectedKind(pipeline, format, () => '').decode;
+}
+
+function unconnectedKind(pipeline: PipelineConfig, format: EventFormat, file: () => string) {
+  const silent = createLogger({ level: 'silent' });
+  return kindOf(pipeline, inventedService(file), silent, () => format);
+}
+
+function formatOf({ source }: PipelineConfig, notes: string[]): EventFormat {
+  const format = plainFormat(source.format);
+  if (format === undefined)
+    notes.push(
+      `The sample is taken for the JSON form of a value in ${source.format}: what the schema registry's schemas make of it.`,
+    );
+  return format ?? PLAIN_FORMATS.json;
 }
 
 function recordOf(
@@ -179,17 +173,13 @@ const LANGUAGES = {
   protobuf: 'Protobuf',
 } as const;
 
-/** A service that gives every upload back, decided. */
+/** Service that returns every upload, decided. */
 export function inventedService(file: () => string): KindServices {
-  const nothing = (): never => {
+  const none = (): never => {
     throw new Error('a sample needs no service');
   };
   return {
-    createBatch: nothing,
-    getBatch: nothing,
-    createImport: nothing,
-    getImport: nothing,
-    upload: nothing,
+    ...{ createBatch: none, getBatch: none, createImport: none, getImport: none, upload: none },
     download: async function* () {
       yield Buffer.from(file());
     },

@@ -1,4 +1,4 @@
-import { networkSettings } from '../../app/clients/service-network.ts';
+import { networkSettings } from '../../app/clients/service.ts';
 import { ContentReviewClient, type ContentReviewClientOptions } from '../../client/index.ts';
 import type { Environment } from '../../config/load/interpolate.ts';
 import { Secret } from '../../config/secret.ts';

@@ -142,7 +142,7 @@ test('with the broker frozen or gone SIGTERM still ends within 5 seconds, and a 
 
   await kafka.cluster.kill(0, 'SIGSTOP');
   twice.process.kill('SIGTERM');
-  await twice.logged('stopping: finishing the transactions in hand');
+  await twice.logged('stopping: finishing open transactions');
   const second = await terminate(twice);
   t.diagnostic(`second signal: ${second.ms.toFixed(0)} ms`);
   assert.equal(second.code, 130, ended(twice));

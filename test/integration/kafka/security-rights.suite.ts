@@ -156,7 +156,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       const { code } = await replica.process.exited;
       await grant(await kafka.admin(), 'connector', [read]);
       assert.equal(code, 4, replica.lines.join('\n'));
-      assert.match(replica.lines.join('\n'), /refuses to run/);
+      assert.match(replica.lines.join('\n'), /startup refused/);
       assert.match(
         replica.lines.join('\n'),
         new RegExp(`grant READ on topic ${stack.topics.source} to User:connector`),

@@ -97,7 +97,7 @@ test('a connector starts only with its schemas registered, then its records are 
 
   assert.equal((await tool('schemas', 'check', ...flags)).code, 5);
   const refused = await stack.startReplica();
-  const { error } = await refused.logged('refuses to run');
+  const { error } = await refused.logged('startup refused');
   assert.match(
     String(error),
     new RegExp(`not registered under subject ${posts.topics.decisions}-value.*schemas register`),

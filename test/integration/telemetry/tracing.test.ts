@@ -108,5 +108,5 @@ test('a collector that is not there costs a warning and a count: decisions go ou
   assert.ok(performance.now() - startedMs < SHUTDOWN_MS);
   const warnings = replica.lines.filter((line) => line.includes('"level":"warn"'));
   assert.equal(warnings.filter((line) => line.includes('trace export failed')).length, 1);
-  assert.equal(warnings.filter((line) => line.includes('not everything ended in time')).length, 0);
+  assert.equal(warnings.filter((line) => line.includes('shutdown timed out')).length, 0);
 });

@@ -56,8 +56,14 @@ const EVENT = JSON.stringify({
 
 test('subjects that are not there: the output fails with the command, the source is to be looked at', async () => {
   const { output, source } = await ask();
-  assert.deepEqual([output?.status, output?.remedy], ['failed', 'run schemas register']);
-  assert.match(output?.found ?? '', /is not registered under subject decisions-value$/);
+  assert.deepEqual(
+    [output?.status, output?.remedy],
+    ['failed', 'run "content-review-connector schemas register"'],
+  );
+  assert.match(
+    output?.found ?? '',
+    /is not registered under subject decisions-value, which has no schema$/,
+  );
   assert.equal(source?.status, 'warning');
 });
 
@@ -108,13 +114,13 @@ test('an output whose subject holds something else is incompatible', async () =>
   assert.equal(output?.status, 'failed');
   assert.match(
     output?.found ?? '',
-    /is incompatible with subject decisions-value, version 1: a field is missing$/,
+    /is incompatible with the versions of subject decisions-value, the latest of which is 1 \(a field is missing\)$/,
   );
 });
 
 test('a registry that refuses the credentials, or does not respond, fails with the remedy', async () => {
   registry.failure = new RegistryUnavailable('401', 'no');
-  await assert.rejects(ask(), /give it credentials that may read the subject$/);
+  await assert.rejects(ask(), /use credentials that may read the subject$/);
   registry.failure = new RegistryUnavailable('503', 'down');
   await assert.rejects(ask(), /check schemaRegistry, and that the registry runs$/);
 });

@@ -100,7 +100,7 @@ test('a schema that is not registered is refused with the command that registers
     assert.ok(error instanceof RefusedError);
     assert.match(
       error.message,
-      /^pipeline posts: .*contracts\/avro\/decision\.avsc\) is not registered under subject events\.decisions-value/,
+      /^pipeline posts: .*contracts\/avro\/decision\.avsc is not registered under subject events\.decisions-value/,
     );
     assert.match(error.message, /schemas register/);
     return true;
@@ -110,7 +110,7 @@ test('a schema that is not registered is refused with the command that registers
     { type: 'AVRO', text: '{"type":"string"}' },
     SIGNAL,
   );
-  await refused(/whose latest version is 1: run "content-review-connector schemas register"/);
+  await refused(/which has 1 as latest version: run "content-review-connector schemas register"/);
   assert.deepEqual(await registry.versions('events.decisions-value', SIGNAL), [1]);
 });
 

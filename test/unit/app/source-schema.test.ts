@@ -60,12 +60,12 @@ pipelines: [{name: posts, source: {topic: events, format: ${format}}, output: {t
 }
 
 test('a schema that can be read is named in the log; a source without any, or without a registry, starts', async () => {
-  assert.deepEqual(await start('avro'), ['info: schema of the source']);
+  assert.deepEqual(await start('avro'), ['info: source schema checked']);
   register({
     type: 'AVRO',
     text: '{"type":"record","name":"Event","fields":[{"name":"content","type":"string"}]}',
   });
-  assert.deepEqual(await start('avro'), ['info: schema of the source']);
+  assert.deepEqual(await start('avro'), ['info: source schema checked']);
   register({ type: 'JSON', text: '{}' });
   assert.deepEqual(await start('json'), []);
 });
@@ -122,7 +122,7 @@ test('a schema of which only some messages cannot be read starts, and the log sa
     `message ${name} { map<string, string> m = 1; message Left {} message Right {} }`;
   register({ type: 'PROTOBUF', text: `syntax = "proto3"; ${pair('Pair')}` });
   assert.deepEqual(await start('protobuf'), [
-    'warn: some records of the newest schema of the source would become dead letters',
+    'warn: source schema: some records would become dead letters',
   ]);
   assert.deepEqual(
     said[0]?.fields.problem,
@@ -141,7 +141,7 @@ test('a schema of which only some messages cannot be read starts, and the log sa
 
 test('a registry that cannot say starts all the same: records wait for it, or tell', async () => {
   server.instead = (_, response) => response.writeHead(503).end();
-  const unsaid = ['warn: could not look at the newest schema of the source; its records will tell'];
+  const unsaid = ['warn: source schema not checked; relying on the schema ids in the records'];
   assert.deepEqual(await start('avro'), unsaid);
   server.instead = (_, response) => response.writeHead(403).end('{"error_code":40301}');
   assert.deepEqual(await start('avro'), unsaid);
@@ -150,10 +150,10 @@ test('a registry that cannot say starts all the same: records wait for it, or te
 
 test('where the configuration says so, or a replica does not show the schema yet, it is told and the connector starts', async () => {
   register({ type: 'PROTOBUF', text: 'syntax = "proto3";' });
-  assert.deepEqual(await start('avro', undefined, 'warn'), ['warn: the source cannot be read']);
+  assert.deepEqual(await start('avro', undefined, 'warn'), ['warn: source schema cannot be read']);
   register({ type: 'AVRO', text: '"bytes"' });
   delete server.answers['/schemas/ids/7'];
   assert.deepEqual(await start('avro'), [
-    'warn: could not look at the newest schema of the source; its records will tell',
+    'warn: source schema not checked; relying on the schema ids in the records',
   ]);
 });

@@ -119,7 +119,7 @@ describe('schemas register', () => {
     assert.deepEqual([readOnly.code, readOnly.out], [EXIT.refused, '']);
     assert.match(
       readOnly.err,
-      /pipeline posts, subject posts\.decisions-value: .*READONLY; set it to READWRITE/,
+      /pipeline posts, subject posts\.decisions-value: .*to READWRITE during/,
     );
 
     registry.failure = new RegistryUnavailable('401', '');

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { networkSettings } from '../../../src/app/clients/service-network.ts';
+import { networkSettings } from '../../../src/app/clients/service.ts';
 import { hostObjection, networkObjection } from '../../../src/config/hosts.ts';
 import { parseConfig } from '../../../src/config/load/load.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
