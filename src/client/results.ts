@@ -1,5 +1,5 @@
+import { CsvParser } from '../kinds/review/results/csv-parser.ts';
 import { readLabels } from '../kinds/review/results/labels.ts';
-import { RecordParser } from '../kinds/review/results/record-parser.ts';
 import { readResultHeader, unreadable } from '../kinds/review/results/result-header.ts';
 import type { ClientCallOptions } from './options.ts';
 import { knownStatus, type RowShape, shapeOf } from './result-columns.ts';
@@ -63,7 +63,7 @@ export async function* resultRows(
   options: ResultsOptions,
 ): AsyncGenerator<ReviewedRow, void, undefined> {
   const records: string[][] = [];
-  const parser = new RecordParser(records, options.maxRowBytes ?? DEFAULT_MAX_ROW_BYTES);
+  const parser = new CsvParser(records, options.maxRowBytes ?? DEFAULT_MAX_ROW_BYTES);
   let names: readonly string[] | undefined;
   let shape: RowShape | undefined;
   let rows = 0;

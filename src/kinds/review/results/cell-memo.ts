@@ -62,13 +62,8 @@ export class CellMemo<T> {
   }
 
   /** Returns the value of a cell of a row. */
-  ofCell(row: RowScanner, bytes: Buffer, cell: number): T {
-    return this.at(
-      bytes,
-      row.starts[cell] as number,
-      row.ends[cell] as number,
-      row.doubled[cell] === 1,
-    );
+  ofCell(row: RowScanner, cell: number): T {
+    return this.at(row.bytes, row.start(cell), row.end(cell), row.isDoubled(cell));
   }
 
   /** @param isDoubled whether two quotes in the bytes are one */

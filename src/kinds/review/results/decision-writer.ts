@@ -4,57 +4,33 @@
  */
 
 import { isJsonText } from '../../../base/exact-json.ts';
-import { shownCode } from '../../../base/shown-code.ts';
 import type { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import { varintSize, writeVarint } from '../../../core/bytes/varint.ts';
 import { DEAD_LETTER_HEADERS, eventId } from '../../../core/outcome/dead-letter.ts';
 import { crashOf, internalPoison } from '../../../core/outcome/internal-error.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import { sourceMembers, terminalHeaders, terminalKey } from '../../../events/terminal-parts.ts';
-import { normaliseDecisionStatus, RESULT_COLUMNS } from '../../../service/contract.ts';
+import { RESULT_COLUMNS } from '../../../service/contract.ts';
 import { type DecisionOptions, jobParts } from '../decision.ts';
-import { digitsOf, writeCount } from '../number-bytes.ts';
-import type { Reference } from '../reference.ts';
+import { digitsOf } from '../number-bytes.ts';
 import { CellMemo } from './cell-memo.ts';
-import {
-  InstantBytes,
-  isPlainNumber,
-  MAX_ESCAPE,
-  put,
-  putAll,
-  putCell,
-  putString,
-  stringSize,
-} from './json-bytes.ts';
-import { readLabels } from './labels.ts';
+import { labelPart, NO_LABELS, SUCCESS, statusPart } from './decision-parts.ts';
+import { isPlainNumber, JsonWriter, MAX_ESCAPE, stringSize } from './json-writer.ts';
 import { type MetadataPart, type MetadataPlan, MetadataPlans } from './metadata-plans.ts';
 import type { ResultNotice } from './notices.ts';
 import { ReferenceBytes } from './reference-bytes.ts';
 import type { ResultHeader } from './result-header.ts';
 import type { RowScanner } from './row-scanner.ts';
 
-/** JSON of a decision that a cell determines. */
-interface StatusPart {
-  readonly json: Buffer;
-  readonly isError: boolean;
-}
-interface LabelPart {
-  readonly json: Buffer;
-  readonly isJson: boolean;
-}
-
-const SUCCESS: StatusPart = { json: Buffer.from('"SUCCESS"'), isError: false };
-const ERROR: StatusPart = { json: Buffer.from('"ERROR"'), isError: true };
-const NO_LABELS: LabelPart = { json: Buffer.from('[]'), isJson: true };
 const NO_PLAN: MetadataPlan = [];
 
-const NULL = Buffer.from('null');
 const STATUS = Buffer.from('","status":');
 const RESULT = Buffer.from(',"result":');
 const EXPECTED = Buffer.from(',"expected_result":');
 const LABELS = Buffer.from(',"labels":');
 const METADATA = Buffer.from(',"metadata":{');
-const CONTENT = Buffer.from(',"content":');
+const CONTENT = Buffer.from('},"content":');
+const NO_CONTENT = Buffer.from('}');
 const NO_ERROR = Buffer.from(',"error":null');
 /** Error of an item for which the service reports an error without a reason. */
 const REVIEW_FAILED = Buffer.from(
@@ -64,10 +40,10 @@ const PARTITION = Buffer.from('"partition":');
 const OFFSET = Buffer.from(',"offset":');
 const KEY = Buffer.from(',"key":');
 const TIMESTAMP = Buffer.from(',"timestamp":"');
+const NULL = Buffer.from('null');
 const QUOTE = 0x22;
 const APOSTROPHE = 0x27;
 const DASH = 0x2d;
-const CLOSING = 0x7d;
 
 /** Room of a record beside its cells and the texts of its job, bytes: numbers, lengths, names. */
 const FIXED_BYTES = 512;
@@ -87,7 +63,7 @@ export class DecisionWriter {
   readonly #results = new CellMemo((text) => text);
   readonly #json = new CellMemo(isJsonText);
   readonly #reference = new ReferenceBytes();
-  readonly #instants = new InstantBytes();
+  readonly #out = new JsonWriter();
   /** `{"id":"topic-`, and `topic-` as in a header behind its name. */
   readonly #start: Buffer;
   readonly #topicDash: Buffer;
@@ -98,8 +74,8 @@ export class DecisionWriter {
   #end: Buffer = Buffer.alloc(0);
   /** Parts of the current row. */
   #plan: MetadataPlan = NO_PLAN;
-  #label: LabelPart = NO_LABELS;
-  #status: StatusPart = SUCCESS;
+  #label = NO_LABELS;
+  #status = SUCCESS;
 
   /** @param names of the file's columns */
   constructor(
@@ -126,15 +102,12 @@ export class DecisionWriter {
     if (header.labels === -1) onNotice({ kind: 'missing_column', value: RESULT_COLUMNS.labels });
   }
 
-  /**
-   * Writes the decision of a row, or the reason why it has none, into the slice. Never throws.
-   * @param bytes of the row, in UTF-8
-   */
-  write(row: RowScanner, bytes: Buffer, job: JobContext, slice: SliceWriter): void {
+  /** Writes the decision of a row of UTF-8, or the reason why it has none. Never throws. */
+  write(row: RowScanner, job: JobContext, slice: SliceWriter): void {
     const reference = this.#reference;
     reference.partition = -1;
     try {
-      const malformed = this.#write(row, bytes, job, slice);
+      const malformed = this.#write(row, job, slice);
       if (malformed !== undefined) slice.addRow({ malformed });
     } catch (error) {
       const { partition, offset } = reference;
@@ -146,50 +119,51 @@ export class DecisionWriter {
     }
   }
 
-  /** To be called after the last row: reports the columns that no row has used. */
+  /** Reports the columns that no row has used; to be called after the last row. */
   finish(): void {
     for (const index of this.#plans.unclaimed())
       this.#onNotice({ kind: 'unknown_column', value: this.#names[index] ?? '' });
   }
 
   /** @returns the reason why the row has no decision */
-  #write(row: RowScanner, bytes: Buffer, job: JobContext, slice: SliceWriter): string | undefined {
+  #write(row: RowScanner, job: JobContext, slice: SliceWriter): string | undefined {
     const header = this.#header;
     const reference = this.#reference;
     if (row.cells !== header.width)
       return `the row has ${row.cells} cells, the header ${header.width}`;
-    const at = header.reference;
-    const start = row.starts[at] as number;
-    const problem = reference.read(bytes, start, row.ends[at] as number, row.doubled[at] === 1);
+    const problem = reference.read(row, header.reference);
     if (problem !== undefined) return problem;
 
-    const plan = this.#planOf(bytes);
+    const plan = this.#planOf(row);
     if (plan === undefined)
       return 'the reference names a metadata column that the result file lacks, or one twice';
     this.#plan = plan;
-    if (!this.#isWhole(row, bytes)) return 'a metadata cell is not the JSON that was uploaded';
-    const status = isSuccess(row, bytes, header.status) ? SUCCESS : this.#statusOf(row, bytes);
+    if (!this.#isWhole(row)) return 'a metadata cell is not the JSON that was uploaded';
+    const status = statusPart(row, header, this.#onNotice);
     if (status === undefined)
       return 'the row has neither a result nor a status that says how its review ended';
-    this.#status = status;
-    this.#label = header.labels === -1 ? NO_LABELS : this.#labels.ofCell(row, bytes, header.labels);
-    if (!this.#label.isJson) this.#onNotice({ kind: 'labels_not_json', value: '' });
+    const labels = header.labels === -1 ? NO_LABELS : this.#labels.ofCell(row, header.labels);
+    if (!labels.isJson) this.#onNotice({ kind: 'labels_not_json', value: '' });
     if (job !== this.#job) this.#setJob(job);
+    this.#label = labels;
+    this.#status = status;
 
-    const bound = this.#mostBytes(row, bytes, false);
-    const most = bound > MAX_BOUND_BYTES ? this.#mostBytes(row, bytes, true) : bound;
-    const result =
-      header.result === -1
-        ? undefined
-        : this.#results.ofCell(row, bytes, header.result) || undefined;
+    const bound = this.#mostBytes(row, false);
+    const most = bound > MAX_BOUND_BYTES ? this.#mostBytes(row, true) : bound;
+    const { result: at } = header;
+    const result = at === -1 ? undefined : this.#results.ofCell(row, at) || undefined;
     const { partition, offset, uncommon } = reference;
+    const out = this.#out;
     if (uncommon === undefined) {
-      const end = this.#record(slice.reserve(most), slice.end, row, bytes);
-      slice.add(partition, offset, status.isError, result, end);
+      out.to = slice.reserve(most);
+      out.at = slice.end;
+      this.#record(row);
+      slice.add(partition, offset, status.isError, result, out.at);
       return undefined;
     }
-    const value = Buffer.allocUnsafe(most);
-    const id = eventId(this.#topic, uncommon, uncommon.replay);
+    out.to = Buffer.allocUnsafe(most);
+    out.at = 0;
+    this.#value(row);
     slice.addRow({
       partition,
       offset,
@@ -197,153 +171,155 @@ export class DecisionWriter {
       result,
       record: {
         key: terminalKey(uncommon),
-        value: value.subarray(0, this.#value(value, 0, row, bytes)),
-        headers: terminalHeaders(uncommon.headers, id),
+        value: out.to.subarray(0, out.at),
+        headers: terminalHeaders(uncommon.headers, eventId(this.#topic, uncommon, uncommon.replay)),
       },
     });
     return undefined;
   }
 
   /** Returns the plan of the reference's shape; undefined for an invalid shape. */
-  #planOf(bytes: Buffer): MetadataPlan | undefined {
+  #planOf(row: RowScanner): MetadataPlan | undefined {
     const { shapeStart, shapeEnd, uncommon } = this.#reference;
     const { byShape } = this.#plans;
     if (uncommon === undefined)
-      return shapeStart === -1 ? NO_PLAN : byShape.at(bytes, shapeStart, shapeEnd, false);
+      return shapeStart === -1 ? NO_PLAN : byShape.at(row.bytes, shapeStart, shapeEnd, false);
     for (const [key] of uncommon.metadata ?? []) this.#plans.claim(key);
     return uncommon.shape === undefined ? NO_PLAN : byShape.of(uncommon.shape);
   }
 
-  /** Whether the JSON cells of the metadata are JSON, as they were uploaded. */
-  #isWhole(row: RowScanner, bytes: Buffer): boolean {
+  /** True unless a cell of the plan that was uploaded as JSON is not JSON. */
+  #isWhole(row: RowScanner): boolean {
     for (let part = 0; part < this.#plan.length; part++) {
       const { index, json } = this.#plan[part] as MetadataPart;
-      if (!json || isPlainNumber(bytes, row.starts[index] as number, row.ends[index] as number))
-        continue;
-      if (!this.#json.ofCell(row, bytes, index)) return false;
+      if (!json || isPlainNumber(row.bytes, row.start(index), row.end(index))) continue;
+      if (!this.#json.ofCell(row, index)) return false;
     }
     return true;
   }
 
-  /** Reads any other status than SUCCESS. An unknown one is a success if there is a result. */
-  #statusOf(row: RowScanner, bytes: Buffer): StatusPart | undefined {
-    const { status, result } = this.#header;
-    const text = status === -1 ? '' : row.text(bytes, status).trim();
-    const known = text.toUpperCase();
-    if (known === 'SUCCESS') return SUCCESS;
-    if (known === 'ERROR') return ERROR;
-    const hasResult = sizeOf(row, result) > 0;
-    if (!hasResult && (text === '' || normaliseDecisionStatus(text) === 'PENDING'))
-      return undefined;
-    // In a file whose cells have shifted the text may be content.
-    if (status !== -1) this.#onNotice({ kind: 'unknown_status', value: shownCode(text) ?? '' });
-    const part = hasResult ? SUCCESS : ERROR;
-    if (text === '') return part;
-    return { ...part, json: Buffer.from(`${part.json},"service_status":${JSON.stringify(text)}`) };
-  }
-
   /** Writes a record with a common reference. */
-  #record(to: Buffer, start: number, row: RowScanner, bytes: Buffer): number {
+  #record(row: RowScanner): void {
+    const out = this.#out;
     const { partition, offset, keyStart, keyEnd } = this.#reference;
     const keyBytes = keyStart === -1 ? -1 : keyEnd - keyStart;
-    let at = writeVarint(to, keyBytes, start);
-    if (keyBytes > 0) at = put(to, bytes, keyStart, keyEnd, at);
-    const value = at + LENGTH_BYTES;
-    let end = this.#value(to, value, row, bytes);
+    out.at = writeVarint(out.to, keyBytes, out.at);
+    if (keyBytes > 0) out.bytes(row.bytes, keyStart, keyEnd);
+    const start = out.at;
+    out.at += LENGTH_BYTES;
+    this.#value(row);
     // The length is known now.
-    const length = end - value;
+    const length = out.at - start - LENGTH_BYTES;
     const lengthBytes = varintSize(length);
     if (lengthBytes !== LENGTH_BYTES) {
-      to.copyWithin(at + lengthBytes, value, end);
-      end += lengthBytes - LENGTH_BYTES;
+      out.to.copyWithin(start + lengthBytes, start + LENGTH_BYTES, out.at);
+      out.at += lengthBytes - LENGTH_BYTES;
     }
-    writeVarint(to, length, at);
-    end = putAll(to, this.#eventId, end);
+    writeVarint(out.to, length, start);
+    out.bytes(this.#eventId);
     const idBytes = this.#topicDash.length + digitsOf(partition) + 1 + digitsOf(offset);
-    end = writeVarint(to, idBytes, end);
-    end = putAll(to, this.#topicDash, end);
-    return putCoordinate(to, partition, offset, end);
+    out.at = writeVarint(out.to, idBytes, out.at);
+    out.bytes(this.#topicDash);
+    this.#coordinate();
   }
 
-  #value(to: Buffer, start: number, row: RowScanner, bytes: Buffer): number {
-    const { partition, offset, uncommon } = this.#reference;
+  #value(row: RowScanner): void {
+    const out = this.#out;
+    const { uncommon } = this.#reference;
     const { result, expected, content } = this.#header;
-    let at = putCoordinate(to, partition, offset, putAll(to, this.#start, start));
-    if (uncommon !== undefined && uncommon.replay > 0) at = putText(to, `#${uncommon.replay}`, at);
-    at = putAll(to, this.#status.json, putAll(to, STATUS, at));
-    at = putTextOrNull(to, row, bytes, result, putAll(to, RESULT, at));
-    at = putAll(to, EXPECTED, at);
-    at =
-      uncommon?.expected === undefined
-        ? putTextOrNull(to, row, bytes, expected, at)
-        : putText(to, JSON.stringify(uncommon.expected), at);
-    at = putAll(to, this.#label.json, putAll(to, LABELS, at));
-    at = this.#metadata(to, row, bytes, putAll(to, METADATA, at));
+    out.bytes(this.#start);
+    this.#coordinate();
+    if (uncommon !== undefined && uncommon.replay > 0) out.text(`#${uncommon.replay}`);
+    out.bytes(STATUS);
+    out.bytes(this.#status.json);
+    out.bytes(RESULT);
+    this.#textOrNull(row, result);
+    out.bytes(EXPECTED);
+    if (uncommon?.expected === undefined) this.#textOrNull(row, expected);
+    else out.text(JSON.stringify(uncommon.expected));
+    out.bytes(LABELS);
+    out.bytes(this.#label.json);
+    this.#metadata(row);
     if (this.#includesContent) {
-      const first = row.starts[content] as number;
-      const isEscaped = uncommon?.escapedContent === true && bytes[first] === APOSTROPHE;
-      const from = isEscaped ? first + 1 : first;
-      at = putAll(to, CONTENT, at);
-      at = putString(to, bytes, from, row.ends[content] as number, row.doubled[content] === 1, at);
-    }
-    at = putAll(to, this.#status.isError ? REVIEW_FAILED : NO_ERROR, at);
-    at = putAll(to, this.#batch, at);
-    at =
-      uncommon === undefined
-        ? this.#source(to, bytes, at)
-        : putText(to, sourceMembers(uncommon), at);
-    return putAll(to, this.#end, at);
+      out.bytes(CONTENT);
+      const isEscaped =
+        uncommon?.escapedContent === true && row.bytes[row.start(content)] === APOSTROPHE;
+      out.cellString(row, content, isEscaped && row.size(content) > 0 ? 1 : 0);
+    } else out.bytes(NO_CONTENT);
+    out.bytes(this.#status.isError ? REVIEW_FAILED : NO_ERROR);
+    out.bytes(this.#batch);
+    if (uncommon === undefined) this.#source(row);
+    else out.text(sourceMembers(uncommon));
+    out.bytes(this.#end);
   }
 
-  #metadata(to: Buffer, row: RowScanner, bytes: Buffer, start: number): number {
-    let at = start;
+  #metadata(row: RowScanner): void {
+    const out = this.#out;
+    out.bytes(METADATA);
     for (let part = 0; part < this.#plan.length; part++) {
       const { index, lead, json } = this.#plan[part] as MetadataPart;
-      at = putAll(to, lead, at);
-      const from = row.starts[index] as number;
-      const end = row.ends[index] as number;
-      const isDoubled = row.doubled[index] === 1;
-      at = (json ? putCell : putString)(to, bytes, from, end, isDoubled, at);
+      out.bytes(lead);
+      if (json) out.cell(row, index);
+      else out.cellString(row, index);
     }
-    for (const [key, json] of this.#reference.uncommon?.metadata ?? [])
-      at = putText(to, `${at === start ? '' : ','}${JSON.stringify(key)}:${json}`, at);
-    to[at] = CLOSING;
-    return at + 1;
+    let comma = this.#plan.length === 0 ? '' : ',';
+    for (const [key, json] of this.#reference.uncommon?.metadata ?? []) {
+      out.text(`${comma}${JSON.stringify(key)}:${json}`);
+      comma = ',';
+    }
   }
 
   /** Writes the members of `source` of a common reference. */
-  #source(to: Buffer, bytes: Buffer, start: number): number {
+  #source(row: RowScanner): void {
+    const out = this.#out;
     const { partition, offset, timestampMs, keyStart, keyEnd } = this.#reference;
-    let at = writeCount(to, partition, putAll(to, PARTITION, start));
-    at = writeCount(to, offset, putAll(to, OFFSET, at));
-    at = putAll(to, KEY, at);
-    at = keyStart === -1 ? putAll(to, NULL, at) : putString(to, bytes, keyStart, keyEnd, false, at);
-    at = this.#instants.put(to, timestampMs, putAll(to, TIMESTAMP, at));
-    to[at] = QUOTE;
-    return at + 1;
+    out.bytes(PARTITION);
+    out.count(partition);
+    out.bytes(OFFSET);
+    out.count(offset);
+    out.bytes(KEY);
+    if (keyStart === -1) out.bytes(NULL);
+    else out.string(row.bytes, keyStart, keyEnd, false);
+    out.bytes(TIMESTAMP);
+    out.instant(timestampMs);
+    out.byte(QUOTE);
+  }
+
+  #coordinate(): void {
+    const { partition, offset } = this.#reference;
+    this.#out.count(partition);
+    this.#out.byte(DASH);
+    this.#out.count(offset);
+  }
+
+  #textOrNull(row: RowScanner, column: number): void {
+    if (row.size(column) === 0) this.#out.bytes(NULL);
+    else this.#out.cellString(row, column);
   }
 
   /** Returns an upper bound of the record's size. @param isExact whether texts are counted */
-  #mostBytes(row: RowScanner, bytes: Buffer, isExact: boolean): number {
+  #mostBytes(row: RowScanner, isExact: boolean): number {
     const { result, expected, content, reference } = this.#header;
     const { keyStart, keyEnd, uncommon } = this.#reference;
+    const ofReference =
+      uncommon === undefined
+        ? (keyEnd - keyStart) * 2
+        : row.size(reference) + (uncommon.key?.length ?? 0) * MAX_ESCAPE;
     let most =
       FIXED_BYTES +
+      ofReference +
       this.#start.length +
       this.#topicDash.length +
       this.#batch.length +
       this.#end.length +
       this.#label.json.length +
       this.#status.json.length +
-      textRoom(row, bytes, result, isExact) +
-      textRoom(row, bytes, expected, isExact) +
-      (this.#includesContent ? textRoom(row, bytes, content, isExact) : 0) +
-      (uncommon === undefined
-        ? (keyEnd - keyStart) * 2
-        : sizeOf(row, reference) + keyRoom(uncommon));
+      textRoom(row, result, isExact) +
+      textRoom(row, expected, isExact) +
+      (this.#includesContent ? textRoom(row, content, isExact) : 0);
     for (let part = 0; part < this.#plan.length; part++) {
       const { index, lead } = this.#plan[part] as MetadataPart;
-      most += lead.length + textRoom(row, bytes, index, isExact);
+      most += lead.length + textRoom(row, index, isExact);
     }
     return most;
   }
@@ -357,55 +333,9 @@ export class DecisionWriter {
   }
 }
 
-function labelPart(text: string): LabelPart {
-  const { json, raw } = readLabels(text);
-  const rawPart = raw === undefined ? '' : `,"labels_raw":${JSON.stringify(raw)}`;
-  return { json: Buffer.from(json + rawPart), isJson: raw === undefined };
-}
-
-function isSuccess(row: RowScanner, bytes: Buffer, column: number): boolean {
-  // Behind the quote of the JSON.
-  const word = SUCCESS.json;
-  if (sizeOf(row, column) !== word.length - 2) return false;
-  const start = row.starts[column] as number;
-  for (let at = 1; at < word.length - 1; at++) if (bytes[start + at - 1] !== word[at]) return false;
-  return true;
-}
-
-/** Bytes of a cell; 0 for a column that the file lacks. */
-function sizeOf(row: RowScanner, column: number): number {
-  return column === -1 ? 0 : (row.ends[column] as number) - (row.starts[column] as number);
-}
-
-/** Most bytes of a cell as JSON. */
-function textRoom(row: RowScanner, bytes: Buffer, column: number, isExact: boolean): number {
+/** Returns the most bytes of a cell as JSON. @param isExact whether they are counted */
+function textRoom(row: RowScanner, column: number, isExact: boolean): number {
   if (column === -1) return 0;
-  if (!isExact) return 2 + sizeOf(row, column) * MAX_ESCAPE;
-  return stringSize(bytes, row.starts[column] as number, row.ends[column] as number);
-}
-
-function keyRoom({ key }: Reference): number {
-  return key === null ? 0 : key.length * MAX_ESCAPE;
-}
-
-function putText(to: Buffer, text: string, at: number): number {
-  return at + to.write(text, at);
-}
-
-function putTextOrNull(
-  to: Buffer,
-  row: RowScanner,
-  bytes: Buffer,
-  column: number,
-  at: number,
-): number {
-  if (sizeOf(row, column) === 0) return putAll(to, NULL, at);
-  const start = row.starts[column] as number;
-  return putString(to, bytes, start, row.ends[column] as number, row.doubled[column] === 1, at);
-}
-
-function putCoordinate(to: Buffer, partition: number, offset: number, start: number): number {
-  const at = writeCount(to, partition, start);
-  to[at] = DASH;
-  return writeCount(to, offset, at + 1);
+  if (!isExact) return 2 + row.size(column) * MAX_ESCAPE;
+  return stringSize(row.bytes, row.start(column), row.end(column));
 }

@@ -1,8 +1,7 @@
-/** Buffer for the beginning of a row whose end has not arrived yet; its memory is reused. */
+/** Buffer for the beginning of a row whose end has not arrived; its memory is reused. */
 
-/** Memory that is kept for the next row. */
+/** Memory kept for the next row. */
 const KEPT_BYTES = 256 * 1024;
-const LEAST_BYTES = 4 * 1024;
 
 export class HeldBytes {
   #room: Buffer = Buffer.alloc(0);
@@ -12,26 +11,28 @@ export class HeldBytes {
     return this.#length;
   }
 
-  /** View of the held bytes: to be read before anything else is done here. */
+  /** View of the held bytes, valid until the next change. */
   get bytes(): Buffer {
     return this.#room.subarray(0, this.#length);
   }
 
-  add(from: Buffer, start: number, end: number): void {
-    const length = this.#length + end - start;
+  add(from: Buffer): void {
+    const length = this.#length + from.length;
     if (length > this.#room.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(LEAST_BYTES, length, this.#room.length * 2));
-      this.#room.copy(larger, 0, 0, this.#length);
+      const larger = Buffer.allocUnsafeSlow(Math.max(length, this.#room.length * 2));
+      this.bytes.copy(larger);
       this.#room = larger;
     }
-    from.copy(this.#room, this.#length, start, end);
+    from.copy(this.#room, this.#length);
     this.#length = length;
   }
 
-  /** Forgets the first bytes, and so many of the last. */
-  drop(first: number, last = 0): void {
-    this.#room.copyWithin(0, first, this.#length - last);
-    this.#length -= first + last;
-    if (this.#length === 0 && this.#room.length > KEPT_BYTES) this.#room = Buffer.alloc(0);
+  /** Removes the first bytes. */
+  drop(first: number): void {
+    const rest = this.bytes.subarray(first);
+    this.#length = rest.length;
+    if (this.#room.length > KEPT_BYTES && rest.length <= KEPT_BYTES / 2)
+      this.#room = Buffer.from(rest);
+    else rest.copy(this.#room);
   }
 }

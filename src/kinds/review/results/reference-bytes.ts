@@ -3,6 +3,7 @@
  * `[partition, offset, timestamp, key, shape]` without escapes, which is read without decoding.
  */
 import { type Reference, readReference } from '../reference.ts';
+import type { RowScanner } from './row-scanner.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -36,16 +37,15 @@ export class ReferenceBytes {
   #quote = 1;
 
   /**
-   * Reads a cell. @param isDoubled whether two quotes in it are one
+   * Reads the reference in a cell of a row.
    * @returns what is wrong with the reference, without showing it; undefined if it is valid
    */
-  read(bytes: Buffer, start: number, end: number, isDoubled: boolean): string | undefined {
+  read(row: RowScanner, cell: number): string | undefined {
     this.uncommon = undefined;
-    this.#quote = isDoubled ? 2 : 1;
-    if (this.#readCommon(bytes, start, end)) return undefined;
+    this.#quote = row.isDoubled(cell) ? 2 : 1;
+    if (this.#readCommon(row.bytes, row.start(cell), row.end(cell))) return undefined;
     this.partition = -1;
-    const raw = bytes.toString('utf8', start, end);
-    const read = readReference(isDoubled ? raw.replaceAll('""', '"') : raw);
+    const read = readReference(row.text(cell));
     if (!read.ok) return read.error;
     this.uncommon = read.value;
     this.partition = read.value.partition;

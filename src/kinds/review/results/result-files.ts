@@ -4,7 +4,7 @@ import { ResultSlice } from '../../../core/bytes/result-slice.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import { type ResultFileSettings, type SharedByFiles, sharedByFiles } from './file-settings.ts';
 import type { ResultNotice } from './notices.ts';
-import { type Reading, ResultReader } from './result-reader.ts';
+import { type ReadRows, ResultReader } from './result-reader.ts';
 
 export interface ResultFile {
   /** Asked for each piece. */
@@ -62,7 +62,7 @@ async function* readHere(
   }
 }
 
-function* rowsOf({ rows, problem }: Reading): Generator<ResultSlice, void, undefined> {
+function* rowsOf({ rows, problem }: ReadRows): Generator<ResultSlice, void, undefined> {
   if (rows !== undefined) yield new ResultSlice(rows);
   if (problem !== undefined) throw problem;
 }

@@ -7,28 +7,26 @@ import { isUtf8 } from 'node:buffer';
 import type { ResultColumns } from '../../../core/bytes/result-slice.ts';
 import { type Rooms, SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
+import { CsvParser, tooLarge } from './csv-parser.ts';
 import { DecisionWriter } from './decision-writer.ts';
 import type { SharedByFiles } from './file-settings.ts';
 import { HeldBytes } from './held-bytes.ts';
-import { RecordParser, tooLarge } from './record-parser.ts';
 import { readResultHeader, unreadable } from './result-header.ts';
 import { NOT_WHOLE, RowScanner, UNKNOWN } from './row-scanner.ts';
 
 const LINE_FEED = 0x0a;
-/** csv-parse reads a file that begins so as UTF-16. */
+/** Mark of a file that csv-parse reads as UTF-16. */
 const UTF16_MARK = Buffer.from([0xff, 0xfe]);
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-/** Bytes that a scan goes on with, or as many as it has looked at. */
-const STEP_BYTES = 4 * 1024;
-/** A row that is larger is left to csv-parse. */
+/** Larger rows are left to csv-parse. */
 const MAX_HELD_BYTES = 8 * 1024 * 1024;
-/** Bytes that csv-parse is fed in one go. */
+/** Bytes fed to csv-parse at a time. */
 const SLICE_BYTES = 64 * 1024;
 
 /** Rows of a piece, and the problem that ended the file in it. */
-export interface Reading {
+export interface ReadRows {
   readonly rows: ResultColumns | undefined;
-  /** Reason to read no further: a ServiceError, or a mistake of ours. undefined: there is none. */
+  /** Reason to stop reading, a ServiceError or a bug; undefined if there is none. */
   readonly problem: unknown;
 }
 
@@ -38,51 +36,48 @@ export class ResultReader {
   readonly #slice: SliceWriter;
   readonly #scanner = new RowScanner();
   readonly #held = new HeldBytes();
-  /** The scanner has seen the bytes that are held. */
+  /** True if the scanner has seen the held bytes. */
   #resumes = false;
-  /** The byte order mark, if any, has been passed. */
+  /** True once the byte order mark, if any, is skipped. */
   #begun = false;
-  /** Writer of the rows behind the header, once that is read, and the reference's column. */
+  /** Writer of the decisions and column of the references, once the header is read. */
   #decisions: DecisionWriter | undefined;
   #referenceColumn = -1;
   #job: JobContext | undefined;
-  /** Reads the rest of the file, once there is one. */
-  #rest: RecordParser | undefined;
+  /** Parser of the rest of the file, once it is needed. */
+  #rest: CsvParser | undefined;
   readonly #records: string[][] = [];
   #taken = 0;
   #lastByte: number | undefined;
-  /** Bytes since the last row, in whole pieces: empty lines take time too. */
+  /** Bytes since the last row, in whole pieces: empty lines take time as well. */
   #bytesSinceRow = 0;
   #rowEnded = false;
 
-  /** @param expectedRows rows that the service says it wrote; undefined when it does not say */
+  /** @param expectedRows rows reported by the service; undefined if it reports none */
   constructor(shared: SharedByFiles, expectedRows: number | undefined, rooms?: Rooms) {
     this.#shared = shared;
     this.#expectedRows = expectedRows;
     this.#slice = new SliceWriter(rooms);
   }
 
-  /** Reads the next piece, of which nothing is kept. @param job for the decisions of its rows */
-  async read(piece: Buffer, job: JobContext): Promise<Reading> {
+  /** Reads the next piece and keeps nothing of it. @param job for the decisions of its rows */
+  async read(piece: Buffer, job: JobContext): Promise<ReadRows> {
     this.#job = job;
     this.#lastByte = piece.at(-1) ?? this.#lastByte;
-    return this.#reading(async () => {
+    return this.#rowsOf(async () => {
       if (this.#rest !== undefined) return this.#parse(this.#rest, piece);
       this.#rowEnded = false;
       const left = this.#scan(piece);
-      if (left !== undefined) return this.#handOver(piece.subarray(left));
+      if (left !== undefined) return this.#handOver(left);
       this.#bytesSinceRow = this.#rowEnded ? 0 : this.#bytesSinceRow + piece.length;
       return this.#bytesSinceRow > this.#shared.settings.maxRowBytes ? tooLarge() : undefined;
     });
   }
 
   /** To be called after the last piece. */
-  async end(): Promise<Reading> {
-    return this.#reading(async () => {
-      const problem =
-        this.#rest === undefined && this.#held.length > 0
-          ? await this.#handOver(Buffer.alloc(0))
-          : undefined;
+  async end(): Promise<ReadRows> {
+    return this.#rowsOf(async () => {
+      const problem = this.#held.length === 0 ? undefined : await this.#handOver(this.#held.bytes);
       return problem ?? (await this.#finish());
     });
   }
@@ -91,7 +86,7 @@ export class ResultReader {
     this.#rest?.destroy();
   }
 
-  async #reading(step: () => Promise<unknown>): Promise<Reading> {
+  async #rowsOf(step: () => Promise<unknown>): Promise<ReadRows> {
     let problem: unknown;
     try {
       problem = await step();
@@ -101,66 +96,51 @@ export class ResultReader {
     return { rows: this.#slice.finish(), problem };
   }
 
-  /** @returns where csv-parse has to go on, behind what is held; undefined when the piece is read */
-  #scan(piece: Buffer): number | undefined {
+  /** @returns bytes that only csv-parse can read; undefined when the piece is read or held */
+  #scan(piece: Buffer): Buffer | undefined {
+    const held = this.#held;
+    const isHeld = held.length > 0;
+    if (isHeld) held.add(piece);
+    const bytes = isHeld ? held.bytes : piece;
     let at = 0;
-    if (!this.#begun) {
-      at = Math.min(piece.length, BYTE_ORDER_MARK.length - this.#held.length);
-      this.#held.add(piece, 0, at);
-      if (this.#held.length < BYTE_ORDER_MARK.length) return undefined;
-      if (this.#held.bytes.subarray(0, UTF16_MARK.length).equals(UTF16_MARK)) return at;
-      if (this.#held.bytes.equals(BYTE_ORDER_MARK)) this.#held.drop(BYTE_ORDER_MARK.length);
+    if (!this.#begun && bytes.length >= BYTE_ORDER_MARK.length) {
+      if (bytes.subarray(0, UTF16_MARK.length).equals(UTF16_MARK)) return bytes;
+      const isMarked = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+      if (isMarked) at = BYTE_ORDER_MARK.length;
       this.#begun = true;
     }
-    const first = at;
-    while (this.#held.length > 0) {
-      const bytes = this.#held.bytes;
-      const next = this.#resumes ? this.#scanner.resume(bytes) : this.#scanner.scan(bytes, 0);
-      this.#resumes = next === NOT_WHOLE;
+    let isText: boolean | undefined;
+    while (this.#begun && at < bytes.length) {
+      const next = this.#resumes ? this.#scanner.resume(bytes) : this.#scanner.scan(bytes, at);
+      this.#resumes = false;
       if (next === NOT_WHOLE) {
-        if (at === piece.length) return bytes.length > MAX_HELD_BYTES ? at : undefined;
-        const end = Math.min(piece.length, at + Math.max(STEP_BYTES, bytes.length));
-        this.#held.add(piece, at, end);
-        at = end;
-        continue;
+        // Only the bytes of a row at the beginning stay where they are.
+        this.#resumes = at === 0;
+        break;
       }
-      if (next === UNKNOWN || next > this.#shared.settings.maxRowBytes) return at;
-      this.#takeScanned(bytes, isUtf8(bytes.subarray(0, next)));
-      // What is held behind the row is read where it came from.
-      const left = Math.min(bytes.length - next, at - first);
-      at -= left;
-      this.#held.drop(next, left);
-    }
-    return this.#scanPiece(piece, at);
-  }
-
-  #scanPiece(piece: Buffer, start: number): number | undefined {
-    const { maxRowBytes } = this.#shared.settings;
-    const isText = isUtf8(piece.subarray(start, piece.lastIndexOf(LINE_FEED) + 1));
-    let at = start;
-    while (at < piece.length) {
-      const next = this.#scanner.scan(piece, at);
-      if (next === NOT_WHOLE) {
-        this.#held.add(piece, at, piece.length);
-        return undefined;
-      }
-      if (next === UNKNOWN || next - at > maxRowBytes) return at;
-      this.#takeScanned(piece, isText || isUtf8(piece.subarray(at, next)));
+      if (next === UNKNOWN || next - at > this.#shared.settings.maxRowBytes)
+        return bytes.subarray(at);
+      isText ??= isUtf8(bytes.subarray(at, bytes.lastIndexOf(LINE_FEED) + 1));
+      this.#takeScanned(isText || isUtf8(bytes.subarray(at, next)));
       at = next;
     }
-    return undefined;
+    if (isHeld) held.drop(at);
+    else held.add(piece.subarray(at));
+    return held.length > MAX_HELD_BYTES ? held.bytes : undefined;
   }
 
   /** Takes the scanned row. @param isText whether its bytes are UTF-8 */
-  #takeScanned(bytes: Buffer, isText: boolean): void {
+  #takeScanned(isText: boolean): void {
     if (this.#scanner.cells === 0) return;
-    if (this.#decisions !== undefined && isText) this.#takeRow(bytes, this.#decisions);
-    else this.#take(this.#scanner.texts(bytes));
+    if (this.#decisions !== undefined && isText) this.#takeRow(this.#decisions);
+    else this.#take(this.#scanner.texts());
   }
 
+  /** Takes a row of decoded cells, or the header. */
   #take(cells: readonly string[]): void {
     if (this.#decisions !== undefined) {
-      this.#takeRow(this.#scanner.place(cells), this.#decisions);
+      this.#scanner.place(cells);
+      this.#takeRow(this.#decisions);
       return;
     }
     this.#rowEnded = true;
@@ -170,30 +150,24 @@ export class ResultReader {
     this.#referenceColumn = header.reference;
   }
 
-  #takeRow(bytes: Buffer, decisions: DecisionWriter): void {
+  #takeRow(decisions: DecisionWriter): void {
     this.#rowEnded = true;
     this.#taken++;
-    decisions.write(this.#scanner, bytes, this.#jobContext(), this.#slice);
+    decisions.write(this.#scanner, this.#job as JobContext, this.#slice);
   }
 
-  #jobContext(): JobContext {
-    if (this.#job === undefined) throw new Error('no piece has come');
-    return this.#job;
-  }
-
-  /** @param behind what follows the bytes that are held */
-  async #handOver(behind: Buffer): Promise<unknown> {
-    const held = Buffer.from(this.#held.bytes);
-    this.#held.drop(held.length);
+  /** Lets csv-parse read the rest of the file. @param bytes the beginning of the rest */
+  async #handOver(bytes: Buffer): Promise<unknown> {
     // A mark behind the beginning is content.
-    const parser = new RecordParser(this.#records, this.#shared.settings.maxRowBytes, !this.#begun);
-    this.#rest = parser;
-    return (await this.#parse(parser, held)) ?? this.#parse(parser, behind);
+    this.#rest = new CsvParser(this.#records, this.#shared.settings.maxRowBytes, !this.#begun);
+    const problem = await this.#parse(this.#rest, bytes);
+    this.#held.drop(this.#held.length);
+    return problem;
   }
 
-  async #parse(parser: RecordParser, bytes: Buffer): Promise<unknown> {
+  async #parse(parser: CsvParser, bytes: Buffer): Promise<unknown> {
     for (let start = 0; start < bytes.length; start += SLICE_BYTES) {
-      // A copy: csv-parse keeps the end of it.
+      // A copy, because csv-parse keeps its end.
       const problem = await parser.feed(Buffer.from(bytes.subarray(start, start + SLICE_BYTES)));
       this.#takeRecords();
       if (problem !== undefined) return problem;
@@ -208,7 +182,7 @@ export class ResultReader {
   async #finish(): Promise<unknown> {
     const { lastRows } = this.#shared;
     let problem: unknown = await this.#rest?.finish();
-    // csv-parse looks ahead, and may give the header only now.
+    // csv-parse looks ahead and may emit the header only now.
     const [header] = this.#decisions === undefined ? this.#records.splice(0, 1) : [];
     if (header !== undefined) this.#take(header);
     const decisions = this.#decisions;

@@ -30,10 +30,12 @@ const SHORT_CELL = 48;
 export class RowScanner {
   /** Cells of the row; 0 for an empty line. */
   cells = 0;
+  /** Bytes that hold the row. */
+  bytes: Buffer = Buffer.alloc(0);
   /** Per cell: its first byte, the byte behind it (without its quotes), 1 if two quotes are one. */
-  starts = new Int32Array(64);
-  ends = new Int32Array(64);
-  doubled = new Uint8Array(64);
+  #starts = new Int32Array(64);
+  #ends = new Int32Array(64);
+  #doubled = new Uint8Array(64);
   #at = 0;
   #state = AT_ROW;
 
@@ -47,6 +49,7 @@ export class RowScanner {
 
   /** Resumes a scan that ended with NOT_WHOLE. @param bytes the same bytes, and more behind them */
   resume(bytes: Buffer): number {
+    this.bytes = bytes;
     const end = bytes.length;
     let at = this.#at;
     let state = this.#state;
@@ -63,12 +66,12 @@ export class RowScanner {
     for (;;) {
       if (state === AT_CELL) {
         if (cell === MAX_COLUMNS) return UNKNOWN;
-        if (cell === this.starts.length) this.#grow();
+        if (cell === this.#starts.length) this.#grow();
         if (at === end) break;
         const isQuoted = bytes[at] === QUOTE;
         if (isQuoted) at++;
-        this.starts[cell] = at;
-        this.doubled[cell] = 0;
+        this.#starts[cell] = at;
+        this.#doubled[cell] = 0;
         state = isQuoted ? IN_QUOTES : IN_BARE;
       }
       if (state === IN_BARE) {
@@ -76,12 +79,12 @@ export class RowScanner {
         while (byte !== COMMA && byte !== LF && at < end) byte = bytes[++at];
         if (at === end) break;
         if (byte === LF) {
-          const hasReturn = at > (this.starts[cell] as number) && bytes[at - 1] === CR;
-          this.ends[cell] = hasReturn ? at - 1 : at;
+          const hasReturn = at > (this.#starts[cell] as number) && bytes[at - 1] === CR;
+          this.#ends[cell] = hasReturn ? at - 1 : at;
           this.cells = cell + 1;
           return at + 1;
         }
-        this.ends[cell++] = at++;
+        this.#ends[cell++] = at++;
         state = AT_CELL;
         continue;
       }
@@ -90,20 +93,20 @@ export class RowScanner {
       if (at + 1 >= end) break;
       const next = bytes[at + 1];
       if (next === QUOTE) {
-        this.doubled[cell] = 1;
+        this.#doubled[cell] = 1;
         at += 2;
       } else if (next === COMMA) {
-        this.ends[cell++] = at;
+        this.#ends[cell++] = at;
         at += 2;
         state = AT_CELL;
       } else if (next === LF) {
-        this.ends[cell] = at;
+        this.#ends[cell] = at;
         this.cells = cell + 1;
         return at + 2;
       } else if (next === CR) {
         if (at + 2 === end) break;
         if (bytes[at + 2] !== LF) return UNKNOWN;
-        this.ends[cell] = at;
+        this.#ends[cell] = at;
         this.cells = cell + 1;
         return at + 3;
       } else return UNKNOWN;
@@ -114,36 +117,54 @@ export class RowScanner {
     return NOT_WHOLE;
   }
 
+  start(cell: number): number {
+    return this.#starts[cell] as number;
+  }
+
+  end(cell: number): number {
+    return this.#ends[cell] as number;
+  }
+
+  /** True if two quotes in the bytes of a cell are one. */
+  isDoubled(cell: number): boolean {
+    return this.#doubled[cell] === 1;
+  }
+
+  /** Returns the bytes of a cell; 0 for the column -1. */
+  size(cell: number): number {
+    return cell === -1 ? 0 : this.end(cell) - this.start(cell);
+  }
+
   /** Returns the text of a cell. Bytes that are not UTF-8 become U+FFFD. */
-  text(bytes: Buffer, cell: number): string {
-    const text = bytes.toString('utf8', this.starts[cell], this.ends[cell]);
-    return this.doubled[cell] === 1 ? text.replaceAll('""', '"') : text;
+  text(cell: number): string {
+    const text = this.bytes.toString('utf8', this.start(cell), this.end(cell));
+    return this.isDoubled(cell) ? text.replaceAll('""', '"') : text;
   }
 
   /** Returns the texts of all cells. */
-  texts(bytes: Buffer): string[] {
-    return Array.from({ length: this.cells }, (_, cell) => this.text(bytes, cell));
+  texts(): string[] {
+    return Array.from({ length: this.cells }, (_, cell) => this.text(cell));
   }
 
-  /** Lays out decoded cells in place of a scanned row. @returns their bytes */
-  place(texts: readonly string[]): Buffer {
+  /** Lays out decoded cells as a row of UTF-8. */
+  place(texts: readonly string[]): void {
     let at = 0;
     this.cells = texts.length;
-    while (this.starts.length < texts.length) this.#grow();
+    while (this.#starts.length < texts.length) this.#grow();
     for (const [cell, text] of texts.entries()) {
-      this.starts[cell] = at;
+      this.#starts[cell] = at;
       at += Buffer.byteLength(text);
-      this.ends[cell] = at;
-      this.doubled[cell] = 0;
+      this.#ends[cell] = at;
     }
-    return Buffer.from(texts.join(''));
+    this.#doubled.fill(0);
+    this.bytes = Buffer.from(texts.join(''));
   }
 
   #grow(): void {
-    const cells = this.starts.length * 2;
-    this.starts = grown(this.starts, new Int32Array(cells));
-    this.ends = grown(this.ends, new Int32Array(cells));
-    this.doubled = grown(this.doubled, new Uint8Array(cells));
+    const cells = this.#starts.length * 2;
+    this.#starts = grown(this.#starts, new Int32Array(cells));
+    this.#ends = grown(this.#ends, new Int32Array(cells));
+    this.#doubled = grown(this.#doubled, new Uint8Array(cells));
   }
 }
 

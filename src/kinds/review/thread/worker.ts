@@ -9,7 +9,7 @@ import {
   type SharedByFiles,
   sharedByFiles,
 } from '../results/file-settings.ts';
-import { type Reading, ResultReader } from '../results/result-reader.ts';
+import { type ReadRows, ResultReader } from '../results/result-reader.ts';
 import type { FromThread, Problem, ToThread } from './messages.ts';
 
 // Each thread has a section of its own in a diagnostic report, and a setting of its own for it.
@@ -60,7 +60,7 @@ interface OpenFile {
   isOver: boolean;
 }
 
-const NOTHING: Reading = { rows: undefined, problem: undefined };
+const NOTHING: ReadRows = { rows: undefined, problem: undefined };
 const shared = new Map<number, SharedByFiles>();
 const files = new Map<number, OpenFile>();
 

@@ -2,38 +2,39 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isJsonText } from '../../../../src/base/exact-json.ts';
-import { writeCount } from '../../../../src/kinds/review/number-bytes.ts';
 import { CellMemo } from '../../../../src/kinds/review/results/cell-memo.ts';
 import {
-  InstantBytes,
   isPlainNumber,
-  MAX_ESCAPE,
-  putCell,
-  putString,
-} from '../../../../src/kinds/review/results/json-bytes.ts';
+  JsonWriter,
+  stringSize,
+} from '../../../../src/kinds/review/results/json-writer.ts';
+import { RowScanner } from '../../../../src/kinds/review/results/row-scanner.ts';
 import { hostileText, numberLiteral } from './hostile.ts';
 
 const texts = hostileText.map((text) => text.toWellFormed());
 
-test('the JSON string of a cell is what JSON.stringify makes of its text, whether its quotes are doubled or not', () => {
+test('the JSON string of a cell is that of JSON.stringify, whether its quotes are doubled or not', () => {
+  const out = new JsonWriter();
+  const row = new RowScanner();
   fc.assert(
-    fc.property(texts, fc.boolean(), (text, isDoubled) => {
-      const cell = Buffer.from(`--${isDoubled ? text.replaceAll('"', '""') : text}--`);
-      const to = Buffer.alloc(cell.length * MAX_ESCAPE);
-      const end = putString(to, cell, 2, cell.length - 2, isDoubled, 1);
-      assert.equal(to.toString('utf8', 1, end), JSON.stringify(text));
-      assert.equal(
-        to.toString('utf8', 1, putCell(to, cell, 2, cell.length - 2, isDoubled, 1)),
-        text,
-      );
+    fc.property(texts, fc.boolean(), (text, isQuoted) => {
+      if (isQuoted) row.scan(Buffer.from(`x,"${text.replaceAll('"', '""')}"\n`), 0);
+      else row.place(['x', text]);
+      out.to = Buffer.alloc(stringSize(row.bytes, row.start(1), row.end(1)) + 1);
+      out.at = 1;
+      out.cellString(row, 1);
+      assert.equal(out.to.toString('utf8', 1, out.at), JSON.stringify(text));
+      out.at = 1;
+      out.cell(row, 1);
+      assert.equal(out.to.toString('utf8', 1, out.at), text);
     }),
     { numRuns: 3000 },
   );
 });
 
 test('counts and instants are written as JavaScript writes them', () => {
-  const instants = new InstantBytes();
-  const to = Buffer.alloc(64);
+  const out = new JsonWriter();
+  out.to = Buffer.alloc(64);
   const instant = fc.oneof(
     fc.nat(),
     fc.integer({ min: 0, max: 8.64e15 }),
@@ -41,8 +42,12 @@ test('counts and instants are written as JavaScript writes them', () => {
   );
   fc.assert(
     fc.property(fc.oneof(fc.maxSafeNat(), fc.nat()), instant, (count, ms) => {
-      assert.equal(to.toString('latin1', 3, writeCount(to, count, 3)), String(count));
-      assert.equal(to.toString('latin1', 3, instants.put(to, ms, 3)), new Date(ms).toISOString());
+      out.at = 3;
+      out.count(count);
+      assert.equal(out.to.toString('latin1', 3, out.at), String(count));
+      out.at = 3;
+      out.instant(ms);
+      assert.equal(out.to.toString('latin1', 3, out.at), new Date(ms).toISOString());
     }),
     { numRuns: 3000 },
   );

@@ -4,9 +4,9 @@ import type { ReadRow } from '../../../../src/core/batch/read-row.ts';
 import { sizeOfRecord, writeRecord } from '../../../../src/core/bytes/record-bytes.ts';
 import type { ResultSlice } from '../../../../src/core/bytes/result-slice.ts';
 import type { JobContext } from '../../../../src/core/ports/pipeline-kind.ts';
+import { CsvParser } from '../../../../src/kinds/review/results/csv-parser.ts';
 import type { SharedByFiles } from '../../../../src/kinds/review/results/file-settings.ts';
 import { MetadataPlans } from '../../../../src/kinds/review/results/metadata-plans.ts';
-import { RecordParser } from '../../../../src/kinds/review/results/record-parser.ts';
 import {
   readResultHeader,
   unreadable,
@@ -35,7 +35,7 @@ export async function readWhole(
 ): Promise<FileContents> {
   const { settings, lastRows, seenColumns, onNotice } = shared;
   const found: string[][] = [];
-  const parser = new RecordParser(found, settings.maxRowBytes);
+  const parser = new CsvParser(found, settings.maxRowBytes);
   let problem = file.length === 0 ? undefined : await parser.feed(Buffer.from(file));
   problem ??= await parser.finish();
   parser.destroy();

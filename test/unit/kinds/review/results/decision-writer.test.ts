@@ -27,7 +27,7 @@ function written(row: string, job = JOB) {
   const scanner = new RowScanner();
   scanner.scan(bytes, 0);
   const slice = new SliceWriter();
-  decisions.write(scanner, bytes, job, slice);
+  decisions.write(scanner, job, slice);
   const columns = slice.finish();
   assert.ok(columns !== undefined);
   const read = new ResultSlice(columns);

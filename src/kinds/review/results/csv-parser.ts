@@ -5,7 +5,7 @@ import { unreadable } from './result-header.ts';
 import { MAX_COLUMNS } from './row-scanner.ts';
 
 /** csv-parse, with its records put into an array instead of a stream's buffer: that is a fifth faster. */
-export class RecordParser extends Parser {
+export class CsvParser extends Parser {
   readonly #records: string[][];
   readonly #maxRowBytes: number;
   /** Bytes of the unfinished row, in whole slices: csv-parse counts the contents of cells, and an empty cell takes memory too. */
