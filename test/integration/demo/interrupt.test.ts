@@ -6,15 +6,13 @@ import { DemoProcess } from './demo-process.ts';
 /** From Ctrl-C to the end, ms: ten times what it takes on a quiet machine. */
 const PROMPT_MS = 5_000;
 
-/** A row of progress with produced records. A batch may be at the service between two rows only. */
+/** A row of progress with produced records. */
 const PRODUCED = /^ {2}review +[1-9]/m;
 
 const MOMENTS: readonly { readonly when: string; readonly pattern: RegExp }[] = [
-  { when: 'when it has just begun', pattern: /Kafka: / },
   { when: 'while the broker starts', pattern: /Kafka: (?:starting the broker|.*fetching)|✓ Kafka/ },
   { when: 'while the connector starts', pattern: /connector: (?:creating|starting)/ },
   { when: 'while records are produced', pattern: PRODUCED },
-  { when: 'while decisions are looked up', pattern: /^ {2}lookup +[\d,]+ +[\d,]+ +[1-9]/m },
 ];
 
 for (const { when, pattern } of MOMENTS) {

@@ -30,44 +30,6 @@ const failures = (world: World, reason: string) =>
     0,
   );
 
-test('a failing batch is tried again, then halved until the poison item stands alone, and only it gets an ERROR decision', async () => {
-  for (const state of ['failed', 'cancelled'] as const) {
-    const world = oneBatch(8, {
-      service: {
-        review: ({ rows }) => (rows?.some(({ offset }) => offset === 5) ? { state } : {}),
-      },
-    });
-    await world.untilSettled(10 * MINUTE);
-    world.assertExactlyOnce();
-    assert.deepEqual(
-      submitted(world).toSorted((a, b) => b.length - a.length || (a[0] ?? 0) - (b[0] ?? 0)),
-      [
-        [0, 1, 2, 3, 4, 5, 6, 7],
-        [0, 1, 2, 3, 4, 5, 6, 7],
-        [0, 1, 2, 3],
-        [4, 5, 6, 7],
-        [4, 5],
-        [6, 7],
-        [4],
-        [5],
-      ],
-    );
-    assert.deepEqual(
-      errors(world).map(({ offset, error }) => [offset, error?.code]),
-      [[5, state === 'failed' ? 'batch_failed' : 'batch_cancelled']],
-    );
-  }
-});
-
-test('a batch that fails once and then succeeds is never halved', async () => {
-  const world = oneBatch(8, {
-    service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) },
-  });
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual([submitted(world).length, errors(world)], [2, []]);
-});
-
 test('halving stops at the most batches that one job may cost; what is left then gets ERROR decisions', async () => {
   const world = oneBatch(64, {
     options: { batch: { maxAgeMs: 1_000 }, review: { maxRetryBatches: 9 } },
@@ -114,21 +76,6 @@ test('the bound on halving holds over a restart', async () => {
   assert.ok(submitted(world).length <= 2 * 9 + 1, `${submitted(world).length} batches for one job`);
 });
 
-test('an upload address that expired costs the batch, not its items', async () => {
-  const world = oneBatch(5, {
-    service: {
-      fault: (operation, id) =>
-        operation === 'upload' && id === 'batch-1' ? { failure: 'expired' } : undefined,
-    },
-  });
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(
-    [submitted(world), errors(world), failures(world, 'upload_expired')],
-    [[[], [0, 1, 2, 3, 4]], [], 1],
-  );
-});
-
 test('an upload address that expires again and again never gives items up', async () => {
   let expired = 0;
   const world = oneBatch(5, {
@@ -173,31 +120,6 @@ test('an upload that is too large is split in two at once, and an item too large
   assert.deepEqual(
     errors(world).map(({ error }) => error?.code),
     ['upload_too_large'],
-  );
-});
-
-test('an upload that the storage refuses is tried again, then halved to find what it refuses', async () => {
-  const world = oneBatch(4, {
-    wrap: (ports) => ({
-      ...ports,
-      kind: changed(ports.kind, {
-        upload: async (job, body, signal) => {
-          if (body.body.includes('"offset":2,')) refused.add(job.remoteId);
-          return ports.kind.upload(job, body, signal);
-        },
-      }),
-    }),
-    service: {
-      fault: (operation, id) =>
-        operation === 'upload' && refused.has(id ?? '') ? { failure: 'rejected' } : undefined,
-    },
-  });
-  const refused = new Set<string>();
-  await world.untilSettled(2 * MINUTE);
-  world.assertExactlyOnce();
-  assert.deepEqual(
-    errors(world).map(({ offset, error }) => [offset, error?.code]),
-    [[2, 'upload_rejected']],
   );
 });
 
@@ -305,30 +227,6 @@ test('the same remote id given to two creates at once becomes one job, not two',
     world.decisions().map(({ attempt }) => attempt),
     [1, 1],
   );
-});
-
-test('a review that takes too long is alerted once and waited for, or ended by ERROR decisions when configured', async () => {
-  const slow = { service: { review: () => ({ afterMs: 3 * 60 * MINUTE }) } };
-  const waiting = oneBatch(3, { ...slow, options: { review: { maxReviewTimeMs: 60 * MINUTE } } });
-  await waiting.clock.advance(2 * 60 * MINUTE);
-  assert.deepEqual([failures(waiting, 'review_overdue'), waiting.decisions().length], [1, 0]);
-  await waiting.untilSettled(2 * 60 * MINUTE);
-  waiting.assertExactlyOnce();
-  assert.equal(errors(waiting).length, 0);
-
-  const ending = oneBatch(3, {
-    ...slow,
-    options: { review: { maxReviewTimeMs: 60 * MINUTE, onTimeout: 'error' } },
-  });
-  await ending.clock.advance(60 * MINUTE - 1_000);
-  assert.equal(ending.decisions().length, 0);
-  await ending.untilSettled(MINUTE);
-  ending.assertExactlyOnce();
-  assert.deepEqual(
-    errors(ending).map(({ error }) => error?.code),
-    ['review_timeout', 'review_timeout', 'review_timeout'],
-  );
-  assert.equal(ending.service.batches.size, 1);
 });
 
 test('content and presigned addresses never reach the log, whatever fails (I6)', async () => {

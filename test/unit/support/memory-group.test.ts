@@ -61,48 +61,6 @@ function world(hooks: KafkaHooks = {}, shards = 4, settings: Partial<KafkaSettin
   return { clock, kafka, join, produce };
 }
 
-test('a member gets whole shards with all their source partitions, everything paused', async () => {
-  const { clock, join, produce } = world();
-  produce(0, 3);
-  const a = join('a');
-  await clock.settle();
-  await a.started;
-  assert.deepEqual(
-    a.listener.assignments[0]?.shards,
-    new Map([
-      [0, [0, 4]],
-      [1, [1, 5]],
-      [2, [2]],
-      [3, [3]],
-    ]),
-  );
-  await clock.advance(60_000);
-  assert.equal(a.listener.batches.length, 0);
-  assert.equal(a.group.lastHeardMs(), clock.now());
-});
-
-test('a second member takes half of the shards; who stays keeps what it had; who leaves gives back', async () => {
-  const { clock, join } = world();
-  const a = join('a');
-  await clock.settle();
-  const b = join('b');
-  await clock.advance(3_000);
-  assert.deepEqual(
-    [a.listener.shards, b.listener.shards],
-    [
-      [0, 1],
-      [2, 3],
-    ],
-  );
-  assert.deepEqual(
-    a.listener.assignments.at(-1)?.generation,
-    b.listener.assignments.at(-1)?.generation,
-  );
-  await Promise.all([a.group.stop(), a.group.stop(), clock.advance(3_000)]);
-  assert.deepEqual(b.listener.shards, [0, 1, 2, 3]);
-  assert.equal(a.listener.assignments.length, 2);
-});
-
 test('a killed member loses its shards when its session expires', async () => {
   const { clock, join } = world();
   const [a, b] = [join('a'), join('b')];
@@ -154,51 +112,6 @@ test('a generation that a zombie missed never reaches it', async () => {
   a.group.heal();
   await clock.advance(10_000);
   assert.equal(a.listener.assignments.length, 2);
-});
-
-test('confirming the membership ends when aborted', async () => {
-  const { clock, join } = world();
-  const a = join('a');
-  await clock.settle();
-  const stop = new AbortController();
-  const confirmed = a.group.confirmMembership(stop.signal);
-  stop.abort(new Error('enough'));
-  await assert.rejects(confirmed, /enough/);
-});
-
-test('fetches go on from the position, past markers, and wake up for new records', async () => {
-  const { clock, kafka, join, produce } = world({ batchRecords: () => 2 });
-  produce(0, 3);
-  const log = kafka.cluster.log('in', 0);
-  log.append([{ key: null, value: 'gone' }], 0, 1);
-  log.finish(1, 'abort', 0);
-  const { group, listener } = join('a');
-  await clock.settle();
-  group.seek('source', 0, 1);
-  group.resume('source', 0);
-  await clock.settle();
-  assert.deepEqual(
-    listener.batches.map((batch) => [
-      batch.fetchOffset,
-      batch.nextOffset,
-      batch.endOffset,
-      recordsOf(batch).length,
-    ]),
-    [
-      [1, 3, 5, 2],
-      [3, 5, 5, 0],
-    ],
-  );
-  produce(0, 3);
-  await clock.settle();
-  assert.deepEqual(listener.offsets(), [1, 2, 5, 6, 7]);
-  group.pause('source', 0);
-  produce(0, 1);
-  await clock.settle();
-  assert.deepEqual(listener.offsets(), []);
-  group.resume('source', 0);
-  await clock.settle();
-  assert.deepEqual(listener.offsets(), [8]);
 });
 
 test('a batch under way when its partition is sought is dropped, or delivered when scripted; the seek stands either way', async () => {
@@ -280,28 +193,6 @@ test('an answer that waited in a frozen process does not make its membership you
   a.process.thaw();
   await clock.runUntil(() => a.group.lastHeardMs() !== joined, 0);
   assert.equal(a.group.lastHeardMs(), joined + 3_000);
-});
-
-test('seeking and resuming inside joined works', async () => {
-  const { clock, join, produce } = world();
-  produce(1, 4);
-  const { group, listener } = join('a');
-  listener.onJoined = () => {
-    group.seek('source', 1, 2);
-    group.resume('source', 1);
-  };
-  await clock.settle();
-  assert.deepEqual(listener.offsets(), [2, 3]);
-});
-
-test('partitions added to the source join existing shards', async () => {
-  const { clock, kafka, join } = world();
-  const { listener } = join('a');
-  await clock.settle();
-  kafka.cluster.addPartitions('in', 9);
-  await clock.advance(3_000);
-  assert.deepEqual(listener.assignments.at(-1)?.shards.get(0), [0, 4, 8]);
-  assert.equal(listener.assignments.length, 2);
 });
 
 test('a crashed client says so, and joins again', async () => {

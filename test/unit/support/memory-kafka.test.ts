@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
-import type { RecordPiece } from '../../../src/core/ports/kafka.ts';
 import { type Transaction, TransactionError } from '../../../src/core/ports/kafka.ts';
 import { KafkaClient } from '../../support/memory/client.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
@@ -53,49 +52,6 @@ function write(value: string, offset?: number): Transaction {
   };
 }
 
-test('a transaction becomes visible as a whole: journal, outputs and offsets', async () => {
-  const { kafka, clock, instance, outcome, journal } = world();
-  kafka.cluster.produce('in', 0, [{ key: null, value: 'x' }]);
-  const { client } = instance('a');
-  const commit = client.producers().open(0).commit(write('one', 1));
-  let before = 0;
-  await clock.runUntil(() => {
-    const seen = [journal().length, kafka.cluster.committedRecords('out').length];
-    const offset = kafka.cluster.committedOffset('g', 'in', 0).offset;
-    if (seen[0] === 0) before++;
-    assert.deepEqual([...seen, offset], seen[0] === 0 ? [0, 0, null] : [1, 1, 1]);
-    return seen[0] === 1;
-  }, 0);
-  assert.ok(before > 3, 'others get between its steps');
-  assert.deepEqual(await outcome(commit), { journalOffset: 0 });
-  assert.deepEqual(kafka.cluster.committedOffset('g', 'in', 0), { offset: 1, metadata: 'v1:1' });
-});
-
-test('the first commit of a new producer fences the old one and aborts what it left open', async () => {
-  const fates: CommitFate[] = ['commit', 'aborted'];
-  const { kafka, instance, outcome, failure, journal } = world({
-    commitFate: () => fates.shift() ?? 'commit',
-  });
-  const [a, b] = [
-    instance('a').client.producers().open(0),
-    instance('b').client.producers().open(0),
-  ];
-  await outcome(a.commit(write('one')));
-  assert.equal(await failure(a.commit(write('two'))), 'aborted');
-  assert.deepEqual(kafka.transactions.openTransactions(), ['journal-0']);
-  assert.equal((await outcome(b.commit(write('three')))).journalOffset, 4);
-  assert.deepEqual(journal(), ['one', 'three']);
-  assert.equal(
-    await failure(a.commit(write('four'))),
-    'aborted',
-    'a producer that failed once stays dead',
-  );
-  const c = instance('c').client.producers().open(0);
-  await outcome(c.commit(write('five')));
-  assert.equal(await failure(b.commit(write('six'))), 'fenced');
-  assert.deepEqual(journal(), ['one', 'three', 'five']);
-});
-
 test('commits that overlap are refused, without harm to the one that runs', async () => {
   const { instance, outcome, failure, journal } = world();
   const a = instance('a').client.producers().open(0);
@@ -104,15 +60,6 @@ test('commits that overlap are refused, without harm to the one that runs', asyn
   await outcome(first);
   await outcome(a.commit(write('three')));
   assert.deepEqual(journal(), ['one', 'three']);
-});
-
-test('opening a producer fences nobody', async () => {
-  const { instance, outcome, journal } = world();
-  const a = instance('a').client.producers().open(0);
-  await outcome(a.commit(write('one')));
-  await instance('b').client.producers().open(0).close();
-  await outcome(a.commit(write('two')));
-  assert.deepEqual(journal(), ['one', 'two']);
 });
 
 const fateCases: { fate: CommitFate; told: string; visible: number }[] = [
@@ -217,32 +164,4 @@ test('admin tells ranges, topics and committed offsets; a stale read is one comm
   await outcome(admin.createTopic('new', { ...spec, partitions: 9 }));
   assert.deepEqual(await outcome(admin.describeTopic('new')), spec);
   assert.equal(await outcome(admin.describeTopic('nowhere')), undefined);
-});
-
-test('a source reader passes gaps, stops at its end, and ends when told', async () => {
-  const { clock, kafka, instance, outcome } = world();
-  const reader = instance('a').client.sourceReader();
-  for (let i = 0; i < 6; i++)
-    kafka.cluster.produce('in', 0, [{ key: `k${i % 2}`, value: String(i) }]);
-  kafka.cluster.log('in', 0).compact({ upTo: 5 });
-  const read: { offsets: number[]; next: number }[] = [];
-  const keep = async ({ records, nextOffset: next }: RecordPiece) => {
-    read.push({ offsets: records.map(({ offset }) => offset), next });
-  };
-  const forever = new AbortController();
-  await outcome(reader.read({ partition: 0, from: 0, to: 4 }, keep, forever.signal));
-  assert.deepEqual(read.splice(0), [{ offsets: [3, 4], next: 6 }]);
-  const waiting = reader.read({ partition: 0, from: 5, to: 6 }, keep, forever.signal);
-  await clock.settle();
-  kafka.cluster.produce('in', 0, [{ key: 'new', value: '6' }]);
-  await outcome(waiting);
-  assert.deepEqual(read.splice(0).at(-1), { offsets: [6], next: 7 });
-  const endless = reader.read({ partition: 0, from: 7, to: 9 }, keep, forever.signal);
-  forever.abort(new Error('enough'));
-  await assert.rejects(outcome(endless), /enough/);
-  const beyond = reader.read({ partition: 0, from: 7, to: 9 }, keep, new AbortController().signal);
-  await assert.rejects(outcome(beyond), /in-0 ends at 7, before offset 9/);
-  const closed = reader.read({ partition: 0, from: 7, to: 9 }, keep, new AbortController().signal);
-  await reader.close();
-  await assert.rejects(outcome(closed), /closed/);
 });
