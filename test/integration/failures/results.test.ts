@@ -221,7 +221,10 @@ test('result rows malformed: the records are submitted again, and the decision s
   const terminal = await malformed.ends();
   assert.deepEqual(outcomes(terminal).toSorted(), ['ERROR rows_malformed', 'SUCCESS']);
   const values = terminal.map(({ record }) => String(record.value)).join('\n');
-  assert.match(values, /"message":"[^"]*only malformed rows for this item: the reference is not JSON"/);
+  assert.match(
+    values,
+    /"message":"[^"]*only malformed rows for this item: the reference is not JSON"/,
+  );
   assert.ok(
     malformed.log.some(
       (line) => line.includes('"malformed":1') && line.includes('the reference is not JSON'),
