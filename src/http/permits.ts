@@ -1,6 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
+import { abortable } from '../base/abortable.ts';
 
-/** A limit on how much runs at once, with waiting that an abort ends immediately. */
+/** Concurrency limit. An abort ends the wait for a permit at once. */
 export class Permits {
   readonly #limit: LimitFunction;
 
@@ -8,28 +9,24 @@ export class Permits {
     this.#limit = pLimit(concurrency);
   }
 
-  /** From now on this many run at once; what runs already goes on. */
+  /** Changes the limit; work in flight goes on. */
   resize(concurrency: number): void {
     this.#limit.concurrency = concurrency;
   }
 
   /**
-   * Resolves with the permit's release when it is this caller's turn. The release is repeatable.
-   * @throws the signal's reason when aborted while waiting.
+   * Resolves with the release of a permit, in the order of the calls. The release is repeatable.
+   * @throws the signal's reason when aborted while waiting
    */
   acquire(signal: AbortSignal): Promise<() => void> {
-    signal.throwIfAborted();
-    return new Promise((resolve, reject) => {
-      const abandon = () => reject(signal.reason);
-      signal.addEventListener('abort', abandon, { once: true });
-      void this.#limit(async () => {
-        signal.removeEventListener('abort', abandon);
-        if (signal.aborted) return;
-        const { promise: released, resolve: release } = Promise.withResolvers<void>();
-        resolve(release);
-        await released;
-      });
+    const permit = Promise.withResolvers<() => void>();
+    void this.#limit(async () => {
+      if (signal.aborted) return;
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      permit.resolve(release);
+      await released;
     });
+    return abortable(permit.promise, signal, (release) => release());
   }
 
   /** Runs `work` under a permit. */

@@ -1,16 +1,14 @@
-/** A day: a wish for more is a mistake of the other side, or of its clock. */
+/** A day: a longer wait is an error of the other side, or of its clock. */
 const LONGEST_MS = 86_400_000;
 
 /**
- * The Retry-After header (RFC 9110, 10.2.3: seconds, or an HTTP date) as ms from now; undefined when absent or unreadable.
+ * Wait of a Retry-After header (seconds, or an HTTP date) in ms from now; undefined when absent or
+ * unreadable. Fractions of seconds are outside the standard, but some services send them.
  */
 export function parseRetryAfterMs(header: string | undefined, nowMs: number): number | undefined {
-  const text = header?.trim();
-  if (text === undefined || text === '') return undefined;
-  // Fractions are outside the standard, but some services send them.
-  if (/^\d{1,9}(\.\d{1,9})?$/.test(text))
-    return Math.min(LONGEST_MS, Math.ceil(Number(text) * 1000));
-  if (!/^[A-Za-z]{3}/.test(text)) return undefined;
-  const atMs = Date.parse(text);
-  return Number.isNaN(atMs) ? undefined : Math.min(LONGEST_MS, Math.max(0, atMs - nowMs));
+  const text = header?.trim() ?? '';
+  const isNumber = /^\d{1,9}(\.\d{1,9})?$/.test(text);
+  if (!isNumber && !/^[A-Za-z]{3}/.test(text)) return undefined;
+  const waitMs = isNumber ? Math.ceil(Number(text) * 1000) : Date.parse(text) - nowMs;
+  return Number.isNaN(waitMs) ? undefined : Math.min(LONGEST_MS, Math.max(0, waitMs));
 }

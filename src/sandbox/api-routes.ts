@@ -4,7 +4,7 @@ import { PATHS } from '../service/contract.ts';
 import type { SandboxContext } from './context.ts';
 import type { Fault } from './faults/schema.ts';
 import { apiError, apiRefusal, jsonAnswer, type PlannedAnswer } from './http/answer.ts';
-import { readJson, type SandboxCall, type SandboxRoute } from './http/server.ts';
+import { readJson, route, type SandboxCall, type SandboxRoute } from './http/server.ts';
 import { presign } from './storage/presign.ts';
 import { STORAGE_PREFIX } from './storage/storage-routes.ts';
 import { resultName, WAITING, WORK_KINDS, type Work, type WorkKind } from './works.ts';
@@ -13,43 +13,26 @@ import { resultName, WAITING, WORK_KINDS, type Work, type WorkKind } from './wor
 const QUOTED_BYTES = 4096;
 
 export function apiRoutes(context: SandboxContext): SandboxRoute[] {
-  const key = 'all' as const;
-  const below = (path: string) => new RegExp(`^${path}/([^/]+)$`);
-  const exactly = (path: string) => new RegExp(`^${path}$`);
-  const decisions = PATHS.decision('').slice(0, -1);
+  const { types } = context.policy.service;
+  const id = '/([^/]+)';
   return [
-    {
-      method: 'POST',
-      path: exactly(PATHS.batches),
-      key,
-      async handle(call) {
-        const type = contentType(await readJson(call), context.policy.service.types);
-        return createPlan('batch', type, call, context);
-      },
-    },
-    {
-      method: 'GET',
-      path: below(PATHS.batches),
-      key,
-      handle: (call, id) => retrievePlan('batch', id, call, context),
-    },
-    {
-      method: 'POST',
-      path: exactly(PATHS.imports),
-      key,
-      async handle(call) {
-        const { length } = await buffer(call.request);
-        if (length > 0) throw apiRefusal(400, 'bad_request', 'send no body here');
-        return createPlan('import', undefined, call, context);
-      },
-    },
-    {
-      method: 'GET',
-      path: below(PATHS.imports),
-      key,
-      handle: (call, id) => retrievePlan('import', id, call, context),
-    },
-    { method: 'GET', path: below(decisions), key, handle: (_, id) => decisionPlan(id, context) },
+    route('POST', PATHS.batches, 'all', async (call) => {
+      return createPlan('batch', contentType(await readJson(call), types), call, context);
+    }),
+    route('GET', PATHS.batches + id, 'all', (call, batchId) => {
+      return retrievePlan('batch', batchId, call, context);
+    }),
+    route('POST', PATHS.imports, 'all', async (call) => {
+      const { length } = await buffer(call.request);
+      if (length > 0) throw apiRefusal(400, 'bad_request', 'send no body here');
+      return createPlan('import', undefined, call, context);
+    }),
+    route('GET', PATHS.imports + id, 'all', (call, importId) => {
+      return retrievePlan('import', importId, call, context);
+    }),
+    route('GET', PATHS.decision('').slice(0, -1) + id, 'all', (_, decisionId) => {
+      return decisionPlan(decisionId, context);
+    }),
   ];
 }
 

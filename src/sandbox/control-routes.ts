@@ -4,24 +4,20 @@ import type { SandboxContext } from './context.ts';
 import type { MadeDecision } from './decisions.ts';
 import type { FaultInput } from './faults/schema.ts';
 import { apiRefusal, jsonAnswer } from './http/answer.ts';
-import { readJson, type SandboxCall, type SandboxRoute } from './http/server.ts';
+import { readJson, route, type SandboxCall, type SandboxRoute } from './http/server.ts';
 import { InvalidSandboxInput } from './policy/invalid.ts';
 import { WORK_KINDS, type Work } from './works.ts';
 
 /** Open to callers on the same machine; others need an API key. Health is open to all. */
 export function controlRoutes(context: SandboxContext): SandboxRoute[] {
   const { works, decisions, objects, faults, apiKeys } = context;
-  const control = (
-    method: string,
-    path: string,
-    handle: SandboxRoute['handle'],
-    key: SandboxRoute['key'] = 'remote',
-  ): SandboxRoute => ({ method, path: new RegExp(`^/sandbox/${path}$`), key, handle });
+  const control = (method: string, path: string, handle: SandboxRoute['handle']) =>
+    route(method, `/sandbox/${path}`, 'remote', handle);
   const script = () => jsonAnswer(200, { faults: faults.entries() });
   const nothing = () => apiRefusal(404, 'not_found', 'there is nothing at this path');
 
   return [
-    control('GET', 'health', () => jsonAnswer(200, { status: 'ok' }), 'none'),
+    route('GET', '/sandbox/health', 'none', () => jsonAnswer(200, { status: 'ok' })),
     control('GET', 'batches', () => {
       const { count, uploads, rows } = totalsOf(works.all('batch'));
       const batches = works.all('batch').map(batchSummary);

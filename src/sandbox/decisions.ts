@@ -5,14 +5,12 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { CONTENT_COLUMN, type Label, RESULT_COLUMNS } from '../service/contract.ts';
-import type { Documents } from './documents.ts';
 import { validate } from './policy/invalid.ts';
 import { judgeFor, type Verdict } from './policy/judge.ts';
 import type { SandboxPolicy } from './policy/schema.ts';
 import { duration } from './policy/units.ts';
 import { csvRows } from './review/csv-rows.ts';
-import type { ObjectStore } from './storage/object-store.ts';
-import { type SandboxClock, WORK_KINDS, type Work, type Works } from './works.ts';
+import { WORK_KINDS, type Work, type Works, type WorksParts } from './works.ts';
 
 const KIND = 'decision';
 /** Batches whose decisions are kept in memory. */
@@ -51,12 +49,8 @@ const madeDecisions = z.array(madeDecision);
 
 export type MadeDecision = z.input<typeof madeDecision>;
 
-export interface DecisionsParts {
-  readonly documents: Documents;
+export interface DecisionsParts extends WorksParts {
   readonly works: Works;
-  readonly objects: ObjectStore;
-  readonly policy: SandboxPolicy;
-  readonly clock: SandboxClock;
 }
 
 export class Decisions {

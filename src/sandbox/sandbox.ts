@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../base/system-clock.ts';
 import { apiRoutes } from './api-routes.ts';
-import type { SandboxContext } from './context.ts';
 import {
   type BatchSummary,
   batchSummary,
@@ -80,17 +79,16 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const objects = new ObjectStore(dataDir, STORAGE_FOLDERS);
   const faults = new FaultScript(policy.faults);
   const apiKeys = new ApiKeys(options.apiKeys);
-  const works = new Works({ documents, objects, policy, faults, clock, onError });
-  const decisions = new Decisions({ documents, works, objects, policy, clock });
+  const parts = { documents, objects, policy, faults, clock, onError };
+  const works = new Works(parts);
+  const decisions = new Decisions({ ...parts, works });
   const closing = new AbortController();
   const secret = documents.get<string>('setting', 'secret') ?? randomBytes(32).toString('base64');
   documents.put('setting', 'secret', secret);
-  const context: SandboxContext = {
-    ...{ policy, clock, secret, apiKeys, faults, works, decisions, objects },
-    closing: closing.signal,
-  };
+  const { signal } = closing;
+  const context = { ...parts, works, decisions, secret, apiKeys, closing: signal };
   const routes = [...apiRoutes(context), ...storageRoutes(context), ...controlRoutes(context)];
-  const { server, idle } = sandboxServer({ ...context, routes, onError });
+  const { server, idle } = sandboxServer(context, routes);
   const free = async () => {
     closing.abort();
     await idle();

@@ -1,6 +1,7 @@
 /**
- * Which presigned addresses may be talked to. Whoever controls the service's answers, or the storage's redirects, must not turn
- * this process into their hand inside the network: hosts are checked by name, what they resolve to when it is connected to.
+ * Policy for presigned addresses. An attacker who controls the service's answers, or the storage's
+ * redirects, must not reach the network through this process: hosts are checked by name before a
+ * request, and by address at each connection.
  */
 import { isIP } from 'node:net';
 import { addressSet, contains, problemWithCidr, rangeOf } from '../http/address-ranges.ts';
@@ -16,49 +17,50 @@ import { NOT_PUBLIC } from './problems.ts';
 export interface TransferRules {
   /** Hosts of transfers (host-pattern.ts). Empty: every host with public addresses. */
   readonly hosts: readonly string[];
-  /** Hosts that may be talked to by http; this machine may always. */
+  /** Hosts that may be reached by http; this machine always may. */
   readonly allowHttp: readonly string[];
   /** Hosts, and ranges such as `10.0.0.0/8`, whose addresses need not be public. */
   readonly allowPrivate: readonly string[];
 }
 
-/** Lets through what it does not object to. Objections continue "upload at host/path was not called: …". */
 export interface TransferPolicy {
-  /** Why an address may not be talked to, as far as it can be seen without asking for its name. */
+  /** Reason why an address may not be used, as far as it is known without a name lookup. */
   objection(url: URL): string | undefined;
-  /** Whether a host may be connected to at an IP address: asked for each connection, so a name that changes is caught. */
+  /** Whether a host may be connected to at an IP address. Called for each connection. */
   allowsAddress(host: string, address: string): boolean;
 }
 
-/** @throws TypeError for a rule that is none. @param baseUrl when it is this machine, so may be the storage */
+/**
+ * @throws TypeError for an invalid rule
+ * @param baseUrl when it is this machine, the storage may be, too
+ */
 export function transferPolicy(rules: TransferRules, baseUrl: URL): TransferPolicy {
   const hosts = hostPatterns(rules.hosts);
   const http = hostPatterns(rules.allowHttp);
-  const networks = addressSet(
-    rules.allowPrivate.filter((text) => problemWithCidr(text) === undefined),
-  );
-  const named = rules.allowPrivate.filter((text) => problemWithCidr(text) !== undefined);
-  const names = hostPatterns(named);
-  const ported = names.findIndex(({ port }) => port !== undefined);
-  // A connection is judged by where it leads, whatever the port: with one the rule would never hold.
-  if (ported >= 0) throw new TypeError(`"${named[ported]}" in a list of hosts: without a port`);
-  const local = isLoopbackHost(baseUrl);
+  const isNetwork = (text: string) => problemWithCidr(text) === undefined;
+  const networks = addressSet(rules.allowPrivate.filter(isNetwork));
+  const names = hostPatterns(rules.allowPrivate.filter((text) => !isNetwork(text)));
+  // A connection is judged by its address, whatever the port: such a rule would never hold.
+  const ported = names.find(({ port }) => port !== undefined);
+  if (ported !== undefined) {
+    throw new TypeError(`"${ported.host}:${ported.port}" in a list of hosts: without a port`);
+  }
+  const isLocal = isLoopbackHost(baseUrl);
 
   const allowsAddress = (host: string, address: string): boolean => {
     const range = rangeOf(address);
     if (range === 'public' || contains(networks, address)) return true;
-    if (range === 'loopback' && local) return true;
-    // A name may stand for a private network, never for where clouds keep credentials: whoever runs the name chooses the address.
-    return (
-      (range === 'private' || range === 'loopback') &&
-      matchesHost(names, new URL(`http://${bracketed(host)}`))
-    );
+    if (range === 'loopback' && isLocal) return true;
+    // Never the addresses of cloud credentials: the owner of a name chooses its address.
+    const isNamed = matchesHost(names, new URL(`http://${bracketed(host)}`));
+    return (range === 'private' || range === 'loopback') && isNamed;
   };
 
   return {
     objection(url) {
-      if (hosts.length > 0 && !matchesHost(hosts, url))
+      if (hosts.length > 0 && !matchesHost(hosts, url)) {
         return 'its host is not one of service.transfer.hosts';
+      }
       if (url.protocol === 'http:' && !isLoopbackHost(url) && !matchesHost(http, url)) {
         return 'http is for hosts of service.allowHttp only, or the content travels in the clear';
       }

@@ -23,22 +23,32 @@ export interface SandboxCall {
   readonly origin: string;
 }
 
+/** @throws Refusal */
+type SandboxHandler = (
+  call: SandboxCall,
+  id: string,
+) => SandboxAnswer | PlannedAnswer | Promise<SandboxAnswer | PlannedAnswer>;
+
 export interface SandboxRoute {
   /** `*`: any. */
   readonly method: string;
-  /** Matches the whole path; its first group is the id in it. */
   readonly path: RegExp;
   /** Callers that need an API key; `remote`: those on other machines. */
   readonly key: 'all' | 'remote' | 'none';
-  /** @throws Refusal */
-  handle(
-    call: SandboxCall,
-    id: string,
-  ): SandboxAnswer | PlannedAnswer | Promise<SandboxAnswer | PlannedAnswer>;
+  readonly handle: SandboxHandler;
+}
+
+/** @param path pattern of the whole path; its first group is the id in it */
+export function route(
+  method: string,
+  path: string,
+  key: SandboxRoute['key'],
+  handle: SandboxHandler,
+): SandboxRoute {
+  return { method, path: new RegExp(`^${path}$`), key, handle };
 }
 
 export interface SandboxServerParts {
-  readonly routes: readonly SandboxRoute[];
   readonly apiKeys: ApiKeys;
   readonly faults: FaultScript;
   /** Aborts when the sandbox stops. */
@@ -52,11 +62,14 @@ export interface SandboxServer {
   idle(): Promise<unknown>;
 }
 
-export function sandboxServer(parts: SandboxServerParts): SandboxServer {
+export function sandboxServer(
+  parts: SandboxServerParts,
+  routes: readonly SandboxRoute[],
+): SandboxServer {
   const inFlight = new Set<Promise<void>>();
   const options = { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 };
   const server = createServer(options, (request, response) => {
-    const done = serve(callOf(request, response), parts)
+    const done = serve(callOf(request, response), routes, parts)
       .catch((error: unknown) => fail(response, error, parts))
       .finally(() => inFlight.delete(done));
     inFlight.add(done);
@@ -77,21 +90,25 @@ function callOf(request: IncomingMessage, response: ServerResponse): SandboxCall
   };
 }
 
-async function serve(call: SandboxCall, parts: SandboxServerParts): Promise<void> {
+async function serve(
+  call: SandboxCall,
+  routes: readonly SandboxRoute[],
+  parts: SandboxServerParts,
+): Promise<void> {
   const { method, path, request, response } = call;
-  const found = parts.routes.filter((route) => route.path.test(path));
+  const found = routes.filter((one) => one.path.test(path));
   const [first] = found;
   if (first === undefined) throw apiRefusal(404, 'not_found', 'there is nothing at this path');
   const isRemote = !/^(::1|(::ffff:)?127\..*)$/.test(request.socket.remoteAddress ?? '');
   if (first.key === 'all' || (first.key === 'remote' && isRemote)) parts.apiKeys.check(request);
-  const route = found.find((one) => one.method === method || one.method === '*');
-  if (route === undefined) {
+  const matching = found.find((one) => one.method === method || one.method === '*');
+  if (matching === undefined) {
     const allowed = found.map((one) => one.method);
     const message = `use ${allowed.join(' or ')} here`;
     throw apiRefusal(405, 'method_not_allowed', message, { allow: allowed.join(', ') });
   }
 
-  const answer = await route.handle(call, decoded(route.path.exec(path)?.[1] ?? ''));
+  const answer = await matching.handle(call, decoded(matching.path.exec(path)?.[1] ?? ''));
   if ('status' in answer) return await send(response, answer);
   const fault = parts.faults.take(answer.operation, answer.type);
   await answerWithFault(answer, fault, response, parts.closing);

@@ -9,7 +9,7 @@ import {
   storageRefusal,
 } from '../http/answer.ts';
 import { slowed } from '../http/send.ts';
-import type { SandboxCall, SandboxRoute } from '../http/server.ts';
+import { route, type SandboxCall, type SandboxRoute } from '../http/server.ts';
 import { resultName, WAITING, WORK_KINDS, type Work } from '../works.ts';
 import { verifyPresigned } from './presign.ts';
 
@@ -19,23 +19,18 @@ export const STORAGE_PREFIX = '/storage/';
 export function storageRoutes(context: SandboxContext): SandboxRoute[] {
   const { works, clock, secret } = context;
   return [
-    {
-      method: '*',
-      path: /^\/storage(?:\/.*)?$/,
-      key: 'none',
-      handle(call) {
-        verifyPresigned(secret, { ...call, headers: call.request.headers }, clock.now());
-        const name = call.path.slice(STORAGE_PREFIX.length);
-        const [, id = ''] = /\/([\w-]+)\.\w+$/.exec(name) ?? [];
-        for (const kind of ['batch', 'import'] as const) {
-          const work = name === WORK_KINDS[kind].objectName(id) ? works.get(kind, id) : undefined;
-          if (work !== undefined) return uploadPlan(work, call, context);
-        }
-        const batch = name === resultName(id) ? works.get('batch', id) : undefined;
-        if (batch === undefined || !context.objects.has(name)) throw noSuchKey();
-        return downloadPlan(batch, context);
-      },
-    },
+    route('*', '/storage(?:/.*)?', 'none', (call) => {
+      verifyPresigned(secret, { ...call, headers: call.request.headers }, clock.now());
+      const name = call.path.slice(STORAGE_PREFIX.length);
+      const [, id = ''] = /\/([\w-]+)\.\w+$/.exec(name) ?? [];
+      for (const kind of ['batch', 'import'] as const) {
+        const work = name === WORK_KINDS[kind].objectName(id) ? works.get(kind, id) : undefined;
+        if (work !== undefined) return uploadPlan(work, call, context);
+      }
+      const batch = name === resultName(id) ? works.get('batch', id) : undefined;
+      if (batch === undefined || !context.objects.has(name)) throw noSuchKey();
+      return downloadPlan(batch, context);
+    }),
   ];
 }
 
