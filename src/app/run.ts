@@ -11,7 +11,7 @@ import { RefusedError } from '../pipeline/context/errors.ts';
 import type { PipelineOptions } from '../pipeline/context/options.ts';
 import type { PipelinePorts } from '../pipeline/context/pipeline-context.ts';
 import { MemoryBudget } from '../pipeline/limits/memory-budget.ts';
-import { Supervisor } from '../pipeline/pipeline.ts';
+import { Pipeline } from '../pipeline/pipeline.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { Console } from '../telemetry/console/console.ts';
 import { RecentProblems } from '../telemetry/console/recent-problems.ts';
@@ -83,7 +83,7 @@ export async function runConnector(
   const refused = Promise.withResolvers<Error>();
   const pipelines = config.pipelines.map((pipeline) => {
     const { ports, options } = around(engineParts(config, pipeline, opened));
-    return new Supervisor(ports, options, budget, refused.resolve);
+    return new Pipeline(ports, options, budget, refused.resolve);
   });
   const [, script = ''] = process.argv;
   const sources = {
@@ -226,7 +226,7 @@ function engineParts(
 /** Stops the pipelines and closes what they share, within the shutdown timeout. */
 async function stop(
   { shutdown: { timeoutMs } }: Config,
-  pipelines: readonly Supervisor[],
+  pipelines: readonly Pipeline[],
   { service, kafka, results, formats, tracing, logger }: Opened,
 ): Promise<void> {
   const limitMs = Math.max(0, timeoutMs - CLOSING_MS);

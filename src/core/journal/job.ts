@@ -1,8 +1,11 @@
 /**
- * A job: one remote piece of work (a batch, an import, a set of lookups) and the source records it answers for.
- * The record is immutable; what is left of it is kept apart and only shrinks (DESIGN 1, 3).
+ * A job: one remote piece of work (a batch, an import, a set of lookups) and the source records
+ * that it answers for. The record is immutable; the remainder is kept apart and only shrinks.
  */
 import { OffsetSet } from '../offsets/offset-set.ts';
+import type { JobFailure } from '../outcome/failure-row.ts';
+import type { JobPhase } from '../ports/pipeline-view.ts';
+import { NO_SPAN, type Span } from '../ports/tracing.ts';
 import type { SourceCoordinate } from '../record.ts';
 
 /** The offsets of one source partition that a job names. */
@@ -121,10 +124,43 @@ export class CoordinateSet {
   }
 }
 
-/** A live job as its owner knows it: the immutable record and what is left to settle. */
+/** Facts about a live job that only its owner in this process has. */
+export interface JobStatus {
+  phase: JobPhase;
+  /** Monotonic clock, ms: start of the grace period for the upload to take effect. */
+  graceFromMs: number;
+  /** Whether an open circuit breaker let the batch through as its probe. */
+  isProbe: boolean;
+  /** The newest state that the service reported, in its spelling, and when (wall clock, ms). */
+  heard: { readonly state: string; readonly finished: boolean; readonly atMs: number } | undefined;
+  /** Wall clock, ms: when the service is polled next. */
+  nextPollMs: number | undefined;
+  /** Span of the batch, from its seal or its recovery on. */
+  span: Span;
+  /** Downloads of its results since one of them last settled something. */
+  downloads: number;
+  /** Why the batch failed. */
+  failure: JobFailure | undefined;
+  /** The failure in detail: of its result file, or of the first malformed row and how many. Never content. */
+  detail: { readonly reason: string; readonly malformed?: number } | undefined;
+}
+
+/** A live job as its owner knows it: the immutable record, its remainder and its status. */
 export class LiveJob {
   readonly record: JobRecord;
+  /** Records still to be settled. */
   readonly left: CoordinateSet;
+  readonly status: JobStatus = {
+    phase: 'uploading',
+    graceFromMs: 0,
+    isProbe: false,
+    heard: undefined,
+    nextPollMs: undefined,
+    span: NO_SPAN,
+    downloads: 0,
+    failure: undefined,
+    detail: undefined,
+  };
   #all: CoordinateSet | undefined;
 
   constructor(record: JobRecord, left: CoordinateSet) {

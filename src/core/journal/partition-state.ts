@@ -1,25 +1,31 @@
 /**
- * What an owner knows of one source partition: the watermark W, what is claimed above it, and how far intake has read.
+ * An owner's view of one source partition: the watermark W, the offsets assigned above it, and the
+ * position of intake.
  *
- * Every offset in [W, position) is either claimed or waiting in memory (a buffer, a sealed batch, the dead-letter queue),
- * so W is simply the first offset that is not claimed. Offsets that hold no record (transaction markers, compaction) are
- * claimed as they are passed.
+ * An offset is assigned when it is settled, in a live job or skipped, or holds no record at all
+ * (transaction markers, compaction). Every offset in [W, position) is either assigned or waiting in
+ * memory (a buffer, a sealed batch, the dead-letter queue), so W is the first unassigned offset.
  */
-
 import { OffsetSet } from '../offsets/offset-set.ts';
 import type { PartitionProgress } from './journal-records.ts';
 
 export class PartitionState {
   readonly partition: number;
   readonly replay: number;
-  /** Where intake reads next. */
+  /** Next offset that intake reads. */
   position: number;
-  /** Records below this were already waiting in a buffer when the previous owner went: their age counts from their timestamp. */
+  /**
+   * Records below this were in a buffer of the previous owner: their age counts from their
+   * timestamp.
+   */
   readonly seenBefore: number;
   #watermark: number;
-  readonly #claimed: OffsetSet;
+  readonly #assigned: OffsetSet;
   #last: PartitionProgress['last'];
-  /** What to expect at `last.offset`, until intake has passed it (a topic made anew shows another timestamp). */
+  /**
+   * Expected record, until intake has passed it: a topic that was created again has another
+   * timestamp there.
+   */
   #expected: PartitionProgress['last'];
   /** The newest record that intake has looked at: offset -1 before the first. */
   #seenOffset = -1;
@@ -33,7 +39,7 @@ export class PartitionState {
     this.partition = partition;
     this.replay = progress.replay;
     this.#watermark = progress.watermark;
-    this.#claimed = progress.claimed;
+    this.#assigned = progress.claimed;
     this.#last = progress.last;
     this.#expected = progress.last;
     this.seenBefore = progress.read;
@@ -42,19 +48,19 @@ export class PartitionState {
     this.position = progress.watermark;
   }
 
-  /** Goes on from what the journal says. Takes over `progress.claimed`. */
+  /** Resumes from the journal. Takes over `progress.claimed`. */
   static resume(partition: number, progress: PartitionProgress): PartitionState {
     return new PartitionState(partition, progress);
   }
 
-  /** Progress that the journal does not have yet (a first start, a reset): written with the next commit. */
+  /** Starts with progress that the journal lacks (first start, reset): the next commit writes it. */
   static begin(partition: number, progress: Omit<PartitionProgress, 'seq'>): PartitionState {
     const state = new PartitionState(partition, progress);
     state.#dirty = true;
     return state;
   }
 
-  /** A partition that the journal does not know yet. @param inherited the offset is one that the group had before */
+  /** Starts a partition that is new to the journal. @param inherited whether the group had the offset before */
   static startAt(partition: number, offset: number, { inherited = false } = {}): PartitionState {
     const nothing = { claimed: new OffsetSet(), replay: 0, last: null };
     const start = inherited ? ({ start: offset, inherited } as const) : { start: offset };
@@ -70,42 +76,42 @@ export class PartitionState {
     return this.#watermark;
   }
 
-  /** Distance from W to the newest offset read: the width of the claimed set. */
-  get span(): number {
+  /** Offsets from W to the newest one read. */
+  get width(): number {
     return this.position - this.#watermark;
   }
 
-  /** Whether the next progress record would say something new. */
+  /** Whether the next progress record differs from the last. */
   get dirty(): boolean {
     return this.#dirty;
   }
 
-  /** Whether intake has read on since the journal was told how far. */
+  /** Whether intake has read on since the last progress record. */
   get readOn(): boolean {
     return this.position > this.#writtenRead;
   }
 
-  get lastClaimed(): PartitionProgress['last'] {
+  get lastAssigned(): PartitionProgress['last'] {
     return this.#last;
   }
 
-  isClaimed(offset: number): boolean {
-    return offset < this.#watermark || this.#claimed.has(offset);
+  isAssigned(offset: number): boolean {
+    return offset < this.#watermark || this.#assigned.has(offset);
   }
 
-  /** How many offsets in [from, to) are not claimed. */
-  unclaimedIn(from: number, to: number): number {
-    let unclaimed = 0;
-    for (const [low, high] of this.#claimed.gaps(Math.max(from, this.#watermark), to))
-      unclaimed += high - low;
-    return unclaimed;
+  /** Counts the unassigned offsets in [from, to). */
+  unassignedIn(from: number, to: number): number {
+    let unassigned = 0;
+    for (const [low, high] of this.#assigned.gaps(Math.max(from, this.#watermark), to))
+      unassigned += high - low;
+    return unassigned;
   }
 
   /**
-   * Starts reading at the last claimed record when it is close below W, so that intake can see whether it is still the same.
-   * `logStart`: first offset in the log.
+   * Moves the position back to the last assigned record if that is close below W, so that intake
+   * can check that it is still the same record. @param logStart first offset in the log
    */
-  rewindToLastClaimed(logStart: number): void {
+  seekToLastAssigned(logStart: number): void {
     const last = this.#expected;
     if (
       last !== null &&
@@ -117,8 +123,8 @@ export class PartitionState {
   }
 
   /**
-   * Expects the newest record that was read once more, because the topic may have been created again meanwhile.
-   * @returns its offset, where reading must go on; undefined when nothing was read
+   * Makes intake check the newest record that was read: the topic may have been created again.
+   * @returns its offset, where reading must resume; undefined if nothing was read
    */
   expectAgain(): number | undefined {
     if (this.#seenOffset < 0) return undefined;
@@ -126,7 +132,7 @@ export class PartitionState {
     return this.#seenOffset;
   }
 
-  /** False when the record is not the one that was read or claimed at its offset before: the topic was created again. */
+  /** Returns false if another record was at this offset before: the topic was created again. */
   matches(offset: number, timestampMs: number): boolean {
     if (offset > this.#seenOffset) {
       this.#seenOffset = offset;
@@ -138,33 +144,33 @@ export class PartitionState {
     return same;
   }
 
-  /** Intake passed [from, to) and found no record there. */
+  /** Assigns [from, to), where intake found no record. */
   passGap(from: number, to: number): void {
     const low = Math.max(from, this.#watermark);
     if (to <= low) return;
     if (low === this.#watermark) {
-      // Nothing waits below: W moves at once, and a gap of millions costs nothing.
+      // No record waits below: W moves at once, and a gap of millions costs nothing.
       this.#watermark = to;
       this.#settleWatermark();
     } else {
-      this.#claimed.addRange(low, to);
+      this.#assigned.addRange(low, to);
     }
     this.#dirty = true;
   }
 
   /**
-   * The record is settled, in a job, or skipped: part of the transaction being built (or, for a skip, of the next).
-   * @param timestampMs undefined: not known, so that the record cannot be recognised by it
+   * Assigns the offset of a record that is settled, in a job or skipped, in the transaction being
+   * built (for a skipped record, in the next). @param timestampMs undefined if unknown
    */
-  claim(offset: number, timestampMs: number | undefined): void {
+  assign(offset: number, timestampMs: number | undefined): void {
     if (offset < this.#watermark) return;
-    this.#claimed.add(offset);
+    this.#assigned.add(offset);
     if (timestampMs !== undefined && (this.#last === null || offset > this.#last.offset))
       this.#last = { offset, timestampMs };
     this.#dirty = true;
   }
 
-  /** Moves W over everything claimed, and returns what to write. The caller commits it or throws this state away. */
+  /** Moves W over all assigned offsets. The caller commits the result or discards this state. */
   snapshot(seq: number): PartitionProgress {
     this.#settleWatermark();
     this.#dirty = false;
@@ -172,7 +178,7 @@ export class PartitionState {
     return {
       seq,
       watermark: this.#watermark,
-      claimed: this.#claimed.clone(),
+      claimed: this.#assigned.clone(),
       replay: this.replay,
       read: this.#writtenRead,
       last: this.#last,
@@ -181,19 +187,18 @@ export class PartitionState {
   }
 
   #settleWatermark(): void {
-    this.#watermark = this.#claimed.firstMissing(this.#watermark);
-    this.#claimed.dropBelow(this.#watermark);
+    this.#watermark = this.#assigned.firstMissing(this.#watermark);
+    this.#assigned.dropBelow(this.#watermark);
   }
 }
 
-/** Reading this many offsets again, only to look at one record, is cheap. */
+/** Offsets that may be read again to check one record. */
 const MAX_PEEK = 10_000;
 
 /**
- * Progress after an operator reset the group to `offset` (as `keeps-live-jobs` in the protocol's model): everything below
- * is skipped, everything from there on is reviewed again, except what live jobs still name. The pipeline answers for what is
- * reviewed again, and for what it answered for before.
- * @returns the new progress and how many records were skipped unread (at most: gaps count too).
+ * Progress after an operator reset the group to `offset` (`keeps-live-jobs` in the protocol's
+ * model): everything below is skipped, everything above reviewed again, except records of live jobs.
+ * @returns the new progress, and the number of records skipped unread (at most: gaps count too)
  */
 export function resetProgress(
   previous: PartitionProgress,
@@ -219,7 +224,7 @@ export function resetProgress(
   };
 }
 
-/** Where the pipeline's answer for the partition begins, as far as the journal says. */
+/** First offset that the pipeline answers for, if the journal has it. */
 function startOf({ start, inherited }: Omit<PartitionProgress, 'seq'>): {
   start?: number;
   inherited?: true;

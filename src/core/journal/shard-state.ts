@@ -1,29 +1,29 @@
 /**
- * The state of a shard in its owner's memory, and the journal writes that each step of the protocol makes (DESIGN 3).
+ * State of a shard in its owner's memory, and the journal records of each step of the protocol
+ * (docs/ARCHITECTURE.md).
  *
- * Every method that returns a Step changes this state at once: the caller commits the step in the order in which it was
- * built, or, if a commit fails, throws the whole state away and claims the shard again.
+ * A method that returns a Step changes this state at once. The caller commits steps in the order in
+ * which they were built; if a commit fails, it discards this state and the shard is claimed again.
  */
 import type { Coordinates } from '../bytes/terminal-records.ts';
-import type { JournalWrite, OffsetCommit } from '../ports/kafka.ts';
+import type { JournalWrite, OffsetCommit, Transaction } from '../ports/kafka.ts';
 import type { SourceCoordinate } from '../record.ts';
 import { CoordinateSet, type JobRecord, LiveJob } from './job.ts';
 import { writeJob, writeJobEnd, writeLeft, writeProgress } from './journal-records.ts';
 import type { PartitionState } from './partition-state.ts';
 
 export interface Step {
-  readonly journal: readonly JournalWrite[];
+  readonly journal: Transaction['journal'];
   readonly offsets: readonly OffsetCommit[];
 }
 
-/** A record that intake took, and its timestamp. */
-export interface TakenRecord extends SourceCoordinate {
-  readonly timestampMs: number;
-  /** The timestamp is that of a whole batch, and says nothing of the record: whoever can read the batch finds another. */
-  readonly isOfBatch?: boolean;
+/** A record that intake took and that is in no job. */
+export interface UnassignedRecord extends SourceCoordinate {
+  /** undefined if unknown, as in a batch that cannot be decoded. */
+  readonly timestampMs?: number | undefined;
 }
 
-/** The group's commits carry this: an offset without it was set by somebody else. */
+/** Metadata of the group's commits; an offset without it was not committed by this connector. */
 export const commitMetadata = (seq: number): string => `v1:${seq}`;
 export const isOwnCommit = (metadata: string): boolean => /^v\d+:\d+$/.test(metadata);
 
@@ -33,7 +33,7 @@ export class ShardState {
   /** Records in live jobs that are not settled, by partition. */
   readonly #live = new Map<number, number>();
   #seq: number;
-  /** The newest place given to a line of submissions. */
+  /** Place of the newest line of submissions. */
   #sequence = 0;
 
   constructor(
@@ -67,9 +67,12 @@ export class ShardState {
     return sum;
   }
 
-  /** Returns what `maxInFlight` bounds: the partition's records in live jobs, and the offsets from W to the newest read. */
-  underWay(partition: number): number {
-    return (this.#live.get(partition) ?? 0) + Math.max(0, this.partition(partition).span);
+  /**
+   * Unsettled records of a partition, which `source.maxInFlight` bounds: those in live jobs, and
+   * the offsets from W to the newest record read.
+   */
+  unsettledIn(partition: number): number {
+    return (this.#live.get(partition) ?? 0) + Math.max(0, this.partition(partition).width);
   }
 
   hasRemoteId(remoteId: string): boolean {
@@ -77,12 +80,12 @@ export class ShardState {
     return false;
   }
 
-  /** The place of a line that begins now, behind every line that is live. */
+  /** Place of a line that begins now: behind every live line. */
   nextSequence(): number {
     return ++this.#sequence;
   }
 
-  /** Whether a line submitted earlier still has records of a partition of this job to settle. */
+  /** Returns true if a line submitted earlier has unsettled records of a partition of this job. */
   isBehind(job: LiveJob): boolean {
     for (const other of this.#jobs.values())
       if (other.record.sequence < job.record.sequence && other.left.sharesPartition(job.left))
@@ -90,7 +93,7 @@ export class ShardState {
     return false;
   }
 
-  /** Batches submitted so far in the line of this job (bounded when failing batches are halved). */
+  /** Batches submitted so far in a line; halving of failing batches is bounded by it. */
   spentInLine(root: string): number {
     let spent = 0;
     for (const job of this.#jobs.values())
@@ -98,98 +101,90 @@ export class ShardState {
     return spent;
   }
 
-  /** A new job over records that intake took: job + left + progress + source offsets. */
-  submit(record: JobRecord, items: Iterable<TakenRecord>): Step {
-    const left = this.#claimAll(items);
-    this.#jobs.set(record.id, new LiveJob(record, left));
+  /** Starts a job of records that intake took: job, remainder, progress and source offsets. */
+  submit(record: JobRecord, items: Iterable<UnassignedRecord>): Step {
+    const left = this.#assignAll(items);
     for (const [partition, { size }] of left.entries()) this.#count(partition, size);
-    const progress = this.#progress();
-    return {
-      journal: [writeJob(record), writeLeft(record.id, left), ...progress.journal],
-      offsets: progress.offsets,
-    };
+    const job = this.#start(record, left);
+    const { journal, offsets } = this.#progress() ?? { journal: [], offsets: [] };
+    return { journal: [...job, ...journal], offsets };
   }
 
-  /** Records move from a job to its next attempt; the old one shrinks by them, or ends. */
+  /** Moves records from a job to its next attempt; the old job shrinks by them, or ends. */
   move(from: LiveJob, record: JobRecord, items: Iterable<SourceCoordinate>): Step {
-    const left = CoordinateSet.of(items);
-    for (const { partition, offset } of items) {
-      if (!from.left.delete(partition, offset))
-        throw new Error(`record ${partition}:${offset} is not left in job ${from.record.id}`);
-    }
-    this.#jobs.set(record.id, new LiveJob(record, left));
-    return {
-      journal: [writeJob(record), writeLeft(record.id, left), ...this.#remainder(from)],
-      offsets: [],
-    };
+    for (const { partition, offset } of items) takeFrom(from, partition, offset);
+    const job = this.#start(record, CoordinateSet.of(items));
+    return { journal: [...job, ...this.#remainder(from)], offsets: [] };
   }
 
-  /** Terminal records for part of a job go out with this: what is left shrinks, or the job ends. */
+  /** Takes records out of a job whose terminal records go out with this step. */
   settle(job: LiveJob, settled: Coordinates): Step {
     for (let row = 0; row < settled.length; row++) {
-      const [partition, offset] = [settled.partition(row), settled.offset(row)];
-      if (!job.left.delete(partition, offset))
-        throw new Error(`record ${partition}:${offset} is not left in job ${job.record.id}`);
-      this.#count(partition, -1);
+      takeFrom(job, settled.partition(row), settled.offset(row));
+      this.#count(settled.partition(row), -1);
     }
     return { journal: this.#remainder(job), offsets: [] };
   }
 
-  /** Dead letters for records that never were in a job go out with this. */
-  deadLetter(records: Iterable<TakenRecord>): Step {
-    this.#claimAll(records);
+  /** Ends records that were in no job; their dead letters go out with this step. */
+  deadLetter(records: Iterable<UnassignedRecord>): Step | undefined {
+    this.#assignAll(records);
     return this.#progress();
   }
 
   /**
-   * W moved without a job, or (with `positions`) intake only read on: then the next owner can tell which records were waiting
-   * in a buffer already, and keeps their age. undefined when there is nothing to say.
+   * Progress without a job: W moved or, with `positions`, intake has read on. The position tells
+   * the next owner which records were in a buffer already, so that their age is kept.
+   * @returns undefined if there is nothing to write
    */
   progressOnly({ positions = false }: { readonly positions?: boolean } = {}): Step | undefined {
-    const progress = this.#progress(positions);
-    return progress.journal.length === 0 ? undefined : progress;
+    return this.#progress(positions);
   }
 
   #count(partition: number, change: number): void {
     this.#live.set(partition, (this.#live.get(partition) ?? 0) + change);
   }
 
-  #claimAll(records: Iterable<TakenRecord>): CoordinateSet {
+  #assignAll(records: Iterable<UnassignedRecord>): CoordinateSet {
     const set = new CoordinateSet();
     for (const { partition, offset } of records) {
-      const state = this.partition(partition);
-      if (state.isClaimed(offset) || !set.add(partition, offset))
-        throw new Error(`record ${partition}:${offset} is claimed already`);
+      if (this.partition(partition).isAssigned(offset) || !set.add(partition, offset))
+        throw new Error(`record ${partition}:${offset} is assigned already`);
     }
-    for (const { partition, offset, timestampMs, isOfBatch } of records) {
-      this.partition(partition).claim(offset, isOfBatch === true ? undefined : timestampMs);
-    }
+    for (const { partition, offset, timestampMs } of records)
+      this.partition(partition).assign(offset, timestampMs);
     return set;
   }
 
-  #remainder(job: LiveJob): JournalWrite[] {
+  #start(record: JobRecord, left: CoordinateSet): [JournalWrite, JournalWrite] {
+    this.#jobs.set(record.id, new LiveJob(record, left));
+    return [writeJob(record), writeLeft(record.id, left)];
+  }
+
+  #remainder(job: LiveJob): [JournalWrite, ...JournalWrite[]] {
     if (job.left.size > 0) return [writeLeft(job.record.id, job.left)];
     this.#jobs.delete(job.record.id);
     return writeJobEnd(job.record.id);
   }
 
-  #progress(positions = false): Step {
-    const moved = [...this.partitions.values()].filter(
+  #progress(positions = false): Step | undefined {
+    const [first, ...others] = [...this.partitions.values()].filter(
       (state) => state.dirty || (positions && state.readOn),
     );
-    const journal: JournalWrite[] = [];
-    const offsets: OffsetCommit[] = [];
-    if (moved.length === 0) return { journal, offsets };
+    if (first === undefined) return undefined;
     const seq = ++this.#seq;
-    for (const state of moved) {
+    const offsets: OffsetCommit[] = [];
+    const write = (state: PartitionState): JournalWrite => {
       const progress = state.snapshot(seq);
-      journal.push(writeProgress(state.partition, progress));
-      offsets.push({
-        partition: state.partition,
-        offset: progress.watermark,
-        metadata: commitMetadata(seq),
-      });
-    }
-    return { journal, offsets };
+      const { partition } = state;
+      offsets.push({ partition, offset: progress.watermark, metadata: commitMetadata(seq) });
+      return writeProgress(partition, progress);
+    };
+    return { journal: [write(first), ...others.map(write)], offsets };
   }
+}
+
+function takeFrom({ record, left }: LiveJob, partition: number, offset: number): void {
+  if (!left.delete(partition, offset))
+    throw new Error(`record ${partition}:${offset} is not left in job ${record.id}`);
 }

@@ -1,6 +1,7 @@
 /**
- * The span of a batch, from the moment it is sealed until the last of its records has its terminal record or has moved to another
- * batch (docs/tracing.md has every name). What a shard knows of a batch, it says here; of its items only where their traces are (I6).
+ * Span of a batch: from its seal until the last of its records has its terminal record or has moved
+ * to another batch. docs/tracing.md lists the names. Attributes describe the batch; items appear
+ * only as links to their own traces (I6).
  */
 import type { LiveJob } from '../../core/journal/job.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
@@ -9,25 +10,25 @@ import { TraceLinks } from '../../core/trace-context.ts';
 import type { PipelineContext } from './pipeline-context.ts';
 import type { Submission } from './submission.ts';
 
-/** What tracing backends keep of a span's links by default. */
+/** Links of a span that tracing backends keep by default. */
 const MAX_LINKS = 128;
-/** Of a content type, which records choose. */
+/** Longest content type shown: records choose it. */
 const TYPE_CHARACTERS = 120;
 
-/** Where a batch's span is begun: a shard. */
+/** The shard that begins a span. */
 export interface SpanPlace {
   readonly context: Pick<PipelineContext, 'tracer' | 'options' | 'kind'>;
   readonly shard: number;
 }
 
-/** Collector of the trace contexts of a batch's items; undefined while tracing is off. @param from the job that the items leave, if any */
+/** Collector of the trace contexts of a batch's items; undefined while tracing is off. @param from the job that the items leave */
 export function batchLinks({ context }: SpanPlace, from?: LiveJob): TraceLinks | undefined {
   if (!context.tracer.enabled) return undefined;
   // One link is kept for the batch that the items leave.
   return new TraceLinks(from === undefined ? MAX_LINKS : MAX_LINKS - 1);
 }
 
-/** Starts the span of a batch that is to be submitted. @param before the span of the batch that the items leave, if its owner is this process */
+/** Starts the span of a batch to be submitted. @param before span of the batch that the items leave */
 export function startBatchSpan(
   place: SpanPlace,
   { batch, attempt }: Submission,
@@ -50,7 +51,7 @@ export function startBatchSpan(
   );
 }
 
-/** Of a batch that another owner submitted: a new trace, since the journal does not tell the first one. */
+/** Starts the span of a recovered batch: a new trace, since the journal has no trace ids. */
 export function recoveredSpan(place: SpanPlace, { record, left }: LiveJob): Span {
   const { tracer } = place.context;
   if (!tracer.enabled) return NO_SPAN;
@@ -71,7 +72,27 @@ export function recoveredSpan(place: SpanPlace, { record, left }: LiveJob): Span
   );
 }
 
-/** Runs a part of a batch as a step of its span. @param done what there is to say when it is through */
+/** Ends the span of a job, once. @param outcome default: the failure of the batch, or `settled` */
+export function endSpan({ status }: LiveJob, outcome?: 'handed_over'): void {
+  const { span, failure } = status;
+  status.span = NO_SPAN;
+  span.set({ 'content_review.outcome': outcome ?? failure ?? 'settled' });
+  span.end(outcome === undefined ? failure : undefined);
+}
+
+/** Runs a transaction that takes records out of a job; the job's span ends with the last record. */
+export async function shrinking<T>(job: LiveJob | undefined, run: () => Promise<T>): Promise<T> {
+  let outcome: 'handed_over' | undefined = 'handed_over';
+  try {
+    const result = await run();
+    outcome = undefined;
+    return result;
+  } finally {
+    if (job?.left.size === 0) endSpan(job, outcome);
+  }
+}
+
+/** Runs `run` as a step of a span. @param done attributes of the result */
 export async function step<T>(
   span: Span,
   name: string,
@@ -92,14 +113,14 @@ export async function step<T>(
   }
 }
 
-/** What kind of failure it was; never its message. */
+/** Class of an error, never its message. */
 export function errorType(error: unknown): string {
   if (error instanceof ServiceError) return error.failure;
   if (!(error instanceof Error)) return 'unknown';
   return 'failure' in error && typeof error.failure === 'string' ? error.failure : error.name;
 }
 
-/** For log lines. */
+/** Ids of a span in log lines. */
 export function spanFields({ ids }: Span): {
   readonly trace_id?: string;
   readonly span_id?: string;
@@ -107,7 +128,7 @@ export function spanFields({ ids }: Span): {
   return ids === undefined ? {} : { trace_id: ids.traceId, span_id: ids.spanId };
 }
 
-/** `<operation> <destination>`, as the conventions for messaging have it. */
+/** `<operation> <destination>`, as in OpenTelemetry's conventions for messaging. */
 const nameOf = ({ context }: SpanPlace): string => `process ${context.options.source.topic}`;
 
 function aboutPlace({ context: { options, kind }, shard }: SpanPlace): SpanAttributes {

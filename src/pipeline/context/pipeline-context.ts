@@ -10,6 +10,7 @@ import type {
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { HealthReporter, Logger, Metrics } from '../../core/ports/telemetry.ts';
 import type { Tracer } from '../../core/ports/tracing.ts';
+import type { EndOffsets } from '../limits/end-offsets.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { TypeBreakers } from '../limits/type-breakers.ts';
 import type { WaitReasons } from '../limits/wait-reasons.ts';
@@ -38,7 +39,8 @@ export interface PipelineContext extends PipelinePorts {
   readonly budget: MemoryBudget;
   readonly ledger: Ledger;
   readonly internal: InternalErrors;
-  readonly gates: TypeBreakers;
+  readonly breakers: TypeBreakers;
+  readonly ends: EndOffsets;
   readonly waits: WaitReasons;
   readonly limits: {
     readonly encodes: LimitFunction;

@@ -1,30 +1,37 @@
-/** A batch on its way to the service, before it is a job. */
+/** A batch on its way to the service, before it is in a job. */
 import type { ItemBatch } from '../../core/batch/item-batch.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
-import type { Held } from '../limits/in-flight.ts';
+import type { InFlightRecords } from '../limits/in-flight.ts';
 import type { BatchMemory } from '../limits/memory-budget.ts';
-import type { GatePass } from '../limits/type-breakers.ts';
-import type { Place } from '../publish/output-order.ts';
+import type { Permit } from '../limits/type-breakers.ts';
 
-/** Fields of a batch that stay while it is held back. */
+/** Place of a sealed batch behind those of its type (`OutputOrder`). */
+export interface Place {
+  /** Resolves when the batch may be submitted. */
+  readonly reached: () => Promise<void>;
+  /** Called once the batch is in the journal, or given up. */
+  readonly leave: () => void;
+}
+
+/** Fields of a batch that stay while it is parked. */
 export interface BatchPlan {
   readonly type: string;
-  /** Of the items. */
+  /** Bytes of the items. */
   readonly bytes: number;
-  /** The job that these items leave, for another attempt; undefined for a first submission. */
+  /** The job that these items leave for another attempt; undefined for a first submission. */
   readonly from?: LiveJob | undefined;
-  /** What holds the items of a first submission until they are in a job. */
-  readonly held?: Held | undefined;
+  /** The items of a first submission as records in flight, until they are in a job. */
+  readonly inFlight?: InFlightRecords | undefined;
   readonly attempt: number;
   readonly depth: number;
   readonly spent: number;
-  /** Among the first submissions of its type; taken when it was sealed. */
+  /** Place among the first submissions of its type; taken when the batch was sealed. */
   place?: Place;
 }
 
 export interface Submission extends BatchPlan {
   readonly batch: ItemBatch;
-  /** What the gate of the type gave to items that were read again: they wait there before they are read. */
-  readonly pass?: GatePass;
+  /** Permit of the type's breaker, for items that were read again: they waited for it first. */
+  readonly permit?: Permit;
   readonly memory: BatchMemory;
 }

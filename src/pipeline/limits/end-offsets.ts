@@ -1,116 +1,93 @@
-/** Where the source's partitions end, as lag counts it: told by each fetch, and asked for where none comes. */
+/**
+ * End offsets of the source's partitions, for lag: reported by each fetch, and queried for
+ * partitions of which nothing is fetched (paused, idle, or with an open transaction at the end).
+ */
 import type { Clock } from '../../base/clock.ts';
 import type { ClusterAdmin } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { WaitReasons } from './wait-reasons.ts';
 
-/** Partitions that nothing is fetched of: paused ones, idle ones, and those whose newest records are in an open transaction. */
-const ASK_MS = 10_000;
+const INTERVAL_MS = 10_000;
 
-/** Ends of some partitions, each as it was last heard of. */
+interface EndOffsetsDeps {
+  readonly admin: ClusterAdmin;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly waits: WaitReasons;
+  readonly topic: string;
+  /** Partitions of the owned shards, while the brokers can be queried. */
+  readonly owned: () => readonly number[];
+}
+
 export class EndOffsets {
+  readonly #deps: EndOffsetsDeps;
   readonly #ends = new Map<number, { readonly offset: number; readonly heardMs: number }>();
-
-  of(partition: number): number | undefined {
-    return this.#ends.get(partition)?.offset;
-  }
-
-  /** A fetch tells what can be read: what is known to lie behind that, in open transactions, still does. */
-  fetched(partition: number, endOffset: number, nowMs: number): void {
-    this.#ends.set(partition, {
-      offset: Math.max(endOffset, this.of(partition) ?? 0),
-      heardMs: nowMs,
-    });
-  }
-
-  answered(partition: number, offset: number, nowMs: number): void {
-    this.#ends.set(partition, { offset, heardMs: nowMs });
-  }
-
-  isHeardSince(partition: number, atMs: number): boolean {
-    return (this.#ends.get(partition)?.heardMs ?? Number.NEGATIVE_INFINITY) > atMs;
-  }
-}
-
-/** Who wants to know ends: the intake of each owned shard. */
-export interface EndsWanted {
-  /** Partitions whose end was not heard of since. */
-  endsNotHeardSince(atMs: number): readonly number[];
-  /** Ends of partitions, of other shards too. */
-  endsAnswered(ends: ReadonlyMap<number, number>): void;
-}
-
-/** Asks for all shards of a pipeline at once; an answer that is long in coming, or fails, holds up nobody. */
-export class EndsInquiry {
-  readonly #ports: { readonly admin: ClusterAdmin; readonly clock: Clock; readonly logger: Logger };
-  readonly #topic: string;
-  readonly #owned: () => readonly EndsWanted[];
-  /** Ends of waits, by partition: those that no broker leads. */
+  /** Functions that end the waits of partitions without a leader. */
   readonly #leaderless = new Map<number, () => void>();
   #cancel: (() => void) | undefined;
   #stopped = false;
 
-  /** @param owned is asked each time who wants to know */
-  constructor(
-    ports: { readonly admin: ClusterAdmin; readonly clock: Clock; readonly logger: Logger },
-    topic: string,
-    owned: () => readonly EndsWanted[],
-  ) {
-    this.#ports = ports;
-    this.#topic = topic;
-    this.#owned = owned;
+  constructor(deps: EndOffsetsDeps) {
+    this.#deps = deps;
   }
 
-  start(waits: WaitReasons): void {
-    if (!this.#stopped) this.#cancel = this.#ports.clock.after(ASK_MS, () => void this.#ask(waits));
+  /** End of the log as last reported; undefined if unknown. */
+  of(partition: number): number | undefined {
+    return this.#ends.get(partition)?.offset;
+  }
+
+  /** Takes the end that can be read; records of open transactions behind it are still there. */
+  fetched(partition: number, endOffset: number): void {
+    this.#set(partition, Math.max(endOffset, this.of(partition) ?? 0));
+  }
+
+  /** Starts to query, for all shards at once; a slow or failed answer blocks nothing. */
+  start(): void {
+    if (this.#stopped) return;
+    this.#cancel = this.#deps.clock.after(INTERVAL_MS, () => void this.#query());
   }
 
   stop(): void {
     this.#stopped = true;
     this.#cancel?.();
-    this.#waitForLeaders([]);
+    this.#reportLeaderless([]);
   }
 
-  async #ask(waits: WaitReasons): Promise<void> {
-    const { admin, clock, logger } = this.#ports;
-    const partitions = this.#owned().flatMap((one) =>
-      one.endsNotHeardSince(clock.monotonic() - ASK_MS),
-    );
+  async #query(): Promise<void> {
+    const { admin, clock, logger, topic, owned } = this.#deps;
+    const sinceMs = clock.monotonic() - INTERVAL_MS;
+    const partitions = owned().filter((one) => !((this.#ends.get(one)?.heardMs ?? 0) > sinceMs));
     try {
-      const ends =
-        partitions.length === 0
-          ? new Map<number, number>()
-          : await admin.ends(this.#topic, partitions);
-      // Whoever owns a partition now: an end is the same for all.
-      for (const one of this.#owned()) one.endsAnswered(ends);
-      this.#waitForLeaders(
-        partitions.filter((partition) => !ends.has(partition)),
-        waits,
-      );
+      const ends = partitions.length === 0 ? new Map() : await admin.ends(topic, partitions);
+      for (const [partition, end] of ends) this.#set(partition, end);
+      this.#reportLeaderless(partitions.filter((partition) => !ends.has(partition)));
     } catch (error) {
       if (!this.#stopped)
         logger.debug(
           { error: String(error) },
-          'could not ask where the source ends; asking again later',
+          'could not query the end of the source; trying again',
         );
     }
-    this.start(waits);
+    this.start();
   }
 
-  /** Partitions without a leader cannot be read: their wait is shown until they have one. */
-  #waitForLeaders(partitions: readonly number[], waits?: WaitReasons): void {
+  #set(partition: number, offset: number): void {
+    this.#ends.set(partition, { offset, heardMs: this.#deps.clock.monotonic() });
+  }
+
+  /** Reports the wait of partitions that cannot be read until they have a leader. */
+  #reportLeaderless(partitions: readonly number[]): void {
     for (const [partition, end] of this.#leaderless) {
       if (partitions.includes(partition)) continue;
       end();
       this.#leaderless.delete(partition);
     }
-    if (this.#stopped || waits === undefined) return;
+    if (this.#stopped) return;
+    const { waits, topic } = this.#deps;
     for (const partition of partitions) {
-      if (!this.#leaderless.has(partition))
-        this.#leaderless.set(
-          partition,
-          waits.begin('no_leader', `partition ${partition} of ${this.#topic}`),
-        );
+      if (this.#leaderless.has(partition)) continue;
+      const end = waits.begin('no_leader', `partition ${partition} of ${topic}`);
+      this.#leaderless.set(partition, end);
     }
   }
 }

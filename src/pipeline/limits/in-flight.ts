@@ -1,69 +1,56 @@
-/** Records of a shard that no job in the journal names: those taken and not yet claimed, and those whose transaction is in hand. */
+/** Records in flight that no job in the journal names: not yet in a job, or in a running transaction. */
 
-/** Records that go the same way for now; it lasts until the last of them was dropped. */
-export class Held {
-  /** Timestamp of the oldest, ms; of those that went already, perhaps: never later than that of what is left. */
+/** Records that share their way until the last of them is in a job or published. */
+export interface InFlightRecords {
+  /** Timestamp of the oldest, ms; records that have left still count. */
   readonly oldestEventMs: number;
-  readonly #dropped: (records: number, empty: boolean) => void;
-  #records: number;
-
-  constructor(
-    records: number,
-    oldestEventMs: number,
-    dropped: (records: number, empty: boolean) => void,
-  ) {
-    this.#records = records;
-    this.oldestEventMs = oldestEventMs;
-    this.#dropped = dropped;
-  }
-
-  /** So many are held here no more: a job names them, or they go out. */
-  drop(records: number): void {
-    this.#records -= records;
-    this.#dropped(records, this.#records <= 0);
-  }
+  /** Takes out records that are in a job or published now. */
+  drop(records: number): void;
 }
 
-export class Holdings {
-  readonly #all = new Set<Held>();
+export class InFlightCount {
+  readonly #all = new Set<InFlightRecords>();
   #records = 0;
 
   get records(): number {
     return this.#records;
   }
 
-  /** Timestamp of the oldest record held, ms; Infinity when there is none. */
+  /** Timestamp of the oldest record, ms; Infinity if there are no records. */
   get oldestEventMs(): number {
-    let oldestMs = Number.POSITIVE_INFINITY;
-    for (const { oldestEventMs } of this.#all) oldestMs = Math.min(oldestMs, oldestEventMs);
-    return oldestMs;
+    return Math.min(...[...this.#all].map(({ oldestEventMs }) => oldestEventMs));
   }
 
-  hold(records: number, oldestEventMs: number): Held {
-    const held = new Held(records, oldestEventMs, (dropped, empty) => {
-      this.#records -= dropped;
-      if (empty) this.#all.delete(held);
-    });
+  add(records: number, oldestEventMs: number): InFlightRecords {
+    let left = records;
+    const added: InFlightRecords = {
+      oldestEventMs,
+      drop: (gone) => {
+        this.#records -= gone;
+        left -= gone;
+        if (left <= 0) this.#all.delete(added);
+      },
+    };
     this.#records += records;
-    this.#all.add(held);
-    return held;
+    this.#all.add(added);
+    return added;
   }
 }
 
 export class InFlight {
-  /** In open buffers, which know how old they are. */
+  /** Records in open buffers; `ItemBuffers` has their age. */
   buffered = 0;
-  /** Sealed, held back, or on their way to the dead letters. */
-  readonly unclaimed = new Holdings();
-  /** Terminal records in a transaction that is not through. */
-  readonly committing = new Holdings();
+  /** Records in sealed and parked batches, and those that will be dead letters. */
+  readonly unassigned = new InFlightCount();
+  /** Terminal records in the running transaction. */
+  readonly committing = new InFlightCount();
 
   get records(): number {
-    return this.buffered + this.unclaimed.records + this.committing.records;
+    return this.buffered + this.unassigned.records + this.committing.records;
   }
 
-  /** But for those in buffers: see Holdings. */
+  /** Timestamp of the oldest record outside the buffers, ms; Infinity if there are none. */
   get oldestEventMs(): number {
-    return Math.min(this.unclaimed.oldestEventMs, this.committing.oldestEventMs);
+    return Math.min(this.unassigned.oldestEventMs, this.committing.oldestEventMs);
   }
 }

@@ -7,7 +7,7 @@ import { INTAKE_SHARE } from '../../core/batch/buffer.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 
 /** Of the rest: records read again, and their bodies until they are uploaded. Settling has what that leaves. */
-export const REWIND_SHARE = 0.15;
+export const REREAD_SHARE = 0.15;
 
 /** Share of the whole budget for buffers that wait for their next owner. */
 const IDLE_SHARE = 1 / 8;
@@ -36,9 +36,9 @@ export class MemoryBudget {
   /** Bodies of records that were read again. */
   #adopted = 0;
   /** Of the work: passes that read records again. */
-  #rewinding = 0;
+  #rereading = 0;
   readonly #works = new Line();
-  readonly #rewinds = new Line();
+  readonly #rereads = new Line();
   readonly #intakes = new Line();
   #intakesWaiting = 0;
   readonly #sealables = new Set<Sealable>();
@@ -58,7 +58,7 @@ export class MemoryBudget {
     return this.#intakeBytes >= this.totalBytes * INTAKE_SHARE;
   }
 
-  /** Whether a fetched batch may be taken at once. Nobody passes those who wait in `intakeTurn`. */
+  /** Whether a fetched batch may be taken at once. Nobody passes those who wait in `intakeSlot`. */
   get mayTake(): boolean {
     return !this.intakeFull && this.#intakesWaiting === 0;
   }
@@ -113,7 +113,7 @@ export class MemoryBudget {
    * bring a batch.
    * @returns what lets the next in; to be called once the batch was taken. @throws the signal's reason
    */
-  async intakeTurn(signal: AbortSignal): Promise<() => void> {
+  async intakeSlot(signal: AbortSignal): Promise<() => void> {
     this.#intakesWaiting++;
     let leave: (() => void) | undefined;
     const over = () => {
@@ -158,8 +158,8 @@ export class MemoryBudget {
   }
 
   /** What one pass over the source should not exceed. */
-  get rewindBytes(): number {
-    return this.totalBytes * REWIND_SHARE;
+  get rereadBytes(): number {
+    return this.totalBytes * REREAD_SHARE;
   }
 
   /**
@@ -167,19 +167,19 @@ export class MemoryBudget {
    * read before: a service that is slower than the source would let the bodies pile up. One is always let through alone.
    * @returns what gives it back. @throws the signal's reason
    */
-  async rewind(wanted: number, signal: AbortSignal): Promise<() => void> {
+  async reread(wanted: number, signal: AbortSignal): Promise<() => void> {
     const bytes = Math.ceil(wanted);
-    const leave = await this.#rewinds.enter(signal);
+    const leave = await this.#rereads.enter(signal);
     try {
-      const taken = () => this.#rewinding + this.#adopted;
-      while (taken() > 0 && taken() + bytes > this.rewindBytes) await this.#freed(signal);
+      const taken = () => this.#rereading + this.#adopted;
+      while (taken() > 0 && taken() + bytes > this.rereadBytes) await this.#freed(signal);
       signal.throwIfAborted();
-      this.#rewinding += bytes;
+      this.#rereading += bytes;
     } finally {
       leave();
     }
     const over = once(() => {
-      this.#rewinding -= bytes;
+      this.#rereading -= bytes;
       this.#wake();
     });
     try {
@@ -238,7 +238,7 @@ export class BatchMemory {
   }
 
   /** The batch takes this much from now on. */
-  hold(bytes: number): void {
+  resize(bytes: number): void {
     this.#count(bytes - this.#bytes);
     this.#bytes = bytes;
     this.#encoded?.();
@@ -247,7 +247,7 @@ export class BatchMemory {
 
   /** Repeatable. */
   release(): void {
-    this.hold(0);
+    this.resize(0);
   }
 }
 

@@ -1,10 +1,12 @@
 /**
- * Holds back the creation of batches of a content type that the service refuses, or that keeps failing, or for which it
- * creates none just now (DESIGN 3, 4).
+ * Circuit breaker per content type: blocks the creation of batches of a type that the service
+ * refuses, that keeps failing, or for which the service creates no batches at the moment.
  *
- * Once closed, a gate lets one batch through per pause, a probe, until something of the type succeeds. While a type keeps
- * failing, only the probe's failure says anything about its content: the others fail with the service.
+ * A blocked type lets one batch through per pause, the probe, until something of the type succeeds.
+ * While a type keeps failing, only the failure of the probe is evidence against content: the others
+ * fail with the service.
  */
+import { abortable } from '../../base/abortable.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { GateView } from '../../core/ports/pipeline-view.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -13,229 +15,231 @@ import type { WaitReason, WaitReasons } from './wait-reasons.ts';
 /** Failed batches in a row after which a type pauses. */
 export const FAILURES_IN_A_ROW = 5;
 
-/** Leave to create a batch. A probe's is the only one of its pause. */
-export type GatePass = 'open' | 'probe';
+/** Permit to create a batch. There is one probe per pause. */
+export type Permit = 'free' | 'probe';
 
-/** Reasons that say something about the type: the service takes others meanwhile. */
+/** Reasons that concern the type alone: the service takes other types meanwhile. */
 const OF_THE_TYPE: ReadonlySet<WaitReason> = new Set(['type_rejected', 'type_failing']);
 
-interface Gate {
+interface Breaker {
   /** Failed batches in a row. */
   failures: number;
-  /** They were enough for a pause. */
+  /** Whether they were enough for a pause. */
   failing: boolean;
-  /** Creates in a row that the service did not answer as it should. */
+  /** Calls to create a batch, in a row, without a valid answer. */
   unanswered: number;
   /** When it was last logged that the type keeps failing. */
   loggedMs: number;
-  /** 0: open. */
-  closedUntilMs: number;
+  /** Monotonic clock, ms; 0: not blocked. */
+  blockedUntilMs: number;
   reason: WaitReason;
-  /** Its outstanding probe: let through, and not answered yet. */
+  /** The probe in flight. */
   probe: { readonly signal: AbortSignal; readonly unwatch: () => void } | undefined;
-  /** In the order in which they came. */
+  /** In the order of the calls. */
   readonly waiting: Set<() => void>;
   cancelTimer: (() => void) | undefined;
 }
 
 export class TypeBreakers {
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #waits: WaitReasons;
-  readonly #pauseMs: number;
-  readonly #gates = new Map<string, Gate>();
+  readonly #deps: {
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly waits: WaitReasons;
+    readonly pauseMs: number;
+  };
+  readonly #breakers = new Map<string, Breaker>();
 
   constructor(deps: { clock: Clock; logger: Logger; waits: WaitReasons; pauseMs: number }) {
-    this.#clock = deps.clock;
-    this.#logger = deps.logger;
-    this.#waits = deps.waits;
-    this.#pauseMs = deps.pauseMs;
+    this.#deps = deps;
   }
 
-  /** The service refused to create a batch of this type, and its records are to wait. */
-  rejected(type: string, message: string): void {
-    this.#close(this.#gate(type), 'type_rejected', this.#pauseMs);
-    this.#logger.error(
-      { type, pauseMs: this.#pauseMs, error: message },
+  /** Records that the service refused to create a batch of this type. */
+  rejected(type: string, error: string): void {
+    const { logger, pauseMs } = this.#deps;
+    this.#block(this.#breaker(type), 'type_rejected', pauseMs);
+    logger.error(
+      { type, pauseMs, error },
       'the service refuses this content type; its records wait',
     );
   }
 
   /**
-   * A batch of this type failed as a whole.
-   * @param enough so many in a row are enough for a pause
-   * @returns whether the type keeps failing, so that the failure of a batch other than the probe is no evidence against its content.
+   * Records that a batch of this type failed as a whole.
+   * @param enough failures in a row that are enough for a pause
+   * @returns whether the type keeps failing: then only the failure of the probe is evidence against
+   * its content
    */
   failed(type: string, enough = FAILURES_IN_A_ROW): boolean {
-    const gate = this.#gate(type);
-    gate.failures++;
-    if (!gate.failing && gate.failures < enough) return false;
-    gate.failing = true;
-    this.#close(gate, 'type_failing', this.#pauseMs);
-    // Batches that were under way when the gate closed fail too.
-    if (this.#clock.monotonic() - gate.loggedMs < this.#pauseMs) return true;
-    gate.loggedMs = this.#clock.monotonic();
-    this.#logger.error(
-      { type, failures: gate.failures, pauseMs: this.#pauseMs },
-      'batches of this content type keep failing; its records wait',
-    );
+    const { clock, logger, pauseMs } = this.#deps;
+    const breaker = this.#breaker(type);
+    const failures = ++breaker.failures;
+    if (!breaker.failing && failures < enough) return false;
+    breaker.failing = true;
+    this.#block(breaker, 'type_failing', pauseMs);
+    // Batches that were in flight when the type was blocked fail too.
+    if (clock.monotonic() - breaker.loggedMs < pauseMs) return true;
+    breaker.loggedMs = clock.monotonic();
+    const about = { type, failures, pauseMs };
+    logger.error(about, 'batches of this content type keep failing; its records wait');
     return true;
   }
 
   /**
-   * The service could not be asked to create a batch of this type, for a reason that says nothing about the type: one batch asks
-   * again after a while, and the others wait for its answer.
-   * @param waitMs how long, ms, by how often in a row this happened before
+   * Records that the service could not create a batch for a reason that does not concern the type:
+   * one batch tries again after a while, and the others wait for its answer.
+   * @param waitMs the wait, ms, given how often in a row this happened before
    */
   unanswered(type: string, reason: WaitReason, waitMs: (before: number) => number): void {
-    const gate = this.#gate(type);
-    this.#close(gate, reason, waitMs(gate.unanswered++));
+    const breaker = this.#breaker(type);
+    this.#block(breaker, reason, waitMs(breaker.unanswered++));
   }
 
-  /** Something of this type was decided. */
+  /** Records that something of this type was decided. */
   succeeded(type: string): void {
-    const gate = this.#gates.get(type);
-    this.#gates.delete(type);
-    if (gate !== undefined) this.#open(gate);
+    const breaker = this.#breakers.get(type);
+    this.#breakers.delete(type);
+    if (breaker !== undefined) this.#unblock(breaker);
   }
 
-  /** The service took a batch of this type: it does not refuse it any more. */
+  /** Records that the service created a batch of this type. */
   accepted(type: string): void {
-    const gate = this.#gates.get(type);
-    if (gate === undefined) return;
-    gate.unanswered = 0;
-    if (!gate.failing) this.#open(gate);
-    else if (gate.reason !== 'type_failing') this.#close(gate, 'type_failing', this.#pauseMs);
+    const breaker = this.#breakers.get(type);
+    if (breaker === undefined) return;
+    breaker.unanswered = 0;
+    if (!breaker.failing) this.#unblock(breaker);
+    else if (breaker.reason !== 'type_failing')
+      this.#block(breaker, 'type_failing', this.#deps.pauseMs);
   }
 
   /**
-   * Asked right before a batch is created. `undefined`: not now, wait with `open`. A probe closes the gate behind itself.
+   * Returns a permit, called right before a batch is created; undefined while the type is blocked.
+   * A probe blocks the type again.
    * @param signal when it aborts before the probe was answered, the next batch is the probe
    */
-  enter(type: string, signal: AbortSignal): GatePass | undefined {
-    const gate = this.#gates.get(type);
-    if (gate === undefined || gate.closedUntilMs === 0) return 'open';
-    if (this.#clock.monotonic() < gate.closedUntilMs) return undefined;
-    gate.closedUntilMs = this.#clock.monotonic() + this.#pauseMs;
+  tryAcquire(type: string, signal: AbortSignal): Permit | undefined {
+    const breaker = this.#breakers.get(type);
+    if (breaker === undefined || breaker.blockedUntilMs === 0) return 'free';
+    const nowMs = this.#deps.clock.monotonic();
+    if (nowMs < breaker.blockedUntilMs) return undefined;
+    breaker.blockedUntilMs = nowMs + this.#deps.pauseMs;
     const lost = () => this.returned(type, signal);
     signal.addEventListener('abort', lost, { once: true });
-    gate.probe = { signal, unwatch: () => signal.removeEventListener('abort', lost) };
+    breaker.probe = { signal, unwatch: () => signal.removeEventListener('abort', lost) };
     return 'probe';
   }
 
-  /** The probe of `signal` ended without asking the service. Does nothing once an answer came. */
+  /** Takes back the probe of `signal` if no call was made with it. */
   returned(type: string, signal: AbortSignal): void {
-    const gate = this.#gates.get(type);
-    if (gate?.probe?.signal !== signal) return;
-    this.#answered(gate);
-    gate.closedUntilMs = this.#clock.monotonic();
-    this.#wake(gate);
+    const breaker = this.#breakers.get(type);
+    if (breaker?.probe?.signal !== signal) return;
+    this.#endProbe(breaker);
+    breaker.blockedUntilMs = this.#deps.clock.monotonic();
+    this.#wake(breaker);
   }
 
-  /** Whether batches of this type may be created freely. */
-  isOpen(type: string): boolean {
-    return (this.#gates.get(type)?.closedUntilMs ?? 0) === 0;
+  /** Returns true if batches of this type may be created freely. */
+  isFree(type: string): boolean {
+    return (this.#breakers.get(type)?.blockedUntilMs ?? 0) === 0;
   }
 
-  /** Whether the type is held back now while others are not, for as long as it takes. */
-  holds(type: string): boolean {
-    const gate = this.#gates.get(type);
-    return (
-      gate !== undefined &&
-      gate.closedUntilMs > this.#clock.monotonic() &&
-      OF_THE_TYPE.has(gate.reason)
-    );
+  /** Returns true if the type is blocked now while others are not. */
+  blocks(type: string): boolean {
+    const breaker = this.#breakers.get(type);
+    if (breaker === undefined || !OF_THE_TYPE.has(breaker.reason)) return false;
+    return breaker.blockedUntilMs > this.#deps.clock.monotonic();
   }
 
-  /** Resolves when a batch may be created, with leave to do so. @throws the signal's reason */
-  async pass(type: string, signal: AbortSignal): Promise<GatePass> {
+  /** Resolves to a permit when a batch may be created. @throws the signal's reason */
+  async acquire(type: string, signal: AbortSignal): Promise<Permit> {
     for (;;) {
-      await this.open(type, signal);
-      const pass = this.enter(type, signal);
-      if (pass !== undefined) return pass;
+      await this.ready(type, signal);
+      const permit = this.tryAcquire(type, signal);
+      if (permit !== undefined) return permit;
     }
   }
 
-  /** Resolves when batches of this type may be created, in the order of the calls. @throws the signal's reason */
-  async open(type: string, signal: AbortSignal): Promise<void> {
+  /**
+   * Resolves when a batch of this type may be created, in the order of the calls.
+   * @throws the signal's reason
+   */
+  async ready(type: string, signal: AbortSignal): Promise<void> {
+    const { clock, waits } = this.#deps;
     for (;;) {
       signal.throwIfAborted();
-      const gate = this.#gates.get(type);
-      if (gate === undefined || gate.closedUntilMs <= this.#clock.monotonic()) return;
+      const breaker = this.#breakers.get(type);
+      if (breaker === undefined || breaker.blockedUntilMs <= clock.monotonic()) return;
       const over = Promise.withResolvers<void>();
-      signal.addEventListener('abort', over.resolve as () => void, { once: true });
-      gate.waiting.add(over.resolve);
-      this.#arm(gate);
-      const done = this.#waits.begin(gate.reason, `type ${type}`);
+      breaker.waiting.add(over.resolve);
+      this.#arm(breaker);
+      const done = waits.begin(breaker.reason, `type ${type}`);
       try {
-        await over.promise;
+        await abortable(over.promise, signal);
       } finally {
         done();
-        signal.removeEventListener('abort', over.resolve as () => void);
-        gate.waiting.delete(over.resolve);
-        this.#arm(gate);
+        breaker.waiting.delete(over.resolve);
+        this.#arm(breaker);
       }
     }
   }
 
-  /** Types that are held back. */
-  *held(): Generator<GateView> {
-    const aheadMs = this.#clock.now() - this.#clock.monotonic();
-    for (const [type, { reason, failures, closedUntilMs }] of this.#gates)
-      if (closedUntilMs > 0) yield { type, reason, failures, nextTryMs: closedUntilMs + aheadMs };
+  /** Blocked types. */
+  *blocked(): Generator<GateView> {
+    const aheadMs = this.#deps.clock.now() - this.#deps.clock.monotonic();
+    for (const [type, { reason, failures, blockedUntilMs }] of this.#breakers)
+      if (blockedUntilMs > 0) yield { type, reason, failures, nextTryMs: blockedUntilMs + aheadMs };
   }
 
-  #gate(type: string): Gate {
-    let gate = this.#gates.get(type);
-    if (gate === undefined) {
-      gate = {
+  #breaker(type: string): Breaker {
+    let breaker = this.#breakers.get(type);
+    if (breaker === undefined) {
+      breaker = {
         failures: 0,
         failing: false,
         unanswered: 0,
         loggedMs: Number.NEGATIVE_INFINITY,
-        closedUntilMs: 0,
+        blockedUntilMs: 0,
         reason: 'type_failing',
         probe: undefined,
         waiting: new Set(),
         cancelTimer: undefined,
       };
-      this.#gates.set(type, gate);
+      this.#breakers.set(type, breaker);
     }
-    return gate;
+    return breaker;
   }
 
-  #close(gate: Gate, reason: WaitReason, forMs: number): void {
-    const changed = gate.reason !== reason;
-    gate.reason = reason;
-    this.#answered(gate);
-    gate.closedUntilMs = this.#clock.monotonic() + forMs;
-    // Those who wait report why.
-    if (changed) this.#wake(gate);
-    else this.#arm(gate);
+  #block(breaker: Breaker, reason: WaitReason, forMs: number): void {
+    const changed = breaker.reason !== reason;
+    breaker.reason = reason;
+    this.#endProbe(breaker);
+    breaker.blockedUntilMs = this.#deps.clock.monotonic() + forMs;
+    // Those who wait report the reason.
+    if (changed) this.#wake(breaker);
+    else this.#arm(breaker);
   }
 
-  #open(gate: Gate): void {
-    gate.closedUntilMs = 0;
-    this.#answered(gate);
-    this.#wake(gate);
+  #unblock(breaker: Breaker): void {
+    breaker.blockedUntilMs = 0;
+    this.#endProbe(breaker);
+    this.#wake(breaker);
   }
 
-  #answered(gate: Gate): void {
-    gate.probe?.unwatch();
-    gate.probe = undefined;
+  #endProbe(breaker: Breaker): void {
+    breaker.probe?.unwatch();
+    breaker.probe = undefined;
   }
 
-  #wake(gate: Gate): void {
-    for (const look of [...gate.waiting]) look();
+  #wake(breaker: Breaker): void {
+    for (const look of [...breaker.waiting]) look();
   }
 
-  /** One timer for all: a batch that failed as a probe and waits again comes after those that waited before. */
-  #arm(gate: Gate): void {
-    gate.cancelTimer?.();
-    const waitMs = gate.closedUntilMs - this.#clock.monotonic();
-    gate.cancelTimer =
-      gate.waiting.size === 0
+  /** Sets one timer for all: a failed probe that waits again comes after those that waited before. */
+  #arm(breaker: Breaker): void {
+    breaker.cancelTimer?.();
+    const waitMs = Math.max(0, breaker.blockedUntilMs - this.#deps.clock.monotonic());
+    breaker.cancelTimer =
+      breaker.waiting.size === 0
         ? undefined
-        : this.#clock.after(Math.max(0, waitMs), () => this.#wake(gate));
+        : this.#deps.clock.after(waitMs, () => this.#wake(breaker));
   }
 }

@@ -102,6 +102,11 @@ export class WaitReasons {
     };
   }
 
+  /** Settles as `work` does; `who` waits until then. */
+  while<T>(reason: WaitReason, who: string, work: Promise<T>): Promise<T> {
+    return work.finally(this.begin(reason, who));
+  }
+
   /**
    * Settles as `work` does; while that takes long, `who` waits.
    * @param atMostMs of work that needs nobody outside: what takes longer is stuck, see `overdue`.
@@ -155,24 +160,28 @@ export class WaitReasons {
     }
   }
 
-  /** Runs `run` when `limit` lets it; while its turn is long in coming, `who` waits, until `signal` says that it does not matter any more. */
+  /**
+   * Runs `run` within a limit; while it is not its turn, `who` waits.
+   * @throws the signal's reason if that was aborted meanwhile
+   */
   async permitted<T>(
     limit: Limit,
     who: string,
     signal: AbortSignal,
     run: () => Promise<T>,
   ): Promise<T> {
-    const turn = Promise.withResolvers<void>();
-    const given = () => turn.resolve();
-    signal.addEventListener('abort', given, { once: true });
-    void this.during('permit', who, turn.promise);
+    const started = Promise.withResolvers<void>();
+    const start = () => started.resolve();
+    signal.addEventListener('abort', start, { once: true });
+    void this.during('permit', who, started.promise);
     try {
       return await limit(() => {
-        given();
+        start();
+        signal.throwIfAborted();
         return run();
       });
     } finally {
-      signal.removeEventListener('abort', given);
+      signal.removeEventListener('abort', start);
     }
   }
 

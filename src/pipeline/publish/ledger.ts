@@ -1,27 +1,27 @@
 /**
- * The balance of a pipeline in this process: every record that came in must be accounted for (DESIGN 'The promise').
+ * Balance of a pipeline in this process: every record that came in is accounted for.
  *
  *   consumed + recovered = decided + dead-lettered + skipped + released + in flight
  *
- * `recovered` are records in live jobs that a claim found, `released` those that were in flight when a shard was given up.
+ * `recovered` are records of live jobs that a claim found, `released` records that were in flight
+ * when a shard was given up.
  */
 import type { Metrics } from '../../core/ports/telemetry.ts';
-import type { DecisionTally } from './decision-tally.ts';
-import type { ResultCounts } from './result-counts.ts';
+import type { DecisionTally, ResultCounts } from './result-counts.ts';
 
 export class Ledger {
   readonly #metrics: Metrics;
   readonly #labels: { readonly pipeline: string };
-  readonly #mix: ResultCounts | undefined;
+  readonly #counts: ResultCounts | undefined;
   #open = 0;
 
-  constructor(metrics: Metrics, pipeline: string, mix?: ResultCounts) {
+  constructor(metrics: Metrics, pipeline: string, counts?: ResultCounts) {
     this.#metrics = metrics;
     this.#labels = { pipeline };
-    this.#mix = mix;
+    this.#counts = counts;
   }
 
-  /** Records that came in and have neither ended nor been given up: must equal what is in flight. */
+  /** Records that came in and have neither ended nor been released: must equal those in flight. */
   get open(): number {
     return this.#open;
   }
@@ -34,11 +34,11 @@ export class Ledger {
     this.#book('items_recovered_total', {}, records, 1);
   }
 
-  /** Decisions that were published, by their status and their result. */
+  /** Books published decisions. */
   published({ successes, errors, results }: DecisionTally): void {
     this.#book('decisions_total', { status: 'SUCCESS' }, successes, -1);
     this.#book('decisions_total', { status: 'ERROR' }, errors, -1);
-    this.#mix?.count(results);
+    this.#counts?.count(results);
   }
 
   deadLettered(reason: string, records: number): void {

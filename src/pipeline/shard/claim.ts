@@ -1,32 +1,40 @@
 /**
- * Taking over a shard (DESIGN 3 'Claim'): read `meta`, fence, write `owner`, replay to it, then the committed offsets.
- * The order of these steps is what the protocol's model proved; see docs/protocol.
+ * Claim of a shard: reads `meta`, fences, writes `owner`, reads the journal up to it, then the
+ * committed offsets. The protocol's model covers the order of these steps (docs/protocol).
  */
 import { type JournalMeta, writeMeta, writeOwner } from '../../core/journal/journal-records.ts';
 import type { JournalState } from '../../core/journal/journal-view.ts';
 import { PartitionState, resetProgress } from '../../core/journal/partition-state.ts';
 import { isOwnCommit, ShardState } from '../../core/journal/shard-state.ts';
 import { OffsetSet } from '../../core/offsets/offset-set.ts';
-import type { CommittedOffset, JournalWrite, PartitionRange } from '../../core/ports/kafka.ts';
+import type { CommittedOffset, PartitionRange, Transaction } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { RefusedError, ShardLostError } from '../context/errors.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
 import type { TransactionQueue } from '../publish/transaction-queue.ts';
-import { rangesBehind } from '../source/reread.ts';
+import { rangesBehind, skipRemoved } from '../source/reread.ts';
 import { forgottenJournal } from './forgotten-journal.ts';
 import type { JournalRecovery } from './journal-recovery.ts';
 
 export interface ClaimRequest {
   readonly shard: number;
   readonly partitions: readonly number[];
-  readonly replay: JournalRecovery;
+  readonly recovery: JournalRecovery;
   readonly queue: TransactionQueue;
   readonly logger: Logger;
 }
 
+/** Owner record of a claim, and of the confirmation that an idle owner still owns its shard. */
+export function ownerRecord(
+  { clock, instance, random }: PipelineContext,
+  claim = random.id(),
+): Transaction {
+  return { journal: [writeOwner({ instance, claim, atMs: clock.now() })] };
+}
+
 /**
- * @throws RefusedError when this connector must not run on this journal or source; ShardLostError when another instance
- * claimed meanwhile; JournalFormatError when the journal is broken; TransactionError.
+ * @throws RefusedError if this connector must not run on this journal or source; ShardLostError if
+ * another instance claimed meanwhile; JournalFormatError if the journal is broken; TransactionError
  */
 export async function claimShard(
   context: PipelineContext,
@@ -34,24 +42,21 @@ export async function claimShard(
   signal: AbortSignal,
 ): Promise<ShardState> {
   const { admin, options, clock } = context;
-  const { shard, partitions, replay, queue } = request;
+  const { shard, partitions, recovery, queue } = request;
   const startedMs = clock.monotonic();
   const journal = (await admin.ranges(options.journal.topic, [shard])).get(shard);
   if (journal === undefined)
     throw new RefusedError(`the journal ${options.journal.topic} has no partition ${shard}`);
   signal.throwIfAborted();
 
-  replay.start(journal.start);
-  const found = await replay.meta(journal.end, signal);
-  checkMeta(context, found);
+  recovery.start(journal.start);
+  checkMeta(context, await recovery.meta(journal.end, signal));
 
-  // The first commit of a new producer fences: from here on nobody else can write for this shard (I3).
+  // The first commit of a new producer fences: no other can write for this shard from here on (I3).
   const claim = context.random.id();
-  const barrier = await queue.run(() => ({
-    journal: [writeOwner({ instance: context.instance, claim, atMs: clock.now() })],
-  }));
-  const state = await replay.upTo(barrier as number, claim, signal);
-  replay.stop();
+  const barrier = await queue.run(() => ownerRecord(context, claim));
+  const state = await recovery.upTo(barrier as number, claim, signal);
+  recovery.stop();
   // The first owner of a new journal may have written it just before it was fenced.
   checkMeta(context, state.meta);
   if (clock.monotonic() - startedMs > context.topics.deleteRetentionMs / 2) {
@@ -62,17 +67,17 @@ export async function claimShard(
 
   const starts = await startPositions(context, request, state, signal);
   const shardState = new ShardState(starts, state.jobs, state.seq);
-  const first = state.meta === undefined ? [writeMeta(expectedMeta(context))] : [];
   const step = shardState.progressOnly();
-  const writes: JournalWrite[] = [...first, ...(step?.journal ?? [])];
-  const [head, ...rest] = writes;
-  if (head !== undefined)
-    await queue.run(() => ({ journal: [head, ...rest], offsets: step?.offsets ?? [] }));
+  const { journal: progress = [], offsets = [] } = step ?? {};
+  if (state.meta === undefined) {
+    const meta = writeMeta(expectedMeta(context));
+    await queue.run(() => ({ journal: [meta, ...progress], offsets }));
+  } else if (step !== undefined) await queue.run(() => step);
   signal.throwIfAborted();
-  // Only now, so that the records peeked at do not look like progress.
+  // Only now, so that the records read again do not look like progress.
   const ranges = await admin.ranges(options.source.topic, partitions);
   for (const partition of starts.values())
-    partition.rewindToLastClaimed(ranges.get(partition.partition)?.start ?? 0);
+    partition.seekToLastAssigned(ranges.get(partition.partition)?.start ?? 0);
   return shardState;
 }
 
@@ -112,18 +117,10 @@ async function startPositions(
       !state.progress.has(partition) && isOwnCommit(committed.get(partition)?.metadata ?? ''),
   );
   if (forgotten.length > 0) {
-    // A newer owner may have committed them since the journal was read: then the shard is lost, and nothing is wrong.
-    const { instance, random, clock } = context;
-    await request.queue.run(() => ({
-      journal: [writeOwner({ instance, claim: random.id(), atMs: clock.now() })],
-    }));
-    throw new RefusedError(
-      forgottenJournal(
-        context.options,
-        forgotten,
-        `has lost their records in partition ${request.shard}`,
-      ),
-    );
+    // If a newer owner has committed them since the journal was read, the shard is lost instead.
+    await request.queue.run(() => ownerRecord(context));
+    const state = `has lost their records in partition ${request.shard}`;
+    throw new RefusedError(forgottenJournal(context.options, forgotten, state));
   }
   const read = partitions.map((partition) => {
     const { watermark = 0 } = state.progress.get(partition) ?? {};
@@ -233,15 +230,6 @@ function startPosition(
   }
 
   const resumed = PartitionState.resume(partition, progress);
-  if (progress.watermark < range.start) {
-    const lost = resumed.unclaimedIn(progress.watermark, range.start);
-    metrics.count('unread_records_lost_total', labels, lost);
-    logger.error(
-      { partition, from: progress.watermark, to: range.start, lost },
-      'records were removed from the source topic before they were read',
-    );
-    resumed.passGap(progress.watermark, range.start);
-    resumed.position = resumed.watermark;
-  }
+  if (progress.watermark < range.start) skipRemoved(context, logger, resumed, range.start);
   return resumed;
 }

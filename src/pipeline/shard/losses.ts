@@ -41,19 +41,16 @@ export class Losses {
     return fullJitterMs(this.#failures++, pace, random);
   }
 
-  /** Looks at the shard's present worker. */
+  /** Looks at the present worker of the shard. */
   look(worker: ShardWorker | undefined, nowMs: number): void {
-    const report = worker?.report();
-    this.#ownedSinceMs = report?.owner ? (this.#ownedSinceMs ?? nowMs) : undefined;
-    if (report === undefined || this.#ownedSinceMs === undefined) return;
+    const owned = worker?.owned;
+    this.#ownedSinceMs = owned && (this.#ownedSinceMs ?? nowMs);
+    if (owned === undefined || this.#ownedSinceMs === undefined) return;
     const forMs = nowMs - this.#ownedSinceMs;
     if (forMs >= FORGIVE_AFTER_MS) this.#failures = 0;
-    const idle = report.inFlight === 0 && report.buffered === 0 && report.lag === 0;
-    this.owned(
-      forMs,
-      idle,
-      (partition) => worker?.owned?.runtime.state.partitions.get(partition)?.watermark,
-    );
+    const { intake, shard } = owned;
+    const idle = shard.unsettled === 0 && intake.lag === 0;
+    this.owned(forMs, idle, (one) => shard.state.partitions.get(one)?.watermark);
   }
 
   /** The shard was lost. @param places where it stood: of the partition that intake was taking, or of all; none when it was lost in its claim */

@@ -1,116 +1,93 @@
-/** Dead letters, by choice, for records that nothing more is tried for (core/outcome/failure-table.ts): read again, and passed on as they came. */
-
-import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
-import type { ClaimedCoordinate, CoordinateList } from '../../core/offsets/coordinate-list.ts';
-import type { DeadLetterStage } from '../../core/outcome/dead-letter.ts';
-import {
-  type Poison,
-  placeOf,
-  type SourceCoordinate,
-  type SourceRecord,
-} from '../../core/record.ts';
+/** Dead letters of records that are no longer in memory: reads them from the source topic again. */
+import type { LiveJob } from '../../core/journal/job.ts';
+import { CoordinateSet } from '../../core/journal/job.ts';
+import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
+import { placeOf } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
-import type { Held } from '../limits/in-flight.ts';
-import { letterOf, mayBeWhole } from '../publish/dead-letters.ts';
-import { assertSameLog, readAgain, writtenBetween } from './reread.ts';
+import type { DeadLetter, TerminalWriter } from '../publish/terminal-writer.ts';
+import { assertSameLog, readAgain, type WrittenBetween, writtenBetween } from './reread.ts';
 
-export interface DeadLetterQueue {
+/** Records that end as dead letters for one reason. */
+export interface DeadLetterBatch extends Pick<DeadLetter, 'poison' | 'stage' | 'inFlight'> {
   readonly records: CoordinateList;
   /** The job that the records leave; undefined while they are in none. */
   readonly from: LiveJob | undefined;
-  /** What holds them then. */
-  readonly held: Held | undefined;
-  readonly poison: Poison;
-  readonly stage: DeadLetterStage;
 }
 
-/** A record that is to become a dead letter. */
-interface Queued {
-  readonly at: ClaimedCoordinate;
-  readonly letters: DeadLetterQueue;
+/** A dead letter whose record is read again. */
+export interface RereadLetter extends DeadLetter {
+  readonly job: LiveJob | undefined;
+  readonly written: WrittenBetween;
 }
 
-/** Records that one pass looks for: some hundred bytes each. */
-const PASS_RECORDS = 20_000;
+/** Records that one run reads: some hundred bytes each. */
+const MAX_RECORDS = 20_000;
 const BYTES_PER_RECORD = 256;
 
-/** One pass over the source at a time serves all that waits. What waits holds its coordinates and nothing else. */
-export class DeadLetterIntake {
+/** One run over the source at a time serves all batches. Waiting batches hold only coordinates. */
+export class DeadLetterQueue {
   readonly #shard: ShardContext;
-  readonly #waiting: DeadLetterQueue[] = [];
-  #running = false;
+  readonly #writer: TerminalWriter;
+  readonly #waiting: DeadLetterBatch[] = [];
+  readonly #start: () => void;
 
-  constructor(shard: ShardContext) {
+  constructor(shard: ShardContext, writer: TerminalWriter) {
     this.#shard = shard;
+    this.#writer = writer;
+    const hasWork = () => this.#waiting.length > 0;
+    this.#start = shard.repeating('dead letters', hasWork, () => this.#run());
   }
 
-  /** Each of the records gets its dead letter; those that are gone from the source with their coordinates alone. */
-  add(letters: DeadLetterQueue): void {
-    this.#waiting.push(letters);
-    if (!this.#running) this.#shard.spawn('letters', () => this.#run());
+  /** Ends each record as a dead letter; if it is gone from the source, with its coordinates alone. */
+  add(batch: DeadLetterBatch): void {
+    this.#waiting.push(batch);
+    this.#start();
   }
 
   async #run(): Promise<void> {
-    this.#running = true;
-    try {
-      while (this.#waiting.length > 0) await this.#pass();
-    } finally {
-      this.#running = false;
-    }
-  }
-
-  async #pass(): Promise<void> {
     const { context, signal } = this.#shard;
-    const due = new Map<string, Queued>();
+    const due: RereadLetter[] = [];
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
-      if (due.size > 0 && due.size + next.records.length > PASS_RECORDS) break;
+      const { records, from: job, poison, stage, inFlight } = next;
+      if (due.length > 0 && due.length + records.length > MAX_RECORDS) break;
       this.#waiting.shift();
-      for (const at of next.records) due.set(placeOf(at), { at, letters: next });
+      const written = writtenBetween(job ?? records);
+      for (const { partition, offset, timestampMs } of records)
+        due.push({ partition, offset, timestampMs, poison, stage, inFlight, job, written });
     }
-    const bytes = context.options.chunk.maxBytes + due.size * BYTES_PER_RECORD;
-    const release = await this.#shard.saysWhy('work_memory', context.budget.work(bytes, signal));
+    const bytes = context.options.chunk.maxBytes + due.length * BYTES_PER_RECORD;
+    const memory = context.budget.work(bytes, signal);
+    const release = await this.#shard.waitFor('work_memory', memory);
     try {
-      const whole = [...due.values()].filter(({ at, letters }) =>
-        mayBeWhole(this.#shard, at, letters.poison),
-      );
-      const wanted = CoordinateSet.of(whole.map(({ at }) => at));
-      await readAgain(this.#shard, wanted, async (found) => {
-        for (const one of found) {
-          const { records, from } = (due.get(placeOf(one)) as Queued).letters;
-          assertSameLog(context.options, one, writtenBetween(from ?? records));
-        }
-        await this.#publish(found, due);
-        for (const one of found) due.delete(placeOf(one));
-      });
-      await this.#publish(
-        [...due.values()].map(({ at }) => at),
-        due,
-      );
+      await publishReread(this.#shard, this.#writer, due);
     } finally {
       release();
     }
   }
+}
 
-  async #publish(
-    records: readonly (SourceRecord | SourceCoordinate)[],
-    due: ReadonlyMap<string, Queued>,
-  ): Promise<void> {
-    const { context, chunk } = this.#shard;
-    const of = (one: SourceCoordinate) => due.get(placeOf(one)) as Queued;
-    // Records that are in no job go out together, whatever batches they were sealed into.
-    for (const [from, some] of Map.groupBy(records, (one) => of(one).letters.from)) {
-      const render = (one: SourceRecord | SourceCoordinate) => this.#render(one, of(one));
-      await chunk.inChunks(some, render, async (letters, ended) => {
-        if (from === undefined) return this.#shard.deadLetter(letters, ended);
-        await this.#shard.settle(from, context.options.deadLetters.topic, letters);
-        context.ledger.deadLetters(ended);
-      });
-    }
-  }
-
-  #render(one: SourceRecord | SourceCoordinate, { at, letters: { poison, stage, held } }: Queued) {
-    const { partition, offset, timestampMs, replay } = at;
-    const { record, reason } = letterOf(this.#shard, one, poison, { stage, replay });
-    return { at, record, about: { partition, offset, timestampMs, held, reason } };
-  }
+/** Publishes dead letters with the records as the source topic has them, one fetched part at a time. */
+export async function publishReread(
+  shard: ShardContext,
+  writer: TerminalWriter,
+  all: readonly RereadLetter[],
+): Promise<void> {
+  const due = new Map(all.map((one) => [placeOf(one), one]));
+  const publish = async (letters: readonly RereadLetter[]) => {
+    // Records that are in no job share transactions, whatever batches they were sealed into.
+    for (const [job, some] of Map.groupBy(letters, (one) => one.job))
+      await writer.deadLetters(job, some);
+    for (const one of letters) due.delete(placeOf(one));
+  };
+  const wanted = CoordinateSet.of(all.filter((one) => writer.mayRepeat(one, one.poison)));
+  await readAgain(shard, wanted, (records) =>
+    publish(
+      records.map((record) => {
+        const one = due.get(placeOf(record)) as RereadLetter;
+        assertSameLog(shard.context.options, record, one.written);
+        return { ...one, record };
+      }),
+    ),
+  );
+  await publish([...due.values()]);
 }

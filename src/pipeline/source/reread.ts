@@ -1,9 +1,11 @@
-/** Questions about the source topic's log, and records that are read from it again. */
+/** Reading the source topic again: its range, the identity of its records, and the records. */
 
 import type { CoordinateSet, LiveJob } from '../../core/journal/job.ts';
+import type { PartitionState } from '../../core/journal/partition-state.ts';
 import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import type { OffsetSet } from '../../core/offsets/offset-set.ts';
 import type { PartitionRange, RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
+import type { Logger } from '../../core/ports/telemetry.ts';
 import type { Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
 import { RefusedError, ShardLostError, Unprepared } from '../context/errors.ts';
 import type { PipelineOptions } from '../context/options.ts';
@@ -45,6 +47,24 @@ export function sourceRecreated(
   );
 }
 
+/** Passes over records that retention removed from the source topic before they were read. */
+export function skipRemoved(
+  { metrics, options }: PipelineContext,
+  logger: Logger,
+  state: PartitionState,
+  logStart: number,
+): void {
+  const { partition, position: from } = state;
+  const lost = state.unassignedIn(from, logStart);
+  metrics.count('unread_records_lost_total', { pipeline: options.name }, lost);
+  logger.error(
+    { partition, from, to: logStart, lost },
+    'records were removed from the source topic before they were read',
+  );
+  state.passGap(from, logStart);
+  state.position = Math.max(logStart, state.watermark);
+}
+
 /** Timestamps of the oldest and the newest of some records, ms, as far as they are known. */
 export type WrittenBetween = readonly [oldestMs: number, newestMs: number];
 
@@ -64,10 +84,16 @@ export function assertSameLog(
     throw sourceRecreated(options, partition, offset);
 }
 
-/** How long records are decoded in one go: one alone may take a quarter of a second, and others have their turn in between. */
-export const DECODING_TURN_MS = 100;
+/** Longest time that records are decoded without a break: one alone may take a quarter of a second. */
+export const DECODING_SLICE_MS = 100;
 
-/** A record that is still in the log, and cannot be read any more. */
+/** Poison of a record that was accepted before, and that configuration skips now. */
+export const SKIPPED: Poison = {
+  reason: 'source_unavailable',
+  message: 'configuration skips this record now',
+};
+
+/** A record that is still in the log but can no longer be read. */
 export interface UnreadableRecord extends SourceCoordinate {
   readonly poison: Poison;
 }
@@ -91,15 +117,15 @@ export async function readAgain(
 ): Promise<void> {
   const { context, signal } = shard;
   // `found` may take out of the set what it finds.
-  const spans = wanted
+  const stretches = wanted
     .entries()
-    .flatMap(([partition, offsets]) => spansOf(partition, offsets.clone()));
-  const partitions = [...new Set(spans.map(({ partition }) => partition))];
-  const ranges = await shard.saysWhy(
+    .flatMap(([partition, offsets]) => stretchesOf(partition, offsets.clone()));
+  const partitions = [...new Set(stretches.map(({ partition }) => partition))];
+  const ranges = await shard.waitFor(
     'kafka',
     context.admin.ranges(context.options.source.topic, partitions),
   );
-  for (const { partition, from, to, offsets } of spans) {
+  for (const { partition, from, to, offsets } of stretches) {
     const start = ranges.get(partition)?.start;
     if (start === undefined)
       throw new ShardLostError(`source partition ${partition} cannot be seen`);
@@ -110,7 +136,7 @@ export async function readAgain(
         unreadable === undefined ? [] : unreadableOf(partition, unreadable, offsets),
       );
     };
-    await shard.saysWhy(
+    await shard.waitFor(
       'kafka',
       context.reader.read({ partition, from: Math.max(from, start), to }, mine, signal),
     );
@@ -135,7 +161,7 @@ export async function readToDecode(
   const { context, signal } = shard;
   // Twice as patient each time: what was found to be no schema is asked for again after a while.
   for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
-    const release = await shard.saysWhy('work_memory', context.budget.rewind(bytes, signal));
+    const release = await shard.waitFor('work_memory', context.budget.reread(bytes, signal));
     try {
       const { wanted, found } = begin();
       await readAgain(shard, wanted, async (records, unreadable) => {
@@ -144,7 +170,7 @@ export async function readToDecode(
         let sinceMs = context.clock.monotonic();
         for (const record of records) {
           found([record], []);
-          if (context.clock.monotonic() - sinceMs < DECODING_TURN_MS) continue;
+          if (context.clock.monotonic() - sinceMs < DECODING_SLICE_MS) continue;
           await context.clock.sleep(0, signal);
           sinceMs = context.clock.monotonic();
         }
@@ -175,7 +201,7 @@ function unreadableOf(
   return found;
 }
 
-interface Span {
+interface Stretch {
   readonly partition: number;
   readonly from: number;
   readonly to: number;
@@ -183,18 +209,18 @@ interface Span {
 }
 
 /** What is read in one go: the few that are left of a job may lie far apart, with other jobs' records between. */
-function spansOf(partition: number, offsets: OffsetSet): Span[] {
-  const spans: Span[] = [];
+function stretchesOf(partition: number, offsets: OffsetSet): Stretch[] {
+  const stretches: Stretch[] = [];
   let from: number | undefined;
   let to = 0;
   for (const offset of offsets) {
     if (from !== undefined && offset - to > LEAP_OFFSETS) {
-      spans.push({ partition, from, to, offsets });
+      stretches.push({ partition, from, to, offsets });
       from = undefined;
     }
     from ??= offset;
     to = offset;
   }
-  if (from !== undefined) spans.push({ partition, from, to, offsets });
-  return spans;
+  if (from !== undefined) stretches.push({ partition, from, to, offsets });
+  return stretches;
 }

@@ -1,122 +1,86 @@
 /**
- * Settles finished jobs that have no result file (PerItemKind): reads what is left of the job from the source topic, asks the kind
- * what became of it, and publishes chunk by chunk as the ResultFileSettler does (DESIGN 3 'Settle', 'RereadQueue').
+ * Settles finished jobs of kinds without a result file: reads the remaining records from the source
+ * topic, obtains the outcome of each from the kind, and publishes them chunk by chunk.
  */
-
 import { Seldom } from '../../base/seldom.ts';
 import { detached, detachedItem } from '../../core/batch/detached.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
-import type {
-  ItemOutcome,
-  JobContext,
-  PerItemKind,
-  RemoteStatus,
-} from '../../core/ports/pipeline-kind.ts';
+import type { ItemOutcome, PerItemKind, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
-import { type Due, mayBeWhole, settleAsLetters } from '../publish/dead-letters.ts';
-import { DecisionChunk } from '../publish/decision-chunk.ts';
-import {
-  assertSameLog,
-  readAgain,
-  readToDecode,
-  type UnreadableRecord,
-  writtenBetween,
-} from '../source/reread.ts';
-import { jobSettled, type SettleOutcome } from './result-file-settler.ts';
+import type { DeadLetter, Decisions, TerminalWriter } from '../publish/terminal-writer.ts';
+import { publishReread } from '../source/dead-letter-queue.ts';
+import { assertSameLog, readToDecode, SKIPPED, writtenBetween } from '../source/reread.ts';
+import type { Settled, Settler } from './tracker.ts';
 
 const GONE: Poison = {
   reason: 'source_unavailable',
-  message:
-    'the source topic no longer has this record, and without it nothing can be said about it',
+  message: 'the source topic no longer has this record, and its outcome cannot be told without it',
 };
 
-export class PerItemSettler {
+export class PerItemSettler implements Settler {
   readonly #shard: ShardContext;
+  readonly #writer: TerminalWriter;
   readonly #kind: PerItemKind;
   readonly #log = new Seldom();
 
-  constructor(shard: ShardContext, kind: PerItemKind) {
+  constructor(shard: ShardContext, writer: TerminalWriter, kind: PerItemKind) {
     this.#shard = shard;
+    this.#writer = writer;
     this.#kind = kind;
   }
 
-  /** Settles what is through. @param last see PerItemKind.outcomes @returns when to ask for the rest */
-  async settle(job: LiveJob, status: RemoteStatus, last: boolean): Promise<SettleOutcome> {
-    const { context, signal } = this.#shard;
-    const startedMs = context.clock.monotonic();
-    const fields = this.#shard.fieldsOf(job);
-    const cut = await this.#shard.permitted('downloads', async () => {
-      signal.throwIfAborted();
-      this.#shard.status(job).phase = 'settling';
-      try {
-        return await this.#pass(job, status, last);
-      } finally {
-        const still = this.#shard.jobs.get(job.record.id);
-        if (still?.phase === 'settling') still.phase = 'reviewing';
-      }
-    });
-    if (job.left.size === 0) {
-      jobSettled(this.#shard, job, fields, startedMs, job.record.count);
-      return 'done';
-    }
-    if (
-      cut !== undefined &&
-      this.#log.allows(`${cut.failure} ${cut.status}`, context.clock.monotonic())
-    )
-      this.#shard.logger.warn(
-        { ...fields, error: cut.message },
-        'could not ask what became of records; trying again',
-      );
-    return { afterMs: 0, counted: false, unanswered: cut };
-  }
-
-  /** Once over what is left, in pieces that memory has room for. @returns why some of it could not be asked for */
-  async #pass(
-    job: LiveJob,
-    status: RemoteStatus,
-    last: boolean,
-  ): Promise<ServiceError | undefined> {
-    const { context, signal } = this.#shard;
-    const { budget } = context;
+  /** Settles the items that have an outcome. @param isLast see PerItemKind.outcomes */
+  async settle(job: LiveJob, status: RemoteStatus, isLast: boolean): Promise<Settled> {
+    const { context, logger, signal } = this.#shard;
     const { bytes, count } = job.record;
-    // Each record is held once as it was read, and once as it is published.
+    // Each record takes memory as it was read, and again as it is published.
     const each = memoryOfItems(1, (2 * bytes) / Math.max(1, count));
-    const most = Math.max(1, Math.floor(budget.rewindBytes / each));
+    const most = Math.max(1, Math.floor(context.budget.rereadBytes / each));
+    const decided = () => this.#shard.decisionContext(job);
+    const fields = this.#shard.fieldsOf(job);
     let cut: ServiceError | undefined;
     for (const piece of pieces(job.left, most)) {
       const { items, unread, release } = await this.#read(job, piece, each * piece.size);
       try {
-        const about = () => this.#shard.aboutJob(job);
-        await this.#settleUnread(job, status, unread, about());
-        // Other pieces may fare better: one record that the service cannot answer for must not hold up all behind it.
-        const ended = await this.#ask(job, this.#kind.outcomes(items, status, about, signal, last));
-        cut ??= ended;
+        await this.#settleUnread(job, status, unread);
+        // Also after a failure: one record without an answer must not block all behind it.
+        const outcomes = this.#kind.outcomes(items, status, decided, signal, isLast);
+        const failed = await this.#settleItems(job, outcomes);
+        cut ??= failed;
       } finally {
         release();
       }
     }
-    return cut;
+
+    if (job.left.size === 0) return { do: 'done' };
+    const nowMs = context.clock.monotonic();
+    if (cut !== undefined && this.#log.allows(`${cut.failure} ${cut.status}`, nowMs)) {
+      const about = { ...fields, error: cut.message };
+      logger.warn(about, 'could not ask what became of records; trying again');
+    }
+    return { do: 'again', afterMs: 0, unanswered: cut };
   }
 
-  /** Publishes what became of the items, a chunk at a time. @returns why it ended early */
-  async #ask(
+  /** Publishes outcomes chunk by chunk. @returns why they ended early */
+  async #settleItems(
     job: LiveJob,
     outcomes: AsyncIterable<readonly ItemOutcome[]>,
   ): Promise<ServiceError | undefined> {
     const { context, signal, who } = this.#shard;
-    const decisions = new DecisionChunk(this.#shard, job);
+    const fields = this.#shard.fieldsOf(job);
+    const decisions = this.#writer.decisions(job, 'settle');
     let overdue = 0;
     let cut: ServiceError | undefined;
     try {
       for await (const some of context.waits.each('service_unavailable', who, outcomes)) {
         signal.throwIfAborted();
         for (const one of some) {
-          this.#take(job, one, decisions);
+          take(job, one, decisions);
           if (one.overdue === true) overdue++;
-          if (decisions.isFull) await decisions.flush();
+          if (decisions.isFull()) await decisions.flush();
         }
       }
     } catch (error) {
@@ -124,9 +88,7 @@ export class PerItemSettler {
       if (!(error instanceof ServiceError)) throw error;
       cut = error;
     }
-    // Also after a cut: what was said before counts.
-    const fields = this.#shard.fieldsOf(job);
-    await this.#settleAll(job, decisions);
+    await this.#end(job, decisions);
     if (overdue > 0) {
       const failure = 'review_timeout';
       context.metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: failure });
@@ -138,110 +100,88 @@ export class PerItemSettler {
     return cut;
   }
 
-  /** @param bytes of memory, to be given back by `release` */
+  /** Reads and decodes records of a job. @param bytes memory that `release` gives back */
   async #read(job: LiveJob, piece: CoordinateSet, bytes: number) {
+    const { options } = this.#shard.context;
     let items: ContentItem[] = [];
-    let unread: Due[] = [];
+    let unread: Omit<DeadLetter, 'stage'>[] = [];
     let missing = piece;
-    const found = (records: readonly SourceRecord[], unreadable: readonly UnreadableRecord[]) => {
-      for (const { partition, offset } of unreadable) missing.delete(partition, offset);
-      unread.push(...unreadable);
-      for (const record of records) {
-        const { partition, offset } = record;
-        assertSameLog(this.#shard.context.options, record, writtenBetween(job));
-        missing.delete(partition, offset);
-        const decoded = this.#kind.decode(record, job.replayOf(partition), {
-          type: job.record.type,
-        });
-        if ('item' in decoded) {
-          items.push(detachedItem(decoded.item));
-        } else {
-          const skipped: Poison = {
-            reason: 'source_unavailable',
-            message: 'configuration skips this record now',
-          };
-          unread.push({
-            partition,
-            offset,
-            record: detached(record),
-            poison: 'poison' in decoded ? decoded.poison : skipped,
-          });
-        }
+    const decode = (record: SourceRecord) => {
+      const { partition, offset } = record;
+      assertSameLog(options, record, writtenBetween(job));
+      missing.delete(partition, offset);
+      const again = { type: job.record.type };
+      const decoded = this.#kind.decode(record, job.replayOf(partition), again);
+      if ('item' in decoded) items.push(detachedItem(decoded.item));
+      else {
+        const poison = 'poison' in decoded ? decoded.poison : SKIPPED;
+        unread.push({ partition, offset, record: detached(record), poison });
       }
     };
     const release = await readToDecode(this.#shard, bytes, () => {
       [items, unread, missing] = [[], [], piece.clone()];
-      return { wanted: piece, found };
+      return {
+        wanted: piece,
+        found: (records, unreadable) => {
+          for (const { partition, offset } of unreadable) missing.delete(partition, offset);
+          unread.push(...unreadable);
+          for (const record of records) decode(record);
+        },
+      };
     });
     for (const at of missing) unread.push({ ...at, poison: GONE });
     return { items, unread, release };
   }
 
-  #take(job: LiveJob, one: ItemOutcome, decisions: DecisionChunk): void {
-    const { partition, offset } = one;
-    if (!job.left.has(partition, offset)) return;
-    if ('record' in one) decisions.add(one, one.status === 'error', one.result, () => one.record);
-    else decisions.refused.push({ partition, offset, poison: one.poison });
-  }
-
-  /** Publishes what was taken. @param records of dead letters, as far as they are at hand: others are read once more, since hardly any is needed */
-  async #settleAll(
-    job: LiveJob,
-    decisions: DecisionChunk,
-    records: ReadonlyMap<string, SourceRecord> = new Map(),
-  ): Promise<void> {
-    await decisions.flush();
-    const due = decisions.refused
-      .filter(({ partition, offset }) => job.left.has(partition, offset))
-      .map((one): Due => ({ ...one, record: records.get(placeOf(one)) }));
-    const isAtHand = (one: Due) =>
-      one.record !== undefined || !mayBeWhole(this.#shard, one, one.poison);
-    const [atHand, others] = [due.filter(isAtHand), due.filter((one) => !isAtHand(one))];
-    await settleAsLetters(this.#shard, job, atHand, 'settle');
-    await this.#settleReadAgain(job, others);
-  }
-
   async #settleUnread(
     job: LiveJob,
     status: RemoteStatus,
-    unread: readonly Due[],
-    about: JobContext,
+    unread: readonly Omit<DeadLetter, 'stage'>[],
   ): Promise<void> {
-    const decisions = new DecisionChunk(this.#shard, job);
-    for (const { partition, offset, poison } of unread) {
+    const decisions = this.#writer.decisions(job, 'settle');
+    const about = this.#shard.decisionContext(job);
+    const records = new Map<string, SourceRecord>();
+    for (const { partition, offset, poison, record } of unread) {
       const at = { partition, offset };
-      const outcome = this.#kind.outcomeOf(
-        { ...at, replay: job.replayOf(partition) },
-        status,
-        about,
-      );
-      this.#take(job, outcome ?? { ...at, poison }, decisions);
-      if (decisions.isFull) await decisions.flush();
+      if (record !== undefined) records.set(placeOf(at), record);
+      const replay = job.replayOf(partition);
+      const outcome = this.#kind.outcomeOf({ ...at, replay }, status, about);
+      take(job, outcome ?? { ...at, poison }, decisions);
+      if (decisions.isFull()) await decisions.flush();
     }
-    const records = unread.flatMap((one) =>
-      one.record === undefined ? [] : [[placeOf(one), one.record] as const],
-    );
-    await this.#settleAll(job, decisions, new Map(records));
+    await this.#end(job, decisions, records);
   }
 
-  /** One fetched part at a time: nobody has counted the size of these records. */
-  async #settleReadAgain(job: LiveJob, due: readonly Due[]): Promise<void> {
-    if (due.length === 0) return;
-    const left = new Map(due.map((one) => [placeOf(one), one]));
-    await readAgain(this.#shard, CoordinateSet.of(due), async (records) => {
-      const found = records.flatMap((record): Due[] => {
-        const one = left.get(placeOf(record));
-        assertSameLog(this.#shard.context.options, record, writtenBetween(job));
-        return one === undefined ? [] : [{ ...one, record }];
-      });
-      for (const one of found) left.delete(placeOf(one));
-      await settleAsLetters(this.#shard, job, found, 'settle');
-    });
-    await settleAsLetters(this.#shard, job, [...left.values()], 'settle');
+  /**
+   * Publishes the rest of the decisions, and dead letters of the refused ones.
+   * @param records records at hand; others are read again, since few of them are needed
+   */
+  async #end(
+    job: LiveJob,
+    decisions: Decisions,
+    records: ReadonlyMap<string, SourceRecord> = new Map(),
+  ): Promise<void> {
+    await decisions.flush();
+    const written = writtenBetween(job);
+    const due = decisions.refused
+      .filter(({ partition, offset }) => job.left.has(partition, offset))
+      .map((one) => ({ ...one, record: records.get(placeOf(one)), job, written }));
+    const { true: others = [], false: atHand = [] } = Object.groupBy(
+      due,
+      (one) => `${one.record === undefined && this.#writer.mayRepeat(one, one.poison)}`,
+    );
+    await this.#writer.deadLetters(job, atHand);
+    if (others.length > 0) await publishReread(this.#shard, this.#writer, others);
   }
 }
 
-/** Runs of a set's records, in order, of at most so many each. A copy: the set may shrink meanwhile. */
+function take(job: LiveJob, one: ItemOutcome, decisions: Decisions): void {
+  if (!job.left.has(one.partition, one.offset)) return;
+  if ('record' in one) decisions.add(one, one.status === 'error', one.result, () => one.record);
+  else decisions.refuse(one, one.poison);
+}
+
+/** Copies of runs of a set's records, in order, with at most `most` each: the set may shrink. */
 function* pieces(all: CoordinateSet, most: number): Generator<CoordinateSet> {
   let piece = new CoordinateSet();
   for (const { partition, offset } of all.clone()) {

@@ -1,36 +1,38 @@
-/** Takes the unclaimed records of a piece: decodes them, writes their rows into the batch of their type, seals full and old batches. */
+/**
+ * Takes the unassigned records of a piece: decodes them, writes their rows into the batch of their
+ * type, and seals full and old batches.
+ */
 import { ItemBuffers, type SealedItems } from '../../core/batch/buffer.ts';
 import { fits } from '../../core/bytes/batch-size.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
-import { internalPoison, NotPrepared } from '../../core/outcome/internal-error.ts';
+import { attempt, NotPrepared } from '../../core/outcome/internal-error.ts';
 import type { RecordPiece } from '../../core/ports/kafka.ts';
 import type { ContentItem, Decoded, Poison, SourceRecord } from '../../core/record.ts';
-import { openBatch } from '../context/open-batch.ts';
 import type { ShardContext } from '../context/shard-context.ts';
-import type { Held } from '../limits/in-flight.ts';
-import type { Undecodable, UndecodableRecords, UnreadableRange } from '../publish/undecodable.ts';
-import { DECODING_TURN_MS, sourceRecreated } from '../source/reread.ts';
+import { BatchMemory } from '../limits/memory-budget.ts';
+import type { UndecodableRecords } from '../publish/terminal-writer.ts';
+import { DECODING_SLICE_MS, sourceRecreated } from '../source/reread.ts';
+import type { ShardStages } from './shard-stages.ts';
 
-/** Work left for a piece: dead letters, and perhaps the rest of its records. */
+/** Work left for a piece: dead letters, and the records that were not taken yet. */
 export interface Taken extends UndecodableRecords {
-  /** Records of the piece that are still to be taken. */
   readonly rest: RecordPiece | undefined;
 }
 
 export class PieceTaker {
   readonly #shard: ShardContext;
+  readonly #stages: ShardStages;
   readonly #buffers: ItemBuffers;
-  readonly #submit: (sealed: SealedItems, held: Held) => void;
   readonly #unregister: () => void;
   #cancelTimer: (() => void) | undefined;
 
-  /** @param submit takes a sealed batch; must not block. */
-  constructor(shard: ShardContext, submit: (sealed: SealedItems, held: Held) => void) {
+  constructor(shard: ShardContext, stages: ShardStages) {
     this.#shard = shard;
-    this.#submit = submit;
-    const { batch, maxOffsetBytes } = shard.context.options;
-    this.#buffers = new ItemBuffers({ ...batch, maxOffsetBytes }, (type) => openBatch(shard, type));
-    this.#unregister = shard.context.budget.register({
+    this.#stages = stages;
+    const { budget, options } = shard.context;
+    const { batch, maxOffsetBytes } = options;
+    this.#buffers = new ItemBuffers({ ...batch, maxOffsetBytes }, (type) => shard.openBatch(type));
+    this.#unregister = budget.register({
       largestBytes: () => this.#buffers.largestBytes,
       sealLargest: () => {
         const sealed = this.#buffers.sealLargest();
@@ -43,7 +45,7 @@ export class PieceTaker {
     return this.#buffers.oldestEventMs;
   }
 
-  /** Throws away what is buffered: the next owner reads it again. */
+  /** Discards the buffers: the next owner reads their records again. */
   stop(): void {
     this.#cancelTimer?.();
     this.#unregister();
@@ -52,80 +54,87 @@ export class PieceTaker {
     this.#shard.context.budget.unbuffer(bytes);
   }
 
-  /** Takes the records of a piece, which were prepared, or as many as there is time for. */
-  take(number: number, piece: RecordPiece): Taken {
-    let { unreadable, nextOffset } = piece;
-    let rest: RecordPiece | undefined;
-    const { context, state, inHand } = this.#shard;
-    const partition = state.partition(number);
-    const nowMs = context.clock.monotonic();
-    const wallMs = context.clock.now();
-    const poison: Undecodable[] = [];
-    let oldestPoisonMs = Number.POSITIVE_INFINITY;
+  /** Takes the prepared records of a piece, or as many as there is time for. */
+  take(partition: number, piece: RecordPiece): Taken {
+    const { context, inFlight } = this.#shard;
+    const { clock, ledger, options } = context;
+    const state = this.#shard.state.partition(partition);
+    const startedMs = clock.monotonic();
+    const wallMs = clock.now();
+    const dead: { record: SourceRecord; poison: Poison }[] = [];
+    let oldestDeadMs = Number.POSITIVE_INFINITY;
     const skipped = new Map<string, number>();
     let consumed = 0;
-    let position = partition.position;
-    const { records } = piece;
-    for (let index = 0; index < records.length; index++) {
-      const record = records[index] as SourceRecord;
-      const { offset } = record;
-      if (index > 0 && context.clock.monotonic() - nowMs >= DECODING_TURN_MS) {
-        rest = { ...piece, records: records.slice(index) };
-        [unreadable, nextOffset] = [undefined, position];
-        break;
+    let position = state.position;
+    let rest: RecordPiece | undefined;
+
+    for (let index = 0; index < piece.records.length; index++) {
+      const record = piece.records[index] as SourceRecord;
+      const { offset, timestampMs } = record;
+      const isLate = index > 0 && clock.monotonic() - startedMs >= DECODING_SLICE_MS;
+      let decoded: Decoded | 'unprepared' | undefined;
+      if (!isLate) {
+        if (!state.matches(offset, timestampMs)) throw sourceRecreated(options, partition, offset);
+        if (offset < position) continue;
+        state.passGap(position, offset);
+        position = offset;
+        decoded = state.isAssigned(offset) ? undefined : this.#decode(record, state.replay);
       }
-      if (!partition.matches(offset, record.timestampMs))
-        throw sourceRecreated(context.options, number, offset);
-      if (offset < position) continue;
-      partition.passGap(position, offset);
-      position = offset;
-      const decoded = partition.isClaimed(offset)
-        ? undefined
-        : this.#decode(record, partition.replay);
-      if (decoded === 'unprepared') {
-        rest = { ...piece, records: records.slice(index) };
-        [unreadable, nextOffset] = [undefined, position];
+      if (isLate || decoded === 'unprepared') {
+        rest = { ...piece, records: piece.records.slice(index) };
         break;
       }
       position++;
       if (decoded === undefined) continue;
       consumed++;
       if ('skip' in decoded) {
-        partition.claim(offset, record.timestampMs);
+        state.assign(offset, timestampMs);
         skipped.set(decoded.skip, (skipped.get(decoded.skip) ?? 0) + 1);
         continue;
       }
-      const waitedMs = offset < partition.seenBefore ? Math.max(0, wallMs - record.timestampMs) : 0;
-      const why = 'item' in decoded ? this.#buffer(decoded.item, nowMs - waitedMs) : decoded.poison;
-      if (why === undefined) continue;
-      poison.push({ record, poison: why });
-      oldestPoisonMs = Math.min(oldestPoisonMs, record.timestampMs);
+      const waitedMs = offset < state.seenBefore ? Math.max(0, wallMs - timestampMs) : 0;
+      const poison =
+        'item' in decoded ? this.#buffer(decoded.item, startedMs - waitedMs) : decoded.poison;
+      if (poison === undefined) continue;
+      dead.push({ record, poison });
+      oldestDeadMs = Math.min(oldestDeadMs, timestampMs);
     }
-    let letters = poison.length;
-    let range: UnreadableRange | undefined;
-    if (unreadable !== undefined && unreadable.poison.reason !== 'unreadable_batch') {
-      // A single record, whose own timestamp is known.
-      if (!partition.matches(unreadable.from, unreadable.timestampMs))
-        throw sourceRecreated(context.options, number, unreadable.from);
+
+    let unreadable = rest === undefined ? piece.unreadable : undefined;
+    let letters = dead.length;
+    if (unreadable !== undefined) {
+      const { from, to, timestampMs, poison } = unreadable;
+      // Only a single record has its own timestamp here.
+      if (poison.reason !== 'unreadable_batch' && !state.matches(from, timestampMs))
+        throw sourceRecreated(options, partition, from);
+      unreadable = to > position ? { ...unreadable, from: Math.max(position, from) } : undefined;
     }
-    if (unreadable !== undefined && unreadable.to > position) {
-      const from = Math.max(position, unreadable.from);
-      range = { ...unreadable, from, partition: number };
-      partition.passGap(position, from);
-      position = unreadable.to;
-      const places = partition.unclaimedIn(from, position);
-      this.#sayUnreadable(range, places);
+    if (unreadable !== undefined) {
+      const { from, to, timestampMs } = unreadable;
+      state.passGap(position, from);
+      position = to;
+      const places = state.unassignedIn(from, to);
+      this.#logUnreadable(partition, unreadable, places);
       consumed += places;
       letters += places;
-      oldestPoisonMs = Math.min(oldestPoisonMs, unreadable.timestampMs);
+      oldestDeadMs = Math.min(oldestDeadMs, timestampMs);
     }
-    partition.passGap(position, nextOffset);
-    partition.position = Math.max(position, nextOffset);
-    context.ledger.consumed(consumed);
-    for (const [reason, count] of skipped) context.ledger.skipped(reason, count);
-    const held = letters === 0 ? undefined : inHand.unclaimed.hold(letters, oldestPoisonMs);
+    if (rest === undefined) {
+      state.passGap(position, piece.nextOffset);
+      position = Math.max(position, piece.nextOffset);
+    }
+    state.position = position;
+
+    ledger.consumed(consumed);
+    for (const [reason, count] of skipped) ledger.skipped(reason, count);
     this.#schedule();
-    return { records: poison, unreadable: range, held, rest };
+    return {
+      partition,
+      records: dead,
+      unreadable,
+      inFlight: letters === 0 ? undefined : inFlight.unassigned.add(letters, oldestDeadMs),
+      rest,
+    };
   }
 
   #decode(record: SourceRecord, replay: number): Decoded | 'unprepared' {
@@ -139,52 +148,61 @@ export class PieceTaker {
     }
     if (!('item' in decoded)) return decoded;
     const { key, outputKey = key, headers } = decoded.item;
-    if (fits(sizeOfRecord({ key: outputKey, value: null, headers }), topics.maxOutputBytes))
-      return decoded;
-    // No decision about it could be published: it is not reviewed either.
-    const message = `key and headers alone are larger than a record of topic ${options.output.topic} may be: raise its max.message.bytes`;
+    const size = sizeOfRecord({ key: outputKey, value: null, headers });
+    if (fits(size, topics.maxOutputBytes)) return decoded;
+    // Not reviewed: no decision about it could be published.
+    const { topic } = options.output;
+    const message = `key and headers alone are larger than a record of topic ${topic} may be: raise its max.message.bytes`;
     return { poison: { reason: 'too_large', message } };
   }
 
-  /** Writes an item's row. @returns why it is a dead letter, when that fails */
+  /** Writes an item's row. @returns the poison of an item whose row cannot be written */
   #buffer(item: ContentItem, sinceMs: number): Poison | undefined {
-    const { inHand, context } = this.#shard;
+    const { inFlight, context } = this.#shard;
     const before = this.#buffers.heldBytes;
-    let sealed: SealedItems | undefined;
-    let poison: Poison | undefined;
-    try {
-      sealed = this.#buffers.add(item, sinceMs);
-      inHand.buffered++;
-    } catch (error) {
-      poison = internalPoison(error);
-    }
+    const added = attempt(() => this.#buffers.add(item, sinceMs));
+    const sealed = 'made' in added ? added.made : undefined;
+    if ('made' in added) inFlight.buffered++;
     const change = this.#buffers.heldBytes + (sealed?.batch.heldBytes ?? 0) - before;
     // First: what is sealed to make room for the change must not come before it.
     if (sealed !== undefined) this.#seal(sealed);
     if (change !== 0) context.budget.buffer(change);
-    return poison;
+    return 'made' in added ? undefined : added.poison;
   }
 
-  #sayUnreadable({ partition, from, to, poison }: UnreadableRange, letters: number): void {
+  #logUnreadable(
+    partition: number,
+    { from, to, poison }: NonNullable<RecordPiece['unreadable']>,
+    letters: number,
+  ): void {
     if (letters === 0) return;
-    const { logger, context } = this.#shard;
-    const { topic } = context.options.source;
-    logger.warn(
-      { topic, partition, from, to, reason: poison.reason, cause: poison.message, letters },
+    const { topic } = this.#shard.context.options.source;
+    const about = { reason: poison.reason, cause: poison.message, letters };
+    this.#shard.logger.warn(
+      { topic, partition, from, to, ...about },
       'records of the source topic cannot be read: they become dead letters',
     );
   }
 
-  #seal(sealed: SealedItems): void {
-    const { context, inHand } = this.#shard;
-    const { length, heldBytes, records } = sealed.batch;
-    inHand.buffered -= length;
-    const held = inHand.unclaimed.hold(length, records.oldestMs);
-    context.budget.seal(heldBytes);
-    this.#submit(sealed, held);
+  #seal({ batch }: SealedItems): void {
+    const { context, inFlight } = this.#shard;
+    const { budget } = context;
+    const { type, bytes, length, heldBytes, records } = batch;
+    inFlight.buffered -= length;
+    budget.seal(heldBytes);
+    this.#stages.submit({
+      type,
+      bytes,
+      batch,
+      inFlight: inFlight.unassigned.add(length, records.oldestMs),
+      memory: new BatchMemory((change) => budget.unseal(-change), heldBytes),
+      attempt: 1,
+      depth: 0,
+      spent: 1,
+    });
   }
 
-  /** Buffers seal by the wall clock, also when no record comes. */
+  /** Seals buffers by the clock, also when no record comes. */
   #schedule(): void {
     this.#cancelTimer?.();
     const dueMs = this.#buffers.nextDueMs;

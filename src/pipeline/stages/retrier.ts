@@ -1,21 +1,18 @@
 /**
- * What must be submitted again, or gets its terminal record without a result row: reads the records from the source
- * topic once more (DESIGN 3 'RereadQueue'), then moves them to new jobs or settles them as failed.
+ * Retries failed jobs: reads their remaining records from the source topic again, then moves them
+ * to new jobs, or settles them without a result.
  */
-
 import type { LiveJob } from '../../core/journal/job.ts';
 import { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import { decide, type FailureAction, jobRule } from '../../core/outcome/failure-policy.ts';
 import type { JobFailure } from '../../core/outcome/failure-row.ts';
-import type { ContentItem, Poison } from '../../core/record.ts';
+import type { ContentItem } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
-import type { BatchPlan, Submission } from '../context/submission.ts';
+import type { BatchPlan } from '../context/submission.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import { FAILURES_IN_A_ROW } from '../limits/type-breakers.ts';
-import { settleAsLetters } from '../publish/dead-letters.ts';
-import { DecisionChunk } from '../publish/decision-chunk.ts';
-import type { DeadLetterIntake } from '../source/dead-letter-queue.ts';
-import type { RereadQueue, Wanted } from '../source/reread-queue.ts';
+import type { RereadRequest } from '../source/reread-queue.ts';
+import type { ShardStages } from './shard-stages.ts';
 
 interface Retry {
   readonly job: LiveJob;
@@ -27,99 +24,84 @@ interface Retry {
 
 export class Retrier {
   readonly #shard: ShardContext;
-  readonly #rewind: RereadQueue;
-  readonly #letters: DeadLetterIntake;
-  readonly #submit: (submission: Submission) => void;
-  readonly #holdBack: (plan: BatchPlan, records: CoordinateList) => void;
-  /** Batches submitted per line, also those whose jobs have ended; a restart knows only the live ones. */
+  readonly #stages: ShardStages;
+  /** Batches submitted per line, including ended jobs; a restart has only those of live jobs. */
   readonly #spent = new Map<string, number>();
 
-  constructor(
-    shard: ShardContext,
-    hooks: {
-      rewind: RereadQueue;
-      letters: DeadLetterIntake;
-      submit: (submission: Submission) => void;
-      holdBack: (plan: BatchPlan, records: CoordinateList) => void;
-    },
-  ) {
+  constructor(shard: ShardContext, stages: ShardStages) {
     this.#shard = shard;
-    this.#rewind = hooks.rewind;
-    this.#letters = hooks.letters;
-    this.#submit = hooks.submit;
-    this.#holdBack = hooks.holdBack;
+    this.#stages = stages;
   }
 
-  /** Takes a job that failed; decides what becomes of what is left of it. */
+  /** Takes a failed job and decides what becomes of its remaining records. */
   add(job: LiveJob, failure: JobFailure): void {
-    const { context, state } = this.#shard;
+    const { context, labels, logger, state } = this.#shard;
+    const { record, left, status } = job;
     const spent = this.#spentOf(job);
-    const status = this.#shard.status(job);
-    const counted = !this.#typeFails(job, failure, spent) || status.probe;
+    const counted = !this.#typeFails(job, failure, spent) || status.isProbe;
     const action = counted
-      ? decide(failure, job.record, job.left.size, spent, context.options.review)
+      ? decide(failure, record, left.size, spent, context.options.review)
       : 'retry';
-    if (action === 'bisect') this.#spent.set(job.record.root, spent + 2);
+    if (action === 'bisect') this.#spent.set(record.root, spent + 2);
     status.phase = 'retrying';
     status.failure = failure;
     status.span.event('failed', {
       'error.type': failure,
       'content_review.action': action,
-      'content_review.left': job.left.size,
+      'content_review.left': left.size,
     });
-    context.metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: failure });
-    this.#shard.logger.warn(
-      {
-        ...this.#shard.fieldsOf(job),
-        failure,
-        action,
-        attempt: job.record.attempt,
-        left: job.left.size,
-        live: state.jobs.size,
-        ...status.detail,
-      },
+    context.metrics.count('jobs_failed_total', { ...labels, reason: failure });
+    const about = { failure, action, attempt: record.attempt, left: left.size };
+    logger.warn(
+      { ...this.#shard.fieldsOf(job), ...about, live: state.jobs.size, ...status.detail },
       'a batch did not end with a decision for each record',
     );
+
     const retry = { job, failure, action, counted };
-    if (action !== 'dead_letter') this.#rewind.add(this.#wanted(retry));
+    if (action !== 'dead_letter') this.#stages.rereads.add(this.#request(retry));
     else {
-      this.#shard.spawn('turn', async () => {
-        await this.#shard.turns.turn(job);
-        this.#deadLetter(retry);
+      this.#shard.spawn('dead letters', async () => {
+        await this.#stages.order.reached(job);
+        const message = `${messageOf(retry)} (${failure})`;
+        this.#stages.deadLetters.add({
+          records: remainderOf(job),
+          from: job,
+          inFlight: undefined,
+          poison: { reason: 'review_failed', message },
+          stage: 'rewind',
+        });
       });
     }
   }
 
-  /** Whether a failure says more about the service than about the content. */
-  #typeFails(job: LiveJob, failure: JobFailure, spent: number): boolean {
-    const { gates, options } = this.#shard.context;
-    const { record, left } = job;
+  /** Returns true if a failure is evidence against the service rather than the content. */
+  #typeFails({ record, left }: LiveJob, failure: JobFailure, spent: number): boolean {
+    const { breakers, options } = this.#shard.context;
     const { pausesType } = jobRule(failure);
-    if (pausesType === 'all') return gates.failed(record.type);
+    if (pausesType === 'all') return breakers.failed(record.type);
     if (2 * left.size <= record.count) {
-      gates.succeeded(record.type);
+      breakers.succeeded(record.type);
       return false;
     }
     if (pausesType === 'none') return false;
     const action = decide(failure, record, left.size, spent, options.review);
-    const givesUp = action === 'error' || action === 'dead_letter';
-    // With no success of the type between its first try and its last, nothing proves that the content is at fault.
-    const tries = Math.min(FAILURES_IN_A_ROW, record.attempt + record.depth);
-    return gates.failed(
+    // Without a success of the type between the first and the last try, the content may be fine.
+    if (action === 'error' || action === 'dead_letter')
+      return breakers.failed(
+        record.type,
+        Math.min(FAILURES_IN_A_ROW, record.attempt + record.depth),
+      );
+    return breakers.failed(
       record.type,
-      givesUp ? tries : pausesType === 'given_up' ? Number.POSITIVE_INFINITY : undefined,
+      pausesType === 'given_up' ? Number.POSITIVE_INFINITY : undefined,
     );
   }
 
-  #spentOf(job: LiveJob): number {
-    return Math.max(
-      job.record.spent,
-      this.#spent.get(job.record.root) ?? 0,
-      this.#shard.state.spentInLine(job.record.root),
-    );
+  #spentOf({ record: { root, spent } }: LiveJob): number {
+    return Math.max(spent, this.#spent.get(root) ?? 0, this.#shard.state.spentInLine(root));
   }
 
-  #wanted(retry: Retry): Wanted {
+  #request(retry: Retry): RereadRequest {
     const { job, action } = retry;
     const { record, left } = job;
     return {
@@ -127,86 +109,68 @@ export class Retrier {
       records: () => remainderOf(job),
       bytes: memoryOfItems(left.size, 2 * shareOf(job, left.size)),
       from: job,
-      held: undefined,
-      turn: () => this.#shard.turns.turn(job),
+      inFlight: undefined,
+      reached: () => this.#stages.order.reached(job),
       submits: action !== 'error',
-      found: async (items, pass, batchOf) => {
+      found: async (items, permit, batchOf) => {
         if (items.length === 0) return;
         if (action === 'error') return this.#settleAsFailed(retry, items);
-        const [first, second] = action === 'bisect' ? halves(items) : [items, []];
+        const half = action === 'bisect' ? Math.ceil(items.length / 2) : items.length;
+        const [first, second] = [items.slice(0, half), items.slice(half)];
         const one = await batchOf(first);
-        if (one !== undefined) this.#submit({ ...this.#plan(retry, first), pass, ...one });
+        if (one !== undefined) this.#stages.submit({ ...this.#plan(retry, first), permit, ...one });
         if (second.length === 0) return;
         const plan = this.#plan(retry, second);
-        // A closed gate lets one batch through, not two.
-        if (pass !== 'open' && one !== undefined)
-          return this.#holdBack(plan, new CoordinateList(second));
+        // A blocked type lets one batch through, not two.
+        if (permit === 'probe' && one !== undefined)
+          return this.#stages.park(plan, new CoordinateList(second));
         const other = await batchOf(second);
-        if (other !== undefined) this.#submit({ ...plan, pass, ...other });
+        if (other !== undefined) this.#stages.submit({ ...plan, permit, ...other });
       },
     };
   }
 
   #plan({ job, counted, action }: Retry, items: readonly ContentItem[]): BatchPlan {
-    const { record } = job;
+    const { type, attempt, depth } = job.record;
     return {
-      type: record.type,
+      type,
       bytes: shareOf(job, items.length),
       from: job,
-      attempt: record.attempt + (counted ? 1 : 0),
-      depth: record.depth + (action === 'bisect' ? 1 : 0),
+      attempt: attempt + (counted ? 1 : 0),
+      depth: depth + (action === 'bisect' ? 1 : 0),
       spent: this.#spentOf(job),
     };
   }
 
-  /** By choice, instead of decisions with status ERROR. */
-  #deadLetter({ job, failure }: Retry): void {
-    const poison: Poison = {
-      reason: 'review_failed',
-      message: `${this.#messageOf(job, failure)} (${failure})`,
-    };
-    this.#letters.add({
-      records: remainderOf(job),
-      from: job,
-      held: undefined,
-      poison,
-      stage: 'rewind',
-    });
-  }
-
-  #messageOf(job: LiveJob, failure: JobFailure): string {
-    const { message } = jobRule(failure);
-    const { detail } = this.#shard.status(job);
-    return failure === 'rows_malformed' && detail !== undefined
-      ? `${message}: ${detail.reason}`
-      : message;
-  }
-
-  async #settleAsFailed({ job, failure }: Retry, items: readonly ContentItem[]): Promise<void> {
-    const { context } = this.#shard;
-    const error = { code: failure, message: this.#messageOf(job, failure) };
-    const decisions = new DecisionChunk(this.#shard, job);
+  async #settleAsFailed(retry: Retry, items: readonly ContentItem[]): Promise<void> {
+    const { job, failure } = retry;
+    const error = { code: failure, message: messageOf(retry) };
+    const decisions = this.#stages.writer.decisions(job, 'rewind');
     for (const item of items) {
-      const about = this.#shard.aboutJob(job);
-      decisions.add(item, true, undefined, () => context.kind.failure(item, error, about));
-      if (decisions.isFull) await decisions.flush();
+      const about = this.#shard.decisionContext(job);
+      decisions.add(item, true, undefined, () =>
+        this.#shard.context.kind.failure(item, error, about),
+      );
+      if (decisions.isFull()) await decisions.flush();
     }
-    await decisions.flush();
-    await settleAsLetters(this.#shard, job, decisions.refused, 'rewind');
+    await decisions.end();
   }
 }
 
-/** Of the bytes of the job's body, those of some of its records. */
-const shareOf = ({ record }: LiveJob, records: number): number =>
-  Math.ceil((record.bytes * records) / Math.max(1, record.count));
+function messageOf({ job, failure }: Retry): string {
+  const { message } = jobRule(failure);
+  const { detail } = job.status;
+  return failure === 'rows_malformed' && detail !== undefined
+    ? `${message}: ${detail.reason}`
+    : message;
+}
 
-/** What is left of a job; its records were claimed long ago, so their timestamps do not matter. */
+/** Bytes of some records of a job, as their share of its body. */
+const shareOf = ({ record: { bytes, count } }: LiveJob, records: number): number =>
+  Math.ceil((bytes * records) / Math.max(1, count));
+
+/** Remaining records of a job, without timestamps: they were assigned long ago. */
 const remainderOf = (job: LiveJob): CoordinateList =>
   new CoordinateList(
     [...job.left].map((at) => ({ ...at, timestampMs: 0, replay: job.replayOf(at.partition) })),
   );
-
-function halves(items: readonly ContentItem[]): [readonly ContentItem[], readonly ContentItem[]] {
-  const middle = Math.ceil(items.length / 2);
-  return [items.slice(0, middle), items.slice(middle)];
-}

@@ -1,54 +1,56 @@
 /**
- * Follows each live job at the service until its results are there, or it has failed (DESIGN 3 'Track', 'Recover'):
- * polls with backoff and jitter, a few at a time.
+ * Follows each live job at the service until it is settled or has failed: polls with backoff and
+ * jitter, some jobs at a time. The rules are in core/outcome/follow-policy.ts.
  */
-
+import { err, ok, type Result } from '../../base/result.ts';
 import { Once } from '../../base/seldom.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
-import type { JobFailure } from '../../core/outcome/failure-row.ts';
+import { reactionTo } from '../../core/outcome/failure-policy.ts';
+import { type Fail, type FollowState, heard, next } from '../../core/outcome/follow-policy.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
-import type { RemoteState, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
+import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import type { ShardContext } from '../context/shard-context.ts';
-import type { SettleOutcome } from './result-file-settler.ts';
-import { ServicePause } from './service-pause.ts';
+import type { ShardStages } from './shard-stages.ts';
 
-/** Each wait is this much longer than the one before, up to the cap. */
+/** Growth of each wait over the one before, up to the cap. */
 const GROWTH = 1.5;
-/** Of a state that the service may spell as it likes. */
+/** Longest state shown: the service spells it as it likes. */
 const STATE_CHARACTERS = 80;
-/** Odd states that are logged, each once. */
-const MAX_SAID = 100;
+/** Unexpected states that are logged, each once. */
+const MAX_LOGGED = 100;
+/** Shortest wait after a poll that was not answered. */
+const UNAVAILABLE_PAUSE_MS = 1000;
 
-/** @param last whether what is not through now fails, because its time is over */
-export type Settle = (
-  job: LiveJob,
-  status: RemoteStatus,
-  download: number,
-  last: boolean,
-) => Promise<SettleOutcome>;
+/** What became of a finished job: settled, failed, or to be settled again once it was polled again. */
+export type Settled =
+  | { readonly do: 'done' }
+  | Fail
+  | {
+      readonly do: 'again';
+      /** Shortest wait before, ms. */
+      readonly afterMs: number;
+      /** Why the service gave no answer about some of the records. */
+      readonly unanswered?: ServiceError | undefined;
+    };
+
+export interface Settler {
+  /** @param isLast whether records without a decision fail now, because their time is over */
+  settle(job: LiveJob, status: RemoteStatus, isLast: boolean): Promise<Settled>;
+}
 
 export class Tracker {
   readonly #shard: ShardContext;
-  readonly #settle: Settle;
-  readonly #fail: (job: LiveJob, failure: JobFailure) => void;
-  readonly #odd = new Once(MAX_SAID);
+  readonly #stages: ShardStages;
+  readonly #settler: Settler;
+  readonly #logged = new Once(MAX_LOGGED);
 
-  constructor(
-    shard: ShardContext,
-    hooks: {
-      settle: Settle;
-      fail: (job: LiveJob, failure: JobFailure) => void;
-    },
-  ) {
+  constructor(shard: ShardContext, stages: ShardStages, settler: Settler) {
     this.#shard = shard;
-    this.#settle = hooks.settle;
-    this.#fail = hooks.fail;
+    this.#stages = stages;
+    this.#settler = settler;
   }
 
-  /**
-   * Follows one job to its end, or until it fails. `firstWaitMs`: a restart spreads its first polls, so that a thousand
-   * recovered jobs are no storm.
-   */
+  /** @param firstWaitMs a restart spreads the first polls, which would come all at once otherwise */
   async follow(job: LiveJob, firstWaitMs: number): Promise<void> {
     const pause = new ServicePause(this.#shard);
     try {
@@ -60,147 +62,157 @@ export class Tracker {
 
   async #follow(job: LiveJob, firstWaitMs: number, pause: ServicePause): Promise<void> {
     const { context, signal } = this.#shard;
+    const { clock, random } = context;
     const { review } = context.options;
-    // The journal has the wall clock. How old the job is now is believed once; later corrections of the clock make it no older.
-    const createdMs = context.clock.monotonic() - (context.clock.now() - job.record.createdMs);
+    const { graceFromMs } = job.status;
+    // The journal has wall clock times. The age is taken once: later corrections make no job older.
+    const createdMs = clock.monotonic() - (clock.now() - job.record.createdMs);
+    let state: FollowState = { createdMs, graceFromMs, remote: undefined, sinceMs: createdMs };
     let waitMs = firstWaitMs;
-    let nextMs = review.poll.initialMs;
-    let missingSinceMs: number | undefined;
-    let overdue = false;
-    let state: RemoteState | undefined;
-    let downloads = 0;
-    for (;;) {
-      this.#shard.status(job).nextAskMs = context.clock.now() + waitMs;
-      await context.clock.sleep(waitMs, signal);
-      const status = await this.#ask(job);
+    let wasOverdue = false;
+    for (let ceilingMs = review.poll.initialMs; ; ceilingMs *= GROWTH) {
+      job.status.nextPollMs = clock.now() + waitMs;
+      await clock.sleep(waitMs, signal);
+      const answer = await this.#poll(job);
       pause.end();
       signal.throwIfAborted();
-      // Half of each wait is fixed, half is chance: polls of jobs that were created together drift apart.
-      waitMs = nextMs * (0.5 + context.random.next() * 0.5);
-      nextMs = Math.min(review.poll.maxMs, nextMs * GROWTH);
-      const nowMs = context.clock.monotonic();
-      const isLate = nowMs - createdMs > review.maxReviewTimeMs;
-      if (status instanceof ServiceError) {
-        waitMs = Math.max(waitMs, pause.begin(status));
-        // Whatever `onTimeout` is: what the service has decided is not known, and it may be down for all.
-        if (isLate && !overdue) overdue = this.#sayOverdue(job);
-        continue;
+      // Half of each wait is fixed, half is chance: polls of jobs created together drift apart.
+      waitMs = Math.min(ceilingMs, review.poll.maxMs) * (0.5 + random.next() * 0.5);
+      const nowMs = clock.monotonic();
+
+      if (answer.ok) state = this.#heard(job, state, answer.value, nowMs);
+      else waitMs = Math.max(waitMs, pause.begin(answer.error));
+      let step = next(state, answer.ok ? answer.value.state : 'none', nowMs, review);
+      if (step.do === 'settle' && answer.ok) {
+        // After a wait for its order, the address in this answer may have expired.
+        const hadToWait = await this.#stages.order.reached(job);
+        if (hadToWait) waitMs = 0;
+        if (hadToWait) continue;
+        const settled = await this.#settle(job, answer.value, step.isLast);
+        if (settled.do === 'done') return;
+        if (settled.do === 'again') {
+          const { afterMs, unanswered } = settled;
+          waitMs = Math.max(
+            waitMs,
+            afterMs,
+            unanswered === undefined ? 0 : pause.begin(unanswered),
+          );
+          step = next(state, unanswered === undefined ? 'pending' : 'none', nowMs, review);
+        } else step = settled;
       }
-      const finished = status.state === 'finished';
-      this.#shard.status(job).heard = {
-        state: status.rawState.slice(0, STATE_CHARACTERS),
-        finished,
-        atMs: context.clock.now(),
-      };
-      if (status.state !== state) {
-        state = status.state;
-        this.#shard.spanOf(job.record.id).event('state', { 'content_review.state': state });
-      }
-      if (status.state !== 'missing') missingSinceMs = undefined;
-      switch (status.state) {
-        case 'finished': {
-          if (await this.#shard.turns.turn(job)) {
-            // The address that this answer gave may have expired meanwhile.
-            waitMs = 0;
-            continue;
-          }
-          downloads++;
-          const left = job.left.size;
-          const outcome = await this.#settle(
-            job,
-            status,
-            downloads,
-            isLate && review.onTimeout === 'error',
-          );
-          if (outcome === 'done') return;
-          if (typeof outcome === 'string') return this.#fail(job, outcome);
-          if (!outcome.counted) downloads--;
-          // The download that settled something is the first of the next count.
-          if (job.left.size < left) downloads = outcome.counted ? 1 : 0;
-          waitMs = Math.max(waitMs, outcome.afterMs);
-          if (outcome.unanswered === undefined) break;
-          waitMs = Math.max(waitMs, pause.begin(outcome.unanswered));
-          if (isLate && !overdue) overdue = this.#sayOverdue(job);
-          continue;
-        }
-        case 'failed':
-        case 'cancelled':
-          return this.#fail(job, status.state === 'failed' ? 'batch_failed' : 'batch_cancelled');
-        case 'missing':
-          missingSinceMs ??= nowMs;
-          if (nowMs - missingSinceMs < review.missingGraceMs) continue;
-          this.#shard.logger.error(
-            this.#shard.fieldsOf(job),
-            'the service no longer knows this batch: submitting its records again',
-          );
-          return this.#fail(job, 'batch_unknown');
-        case 'foreign':
-          this.#shard.logger.error(
-            this.#shard.fieldsOf(job),
-            'the service gave this batch the id of another one: submitting its records again',
-          );
-          return this.#fail(job, 'batch_unknown');
-        case 'waiting_for_upload':
-          // Storage events reach the service late. This very answer is the last look after the grace.
-          if (nowMs - this.#shard.status(job).graceFromMs < review.uploadGraceMs) continue;
-          return this.#fail(job, 'upload_lost');
-        case 'unknown':
-          this.#sayOnce(
-            status.rawState,
-            'the service reports a state that this version does not know: treated as pending',
-          );
-          break;
-        case 'pending':
-          if (status.withoutResults === true)
-            this.#sayOnce(
-              status.rawState,
-              'the service reports a finished batch without an address for its results; asking again',
-            );
-          break;
-      }
-      if (!isLate) continue;
-      if (review.onTimeout === 'error') return this.#fail(job, 'review_timeout');
-      if (!overdue) overdue = this.#sayOverdue(job);
+
+      if (step.do === 'fail') return this.#fail(job, state, step);
+      if (step.do === 'wait' && step.overdue && !wasOverdue) wasOverdue = this.#logOverdue(job);
     }
   }
 
-  /** @returns that it was said */
-  #sayOverdue(job: LiveJob): true {
-    const state = this.#shard.status(job).heard?.state;
-    this.#shard.context.metrics.count('jobs_failed_total', {
-      ...this.#shard.labels,
-      reason: 'review_overdue',
+  async #settle(job: LiveJob, answer: RemoteStatus, isLast: boolean): Promise<Settled> {
+    const { context, labels, logger } = this.#shard;
+    const { clock, metrics, breakers } = context;
+    const { record, status } = job;
+    // Before the span of the batch ends with its last record.
+    const fields = this.#shard.fieldsOf(job);
+    return this.#shard.permitted('downloads', async () => {
+      const startedMs = clock.monotonic();
+      status.phase = 'settling';
+      const settled = await this.#settler.settle(job, answer, isLast).finally(() => {
+        if (status.phase === 'settling') status.phase = 'reviewing';
+      });
+      if (settled.do !== 'done') return settled;
+      breakers.succeeded(record.type);
+      this.#shard.observe('settle', startedMs);
+      const reviewMs = clock.now() - (clock.monotonic() - startedMs) - record.createdMs;
+      const stage = { ...labels, stage: 'review' };
+      metrics.observe('stage_duration_seconds', stage, Math.max(0, reviewMs) / 1000);
+      logger.debug({ ...fields, rows: record.count }, 'batch settled');
+      return settled;
     });
-    this.#shard.logger.error(
-      { ...this.#shard.fieldsOf(job), state },
-      'the review takes longer than maxReviewTime; waiting on',
-    );
+  }
+
+  #heard(job: LiveJob, state: FollowState, answer: RemoteStatus, nowMs: number): FollowState {
+    const { rawState, state: remote } = answer;
+    const finished = remote === 'finished';
+    const shown = rawState.slice(0, STATE_CHARACTERS);
+    job.status.heard = { state: shown, finished, atMs: this.#shard.context.clock.now() };
+    if (remote !== state.remote) job.status.span.event('state', { 'content_review.state': remote });
+    if (remote === 'unknown')
+      this.#logOnce(
+        shown,
+        'the service reports a state that this version does not know: treated as pending',
+      );
+    if (remote === 'pending' && answer.withoutResults === true)
+      this.#logOnce(
+        shown,
+        'the service reports a finished batch without an address for its results; polling again',
+      );
+    return heard(state, remote, nowMs);
+  }
+
+  #fail(job: LiveJob, { remote }: FollowState, { as }: Fail): void {
+    const log = (message: string) => this.#shard.logger.error(this.#shard.fieldsOf(job), message);
+    if (remote === 'missing')
+      log('the service no longer knows this batch: submitting its records again');
+    if (remote === 'foreign')
+      log('the service gave this batch the id of another one: submitting its records again');
+    this.#stages.fail(job, as);
+  }
+
+  /** @returns true */
+  #logOverdue(job: LiveJob): true {
+    const { context, labels, logger } = this.#shard;
+    context.metrics.count('jobs_failed_total', { ...labels, reason: 'review_overdue' });
+    const about = { ...this.#shard.fieldsOf(job), state: job.status.heard?.state };
+    logger.error(about, 'the review takes longer than maxReviewTime; waiting on');
     return true;
   }
 
-  async #ask(job: LiveJob): Promise<RemoteStatus | ServiceError> {
-    const { context, signal } = this.#shard;
+  async #poll(job: LiveJob): Promise<Result<RemoteStatus, ServiceError>> {
+    const { context, logger, signal } = this.#shard;
+    const { remoteId, type } = job.record;
     try {
-      return await this.#shard.permitted('polls', async () => {
+      const status = await this.#shard.permitted('polls', () => {
         signal.throwIfAborted();
-        return this.#shard.saysWhy(
-          'service_unavailable',
-          context.kind.status(job.record.remoteId, signal, job.record.type),
-        );
+        const call = context.kind.status(remoteId, signal, type);
+        return this.#shard.waitFor('service_unavailable', call);
       });
+      return ok(status);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) throw error;
-      this.#shard.logger.warn(
-        { ...this.#shard.fieldsOf(job), error: error.message },
-        'could not ask for the state of a batch; trying again',
-      );
-      return error;
+      const about = { ...this.#shard.fieldsOf(job), error: error.message };
+      logger.warn(about, 'could not ask for the state of a batch; trying again');
+      return err(error);
     }
   }
 
-  #sayOnce(state: string, what: string): void {
-    if (this.#odd.allows(`${state} ${what}`))
-      this.#shard.logger.warn({ state: state.slice(0, STATE_CHARACTERS) }, what);
+  #logOnce(state: string, message: string): void {
+    if (this.#logged.allows(`${state} ${message}`)) this.#shard.logger.warn({ state }, message);
+  }
+}
+
+/** Wait of one job for a service that did not answer about it, reported with its reason (I8). */
+class ServicePause {
+  readonly #shard: ShardContext;
+  #end: (() => void) | undefined;
+
+  constructor(shard: ShardContext) {
+    this.#shard = shard;
+  }
+
+  /** @returns the shortest wait, ms */
+  begin(error: ServiceError): number {
+    this.end();
+    const { context, who } = this.#shard;
+    const { because } = reactionTo('status', error.failure);
+    this.#end = context.waits.begin(because, who);
+    const { authPauseMs } = context.options.review;
+    const pauseMs = because === 'unauthorized' ? authPauseMs : UNAVAILABLE_PAUSE_MS;
+    return Math.max(pauseMs, error.retryAfterMs ?? 0);
+  }
+
+  /** Called once the service was polled again. */
+  end(): void {
+    this.#end?.();
+    this.#end = undefined;
   }
 }

@@ -95,7 +95,7 @@ test('W is the first offset neither claimed nor a gap, and what lies above it is
           case 'skip': {
             const offset = state.position++;
             assert.equal(offset, model.position++);
-            assert.equal(state.isClaimed(offset), model.isGone(offset));
+            assert.equal(state.isAssigned(offset), model.isGone(offset));
             if (model.isGone(offset)) break;
             if (step.do === 'take') model.waiting.add(offset);
             else claim(offset);
@@ -138,20 +138,20 @@ test('W is the first offset neither claimed nor a gap, and what lies above it is
         }
         // Between two snapshots W may lag, but never passes a record that nobody has claimed.
         assert.ok(state.watermark <= model.watermark);
-        assert.equal(state.span, state.position - state.watermark);
+        assert.equal(state.width, state.position - state.watermark);
         assert.equal(state.readOn, state.position > Math.max(saved.read, saved.watermark));
         const [from, to] = [START - 5, START + 60];
         let unclaimed = 0;
-        for (let offset = from; offset < to; offset++) if (!state.isClaimed(offset)) unclaimed++;
-        assert.equal(state.unclaimedIn(from, to), unclaimed);
-        assert.equal(state.unclaimedIn(to, from), 0);
-        for (const offset of model.waiting) assert.equal(state.isClaimed(offset), false);
-        for (const offset of model.claimed) assert.equal(state.isClaimed(offset), true);
+        for (let offset = from; offset < to; offset++) if (!state.isAssigned(offset)) unclaimed++;
+        assert.equal(state.unassignedIn(from, to), unclaimed);
+        assert.equal(state.unassignedIn(to, from), 0);
+        for (const offset of model.waiting) assert.equal(state.isAssigned(offset), false);
+        for (const offset of model.claimed) assert.equal(state.isAssigned(offset), true);
       }
       agrees(state.snapshot(saved.seq + 1));
 
       function claim(offset: number): void {
-        state.claim(offset, timestampOf(offset));
+        state.assign(offset, timestampOf(offset));
         model.claimed.add(offset);
         model.newest = Math.max(model.newest ?? 0, offset);
         assert.equal(state.dirty, true);
@@ -183,7 +183,7 @@ test('a gap of a hundred million offsets in front of W costs nothing', () => {
   const state = PartitionState.startAt(0, 7);
   state.passGap(7, 100_000_000);
   state.position = 100_000_000;
-  assert.deepEqual([state.watermark, state.span], [100_000_000, 0]);
+  assert.deepEqual([state.watermark, state.width], [100_000_000, 0]);
   assert.equal(state.snapshot(1).claimed.size, 0);
 });
 
@@ -198,9 +198,9 @@ test('a gap that begins below W counts from W, and one that ends there changes n
 
 test('a snapshot is a copy: what is claimed later does not change it', () => {
   const state = PartitionState.startAt(0, 0);
-  state.claim(5, 1);
+  state.assign(5, 1);
   const first = state.snapshot(1);
-  state.claim(6, 2);
+  state.assign(6, 2);
   assert.deepEqual([...first.claimed], [5]);
   assert.deepEqual(first.last, { offset: 5, timestampMs: 1 });
 });
@@ -213,8 +213,8 @@ test('a new partition or a reset is written with the next commit, a resumed one 
 
 test('a record below W is claimed already: claiming it again says nothing new', () => {
   const state = PartitionState.resume(0, { seq: 1, ...progress(10, [12]) });
-  state.claim(4, 99);
-  assert.deepEqual([state.dirty, state.lastClaimed], [false, null]);
+  state.assign(4, 99);
+  assert.deepEqual([state.dirty, state.lastAssigned], [false, null]);
 });
 
 test('the last claimed record is looked at again when it is near: another timestamp there means another topic', () => {
@@ -225,7 +225,7 @@ test('the last claimed record is looked at again when it is near: another timest
       last: { offset: 15, timestampMs: timestampOf(15) },
     });
   const state = resumed();
-  state.rewindToLastClaimed(0);
+  state.seekToLastAssigned(0);
   assert.equal(state.position, 15);
   assert.equal(state.matches(14, 1), true, 'nothing is known of other records');
   assert.equal(state.matches(15, timestampOf(15) + 1), false);
@@ -233,10 +233,10 @@ test('the last claimed record is looked at again when it is near: another timest
   assert.equal(state.matches(15, 1), true, 'it was recognised: no need to look again');
 
   const trimmed = resumed();
-  trimmed.rewindToLastClaimed(16);
+  trimmed.seekToLastAssigned(16);
   assert.equal(trimmed.position, 20, 'retention took it: nothing to look at');
   const at = resumed();
-  at.rewindToLastClaimed(15);
+  at.seekToLastAssigned(15);
   assert.equal(at.position, 15, 'the first record in the log can be looked at');
 
   const far = PartitionState.resume(0, {
@@ -244,14 +244,14 @@ test('the last claimed record is looked at again when it is near: another timest
     ...progress(20_000, []),
     last: { offset: 9_999, timestampMs: 1 },
   });
-  far.rewindToLastClaimed(0);
+  far.seekToLastAssigned(0);
   assert.equal(far.position, 20_000, 'too far to read again');
   const near = PartitionState.resume(0, {
     seq: 1,
     ...progress(20_000, []),
     last: { offset: 10_000, timestampMs: 1 },
   });
-  near.rewindToLastClaimed(0);
+  near.seekToLastAssigned(0);
   assert.equal(near.position, 10_000);
 
   const above = PartitionState.resume(0, {
@@ -259,7 +259,7 @@ test('the last claimed record is looked at again when it is near: another timest
     ...progress(20, [25]),
     last: { offset: 25, timestampMs: timestampOf(25) },
   });
-  above.rewindToLastClaimed(0);
+  above.seekToLastAssigned(0);
   assert.equal(above.position, 20, 'intake comes past it anyway');
   assert.equal(above.matches(25, 0), false);
 });
@@ -275,8 +275,8 @@ test('a reset follows the rule of the protocol’s model: claimed := (claimed an
       fc.nat({ max: 3 }),
       (watermark, some, others, offset, replay) => {
         const claimedAbove = some.filter((one) => one > watermark);
-        const isClaimed = (one: number) => one < watermark || claimedAbove.includes(one);
-        const live = OffsetSet.of(others.filter(isClaimed));
+        const isAssigned = (one: number) => one < watermark || claimedAbove.includes(one);
+        const live = OffsetSet.of(others.filter(isAssigned));
         const before = {
           seq: 4,
           ...progress(watermark, claimedAbove),
@@ -289,9 +289,9 @@ test('a reset follows the rule of the protocol’s model: claimed := (claimed an
         let skipped = 0;
         for (let one = 0; one < 100; one++) {
           const back = one >= offset && !live.has(one);
-          const skip = one < offset && !isClaimed(one);
+          const skip = one < offset && !isAssigned(one);
           if (skip) skipped++;
-          assert.equal(after.isClaimed(one), (isClaimed(one) && !back) || skip, `offset ${one}`);
+          assert.equal(after.isAssigned(one), (isAssigned(one) && !back) || skip, `offset ${one}`);
         }
         assert.equal(result.skipped, skipped);
         assert.equal(result.progress.replay, replay + 1);
@@ -306,7 +306,7 @@ test('a reset follows the rule of the protocol’s model: claimed := (claimed an
           const answersFor = one >= watermark || one >= offset;
           assert.equal(one >= (known.start ?? 0), answersFor, `offset ${one}`);
         }
-        assert.ok(after.position >= offset && !after.isClaimed(after.position));
+        assert.ok(after.position >= offset && !after.isAssigned(after.position));
         assert.deepEqual(
           [...before.claimed],
           [...OffsetSet.of(claimedAbove)],

@@ -12,7 +12,11 @@ import {
 } from '../../../src/core/journal/job.ts';
 import { writeMeta, writeOwner } from '../../../src/core/journal/journal-records.ts';
 import { PartitionState } from '../../../src/core/journal/partition-state.ts';
-import { ShardState, type Step, type TakenRecord } from '../../../src/core/journal/shard-state.ts';
+import {
+  ShardState,
+  type Step,
+  type UnassignedRecord,
+} from '../../../src/core/journal/shard-state.ts';
 import type { JournalWrite, OffsetCommit } from '../../../src/core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { columnsOf } from '../../support/coordinates.ts';
@@ -152,8 +156,8 @@ export class ShardHistory {
   }
 
   /** Records taken from the source that no transaction has named; `mask` picks some of them. */
-  waiting(mask: number): TakenRecord[] {
-    const records: TakenRecord[] = [];
+  waiting(mask: number): UnassignedRecord[] {
+    const records: UnassignedRecord[] = [];
     for (const [partition, fates] of this.fates)
       for (const [offset, fate] of fates)
         if (fate === 'waiting')
@@ -218,10 +222,10 @@ export class ShardHistory {
     const state = this.state.partition(partition);
     const offset = state.position++;
     // As intake does: what is claimed already is passed over.
-    if (state.isClaimed(offset)) return;
+    if (state.isAssigned(offset)) return;
     this.fates.get(partition)?.set(offset, fate);
     if (fate === 'waiting') return;
-    state.claim(offset, timestampOf(offset));
+    state.assign(offset, timestampOf(offset));
     this.#unwritten.add(`${partition}:${offset}`);
   }
 
@@ -230,7 +234,7 @@ export class ShardHistory {
     const from = state.position;
     for (let offset = from; offset < from + length; offset++) {
       // A gap lies where no record ever was.
-      if (state.isClaimed(offset)) return;
+      if (state.isAssigned(offset)) return;
     }
     state.passGap(from, from + length);
     state.position = from + length;
@@ -240,7 +244,7 @@ export class ShardHistory {
     }
   }
 
-  #submit(records: readonly TakenRecord[]): void {
+  #submit(records: readonly UnassignedRecord[]): void {
     if (records.length === 0) return;
     const record = this.jobRecord(records);
     this.#commit(this.state.submit(record, records), () => this.#mark(records, { job: record.id }));

@@ -104,9 +104,9 @@ test('a record that is in a job, settled or named twice cannot be claimed, and o
       const at = { partition, offset, timestampMs: timestampOf(offset) };
       assert.throws(
         () => history.state.submit(history.jobRecord([at]), [at]),
-        /is claimed already/,
+        /is assigned already/,
       );
-      assert.throws(() => history.state.deadLetter([at]), /is claimed already/);
+      assert.throws(() => history.state.deadLetter([at]), /is assigned already/);
       const job = history.liveJob(pick);
       if (job === undefined || (typeof fate === 'object' && fate.job === job.record.id)) return;
       const message = new RegExp(
@@ -123,10 +123,10 @@ test('the same record twice in one batch, or in one list of dead letters, is ref
   history.run({ do: 'take', pick: 0, mask: 0 });
   const [at] = history.waiting(0xffff);
   assert.ok(at);
-  assert.throws(() => history.state.deadLetter([at, at]), /is claimed already/);
+  assert.throws(() => history.state.deadLetter([at, at]), /is assigned already/);
   assert.throws(
     () => history.state.submit(history.jobRecord([at]), [at, at]),
-    /is claimed already/,
+    /is assigned already/,
   );
   assert.equal(history.state.progressOnly(), undefined);
   history.state.submit(history.jobRecord([at]), [at]);

@@ -51,14 +51,14 @@ export function watchOldest(told: (number | undefined)[] = []): WrapPorts {
 const isSkipped = ({ value }: SourceRecord) => String(value).includes('"skip":true');
 
 /** Over what the instance has read: Infinity when all of it has its terminal record. */
-export function oldestTakenMs({ kafka: { cluster } }: World, { supervisor }: Instance): number {
+export function oldestTakenMs({ kafka: { cluster } }: World, { pipeline }: Instance): number {
   const place = ({ partition, offset }: SourceCoordinate) => `${partition}:${offset}`;
   const settled = new Set<string>();
   for (const topic of ['decisions', 'dead'])
     for (const record of cluster.durableRecords(topic))
       settled.add(place(terminalCoordinate(record)));
   let oldestMs = Number.POSITIVE_INFINITY;
-  for (const { partition, position } of supervisor
+  for (const { partition, position } of pipeline
     .view(ALL)
     .shards.flatMap(({ positions }) => positions)) {
     for (const record of cluster.log(TOPICS.source, partition).committed())

@@ -9,7 +9,7 @@ import type { RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
 import { ENGINE_LIMITS, type PipelineOptions } from '../../../src/pipeline/context/options.ts';
 import type { PipelinePorts } from '../../../src/pipeline/context/pipeline-context.ts';
 import type { MemoryBudget } from '../../../src/pipeline/limits/memory-budget.ts';
-import { Supervisor } from '../../../src/pipeline/pipeline.ts';
+import { Pipeline } from '../../../src/pipeline/pipeline.ts';
 import { assertSilent } from '../canary.ts';
 import { assertConserved, assertExactlyOnce, judge, type Verdict } from '../memory/checker.ts';
 import { KafkaClient } from '../memory/client.ts';
@@ -98,7 +98,7 @@ export type WrapPorts = (ports: PipelinePorts, world: World) => PipelinePorts;
 
 export class Instance {
   readonly process: VirtualProcess;
-  readonly supervisor: Supervisor;
+  readonly pipeline: Pipeline;
   readonly group: MemoryShardGroup;
   readonly budget: MemoryBudget;
   readonly metrics = new RecordingMetrics();
@@ -115,7 +115,7 @@ export class Instance {
     const client = new KafkaClient(world.kafka, this.process, name, TOPICS);
     this.group = client.group();
     this.budget = new StrictBudget(budgetBytes);
-    this.supervisor = new Supervisor(
+    this.pipeline = new Pipeline(
       world.wrap({
         group: this.group,
         producers: client.producers(),
@@ -135,7 +135,7 @@ export class Instance {
         this.refused = error;
       },
     );
-    this.supervisor.start().catch((error: unknown) => {
+    this.pipeline.start().catch((error: unknown) => {
       if (!this.#stopped) this.startFailure = error;
     });
   }
@@ -148,7 +148,7 @@ export class Instance {
   /** As SIGTERM does; may be called before the start is through. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    await this.supervisor.stop();
+    await this.pipeline.stop();
   }
 }
 
@@ -301,10 +301,10 @@ export class World {
   }
 
   #assertSilent(): void {
-    for (const { logger, metrics, health, tracer, supervisor } of this.instances) {
+    for (const { logger, metrics, health, tracer, pipeline } of this.instances) {
       const said = [
         JSON.stringify(
-          supervisor.view({ jobs: 100, shards: 100, positions: 100, gates: 100, waiters: 100 }),
+          pipeline.view({ jobs: 100, shards: 100, positions: 100, gates: 100, waiters: 100 }),
         ),
         logger.text(),
         tracer.text(),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { TerminalRecords } from '../../../src/core/bytes/terminal-records.ts';
 import { TransactionError, type TransactionFailure } from '../../../src/core/ports/kafka.ts';
 import { ChunkSize } from '../../../src/pipeline/publish/chunk-size.ts';
 import { columnsOf } from '../../support/coordinates.ts';
@@ -36,38 +37,31 @@ test('a transaction smaller than the limit that fails is halved too', () => {
   assert.equal(rowsOf(chunk), 5);
 });
 
-test('chunks are bounded by rows and by the bytes of their encoded records; what was learnt meanwhile counts', async () => {
-  const chunk = new ChunkSize({ maxRows: 4, maxBytes: 100 });
-  const sized = (offset: number, bytes: number) => ({
-    at: { partition: 0, offset },
-    record: {
-      key: Buffer.alloc(1),
-      // The rest is key, headers and lengths; that of a value of 64 bytes and more takes two.
-      value: 'v'.repeat(bytes - (bytes > 82 ? 20 : 19)),
-      headers: headerList({ a: 'x', b: ['y', null, Buffer.alloc(1)] }),
-    },
-    about: bytes,
+test('chunks are bounded by rows and by the bytes of their encoded records; what was learnt meanwhile counts', () => {
+  const size = new ChunkSize({ maxRows: 4, maxBytes: 100 });
+  const record = (bytes: number) => ({
+    key: Buffer.alloc(1),
+    // The rest is key, headers and lengths; that of a value of 64 bytes and more takes two.
+    value: 'v'.repeat(bytes - (bytes > 82 ? 20 : 19)),
+    headers: headerList({ a: 'x', b: ['y', null, Buffer.alloc(1)] }),
   });
-  const bytes = [20, 20, 20, 20, 81, 20, 100, 20, 20, 20, 20];
+  const chunk = new TerminalRecords();
   const sizes: number[] = [];
-  await chunk.inChunks(
-    bytes,
-    (size) => sized(sizes.length, size),
-    async (letters, about) => {
-      assert.equal(
-        letters.records.bytes,
-        about.reduce((sum, one) => sum + one, 0),
-      );
-      sizes.push(letters.length);
-      if (sizes.length === 3) chunk.failed(letters, failure('fenced'));
-    },
-  );
+  let sum = 0;
+  const publish = () => {
+    assert.equal(chunk.records.bytes, sum);
+    sizes.push(chunk.length);
+    if (sizes.length === 3) size.failed(chunk, failure('fenced'));
+    chunk.clear();
+    sum = 0;
+  };
+  for (const bytes of [20, 20, 20, 20, 81, 20, 100, 20, 20, 20, 20]) {
+    chunk.add({ partition: 0, offset: sizes.length }, record(bytes));
+    sum += bytes;
+    if (size.isFull(chunk.length, chunk.records.bytes)) publish();
+  }
+  assert.equal(chunk.length, 0);
   assert.deepEqual(sizes, [4, 2, 1, 1, 1, 1, 1]);
-  await chunk.inChunks(
-    [],
-    () => sized(0, 20),
-    async () => assert.fail('nothing to publish'),
-  );
 });
 
 test('only a record that Kafka refused alone, for its size, counts as too large', () => {

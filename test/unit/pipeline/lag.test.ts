@@ -53,7 +53,7 @@ test('the lag of a partition that is paused grows with what is produced', async 
   assert.equal(instance.gauge('consumer_lag'), 5_000);
   const limits = { jobs: 0, shards: 1, positions: 1, gates: 0, waiters: 0 };
   assert.equal(
-    instance.supervisor.view(limits).shards[0]?.positions[0]?.end,
+    instance.pipeline.view(limits).shards[0]?.positions[0]?.end,
     5_030,
     'and the console shows the same end',
   );

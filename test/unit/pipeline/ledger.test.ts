@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DecisionTally } from '../../../src/pipeline/publish/decision-tally.ts';
 import { Ledger } from '../../../src/pipeline/publish/ledger.ts';
-import { ResultCounts } from '../../../src/pipeline/publish/result-counts.ts';
+import { DecisionTally, ResultCounts } from '../../../src/pipeline/publish/result-counts.ts';
 import { RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 
 test('what came in and has not ended is open, and each way in and out has its counter', () => {

@@ -125,7 +125,7 @@ test('intake without room seals the largest buffer of any shard, and goes on whe
   const large = new Buffers(budget, [200, 300]);
   budget.register(small);
   budget.register(large);
-  const room = budget.intakeTurn(forever);
+  const room = budget.intakeSlot(forever);
   assert.equal(await settled(room), false);
   assert.deepEqual([small.bytes, large.bytes], [[150, 100], [200]]);
   budget.unseal(300);
@@ -138,7 +138,7 @@ test('room for intake is given out one at a time and in turn, and nobody passes 
   budget.buffer(70);
   const order: string[] = [];
   const ask = async (who: string) => {
-    const next = await budget.intakeTurn(forever);
+    const next = await budget.intakeSlot(forever);
     order.push(who);
     budget.buffer(10);
     return next;
@@ -165,8 +165,8 @@ test('who gives up waiting for room lets the next in', async () => {
   const budget = new MemoryBudget(100);
   budget.buffer(70);
   const abort = new AbortController();
-  const first = budget.intakeTurn(abort.signal);
-  const second = budget.intakeTurn(forever);
+  const first = budget.intakeSlot(abort.signal);
+  const second = budget.intakeSlot(forever);
   abort.abort(new Error('given up'));
   await assert.rejects(first);
   budget.unbuffer(1);
@@ -200,7 +200,7 @@ test('who waits for memory hears of an abort at once, and leaves no waiter behin
   budget.buffer(100);
   const hold = await budget.work(100, forever);
   const abort = new AbortController();
-  const waiting = [budget.intakeTurn(abort.signal), budget.work(100, abort.signal)];
+  const waiting = [budget.intakeSlot(abort.signal), budget.work(100, abort.signal)];
   const reason = new Error('given up');
   abort.abort(reason);
   for (const one of waiting) await assert.rejects(one, reason);
@@ -247,7 +247,7 @@ test('bodies of records that were read again do not stop intake, and take their 
   const budget = new MemoryBudget(100);
   const body = new BatchMemory((change) => budget.adopt(change), 0);
   budget.buffer(70);
-  body.hold(20);
+  body.resize(20);
   assert.deepEqual([budget.intakeFull, budget.usedBytes], [true, 90]);
   await budget.work(10, forever);
   const second = budget.work(1, forever);
@@ -263,9 +263,9 @@ test('bodies of records that were read again do not stop intake, and take their 
 
 test('records are read again only while there is room beside the bodies of those read before; one pass always gets through', async () => {
   const budget = new MemoryBudget(1000);
-  assert.equal(budget.rewindBytes, 150);
-  const over = await budget.rewind(5_000, forever);
-  const second = budget.rewind(100, forever);
+  assert.equal(budget.rereadBytes, 150);
+  const over = await budget.reread(5_000, forever);
+  const second = budget.reread(100, forever);
   assert.equal(await settled(second), false, 'the one before is still being read');
   budget.adopt(60);
   over();
@@ -275,8 +275,8 @@ test('records are read again only while there is room beside the bodies of those
   const secondOver = await second;
   assert.equal(budget.usedBytes, 350);
   const abort = new AbortController();
-  const third = budget.rewind(1, abort.signal);
-  const fourth = budget.rewind(2, forever);
+  const third = budget.reread(1, abort.signal);
+  const fourth = budget.reread(2, forever);
   abort.abort(new Error('lost'));
   await assert.rejects(third, /lost/);
   assert.equal(await settled(fourth), false);
@@ -291,12 +291,12 @@ test('a pass that is given up while it waits for work leaves nothing reserved', 
   const budget = new MemoryBudget(1000);
   const work = await budget.work(1000, forever);
   const abort = new AbortController();
-  const first = budget.rewind(150, abort.signal);
+  const first = budget.reread(150, abort.signal);
   assert.equal(await settled(first), false);
   abort.abort(new Error('lost'));
   await assert.rejects(first, /lost/);
   work();
-  (await budget.rewind(150, forever))();
+  (await budget.reread(150, forever))();
   assert.equal(budget.usedBytes, 0);
 });
 
@@ -311,7 +311,7 @@ test('who waits for room goes on when sealing alone makes it', async () => {
       budget.unseal(70);
     },
   });
-  (await budget.intakeTurn(forever))();
+  (await budget.intakeSlot(forever))();
   assert.equal(budget.usedBytes, 0);
 });
 

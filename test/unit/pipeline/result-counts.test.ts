@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DecisionTally } from '../../../src/pipeline/publish/decision-tally.ts';
-import { ResultCounts } from '../../../src/pipeline/publish/result-counts.ts';
+import { DecisionTally, ResultCounts } from '../../../src/pipeline/publish/result-counts.ts';
 import { RecordingMetrics } from '../../support/memory/recording-telemetry.ts';
 
 function mixOf(maxResults: number, ...results: (string | undefined)[]): Record<string, number> {

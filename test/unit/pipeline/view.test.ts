@@ -1,4 +1,4 @@
-/** State of the pipeline for operators: Supervisor.view. */
+/** State of the pipeline for operators: Pipeline.view. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ViewLimits } from '../../../src/core/ports/pipeline-view.ts';
@@ -7,10 +7,10 @@ import type { ServiceScript } from '../../support/memory/review-service.ts';
 
 const LIMITS: ViewLimits = { jobs: 50, shards: 64, positions: 64, gates: 8, waiters: 4 };
 const NEVER: ServiceScript = { review: () => ({ afterMs: 'never' }) };
-const jobsOf = (instance: Instance) => instance.supervisor.view(LIMITS).jobs;
+const jobsOf = (instance: Instance) => instance.pipeline.view(LIMITS).jobs;
 
 test('before its start is through, a pipeline shows its names and nothing else', () => {
-  const view = new World().start().supervisor.view(LIMITS);
+  const view = new World().start().pipeline.view(LIMITS);
   assert.deepEqual(
     [view.name, view.kind, view.shardCount, view.instance],
     ['reviews', 'scripted', null, null],
@@ -23,7 +23,7 @@ test('a batch under review shows its id, type, age, rows, a record to explain, a
   const instance = world.start();
   world.produce(5, { types: ['a'] });
   await world.clock.runUntil(() => jobsOf(instance)[0]?.remoteState != null, 60_000);
-  const view = instance.supervisor.view(LIMITS);
+  const view = instance.pipeline.view(LIMITS);
   const [job] = view.jobs;
   assert.deepEqual(
     [job?.type, job?.phase, job?.attempt, job?.waitsFor],
@@ -49,8 +49,8 @@ test('the oldest batches are listed and the others counted', async () => {
   const world = new World({ service: NEVER });
   const instance = world.start();
   world.produce(60, { types: ['a'] });
-  await world.clock.runUntil(() => instance.supervisor.view(LIMITS).phases.reviewing >= 12, 60_000);
-  const view = instance.supervisor.view({ ...LIMITS, jobs: 3, shards: 1, positions: 0 });
+  await world.clock.runUntil(() => instance.pipeline.view(LIMITS).phases.reviewing >= 12, 60_000);
+  const view = instance.pipeline.view({ ...LIMITS, jobs: 3, shards: 1, positions: 0 });
   assert.equal(view.jobs.length, 3);
   assert.equal(view.jobCount, 12);
   assert.deepEqual(
@@ -81,7 +81,7 @@ for (const [what, failure, reason] of [
     await world.clock.runUntil(() => jobsOf(instance)[0]?.waitsFor === 'review', 60_000);
     failing = true;
     await world.clock.runUntil(() => jobsOf(instance)[0]?.waitsFor === reason, 60_000);
-    const [wait] = instance.supervisor.view(LIMITS).waits;
+    const [wait] = instance.pipeline.view(LIMITS).waits;
     assert.equal(wait?.reason, reason);
     assert.ok(
       wait !== undefined &&
@@ -95,12 +95,11 @@ test('shards that went to another instance are not shown as this one’s', async
   const world = new World({ partitions: 4 });
   const first = world.start();
   await world.clock.runUntil(
-    () =>
-      first.supervisor.view(LIMITS).shards.filter(({ state }) => state === 'owner').length === 4,
+    () => first.pipeline.view(LIMITS).shards.filter(({ state }) => state === 'owner').length === 4,
     60_000,
   );
   const second = world.start();
-  await world.clock.runUntil(() => second.supervisor.view(LIMITS).assigned === 2, 120_000);
-  const view = first.supervisor.view(LIMITS);
+  await world.clock.runUntil(() => second.pipeline.view(LIMITS).assigned === 2, 120_000);
+  const view = first.pipeline.view(LIMITS);
   assert.deepEqual([view.assigned, view.shardCount, view.shards.length], [2, 4, 2]);
 });

@@ -76,7 +76,7 @@ test('work that needs nobody outside is overdue after its time, until it ends', 
   assert.equal(waits.overdue('shard 1'), undefined);
 });
 
-test('a turn that is long in coming is a wait, what runs in it is not, and who gives up waits no more', async () => {
+test('a permit that is long in coming is a wait, what runs with it is not, and a caller that was aborted waits no more and runs nothing', async () => {
   const { clock, waits, gauge } = world();
   const turn = Promise.withResolvers<void>();
   const limit = async <T>(run: () => Promise<T>) => {
@@ -85,7 +85,10 @@ test('a turn that is long in coming is a wait, what runs in it is not, and who g
   };
   const abort = new AbortController();
   const one = waits.permitted(limit, 'shard 1: uploads', forever, () => clock.sleep(20_000));
-  const two = waits.permitted(limit, 'shard 2: uploads', abort.signal, async () => undefined);
+  const two = waits.permitted(limit, 'shard 2: uploads', abort.signal, async () =>
+    assert.fail('aborted'),
+  );
+  const refused = assert.rejects(two, /lost/);
   await clock.advance(5_000);
   assert.equal(gauge('permit'), 2);
   abort.abort(new Error('lost'));
@@ -95,7 +98,7 @@ test('a turn that is long in coming is a wait, what runs in it is not, and who g
   await clock.advance(10_000);
   assert.equal(gauge('permit'), 0);
   await clock.advance(10_000);
-  await Promise.all([one, two]);
+  await Promise.all([one, refused]);
 });
 
 test('a stream is a wait while its next is long in coming, and is let go when nobody wants more', async () => {

@@ -238,10 +238,10 @@ test('a job larger than the memory for reading again is read in pieces', async (
   );
   for (let n = 0; n < 34; n++) world.event(0);
   for (const { budget } of world.instances) {
-    const rewind = budget.rewind.bind(budget);
-    budget.rewind = (bytes, signal) => {
+    const reread = budget.reread.bind(budget);
+    budget.reread = (bytes, signal) => {
       most = Math.max(most, bytes);
-      return rewind(bytes, signal);
+      return reread(bytes, signal);
     };
   }
   await world.untilSettled(5 * MINUTE);

@@ -1,0 +1,88 @@
+/**
+ * Rules for following a live job at the service: what each answer leads to. Pure; times are inputs,
+ * ms on the monotonic clock.
+ *
+ *   pending, unknown      wait; late jobs fail if `onTimeout` is `error`
+ *   waiting_for_upload    wait for the grace of the upload, then fail
+ *   missing               wait for the grace of a lost batch, then fail
+ *   finished              settle
+ *   failed, cancelled, foreign    fail
+ *   no answer             wait, however late: the decision of the service is not known
+ */
+import type { RemoteState } from '../ports/pipeline-kind.ts';
+import type { JobFailure } from './failure-row.ts';
+
+export interface FollowRules {
+  readonly maxReviewTimeMs: number;
+  readonly onTimeout: 'wait' | 'error';
+  /** How long a batch may wait for its upload to take effect. */
+  readonly uploadGraceMs: number;
+  /** How long the service may not know a batch (404, 410). */
+  readonly missingGraceMs: number;
+}
+
+export interface FollowState {
+  readonly createdMs: number;
+  /** Start of the grace period for the upload. */
+  readonly graceFromMs: number;
+  /** The state that the service reported last, and since when it has reported it. */
+  readonly remote: RemoteState | undefined;
+  readonly sinceMs: number;
+}
+
+export interface Wait {
+  readonly do: 'wait';
+  /** Whether the review takes longer than it may. */
+  readonly overdue: boolean;
+}
+
+export interface Settle {
+  readonly do: 'settle';
+  /** Whether records without a decision fail now, because their time is over. */
+  readonly isLast: boolean;
+}
+
+export interface Fail {
+  readonly do: 'fail';
+  readonly as: JobFailure;
+}
+
+const fail = (as: JobFailure): Fail => ({ do: 'fail', as });
+
+/** Returns the state after an answer of the service. */
+export function heard(state: FollowState, remote: RemoteState, nowMs: number): FollowState {
+  return remote === state.remote ? state : { ...state, remote, sinceMs: nowMs };
+}
+
+/** @param answer `none`: the service gave no answer about the job, or about some of its records */
+export function next(
+  state: FollowState,
+  answer: RemoteState | 'none',
+  nowMs: number,
+  rules: FollowRules,
+): Wait | Settle | Fail {
+  const overdue = nowMs - state.createdMs > rules.maxReviewTimeMs;
+  const isLast = overdue && rules.onTimeout === 'error';
+  const within = (fromMs: number, graceMs: number, failure: JobFailure): Wait | Fail =>
+    nowMs - fromMs < graceMs ? { do: 'wait', overdue: false } : fail(failure);
+
+  switch (answer) {
+    case 'none':
+      return { do: 'wait', overdue };
+    case 'pending':
+    case 'unknown':
+      return isLast ? fail('review_timeout') : { do: 'wait', overdue };
+    case 'waiting_for_upload':
+      return within(state.graceFromMs, rules.uploadGraceMs, 'upload_lost');
+    case 'missing':
+      return within(state.sinceMs, rules.missingGraceMs, 'batch_unknown');
+    case 'finished':
+      return { do: 'settle', isLast };
+    case 'failed':
+      return fail('batch_failed');
+    case 'cancelled':
+      return fail('batch_cancelled');
+    case 'foreign':
+      return fail('batch_unknown');
+  }
+}

@@ -1,0 +1,80 @@
+/** Gauges and readiness of a pipeline, from the reports of its workers. */
+import type { HealthReporter, Labels, Metrics } from '../core/ports/telemetry.ts';
+import type { PipelineContext } from './context/pipeline-context.ts';
+import type { Losses } from './shard/losses.ts';
+import type { ShardWorker, WorkerReport } from './shard/worker.ts';
+
+const PHASES = ['uploading', 'reviewing', 'settling', 'retrying'] as const;
+
+/** @param open records that came in and have neither ended nor been released (`Ledger`) */
+export function publishGauges(
+  metrics: Metrics,
+  labels: Labels,
+  reports: readonly WorkerReport[],
+  open: number,
+): void {
+  const sum = (of: (report: WorkerReport) => number) =>
+    reports.reduce((total, report) => total + of(report), 0);
+  /** Without a time the series is removed. */
+  const oldest = (name: string, of: Labels, timesMs: readonly number[]) => {
+    const oldestMs = Math.min(...timesMs);
+    if (oldestMs === Number.POSITIVE_INFINITY) metrics.remove(name, of);
+    else metrics.set(name, of, oldestMs / 1000);
+  };
+  const inFlight = sum((report) => report.inFlight);
+  metrics.set('items_in_flight', labels, inFlight);
+  metrics.set('balance_items', labels, open - inFlight);
+  const buffered = sum((report) => report.buffered);
+  metrics.set('items_buffered', labels, buffered);
+  const lag = sum((report) => report.lag);
+  metrics.set('consumer_lag', labels, lag);
+  const owned = sum((report) => Number(report.owner));
+  metrics.set('shards_owned', labels, owned);
+  const eventsMs = reports.map((report) => report.oldestEventMs);
+  oldest('oldest_unsettled_timestamp_seconds', labels, eventsMs);
+  const byPhase = Map.groupBy(
+    reports.flatMap(({ jobs }) => jobs),
+    ({ status }) => status.phase,
+  );
+  for (const state of PHASES) {
+    const jobs = byPhase.get(state) ?? [];
+    metrics.set('batches', { ...labels, state }, jobs.length);
+    const createdMs = jobs.map(({ record }) => record.createdMs);
+    oldest('oldest_batch_timestamp_seconds', { ...labels, state }, createdMs);
+  }
+}
+
+/** Readiness of the assigned shards: not ready while one is being claimed, or lost repeatedly. */
+export function publishShards(
+  health: HealthReporter,
+  pipeline: string,
+  assigned: readonly number[],
+  slots: ReadonlyMap<number, { readonly worker: ShardWorker | undefined; readonly losses: Losses }>,
+): void {
+  const unowned = assigned.filter((shard) => slots.get(shard)?.worker?.owned === undefined);
+  const reasons = assigned.flatMap((shard) => {
+    const text = slots.get(shard)?.losses.text;
+    return text === undefined ? [] : [`shard ${shard} ${text}`];
+  });
+  if (unowned.length > 0) reasons.push(`claiming shard(s) ${unowned.join(', ')}`);
+  publishReadiness(health, `${pipeline}/shards`, reasons.join('; '));
+}
+
+/** Readiness of the service: not ready while it refuses the API key. */
+export function publishService(
+  health: HealthReporter,
+  pipeline: string,
+  context: PipelineContext | undefined,
+): void {
+  const waits = context?.waits.current() ?? [];
+  const reason = waits.some(({ reason }) => reason === 'unauthorized')
+    ? 'the service refuses the API key (401/403): check the key; a rotated key file is read again by itself'
+    : '';
+  publishReadiness(health, `${pipeline}/service`, reason);
+}
+
+/** @param reason why the condition is not met; empty if it is */
+export function publishReadiness(health: HealthReporter, name: string, reason: string): void {
+  if (reason === '') health.ready(name);
+  else health.notReady(name, reason);
+}

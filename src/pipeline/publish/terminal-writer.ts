@@ -1,0 +1,326 @@
+/**
+ * Terminal writer of a shard: the only code that publishes decisions and dead letters.
+ *
+ * Every source record ends as exactly one of them (I2), because its terminal record goes out in one
+ * transaction with the journal records that account for it: what remains of its job or, for a
+ * record that is in no job, the progress of its partition. A crash leaves both or neither, and
+ * `ShardState` refuses to end a record twice.
+ *
+ *   decisions(job, stage)    collects decisions about records of a job; `flush` publishes them
+ *   deadLetters(job, all)    publishes dead letters of records of a job, or of no job
+ *   undecodable(pieces)      publishes dead letters of what intake cannot decode or read
+ *
+ * Each publishes in chunks that one transaction takes (`ChunkSize`). A decision that the output
+ * topic does not take is `refused`: its record becomes a dead letter. A dead letter repeats the
+ * record if the topic takes that, and has only its coordinates otherwise.
+ */
+import { fits } from '../../core/bytes/batch-size.ts';
+import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
+import type { ResultSlice } from '../../core/bytes/result-slice.ts';
+import { TerminalRecords } from '../../core/bytes/terminal-records.ts';
+import type { LiveJob } from '../../core/journal/job.ts';
+import type { Step, UnassignedRecord } from '../../core/journal/shard-state.ts';
+import {
+  type DeadLetterStage,
+  deadLetter,
+  deadLetterOf,
+  type LetterContext,
+} from '../../core/outcome/dead-letter.ts';
+import { attempt } from '../../core/outcome/internal-error.ts';
+import type { UnreadableRecords } from '../../core/ports/kafka.ts';
+import type {
+  DeadLetterReason,
+  OutgoingRecord,
+  Poison,
+  SourceCoordinate,
+  SourceRecord,
+} from '../../core/record.ts';
+import { shrinking, step } from '../context/batch-span.ts';
+import type { ShardContext } from '../context/shard-context.ts';
+import type { InFlightRecords } from '../limits/in-flight.ts';
+import type { ChunkSize } from './chunk-size.ts';
+import type { OutputOrder } from './output-order.ts';
+import { DecisionTally } from './result-counts.ts';
+
+/** A source record that ends as a dead letter. */
+export interface DeadLetter extends UnassignedRecord {
+  readonly poison: Poison;
+  readonly stage: DeadLetterStage;
+  /** The record as it was read; without it the dead letter has only its coordinates. */
+  readonly record?: SourceRecord | undefined;
+  /** The records in flight that it belongs to while it is in no job. */
+  readonly inFlight?: InFlightRecords | undefined;
+}
+
+/** Records of a piece that cannot be decoded, and offsets behind them that cannot be read. */
+export interface UndecodableRecords {
+  readonly partition: number;
+  readonly records: readonly { readonly record: SourceRecord; readonly poison: Poison }[];
+  readonly unreadable: UnreadableRecords | undefined;
+  readonly inFlight: InFlightRecords | undefined;
+}
+
+export class TerminalWriter {
+  readonly #shard: ShardContext;
+  readonly #size: ChunkSize;
+  readonly #order: OutputOrder;
+  readonly #published: () => void;
+
+  /** @param published called after each commit: W may have moved, and fewer records are unsettled */
+  constructor(shard: ShardContext, size: ChunkSize, order: OutputOrder, published: () => void) {
+    this.#shard = shard;
+    this.#size = size;
+    this.#order = order;
+    this.#published = published;
+  }
+
+  /** @param stage stage of the dead letters that refused decisions become */
+  decisions(job: LiveJob, stage: DeadLetterStage): Decisions {
+    return new Decisions(this.#shard, this.#size, this, job, stage);
+  }
+
+  /**
+   * Publishes dead letters; one chunk of them is in memory at a time.
+   * @param job the job that the records are in, if any
+   * @throws TransactionError, or the error that ended the queue before
+   */
+  async deadLetters(job: LiveJob | undefined, all: Iterable<DeadLetter>): Promise<void> {
+    const { context, state } = this.#shard;
+    const chunk = new TerminalRecords();
+    let ended: (Omit<DeadLetter, 'poison' | 'record'> & { readonly reason: string })[] = [];
+
+    const publish = async () => {
+      const { topic } = context.options.deadLetters;
+      if (job === undefined) {
+        const oldestMs = Math.min(
+          ...ended.map(({ inFlight }) => inFlight?.oldestEventMs ?? Number.POSITIVE_INFINITY),
+        );
+        await this.#commit(topic, chunk, oldestMs, () => {
+          for (const { inFlight } of ended) inFlight?.drop(1);
+          return state.deadLetter(ended);
+        });
+      } else await this.settle(job, topic, chunk);
+      context.ledger.deadLetters(ended);
+      chunk.clear();
+      ended = [];
+    };
+
+    for (const dead of all) {
+      const { record, poison, ...at } = dead;
+      const { partition } = at;
+      const replay = job?.replayOf(partition) ?? state.partition(partition).replay;
+      const { made, reason } = this.#render(dead, replay);
+      chunk.add(at, made);
+      ended.push({ ...at, reason });
+      if (this.#size.isFull(chunk.length, chunk.records.bytes)) await publish();
+    }
+    if (chunk.length > 0) await publish();
+  }
+
+  /** Publishes dead letters of what intake took: of each piece first the records, then the range. */
+  undecodable(pieces: readonly UndecodableRecords[]): Promise<void> {
+    const { state } = this.#shard;
+    return this.deadLetters(
+      undefined,
+      (function* () {
+        const stage = 'decode';
+        for (const { partition, records, unreadable, inFlight } of pieces) {
+          for (const { record, poison } of records) {
+            const { offset, timestampMs } = record;
+            yield { partition, offset, timestampMs, poison, stage, record, inFlight };
+          }
+          if (unreadable === undefined) continue;
+          const { poison } = unreadable;
+          // The timestamp of a whole batch is not that of its records.
+          const timestampMs =
+            poison.reason === 'unreadable_batch' ? undefined : unreadable.timestampMs;
+          for (let offset = unreadable.from; offset < unreadable.to; offset++) {
+            if (!state.partition(partition).isAssigned(offset))
+              yield { partition, offset, timestampMs, poison, stage, inFlight };
+          }
+        }
+      })(),
+    );
+  }
+
+  /** Returns true if a dead letter may repeat the record, as far as is known before it is read. */
+  mayRepeat({ partition, offset }: SourceCoordinate, { reason }: Poison): boolean {
+    return reason !== 'internal_error' && !this.#size.isOversized(partition, offset);
+  }
+
+  /** Publishes terminal records of a job in one transaction with what remains of the job. */
+  async settle(job: LiveJob, topic: string, chunk: TerminalRecords): Promise<void> {
+    const { partitions } = job.left;
+    const attributes = {
+      'messaging.destination.name': topic,
+      'messaging.batch.message_count': chunk.length,
+    };
+    await shrinking(job, () =>
+      step(job.status.span, 'publish', attributes, () =>
+        this.#commit(topic, chunk, job.record.oldestEventMs, () =>
+          this.#shard.state.settle(job, chunk),
+        ),
+      ),
+    );
+    if (job.left.partitions < partitions) this.#order.moved();
+  }
+
+  async #commit(
+    topic: string,
+    chunk: TerminalRecords,
+    oldestEventMs: number,
+    end: () => Step | undefined,
+  ): Promise<void> {
+    const { queue, inFlight, context } = this.#shard;
+    let sent: InFlightRecords | undefined;
+    const committed = queue.run(() => {
+      const step = end();
+      sent = inFlight.committing.add(chunk.length, oldestEventMs);
+      return step && { ...step, outputs: [{ topic, records: chunk.records }] };
+    });
+    try {
+      await committed;
+    } catch (error) {
+      // Not among the records released by the loss of the shard: see ShardWorker.#end.
+      if (sent !== undefined) {
+        context.ledger.released(chunk.length);
+        sent.drop(chunk.length);
+        this.#size.failed(chunk, error);
+      }
+      throw error;
+    }
+    this.#size.succeeded();
+    sent?.drop(chunk.length);
+    this.#published();
+  }
+
+  /** Renders a dead letter: with the record if possible, otherwise with its coordinates. */
+  #render(dead: DeadLetter, replay: number): { made: OutgoingRecord; reason: DeadLetterReason } {
+    const { context } = this.#shard;
+    const { partition, offset, record, stage } = dead;
+    const { topic } = context.options.source;
+    const about = { topic, stage, replay };
+    let { poison } = dead;
+    if (record !== undefined && this.mayRepeat(dead, poison)) {
+      const repeated = attempt(() => this.#repeat(record, dead.poison, about));
+      if ('poison' in repeated) poison = repeated.poison;
+      else if (repeated.made !== undefined) return { made: repeated.made, reason: poison.reason };
+    }
+    if (poison.crash !== undefined)
+      context.internal.report(stage, { topic, partition, offset }, poison.crash);
+    return { made: deadLetterOf({ partition, offset }, poison, about), reason: poison.reason };
+  }
+
+  /** Returns undefined if even key and headers alone are more than the topic takes. */
+  #repeat(record: SourceRecord, poison: Poison, about: LetterContext): OutgoingRecord | undefined {
+    for (const maxValueBytes of [Number.POSITIVE_INFINITY, 0]) {
+      const letter = deadLetter(record, poison, { ...about, maxValueBytes });
+      if (fits(sizeOfRecord(letter), this.#shard.context.topics.maxDeadLetterBytes)) return letter;
+    }
+    return undefined;
+  }
+}
+
+/** Decisions about records of one job, collected until `flush` publishes them in one transaction. */
+export class Decisions {
+  /** Records whose decision cannot be made, or is larger than the output topic takes. */
+  readonly refused: DeadLetter[] = [];
+  readonly #shard: ShardContext;
+  readonly #size: ChunkSize;
+  readonly #writer: TerminalWriter;
+  readonly #job: LiveJob;
+  readonly #stage: DeadLetterStage;
+  readonly #chunk = new TerminalRecords();
+  readonly #tally = new DecisionTally();
+  /** Time spent in `flush` so far, ms. */
+  publishingMs = 0;
+
+  constructor(
+    shard: ShardContext,
+    size: ChunkSize,
+    writer: TerminalWriter,
+    job: LiveJob,
+    stage: DeadLetterStage,
+  ) {
+    this.#shard = shard;
+    this.#size = size;
+    this.#writer = writer;
+    this.#job = job;
+    this.#stage = stage;
+  }
+
+  get length(): number {
+    return this.#chunk.length;
+  }
+
+  /** Returns true if the decisions are enough for one transaction. @param bytes memory behind them */
+  isFull(bytes = 0): boolean {
+    return this.#size.isFull(this.length, Math.max(bytes, this.#chunk.records.bytes));
+  }
+
+  /** Adds the decision of a row. The slice must not change before the next `flush` has ended. */
+  addRow(slice: ResultSlice, row: number): void {
+    const [partition, offset] = [slice.partition(row), slice.offset(row)];
+    const [start, end] = [slice.start(row), slice.end(row)];
+    if (!this.#fits(partition, offset, end - start)) return;
+    this.#chunk.addBytes(partition, offset, slice.bytes, start, end);
+    this.#tally.add(slice.isError(row), slice.result(row));
+  }
+
+  /** Adds the decision that `make` returns; an exception ends this record alone. */
+  add(
+    at: SourceCoordinate,
+    isError: boolean,
+    result: string | undefined,
+    make: () => OutgoingRecord,
+  ): void {
+    const decision = attempt(() => {
+      const record = make();
+      return { record, bytes: sizeOfRecord(record) };
+    });
+    if ('poison' in decision) {
+      this.refuse(at, decision.poison);
+      return;
+    }
+    const { record, bytes } = decision.made;
+    if (!this.#fits(at.partition, at.offset, bytes)) return;
+    this.#chunk.add(at, record);
+    this.#tally.add(isError, result);
+  }
+
+  /** Ends a record as a dead letter instead. */
+  refuse({ partition, offset }: SourceCoordinate, poison: Poison): void {
+    this.refused.push({ partition, offset, poison, stage: this.#stage });
+  }
+
+  /** Publishes the decisions added since the last flush. */
+  async flush(): Promise<void> {
+    const decisions = this.length;
+    if (decisions === 0) return;
+    const { clock, ledger, metrics, options } = this.#shard.context;
+    const startedMs = clock.monotonic();
+    await this.#writer.settle(this.#job, options.output.topic, this.#chunk);
+    this.publishingMs += clock.monotonic() - startedMs;
+    ledger.published(this.#tally);
+    const ageMs = Math.max(0, clock.now() - this.#job.record.oldestEventMs);
+    metrics.observe('event_to_decision_seconds', this.#shard.labels, ageMs / 1000, decisions);
+    this.#chunk.clear();
+    this.#tally.clear();
+  }
+
+  /** Publishes the rest: decisions, then dead letters of the refused ones. */
+  async end(): Promise<void> {
+    await this.flush();
+    await this.#writer.deadLetters(this.#job, this.refused);
+  }
+
+  #fits(partition: number, offset: number, bytes: number): boolean {
+    const { options, topics } = this.#shard.context;
+    if (!this.#size.isOversized(partition, offset) && fits(bytes, topics.maxOutputBytes))
+      return true;
+    const { topic } = options.output;
+    const message = `the decision is larger than a record of topic ${topic} may be: raise its max.message.bytes`;
+    this.refuse({ partition, offset }, { reason: 'too_large', message });
+    return false;
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Stages of an owned shard, and the two loops between them:
+ *
+ *   intake ──► submit ──► follow ──► settle
+ *                ▲  └─ park ─┐ └─ fail ─┐
+ *                └────── rereads ◄──────┘
+ */
+import type { LiveJob } from '../../core/journal/job.ts';
+import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
+import type { JobFailure } from '../../core/outcome/failure-row.ts';
+import { recoveredSpan } from '../context/batch-span.ts';
+import type { ShardContext } from '../context/shard-context.ts';
+import type { BatchPlan, Submission } from '../context/submission.ts';
+import type { ChunkSize } from '../publish/chunk-size.ts';
+import { OutputOrder } from '../publish/output-order.ts';
+import { TerminalWriter } from '../publish/terminal-writer.ts';
+import { DeadLetterQueue } from '../source/dead-letter-queue.ts';
+import { parkedBatch } from '../source/parked-batch.ts';
+import { RereadQueue } from '../source/reread-queue.ts';
+import { Intake } from '../stages/intake.ts';
+import { PerItemSettler } from '../stages/per-item-settler.ts';
+import { ResultFileSettler } from '../stages/result-file-settler.ts';
+import { Retrier } from '../stages/retrier.ts';
+import type { ShardStages } from '../stages/shard-stages.ts';
+import { Submitter } from '../stages/submitter.ts';
+import { Tracker } from '../stages/tracker.ts';
+
+/** First polls after a restart are spread over this long per live job, at most the polling cap. */
+const RECOVERY_SPREAD_MS = 2;
+
+export class OwnedShard implements ShardStages {
+  readonly shard: ShardContext;
+  /** Wall clock, ms: the end of the claim. */
+  readonly sinceMs: number;
+  readonly order: OutputOrder;
+  readonly writer: TerminalWriter;
+  readonly deadLetters: DeadLetterQueue;
+  readonly rereads: RereadQueue;
+  readonly intake: Intake;
+  readonly #submitter: Submitter;
+  readonly #tracker: Tracker;
+  readonly #retrier: Retrier;
+  /** Monotonic clock, ms. */
+  lastProgressMs: number;
+
+  constructor(shard: ShardContext, size: ChunkSize) {
+    const { clock, kind } = shard.context;
+    this.shard = shard;
+    this.sinceMs = clock.now();
+    this.lastProgressMs = clock.monotonic();
+    this.order = new OutputOrder(shard);
+    this.writer = new TerminalWriter(shard, size, this.order, () => this.intake.flow());
+    this.deadLetters = new DeadLetterQueue(shard, this.writer);
+    this.rereads = new RereadQueue(shard, this.deadLetters);
+    this.intake = new Intake(shard, this);
+    this.#submitter = new Submitter(shard, this);
+    this.#retrier = new Retrier(shard, this);
+    const settler =
+      'results' in kind
+        ? new ResultFileSettler(shard, this.writer, kind)
+        : new PerItemSettler(shard, this.writer, kind);
+    this.#tracker = new Tracker(shard, this, settler);
+  }
+
+  /** Follows the live jobs of the journal and starts intake. */
+  start(): void {
+    const { context, state } = this.shard;
+    const { clock, ledger, options, random } = context;
+    ledger.recovered(state.unsettled);
+    const spreadMs = Math.min(options.review.poll.maxMs, state.jobs.size * RECOVERY_SPREAD_MS);
+    for (const job of state.jobs.values()) {
+      const { status } = job;
+      status.phase = 'reviewing';
+      status.graceFromMs = clock.monotonic();
+      status.span = recoveredSpan(this.shard, job);
+      this.follow(job, random.next() * spreadMs);
+    }
+    this.intake.resume();
+  }
+
+  submit(submission: Submission): void {
+    if (!this.shard.signal.aborted) {
+      this.shard.spawn('submit', () => this.#submitter.submit(submission));
+      return;
+    }
+    // A lost shard starts nothing; memory is given back all the same.
+    submission.batch.sink.release();
+    submission.memory.release();
+  }
+
+  follow(job: LiveJob, firstWaitMs: number): void {
+    this.shard.spawn('follow', () => this.#tracker.follow(job, firstWaitMs));
+  }
+
+  fail(job: LiveJob, failure: JobFailure): void {
+    this.#retrier.add(job, failure);
+  }
+
+  park(plan: BatchPlan, records: CoordinateList): void {
+    this.rereads.add(parkedBatch(this.shard, plan, records, (again) => this.submit(again)));
+  }
+
+  journaled(): void {
+    this.lastProgressMs = this.shard.context.clock.monotonic();
+    this.intake.flow();
+  }
+
+  commitProgress(): void {
+    const { context, queue, spawn, state } = this.shard;
+    spawn('progress', async () => {
+      this.lastProgressMs = context.clock.monotonic();
+      await queue.run(() => state.progressOnly({ positions: true }));
+      this.intake.flow();
+    });
+  }
+}
