@@ -21,7 +21,7 @@ function world() {
     logger: new RecordingLogger(),
   });
   const breakers = new TypeBreakers({ clock, logger, waits, pauseMs: 10_000 });
-  /** How long a type is blocked, ms; Infinity beyond 60 s. */
+  /** Returns for how long a type is blocked, ms; Infinity beyond 60 s. */
   const blockedMs = async (type: string): Promise<number> => {
     const fromMs = clock.now();
     let openedMs: number | undefined;
