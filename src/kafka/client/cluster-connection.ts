@@ -14,7 +14,7 @@ const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 2_000;
 
 export interface Patience {
-  /** Time for retries after the first failure. Default 5,000 ms. */
+  /** Time for retries after the first failure. Default 3,000 ms. */
   readonly patienceMs?: number;
   /** Pause before the first retry; doubles up to 2 s. Default 100 ms. */
   readonly firstRetryMs?: number;
@@ -53,7 +53,7 @@ export class ClusterConnection {
     run: (cluster: KafkaCluster) => Promise<T>,
     {
       signal,
-      patienceMs = this.#patience.patienceMs ?? 5_000,
+      patienceMs = this.#patience.patienceMs ?? 3_000,
     }: { readonly signal?: AbortSignal; readonly patienceMs?: number } = {},
   ): Promise<T> {
     const { firstRetryMs = FIRST_RETRY_MS } = this.#patience;

@@ -115,9 +115,4 @@ reportOutOfRange();
 patchConnections();
 nameLeaderless();
 
-/** Returns kafkajs's own provider of a SCRAM login; security/login.ts is around it. */
-export function scramProvider<Provider>(hash: 256 | 512, sasl: object): Provider {
-  return internal<(sasl: object) => Provider>(`broker/saslAuthenticator/scram${hash}.js`)(sasl);
-}
-
 export const { AssignerProtocol, ConfigResourceTypes, Kafka, logLevel } = loadKafkaJs();

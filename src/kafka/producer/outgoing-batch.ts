@@ -68,7 +68,7 @@ export function headBytes(
 export interface PlannedBatch {
   readonly partition: number;
   /** Row numbers of its records, in their order. */
-  readonly rows: Int32Array;
+  readonly rows: readonly number[];
   /** Size of the batch, header included. */
   readonly bytes: number;
 }
@@ -112,8 +112,7 @@ export class OutgoingBatch {
     buffer.writeBigInt64BE(BigInt(timestampMs), start + MAX_TIMESTAMP_AT);
     buffer.writeInt32BE(rows.length, start + COUNT_AT);
     let at = start + BATCH_HEADER_BYTES;
-    for (let place = 0; place < rows.length; place++) {
-      const row = rows[place] as number;
+    for (const [place, row] of rows.entries()) {
       at = writeVarint(buffer, lengthInBatch(records.size(row), place), at);
       buffer[at++] = 0;
       buffer[at++] = 0;

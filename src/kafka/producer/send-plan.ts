@@ -1,8 +1,7 @@
 /**
- * Plan of the sends of a transaction: one partition each, below the size that a broker takes. Nothing else splits by size, and a
- * send that spans two brokers may duplicate when one of them fails.
+ * Sends of a transaction: one partition each, below the size that a broker takes. A send that
+ * spanned two brokers could duplicate when one of them fails.
  */
-
 import { BATCH_HEADER_BYTES, sizeInBatch } from '../../core/bytes/batch-size.ts';
 import type { EncodedRecords } from '../../core/bytes/encoded-records.ts';
 import type { PlannedBatch } from './outgoing-batch.ts';
@@ -11,16 +10,15 @@ import { murmur2, partitionOfHash } from './partitioner.ts';
 /** Below message.max.bytes (1,048,588 by default), and with the head of a request it fits a buffer of 1 MiB. */
 export const MAX_SEND_BYTES = 900_000;
 
-/** Returns the most bytes of one batch. @param maxMessageBytes of its topic; undefined when it is not known */
+/** Returns the maximum bytes of one batch. @param maxMessageBytes of its topic; undefined when it is not known */
 export function sendBytesFor(maxMessageBytes: number | undefined): number {
-  if (maxMessageBytes === undefined || !(maxMessageBytes > 0)) return MAX_SEND_BYTES;
-  return Math.min(MAX_SEND_BYTES, maxMessageBytes);
+  return Math.min(MAX_SEND_BYTES, maxMessageBytes || MAX_SEND_BYTES);
 }
 
 /**
- * @param nullKeyPartition where records without a key go.
- * @returns one batch for each send, in ascending order of partition; within a partition records keep their order. A record larger than
- * `maxBytes` travels alone: the topic may allow it.
+ * Plans the sends of records by key, in ascending order of partition; within a partition records
+ * keep their order. A record larger than `maxBytes` travels alone: the topic may allow it.
+ * @param nullKeyPartition of records without a key
  */
 export function planBatches(
   records: EncodedRecords,
@@ -28,67 +26,44 @@ export function planBatches(
   nullKeyPartition: number,
   maxBytes: number = MAX_SEND_BYTES,
 ): PlannedBatch[] {
-  const partitionOf = new Int32Array(records.length);
-  /** One past the last place of each partition among all rows, in the end. */
-  const ends = new Int32Array(partitions);
+  const rowsOf = Array.from({ length: partitions }, (): number[] => []);
   for (let row = 0; row < records.length; row++) {
     const hash = records.hashKey(row, murmur2);
     const partition = hash === undefined ? nullKeyPartition : partitionOfHash(hash, partitions);
-    partitionOf[row] = partition;
-    ends[partition] = (ends[partition] as number) + 1;
+    rowsOf[partition]?.push(row);
   }
-  let start = 0;
-  for (let partition = 0; partition < partitions; partition++) {
-    const count = ends[partition] as number;
-    ends[partition] = start;
-    start += count;
-  }
-  const rows = new Int32Array(records.length);
-  for (let row = 0; row < records.length; row++) {
-    const partition = partitionOf[row] as number;
-    const place = ends[partition] as number;
-    rows[place] = row;
-    ends[partition] = place + 1;
-  }
-  const plan: PlannedBatch[] = [];
-  for (let partition = 0, from = 0; partition < partitions; partition++) {
-    const to = ends[partition] as number;
-    if (to > from) splitBySize(records, rows.subarray(from, to), partition, maxBytes, plan);
-    from = to;
-  }
-  return plan;
+  return rowsOf.flatMap((rows, partition) => splitBySize(records, rows, partition, maxBytes));
 }
 
-/** One batch for each send of records that all go to one partition. A record larger than `maxBytes` travels alone. */
+/** Plans the sends of records that all go to one partition. */
 export function planBatchesTo(
   partition: number,
   records: EncodedRecords,
   maxBytes: number = MAX_SEND_BYTES,
 ): PlannedBatch[] {
-  const rows = Int32Array.from({ length: records.length }, (_, row) => row);
-  return splitBySize(records, rows, partition, maxBytes, []);
+  return splitBySize(records, [...Array(records.length).keys()], partition, maxBytes);
 }
 
 function splitBySize(
   records: EncodedRecords,
-  rows: Int32Array,
+  rows: readonly number[],
   partition: number,
   maxBytes: number,
-  plan: PlannedBatch[],
 ): PlannedBatch[] {
+  const plan: PlannedBatch[] = [];
   let from = 0;
   let bytes = BATCH_HEADER_BYTES;
-  for (let at = 0; at < rows.length; at++) {
-    const contentBytes = records.size(rows[at] as number);
+  for (const [at, row] of rows.entries()) {
+    const contentBytes = records.size(row);
     let size = sizeInBatch(contentBytes, at - from);
     if (at > from && bytes + size > maxBytes) {
-      plan.push({ partition, rows: rows.subarray(from, at), bytes });
+      plan.push({ partition, rows: rows.slice(from, at), bytes });
       from = at;
       bytes = BATCH_HEADER_BYTES;
       size = sizeInBatch(contentBytes, 0);
     }
     bytes += size;
   }
-  if (rows.length > from) plan.push({ partition, rows: rows.subarray(from), bytes });
+  if (rows.length > from) plan.push({ partition, rows: rows.slice(from), bytes });
   return plan;
 }

@@ -1,59 +1,51 @@
 /**
- * Logins, as kafkajs's authentication providers (src/broker/saslAuthenticator): with the password or token of the moment, and
- * with errors that tell a broker that refuses from one that went away. kafkajs takes both for a refusal and gives up.
+ * Logins, as kafkajs's authentication providers: with the current password or token, and with
+ * errors that tell a broker that refuses from one that went away. kafkajs takes both for a refusal.
  */
-import { scramProvider } from '../kafkajs/patches.ts';
+import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
 import type { SaslOptions } from './options.ts';
 import { SecurityError } from './security-error.ts';
 import type { TokenSource } from './token-source.ts';
 
-/** A message, framed by its length as kafkajs wants it, and what comes back, framed alike. */
-interface Exchange {
+/** A message, framed by its length as kafkajs requires it, and the answer, framed alike. */
+interface SaslExchange {
   readonly request: { encode(): Promise<Buffer> };
-  readonly response: { decode(raw: Buffer): Promise<Buffer>; parse(data: Buffer): Promise<Buffer> };
+  readonly response: {
+    decode(raw: Buffer): Promise<Buffer>;
+    parse(data: Buffer): Promise<Buffer>;
+  };
 }
-type SaslAuthenticate = (exchange: Exchange) => Promise<Buffer>;
 
 export interface ProviderArguments {
   readonly host: string;
   readonly port: number;
-  readonly logger: object;
-  readonly saslAuthenticate: SaslAuthenticate;
+  readonly saslAuthenticate: (exchange: SaslExchange) => Promise<Buffer>;
 }
-type Provider = (args: ProviderArguments) => { authenticate(): Promise<void> };
 
-/** What kafkajs takes as its option `sasl`. */
+/** kafkajs's option `sasl`. */
 export interface KafkaJsSasl {
   readonly mechanism: string;
-  readonly authenticationProvider: Provider;
+  readonly authenticationProvider: (args: ProviderArguments) => { authenticate(): Promise<void> };
 }
 
+/** Sends a message. @returns the broker's answer */
+type Send = (message: string) => Promise<string>;
+
 export function saslLogin(options: SaslOptions, tokens: TokenSource | undefined): KafkaJsSasl {
-  const { mechanism } = options;
   return {
-    mechanism,
-    authenticationProvider: (args) => ({
+    mechanism: options.mechanism,
+    authenticationProvider: ({ host, port, saslAuthenticate }) => ({
       async authenticate() {
-        let cause: unknown;
-        const saslAuthenticate: SaslAuthenticate = async (exchange) => {
-          try {
-            return await args.saslAuthenticate(exchange);
-          } catch (error) {
-            cause = error;
-            throw error;
-          }
-        };
+        const send: Send = async (message) => String(await saslAuthenticate(exchange(message)));
         try {
           if (options.mechanism === 'oauthbearer')
-            await bearToken(options.extensions, tokens as TokenSource, saslAuthenticate);
-          else if (options.mechanism === 'plain') await sayPassword(options, saslAuthenticate);
-          else await proveHavingPassword(options, { ...args, saslAuthenticate });
+            await sendToken(options.extensions, tokens as TokenSource, send);
+          else if (options.mechanism === 'plain')
+            await send(`\0${options.username}\0${await options.password()}`);
+          else await proveScram(options, send);
         } catch (error) {
-          throw loginFailure(
-            options,
-            `${args.host}:${args.port}`,
-            error instanceof RefusedToken ? error : (cause ?? error),
-          );
+          throw loginFailure(options, `${host}:${port}`, error);
         }
       },
     }),
@@ -62,125 +54,108 @@ export function saslLogin(options: SaslOptions, tokens: TokenSource | undefined)
 
 type PasswordLogin = Exclude<SaslOptions, { mechanism: 'oauthbearer' }>;
 
-async function sayPassword(
-  { username, password }: PasswordLogin,
-  saslAuthenticate: SaslAuthenticate,
-): Promise<void> {
-  await saslAuthenticate(exchange(`\0${username}\0${await password()}`));
-}
-
-/** kafkajs's own SCRAM, with a silent logger: it logs what is thrown anyway. */
-async function proveHavingPassword(
-  { mechanism, username, password }: PasswordLogin,
-  args: ProviderArguments,
-): Promise<void> {
-  const hash = mechanism === 'scram-sha-256' ? 256 : 512;
-  const provider = scramProvider<Provider>(hash, {
-    mechanism,
-    username,
-    password: await password(),
-  });
-  let first = true;
-  const saslAuthenticate: SaslAuthenticate = async (exchange) => {
-    const answer = await args.saslAuthenticate(exchange);
-    if (first) checkChallenge(answer);
-    first = false;
-    return answer;
-  };
-  await provider({ ...args, saslAuthenticate, logger: SILENT }).authenticate();
-}
-
-/** Rounds of hashing that a broker may ask for; Kafka's own limit is far below. More would occupy this process for minutes. */
+/** Minimum of RFC 7677, and a maximum: more would occupy this process for minutes. */
+const MIN_ROUNDS = 4_096;
 const MAX_ROUNDS = 1_000_000;
-const NO_SCRAM = 'it does not answer as SCRAM says';
+const derive = promisify(pbkdf2);
 
-/** kafkajs looks for too few rounds only. @param challenge r, s and i of RFC 5802, section 5.1, as kafkajs parsed them */
-function checkChallenge(challenge: unknown): void {
-  const { r, s, i } = challenge as Record<string, unknown>;
-  if (typeof r !== 'string' || typeof s !== 'string' || !/^\d{1,15}$/.test(String(i)))
-    throw new Error(NO_SCRAM);
-  if (Number(i) > MAX_ROUNDS)
-    throw new Error(`it asks for ${Number(i)} rounds of hashing, more than any honest one`);
+/** Logs in with SCRAM (RFC 5802). */
+async function proveScram(login: PasswordLogin, send: Send): Promise<void> {
+  const hash = login.mechanism === 'scram-sha-256' ? 'sha256' : 'sha512';
+  const hmac = (key: Buffer, text: string) => createHmac(hash, key).update(text).digest();
+  const name = login.username.replaceAll('=', '=3D').replaceAll(',', '=2C');
+  const nonce = randomBytes(24).toString('base64url');
+  const first = `n=${name},r=${nonce}`;
+  const challenge = await send(`n,,${first}`);
+  const [, serverNonce, salt, rounds] =
+    /^r=([^,]+),s=([A-Za-z0-9+/=]+),i=(\d{1,15})(?:,|$)/.exec(challenge) ?? [];
+  if (serverNonce === undefined || salt === undefined)
+    throw new Error('its answer is not a SCRAM challenge');
+  if (!serverNonce.startsWith(nonce)) throw new Error('its nonce does not continue ours');
+  if (Number(rounds) < MIN_ROUNDS || Number(rounds) > MAX_ROUNDS)
+    throw new Error(
+      `it requires ${rounds} rounds of hashing, which is not between ${MIN_ROUNDS} and ${MAX_ROUNDS}`,
+    );
+
+  const clientHash = createHash(hash);
+  const password = await login.password();
+  const salted = await derive(
+    password,
+    Buffer.from(salt, 'base64'),
+    Number(rounds),
+    hash === 'sha256' ? 32 : 64,
+    hash,
+  );
+  const last = `c=biws,r=${serverNonce}`;
+  const transcript = `${first},${challenge},${last}`;
+  const clientKey = hmac(salted, 'Client Key');
+  const signature = hmac(clientHash.update(clientKey).digest(), transcript);
+  const proof = signature.map((byte, at) => byte ^ (clientKey[at] as number));
+  const answer = await send(`${last},p=${Buffer.from(proof).toString('base64')}`);
+  const expected = hmac(hmac(salted, 'Server Key'), transcript).toString('base64');
+  if (answer.split(',')[0] !== `v=${expected}`)
+    throw new Error('its signature does not prove that it knows the password');
 }
-
-const silent = (): undefined => undefined;
-const SILENT = { debug: silent, info: silent, warn: silent, error: silent };
 
 /**
- * RFC 7628. A broker that does not take the token answers with why, and waits for one more byte before it refuses (section
- * 3.2.3); kafkajs takes that answer for a yes, and the next request fails without a reason.
+ * Logs in with a token (RFC 7628). A broker that refuses it answers with the reason, and waits for
+ * one more byte before the refusal (section 3.2.3).
  */
-async function bearToken(
+async function sendToken(
   extensions: Readonly<Record<string, string>>,
   tokens: TokenSource,
-  saslAuthenticate: SaslAuthenticate,
+  send: Send,
 ): Promise<void> {
   const token = await tokens.token();
   const pairs = Object.entries(extensions).map(([name, value]) => `${name}=${value}\x01`);
-  let why = '';
+  let reason = '';
   try {
-    const answer = await saslAuthenticate(
-      exchange(`n,,\x01auth=Bearer ${token}\x01${pairs.join('')}\x01`),
-    );
-    if (answer.length === 0) return;
+    const answer = await send(`n,,\x01auth=Bearer ${token}\x01${pairs.join('')}\x01`);
+    if (answer === '') return;
     // {"status":"invalid_token",…}: a word, and nothing that could repeat the token.
-    why = /"status"\s*:\s*"([a-z_]{1,40})"/.exec(answer.toString('utf8'))?.[1] ?? '';
-    await saslAuthenticate(exchange('\x01'));
+    reason = /"status"\s*:\s*"([a-z_]{1,40})"/.exec(answer)?.[1] ?? '';
+    await send('\x01');
+    throw new TokenRefusal(reason);
   } catch (error) {
-    if (isRefusal(error)) tokens.invalidate(token);
-    throw why === '' || !isRefusal(error) ? error : new RefusedToken(why);
+    if (!isRefusal(error)) throw error;
+    tokens.invalidate(token);
+    throw new TokenRefusal(reason);
   }
-  tokens.invalidate(token);
-  throw new RefusedToken(why);
 }
 
-class RefusedToken extends Error {
-  readonly type = 'SASL_AUTHENTICATION_FAILED';
+const REFUSED = 'SASL_AUTHENTICATION_FAILED';
+
+class TokenRefusal extends Error {
+  readonly type = REFUSED;
 }
 
-function exchange(text: string): Exchange {
-  const payload = Buffer.from(text, 'utf8');
-  const framed = Buffer.alloc(4 + payload.length);
-  framed.writeInt32BE(payload.length);
-  payload.copy(framed, 4);
+const isRefusal = (error: unknown): boolean => (error as { type?: unknown }).type === REFUSED;
+
+function exchange(message: string): SaslExchange {
+  const payload = Buffer.from(message);
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(payload.length);
+  const framed = Buffer.concat([length, payload]);
   return {
     request: { encode: async () => framed },
     response: { decode: async (raw) => raw.subarray(4), parse: async (data) => data },
   };
 }
 
-const isRefusal = (error: unknown): boolean =>
-  (error as { type?: unknown }).type === 'SASL_AUTHENTICATION_FAILED';
-
 function loginFailure(options: SaslOptions, broker: string, error: unknown): unknown {
-  if (isRefusal(error)) {
-    if (options.mechanism === 'oauthbearer') {
-      const why =
-        error instanceof RefusedToken && error.message !== '' ? ` (${error.message})` : '';
-      return new SecurityError(
-        `the broker ${broker} does not take the token${why}: check kafka.sasl.oauth.scope and kafka.sasl.oauth.audience, kafka.sasl.oauth.extensions, and whose tokens the brokers take`,
-        { cause: error },
-      );
-    }
-    const { mechanism, username } = options;
-    return new SecurityError(
-      `the broker ${broker} refuses the login of ${username} with ${mechanism}: check kafka.sasl.username and kafka.sasl.password, and that this user was made for ${mechanism}`,
-      { cause: error },
-    );
+  const { mechanism } = options;
+  const { message, retriable } = error as Error & { readonly retriable?: unknown };
+  if (!isRefusal(error)) {
+    // A broker that went away in the middle: kafkajs tries again.
+    if (error instanceof SecurityError || retriable === true) return error;
+    const text = `the login at the broker ${broker} with ${mechanism} failed: ${message}`;
+    return new SecurityError(text, { cause: error });
   }
-  // A broker that went away in the middle: kafkajs tries again.
-  if (error instanceof SecurityError || (error as { retriable?: unknown }).retriable === true)
-    return error;
-  const why = reasonOf(error, options);
+  const reason = message === '' ? '' : ` (${message})`;
   return new SecurityError(
-    `the login at the broker ${broker} with ${options.mechanism} failed: ${why}`,
+    options.mechanism === 'oauthbearer'
+      ? `the broker ${broker} does not accept the token${reason}: check kafka.sasl.oauth.scope, kafka.sasl.oauth.audience and kafka.sasl.oauth.extensions, and which tokens the brokers accept`
+      : `the broker ${broker} refuses the login of ${options.username} with ${mechanism}: check kafka.sasl.username and kafka.sasl.password, and that this user was created for ${mechanism}`,
     { cause: error },
   );
-}
-
-function reasonOf(error: unknown, { mechanism }: SaslOptions): string {
-  // kafkajs fails over what it cannot parse.
-  if (error instanceof TypeError && mechanism.startsWith('scram')) return NO_SCRAM;
-  const why = error instanceof Error ? error.message : String(error);
-  return why.replace(/^(SASL SCRAM SHA\d+ authentication failed: )+/, '');
 }

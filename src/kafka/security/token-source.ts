@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { SecurityError } from './security-error.ts';
-import type { Token } from './token-endpoint.ts';
+import type { KafkaToken } from './token-endpoint.ts';
 
 /** Share of its lifetime after which a token is replaced, while it is still good. */
 const REPLACE_AT = 0.8;
@@ -22,7 +22,7 @@ interface Kept {
 }
 
 export interface TokenSourceParts {
-  readonly request: (signal: AbortSignal) => Promise<Token>;
+  readonly request: (signal: AbortSignal) => Promise<KafkaToken>;
   readonly logger: Logger;
   /** A clock that never goes back, ms. */
   readonly now?: () => number;

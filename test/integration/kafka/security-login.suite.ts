@@ -186,7 +186,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
         assertSilent(allOf(error), 'an error', SECRETS);
         assert.match(
           error.message,
-          /does not take the token \(invalid_token\): check kafka\.sasl\.oauth\.scope/,
+          /does not accept the token \(invalid_token\): check kafka\.sasl\.oauth\.scope/,
         );
         assert.equal(requestFailure(error), 'refused');
         expired = false;

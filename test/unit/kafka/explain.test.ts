@@ -94,7 +94,7 @@ describe('what a refusal of Kafka means', () => {
     const error = retried(connection('ECONNRESET', message));
     assert.match(
       explain(error),
-      /^TLS with b:9093 failed .*kafka\.tls\.enabled to false.*if it asks for a certificate/,
+      /^TLS with b:9093 failed .*kafka\.tls\.enabled to false.*if it requires a certificate/,
     );
     assert.equal(requestFailure(error), 'unreachable');
   });

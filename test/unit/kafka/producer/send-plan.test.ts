@@ -91,7 +91,7 @@ describe('sends of a transaction', () => {
     const [first, second] = planBatchesTo(0, records, 100_000);
     assert.ok(first !== undefined && second !== undefined && first.bytes <= 100_000);
     const next = first.rows.length;
-    assert.deepEqual([...second.rows.subarray(0, 1)], [next]);
+    assert.deepEqual([...second.rows.slice(0, 1)], [next]);
     const [exact] = planBatchesTo(0, records, first.bytes);
     assert.deepEqual(exact, first);
     const [less] = planBatchesTo(0, records, first.bytes - 1);

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SecurityError } from '../../../../src/kafka/security/security-error.ts';
-import type { Token } from '../../../../src/kafka/security/token-endpoint.ts';
+import type { KafkaToken } from '../../../../src/kafka/security/token-endpoint.ts';
 import { TokenSource } from '../../../../src/kafka/security/token-source.ts';
 import { recordingLogger } from '../../../conformance/recording-logger.ts';
 
 const MINUTE_MS = 60_000;
 
 /** A source with a clock of its own, and an endpoint that does what the test says. */
-function newSource(answer: (count: number) => Promise<Token> | Token) {
+function newSource(answer: (count: number) => Promise<KafkaToken> | Token) {
   const world = { nowMs: 0, requests: 0, waits: [] as number[] };
   const logger = recordingLogger();
   const source = new TokenSource({
@@ -20,7 +20,7 @@ function newSource(answer: (count: number) => Promise<Token> | Token) {
   });
   return { source, world, logger };
 }
-const hourly = (count: number): Token => ({ value: `token-${count}`, lifetimeMs: 60 * MINUTE_MS });
+const hourly = (count: number): KafkaToken => ({ value: `token-${count}`, lifetimeMs: 60 * MINUTE_MS });
 const away = () => new SecurityError('the endpoint is away', { retriable: true });
 
 describe('the token for Kafka', () => {
