@@ -3,7 +3,7 @@
  * its end; shard-group.ts starts the next one. Every callback into the engine is made from here and
  * caught here: nothing it throws reaches kafkajs.
  */
-import type { Consumer, EachBatchPayload, IMemberAssignment } from 'kafkajs';
+import type { Consumer, IMemberAssignment } from 'kafkajs';
 import type { Assignment, FetchedBatch, Stream } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import {
@@ -48,25 +48,35 @@ const CLOSE_GRACE_MS = 1_200;
 const LEAVE_GRACE_MS = 500;
 /** Wait of the fetch loop while everything is paused: so late may a resumed partition start. */
 const PAUSED_WAIT_MS = 50;
-const DEFAULT_WAIT_MS = 100;
 /** How often a position outside the log is looked at again. */
 const OUTSIDE_RETRY_MS = 5_000;
 
+const DEFAULTS = {
+  limits: OWN_TOPIC_LIMITS,
+  sessionTimeoutMs: 30_000,
+  rebalanceTimeoutMs: 60_000,
+  heartbeatMs: 3_000,
+  metadataMaxAgeMs: 30_000,
+  maxBytes: 8 * 1024 * 1024,
+  maxBytesPerPartition: 1024 * 1024,
+  maxWaitMs: 100,
+};
+
 export class ConsumerSession {
+  /** Shards of this member, for the next session to report to the group. */
+  history: History | undefined;
   readonly #connect: ConnectOptions;
-  readonly #options: GroupOptions;
+  readonly #options: GroupOptions & typeof DEFAULTS;
   readonly #events: SessionEvents;
   readonly #logger: Logger;
   readonly #client: Client;
   readonly #consumer: Consumer;
   readonly #positions: Positions;
   readonly #limits: Readonly<Record<Stream, ReadLimits>>;
-  readonly #timers = new Set<NodeJS.Timeout>();
   #cluster: KafkaCluster | undefined;
   #group: ConsumerGroup | undefined;
-  #history: History | undefined;
   #sentAtMs = Number.NEGATIVE_INFINITY;
-  #stopWatching: (() => void) | undefined;
+  #silence: NodeJS.Timeout | undefined;
   #over = false;
 
   constructor(
@@ -77,22 +87,22 @@ export class ConsumerSession {
     logger: Logger,
   ) {
     this.#connect = connect;
-    this.#options = options;
+    this.#options = { ...DEFAULTS, ...options };
     this.#events = events;
     this.#logger = logger;
-    this.#history = history;
+    this.history = history;
     this.#positions = new Positions(options.sourceTopic, options.journalTopic);
-    this.#limits = { source: options.limits ?? OWN_TOPIC_LIMITS, journal: OWN_TOPIC_LIMITS };
+    this.#limits = { source: this.#options.limits, journal: OWN_TOPIC_LIMITS };
     this.#client = new Client(connect, logger, RETRY);
     this.#consumer = this.#client.kafka.consumer({
       groupId: options.groupId,
-      sessionTimeout: options.sessionTimeoutMs ?? 30_000,
-      rebalanceTimeout: options.rebalanceTimeoutMs ?? 60_000,
-      heartbeatInterval: options.heartbeatMs ?? 3_000,
-      metadataMaxAge: options.metadataMaxAgeMs ?? 30_000,
-      maxBytes: options.maxBytes ?? 8 * 1024 * 1024,
-      maxBytesPerPartition: options.maxBytesPerPartition ?? 1024 * 1024,
-      maxWaitTimeInMs: options.maxWaitMs ?? DEFAULT_WAIT_MS,
+      sessionTimeout: this.#options.sessionTimeoutMs,
+      rebalanceTimeout: this.#options.rebalanceTimeoutMs,
+      heartbeatInterval: this.#options.heartbeatMs,
+      metadataMaxAge: this.#options.metadataMaxAgeMs,
+      maxBytes: this.#options.maxBytes,
+      maxBytesPerPartition: this.#options.maxBytesPerPartition,
+      maxWaitTimeInMs: this.#options.maxWaitMs,
       allowAutoTopicCreation: false,
       retry: RETRY,
       partitionAssigners: [({ cluster }) => this.#createAssigner(cluster)],
@@ -114,11 +124,6 @@ export class ConsumerSession {
     );
   }
 
-  /** What this member owns, for the next session to tell the group. */
-  get history(): History | undefined {
-    return this.#history;
-  }
-
   /** Connects, subscribes and starts; the first join follows. Rejects when brokers or topics cannot be reached. */
   async open(): Promise<void> {
     const { sourceTopic, journalTopic } = this.#options;
@@ -138,13 +143,10 @@ export class ConsumerSession {
       autoCommit: false,
       eachBatchAutoResolve: false,
       // Synchronous inside: a handler that waits can straddle a rejoin and move the new generation's position.
-      eachBatch: async (payload) => {
-        const {
-          topic,
-          partition,
-          fetchOffset: offset,
-        } = payload.batch as unknown as PartitionFetch;
-        this.#guard(() => this.#deliver(payload), { topic, partition, offset });
+      eachBatch: async ({ batch, resolveOffset }) => {
+        const fetch = batch as object as PartitionFetch;
+        const { topic, partition, fetchOffset: offset } = fetch;
+        this.#guard(() => this.#deliver(fetch, resolveOffset), { topic, partition, offset });
       },
     });
     this.#watchSilence();
@@ -153,7 +155,7 @@ export class ConsumerSession {
   /** Leaves the group, in less than two seconds whatever the brokers do. Repeatable, never throws. */
   async close(): Promise<void> {
     this.#over = true;
-    for (const timer of this.#timers) clearTimeout(timer);
+    clearTimeout(this.#silence);
     const memberId = this.#group?.memberId ?? null;
     let left = false;
     const disconnect = async () => {
@@ -219,7 +221,7 @@ export class ConsumerSession {
     return createAssigner(this.#cluster, {
       sourceTopic,
       journalTopic,
-      history: () => this.#history,
+      history: () => this.history,
       attached: (group) => {
         this.#group = group;
       },
@@ -240,7 +242,7 @@ export class ConsumerSession {
       shardCount,
       shards: partitionsOfShards(shards, shardCount, sourcePartitions),
     };
-    this.#history = { generation, shards: [...assignment.shards.keys()] };
+    this.history = { generation, shards: [...assignment.shards.keys()] };
     this.#positions.assign(assignment);
     // A seek left over from the generation before would move this one.
     this.#group?.seekOffset.clear();
@@ -252,22 +254,18 @@ export class ConsumerSession {
     this.#events.joined(assignment);
   }
 
-  #deliver({ batch, resolveOffset }: EachBatchPayload): void {
-    const state = this.#positions.byTopic(batch.topic, batch.partition);
+  #deliver(fetch: PartitionFetch, resolveOffset: (offset: string) => void): void {
+    const { topic, partition } = fetch;
+    const state = this.#positions.byTopic(topic, partition);
     if (this.#over || state?.position === undefined || !flows(state)) return;
-    const fetch = batch as unknown as PartitionFetch;
     if (fetch.fetchOffset !== state.position) {
-      // Fetched before a seek or a rejoin moved the position: dropped, and kafkajs is told again where to go on.
-      this.#consumer.seek({
-        topic: state.topic,
-        partition: state.partition,
-        offset: String(state.position),
-      });
+      // Fetched before a seek or a rejoin moved the position: dropped, and sought again.
+      this.#consumer.seek({ topic, partition, offset: String(state.position) });
       return;
     }
     const fetched = fetch.toFetchedBatch(state.stream, this.#limits[state.stream]);
     state.position = fetched.nextOffset;
-    resolveOffset(batch.lastOffset());
+    resolveOffset(fetch.lastOffset());
     this.#events.fetched(fetched);
   }
 
@@ -293,7 +291,11 @@ export class ConsumerSession {
     };
     const start = await offset(EARLIEST);
     const end = await offset(LATEST);
-    if (state.position !== position || this.#positions.byTopic(topic, partition) !== state) return;
+    const isCurrent = () =>
+      !this.#over &&
+      state.position === position &&
+      this.#positions.byTopic(topic, partition) === state;
+    if (!isCurrent()) return;
     const below = position < start;
     const fetchOffset = below ? start : position;
     this.#logger.error(
@@ -307,12 +309,12 @@ export class ConsumerSession {
     } else {
       state.outside = true;
       this.#apply(state);
-      this.#later(OUTSIDE_RETRY_MS, () => {
-        if (state.position !== position || this.#positions.byTopic(topic, partition) !== state)
-          return;
+      const retry = () => {
+        if (!isCurrent()) return;
         state.outside = false;
         this.#apply(state);
-      });
+      };
+      setTimeout(() => this.#guard(retry), OUTSIDE_RETRY_MS).unref();
     }
     const empty = {
       stream: state.stream,
@@ -327,52 +329,35 @@ export class ConsumerSession {
   }
 
   #setWait(): void {
-    const { maxWaitMs = DEFAULT_WAIT_MS } = this.#options;
-    if (this.#group === undefined) return;
-    this.#group.maxWaitTime = this.#positions.flow ? maxWaitMs : PAUSED_WAIT_MS;
+    if (this.#group !== undefined)
+      this.#group.maxWaitTime = this.#positions.flow ? this.#options.maxWaitMs : PAUSED_WAIT_MS;
   }
 
   /**
-   * kafkajs has stood still in a join without any request that could time out, after its broker was frozen and had lost the
-   * group (docs/chaos.md): a client that hears nothing for longer than any join may take is given up for a new one.
+   * Ends a session in silence that is longer than any join may take. kafkajs has stood still in a
+   * join without any request that could time out, after its broker was frozen and had lost the
+   * group (docs/chaos.md).
    */
   #watchSilence(): void {
+    clearTimeout(this.#silence);
     if (this.#over) return;
-    const { sessionTimeoutMs = 30_000, rebalanceTimeoutMs = 60_000 } = this.#options;
+    const { sessionTimeoutMs, rebalanceTimeoutMs } = this.#options;
     const { maxSilenceMs = sessionTimeoutMs + rebalanceTimeoutMs + 10_000 } = this.#options;
-    this.#stopWatching?.();
-    this.#stopWatching = this.#later(maxSilenceMs, () =>
-      this.#end(`the group said nothing for ${maxSilenceMs} ms`),
-    );
-  }
-
-  /** @returns what calls it off. */
-  #later(ms: number, run: () => void): () => void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.#guard(run);
-    }, ms);
-    timer.unref();
-    this.#timers.add(timer);
-    return () => {
-      clearTimeout(timer);
-      this.#timers.delete(timer);
-    };
+    const end = () => this.#end(`no answer from the group for ${maxSilenceMs} ms`);
+    this.#silence = setTimeout(end, maxSilenceMs).unref();
   }
 
   /**
-   * Runs a callback of kafkajs. What it throws ends the session, not kafkajs: the next one begins from the journal.
-   * @param place what the callback is about, for the log
+   * Runs a callback of kafkajs. Its error ends the session, and the next one begins from the journal.
+   * @param place subject of the callback, for the log
    */
   #guard(run: () => void, place: object = {}): void {
     try {
       run();
     } catch (error) {
-      const reason = `the shard worker failed: ${error instanceof Error ? error.message : String(error)}`;
-      this.#logger.error(
-        { error: reason, ...place, stack: error instanceof Error ? error.stack : undefined },
-        'a Kafka callback threw',
-      );
+      const { message, stack } = error as Error;
+      const reason = `the shard worker failed: ${message}`;
+      this.#logger.error({ error: reason, ...place, stack }, 'a Kafka callback threw');
       this.#end(reason, Object.assign(new Error(reason), place));
     }
   }

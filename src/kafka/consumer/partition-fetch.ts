@@ -102,11 +102,12 @@ export class PartitionFetch {
     return String(this.nextOffset - 1);
   }
 
+  /** For events of kafkajs that nothing listens to. */
   offsetLag(): string {
-    return String(Number(this.highWatermark) - this.nextOffset);
+    return '';
   }
 
   offsetLagLow(): string {
-    return String(Number(this.highWatermark) - 1 - this.fetchOffset);
+    return '';
   }
 }

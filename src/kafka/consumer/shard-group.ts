@@ -1,4 +1,4 @@
-/** A member of a pipeline's consumer group (ShardGroup): sessions of a consumer, one after another, until it is stopped. */
+/** Member of a pipeline's consumer group: sessions of a consumer, one after another, until it is stopped. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../../base/abortable.ts';
 import type { Assignment, GroupListener, ShardGroup, Stream } from '../../core/ports/kafka.ts';
@@ -11,16 +11,13 @@ import type { GroupOptions } from './group-options.ts';
 const MAX_RESTART_DELAY_MS = 30_000;
 /** A session that lasted this long after its join was healthy: its end is a new failure, not one more of a series. */
 const HEALTHY_MS = 10_000;
-/** How soon an unconfirmed membership is asked about again, when no join comes first. */
+/** Pause before membership is checked again, when no join comes first. */
 const CONFIRM_RETRY_MS = 250;
-/** How long a first join is tried while the group's coordinator starts or moves. */
+/** Time for a first join while the group's coordinator starts or moves. */
 const START_PATIENCE_MS = 60_000;
-/** What a coordinator says that has just started or moved: after a broker died, for one. kafkajs gives up within a second or two. */
-const SOON_OVER = new Set([
-  'GROUP_LOAD_IN_PROGRESS',
-  'GROUP_COORDINATOR_NOT_AVAILABLE',
-  'NOT_COORDINATOR_FOR_GROUP',
-]);
+/** Answers of a coordinator that has just started or moved. kafkajs gives up within a second or two. */
+const SOON_OVER =
+  /^(GROUP_LOAD_IN_PROGRESS|GROUP_COORDINATOR_NOT_AVAILABLE|NOT_COORDINATOR_FOR_GROUP)$/;
 
 export class KafkaShardGroup implements ShardGroup {
   readonly #connect: ConnectOptions;
@@ -141,23 +138,17 @@ export class KafkaShardGroup implements ShardGroup {
   #joined(assignment: Assignment): void {
     this.#joinedMs ??= performance.now();
     this.#joinedOnce = true;
-    this.#logger.info(
-      { generation: assignment.generation, shards: [...assignment.shards.keys()] },
-      'joined the group',
-    );
     this.#firstJoin.resolve();
     this.#listener?.joined(assignment);
   }
 
-  #tellLoss(reason: string, error: unknown): void {
-    this.#logger.warn({ reason, ...placeOf(error) }, 'lost the group: joining again');
+  #reportLoss(reason: string, error: unknown): void {
+    const { topic, partition, offset } = Object(error);
+    this.#logger.warn({ reason, topic, partition, offset }, 'lost the group: joining again');
     try {
       this.#listener?.left(reason);
     } catch (error) {
-      this.#logger.error(
-        { error: explain(error) },
-        'the listener failed when it was told that the group was lost',
-      );
+      this.#logger.error({ error: explain(error) }, 'the listener failed at the loss of the group');
     }
   }
 
@@ -167,9 +158,12 @@ export class KafkaShardGroup implements ShardGroup {
     if (this.#joinedMs !== undefined && performance.now() - this.#joinedMs >= HEALTHY_MS)
       this.#failures = 0;
     this.#joinedMs = undefined;
-    if (this.#joinedOnce) this.#tellLoss(reason, error);
-    else if (isSoonOver(error) && performance.now() < this.#startBeforeMs) {
-      this.#logger.warn({ reason }, 'the group cannot be joined yet: trying again');
+    if (this.#joinedOnce) this.#reportLoss(reason, error);
+    else if (
+      SOON_OVER.test(protocolErrorOf(error) ?? '') &&
+      performance.now() < this.#startBeforeMs
+    ) {
+      this.#logger.warn({ reason }, 'the consumer group cannot be joined yet: retrying');
     } else {
       this.#firstJoin.reject(new Error(reason, { cause: error }));
       return;
@@ -193,35 +187,11 @@ export class KafkaShardGroup implements ShardGroup {
           return;
         }
         if (!this.#stopping.signal.aborted)
-          this.#logger.warn({ error: explain(error) }, 'could not join the group: trying again');
+          this.#logger.warn(
+            { error: explain(error) },
+            'could not join the consumer group: retrying',
+          );
       }
     }
   }
-}
-
-/** The topic, partition and offset that an error or one of its causes names. */
-function placeOf(error: unknown): {
-  readonly topic?: string;
-  readonly partition?: number;
-  readonly offset?: string | number;
-} {
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
-    const { topic, partition, offset } = at as {
-      topic?: unknown;
-      partition?: unknown;
-      offset?: unknown;
-    };
-    if (typeof topic !== 'string' || typeof partition !== 'number') continue;
-    return {
-      topic,
-      partition,
-      ...(typeof offset === 'string' || typeof offset === 'number' ? { offset } : {}),
-    };
-  }
-  return {};
-}
-
-function isSoonOver(error: unknown): boolean {
-  const type = protocolErrorOf(error);
-  return type !== undefined && SOON_OVER.has(type);
 }

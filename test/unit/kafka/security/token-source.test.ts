@@ -8,7 +8,7 @@ import { recordingLogger } from '../../../conformance/recording-logger.ts';
 const MINUTE_MS = 60_000;
 
 /** A source with a clock of its own, and an endpoint that does what the test says. */
-function newSource(answer: (count: number) => Promise<KafkaToken> | Token) {
+function newSource(answer: (count: number) => Promise<KafkaToken> | KafkaToken) {
   const world = { nowMs: 0, requests: 0, waits: [] as number[] };
   const logger = recordingLogger();
   const source = new TokenSource({
@@ -20,7 +20,10 @@ function newSource(answer: (count: number) => Promise<KafkaToken> | Token) {
   });
   return { source, world, logger };
 }
-const hourly = (count: number): KafkaToken => ({ value: `token-${count}`, lifetimeMs: 60 * MINUTE_MS });
+const hourly = (count: number): KafkaToken => ({
+  value: `token-${count}`,
+  lifetimeMs: 60 * MINUTE_MS,
+});
 const away = () => new SecurityError('the endpoint is away', { retriable: true });
 
 describe('the token for Kafka', () => {
