@@ -15,7 +15,7 @@ import type { ConnectOptions } from './client/connect.ts';
 import type { GroupOptions } from './consumer/group-options.ts';
 import { KafkaShardGroup } from './consumer/shard-group.ts';
 import { KafkaSourceReader, type SourceReaderOptions } from './consumer/source-reader.ts';
-import { KafkaShardProducers, type ProducersOptions } from './producer/shard-producer.ts';
+import { KafkaShardProducer, type ProducersOptions } from './producer/shard-producer.ts';
 import type { ReadLimits } from './records/index.ts';
 import type { SaslOptions, TlsOptions } from './security/options.ts';
 import { Security, type SecurityOptions } from './security/security.ts';
@@ -33,33 +33,29 @@ export type {
 };
 export { Security };
 
-/** A cluster, with everything the connector does there. Nothing connects before it is used. */
-export interface KafkaConnection {
-  readonly admin: ClusterAdmin;
-  group(options: GroupOptions): ShardGroup;
-  producers(options: ProducersOptions): ShardProducers;
-  sourceReader(options: SourceReaderOptions): SourceReader;
-  /** For tools that only look. @param limitsOf a topic that the connector does not write itself */
-  scan(limitsOf?: (topic: string) => ReadLimits | undefined): TopicScan;
-  /** For tools that look for what is wrong. */
-  probe(): ClusterProbe;
-  /** Closes the admin connection; groups, producers and readers are closed by who opened them. Repeatable. */
-  close(): Promise<void>;
-}
-
-export function connectKafka(options: ConnectOptions, logger: Logger): KafkaConnection {
+/** Returns everything that the connector does at a cluster. Nothing connects before it is used. */
+export function connectKafka(options: ConnectOptions, logger: Logger) {
   const admin = new KafkaAdmin(options, logger);
+  const lookUp = (topic: string) => admin.writable(topic);
   return {
-    admin,
-    group: (group) => new KafkaShardGroup(options, group, logger),
-    producers: (producers) =>
-      new KafkaShardProducers(options, producers, (topic) => admin.writable(topic), logger),
-    sourceReader: (reader) => new KafkaSourceReader(options, reader, logger),
-    scan: (limitsOf) => new KafkaTopicScan(options, admin, logger, limitsOf),
-    probe: () => new KafkaClusterProbe(options, logger),
-    async close() {
+    admin: admin as ClusterAdmin,
+    group: (group: GroupOptions): ShardGroup => new KafkaShardGroup(options, group, logger),
+    producers: (producers: ProducersOptions): ShardProducers => ({
+      open: (shard) =>
+        new KafkaShardProducer(shard, options, producers, lookUp, logger.child({ shard })),
+    }),
+    sourceReader: (reader: SourceReaderOptions): SourceReader =>
+      new KafkaSourceReader(options, reader, logger),
+    /** For tools that only read. @param limitsOf a topic that the connector does not write itself */
+    scan: (limitsOf?: (topic: string) => ReadLimits | undefined): TopicScan =>
+      new KafkaTopicScan(options, admin, logger, limitsOf),
+    probe: (): ClusterProbe => new KafkaClusterProbe(options, logger),
+    /** Closes the admin connection; groups, producers and readers are closed by their openers. Repeatable. */
+    async close(): Promise<void> {
       await admin.close();
       options.security?.close();
     },
   };
 }
+
+export type KafkaConnection = ReturnType<typeof connectKafka>;

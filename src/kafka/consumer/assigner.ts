@@ -1,9 +1,9 @@
 /**
- * Who gets which shards: balanced within one, and otherwise where they were. Pure, and the same on every member, though only
- * the group's leader runs it.
+ * Assignment of shards to members: balanced within one, and otherwise where they were. Pure, and
+ * the same on every member, though only the group's leader runs it.
  */
 
-/** A member of the group, with what it says it owned, and in which generation. */
+/** Member of the group, with the shards that it reports to own, and since which generation. */
 export interface Member {
   readonly id: string;
   /** undefined: no history (a new member, or one whose history cannot be read). */
@@ -16,8 +16,8 @@ export interface History {
 }
 
 /**
- * Assigns shards 0…count-1. Of two members that claim the same shard the one of the later generation has it: the other slept
- * through a rebalance.
+ * Assigns shards 0…count-1. Of two members that report the same shard the one of the later
+ * generation keeps it: the other missed a rebalance.
  * @returns the shards of every member, ascending.
  */
 export function assignShards(members: readonly Member[], count: number): Map<string, number[]> {
@@ -52,14 +52,11 @@ export function assignShards(members: readonly Member[], count: number): Map<str
 
 function ownersByShard(members: readonly Member[], count: number): (string | undefined)[] {
   const owners = new Array<string | undefined>(count).fill(undefined);
-  const since = new Array<number>(count).fill(Number.NEGATIVE_INFINITY);
-  for (const { id, history } of members) {
-    for (const shard of history?.shards ?? []) {
-      if (shard >= count || (history as History).generation <= (since[shard] as number)) continue;
-      owners[shard] = id;
-      since[shard] = (history as History).generation;
-    }
-  }
+  const generation = (member: Member) => member.history?.generation ?? 0;
+  // The last one wins: that of the latest generation, and the first by id among those.
+  const byAge = [...members].sort((a, b) => generation(a) - generation(b) || compare(b.id, a.id));
+  for (const { id, history } of byAge)
+    for (const shard of history?.shards ?? []) if (shard < count) owners[shard] = id;
   return owners;
 }
 
@@ -75,33 +72,22 @@ function compare(a: string, b: string): number {
 const HISTORY_VERSION = 1;
 
 export function encodeHistory(history: History | undefined): Buffer {
-  if (history === undefined) return Buffer.alloc(0);
-  return Buffer.from(
-    JSON.stringify({ v: HISTORY_VERSION, generation: history.generation, shards: history.shards }),
-  );
+  return Buffer.from(history ? JSON.stringify({ v: HISTORY_VERSION, ...history }) : '');
 }
 
-/** Never throws: what cannot be understood is no history. */
+/** Returns undefined for anything that is not a history of this version. */
 export function decodeHistory(bytes: Buffer | null | undefined): History | undefined {
-  if (bytes === null || bytes === undefined || bytes.length === 0) return undefined;
   try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
-    if (typeof value !== 'object' || value === null) return undefined;
-    const { v, generation, shards } = value as {
-      v?: unknown;
-      generation?: unknown;
-      shards?: unknown;
-    };
-    if (v !== HISTORY_VERSION || !Number.isSafeInteger(generation) || !Array.isArray(shards))
-      return undefined;
-    if (!shards.every((shard) => Number.isSafeInteger(shard) && shard >= 0)) return undefined;
-    return { generation: generation as number, shards };
+    const { v, generation, shards } = JSON.parse(String(bytes));
+    if (v !== HISTORY_VERSION || !Number.isSafeInteger(generation)) return undefined;
+    const isShard = (shard: unknown) => Number.isSafeInteger(shard) && (shard as number) >= 0;
+    return Array.isArray(shards) && shards.every(isShard) ? { generation, shards } : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** The source partitions that follow each shard: p mod K = shard (DESIGN 1). */
+/** Returns the source partitions that follow each shard: p mod K = shard. */
 export function partitionsOfShards(
   shards: readonly number[],
   shardCount: number,

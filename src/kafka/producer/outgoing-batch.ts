@@ -1,7 +1,7 @@
 /**
- * One record batch (Kafka's message format v2) on its way to a broker. It is written once, into a buffer of the pool, behind room
- * for the request that carries it; request and checksum are written around it in place, so that nothing is copied on the way to the
- * socket.
+ * Record batch (Kafka's message format v2) on its way to a broker. It is written once, into a
+ * buffer of the pool, behind room for the request that carries it; request and header are written
+ * in place, so that nothing is copied on the way to the socket.
  */
 import { BATCH_HEADER_BYTES, lengthInBatch } from '../../core/bytes/batch-size.ts';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
@@ -9,20 +9,8 @@ import type { EncodedRecords } from '../../core/bytes/encoded-records.ts';
 import { writeVarint } from '../../core/bytes/varint.ts';
 import { crc32c } from '../records/crc32c.ts';
 
-/** Where the fields of a batch stand; the length counts what is behind it. */
-const LENGTH_AT = 8;
+/** Bytes up to the end of the length, which counts everything behind it. */
 const LENGTH_END = 12;
-const MAGIC_AT = 16;
-const CRC_AT = 17;
-const ATTRIBUTES_AT = 21;
-const LAST_OFFSET_DELTA_AT = 23;
-const FIRST_TIMESTAMP_AT = 27;
-const MAX_TIMESTAMP_AT = 35;
-const PRODUCER_ID_AT = 43;
-const PRODUCER_EPOCH_AT = 51;
-const FIRST_SEQUENCE_AT = 53;
-const COUNT_AT = 57;
-
 const MAGIC = 2;
 const TRANSACTIONAL = 16;
 
@@ -81,10 +69,11 @@ export class OutgoingBatch {
   readonly #buffer: Buffer<ArrayBuffer>;
   readonly #start: number;
   readonly #end: number;
+  readonly #timestamp: bigint;
   #requests = 0;
 
   /**
-   * Writes the batch; who sends it is not in it yet.
+   * Writes the records; the header follows in `seal`.
    * @param roomBytes in front of the batch: at least `headBytes` of its requests
    * @param timestampMs of every record, since the epoch
    */
@@ -101,17 +90,10 @@ export class OutgoingBatch {
     this.#pool = pool;
     this.#start = roomBytes;
     this.#end = roomBytes + bytes;
+    this.#timestamp = BigInt(timestampMs);
     const buffer = pool.take(this.#end);
     this.#buffer = buffer;
-    const start = this.#start;
-    buffer.fill(0, start, start + BATCH_HEADER_BYTES);
-    buffer.writeInt32BE(bytes - LENGTH_END, start + LENGTH_AT);
-    buffer[start + MAGIC_AT] = MAGIC;
-    buffer.writeInt32BE(rows.length - 1, start + LAST_OFFSET_DELTA_AT);
-    buffer.writeBigInt64BE(BigInt(timestampMs), start + FIRST_TIMESTAMP_AT);
-    buffer.writeBigInt64BE(BigInt(timestampMs), start + MAX_TIMESTAMP_AT);
-    buffer.writeInt32BE(rows.length, start + COUNT_AT);
-    let at = start + BATCH_HEADER_BYTES;
+    let at = roomBytes + BATCH_HEADER_BYTES;
     for (const [place, row] of rows.entries()) {
       at = writeVarint(buffer, lengthInBatch(records.size(row), place), at);
       buffer[at++] = 0;
@@ -126,15 +108,25 @@ export class OutgoingBatch {
     return this.#buffer.subarray(this.#start, this.#end);
   }
 
-  /** Writes who sends the batch, and the checksum. To be called before each request. */
+  /** Writes the header of the batch, with its producer and the checksum. */
   seal({ producerId, producerEpoch, sequence, transactional }: ProducerFields): void {
     const buffer = this.#buffer;
     const start = this.#start;
-    buffer.writeInt16BE(transactional ? TRANSACTIONAL : 0, start + ATTRIBUTES_AT);
-    buffer.writeBigInt64BE(producerId, start + PRODUCER_ID_AT);
-    buffer.writeInt16BE(producerEpoch, start + PRODUCER_EPOCH_AT);
-    buffer.writeInt32BE(sequence, start + FIRST_SEQUENCE_AT);
-    buffer.writeUInt32BE(crc32c(buffer, start + ATTRIBUTES_AT, this.#end), start + CRC_AT);
+    // The broker sets the base offset and the leader's epoch.
+    let at = buffer.writeBigInt64BE(0n, start);
+    at = buffer.writeInt32BE(this.#end - start - LENGTH_END, at);
+    at = buffer.writeInt32BE(0, at);
+    const crcAt = buffer.writeInt8(MAGIC, at);
+    const attributesAt = crcAt + 4;
+    at = buffer.writeInt16BE(transactional ? TRANSACTIONAL : 0, attributesAt);
+    at = buffer.writeInt32BE(this.count - 1, at);
+    at = buffer.writeBigInt64BE(this.#timestamp, at);
+    at = buffer.writeBigInt64BE(this.#timestamp, at);
+    at = buffer.writeBigInt64BE(producerId, at);
+    at = buffer.writeInt16BE(producerEpoch, at);
+    at = buffer.writeInt32BE(sequence, at);
+    buffer.writeInt32BE(this.count, at);
+    buffer.writeUInt32BE(crc32c(buffer, attributesAt, this.#end), crcAt);
   }
 
   /**

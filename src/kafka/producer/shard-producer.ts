@@ -1,12 +1,7 @@
-/** Transactional producers, one per shard (I3). */
+/** Transactional producer of one shard (I3). */
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../core/bytes/encoded-records.ts';
-import {
-  type ShardProducer,
-  type ShardProducers,
-  type Transaction,
-  TransactionError,
-} from '../../core/ports/kafka.ts';
+import { type ShardProducer, type Transaction, TransactionError } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { WritableTopic } from '../admin/admin.ts';
 import type { ConnectOptions } from '../client/connect.ts';
@@ -27,35 +22,6 @@ export interface ProducersOptions {
 
 export type TopicLookup = (topic: string) => Promise<WritableTopic>;
 
-export class KafkaShardProducers implements ShardProducers {
-  readonly #connect: ConnectOptions;
-  readonly #options: ProducersOptions;
-  readonly #lookUp: TopicLookup;
-  readonly #logger: Logger;
-
-  constructor(
-    connect: ConnectOptions,
-    options: ProducersOptions,
-    lookUp: TopicLookup,
-    logger: Logger,
-  ) {
-    this.#connect = connect;
-    this.#options = options;
-    this.#lookUp = lookUp;
-    this.#logger = logger;
-  }
-
-  open(shard: number): ShardProducer {
-    return new KafkaShardProducer(
-      shard,
-      this.#connect,
-      this.#options,
-      this.#lookUp,
-      this.#logger.child({ shard }),
-    );
-  }
-}
-
 /** Batches for one topic. */
 interface PlannedOutput {
   readonly topic: string;
@@ -63,7 +29,7 @@ interface PlannedOutput {
   readonly batches: readonly PlannedBatch[];
 }
 
-class KafkaShardProducer implements ShardProducer {
+export class KafkaShardProducer implements ShardProducer {
   readonly #shard: number;
   readonly #roomBytes: (topic: string) => number;
   readonly #options: ProducersOptions;

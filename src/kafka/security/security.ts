@@ -1,4 +1,4 @@
-/** What protects the connections of one process to its brokers: shared by all its clients. */
+/** Protection of the connections of one process to its brokers: shared by all its clients. */
 import type { Socket } from 'node:net';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -9,7 +9,7 @@ import { TlsMaterial } from './tls-material.ts';
 import { requestToken } from './token-endpoint.ts';
 import { TokenSource } from './token-source.ts';
 
-/** How often files are looked at without a new connection: certificates also come to their end while all is quiet. */
+/** Interval at which the files are checked without a new connection: certificates also expire meanwhile. */
 const LOOK_MS = 3_600_000;
 
 export interface SecurityOptions {
@@ -46,9 +46,13 @@ export class Security {
     if (tls?.insecureSkipVerification)
       logger.warn(
         {},
-        'kafka.tls.insecureSkipVerification is on: whoever stands between here and the brokers can read and change everything',
+        'kafka.tls.insecureSkipVerification is on: anyone between here and the brokers can read and change everything',
       );
-    if (tls === undefined && sasl !== undefined) logger.warn({}, unprotected(sasl));
+    if (tls === undefined && sasl !== undefined)
+      logger.warn(
+        { mechanism: sasl.mechanism },
+        'kafka.sasl without kafka.tls: listeners on the network can read the data and attack the login: set kafka.tls.enabled',
+      );
   }
 
   get encrypted(): boolean {
@@ -74,7 +78,7 @@ export class Security {
     });
   }
 
-  /** As whom brokers know this client: for messages about rights. */
+  /** Principal of this client, for messages about rights. */
   get principal(): string {
     const { sasl } = this.#options;
     if (sasl?.mechanism === 'oauthbearer') return 'User:<subject of the token>';
@@ -86,12 +90,4 @@ export class Security {
     clearInterval(this.#look);
     this.#tokens?.close();
   }
-}
-
-function unprotected({ mechanism }: SaslOptions): string {
-  if (mechanism === 'plain')
-    return 'kafka.sasl sends the password over connections that are not encrypted: set kafka.tls.enabled';
-  if (mechanism === 'oauthbearer')
-    return 'kafka.sasl sends the token over connections that are not encrypted: set kafka.tls.enabled';
-  return 'kafka.sasl without kafka.tls: who listens can read the data, and guess at a weak password';
 }

@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { TransactionError } from '../../../src/core/ports/kafka.ts';
 import type { OutgoingBatch } from '../../../src/kafka/producer/outgoing-batch.ts';
-import { KafkaShardProducers } from '../../../src/kafka/producer/shard-producer.ts';
+import { KafkaShardProducer } from '../../../src/kafka/producer/shard-producer.ts';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
 import { exclusiveKafka } from '../../support/kafka/kafka.ts';
 
@@ -137,12 +137,13 @@ describe('a transaction', () => {
       journalTopic: journal,
       pool: world.pool,
     };
-    const producer = new KafkaShardProducers(
+    const producer = new KafkaShardProducer(
+      0,
       { brokers: kafka.brokers, clientId: 'c' },
       options,
       async () => ({ partitions: count, maxMessageBytes: undefined }),
       world.logger,
-    ).open(0);
+    );
     const outputs = (round: number) => {
       const records = Array.from({ length: 50 }, (_, n) => ({ key: `${round}/${n}`, value: 'v' }));
       return [{ topic: output, records: EncodedRecords.of(records) }];

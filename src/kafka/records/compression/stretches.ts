@@ -6,18 +6,18 @@ export interface Stretches {
   close(): void;
 }
 
-/** Bytes as they are. */
-export class Plain implements Stretches {
-  #bytes: Buffer | undefined;
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
-  }
-  next(): Buffer | undefined {
-    const bytes = this.#bytes;
-    this.#bytes = undefined;
-    return bytes;
-  }
-  close(): void {
-    this.#bytes = undefined;
-  }
+/** Returns bytes as they are, as one stretch. */
+export function plainStretches(bytes: Buffer): Stretches {
+  let left: Buffer | undefined = bytes;
+  const close = () => {
+    left = undefined;
+  };
+  return {
+    close,
+    next() {
+      const stretch = left;
+      close();
+      return stretch;
+    },
+  };
 }

@@ -2,7 +2,7 @@
 import { GZIP } from './gzip.ts';
 import { Lz4Stretches } from './lz4-stretches.ts';
 import { SnappyStretches } from './snappy-stretches.ts';
-import { Plain, type Stretches } from './stretches.ts';
+import { plainStretches, type Stretches } from './stretches.ts';
 import { ZlibStretches } from './zlib-stretches.ts';
 import { ZSTD } from './zstd.ts';
 
@@ -16,7 +16,7 @@ export function unpack(codec: number, bytes: Buffer, pieceBytes: number): Stretc
   const stretchBytes = Math.max(LEAST_STRETCH_BYTES, pieceBytes);
   switch (CODECS[codec]) {
     case 'none':
-      return new Plain(bytes);
+      return plainStretches(bytes);
     case 'gzip':
       return new ZlibStretches(bytes, stretchBytes, GZIP);
     case 'snappy':

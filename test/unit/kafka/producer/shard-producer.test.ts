@@ -5,14 +5,15 @@ import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../../../src/core/bytes/encoded-records.ts';
 import { TransactionError } from '../../../../src/core/ports/kafka.ts';
 import type { WritableTopic } from '../../../../src/kafka/admin/admin.ts';
-import { KafkaShardProducers } from '../../../../src/kafka/producer/shard-producer.ts';
+import { KafkaShardProducer } from '../../../../src/kafka/producer/shard-producer.ts';
 import { recordingLogger } from '../../../conformance/recording-logger.ts';
 
 it('a transaction that has failed for its caller does not look at the records any more', async () => {
   const pool = new BufferPool(0);
   const looked = Promise.withResolvers<void>();
   const known = Promise.withResolvers<WritableTopic>();
-  const producer = new KafkaShardProducers(
+  const producer = new KafkaShardProducer(
+    0,
     { brokers: ['127.0.0.1:1'], clientId: 'c' },
     { groupId: 'g', sourceTopic: 's', journalTopic: 'j', pool, transactionTimeoutMs: 20 },
     async () => {
@@ -20,7 +21,7 @@ it('a transaction that has failed for its caller does not look at the records an
       return await known.promise;
     },
     recordingLogger(),
-  ).open(0);
+  );
   const records = EncodedRecords.of([{ key: 'k', value: 'v' }]);
   const commit = producer.commit({
     journal: [{ key: 'a', value: '1' }],
