@@ -48,7 +48,7 @@ export function rangeOf(address: string): AddressRange {
   return special?.range ?? (contains(PUBLIC, plain) ? 'public' : 'reserved');
 }
 
-/** What is wrong with a text as an IP address or range (`10.0.0.0/8`), if anything. */
+/** Returns why a text is no IP address or range (`10.0.0.0/8`); undefined when it is one. */
 export function problemWithCidr(text: string): string | undefined {
   const [, address = '', prefix] = /^([^/%]*)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text) ?? [];
   const family = isIP(address);
@@ -71,7 +71,7 @@ export function addressSet(cidrs: readonly string[]): BlockList {
   return list;
 }
 
-/** Whether an address, in any notation, is in a set. */
+/** Returns whether an address, in any notation, is in a set. */
 export function contains(set: BlockList, address: string): boolean {
   const plain = withoutZone(address);
   return set.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6');

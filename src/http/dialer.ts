@@ -16,7 +16,7 @@ export type LookupAll = (
 
 export interface DialerOptions {
   readonly timeoutMs: number;
-  /** Whether a host may be connected to at an address. Default: at any. */
+  /** Returns whether a host may be connected to at an address. Default: at any. */
   readonly allowsAddress?: ((host: string, address: string) => boolean) | undefined;
   /** Proxy of an https address; its tunnel is made by `proxies`. */
   readonly proxyFor: ProxyFor;

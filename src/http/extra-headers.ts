@@ -12,7 +12,7 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** RFC 9110, section 5.5. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** What is wrong with the name of an extra header, if anything. */
+/** Returns why a name is no valid extra header; undefined when it is one. */
 export function problemWithExtraHeader(name: string): string | undefined {
   if (!NAME.test(name)) return 'not the name of a header';
   if (!RESERVED.test(name)) return undefined;

@@ -5,7 +5,7 @@ import { err, ok, type Result } from '../base/result.ts';
 export interface HostPattern {
   /** In lower case, without a last dot; an IPv6 address without brackets. */
   readonly host: string;
-  /** Whether the pattern means everything below the host (`*.`). */
+  /** True for everything below the host (`*.`). */
   readonly below: boolean;
   /** undefined: any port. */
   readonly port: string | undefined;
@@ -43,7 +43,7 @@ export function hostPatterns(texts: readonly string[]): HostPattern[] {
   });
 }
 
-/** Whether one of the patterns means the host of an address. */
+/** Returns whether one of the patterns means the host of an address. */
 export function matchesHost(patterns: readonly HostPattern[], url: URL): boolean {
   const host = hostOf(url);
   const urlPort = url.port || (url.protocol === 'https:' ? '443' : '80');
@@ -64,7 +64,7 @@ export function bracketed(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
 }
 
-/** Whether an address names this machine by itself, whatever names resolve to. */
+/** Returns whether an address names this machine by itself, without a name lookup. */
 export function isLoopbackHost(url: URL): boolean {
   const host = hostOf(url);
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));

@@ -35,10 +35,10 @@ export type ProxySetting =
       readonly noProxy?: readonly string[];
     };
 
-type Environment = Readonly<Record<string, string | undefined>>;
+type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** @throws TypeError that does not show the text: it may hold a password */
-export function proxyRules(setting: ProxySetting, env: Environment): ProxyRules {
+export function proxyRules(setting: ProxySetting, env: ProxyEnvironment): ProxyRules {
   if (setting === 'none') return { noProxy: [] };
   if (setting === 'environment') return proxyFromEnvironment(env);
   const proxy = parseProxy(setting.url);
@@ -57,7 +57,7 @@ export function proxyRules(setting: ProxySetting, env: Environment): ProxyRules 
  * one; in a CGI process HTTP_PROXY is a header that anyone can send.
  * @throws TypeError that names the variable, never its value: it may hold a password
  */
-export function proxyFromEnvironment(env: Environment): ProxyRules {
+export function proxyFromEnvironment(env: ProxyEnvironment): ProxyRules {
   const read = (name: string): ProxyServer | undefined => {
     const written = env[name.toLowerCase()] || env[name];
     if (!written) return undefined;

@@ -7,7 +7,7 @@ import { type TextOf, WatchedFiles } from '../base/watched-files.ts';
 export interface TlsFiles {
   /** Authorities, one or more in each file. */
   readonly ca?: readonly string[];
-  /** Whether they are trusted besides those that Node.js knows, or instead. Default: besides. */
+  /** False to trust them instead of the authorities that Node.js knows. Default true. */
   readonly withDefaults?: boolean;
   /** Client certificate, for a service or gateway that requires one: both or none. */
   readonly certificate?: string | undefined;

@@ -38,7 +38,7 @@ export class BodySource {
     this.repeatable = Buffer.isBuffer(body) || body.repeatable !== false;
   }
 
-  /** Whether the body was sent already, and can be made only once. */
+  /** True once a body that can be made only once was sent. */
   get exhausted(): boolean {
     return !this.repeatable && this.#stream !== undefined;
   }

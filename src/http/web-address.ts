@@ -9,7 +9,7 @@ export function parseWebAddress(text: string, base?: URL): URL | undefined {
 
 export const MAX_REDIRECTS = 3;
 
-/** Whether a status demands the same request elsewhere. 303 demands a GET of something else. */
+/** Returns whether a status demands the same request elsewhere; 303 demands another one. */
 export function isRedirect(status: number): boolean {
   return [301, 302, 307, 308].includes(status);
 }
@@ -20,7 +20,7 @@ export function redirectTarget(from: URL, location: string | undefined): Result<
   return next === undefined ? err('redirects without saying where to go') : ok(next);
 }
 
-/** Whether a redirect would send in the clear what was encrypted. */
+/** Returns whether a redirect would send in the clear what was encrypted. */
 export function leavesHttps(from: URL, next: URL): boolean {
   return from.protocol === 'https:' && next.protocol === 'http:';
 }

@@ -166,7 +166,7 @@ async function firstRows({ id }: Work, { objects }: SandboxContext): Promise<str
   return text.subarray(text.indexOf('\n') + 1, QUOTED_BYTES).toString();
 }
 
-/** @throws Refusal with 400 unless the body is an object with an allowed type. */
+/** @throws RefusedRequest with 400 unless the body is an object with an allowed type. */
 function contentType(body: unknown, allowed: readonly string[] | undefined): string {
   const { type } = Object(body);
   if (typeof type !== 'string' || type === '') {

@@ -65,7 +65,7 @@ export function controlRoutes(context: SandboxContext): SandboxRoute[] {
   ];
 }
 
-/** Result of `use` for the JSON body. @throws Refusal with 400 that names what is wrong with it. */
+/** Result of `use` for the JSON body. @throws RefusedRequest with 400 that names what is wrong with it. */
 async function valid<Input, Output>(
   call: SandboxCall,
   use: (input: Input) => Output,
@@ -94,11 +94,11 @@ function totalsOf(works: readonly Work[]) {
 interface WorkSummary {
   readonly created: string;
   readonly uploaded: string | null;
-  /** When it reached its final state. */
+  /** Time of its final state. */
   readonly finished: string | null;
   /** Scripted fault that hit it. */
   readonly fault: string | null;
-  /** Why it failed. */
+  /** Reason of its failure. */
   readonly problem: string | null;
 }
 

@@ -24,7 +24,7 @@ interface SandboxDecision {
   readonly result: string | null;
   readonly labels: readonly Label[] | null;
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** When it is made; null: never. */
+  /** Time at which it is made, ms; null: never. */
   readonly dueMs: number | null;
 }
 
@@ -36,7 +36,7 @@ const madeDecision = z.strictObject({
   /** Judged by the policy, together with the metadata. */
   content: z.string().default(''),
   metadata: z.record(z.string(), z.json()).default({}),
-  /** How long it is PENDING. Default: the policy's time. */
+  /** Time for which it is PENDING. Default: the policy's time. */
   pending: z
     .union([z.literal('always'), duration], { error: 'a length of time, or always' })
     .optional(),
@@ -101,6 +101,7 @@ export class Decisions {
     if (batch?.outcome == null || Number(row) >= batch.outcome.rows) return undefined;
     const judged = this.#judged.get(batchId) ?? this.#judge(batch);
     this.#judged.set(batchId, judged);
+    judged.catch(() => this.#judged.delete(batchId));
     const [oldest = ''] = this.#judged.keys();
     if (this.#judged.size > MAX_BATCHES) this.#judged.delete(oldest);
 

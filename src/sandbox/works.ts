@@ -58,7 +58,7 @@ export interface WorkOutcome {
   readonly rows: number;
   /** Rows judged with status ERROR. */
   readonly errorRows: number;
-  /** Why it failed. */
+  /** Reason of its failure. */
   readonly problem: string | null;
 }
 
@@ -69,11 +69,11 @@ export interface Work {
   readonly type?: string | undefined;
   readonly status: string;
   readonly createdMs: number;
-  /** When the upload was complete; null before, like the other times. */
+  /** Time at which the upload was complete; null before, like the other times. */
   readonly uploadedMs: number | null;
-  /** When the service learns of the upload. */
+  /** Time at which the service learns of the upload. */
   readonly eventDueMs: number | null;
-  /** When the work may be finished; null also for work that is stuck permanently. */
+  /** Earliest time of the end; null also for work that is stuck permanently. */
   readonly finishDueMs: number | null;
   readonly finishedMs: number | null;
   /** Scripted fault that hits it; stored, so that it outlives a restart. */

@@ -3,7 +3,7 @@ import type { Permits } from '../http/permits.ts';
 import type { ServiceContext } from './options.ts';
 import type { ServiceAttempt } from './problems.ts';
 
-/** Failures that mean "too much at once"; every other outcome says nothing about load. */
+/** Failures that mean "too much at once"; no other outcome indicates load. */
 const OVERLOAD = /^(429|503|connect_timeout|headers_timeout|body_timeout)$/;
 
 /**

@@ -56,7 +56,7 @@ export interface ImportView extends StatusView<ImportStatus> {
 
 export interface LabelView {
   readonly name: string;
-  /** Whether the label applies. A label that is listed without this field was assigned. */
+  /** True if the label applies. A label that is listed without this field was assigned. */
   readonly applied: boolean;
   readonly explanation: string | null;
   /** Further fields of the service. */
@@ -226,7 +226,7 @@ export function readDecision(json: unknown, decisionId: string, text: string): D
   };
 }
 
-/** Entries without a name say nothing about the content, so they are left out. */
+/** Labels of an answer; entries without a name are left out. */
 function labelsOf(value: unknown): readonly LabelView[] | null {
   if (value == null) return null;
   return [value].flat().flatMap((entry: unknown) => {
@@ -246,7 +246,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether a path can be made with this id: dot segments would name another resource. */
+/** Returns whether an id fits into a path: dot segments would name another resource. */
 export function isPathSegment(id: string): boolean {
   return id.length > 0 && id.length <= 1024 && id !== '.' && id !== '..' && id.isWellFormed();
 }

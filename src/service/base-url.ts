@@ -33,8 +33,8 @@ export const IMPORT_ID_PLACEHOLDER = '{import_id}';
 export const DEFAULT_IMPORT_PATH = `${PATHS.imports}/${IMPORT_ID_PLACEHOLDER}`;
 
 /**
- * What is wrong with a text as the path of the status check, if anything. The id may also stand in
- * a query.
+ * Returns why a text is no path of the status check; undefined when it is one. The id may also
+ * stand in a query.
  */
 export function problemWithImportPath(template: string): string | undefined {
   if (!template.startsWith('/')) return 'must begin with a slash: it is below base_url';

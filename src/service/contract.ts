@@ -68,7 +68,7 @@ export const RESULT_SUFFIX = ' result';
 /** Label of a decision. */
 export interface Label {
   readonly name: string;
-  /** Whether the label applies to the content. */
+  /** True if the label applies to the content. */
   readonly applied: boolean;
   readonly explanation: string;
 }

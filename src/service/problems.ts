@@ -12,7 +12,7 @@ import { parseRetryAfterMs } from '../http/retry-after.ts';
 
 export interface ServiceProblem {
   readonly failure: ServiceFailure;
-  /** What happened, continuing "create_batch at host/path …". Already fit to be shown. */
+  /** Event, continuing "create_batch at host/path …". Already fit to be shown. */
   readonly what: string;
   /** Label of metrics: an HTTP status, or a word out of a closed list. */
   readonly reason: string;
@@ -110,7 +110,7 @@ export const NOT_PUBLIC =
 
 const BLOCKED: Readonly<Record<string, string>> = {
   ADDRESS_NOT_PUBLIC: `was not called: ${NOT_PUBLIC}`,
-  UNKNOWN_CONTENT_ENCODING: 'sent a file in an encoding that is none of gzip, deflate, br and zstd',
+  UNKNOWN_CONTENT_ENCODING: 'sent a file in an encoding other than gzip, deflate, br and zstd',
   GREW_TOO_MUCH: 'sent a file that grows more than any honest one when it is decompressed',
   RESULT_TOO_LARGE: 'sent a file that is larger than service.transfer.maxResultBytes',
 };
@@ -175,12 +175,12 @@ export function apiProblem(
   secret: string,
   nowMs: number,
 ): ServiceProblem {
-  const words = wordsOf(answer.header('content-type') ?? '', text);
-  const code = words.code && scrub(words.code, [secret]);
-  const isShown = shown === 'message' && words.message !== words.code;
-  const message = isShown && words.message && scrub(words.message, [secret]);
-  const said = `${code ? ` ${code}` : ''}${message ? ` "${message}"` : ''}`;
-  const problem = statusProblem(answer, said, nowMs);
+  const found = wordsOf(answer.header('content-type') ?? '', text);
+  const code = found.code && scrub(found.code, [secret]);
+  const isShown = shown === 'message' && found.message !== found.code;
+  const message = isShown && found.message && scrub(found.message, [secret]);
+  const words = `${code ? ` ${code}` : ''}${message ? ` "${message}"` : ''}`;
+  const problem = statusProblem(answer, words, nowMs);
   if (answer.status < 300 || answer.status >= 400) return problem;
   const advice = 'base_url must be the final address: redirects are not followed with a key';
   return { ...problem, advice };
@@ -259,7 +259,7 @@ export function storageProblem(answer: HttpAnswer, xml: string, nowMs: number): 
   const found = element(xml, 'Code');
   const code = STORAGE_CODES.has(found) ? found : '';
   const problem = statusProblem(answer, code && ` ${code}`, nowMs);
-  // An expired address and a wrong signature are both 403: the XML tells them apart.
+  // An expired address and a wrong signature are both 403: the XML distinguishes them.
   const isExpired = answer.status === 403 && /request has expired/i.test(element(xml, 'Message'));
   if (code === 'ExpiredToken' || isExpired) return { ...problem, failure: 'expired' };
   if (/TooLarge$/.test(code)) return { ...problem, failure: 'too_large' };

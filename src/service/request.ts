@@ -8,7 +8,7 @@ import type { ServiceContext } from './options.ts';
 import { networkProblem, type ServiceAttempt, type ServiceProblem } from './problems.ts';
 
 /**
- * Sends `request` and reads as much of the answer as the caller wants. An answer in which `read`
+ * Sends `request` and reads the part of the answer that the caller needs. An answer in which `read`
  * finds a ProtocolViolation is a failed request, whatever its status.
  * @throws only the signal's reason (or an AbortError when the client was closed): such an end is
  * no failure of the service

@@ -26,7 +26,7 @@ export interface TransferRules {
 export interface TransferPolicy {
   /** Reason why an address may not be used, as far as it is known without a name lookup. */
   objection(url: URL): string | undefined;
-  /** Whether a host may be connected to at an IP address. Called for each connection. */
+  /** Returns whether a host may be connected to at an address. Called for each connection. */
   allowsAddress(host: string, address: string): boolean;
 }
 

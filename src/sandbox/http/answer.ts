@@ -18,8 +18,8 @@ export interface PlannedAnswer {
 }
 
 /** Ends the handling of a request with this answer. Refused requests use up no fault. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
+export class RefusedRequest extends Error {
+  override readonly name = 'RefusedRequest';
   readonly answer: SandboxAnswer;
   constructor(answer: SandboxAnswer) {
     super(`refused with ${answer.status}`);
@@ -58,10 +58,10 @@ export function storageError(
   };
 }
 
-export function apiRefusal(...error: Parameters<typeof apiError>): Refusal {
-  return new Refusal(apiError(...error));
+export function apiRefusal(...error: Parameters<typeof apiError>): RefusedRequest {
+  return new RefusedRequest(apiError(...error));
 }
 
-export function storageRefusal(...error: Parameters<typeof storageError>): Refusal {
-  return new Refusal(storageError(...error));
+export function storageRefusal(...error: Parameters<typeof storageError>): RefusedRequest {
+  return new RefusedRequest(storageError(...error));
 }

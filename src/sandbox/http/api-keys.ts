@@ -14,7 +14,7 @@ export class ApiKeys {
     this.#accepted = new Set(keys);
   }
 
-  /** @throws Refusal with 401 unless the request carries one of the keys. */
+  /** @throws RefusedRequest with 401 unless the request carries one of the keys. */
   check({ headers }: IncomingMessage): void {
     const [, key] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
     if (key !== undefined && this.#accepted.has(key)) return;

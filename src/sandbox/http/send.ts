@@ -10,7 +10,7 @@ const UNLIMITED = Number.POSITIVE_INFINITY;
 
 /**
  * Resolves when the request is dealt with.
- * @throws Refusal and whatever the plan throws, before anything was sent.
+ * @throws RefusedRequest and whatever the plan throws, before anything was sent.
  */
 export async function answerWithFault(
   plan: PlannedAnswer,
@@ -45,7 +45,7 @@ function scripted(fault: Extract<Fault, { action: 'answer' }>): SandboxAnswer {
 }
 
 /**
- * Sends an answer, cut, short or slowly when the fault asks for it. Resolves when it is out, or
+ * Sends an answer, cut, short or slowly as the fault requires. Resolves when it is out, or
  * its receiver is gone.
  */
 export async function send(

@@ -2,7 +2,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { FaultScript } from '../faults/script.ts';
-import { apiError, apiRefusal, type PlannedAnswer, Refusal, type SandboxAnswer } from './answer.ts';
+import {
+  apiError,
+  apiRefusal,
+  type PlannedAnswer,
+  RefusedRequest,
+  type SandboxAnswer,
+} from './answer.ts';
 import type { ApiKeys } from './api-keys.ts';
 import { answerWithFault, send } from './send.ts';
 
@@ -23,7 +29,7 @@ export interface SandboxCall {
   readonly origin: string;
 }
 
-/** @throws Refusal */
+/** @throws RefusedRequest */
 type SandboxHandler = (
   call: SandboxCall,
   id: string,
@@ -128,13 +134,14 @@ function fail(response: ServerResponse, error: unknown, { onError }: SandboxServ
     response.destroy();
     return;
   }
-  if (!(error instanceof Refusal)) onError(error);
+  if (!(error instanceof RefusedRequest)) onError(error);
   const internal = 'the sandbox failed; its operator sees why';
-  const answer = error instanceof Refusal ? error.answer : apiError(500, 'internal', internal);
+  const answer =
+    error instanceof RefusedRequest ? error.answer : apiError(500, 'internal', internal);
   send(response, answer).catch(onError);
 }
 
-/** @throws Refusal with 415, 413 or 400. */
+/** @throws RefusedRequest with 415, 413 or 400. */
 export async function readJson({ request }: SandboxCall): Promise<unknown> {
   if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
     const message = 'send the body as Content-Type: application/json';

@@ -46,7 +46,7 @@ export interface PresignedRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** @throws Refusal with the answer that S3 gives (measured; docs/sandbox.md has the table). */
+/** @throws RefusedRequest with the answer that S3 gives (measured; docs/sandbox.md has the table). */
 export function verifyPresigned(secret: string, request: PresignedRequest, nowMs: number): void {
   const query = new URLSearchParams(request.query);
   const signature = query.get('X-Amz-Signature');

@@ -4,7 +4,7 @@ import type { SandboxContext } from '../context.ts';
 import type { Fault } from '../faults/schema.ts';
 import {
   type PlannedAnswer,
-  type Refusal,
+  type RefusedRequest,
   type SandboxAnswer,
   storageRefusal,
 } from '../http/answer.ts';
@@ -34,7 +34,7 @@ export function storageRoutes(context: SandboxContext): SandboxRoute[] {
   ];
 }
 
-function noSuchKey(): Refusal {
+function noSuchKey(): RefusedRequest {
   return storageRefusal(404, 'NoSuchKey', 'The specified key does not exist.');
 }
 

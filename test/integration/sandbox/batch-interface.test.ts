@@ -125,7 +125,7 @@ test('2.1, 3.1 a batch waits for its upload, is PENDING for the review time, the
   });
 });
 
-test('2.1 download_url is valid for 1 hour, and asking again gives a fresh one', async (t) => {
+test('2.1 download_url is valid for 1 hour, and the next retrieval has a fresh one', async (t) => {
   const clock = new HandClock();
   const { caller } = await sandboxFor(t, { clock });
   const batch = await caller.reviewed(CSV);

@@ -96,7 +96,7 @@ test('decisions of a batch that ends in CANCELLED or ERROR are ERROR', async (t)
   }
 });
 
-test('what a spoiled result file leaves out has its decision all the same', async (t) => {
+test('a row that a spoiled result file leaves out still has its decision', async (t) => {
   const faults: PolicyInput['faults'] = [
     { operation: 'review', action: 'rows', missing: 3, unknown: 2 },
   ];
@@ -106,7 +106,7 @@ test('what a spoiled result file leaves out has its decision all the same', asyn
   assert.equal((await caller.get(`/v1/decisions/${batch_id}-3`)).status, 404);
 });
 
-test('all decisions of a large batch, asked for at once and in any order', async (t) => {
+test('all decisions of a large batch can be requested at once and in any order', async (t) => {
   const { caller } = await sandboxFor(t);
   const rows = 20_000;
   const { batch_id } = await caller.reviewed(
@@ -141,7 +141,7 @@ test('404 for ids that name no decision, 401 without a key, 405 for another meth
   assert.equal((await caller.control('GET', 'decisions')).status, 405);
 });
 
-test('decisions can be made without a batch: judged by the policy or as told, PENDING for as long as told', async (t) => {
+test('decisions can be made without a batch: judged by the policy or as given, PENDING for the given time', async (t) => {
   const clock = new HandClock();
   const { caller, sandbox } = await sandboxFor(t, { clock, policy: POLICY });
   const labels = [{ name: 'x', applied: true, explanation: 'Told.' }];
@@ -180,7 +180,7 @@ test('decisions can be made without a batch: judged by the policy or as told, PE
   assert.deepEqual(sandbox.makeDecisions([{ decision_id: 'direct' }]), ['direct']);
 });
 
-test('get_decision, state: stuck PENDING, one never heard of, for one content type alone', async (t) => {
+test('get_decision, state: stuck PENDING and an unknown one, for one content type alone', async (t) => {
   const { caller, sandbox } = await sandboxFor(t);
   sandbox.makeDecisions([
     { decision_id: 'a', type: 'a' },

@@ -145,7 +145,7 @@ test('create_batch, state: the variant WATING_FOR_UPLOAD of the document', async
   assert.equal((await caller.create()).batch_status, 'WAITING_FOR_UPLOAD');
 });
 
-test('get_batch, state: a state never heard of, without download address', async (t) => {
+test('get_batch, state: an unknown state, without download address', async (t) => {
   const { caller } = await withFault(t, {
     operation: 'get_batch',
     action: 'state',
@@ -167,7 +167,7 @@ test('create_batch, expired_url: the upload address has expired, that of the nex
   assert.equal((await perform.upload(caller)).status, 200);
 });
 
-test('get_batch, expired_url: the download address has expired, asking again gives a good one', async (t) => {
+test('get_batch, expired_url: the download address has expired, the next one is valid', async (t) => {
   const { caller, sandbox } = await sandboxFor(t);
   tested.add('expired_url');
   const { batch_id } = await caller.reviewed(CSV);
@@ -228,7 +228,7 @@ test('download, short: the file ends early and looks whole', async (t) => {
   assert.equal(short.text, whole.text.slice(0, 100));
 });
 
-test('review, stuck: PENDING with its rows, for a while or for good', async (t) => {
+test('review, stuck: PENDING with its rows, for a while or permanently', async (t) => {
   const { caller, sandbox } = await withFault(t, { operation: 'review', action: 'stuck' });
   const { batch_id, upload_url } = await caller.create();
   await caller.upload(upload_url, CSV);
@@ -254,7 +254,7 @@ test('review, batch_error and batch_cancelled: the batch ends so, with its rows 
   );
 });
 
-test('review, rows: the file is spoiled, the counts of the batch tell the truth', async (t) => {
+test('review, rows: the file is spoiled, the counts of the batch are right', async (t) => {
   const { caller } = await withFault(t, {
     operation: 'review',
     action: 'rows',
@@ -291,7 +291,7 @@ test('review, rows: columns are left out by their headers, and a row has a quote
   assert.deepEqual([rows[18], rows[19]], ['text 18,approved,,[]', '"text 19,approved,,[]']);
 });
 
-test('review, file: a web page, a header alone or a row of commas, while the counts of the batch tell the truth', async (t) => {
+test('review, file: a web page, a header alone or a row of commas, while the counts of the batch are right', async (t) => {
   for (const [as, expected] of [
     ['html', /^<!DOCTYPE html>.*<\/html>\n$/s],
     ['header_only', /^Content,Status[^\n]*,ref\n$/],
@@ -354,7 +354,7 @@ test('create_import and upload_import, reset_before and reset_after: without the
   }
 });
 
-test('get_import, state: one never heard of; upload_import, late_event and slow', async (t) => {
+test('get_import, state: an unknown one; upload_import, late_event and slow', async (t) => {
   const state = await withFault(t, { operation: 'get_import', action: 'state', state: 'ARCHIVED' });
   const { import_id } = await state.caller.newImport();
   assert.equal((await state.caller.retrieveImport(import_id)).import_status, 'ARCHIVED');
@@ -370,7 +370,7 @@ test('get_import, state: one never heard of; upload_import, late_event and slow'
   }
 });
 
-test('ingest, import_failed: FAILED with its records counted; stuck: IN_PROGRESS, for a while or for good', async (t) => {
+test('ingest, import_failed: FAILED with its records counted; stuck: IN_PROGRESS, for a while or permanently', async (t) => {
   const failed = await withFault(t, { operation: 'ingest', action: 'import_failed' });
   await failed.caller.imported(JSONL, 'FAILED');
   await failed.caller.imported(JSONL);

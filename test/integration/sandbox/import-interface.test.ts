@@ -75,7 +75,7 @@ test('3.2, 4.4 an import waits for its upload, is IN_PROGRESS for the import tim
   assert.equal((await caller.retrieveImport(import_id)).import_status, 'COMPLETE');
 });
 
-test('2.5 a file that is not JSON Lines of {type, data}, or that the policy fails, ends in FAILED and says why', async (t) => {
+test('2.5 a file that is not JSON Lines of {type, data}, or that the policy fails, ends in FAILED with a reason', async (t) => {
   const fail = [{ type: 'user', contains: 'poison' }];
   const { caller, sandbox } = await sandboxFor(t, {
     policy: { imports: { types: ['user', 'order'], fail } },

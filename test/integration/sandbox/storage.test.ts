@@ -87,7 +87,7 @@ test('PUT: 200 with the MD5 as ETag; the same PUT again: 200 again, and one revi
   );
 });
 
-test('another upload before the service heard of the first one replaces it; after that it changes nothing', async (t) => {
+test('another upload before the storage event of the first one replaces it; later ones change nothing', async (t) => {
   const { caller } = await sandboxFor(t, { policy: { timing: { storageEventDelay: '200ms' } } });
   const { batch_id, upload_url } = await caller.create();
   await caller.upload(upload_url, CSV);

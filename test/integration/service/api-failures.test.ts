@@ -19,7 +19,7 @@ function complete(received: string): boolean {
   return received.endsWith('}');
 }
 
-test('each final status becomes its failure, is not tried again and leaves no orphan', async (t) => {
+test('each permanent status becomes its failure, is not retried and leaves no orphan', async (t) => {
   const expected: [number, ServiceFailure][] = [
     [400, 'rejected'],
     [401, 'unauthorized'],
@@ -46,7 +46,7 @@ test('each final status becomes its failure, is not tried again and leaves no or
   }
 });
 
-test('408, 429 and every 5xx are tried again until they pass', async (t) => {
+test('408, 429 and every 5xx are retried until they succeed', async (t) => {
   const passing = [408, 429, 500, 502, 503, 504, 599];
   const server = await httpServer(t, (response, _, index) =>
     json(response, passing[index] ?? 200, CREATED),
@@ -76,7 +76,7 @@ test('retries end with unavailable, the last status and the Retry-After', async 
   assert.ok(clock.slept.every((ms) => ms >= 2000));
 });
 
-test('Retry-After as an HTTP date holds the next try back until then', async (t) => {
+test('Retry-After as an HTTP date delays the next attempt until then', async (t) => {
   const { client, clock } = clientFor(
     t,
     (
@@ -104,7 +104,7 @@ test('a redirect of the API is not followed: the key would travel with it', asyn
   assert.deepEqual([server.seen.length, other.seen.length], [1, 0]);
 });
 
-test('errors say operation, place, status, the service’s own words and what to do', async (t) => {
+test('errors hold operation, place, status, the service’s own words and advice', async (t) => {
   const server = await httpServer(t, (response) =>
     json(response, 400, { error: { code: 'bad_type', message: 'type "x" is unknown' } }),
   );
@@ -119,7 +119,7 @@ test('errors say operation, place, status, the service’s own words and what to
   });
 });
 
-test('the service’s words are found in the usual places, trimmed, and pages are left out', async (t) => {
+test('the service’s message is found in the usual places, trimmed, and pages are left out', async (t) => {
   const bodies: [string, string, RegExp][] = [
     ['application/json', '{"message":"m1"}', /answered 400 "m1";/],
     [
@@ -173,7 +173,7 @@ test('a failed validation is shown with its place and reason, and without what w
   }
 });
 
-test('of what the service answers about uploaded rows only codes are shown: its words may quote them', async (t) => {
+test('only codes are shown of answers about uploaded rows: messages may quote them', async (t) => {
   const quote = 'batch row 1 "my secret content" is too rude';
   const bodies: [string, string, RegExp][] = [
     [
@@ -245,7 +245,7 @@ test('an answer that makes no sense counts as a failed request, and is named', a
   }
 });
 
-test('nobody listening: unavailable after retries, and no orphan, since nothing was sent', async (t) => {
+test('a refused connection is unavailable after retries, and leaves no orphan, since nothing was sent', async (t) => {
   const { client, observer } = clientFor(t, await deadAddress(), { retry: { maxRetries: 1 } });
   await assert.rejects(client.createBatch('email', NEVER), {
     failure: 'unavailable',
@@ -258,7 +258,7 @@ test('nobody listening: unavailable after retries, and no orphan, since nothing 
   assert.equal(observer.orphans, 0);
 });
 
-test('a host that does not exist is told as such', async (t) => {
+test('a host that does not exist is named in the error', async (t) => {
   const { client, observer } = clientFor(t, 'https://no-such-host.invalid', {
     retry: { maxRetries: 0 },
   });
@@ -269,7 +269,7 @@ test('a host that does not exist is told as such', async (t) => {
   assert.equal(observer.orphans, 0);
 });
 
-test('a TLS handshake that fails is told as such, and leaves no orphan', async (t) => {
+test('a failed TLS handshake is named in the error, and leaves no orphan', async (t) => {
   const server = await rawServer(t, (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'));
   const { client, observer } = clientFor(t, server.url.replace('http:', 'https:'), {
     retry: { maxRetries: 0 },
@@ -281,7 +281,7 @@ test('a TLS handshake that fails is told as such, and leaves no orphan', async (
   assert.equal(observer.orphans, 0);
 });
 
-test('a connection that is not made in time is tried again, and leaves no orphan', async (t) => {
+test('a connection timeout is retried, and leaves no orphan', async (t) => {
   // The handshake never gets an answer.
   const server = await rawServer(t, () => {});
   const settings = { connectTimeoutMs: 100, retry: { maxRetries: 1 } };
@@ -310,7 +310,7 @@ test('an abort does not wait for a connection, and leaves no orphan', async (t) 
   assert.equal(observer.orphans, 0);
 });
 
-test('a reset after the POST was sent is tried again and reported as a possible orphan', async (t) => {
+test('a reset after the POST was sent is retried and reported as a possible orphan', async (t) => {
   const server = await rawServer(t, (socket, received, connection) => {
     if (!complete(received)) return;
     if (connection === 0) socket.resetAndDestroy();
@@ -322,7 +322,7 @@ test('a reset after the POST was sent is tried again and reported as a possible 
   assert.deepEqual([observer.retries, observer.orphans], [['create_batch reset'], 1]);
 });
 
-test('a reset of a GET is tried again and is nobody’s orphan', async (t) => {
+test('a reset of a GET is retried and reported as no orphan', async (t) => {
   const body = '{"batch_status":"PENDING"}';
   const server = await rawServer(t, (socket, received, connection) => {
     if (!received.endsWith('\r\n\r\n')) return;
@@ -334,7 +334,7 @@ test('a reset of a GET is tried again and is nobody’s orphan', async (t) => {
   assert.deepEqual([observer.retries, observer.orphans], [['get_batch reset'], 0]);
 });
 
-test('an answer cut in its body is tried again, whether the connection was to be kept or not', async (t) => {
+test('an answer cut in its body is retried, whether the connection was to be kept or not', async (t) => {
   for (const connectionHeader of ['keep-alive', 'close']) {
     const server = await rawServer(t, (socket, received, connection) => {
       if (!complete(received)) return;
@@ -350,7 +350,7 @@ test('an answer cut in its body is tried again, whether the connection was to be
   }
 });
 
-test('headers that do not come in time are tried again and reported as a possible orphan', async (t) => {
+test('a headers timeout is retried and reported as a possible orphan', async (t) => {
   const server = await rawServer(t, (socket, received, connection) => {
     if (!complete(received)) return;
     socket.write(connection === 0 ? 'HTTP/1.1 200 OK\r\ncontent-' : FULL_ANSWER);
@@ -360,7 +360,7 @@ test('headers that do not come in time are tried again and reported as a possibl
   assert.deepEqual([observer.retries, observer.orphans], [['create_batch headers_timeout'], 1]);
 });
 
-test('a body that stops, or drips for ever, ends with the body timeout', async (t) => {
+test('a body that stops, or drips endlessly, ends with the body timeout', async (t) => {
   for (const everyMs of [undefined, 20]) {
     const server = await rawServer(t, (socket, received, connection) => {
       if (!complete(received)) return;

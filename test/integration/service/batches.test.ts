@@ -95,7 +95,7 @@ test('a created batch without a usable id or upload address is a protocol error,
   }
 });
 
-test('a success that is not JSON is a protocol error, tried once', async (t) => {
+test('a success that is not JSON is a protocol error and not retried', async (t) => {
   const server = await httpServer(t, (response) =>
     response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Log in</html>'),
   );
@@ -131,7 +131,7 @@ test('retrieving a batch gives status, address and counts (4.2)', async (t) => {
   assert.equal(request?.body.length, 0);
 });
 
-test('a retrieved batch may lack its counts, id and type, and may have a status nobody knows', async (t) => {
+test('a retrieved batch may lack its counts, id and type, and may have an unknown status', async (t) => {
   const server = await httpServer(t, (response) =>
     json(response, 200, {
       batch_status: 'ON_FIRE',
@@ -157,7 +157,7 @@ test('a retrieved batch may lack its counts, id and type, and may have a status 
   });
 });
 
-test('a status counts in any case, and what is not shaped like one is not repeated', async (t) => {
+test('a status is read in any case, and a text that is not shaped like one is not repeated', async (t) => {
   const statuses = [' success', 'Wating_For_Upload', '\u001b[31mmy secret content', 'x'.repeat(65)];
   const server = await httpServer(t, (response, _, index) =>
     json(response, 200, { batch_status: statuses[index] }),
@@ -198,7 +198,7 @@ test('an id is escaped into one path segment, and one that cannot be is refused 
   assert.equal(server.seen.length, 1);
 });
 
-test('the key is asked for at every request, also between retries', async (t) => {
+test('the key is read for every request, also between retries', async (t) => {
   let asked = 0;
   const server = await httpServer(t, (response, _, index) =>
     index === 0 ? json(response, 503, {}) : json(response, 200, CREATED),
@@ -212,7 +212,7 @@ test('the key is asked for at every request, also between retries', async (t) =>
   );
 });
 
-test('without a usable key nothing is sent and the error says what to do', async (t) => {
+test('without a usable key nothing is sent and the error carries advice', async (t) => {
   const server = await httpServer(t, (response) => json(response, 200, CREATED));
   const unreadable = Object.assign(new Error('ENOENT: no such file /secret/hunter22'), {
     code: 'ENOENT',

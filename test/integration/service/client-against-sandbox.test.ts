@@ -46,7 +46,7 @@ test('a batch goes through create, upload, review and download', async (t) => {
   assert.deepEqual([observer.retries, observer.orphans], [[], 0]);
 });
 
-test('a create whose answer is lost is tried again, told as an orphan, and leaves a batch that nobody uploads to', async (t) => {
+test('a create whose answer is lost is retried, reported as an orphan, and leaves a batch without upload', async (t) => {
   const { sandbox, client, observer } = await sandboxAndClient(t, {
     faults: [{ operation: 'create_batch', action: 'reset_after' }],
   });
@@ -113,7 +113,7 @@ test('an unknown batch is not found', async (t) => {
   });
 });
 
-test('an expired upload address is told as expired, a wrong type as a refused signature, a big body as too large', async (t) => {
+test('an expired upload address is `expired`, a wrong type a refused signature, a big body too large', async (t) => {
   const { client } = await sandboxAndClient(t, {
     storage: { maxUploadBytes: '1KiB' },
     faults: [{ operation: 'create_batch', action: 'expired_url' }],
@@ -136,7 +136,7 @@ test('an expired upload address is told as expired, a wrong type as a refused si
   });
 });
 
-test('the misspelt status, and one that nobody knows, are read', async (t) => {
+test('the misspelt status and an unknown one are read', async (t) => {
   const { client } = await sandboxAndClient(t, {
     faults: [
       { operation: 'get_batch', action: 'state', state: 'WATING_FOR_UPLOAD' },
@@ -149,7 +149,7 @@ test('the misspelt status, and one that nobody knows, are read', async (t) => {
   assert.deepEqual([unknown.status, unknown.rawStatus], [undefined, 'ON_FIRE']);
 });
 
-test('a download that is cut is told as cut', async (t) => {
+test('a cut download is reported as cut', async (t) => {
   const { client } = await sandboxAndClient(t, {
     faults: [{ operation: 'download', action: 'cut', afterBytes: 10 }],
   });

@@ -36,7 +36,7 @@ async function crash(
   return said + readFileSync(path.join(directory, reports[0] ?? ''), 'utf8');
 }
 
-test('an error of the client that nobody catches shows neither key, content nor signature', async () => {
+test('an uncaught error of the client shows neither key, content nor signature', async () => {
   const directory = temporaryDirectory();
   const script = path.join(directory, 'crash.mjs');
   writeFileSync(

@@ -90,7 +90,7 @@ test('a pending, an unknown and a sparse decision are read', async (t) => {
   assert.deepEqual(await client.getDecision('d-1', NEVER), scored);
 });
 
-test('labels keep unknown fields and may lack an explanation; what has no name is no label', async (t) => {
+test('labels keep unknown fields and may lack an explanation; an entry without a name is no label', async (t) => {
   const labels = [
     { name: 'a', applied: false, score: 0.3 },
     { name: 'b', applied: 'yes', explanation: 7 },

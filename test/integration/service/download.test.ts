@@ -54,7 +54,7 @@ test('an empty file is no chunk at all', async (t) => {
   );
 });
 
-test('a file that is cut is told as cut, after everything that came before', async (t) => {
+test('a cut file is reported as cut, after all of its bytes were passed on', async (t) => {
   const half = CSV.subarray(0, 20);
   const chunked = Buffer.from(`${half.length.toString(16)}\r\n${half}\r\n`);
   const cuts: [string, Buffer, 'close' | 'reset'][] = [
@@ -117,7 +117,7 @@ test('a file that comes a byte at a time is given up, compressed or not', async 
   }
 });
 
-test('a reader that takes its time is not taken for a silent server', async (t) => {
+test('a slow reader is not mistaken for a silent server', async (t) => {
   const body = randomBytes(3_000_000);
   const server = await httpServer(t, (response) => response.end(body));
   const silent = await rawServer(t, answering('content-length: 1000', CSV, 'wait'));
@@ -134,7 +134,7 @@ test('a reader that takes its time is not taken for a silent server', async (t) 
   assert.equal(bytes, body.length);
 });
 
-test('what the storage compressed is decompressed, whoever compressed it, and in whichever of the usual ways', async (t) => {
+test('a compressed file is decompressed, in each of the usual encodings', async (t) => {
   const body = Buffer.concat([CSV, randomBytes(300_000)]);
   const gzip = gzipSync(body);
   const encodings: [string, Buffer][] = [
@@ -187,7 +187,7 @@ test('a compressed file that grows beyond the limit is stopped, however it is co
   assert.equal((await collect(lax.client.download(server.url, NEVER))).length, zeros.length);
 });
 
-test('a body that is not what it says, or in an encoding that nobody here knows, says so, and that the same would come again', async (t) => {
+test('a broken body or an unknown encoding is reported as such, with `sameAgain`', async (t) => {
   for (const [encoding, failure, message] of [
     ['gzip', 'protocol', /cannot be decoded \(Z_DATA_ERROR\)/],
     ['br', 'protocol', /cannot be decoded \(BAD_COMPRESSION\)/],
@@ -203,7 +203,7 @@ test('a body that is not what it says, or in an encoding that nobody here knows,
   }
 });
 
-test('a file larger than allowed is stopped, before it begins when it says so, and where it passes the limit otherwise', async (t) => {
+test('a file larger than allowed is stopped: at once by its Content-Length, otherwise at the limit', async (t) => {
   const body = randomBytes(400_000);
   const cases: [Record<string, string | number>, Buffer, number][] = [
     [{ 'content-length': body.length }, body, 0],
@@ -229,7 +229,7 @@ test('a file larger than allowed is stopped, before it begins when it says so, a
   assert.equal((await collect(exact.client.download(server.url, NEVER))).length, body.length);
 });
 
-test('an expired download address is told as expired, other refusals with their Code', async (t) => {
+test('an expired download address is `expired`, other refusals have their Code', async (t) => {
   const xml = (code: string, message: string) =>
     `<Error><Code>${code}</Code><Message>${message}</Message></Error>`;
   const server = await httpServer(t, (response, _, index) =>
@@ -252,7 +252,7 @@ test('an expired download address is told as expired, other refusals with their 
   });
 });
 
-test('a download is tried again until its headers come, and follows redirects', async (t) => {
+test('a download is retried until its headers come, and follows redirects', async (t) => {
   const server = await httpServer(t, (response, request, index) => {
     if (index === 0) response.writeHead(503).end();
     else if (request.path === '/a') response.writeHead(302, { location: '/b' }).end();
@@ -304,7 +304,7 @@ test('leaving the loop early closes the connection and frees the permit', async 
   }
 });
 
-test('nothing is sent, and no permit taken, before the first chunk is asked for', async (t) => {
+test('nothing is sent, and no permit taken, before the first chunk is requested', async (t) => {
   const server = await httpServer(t, (response) => response.end(CSV));
   const { client } = clientFor(t, 'http://127.0.0.1:9', { maxConcurrentTransfers: 1 });
   const unused = client.download(server.url, NEVER);
@@ -324,7 +324,7 @@ test('uploads do not wait for downloads', async (t) => {
   await download.return();
 });
 
-test('an address that is none is refused as a ServiceError', async (t) => {
+test('an invalid address is refused as a ServiceError', async (t) => {
   await assert.rejects(
     collect(clientFor(t, 'http://127.0.0.1:9').client.download('nowhere', NEVER)),
     ServiceError,

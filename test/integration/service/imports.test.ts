@@ -23,7 +23,7 @@ test('creating an import is a POST without a body, with the bearer key (4.3, 5)'
   assert.deepEqual([observer.requests, observer.orphans], [['create_import 200'], 0]);
 });
 
-test('a create whose answer is lost is tried again and told as an orphan; a clear refusal is neither', async (t) => {
+test('a create whose answer is lost is retried and reported as an orphan; a clear refusal is neither', async (t) => {
   const server = await httpServer(t, (response, _, index) => {
     if (index === 0) response.destroy();
     else json(response, index === 1 ? 201 : 400, CREATED);
@@ -71,7 +71,7 @@ test('every state of an import is read, however it is spelt, and unknown ones to
   assert.equal(server.seen[0]?.headers.authorization, `Bearer ${KEY}`);
 });
 
-test('the status is found where an answer that nobody has shown may have it', async (t) => {
+test('the status is found at all places where an undocumented answer may have it', async (t) => {
   const COMPLETE = 'COMPLETE';
   const bodies = [
     { import_status: COMPLETE },

@@ -30,7 +30,7 @@ function resolving(...answers: string[][]): {
 
 const named = (url: string, host: string) => url.replace('127.0.0.1', host);
 
-test('a name that resolves to an address of this network is not connected to, nor one that resolves to both kinds only there', async (t) => {
+test('a name that resolves to a private address is not connected to; with both kinds only the public one is used', async (t) => {
   const server = await httpServer(t, (response) => response.end());
   for (const address of [
     '127.0.0.1',
@@ -65,7 +65,7 @@ test('a name that resolves to an address of this network is not connected to, no
   assert.equal(server.seen.length, 1);
 });
 
-test('a name that changes between two connections is looked at each time: there is no moment between check and use', async (t) => {
+test('a name is checked for each connection, in the very answer that is connected to', async (t) => {
   const server = await httpServer(t, (response) =>
     response.writeHead(200, { connection: 'close' }).end(),
   );
@@ -204,7 +204,7 @@ test('a header that follows from the request, or is not for a storage, cannot be
   });
 });
 
-test('an upload says whether it may have arrived: yes once an answer was lost, or a gateway broke down', async (t) => {
+test('a failed upload reports that it may have arrived once an answer was lost, or a gateway broke down', async (t) => {
   const expired = '<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>';
   const answers: [number | 'reset', boolean][] = [
     ['reset', true],
@@ -243,7 +243,7 @@ test('an upload says whether it may have arrived: yes once an answer was lost, o
   await assert.rejects(dead, { failure: 'unavailable', mayHaveArrived: false });
 });
 
-test('the value of an extra header that cannot be had or sent is waited for, and takes nothing back of what may have arrived', async (t) => {
+test('an unreadable or invalid value of an extra header is transient, and keeps `mayHaveArrived`', async (t) => {
   const expired = '<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>';
   const unreadable = () => Promise.reject(new Error('hunter22secret'));
   for (const broken of [unreadable, () => 'hunter22\nsecret', () => 'hunter22\u20ac']) {
@@ -276,7 +276,7 @@ test('the value of an extra header that cannot be had or sent is waited for, and
   }
 });
 
-test('each host of transfers is told once, before it is talked to', async (t) => {
+test('each host of transfers is reported once, before its first use', async (t) => {
   const server = await httpServer(t, (response) => response.end());
   const { client, observer } = clientFor(t, HERE);
   await client.upload(server.url, BODY, CSV);
@@ -284,7 +284,7 @@ test('each host of transfers is told once, before it is talked to', async (t) =>
   assert.deepEqual(observer.hosts, [new URL(server.url).host]);
 });
 
-test('an answer that is announced again and again, and never comes, is given up', async (t) => {
+test('an answer that consists of interim answers only is given up', async (t) => {
   const server = await rawServer(t, (socket, received) => {
     if (!received.endsWith('hello\r\n') && !received.endsWith('\r\n\r\n')) return;
     const timer = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 20);
@@ -296,7 +296,7 @@ test('an answer that is announced again and again, and never comes, is given up'
   await assert.rejects(collect(client.download(server.url, NEVER)), late);
 });
 
-test('an answer with more headers than any honest one is not read', async (t) => {
+test('an answer with excessive headers is not read', async (t) => {
   const server = await httpServer(t, (response) => {
     for (let n = 0; n < 40; n++) response.setHeader(`x-padding-${n}`, 'x'.repeat(1000));
     response.end();

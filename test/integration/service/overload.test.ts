@@ -19,7 +19,7 @@ function afterTurns(turns: number, run: () => void): void {
   setImmediate(() => (turns === 0 ? run() : afterTurns(turns - 1, run)));
 }
 
-test('after a 429 half as many requests go out at once, and storage is not held back by it', async (t) => {
+test('a 429 halves the requests in flight, and does not slow the storage', async (t) => {
   const first: ServerResponse[] = [];
   let running = 0;
   let most = 0;
@@ -75,7 +75,7 @@ test('an overloaded storage halves its transfers, and its Retry-After is a floor
   ]);
 });
 
-test("S3's words of overload are tried again whatever the status beside them", async (t) => {
+test("S3's codes of overload are retried, whatever the status", async (t) => {
   const server = await httpServer(t, (response, _, index) => {
     if (index === 0) response.writeHead(400).end(SLOW_DOWN);
     else response.end();
@@ -85,7 +85,7 @@ test("S3's words of overload are tried again whatever the status beside them", a
   assert.deepEqual(observer.retries, ['upload 400']);
 });
 
-test('a Retry-After longer than the retries may take comes out with the error, for transfers too', async (t) => {
+test('a Retry-After longer than the retries may take is in the error, for transfers too', async (t) => {
   const server = await httpServer(t, (response) =>
     response.writeHead(503, { 'retry-after': '600' }).end(SLOW_DOWN),
   );

@@ -78,7 +78,7 @@ test('http, where it is allowed, goes to the proxy as a whole address', async (t
   );
 });
 
-test('a proxy that is reached by https shows a certificate of its own name, not of where it leads to', async (t) => {
+test('a proxy that is reached by https shows a certificate of its own name, not of the target', async (t) => {
   const authority = certificateAuthority('Proxies');
   const { certificate: cert, key } = authority.issue({ name: 'proxy', hosts: ['localhost'] });
   const proxy = await proxyServer(t, undefined, { cert, key });
@@ -145,7 +145,7 @@ test('HTTPS_PROXY and NO_PROXY of the environment hold, in both spellings', asyn
   assert.equal(proxy.seen.length, 2, 'directly');
 });
 
-test('behind a proxy an address that is written out is still checked, a name is for the proxy to resolve', async (t) => {
+test('behind a proxy a literal address is still checked; names are resolved by the proxy', async (t) => {
   const proxy = await proxyServer(t);
   const { port } = await httpsServer(t, () => CREATED);
   const { client } = clientFor(t, 'https://review.example.com', {
@@ -161,7 +161,7 @@ test('behind a proxy an address that is written out is still checked, a name is 
   await client.upload(`https://files.example.com:${port}/x`, Buffer.from('x'), CSV);
 });
 
-test('a proxy that refuses, wants credentials, is not there or hangs is told as such, and what it was told is not', async (t) => {
+test('a proxy that refuses, requires credentials, is missing or hangs is named in the error, its credentials are not', async (t) => {
   const secret = /hunter22secret|aHVudGVy|bWU6|X-Amz-Signature/;
   const cases: [string, RegExp][] = [
     [

@@ -19,7 +19,7 @@ const lookup = (
   done: (error: null, addresses: { address: string; family: number }[]) => void,
 ) => done(null, [{ address: '127.0.0.1', family: 4 }]);
 
-test('an authority of one’s own is trusted for the service and the storage, and those that Node.js knows stay', async (t) => {
+test('a private authority is trusted for the service and the storage, besides those that Node.js knows', async (t) => {
   const { port } = await httpsServer(t, () => CREATED);
   const url = `https://127.0.0.1:${port}`;
   const unknown = {
@@ -58,7 +58,7 @@ test('a client certificate goes to the service, and to no storage', async (t) =>
   assert.deepEqual(shown, ['client', undefined]);
 });
 
-test('files are read again when they change: the next connection uses what is there then', async (t) => {
+test('changed files are read again for the next connection', async (t) => {
   const ca = path.join(temporaryDirectory(), 'ca.pem');
   copyFileSync(pem('self.pem'), ca);
   const { port } = await httpsServer(t, () => ({ ...CREATED, headers: { connection: 'close' } }));
@@ -71,7 +71,7 @@ test('files are read again when they change: the next connection uses what is th
   await client.createBatch('email', NEVER);
 });
 
-test('files that cannot be used are refused at once, by name, without what is in them', (t) => {
+test('unusable files are refused at once, by name, without their content', (t) => {
   const cases: [object, RegExp][] = [
     [{ ca: ['/nowhere/ca.pem'] }, /\/nowhere\/ca\.pem cannot be read \(ENOENT\)/],
     [{ ca: [pem('server.key')] }, /server\.key holds no certificate/],
@@ -108,7 +108,7 @@ test('a redirect from https to http is refused on this side, so that no record i
   assert.equal(target.seen.length, 0);
 });
 
-test('https to a port that speaks http, and a certificate of another host, are told as such', async (t) => {
+test('https to an http port, and a certificate of another host, are named in the error', async (t) => {
   const plain = await httpServer(t, (response) => response.end());
   const wrong = clientFor(t, plain.url.replace('http:', 'https:'), ONCE).client;
   await assert.rejects(wrong.createBatch('email', NEVER), {

@@ -48,7 +48,7 @@ test('an empty streamed body is sent with Content-Length 0', async (t) => {
   );
 });
 
-test('a body larger than what may be held is sent as fast as it is read, never ahead of it', async (t) => {
+test('a large body is sent as fast as it is read, never ahead of it', async (t) => {
   const TOTAL = 256 * 1024 * 1024;
   const chunk = Buffer.alloc(1024 * 1024, 'x');
   const expected = createHash('sha256');
@@ -84,7 +84,7 @@ test('a body larger than what may be held is sent as fast as it is read, never a
   assert.ok(ahead < 64 * 1024 * 1024, `${ahead} bytes were read before they could be sent`);
 });
 
-test('a failed try begins the body anew, also behind a redirect', async (t) => {
+test('a failed attempt restarts the body, also behind a redirect', async (t) => {
   const target = await httpServer(t, (response) => response.end());
   const server = await httpServer(t, (response, _, index) => {
     if (index === 0) response.writeHead(503).end();
@@ -121,7 +121,7 @@ test('a body that can be made only once is not sent twice, and the error says so
   assert.equal(server.seen.length, 1);
 });
 
-test('a body of another length than it said never looks complete, and is not tried again', async (t) => {
+test('a body of another length than announced never looks complete, and is not retried', async (t) => {
   const server = await httpServer(t, (response) => response.end());
   const { client } = clientFor(t, 'http://127.0.0.1:9');
   for (const [length, message] of [
@@ -141,7 +141,7 @@ test('a body of another length than it said never looks complete, and is not tri
   );
 });
 
-test('what the source of a body throws comes out as it is', async (t) => {
+test("the error of a body's source is thrown unchanged", async (t) => {
   const server = await httpServer(t, (response) => response.end());
   const broken = Object.assign(new Error('the disk is gone'), { code: 'EIO' });
   const { client, observer } = clientFor(t, 'http://127.0.0.1:9');

@@ -130,7 +130,7 @@ test('each answer of the storage becomes its failure, with the XML Code and noth
   }
 });
 
-test('a storage that is busy or slow is tried again with the same body', async (t) => {
+test('a busy or slow storage gets the same body again', async (t) => {
   const answers: [number, string][] = [
     [503, xmlError('SlowDown', 'x')],
     [500, xmlError('InternalError', 'x')],
@@ -148,7 +148,7 @@ test('a storage that is busy or slow is tried again with the same body', async (
   assert.equal(observer.orphans, 0);
 });
 
-test('a good answer whose body never ends is left, and its connection with it', async (t) => {
+test('a success whose body never ends is dropped, with its connection', async (t) => {
   const left = Promise.withResolvers<void>();
   const server = await httpServer(t, (response) => {
     response.writeHead(200).write('.');
@@ -197,7 +197,7 @@ test('a refusal whose text is cut is still that refusal', async (t) => {
   assert.equal(server.received.length, 1);
 });
 
-test('a connection that is reset in the upload is tried again', async (t) => {
+test('a reset during an upload is retried', async (t) => {
   const server = await rawServer(t, (socket, received, connection) => {
     if (connection === 0) socket.resetAndDestroy();
     else if (received.endsWith('hello,1\r\n'))
@@ -278,7 +278,7 @@ test('a redirect that leads nowhere is a protocol error', async (t) => {
   }
 });
 
-test('an address that is none is refused without being repeated', async (t) => {
+test('an invalid address is refused without being repeated', async (t) => {
   const { client } = clientFor(t, 'http://127.0.0.1:9');
   for (const url of ['', 'hunter22', 'file:///hunter22', 'http://[hunter22']) {
     await assert.rejects(
@@ -288,7 +288,7 @@ test('an address that is none is refused without being repeated', async (t) => {
   }
 });
 
-test('a Content-Type that no header can carry is refused, not sent and not tried again', async (t) => {
+test('a Content-Type that no header can carry is refused, not sent and not retried', async (t) => {
   const server = await httpServer(t, (response) => response.end());
   const { client, observer } = clientFor(t, 'http://127.0.0.1:9');
   await assert.rejects(
@@ -321,7 +321,7 @@ test('an abort ends an upload at once, also while it waits for a permit', async 
   assert.equal(server.seen.length, 1);
 });
 
-test('the API key is never asked for, nor sent, in a transfer', async (t) => {
+test('the API key is neither read nor sent in a transfer', async (t) => {
   const server = await httpServer(t, (response) => json(response, 200, {}));
   const { client } = clientFor(t, 'http://127.0.0.1:9', {
     apiKey: () => Promise.reject(new Error('asked')),

@@ -43,7 +43,7 @@ test('429, 503 and timeouts halve the limit, at most once in a window, and never
   assert.deepEqual(changes, limits(16, 8, 4, 2, 1));
 });
 
-test('answers that say nothing about load change nothing', async () => {
+test('answers that do not depend on load leave the limit unchanged', async () => {
   const { changes, learn, pass } = limitOf(4);
   for (const reason of ['400', '401', '404', '500', '502', 'reset', 'connect_failed', 'protocol']) {
     learn(bad(reason));
@@ -62,7 +62,7 @@ test('each window of success gives one back, up to the maximum', async () => {
   assert.deepEqual(changes, limits(5, 2, 3, 4, 5));
 });
 
-test('an overload begins the window of success anew', async () => {
+test('an overload restarts the window of success', async () => {
   const { changes, learn, pass } = limitOf(8);
   learn(bad('503'));
   await pass(WINDOW_MS - 1);
@@ -72,7 +72,7 @@ test('an overload begins the window of success anew', async () => {
   assert.deepEqual(changes, limits(8, 4));
 });
 
-test('what began before the last cut does not cut again, however late its timeout comes', async () => {
+test('a request that began before the last cut does not cut again, however late its timeout is', async () => {
   const { changes, learn, pass, clock } = limitOf(8);
   const startedMs = clock.now();
   await pass(30_000);

@@ -73,7 +73,7 @@ const ipv4 = fc.oneof(
   special.map((text) => text.split('.').map(Number)),
 );
 
-test('every IPv4 address has the range that the registries give it, also inside IPv6', () => {
+test('every IPv4 address has its range in the registries, also inside IPv6', () => {
   fc.assert(
     fc.property(ipv4, (parts) => {
       const text = parts.join('.');
@@ -94,7 +94,7 @@ test('every IPv4 address has the range that the registries give it, also inside 
   );
 });
 
-test('no notation that an address may have gets around its range: the parser of addresses brings it to the usual one', () => {
+test('no notation of an address evades its range: the URL parser normalises it', () => {
   fc.assert(
     fc.property(ipv4, fc.nat({ max: 2 }), ([a = 0, b = 0, c = 0, d = 0], radix) => {
       const show = (part: number) =>
@@ -119,7 +119,7 @@ test('no notation that an address may have gets around its range: the parser of 
   );
 });
 
-test('of IPv6 only what is given out to the public is public', () => {
+test('IPv6 addresses outside global unicast are not public', () => {
   const cases: [string, AddressRange][] = [
     ['2606:4700::1111', 'public'],
     ['2a00:1450:4001::200e', 'public'],
@@ -174,7 +174,7 @@ test('a set has exactly the addresses of its ranges, in every notation', () => {
   assert.ok(!contains(addressSet(['fd12::/16']), 'fd13::1'));
 });
 
-test('what is neither an address nor a range is told as such', () => {
+test('a text that is neither an address nor a range is refused', () => {
   for (const text of ['10.0.0.0/8', '10.1.2.3', '::1', 'fd00::/8', '0.0.0.0/0'])
     assert.equal(problemWithCidr(text), undefined, text);
   for (const text of [

@@ -12,7 +12,7 @@ const advised = (code: string, stage: ExchangeStage) => {
   return networkProblem(error);
 };
 
-test('what fails in a handshake says what to do about it', () => {
+test('a failed handshake carries advice', () => {
   const cases: [string, ExchangeStage, RegExp][] = [
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'connecting', /does not speak TLS/],
     ['ERR_SSL_PACKET_LENGTH_TOO_LONG', 'connecting', /does not speak TLS/],
@@ -34,7 +34,7 @@ test('what fails in a handshake says what to do about it', () => {
   }
 });
 
-test('a refusal of this side stays what it is, wherever it comes out', () => {
+test('a refusal of this side is kept at every stage', () => {
   for (const stage of ['connecting', 'sent', 'body'] as const) {
     const refusal = new NetworkError('blocked', 'ADDRESS_NOT_PUBLIC');
     assert.equal(networkError(refusal, stage), refusal);

@@ -4,7 +4,7 @@ import { Permits } from '../../../src/http/permits.ts';
 
 const never = new AbortController().signal;
 
-test('no more than the given number runs at once, and everybody gets a turn', async () => {
+test('no more than the given number runs at once, and every caller gets a permit', async () => {
   const permits = new Permits(3);
   let running = 0;
   let most = 0;
@@ -42,7 +42,7 @@ test('a release counts once, however often it is called', async () => {
   second();
 });
 
-test('a failure of the work frees its permit and comes out unchanged', async () => {
+test('a failure of the work frees its permit and is thrown unchanged', async () => {
   const permits = new Permits(1);
   const failure = new Error('work failed');
   await assert.rejects(

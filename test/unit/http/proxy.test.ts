@@ -6,7 +6,7 @@ type Env = Record<string, string>;
 const chosen = (env: Env, target: string) =>
   proxyChooser(proxyFromEnvironment(env))(new URL(target))?.url.host;
 
-test('the proxy is that of the scheme, under its name in small letters before the other', () => {
+test('the proxy is that of the scheme, and the lower-case variable wins', () => {
   const env = {
     HTTPS_PROXY: 'http://s.example:3128',
     http_proxy: 'p.example:8080',
@@ -53,20 +53,20 @@ test('this machine is never reached through a proxy', () => {
     assert.equal(chosen(env, target), undefined);
 });
 
-test('a CGI process takes no proxy out of what may be a header', () => {
+test('a CGI process ignores HTTP_PROXY, which may be a header', () => {
   assert.equal(
     chosen({ HTTP_PROXY: 'http://evil.example', REQUEST_METHOD: 'GET' }, 'http://a.example/'),
     undefined,
   );
 });
 
-test('user and password of the address become credentials, and leave the address', async () => {
+test('user and password of the address become credentials and are removed from it', async () => {
   const rules = proxyFromEnvironment({ HTTPS_PROXY: 'http://me:p%40ss@p.example:1' });
   assert.equal(rules.https?.url.href, 'http://p.example:1/');
   assert.equal(await rules.https?.credentials?.(), 'me:p@ss');
 });
 
-test('a proxy that is none is refused by the name of its variable, without its value', () => {
+test('an invalid proxy is refused by the name of its variable, without its value', () => {
   for (const value of ['http://[hunter2', 'socks5://hunter2:1', 'http://me:%ZZhunter2@p.example']) {
     assert.throws(
       () => proxyFromEnvironment({ HTTPS_PROXY: value }),

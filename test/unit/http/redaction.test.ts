@@ -42,7 +42,7 @@ test('scrubbed text is one line of at most 200 characters', () => {
   );
 });
 
-test('what has nothing to do with a key is kept', () => {
+test('text unrelated to a key is kept', () => {
   assert.equal(
     scrub('type "email" is not allowed here', ['sk-live-0123456789']),
     'type "email" is not allowed here',
@@ -83,7 +83,7 @@ test('an address is shown as host and path only', () => {
   );
 });
 
-test('only what is shaped like a code is shown as one', () => {
+test('only text that is shaped like a code is shown as one', () => {
   assert.equal(shownCode('AccessDenied'), 'AccessDenied');
   for (const raw of ['', 'two words', '<xml>', 'a'.repeat(65), '9lives', 42, null, undefined, {}]) {
     assert.equal(shownCode(raw), undefined);

@@ -20,7 +20,7 @@ test('Retry-After as an HTTP date is counted from now, and a past date means at 
   );
 });
 
-test('an absent, empty or unreadable Retry-After is no wish at all', () => {
+test('an absent, empty or unreadable Retry-After is ignored', () => {
   for (const header of [
     undefined,
     '',
@@ -37,7 +37,7 @@ test('an absent, empty or unreadable Retry-After is no wish at all', () => {
   }
 });
 
-test('whatever the header says, the answer is undefined or between nothing and a day', () => {
+test('any header gives undefined or a wait between zero and a day', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.nat().map(String), fc.date().map(String)), (header) => {
       const ms = parseRetryAfterMs(header, NOW_MS);

@@ -48,14 +48,14 @@ function after(
   return async () => (left-- > 0 ? failing(problem) : ok('done'));
 }
 
-test('what may pass is tried again, with exponentially growing, jittered waits', async () => {
+test('a transient failure is retried, with exponentially growing, jittered waits', async () => {
   const { context, clock, observer } = contextWith({ baseMs: 100, capMs: 350, maxRetries: 4 });
   assert.equal(await withRetry(context, 'op', never, after(4)), 'done');
   assert.deepEqual(clock.slept, [50, 100, 175, 175]);
   assert.deepEqual(observer.retries, Array(4).fill('op 503'));
 });
 
-test('after maxRetries the failure comes out, with the number of tries', async () => {
+test('after maxRetries the failure is thrown, with the number of attempts', async () => {
   const { context, clock } = contextWith({ maxRetries: 2 });
   await assert.rejects(withRetry(context, 'op', never, after(3)), (error) => {
     assert.ok(error instanceof ServiceError);
@@ -82,7 +82,7 @@ test('no try starts later than maxElapsedMs after the first failure', async () =
   assert.deepEqual(clock.slept, [500, 500, 500, 500]);
 });
 
-test('a slow first try does not eat up the time for retries', async () => {
+test('a slow first attempt does not reduce the time for retries', async () => {
   const clock = new InstantClock();
   const { context } = contextWith({ maxElapsedMs: 1000, baseMs: 100 }, clock);
   let first = true;
@@ -104,7 +104,7 @@ test('Retry-After is a floor: the wait is never shorter, also at the lowest draw
   }
 });
 
-test('a Retry-After beyond the time limit ends the retries at once and is handed on', async () => {
+test('a Retry-After beyond the time limit ends the retries at once and is passed on', async () => {
   const { context, clock } = contextWith({ maxElapsedMs: 5000 });
   await assert.rejects(withRetry(context, 'op', never, after(1, { retryAfterMs: 60_000 })), {
     retryAfterMs: 60_000,
@@ -139,7 +139,7 @@ test('an abort ends the wait between two tries at once, with its own reason', as
   await assert.rejects(result, (error) => error === reason);
 });
 
-test('nothing is tried when aborted before', async () => {
+test('no attempt starts after an abort', async () => {
   let tries = 0;
   const { context } = contextWith({});
   const result = withRetry(context, 'op', AbortSignal.abort(), async () => {

@@ -51,7 +51,7 @@ test('always never ends', () => {
   assert.equal(made.entries()[0]?.fired, 100);
 });
 
-test('append adds to the end, replace starts anew, and the script tells how often each entry struck', () => {
+test('append adds to the end, replace starts again, and the script reports the hits of each entry', () => {
   const { made, take } = script({ operation: 'upload', action: 'hang' });
   take('upload');
   made.append([{ operation: 'upload', action: 'reset_before' }]);

@@ -70,7 +70,7 @@ test('a rule for other content types neither decides nor labels', () => {
   assert.equal(judge(review, 'video')('x').result, 'seen');
 });
 
-test('labels say whether they apply, and why', () => {
+test('labels have `applied` and an explanation', () => {
   const ask = judge({
     rules: [
       {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Refusal } from '../../../src/sandbox/http/answer.ts';
+import { RefusedRequest } from '../../../src/sandbox/http/answer.ts';
 import { presign, verifyPresigned } from '../../../src/sandbox/storage/presign.ts';
 
 const SIGNED_AT_MS = Date.UTC(2026, 10, 21, 9, 30);
@@ -24,7 +24,7 @@ function check(url: string, secret = 'secret', nowMs = SIGNED_AT_MS, headers = {
     verifyPresigned(secret, request, nowMs);
     return 'accepted';
   } catch (error) {
-    assert.ok(error instanceof Refusal);
+    assert.ok(error instanceof RefusedRequest);
     return `${error.answer.status} ${/<Code>(.*)<\/Code>/.exec(String(error.answer.body))?.[1]}`;
   }
 }

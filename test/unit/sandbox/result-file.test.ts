@@ -94,7 +94,7 @@ test('metadata columns with the names of result columns come back beside them', 
   ]);
 });
 
-test('result columns stand in the order that the policy wants, under the name of the service', async () => {
+test('result columns are in the order of the policy, under the name of the service', async () => {
   const policy: PolicyInput = {
     service: { name: 'Acme Trust' },
     results: { columns: ['metadata', 'labels', 'result', 'content', 'expected', 'status'] },
@@ -121,7 +121,7 @@ test('a file with a header and no rows has no results', async () => {
   assert.deepEqual(await reviewed(['Content,a\n']), [[...FIXED, 'a']]);
 });
 
-test('what is not CSV with a Content column is refused, without quoting it', async () => {
+test('a file that is not CSV with a Content column is refused, without quoting it', async () => {
   const refused: [string, RegExp][] = [
     ['', /the upload is empty: it needs a header row/],
     ['content,a\nx,1\n', /the upload has no column named Content/],

@@ -22,7 +22,7 @@ test('the spelling WATING_FOR_UPLOAD means WAITING_FOR_UPLOAD', () => {
   assert.equal(normaliseImportStatus('WATING_FOR_UPLOAD'), 'WAITING_FOR_UPLOAD');
 });
 
-test('a status that nobody has heard of is undefined, never an error', () => {
+test('an unknown status is undefined, never an error', () => {
   const unknown = fc
     .string()
     .filter((text) => !/^(WAT|WAI|PEND|SUCC|CANC|ERR|IN_|COMP|FAIL)/.test(text));

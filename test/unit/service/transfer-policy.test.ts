@@ -64,7 +64,7 @@ test('a pattern means the host that it names, or everything below it, and nothin
   );
 });
 
-test('what is no pattern is told as such', () => {
+test('a text that is no pattern is refused', () => {
   for (const text of [
     '',
     '*',
@@ -119,7 +119,7 @@ test('http is for hosts allowed by name, and for this machine', () => {
   assert.equal(objection('http://127.0.0.1:9/', {}, 'http://127.0.0.1:8090'), undefined);
 });
 
-test('an address that is not public is refused, written in whichever way, unless its network is allowed', () => {
+test('an address that is not public is refused in every notation, unless its network is allowed', () => {
   for (const host of [
     '10.1.2.3',
     '127.0.0.1',
@@ -153,7 +153,7 @@ test('a storage on this machine is for a service on this machine only', () => {
   assert.equal(policy({}, 'https://10.0.0.1').allowsAddress('localhost', '127.0.0.1'), false);
 });
 
-test('a name that is allowed may stand for a private network, never for where clouds keep credentials', () => {
+test('an allowed name may resolve to a private network, never to an address of cloud credentials', () => {
   const named = policy({ allowPrivate: ['minio.corp', '*.storage.corp'] });
   for (const address of ['10.0.0.1', '192.168.1.1', 'fd00::1', '127.0.0.1', '8.8.8.8']) {
     assert.ok(named.allowsAddress('minio.corp', address), address);
