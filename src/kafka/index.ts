@@ -1,13 +1,5 @@
-/** The Kafka adapter: implements src/core/ports/kafka.ts over kafkajs. The only way in for the rest of the project. */
-import type { ClusterProbe } from '../core/ports/cluster-probe.ts';
-import type {
-  ClusterAdmin,
-  ShardGroup,
-  ShardProducers,
-  SourceReader,
-} from '../core/ports/kafka.ts';
+/** Kafka adapter: implements the ports in src/core/ports over kafkajs. The only entry for the rest of the project. */
 import type { Logger } from '../core/ports/telemetry.ts';
-import type { TopicScan } from '../core/ports/topic-scan.ts';
 import { KafkaAdmin } from './admin/admin.ts';
 import { KafkaClusterProbe } from './admin/cluster-probe.ts';
 import { KafkaTopicScan } from './admin/topic-scan.ts';
@@ -38,20 +30,19 @@ export function connectKafka(options: ConnectOptions, logger: Logger) {
   const admin = new KafkaAdmin(options, logger);
   const lookUp = (topic: string) => admin.writable(topic);
   return {
-    admin: admin as ClusterAdmin,
-    group: (group: GroupOptions): ShardGroup => new KafkaShardGroup(options, group, logger),
-    producers: (producers: ProducersOptions): ShardProducers => ({
-      open: (shard) =>
+    admin,
+    group: (group: GroupOptions) => new KafkaShardGroup(options, group, logger),
+    producers: (producers: ProducersOptions) => ({
+      open: (shard: number) =>
         new KafkaShardProducer(shard, options, producers, lookUp, logger.child({ shard })),
     }),
-    sourceReader: (reader: SourceReaderOptions): SourceReader =>
-      new KafkaSourceReader(options, reader, logger),
+    sourceReader: (reader: SourceReaderOptions) => new KafkaSourceReader(options, reader, logger),
     /** For tools that only read. @param limitsOf a topic that the connector does not write itself */
-    scan: (limitsOf?: (topic: string) => ReadLimits | undefined): TopicScan =>
+    scan: (limitsOf?: (topic: string) => ReadLimits | undefined) =>
       new KafkaTopicScan(options, admin, logger, limitsOf),
-    probe: (): ClusterProbe => new KafkaClusterProbe(options, logger),
+    probe: () => new KafkaClusterProbe(options, logger),
     /** Closes the admin connection; groups, producers and readers are closed by their openers. Repeatable. */
-    async close(): Promise<void> {
+    async close() {
       await admin.close();
       options.security?.close();
     },

@@ -166,6 +166,10 @@ export class Pipeline {
     }
     this.#assigned = assignment.shards;
     this.#ports.metrics.count('rebalances_total', { pipeline: this.#options.name });
+    this.#ports.logger.info(
+      { generation: assignment.generation, shards: [...assignment.shards.keys()] },
+      'joined the group',
+    );
     for (const [shard, slot] of this.#slots) {
       if (!assignment.shards.has(shard))
         this.#giveUp(slot, 'the group gave the shard to another instance');

@@ -1,7 +1,7 @@
-/** The assigner as kafkajs and the group protocol want it (assigner.ts decides). */
+/** Assigner in the form of kafkajs and the group protocol; assigner.ts decides. */
 import type { GroupMember, GroupMemberAssignment, GroupState } from 'kafkajs';
 import { AssignerProtocol, type AttachedAssigner } from '../kafkajs/patches.ts';
-import type { ConsumerGroup, KafkaCluster } from '../kafkajs/shapes.ts';
+import type { KafkaCluster } from '../kafkajs/shapes.ts';
 import {
   assignShards,
   decodeHistory,
@@ -10,32 +10,28 @@ import {
   partitionsOfShards,
 } from './assigner.ts';
 
-/** Never changes: a member with another name cannot join the group of those that still have this one. */
+/** Never changes: a member with another name cannot join a running group. */
 export const PROTOCOL_NAME = 'content-review-shards';
 const PROTOCOL_VERSION = 0;
 
-export interface AssignerOptions {
+export interface AssignerOptions extends Pick<AttachedAssigner, 'attached' | 'outOfRange'> {
   readonly sourceTopic: string;
   readonly journalTopic: string;
-  /** What this member owns, when it joins. */
+  /** Shards of this member, when it joins. */
   history(): History | undefined;
-  attached(group: ConsumerGroup): void;
-  outOfRange(topic: string, partition: number): Promise<void>;
 }
 
 export function createAssigner(
   cluster: Pick<KafkaCluster, 'findTopicPartitionMetadata'>,
-  options: AssignerOptions,
+  { sourceTopic, journalTopic, history, ...callbacks }: AssignerOptions,
 ): AttachedAssigner {
-  const { sourceTopic, journalTopic } = options;
   return {
     name: PROTOCOL_NAME,
     version: PROTOCOL_VERSION,
-    attached: (group) => options.attached(group),
-    outOfRange: (topic, partition) => options.outOfRange(topic, partition),
+    ...callbacks,
 
     protocol({ topics }): GroupState {
-      const userData = encodeHistory(options.history());
+      const userData = encodeHistory(history());
       return {
         name: PROTOCOL_NAME,
         metadata: AssignerProtocol.MemberMetadata.encode({

@@ -23,10 +23,10 @@ export interface SourceReaderOptions {
   readonly limits?: ReadLimits | undefined;
   /** Maximum bytes of one fetch; a single larger record still comes. Default 1 MiB. */
   readonly maxFetchBytes?: number;
-  /** Connections are closed after this time without a read. Default 30,000 ms. */
-  readonly idleMs?: number;
 }
 
+/** Connections are closed after this time without a read. */
+const IDLE_MS = 30_000;
 const MAX_WAIT_MS = 100;
 /** For one fetch. */
 const PATIENCE_MS = 20_000;
@@ -75,8 +75,7 @@ export class KafkaSourceReader implements SourceReader {
       }
     } finally {
       if (--this.#reads === 0) {
-        const { idleMs = 30_000 } = this.#options;
-        this.#idle = setTimeout(() => void this.#connection.disconnect(), idleMs).unref();
+        this.#idle = setTimeout(() => void this.#connection.disconnect(), IDLE_MS).unref();
       }
     }
   }

@@ -18,79 +18,75 @@ export interface PartitionMetadata {
 }
 
 export interface ClusterMetadata {
-  readonly brokers: readonly {
-    readonly nodeId: number;
-    readonly host: string;
-    readonly port: number;
+  brokers: {
+    nodeId: number;
+    host: string;
+    port: number;
   }[];
-  readonly topicMetadata: readonly {
-    readonly topic: string;
-    readonly topicErrorCode: number;
-    readonly partitionMetadata: readonly PartitionMetadata[];
+  topicMetadata: {
+    topic: string;
+    topicErrorCode: number;
+    partitionMetadata: PartitionMetadata[];
   }[];
 }
 
 /** One partition of a fetch response. */
 export interface FetchedPartition {
-  readonly partition: number;
-  readonly highWatermark: string;
-  readonly lastStableOffset?: string;
-  readonly abortedTransactions?:
-    | readonly { readonly producerId: string; readonly firstOffset: string }[]
-    | null;
+  partition: number;
+  highWatermark: string;
+  lastStableOffset?: string;
+  abortedTransactions?: { producerId: string; firstOffset: string }[] | null;
   /** The record set as it came. */
-  readonly messages: Buffer;
+  messages: Buffer;
 }
 
 export interface ProduceOptions extends ProducerIdentity {
-  readonly acks: number;
-  readonly timeout?: number;
-  readonly transactionalId: string | undefined;
+  acks: number;
+  timeout?: number;
+  transactionalId: string | undefined;
   /** Handed on as it is, until the request is written. */
-  readonly topicData: {
-    readonly topic: string;
-    readonly batch: Pick<OutgoingBatch, 'request'>;
+  topicData: {
+    topic: string;
+    batch: Pick<OutgoingBatch, 'request'>;
   };
 }
 
 interface OffsetsResponse {
-  readonly responses: readonly {
-    readonly partitions: readonly {
-      readonly partition: number;
-      readonly offset: string;
-      readonly metadata?: string | null;
+  responses: {
+    partitions: {
+      partition: number;
+      offset: string;
+      metadata?: string | null;
     }[];
   }[];
 }
 
 /** Single requests to one broker. All reject with what kafkajs makes of the error codes. */
 export interface KafkaBroker {
-  metadata(topics: readonly string[]): Promise<ClusterMetadata>;
+  metadata(topics: string[]): Promise<ClusterMetadata>;
   createTopics(request: object): Promise<unknown>;
   describeConfigs(request: object): Promise<{
-    readonly resources: readonly {
-      readonly configEntries: readonly {
-        readonly configName: string;
-        readonly configValue: string | null;
+    resources: {
+      configEntries: {
+        configName: string;
+        configValue: string | null;
       }[];
     }[];
   }>;
   listOffsets(request: object): Promise<OffsetsResponse>;
   offsetFetch(request: object): Promise<OffsetsResponse>;
-  fetch(
-    request: object,
-  ): Promise<{ readonly responses: readonly { readonly partitions: FetchedPartition[] }[] }>;
+  fetch(request: object): Promise<{ responses: { partitions: FetchedPartition[] }[] }>;
   produce(options: ProduceOptions): Promise<{
-    readonly topics: readonly {
-      readonly partitions: readonly { readonly baseOffset: string }[];
+    topics: {
+      partitions: { baseOffset: string }[];
     }[];
   }>;
   describeGroups(request: object): Promise<{
-    readonly groups: readonly {
-      readonly state: string;
-      readonly protocolType: string;
-      readonly protocol: string;
-      readonly members: readonly { readonly clientId: string; readonly clientHost: string }[];
+    groups: {
+      state: string;
+      protocolType: string;
+      protocol: string;
+      members: { clientId: string; clientHost: string }[];
     }[];
   }>;
   leaveGroup(request: object): Promise<unknown>;

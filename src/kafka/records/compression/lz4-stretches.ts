@@ -14,7 +14,7 @@ const DICTIONARY = 0x01;
 const STORED = 0x80000000;
 const MIN_MATCH = 4;
 
-const damaged = () => new Error('an LZ4 block is damaged');
+const damaged = () => new Error('an LZ4 frame is damaged');
 
 export class Lz4Stretches extends LzStretches {
   readonly #checksumBytes: number;
@@ -26,8 +26,7 @@ export class Lz4Stretches extends LzStretches {
   /** @throws Error when the bytes do not begin as an LZ4 frame. */
   constructor(bytes: Buffer, stretchBytes: number) {
     super(bytes, stretchBytes);
-    if (bytes.length < LEAST_HEADER_BYTES || bytes.readUInt32LE(0) !== MAGIC)
-      throw new Error('not an LZ4 frame');
+    if (bytes.length < LEAST_HEADER_BYTES || bytes.readUInt32LE(0) !== MAGIC) throw damaged();
     const flags = bytes.readUInt8(4);
     if ((flags & VERSION_MASK) !== VERSION || (flags & DICTIONARY) !== 0) {
       throw new Error('an LZ4 frame of a kind that Kafka does not use');
@@ -57,13 +56,12 @@ export class Lz4Stretches extends LzStretches {
   /** Begins the next block. @returns false at the end mark. */
   #block(): boolean {
     if (this.#blockEnd > 0) this.at = this.#blockEnd + this.#checksumBytes;
-    if (this.at + 4 > this.bytes.length) throw new Error('an LZ4 frame ends without its end mark');
+    if (this.at + 4 > this.bytes.length) throw damaged();
     const header = this.bytes.readUInt32LE(this.at);
     this.at += 4;
     if (header === 0) return false;
     const size = header >= STORED ? header - STORED : header;
-    if (size > this.bytes.length - this.at)
-      throw new Error('an LZ4 block is longer than what is left');
+    if (size > this.bytes.length - this.at) throw damaged();
     this.#blockEnd = this.at + size;
     if (header >= STORED) this.literals = size;
     return true;

@@ -8,6 +8,8 @@ import { LzStretches } from './lz-stretches.ts';
 const XERIAL_MAGIC = Buffer.from('82534e4150505900', 'hex');
 const XERIAL_BYTES = 16;
 
+const cutOff = () => new Error('a Snappy block is cut off');
+
 export class SnappyStretches extends LzStretches {
   readonly #framed: boolean;
   #blockEnd = 0;
@@ -25,8 +27,7 @@ export class SnappyStretches extends LzStretches {
     switch (tag & 3) {
       case 0:
         this.literals = 1 + (high < 60 ? high : this.#number(high - 59));
-        if (this.literals > this.#blockEnd - this.at)
-          throw new Error('a Snappy block ends in the middle of a literal');
+        if (this.literals > this.#blockEnd - this.at) throw cutOff();
         return true;
       case 1:
         this.match = 4 + (high & 7);
@@ -43,12 +44,10 @@ export class SnappyStretches extends LzStretches {
   #block(): boolean {
     while (this.#headerAt(this.at)) this.at += XERIAL_BYTES;
     if (this.at >= this.bytes.length) return false;
-    if (this.at + 4 > this.bytes.length)
-      throw new Error('a Snappy frame ends in the middle of a length');
+    if (this.at + 4 > this.bytes.length) throw cutOff();
     const size = this.bytes.readInt32BE(this.at);
     this.at += 4;
-    if (size < 0 || size > this.bytes.length - this.at)
-      throw new Error('a Snappy frame ends in the middle of a block');
+    if (size < 0 || size > this.bytes.length - this.at) throw cutOff();
     this.#begin(this.at + size);
     return true;
   }
@@ -65,12 +64,12 @@ export class SnappyStretches extends LzStretches {
   }
 
   #byte(): number {
-    if (this.at >= this.#blockEnd) throw new Error('a Snappy block ends too early');
+    if (this.at >= this.#blockEnd) throw cutOff();
     return this.bytes[this.at++] as number;
   }
 
   #number(size: number): number {
-    if (size > this.#blockEnd - this.at) throw new Error('a Snappy block ends too early');
+    if (size > this.#blockEnd - this.at) throw cutOff();
     this.at += size;
     return this.bytes.readUIntLE(this.at - size, size);
   }
