@@ -165,14 +165,7 @@ function connectorService(
   metrics: PromMetrics,
   logger: Logger,
 ): ServiceClient {
-  const { timeouts, retry, concurrency, transfer } = service;
   return serviceClient(service, {
-    connectTimeoutMs: timeouts.connectMs,
-    headersTimeoutMs: timeouts.headersMs,
-    bodyTimeoutMs: timeouts.bodyMs,
-    retry: { maxRetries: retry.attempts - 1, baseMs: retry.baseMs, capMs: retry.capMs },
-    maxConcurrentRequests: concurrency.requests,
-    maxConcurrentTransfers: concurrency.transfers,
     observer: {
       request: (operation, code, seconds) => {
         metrics.count('http_requests_total', { operation, code });
@@ -180,7 +173,7 @@ function connectorService(
       },
       retry: (operation, reason) => metrics.count('http_retries_total', { operation, reason }),
       transferHost: (host) => {
-        if (transfer.hosts.length === 0)
+        if (service.transfer.hosts.length === 0)
           logger.info({ host }, 'first transfer to this host: service.transfer.hosts can limit it');
       },
       limit: (target, limit) => metrics.set('http_concurrency_limit', { target }, limit),

@@ -1,7 +1,6 @@
 import path from 'node:path';
 import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
-import type { Environment } from '../config/load/interpolate.ts';
 import type { ExitCode } from './exit-codes.ts';
 
 /** Name of the program, as package.json installs it. */
@@ -12,7 +11,7 @@ const DEFAULT_COLUMNS = 80;
 
 /** Surroundings of a command, replaced in tests. */
 export interface Io {
-  readonly env: Environment;
+  readonly env: NodeJS.ProcessEnv;
   /** Words before the arguments of this process. */
   readonly program: string;
   readonly outIsTerminal: boolean;
@@ -49,7 +48,7 @@ export const processOutlet: Outlet = {
 };
 
 /** The command that was typed: through npm, by its name on the PATH, or the script. */
-function programOf([, script = '']: readonly string[], env: Environment): string {
+function programOf([, script = '']: readonly string[], env: NodeJS.ProcessEnv): string {
   if (env.npm_lifecycle_event === 'start') return 'npm start --';
   return path.basename(script) === PROGRAM ? PROGRAM : `node ${path.relative('', script)}`;
 }

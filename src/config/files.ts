@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { nearest } from '../base/nearest.ts';
-import { type Origin, Refusal, type Value, value } from './option.ts';
+import { OptionRefusal, type Origin, type Value, value } from './option.ts';
 import { Secret } from './secret.ts';
 import { mapping, several } from './values.ts';
 
@@ -23,18 +23,18 @@ export function secret(help: string): Value<Secret, ''> {
 function readSecret(raw: unknown, { env, directory }: Origin): Secret {
   if (typeof raw === 'string') return attempt('the text', () => Secret.of(raw));
   const [[key = '', source] = [], ...more] = Object.entries(mapping(raw));
-  if (key === '' || more.length > 0) throw new Refusal('exactly one of env and file');
+  if (key === '' || more.length > 0) throw new OptionRefusal('exactly one of env and file');
   if (key !== 'env' && key !== 'file') {
     const close = nearest(key, ['env', 'file']);
-    throw new Refusal(close === undefined ? '' : `did you mean ${close}?`);
+    throw new OptionRefusal(close === undefined ? '' : `did you mean ${close}?`);
   }
-  if (typeof source !== 'string' || source === '') throw new Refusal(`${key} needs a text`);
+  if (typeof source !== 'string' || source === '') throw new OptionRefusal(`${key} needs a text`);
   if (key === 'file') {
     const path = resolve(directory, source);
     return attempt(`the file ${path}`, () => Secret.file(path));
   }
   const found = Object.hasOwn(env, source) ? env[source] : undefined;
-  if (found === undefined) throw new Refusal(`the environment variable ${source} is not set`);
+  if (found === undefined) throw new OptionRefusal(`the environment variable ${source} is not set`);
   return attempt(`the environment variable ${source}`, () => Secret.of(found));
 }
 
@@ -44,9 +44,9 @@ export function pemFile(help: string, part: 'CERTIFICATE' | 'PRIVATE KEY'): Valu
     help,
     allowed: 'the path of a PEM file',
     parse(raw, { directory }) {
-      if (typeof raw !== 'string' || raw.trim() === '') throw new Refusal('');
+      if (typeof raw !== 'string' || raw.trim() === '') throw new OptionRefusal('');
       if (raw.includes('-----BEGIN'))
-        throw new Refusal('write the path of the file, not its content');
+        throw new OptionRefusal('write the path of the file, not its content');
       const path = resolve(directory, raw);
       return attempt(`the file ${path}`, () => {
         const stats = statSync(path);
@@ -73,7 +73,7 @@ function attempt<T>(what: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new Refusal(`${what}: ${explainFileError(error)}`);
+    throw new OptionRefusal(`${what}: ${explainFileError(error)}`);
   }
 }
 

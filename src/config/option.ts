@@ -4,13 +4,13 @@
  */
 
 /** Reason why a value is not allowed, with a hint for the user; thrown by `parse`. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
+export class OptionRefusal extends Error {
+  override readonly name = 'OptionRefusal';
 }
 
 /** Environment variables, and the directory that relative paths start from. */
 export interface Origin {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: NodeJS.ProcessEnv;
   readonly directory: string;
 }
 
@@ -29,7 +29,7 @@ export interface Value<T, U extends Unit = Unit> {
   readonly unit: U;
   /** The value as the user would write it. */
   show(value: T): string;
-  /** Checks and converts a written value other than undefined. @throws Refusal */
+  /** Checks and converts a written value other than undefined. @throws OptionRefusal */
   parse(raw: unknown, origin: Origin): T;
 }
 

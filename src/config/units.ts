@@ -1,5 +1,5 @@
 /** Values with a unit, as a configuration spells them: `250ms`, `30s`, `5m`, `64KiB`, `8MiB`. */
-import { Refusal } from './option.ts';
+import { OptionRefusal } from './option.ts';
 
 type Units = Readonly<Record<string, number>>;
 
@@ -15,9 +15,9 @@ export function durationOf(text: string): number | undefined {
   }
 }
 
-/** Returns the milliseconds of a text such as `30s`. @throws Refusal, also for a number without a unit */
+/** Returns the milliseconds of a text such as `30s`. @throws OptionRefusal, also for a number without a unit */
 export const parseDuration = (raw: unknown): number => parse(raw, DURATIONS);
-/** Returns the bytes of a text such as `8MiB`. @throws Refusal, also for a number without a unit */
+/** Returns the bytes of a text such as `8MiB`. @throws OptionRefusal, also for a number without a unit */
 export const parseBytes = (raw: unknown): number => parse(raw, SIZES);
 /** Returns the shortest exact spelling: 90_000 is `90s`, 60_000 is `1m`. `ms` is a whole number, 0 or more. */
 export const formatDuration = (ms: number): string => format(ms, DURATIONS);
@@ -29,11 +29,11 @@ function parse(raw: unknown, units: Units): number {
     /^\s*(\d{1,15}(?:\.\d{1,6})?)\s*([A-Za-z]*)\s*$/.exec(
       typeof raw === 'string' || typeof raw === 'number' ? String(raw) : '',
     ) ?? [];
-  if (amount === undefined) throw new Refusal('');
+  if (amount === undefined) throw new OptionRefusal('');
   const known = Object.keys(units);
   if (unit === '') {
     const examples = known.slice(0, 3).map((one) => amount + one);
-    throw new Refusal(`the unit is missing: write ${examples.join(', ')}`);
+    throw new OptionRefusal(`the unit is missing: write ${examples.join(', ')}`);
   }
   const factor = Object.hasOwn(units, unit) ? units[unit] : undefined;
   if (factor === undefined) {
@@ -41,11 +41,11 @@ function parse(raw: unknown, units: Units): number {
     const meant = known.find((one) =>
       new RegExp(`^${one.replace(/iB$/, 'i?b?')}$`, 'i').test(unit),
     );
-    throw new Refusal(meant === undefined ? '' : `the unit is written ${meant}`);
+    throw new OptionRefusal(meant === undefined ? '' : `the unit is written ${meant}`);
   }
   const value = Number(amount) * factor;
   if (!Number.isSafeInteger(value))
-    throw new Refusal(`it must come to a whole number of ${known[0]}`);
+    throw new OptionRefusal(`it must come to a whole number of ${known[0]}`);
   return value;
 }
 

@@ -1,5 +1,5 @@
 /** Types of option values. Texts that come from `${NAME}` may stand for numbers, flags and lists. */
-import { type Origin, Refusal, type Value, value } from './option.ts';
+import { OptionRefusal, type Origin, type Value, value } from './option.ts';
 import { formatBytes, formatDuration, parseBytes, parseDuration } from './units.ts';
 
 interface Described<T> {
@@ -20,10 +20,10 @@ export function text({ pattern = /\S/, check, ...spec }: TextSpec): Value<string
     ...spec,
     parse(raw) {
       if (typeof raw === 'number' || typeof raw === 'boolean')
-        throw new Refusal(`put quotes around it: "${raw}"`);
-      if (typeof raw !== 'string' || !pattern.test(raw)) throw new Refusal('');
+        throw new OptionRefusal(`put quotes around it: "${raw}"`);
+      if (typeof raw !== 'string' || !pattern.test(raw)) throw new OptionRefusal('');
       const objection = check?.(raw);
-      if (objection !== undefined) throw new Refusal(objection);
+      if (objection !== undefined) throw new OptionRefusal(objection);
       return raw;
     },
   });
@@ -51,8 +51,9 @@ export function several<T>(
     fallback,
     parse(raw, origin) {
       const entries = typeof raw === 'string' ? raw.split(',').map((entry) => entry.trim()) : raw;
-      if (!Array.isArray(entries)) throw new Refusal('');
-      if (entries.length === 0 && fallback === undefined) throw new Refusal('the list is empty');
+      if (!Array.isArray(entries)) throw new OptionRefusal('');
+      if (entries.length === 0 && fallback === undefined)
+        throw new OptionRefusal('the list is empty');
       return entries.map((entry, index) => part(`entry ${index + 1}`, item, entry, origin));
     },
   });
@@ -79,26 +80,26 @@ export function mapOf<T>(
         Object.entries(mapping(raw)).map(([name, entry], index, entries) => {
           const others = entries.slice(0, index).map(([other]) => other);
           const objection = checkName(name, others);
-          if (objection !== undefined) throw new Refusal(`${name}: ${objection}`);
+          if (objection !== undefined) throw new OptionRefusal(`${name}: ${objection}`);
           return [name, part(name, item, entry, origin)];
         }),
       ),
   });
 }
 
-/** Parses a value inside another one. @throws Refusal that names the part */
+/** Parses a value inside another one. @throws OptionRefusal that names the part */
 export function part<T>(name: string, item: Value<T>, raw: unknown, origin: Origin): T {
   try {
     return item.parse(raw, origin);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    throw new Refusal(`${name}: ${error.message || `expected ${item.allowed}`}`);
+    if (!(error instanceof OptionRefusal)) throw error;
+    throw new OptionRefusal(`${name}: ${error.message || `expected ${item.allowed}`}`);
   }
 }
 
-/** @throws Refusal for anything but a mapping */
+/** @throws OptionRefusal for anything but a mapping */
 export function mapping(raw: unknown): Readonly<Record<string, unknown>> {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) throw new Refusal('');
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) throw new OptionRefusal('');
   return raw as Readonly<Record<string, unknown>>;
 }
 
@@ -116,7 +117,7 @@ export function integer(
 }
 
 function between(amount: number, { min, max }: { min: number; max: number }): number {
-  if (!(amount >= min && amount <= max)) throw new Refusal('');
+  if (!(amount >= min && amount <= max)) throw new OptionRefusal('');
   return amount;
 }
 
@@ -125,7 +126,7 @@ export function flag(spec: Described<boolean>): Value<boolean, ''> {
     ...spec,
     allowed: 'true or false',
     parse(raw) {
-      if (!['true', 'false'].includes(String(raw))) throw new Refusal('');
+      if (!['true', 'false'].includes(String(raw))) throw new OptionRefusal('');
       return String(raw) === 'true';
     },
   });
@@ -139,7 +140,7 @@ export function choice<const C extends string>(
     allowed: `one of ${spec.of.join(', ')}`,
     parse(raw) {
       const found = spec.of.find((known) => known === raw);
-      if (found === undefined) throw new Refusal('');
+      if (found === undefined) throw new OptionRefusal('');
       return found;
     },
   });

@@ -15,10 +15,24 @@ type ServiceConfig = Config['service'];
 /** Timeout of a tool's request: a person waits for it. */
 const TOOL_TIMEOUT_MS = 5_000;
 
-/** Network options of a service client. */
-export function networkSettings({ allowHttp, transfer, proxy, tls }: ServiceConfig) {
+/** Settings of a client of the service: everything but its address and key. */
+export function clientSettings({
+  timeouts,
+  retry,
+  concurrency,
+  allowHttp,
+  transfer,
+  proxy,
+  tls,
+}: ServiceConfig) {
   const { hosts, allowPrivate, maxResultBytes, uploadHeaders, downloadHeaders } = transfer;
   return {
+    connectTimeoutMs: timeouts.connectMs,
+    headersTimeoutMs: timeouts.headersMs,
+    bodyTimeoutMs: timeouts.bodyMs,
+    retry: { maxRetries: retry.attempts - 1, baseMs: retry.baseMs, capMs: retry.capMs },
+    maxConcurrentRequests: concurrency.requests,
+    maxConcurrentTransfers: concurrency.transfers,
     allowHttp,
     transferHosts: hosts,
     allowPrivate,
@@ -40,17 +54,14 @@ const currentValues = (headers: Readonly<Record<string, Secret>>) =>
     Object.entries(headers).map(([name, secret]) => [name, () => secret.current()]),
   );
 
-/**
- * @param own timeouts, retries, concurrency and observer
- * @throws TypeError for what only shows here: a broken certificate, an unusable proxy in the environment
- */
+/** @throws TypeError for what only shows here: a broken certificate, an unusable proxy in the environment */
 export function serviceClient(
   service: ServiceConfig,
   own: Partial<ServiceClientOptions>,
 ): ServiceClient {
-  const { proxy, ...network } = networkSettings(service);
+  const { proxy, ...settings } = clientSettings(service);
   return new ServiceClient({
-    ...network,
+    ...settings,
     proxy: proxyRules(proxy, process.env),
     baseUrl: service.baseUrl,
     apiKey: () => service.apiKey.current(),

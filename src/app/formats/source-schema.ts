@@ -13,51 +13,45 @@ const TYPES: Partial<Record<EventFormatName, SchemaType>> = {
   protobuf: 'PROTOBUF',
 };
 
-/** Subject by TopicNameStrategy, the default of serializers. */
-export const subjectOf = ({ source }: Pick<PipelineConfig, 'source'>): string =>
-  `${source.topic}-value`;
-
 /** Whether the values of the pipeline's source refer to a schema. */
 export const hasSchema = ({ source }: Pick<PipelineConfig, 'source'>): boolean =>
   TYPES[source.format] !== undefined;
 
-export type SourceSchema =
-  | { readonly state: 'absent'; readonly subject: string }
-  | { readonly state: 'readable'; readonly which: string }
-  /** Some of its records become dead letters. */
-  | { readonly state: 'partly_readable'; readonly which: string; readonly problem: string }
-  | {
-      readonly state: 'unreadable';
-      readonly which: string;
-      readonly problem: string;
-      readonly remedy: string;
-    };
+export interface SourceSchema {
+  /** With `partly_readable` some records become dead letters, with `unreadable` all of them. */
+  readonly state: 'absent' | 'readable' | 'partly_readable' | 'unreadable';
+  /** `version 3 of subject events-value`, or only the subject. */
+  readonly which: string;
+  readonly problem?: string;
+  readonly remedy?: string;
+}
 
 /**
  * @param formatOf returns the reader of the pipeline's values
  * @throws RegistryUnavailable, RegistryRefused, or the signal's reason
  */
 export async function sourceSchema(
-  pipeline: Pick<PipelineConfig, 'source'>,
+  { source }: Pick<PipelineConfig, 'source'>,
   registry: Pick<SchemaRegistry, 'version'>,
   formatOf: () => EventFormat,
   signal: AbortSignal,
 ): Promise<SourceSchema> {
-  const subject = subjectOf(pipeline);
-  const { format } = pipeline.source;
+  // By TopicNameStrategy, the default of serializers.
+  const subject = `${source.topic}-value`;
   const latest = await registry.version(subject, 'latest', signal);
-  if (latest === undefined) return { state: 'absent', subject };
+  if (latest === undefined) return { state: 'absent', which: `subject ${subject}` };
   const which = `version ${latest.version} of subject ${subject}`;
-  if (latest.type !== TYPES[format]) {
-    const remedy = `set source.format to what the producers write, or have them write ${format}`;
-    return { state: 'unreadable', which, problem: `it is of type ${latest.type}`, remedy };
-  }
-  const { refusal, exceptions = [] } = (await formatOf().judge?.(latest.id, signal)) ?? {};
-  if (refusal !== undefined)
+  if (latest.type !== TYPES[source.format])
     return {
       state: 'unreadable',
       which,
-      problem: refusal,
+      problem: `it is of type ${latest.type}`,
+      remedy: `set source.format to what the producers write, or have them write ${source.format}`,
+    };
+  const { refusal, exceptions = [] } = (await formatOf().judge?.(latest.id, signal)) ?? {};
+  if (refusal !== undefined)
+    return {
+      ...{ state: 'unreadable', which, problem: refusal },
       remedy: 'correct the schema, or source.format',
     };
   return exceptions.length === 0

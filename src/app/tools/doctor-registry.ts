@@ -54,7 +54,7 @@ export function sourceSchemaOf(
     switch (found.state) {
       case 'absent':
         return warning(
-          `the registry has no subject ${found.subject}: producers use another name, or have written nothing yet`,
+          `the registry has no ${found.which}: producers use another name, or have written nothing yet`,
           'none, if the newest records can be read',
         );
       case 'readable':
@@ -65,7 +65,7 @@ export function sourceSchemaOf(
           'none, if producers write no such records',
         );
       case 'unreadable':
-        return failed(`${found.which}: ${found.problem}`, found.remedy);
+        return failed(`${found.which}: ${found.problem}`, found.remedy ?? '');
     }
   };
 }

@@ -8,7 +8,7 @@ import type { Config } from '../../config/schema.ts';
 import { proxyChooser, proxyRules } from '../../http/proxy.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { CertificateEnd, ServiceParts } from '../../tools/doctor/parts.ts';
-import { networkSettings, toolService } from '../clients/service.ts';
+import { clientSettings, toolService } from '../clients/service.ts';
 
 export interface DoctorService {
   readonly parts: ServiceParts;
@@ -30,7 +30,7 @@ export function doctorService(config: Pick<Config, 'service'>): DoctorService {
         aheadMs = dateMs + 500 - hereMs;
       },
     });
-    const rules = proxyRules(networkSettings(config.service).proxy, process.env);
+    const rules = proxyRules(clientSettings(config.service).proxy, process.env);
     proxy = proxyChooser(rules)(url)?.url;
   } catch (error) {
     refusal = error;

@@ -124,14 +124,8 @@ function recordOf(
 }
 
 async function terminalOf(kind: PipelineKind, item: ContentItem): Promise<OutgoingRecord> {
-  const nowMs = Date.now();
-  const job: JobContext = {
-    jobId: 'sample',
-    remoteId: 'sample',
-    type: item.type,
-    attempt: 1,
-    decidedAtMs: nowMs,
-  };
+  const ids = { jobId: 'sample', remoteId: 'sample' };
+  const job: JobContext = { ...ids, type: item.type, attempt: 1, decidedAtMs: Date.now() };
   const { signal } = new AbortController();
   const status = { state: 'finished', rawState: 'COMPLETE', resultUrl: 'sample' } as const;
   const slices =
@@ -147,14 +141,14 @@ async function terminalOf(kind: PipelineKind, item: ContentItem): Promise<Outgoi
   throw new Error('the sample did not come back');
 }
 
-/** As `run` would write it, but for an encoding that begins with the id of a schema: that is in the registry, which nobody asks. */
+/** Encodes a record as `run` does, except for formats with a schema id, which only the registry knows. */
 async function inOutputFormat(
   pipeline: PipelineConfig,
   record: OutgoingRecord,
   notes: string[],
 ): Promise<OutgoingRecord> {
   if (pipeline.output.format === 'json') return record;
-  // Loaded late: parsers of schemas, which few need.
+  // Loaded late: few samples need the schema parsers.
   const [{ outputFormatOf }, { RegisteredFormat }] = await Promise.all([
     import('../formats/output-formats.ts'),
     import('../../events/formats/output/index.ts'),
@@ -162,16 +156,10 @@ async function inOutputFormat(
   const format = outputFormatOf(pipeline);
   if (!(format instanceof RegisteredFormat)) return format?.encode(record) ?? record;
   notes.push(
-    `The value would be published as ${LANGUAGES[format.name]} (contracts/${format.codec.file}), under subject ${format.subject}. Its JSON is shown: the id in front of it is the registry's to tell.`,
+    `The value would be published in the format ${format.name} (contracts/${format.codec.file}), under subject ${format.subject}. Its JSON is shown: the schema id in front of it is known to the registry only.`,
   );
   return record;
 }
-
-const LANGUAGES = {
-  avro: 'Avro',
-  'json-schema': 'JSON with a schema',
-  protobuf: 'Protobuf',
-} as const;
 
 /** Service that returns every upload, decided. */
 export function inventedService(file: () => string): KindServices {
@@ -203,15 +191,13 @@ function publishedSample(
   { key, value, headers = [] }: OutgoingRecord,
 ): PublishedSample {
   const text = (bytes: Buffer | string) => bytes.toString('utf8');
-  const flat = new Map<string, string>();
-  for (const [name, value] of headers) {
-    const before = flat.get(name);
-    flat.set(name, before === undefined ? text(value ?? '') : `${before}, ${text(value ?? '')}`);
-  }
+  const flat: Record<string, string> = {};
+  for (const [name, value] of headers)
+    flat[name] = [...(name in flat ? [flat[name]] : []), text(value ?? '')].join(', ');
   return {
     topic,
     key: key === null ? null : text(key),
-    headers: Object.fromEntries(flat),
+    headers: flat,
     value: text(value ?? ''),
   };
 }

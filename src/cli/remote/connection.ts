@@ -1,6 +1,5 @@
-import { networkSettings } from '../../app/clients/service.ts';
+import { clientSettings } from '../../app/clients/service.ts';
 import { ContentReviewClient, type ContentReviewClientOptions } from '../../client/index.ts';
-import type { Environment } from '../../config/load/interpolate.ts';
 import { Secret } from '../../config/secret.ts';
 import { CommandFailed, systemReason } from '../command-failed.ts';
 import { KEY_VARIABLE, type ServiceFlags, URL_VARIABLE } from './flags.ts';
@@ -20,7 +19,7 @@ export interface ServiceConnection {
  */
 export async function connect(
   flags: ServiceFlags,
-  env: Environment,
+  env: NodeJS.ProcessEnv,
   onRetry: NonNullable<ContentReviewClientOptions['onRetry']>,
 ): Promise<ServiceConnection> {
   const { url, apiKeyFile, config, allowHttp } = flags;
@@ -37,13 +36,13 @@ export async function connect(
       ? keyOf(apiKeyFile, env)
       : { key: section.apiKey, keyFrom: `service.apiKey of ${config}` };
   const importPath = flags.importPath ?? section?.importPath;
-  const settings = section === undefined ? {} : settingsOf(section);
+  const settings = section && clientSettings(section);
   // An invalid address is refused for that.
   const host = URL.parse(baseUrl)?.hostname || 'localhost';
   try {
     const client = new ContentReviewClient({
       ...settings,
-      ...(allowHttp ? { allowHttp: [...(settings.allowHttp ?? []), host] } : {}),
+      ...(allowHttp ? { allowHttp: [...(settings?.allowHttp ?? []), host] } : {}),
       ...(importPath === undefined ? {} : { importPath }),
       baseUrl,
       apiKey: () => key.current(),
@@ -60,20 +59,7 @@ export async function connect(
   }
 }
 
-function settingsOf(
-  section: Awaited<ReturnType<typeof readServiceSection>>,
-): Partial<ContentReviewClientOptions> {
-  const { timeouts, retry } = section;
-  return {
-    ...networkSettings(section),
-    connectTimeoutMs: timeouts.connectMs,
-    headersTimeoutMs: timeouts.headersMs,
-    bodyTimeoutMs: timeouts.bodyMs,
-    retry: { maxRetries: retry.attempts - 1, baseMs: retry.baseMs, capMs: retry.capMs },
-  };
-}
-
-function keyOf(file: string | undefined, env: Environment) {
+function keyOf(file: string | undefined, env: NodeJS.ProcessEnv) {
   const keyFrom = file === undefined ? KEY_VARIABLE : `the file ${file}`;
   const value = env[KEY_VARIABLE];
   if (file === undefined && value === undefined)

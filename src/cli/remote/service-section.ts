@@ -1,7 +1,7 @@
 /** Section `service` of a configuration file, for commands that need nothing else of it. */
 import { dirname } from 'node:path';
 import { parseDocument, readText } from '../../config/load/load.ts';
-import { group, type Origin } from '../../config/option.ts';
+import { group } from '../../config/option.ts';
 import { serviceOptions } from '../../config/options/service.ts';
 import type { Config } from '../../config/schema.ts';
 
@@ -14,7 +14,7 @@ const SECTION = group('The section.', { service: serviceOptions });
  */
 export async function readServiceSection(
   file: string,
-  env: Origin['env'],
+  env: NodeJS.ProcessEnv,
   instead: { readonly baseUrl: boolean; readonly apiKey: boolean },
 ): Promise<Config['service']> {
   const origin = { file, env, directory: dirname(file) };

@@ -12,7 +12,7 @@ const oneOf = (...values: readonly unknown[]): Condition => ({
   words: new Intl.ListFormat('en', { type: 'disjunction' }).format(values.map(String)),
 });
 
-export interface Dependency {
+export interface OptionDependency {
   readonly option: string;
   /** Default: the option is written, with another value than its default. */
   readonly is?: Condition;
@@ -27,7 +27,7 @@ const within = (group: string, ...names: readonly string[]): string[] =>
 
 const TOKEN = within('kafka.sasl.oauth', 'tokenEndpoint', 'clientId', 'clientSecret');
 
-export const DEPENDENCIES: readonly Dependency[] = [
+export const DEPENDENCIES: readonly OptionDependency[] = [
   {
     option: 'kafka.tls.enabled',
     is: oneOf(true),
@@ -114,7 +114,7 @@ export const DEPENDENCIES: readonly Dependency[] = [
   },
 ];
 
-export interface Limit {
+export interface OptionLimit {
   readonly option: string;
   readonly atMost: readonly {
     readonly option: string;
@@ -126,7 +126,7 @@ export interface Limit {
 
 const THIRD = [1 / 3, 'a third of '] as const;
 
-export const LIMITS: readonly Limit[] = [
+export const LIMITS: readonly OptionLimit[] = [
   { option: 'service.retry.base', atMost: [{ option: 'service.retry.cap' }] },
   {
     option: 'pipelines[].batch.maxBytes',

@@ -1,10 +1,10 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import type { Path, Position } from './path.ts';
-import type { Problem } from './problem.ts';
+import type { ConfigProblem } from './problem.ts';
 
 export interface ParsedDocument {
   readonly value: unknown;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ConfigProblem[];
   /** Position of an option; for one that is not written, of the closest one around it. */
   locate(path: Path): Position | undefined;
 }
@@ -22,7 +22,7 @@ export function parseYaml(text: string): ParsedDocument {
     const { line, col } = lineCounter.linePos(offset);
     return { line, column: col };
   };
-  const problem = (message: string, offset = 0): Problem => ({
+  const problem = (message: string, offset = 0): ConfigProblem => ({
     path: '(top level)',
     message: `not valid YAML: ${message}`,
     ...position(offset),

@@ -2,10 +2,7 @@
  * `${NAME}` and `${NAME:-default}` in the text values of the configuration, filled in from the environment after YAML was
  * parsed: whatever a variable holds stays one text and cannot add or change options. `$${` stands for a literal `${`.
  */
-import type { Origin } from '../option.ts';
 import type { Path } from './path.ts';
-
-export type Environment = Origin['env'];
 
 export interface Interpolated {
   readonly value: unknown;
@@ -19,7 +16,7 @@ const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 /** One text. `problem` when a variable is missing or a reference is malformed. */
 export function interpolateText(
   text: string,
-  env: Environment,
+  env: NodeJS.ProcessEnv,
 ): { readonly text: string } | { readonly problem: string } {
   let problem: string | undefined;
   const filled = text.replace(
@@ -42,7 +39,7 @@ export function interpolateText(
 }
 
 /** A whole document: every text in mappings and lists, keys untouched. A text with a problem is left out (undefined). */
-export function interpolate(document: unknown, env: Environment): Interpolated {
+export function interpolate(document: unknown, env: NodeJS.ProcessEnv): Interpolated {
   const templates = new Map<string, string>();
   const problems: { path: Path; message: string }[] = [];
   const walk = (value: unknown, path: Path): unknown => {

@@ -24,7 +24,7 @@ export type DocumentOrigin = Origin & { readonly file: string };
 /** Reads and checks a configuration file. @throws ConfigError with every problem at once, sorted by path */
 export async function loadConfig(
   file: string,
-  env: Origin['env'],
+  env: NodeJS.ProcessEnv,
   options?: LoadOptions,
 ): Promise<Config> {
   return parseConfig(await readText(file), env, { file, directory: dirname(file) }, options);
@@ -33,7 +33,7 @@ export async function loadConfig(
 /** Checks the text of a configuration. @throws ConfigError with every problem at once, sorted by path */
 export function parseConfig(
   text: string,
-  env: Origin['env'],
+  env: NodeJS.ProcessEnv,
   origin: { readonly file: string; readonly directory: string },
   { withoutServiceKey = false }: LoadOptions = {},
 ): Config {

@@ -1,7 +1,7 @@
 import { comparePaths, formatPath, type Path, type Position } from './path.ts';
 
 /** One mistake in a configuration. */
-export interface Problem extends Partial<Position> {
+export interface ConfigProblem extends Partial<Position> {
   /** `pipelines[0].batch.maxAge`, or `(top level)`. */
   readonly path: string;
   /** What was found, what is allowed, what to do. Never a secret. */
@@ -18,8 +18,8 @@ export interface Finding {
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly file: string;
-  readonly problems: readonly Problem[];
-  constructor(file: string, problems: readonly Problem[]) {
+  readonly problems: readonly ConfigProblem[];
+  constructor(file: string, problems: readonly ConfigProblem[]) {
     // file:12:5, the form that editors turn into a link.
     const lines = problems.map(({ path, message, line, column }) =>
       line === undefined
@@ -37,7 +37,7 @@ export class ConfigError extends Error {
 export function toProblems(
   findings: readonly Finding[],
   locate: (path: Path) => Position | undefined,
-): Problem[] {
+): ConfigProblem[] {
   const problems = findings
     .toSorted((one, two) => comparePaths(one.path, two.path))
     .map(({ path, message }) => ({ path: formatPath(path), message, ...locate(path) }));

@@ -1,6 +1,6 @@
 /** Reads a document by the schema: each option by itself, so that every mistake is reported at once. */
 import { nearest } from '../../base/nearest.ts';
-import { type Option, type Origin, outputName, type Parsed, Refusal } from '../option.ts';
+import { type Option, OptionRefusal, type Origin, outputName, type Parsed } from '../option.ts';
 import type { Interpolated } from './interpolate.ts';
 import { formatPath, type Path } from './path.ts';
 import type { Finding } from './problem.ts';
@@ -45,10 +45,10 @@ export function readOptions<O extends Option>(
     if (option.kind === 'value') {
       const { allowed, fallback, isSecret } = option;
       try {
-        if (raw === undefined && fallback === undefined) throw new Refusal('');
+        if (raw === undefined && fallback === undefined) throw new OptionRefusal('');
         return option.parse(raw ?? fallback, origin);
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
+        if (!(error instanceof OptionRefusal)) throw error;
         refuse(path, raw, allowed, error.message, isSecret);
         return undefined;
       }

@@ -1,6 +1,6 @@
 import { certificates, pemFile, secret } from '../files.ts';
 import { isUnencrypted } from '../hosts.ts';
-import { group, Refusal, value } from '../option.ts';
+import { group, OptionRefusal, value } from '../option.ts';
 import { choice, duration, flag, mapOf, optional, several, text } from '../values.ts';
 
 const PLAIN_TEXT = { allowed: 'a text', pattern: /^(?=.*\S)\P{Cc}*$/u };
@@ -104,11 +104,12 @@ const RESERVED = new Set(['grant_type', 'client_id', 'client_secret', 'scope', '
 
 function parseTokenEndpoint(raw: unknown): string {
   const url = typeof raw === 'string' ? URL.parse(raw) : null;
-  if (url === null || !/^https?:$/.test(url.protocol) || url.hash !== '') throw new Refusal('');
+  if (url === null || !/^https?:$/.test(url.protocol) || url.hash !== '')
+    throw new OptionRefusal('');
   if (url.username !== '' || url.password !== '')
-    throw new Refusal('credentials belong in clientId and clientSecret');
-  if (url.search !== '') throw new Refusal('the query belongs in parameters');
-  if (isUnencrypted(url.href)) throw new Refusal('http would expose the client secret');
+    throw new OptionRefusal('credentials belong in clientId and clientSecret');
+  if (url.search !== '') throw new OptionRefusal('the query belongs in parameters');
+  if (isUnencrypted(url.href)) throw new OptionRefusal('http would expose the client secret');
   return url.href;
 }
 

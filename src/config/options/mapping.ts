@@ -1,7 +1,7 @@
 /** `pipelines[].source.mapping`: where the parts of an event are. */
 import { nearest } from '../../base/nearest.ts';
 import { expressionProblem } from '../../events/expression/index.ts';
-import { group, type Origin, Refusal, type Value, value, written } from '../option.ts';
+import { group, OptionRefusal, type Origin, type Value, value, written } from '../option.ts';
 import { choice, flag, mapOf, mapping, optional, part, text } from '../values.ts';
 
 const EXPRESSION = 'a JMESPath expression, such as content or post."a.b".body (docs/mapping.md)';
@@ -43,11 +43,11 @@ export const mappingOptions = group(
       parse(raw, origin) {
         const { field, constant, map, otherwise } = members(raw, TYPE_PARTS, origin);
         if ((field === undefined) === (constant === undefined))
-          throw new Refusal('exactly one of field and constant');
+          throw new OptionRefusal('exactly one of field and constant');
         if (constant !== undefined && (map ?? otherwise) !== undefined)
-          throw new Refusal('map and otherwise go with field');
+          throw new OptionRefusal('map and otherwise go with field');
         if (map === undefined && otherwise !== undefined)
-          throw new Refusal('otherwise goes with map');
+          throw new OptionRefusal('otherwise goes with map');
         if (field === undefined) return { constant: constant ?? '' };
         return { field, ...(map && { map }), ...(otherwise && { otherwise }) };
       },
@@ -94,7 +94,7 @@ export function fieldOr(word: string, help: string): Value<string | undefined, '
       show: (field) => `{field: ${field}}`,
       parse(raw, origin) {
         const { field } = members(raw, { field: FIELD }, origin);
-        if (field === undefined) throw new Refusal('');
+        if (field === undefined) throw new OptionRefusal('');
         return field;
       },
     }),
@@ -120,33 +120,33 @@ function objectExpression(help: string, fallback: string) {
       if (typeof raw === 'string') return FIELD.parse(raw, origin);
       const { fields = {} } = members(raw, { fields: FIELDS }, origin);
       if (Object.keys(fields).length === 0)
-        throw new Refusal('fields has a name and an expression for each field');
+        throw new OptionRefusal('fields has a name and an expression for each field');
       return { fields };
     },
   });
 }
 
-type Members<P extends Readonly<Record<string, Value<unknown>>>> = {
+type PartsOf<P extends Readonly<Record<string, Value<unknown>>>> = {
   readonly [K in keyof P]?: ReturnType<P[K]['parse']>;
 };
 
-/** Reads the members of a mapping inside an option; a key without a value counts as not written. @throws Refusal */
+/** Reads the members of a mapping inside an option; a key without a value counts as not written. @throws OptionRefusal */
 function members<P extends Readonly<Record<string, Value<unknown>>>>(
   raw: unknown,
   parts: P,
   origin: Origin,
-): Members<P> {
+): PartsOf<P> {
   const known = Object.keys(parts);
   const read = Object.entries(mapping(raw)).flatMap(([key, entry]) => {
     if (entry === null || entry === undefined) return [];
     const option = Object.hasOwn(parts, key) ? parts[key] : undefined;
     if (option === undefined) {
       const close = nearest(key, known);
-      throw new Refusal(
+      throw new OptionRefusal(
         `${key} is unknown; ${close === undefined ? `known: ${known.join(', ')}` : `did you mean ${close}?`}`,
       );
     }
     return [[key, part(key, option, entry, origin)]];
   });
-  return Object.fromEntries(read) as Members<P>;
+  return Object.fromEntries(read) as PartsOf<P>;
 }

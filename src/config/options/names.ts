@@ -29,14 +29,14 @@ const DERIVED = [
   'deadLetters.topic',
 ];
 
-type Options = Record<string, unknown>;
+type OptionValues = Record<string, unknown>;
 
 /** Replaces the references in derived names; a name becomes undefined when one that it refers to is. */
 export function fillNames(pipeline: object): void {
   for (const name of DERIVED) {
     const steps = name.split('.');
     const last = steps.pop() ?? '';
-    const parent = optionAt(pipeline, steps) as Options | undefined;
+    const parent = optionAt(pipeline, steps) as OptionValues | undefined;
     if (parent !== undefined) parent[last] = filled(parent[last], pipeline);
   }
 }
@@ -55,5 +55,8 @@ export function filled(pattern: unknown, pipeline: object): unknown {
 
 /** Value at a path of the typed configuration; undefined when there is none. */
 export function optionAt(options: unknown, path: readonly (string | number)[]): unknown {
-  return path.reduce<unknown>((value, step) => (value as Options | undefined)?.[step], options);
+  return path.reduce<unknown>(
+    (value, step) => (value as OptionValues | undefined)?.[step],
+    options,
+  );
 }

@@ -1,4 +1,4 @@
-import { group, Refusal, value } from '../option.ts';
+import { group, OptionRefusal, value } from '../option.ts';
 import { choice, flag, mapping, several, text } from '../values.ts';
 import { fieldOr } from './mapping.ts';
 import { derived, topic } from './names.ts';
@@ -22,8 +22,8 @@ export const outputOptions = group('Decisions.', {
       const strategy = SUBJECT_STRATEGIES.find((known) => known === raw);
       if (strategy !== undefined) return strategy;
       const { name, ...others } = mapping(raw);
-      if (typeof name !== 'string' || !/^(?=.*\S)\P{Cc}+$/u.test(name)) throw new Refusal('');
-      if (Object.keys(others).length > 0) throw new Refusal('only a name');
+      if (typeof name !== 'string' || !/^(?=.*\S)\P{Cc}+$/u.test(name)) throw new OptionRefusal('');
+      if (Object.keys(others).length > 0) throw new OptionRefusal('only a name');
       return { name };
     },
   }),

@@ -2,7 +2,7 @@
 import { problemWithExtraHeader } from '../../http/extra-headers.ts';
 import { certificates, pemFile, secret } from '../files.ts';
 import { HOSTS, hostObjection, networkObjection } from '../hosts.ts';
-import { group, Refusal, type Value, value } from '../option.ts';
+import { group, OptionRefusal, type Value, value } from '../option.ts';
 import type { Secret } from '../secret.ts';
 import { bytes, duration, integer, mapOf, optional, several, text } from '../values.ts';
 
@@ -176,7 +176,7 @@ function headers(help: string): Value<Readonly<Record<string, Secret>>, ''> {
         const isPlain = typeof raw === 'number' || typeof raw === 'boolean';
         const found = header.parse(isPlain ? String(raw) : raw, origin);
         if (!/^[\x20-\x7e]+$/.test(found.reveal()))
-          throw new Refusal('the value has characters that a header cannot carry');
+          throw new OptionRefusal('the value has characters that a header cannot carry');
         return found;
       },
     },
@@ -193,7 +193,7 @@ function headers(help: string): Value<Readonly<Record<string, Secret>>, ''> {
 function parseProxy(raw: unknown): string {
   if (raw === 'environment' || raw === 'none') return raw;
   const url = parseWebUrl(raw, 'user and password belong in credentials');
-  if (url.pathname !== '/') throw new Refusal('');
+  if (url.pathname !== '/') throw new OptionRefusal('');
   return url.origin;
 }
 
@@ -201,11 +201,11 @@ function parseBaseUrl(raw: unknown): string {
   return parseWebUrl(raw, 'credentials belong in apiKey').href.replace(/\/+$/, '');
 }
 
-/** @throws Refusal */
+/** @throws OptionRefusal */
 function parseWebUrl(raw: unknown, aboutUser: string): URL {
   const url = typeof raw === 'string' ? URL.parse(raw) : null;
-  if (url === null || !/^https?:$/.test(url.protocol)) throw new Refusal('');
-  if (url.username !== '' || url.password !== '') throw new Refusal(aboutUser);
-  if (url.search !== '' || url.hash !== '') throw new Refusal('');
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new OptionRefusal('');
+  if (url.username !== '' || url.password !== '') throw new OptionRefusal(aboutUser);
+  if (url.search !== '' || url.hash !== '') throw new OptionRefusal('');
   return url;
 }

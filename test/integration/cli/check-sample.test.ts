@@ -222,27 +222,27 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
       [
         'avro',
         { type: 'post', content: 'x' },
-        'Avro (contracts/avro/decision.avsc), under subject c.decisions-value',
+        'avro (contracts/avro/decision.avsc), under subject c.decisions-value',
       ],
       [
         'protobuf',
         { type: 'user', data: {} },
-        'Protobuf (contracts/protobuf/receipt.proto), under subject content_review.v1.Receipt',
+        'protobuf (contracts/protobuf/receipt.proto), under subject content_review.v1.Receipt',
       ],
       [
         'framed',
         'd-7',
-        'JSON with a schema (contracts/looked-up-decision.schema.json), under subject mine',
+        'json-schema (contracts/looked-up-decision.schema.json), under subject mine',
       ],
     ] as const) {
       const { code, out } = await checked(pipeline, event, '--json');
       assert.equal(code, EXIT.ok);
       const { published, notes } = JSON.parse(out);
       assert.deepEqual(notes, [
-        `The value would be published as ${note}. Its JSON is shown: the id in front of it is the registry's to tell.`,
+        `The value would be published in the format ${note}. Its JSON is shown: the schema id in front of it is known to the registry only.`,
       ]);
       assert.equal(published.value.status, 'SUCCESS');
-      assert.match((await checked(pipeline, event)).out, /\nThe value would be published as /);
+      assert.match((await checked(pipeline, event)).out, /\nThe value would be published in the format /);
     }
   });
 

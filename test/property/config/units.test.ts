@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { Refusal } from '../../../src/config/option.ts';
+import { OptionRefusal } from '../../../src/config/option.ts';
 import {
   formatBytes,
   formatDuration,
@@ -46,7 +46,7 @@ describe('values with units', () => {
   it('may have a fraction that comes to a whole number', () => {
     assert.equal(parseDuration('1.5s'), 1_500);
     assert.equal(parseBytes('0.5MiB'), 524_288);
-    assert.throws(() => parseDuration('0.5ms'), Refusal);
+    assert.throws(() => parseDuration('0.5ms'), OptionRefusal);
   });
 
   it('are refused as plain numbers, with a hint that has units', () => {
@@ -57,7 +57,10 @@ describe('values with units', () => {
           [parseBytes, 'MiB'],
         ] as const) {
           const message = new RegExp(`${count}${unit}`);
-          assert.throws(() => parse(asText ? String(count) : count), { name: 'Refusal', message });
+          assert.throws(() => parse(asText ? String(count) : count), {
+            name: 'OptionRefusal',
+            message,
+          });
         }
       }),
     );
@@ -76,7 +79,7 @@ describe('values with units', () => {
             const result = parse(raw);
             assert.ok(Number.isSafeInteger(result) && result >= 0);
           } catch (error) {
-            assert.ok(error instanceof Refusal);
+            assert.ok(error instanceof OptionRefusal);
           }
         }
       }),
@@ -90,8 +93,8 @@ describe('values with units', () => {
       ['64k', /KiB/],
       ['1G', /GiB/],
     ] as const) {
-      assert.throws(() => parseBytes(raw), { name: 'Refusal', message: hint });
+      assert.throws(() => parseBytes(raw), { name: 'OptionRefusal', message: hint });
     }
-    assert.throws(() => parseDuration('5S'), { name: 'Refusal', message: /written s/ });
+    assert.throws(() => parseDuration('5S'), { name: 'OptionRefusal', message: /written s/ });
   });
 });

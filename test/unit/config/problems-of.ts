@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { Environment } from '../../../src/config/load/interpolate.ts';
 import { parseConfig } from '../../../src/config/load/load.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
 import type { Config } from '../../../src/config/schema.ts';
@@ -11,16 +10,16 @@ service: {baseUrl: "https://review.example", apiKey: key-1}
 pipelines: [{name: posts, source: {topic: events}}]
 `;
 
-export function parse(text: string, env: Environment = {}): Config {
+export function parse(text: string, env: NodeJS.ProcessEnv = {}): Config {
   return parseConfig(text, env, { file: 'c.yaml', directory: '/nowhere' });
 }
 
 /** Returns the problems of a text as `path: message`, in the order reported. */
-export function problemsOf(text: string, env: Environment = {}): string[] {
+export function problemsOf(text: string, env: NodeJS.ProcessEnv = {}): string[] {
   return errorOf(text, env).problems.map(({ path, message }) => `${path}: ${message}`);
 }
 
-export function errorOf(text: string, env: Environment = {}): ConfigError {
+export function errorOf(text: string, env: NodeJS.ProcessEnv = {}): ConfigError {
   try {
     parse(text, env);
   } catch (error) {

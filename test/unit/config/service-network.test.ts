@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { networkSettings } from '../../../src/app/clients/service.ts';
+import { clientSettings } from '../../../src/app/clients/service.ts';
 import { hostObjection, networkObjection } from '../../../src/config/hosts.ts';
 import { parseConfig } from '../../../src/config/load/load.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
@@ -144,7 +144,7 @@ describe('extra headers', () => {
       `${HTTPS}, transfer: {uploadHeaders: {x-ms-blob-type: BlockBlob, x-number: 7, x-env: {env: SAS}, x-file: {file: ${JSON.stringify(file)}}}}`,
       { SAS: 'from-env' },
     );
-    const { uploadHeaders } = networkSettings(service);
+    const { uploadHeaders } = clientSettings(service);
     const values = await Promise.all(
       Object.entries(uploadHeaders).map(async ([name, read]) => [
         name,
@@ -165,7 +165,7 @@ describe('the proxy', () => {
   it('is that of the environment, none, or an address with credentials of its own', async () => {
     const env = { HTTPS_PROXY: 'http://env.example:1' };
     const rules = (service: string) =>
-      proxyRules(networkSettings(load(service, { P: 'me:hunter22' })).proxy, env);
+      proxyRules(clientSettings(load(service, { P: 'me:hunter22' })).proxy, env);
     assert.equal(rules(HTTPS).https?.url.host, 'env.example:1');
     assert.equal(rules(`${HTTPS}, proxy: {url: none}`).https, undefined);
     const own = rules(
