@@ -2,7 +2,7 @@ import { type Option, written } from '../../src/config/option.ts';
 import { CONFIGURATION } from '../../src/config/schema.ts';
 import { table } from './markdown.ts';
 
-/** docs/configuration.md, from the schema that checks configuration files. */
+/** Renders docs/configuration.md from the schema that checks configuration files. */
 export function configurationPage(): string {
   const sections: string[] = [];
   walk(CONFIGURATION, '', sections);
@@ -10,18 +10,18 @@ export function configurationPage(): string {
 
 Generated from \`src/config\` by \`node dev/docs/generate.ts\`; do not edit. \`config/example.yaml\` is a complete example.
 
-\`content-review-connector check --config FILE\` reports everything that is wrong with a file at once, and shows what is in effect
-when nothing is. It needs neither Kafka nor the service.
+\`content-review-connector check --config FILE\` reports every problem of a file at once, or else shows the value of every option. It
+needs neither Kafka nor the service.
 
 - **Files** are YAML 1.2, one document of at most 1 MiB. Anchors, aliases and \`<<\` merges work. Unknown options are refused.
-- **Units.** Lengths of time and sizes are written with their unit: \`250ms\`, \`30s\`, \`5m\`, \`24h\`, \`7d\`; \`512B\`, \`64KiB\`, \`8MiB\`, \`1GiB\`.
-  A plain number is refused.
-- **Environment.** \`\${NAME}\` in a text value is replaced by that variable, and it is an error when it is not set; \`\${NAME:-default}\` has a
-  default for a missing or empty one; \`$\${\` stands for a literal \`\${\`. The file is parsed first, so a variable is always one value,
-  whatever it holds. Numbers and switches may come from variables; a list may come from one as a text with commas.
-- **Secrets** are \`{env: NAME}\` or \`{file: PATH}\` (relative to the configuration file). One line break at the end of the file is dropped. A
-  file is read again when it changes, and its last good value stays while it cannot be read. A secret never appears in
-  logs, errors or the output of \`check\`. A text in place is taken too, but secrets do not belong into configuration files.
+- **Units.** Durations and sizes have a unit: \`250ms\`, \`30s\`, \`5m\`, \`24h\`, \`7d\`; \`512B\`, \`64KiB\`, \`8MiB\`, \`1GiB\`. A plain
+  number is refused.
+- **Environment.** \`\${NAME}\` in a value is replaced by that variable, which must be set; \`\${NAME:-default}\` has a default for a
+  missing or empty variable; \`$\${\` is a literal \`\${\`. Variables are replaced after the file is parsed, so a variable is always one
+  value, whatever it contains. Numbers and flags may come from variables, and a list as one text with commas.
+- **Secrets** are \`{env: NAME}\` or \`{file: PATH}\` (relative to the configuration file). One line break at the end of a file is removed. A
+  file is read again when it changes; while it cannot be read the last valid value stays in use. No secret appears in logs, errors
+  or the output of \`check\`. An inline value also works, but do not keep secrets in configuration files.
 
 ${sections.join('\n\n')}
 `;

@@ -66,7 +66,13 @@ export function pemFile(help: string, part: 'CERTIFICATE' | 'PRIVATE KEY'): Valu
 
 /** PEM files with certificates of authorities. */
 export function certificates(help: string): Value<readonly string[], ''> {
-  return several(pemFile(help, 'CERTIFICATE'), { fallback: [], plural: 'paths of PEM files' });
+  return several(
+    pemFile(`${help} By default the public ones that Node.js includes.`, 'CERTIFICATE'),
+    {
+      fallback: [],
+      plural: 'paths of PEM files',
+    },
+  );
 }
 
 function attempt<T>(what: string, work: () => T): T {

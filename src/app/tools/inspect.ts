@@ -1,4 +1,4 @@
-/** Opens a pipeline for the tools: beside the running connector, without a part in its group, its transactions or its offsets. */
+/** Opens a pipeline for the tools, apart from the connector's group, transactions and offsets. */
 import { hostname } from 'node:os';
 import { systemClock } from '../../base/system-clock.ts';
 import { choosePipeline } from '../../config/choose-pipeline.ts';
@@ -26,23 +26,23 @@ import { toolService } from '../clients/service.ts';
 import { sourceLimits } from '../pipeline-options.ts';
 import { remoteState } from './remote-state.ts';
 
-/** A person waits: an address that does not answer is told soon. */
+/** Short, because a person waits. */
 const KAFKA_CONNECT_MS = 3_000;
-/** A replay that is killed leaves its transaction open for as long: until then nobody reads what follows it on the target. */
+/** A killed replay leaves its transaction open for this long, and readers of the target wait for it. */
 const REPLAY_TRANSACTION_MS = 10_000;
 
 export interface InspectOptions {
-  /** Name; may be left out when the configuration has one pipeline. */
+  /** Name; optional when the configuration has one pipeline. */
   readonly pipeline: string | undefined;
-  /** Whether the service may be asked for the state of batches. */
+  /** Whether the state of batches may be requested from the service. */
   readonly service: boolean;
   readonly notice: (text: string) => void;
 }
 
 export interface Tools extends Inspection {
-  /** A producer for the memory of replays (src/tools/inspect/replay.ts): transactional id `<topic>-0`. */
+  /** Opens a producer for the memory of replays (src/tools/inspect/replay.ts): transactional id `<topic>-0`. */
   openReplay(memoryTopic: string): ShardProducer;
-  /** Who replays, for the memory's record. */
+  /** Name of this process, for the memory's record. */
   readonly instance: string;
 }
 
@@ -58,7 +58,7 @@ export async function withPipeline<T>(
   const chosen = choosePipeline(config, options.pipeline);
   if (!chosen.ok) throw new InspectError('usage', chosen.error);
   const pipeline = chosen.value;
-  // Standard output is the answer's; what went wrong comes as an error.
+  // Standard output belongs to the answer; failures are thrown.
   const logger = createLogger({ level: 'silent' });
   const service = options.service ? serviceOf(config) : undefined;
   const { brokers } = config.kafka;
@@ -70,26 +70,17 @@ export async function withPipeline<T>(
   const registry = schemaRegistry(config);
   const { signal } = new AbortController();
   try {
-    await kafka.admin.brokerCount().catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
-      if (requestFailure(error) === 'refused')
-        throw new InspectError('refused', why, { cause: error });
-      throw new InspectError(
-        'unreachable',
-        `Kafka at ${brokers.join(',')} cannot be reached: ${why}`,
-        { cause: error },
-      );
-    });
+    await kafka.admin.brokerCount();
     const view = inspectedPipeline(config, pipeline);
     for (const [role, topic] of Object.entries(view.topics)) {
       if ((await kafka.admin.describeTopic(topic)) !== undefined) continue;
-      const why =
+      const hint =
         role === 'journal'
           ? 'this pipeline has never run, or under another name, or its journal is lost'
-          : 'is its name right?';
+          : 'check its name';
       throw new InspectError(
         'refused',
-        `there is no topic ${topic} (${ROLES[role]} of pipeline ${pipeline.name}): ${why}`,
+        `the topic ${topic} (${role} of pipeline ${pipeline.name}) does not exist: ${hint}`,
       );
     }
     const tools: Tools = {
@@ -121,14 +112,17 @@ export async function withPipeline<T>(
   } catch (error) {
     const failure = error instanceof InspectError ? undefined : requestFailure(error);
     if (failure === undefined) throw error;
-    throw new InspectError(failure, (error as Error).message, { cause: error });
+    const { message } = error as Error;
+    const where =
+      failure === 'unreachable' ? `Kafka at ${brokers.join(',')} cannot be reached: ` : '';
+    throw new InspectError(failure, where + message, { cause: error });
   } finally {
     await Promise.all([scan.close(), service?.close(), registry?.close()]);
     await kafka.close();
   }
 }
 
-/** Asks the registry only for what a tool shows of a value. */
+/** Decodes the parts of a value that the tools show. */
 function framedReader(
   registry: SchemaRegistry,
   signal: AbortSignal,
@@ -140,19 +134,12 @@ function framedReader(
       return await reader.read(value, signal);
     } catch (error) {
       notice(
-        `what is in a decision cannot be shown: ${error instanceof Error ? error.message : String(error)}`,
+        `the content of a decision cannot be shown: ${error instanceof Error ? error.message : String(error)}`,
       );
       return undefined;
     }
   };
 }
-
-const ROLES: Readonly<Record<string, string>> = {
-  source: 'the source',
-  journal: 'the journal',
-  decisions: 'the decisions',
-  deadLetters: 'the dead letters',
-};
 
 /** @throws InspectError */
 function serviceOf(config: Config): ServiceClient {
@@ -164,7 +151,7 @@ function serviceOf(config: Config): ServiceClient {
   }
 }
 
-/** The pipeline as the tools see it. */
+/** Properties of a pipeline that the tools use. */
 export function inspectedPipeline(
   { pipelines }: Config,
   pipeline: PipelineConfig,

@@ -1,62 +1,41 @@
 /** State of a pipeline's remote work at the service, by kind, for the inspection tools. */
 import type { PipelineConfig } from '../../config/schema.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
-import type { SourceRecord } from '../../core/record.ts';
 import type { BatchView } from '../../service/answers.ts';
 import type { Inspection, RemoteBatch } from '../../tools/inspect/context.ts';
 import { plainDecoder } from './sample.ts';
 
-interface Cancellable {
-  readonly signal: AbortSignal;
-}
-
-interface State {
-  /** undefined for one that this version does not know. */
+interface RemoteAnswer {
+  /** undefined for a status that this version does not know. */
   readonly status: string | undefined;
   readonly rawStatus: string;
+  readonly counts?: BatchView['counts'];
 }
 
-/** `src/service/client.ts` satisfies it. */
-interface Service {
-  getBatch(batchId: string, options: Cancellable): Promise<State & Pick<BatchView, 'counts'>>;
-  getImport(importId: string, options: Cancellable): Promise<State>;
-  getDecision(decisionId: string, options: Cancellable): Promise<State>;
-}
+type Read = (id: string, options: { readonly signal: AbortSignal }) => Promise<RemoteAnswer>;
 
-/** How to ask about a job of the pipeline, and about a record of it where each record is a question of its own. */
+/** Functions that read the state of a job of the pipeline, or for lookups the state of a record's decision. */
 export function remoteState(
   pipeline: PipelineConfig,
-  service: Service,
+  service: Readonly<Record<'getBatch' | 'getImport' | 'getDecision', Read>>,
   signal: AbortSignal,
 ): Pick<Inspection, 'remoteBatch' | 'remoteDecision'> {
-  switch (pipeline.kind) {
-    case 'review':
-      return { remoteBatch: (id) => stateIn(service.getBatch(id, { signal })) };
-    case 'import':
-      return { remoteBatch: (id) => stateIn(service.getImport(id, { signal })) };
-    case 'lookup':
-      return {
-        remoteBatch: undefined,
-        remoteDecision: (record) => decisionOf(pipeline, service, record, signal),
-      };
+  if (pipeline.kind !== 'lookup') {
+    const call = pipeline.kind === 'review' ? 'getBatch' : 'getImport';
+    return { remoteBatch: (id) => stateIn(service[call](id, { signal })) };
   }
+  return {
+    remoteBatch: undefined,
+    async remoteDecision(record) {
+      const decoded = plainDecoder(pipeline)?.(record, 0);
+      if (decoded === undefined || !('item' in decoded)) return undefined;
+      return await stateIn(service.getDecision(decoded.item.content, { signal }));
+    },
+  };
 }
 
-async function decisionOf(
-  pipeline: PipelineConfig,
-  service: Service,
-  record: SourceRecord,
-  signal: AbortSignal,
-): Promise<RemoteBatch | undefined> {
-  const decoded = plainDecoder(pipeline)?.(record, 0);
-  if (decoded === undefined || !('item' in decoded)) return undefined;
-  return await stateIn(service.getDecision(decoded.item.content, { signal }));
-}
-
-/** @throws ServiceError when the service could not be asked. */
-async function stateIn(
-  answer: Promise<State & Partial<Pick<BatchView, 'counts'>>>,
-): Promise<RemoteBatch> {
+/** @throws ServiceError when the request fails otherwise */
+async function stateIn(answer: Promise<RemoteAnswer>): Promise<RemoteBatch> {
   try {
     const { status, rawStatus, counts } = await answer;
     const finished =

@@ -4,6 +4,7 @@ import { isUnencrypted } from '../hosts.ts';
 import type { Path } from '../load/path.ts';
 import type { Finding } from '../load/problem.ts';
 import type { Draft } from '../load/read-options.ts';
+import { optionAt } from '../options/names.ts';
 import type { Config, PipelineConfig } from '../schema.ts';
 import { drafted } from './drafted.ts';
 import { DEPENDENCIES, LIMITS } from './rules.ts';
@@ -138,40 +139,36 @@ function formatFindings({ kind, source, batch, review }: PipelineDraft, path: Pa
   return findings;
 }
 
+/** Names that belong to one pipeline alone. */
+const OWN = ['name', 'source.group', 'journal.topic'];
+const NAMES = [...OWN, 'source.topic', 'output.topic', 'deadLetters.topic'];
+
 /** Topics of a pipeline differ; names, groups and journals belong to one pipeline alone. */
 function nameFindings(pipelines: readonly PipelineDraft[]): Finding[] {
-  const findings: Finding[] = [];
-  const used = pipelines.map(({ name, source, journal, output, deadLetters }) => ({
-    name,
-    'source.group': source?.group,
-    'source.topic': source?.topic,
-    'journal.topic': journal?.topic,
-    'output.topic': output?.topic,
-    'deadLetters.topic': deadLetters?.topic,
-  }));
-  for (const [index, names] of used.entries()) {
-    const entries = Object.entries(names).filter(([, name]) => name !== undefined);
-    for (const [position, [option, name]] of entries.entries()) {
-      const report = (message: string) =>
-        findings.push({ path: ['pipelines', index, ...option.split('.')], message });
-      const isTopic = option.endsWith('.topic');
-      const [same] =
-        entries
-          .slice(0, position)
-          .find(([earlier, other]) => other === name && earlier.endsWith('.topic')) ?? [];
-      if (isTopic && same !== undefined)
-        report(`${name} is already ${same} of this pipeline; each needs a topic of its own`);
-      for (const [other, others] of used.entries()) {
-        if (other === index) continue;
-        const isOwn = option === 'name' || option === 'source.group' || option === 'journal.topic';
-        if (isOwn && other < index && others[option] === name)
-          report(
-            `${name} is already ${option} of pipelines[${other}]; two pipelines cannot share it`,
-          );
-        if (isTopic && option !== 'journal.topic' && others['journal.topic'] === name)
-          report(`${name} is the journal of pipelines[${other}]; nothing else may use it`);
-      }
-    }
-  }
-  return findings;
+  const uses = pipelines.flatMap((pipeline, index) =>
+    NAMES.map((option) => ({
+      index,
+      option,
+      name: optionAt(pipeline, option.split('.')),
+      isTopic: option.endsWith('.topic'),
+    })),
+  );
+  return uses.flatMap(({ index, option, name, isTopic }, position) => {
+    const conflicts = uses.flatMap((other, at) => {
+      if (name === undefined || other.name !== name || at === position) return [];
+      if (other.index === index)
+        return isTopic && other.isTopic && at < position
+          ? [`is already ${other.option} of this pipeline; each needs a topic of its own`]
+          : [];
+      if (other.option === option && OWN.includes(option))
+        return at < position
+          ? [`is already ${option} of pipelines[${other.index}]; two pipelines cannot share it`]
+          : [];
+      return isTopic && other.option === 'journal.topic'
+        ? [`is the journal of pipelines[${other.index}]; nothing else may use it`]
+        : [];
+    });
+    const path = ['pipelines', index, ...option.split('.')];
+    return conflicts.slice(0, 1).map((conflict) => ({ path, message: `${name} ${conflict}` }));
+  });
 }

@@ -12,9 +12,7 @@ const tls = group(
       help: 'Whether the listener of the brokers uses TLS (SSL or SASL_SSL in Kafka).',
       fallback: false,
     }),
-    ca: certificates(
-      "Authorities that issued the brokers' certificates. An empty list trusts the public authorities that Node.js includes.",
-    ),
+    ca: certificates("Authorities that issued the brokers' certificates."),
     certificate: optional(
       pemFile(
         'Client certificate, followed by its intermediate certificates, for brokers that require one (mTLS).',
@@ -51,9 +49,7 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
     }),
   ),
   clientId: optional(text({ help: 'Client id at the token endpoint.', ...PLAIN_TEXT })),
-  clientSecret: optional(
-    secret('Client secret at the token endpoint. A file is read again when it changes.'),
-  ),
+  clientSecret: optional(secret('Client secret at the token endpoint.')),
   scope: optional(
     text({
       help: 'Scopes to request.',
@@ -89,9 +85,7 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
           : 'a name has letters only, and auth is reserved',
     },
   ),
-  ca: certificates(
-    "Authorities that issued the token endpoint's certificate. An empty list trusts the public authorities that Node.js includes.",
-  ),
+  ca: certificates("Authorities that issued the token endpoint's certificate."),
   timeout: duration({
     help: 'Time limit of one token request.',
     fallback: '10s',
@@ -144,11 +138,7 @@ export const kafkaOptions = group(
         fallback: 'none',
       }),
       username: optional(text({ help: 'User name for PLAIN and SCRAM.', ...PLAIN_TEXT })),
-      password: optional(
-        secret(
-          'Password for PLAIN and SCRAM. A file is read again when it changes; the next login uses its new content.',
-        ),
-      ),
+      password: optional(secret('Password for PLAIN and SCRAM.')),
       insecureWithoutTls: flag({
         help: 'Lets plain and oauthbearer send their secret over unencrypted connections to other machines; each start logs a warning.',
         fallback: false,

@@ -23,21 +23,13 @@ export const schemaRegistryOptions = group(
         pattern: /^(?=.*\S)[^:\p{Cc}]+$/u,
       }),
     ),
-    password: optional(
-      secret('Password for basic authentication. A file is read again when it changes.'),
-    ),
-    token: optional(
-      secret(
-        'Bearer token, instead of username and password. A file is read again when it changes.',
-      ),
-    ),
+    password: optional(secret('Password for basic authentication.')),
+    token: optional(secret('Bearer token, instead of username and password.')),
     insecureWithoutTls: flag({
       help: 'Lets credentials be sent by http to other machines.',
       fallback: false,
     }),
-    ca: certificates(
-      "Authorities that issued the registry's certificate, read again when they change. An empty list trusts the public authorities that Node.js includes.",
-    ),
+    ca: certificates("Authorities that issued the registry's certificate."),
     validate: flag({
       help: 'Whether values in the format json-schema are validated; an invalid one becomes a dead letter. Producers usually validate already, and it costs processor time for every value.',
       fallback: false,

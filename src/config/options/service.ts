@@ -1,6 +1,6 @@
 /** `service`: the Content Review Service, and the network on the way to it. */
 import { problemWithExtraHeader } from '../../http/extra-headers.ts';
-import { certificates, pemFile, secret } from '../files.ts';
+import { pemFile, secret } from '../files.ts';
 import { HOSTS, hostObjection, networkObjection } from '../hosts.ts';
 import { group, OptionRefusal, type Value, value } from '../option.ts';
 import type { Secret } from '../secret.ts';
@@ -15,9 +15,7 @@ const proxy = group(
       fallback: 'environment',
       parse: parseProxy,
     }),
-    credentials: optional(
-      secret('`user:password` for the proxy at `url`. A file is read again when it changes.'),
-    ),
+    credentials: optional(secret('`user:password` for the proxy at `url`.')),
     noProxy: several(
       text({
         help: 'Destinations that bypass the proxy at `url`, in the form of NO_PROXY: example.com with its subdomains, *, an address, a network.',
@@ -35,8 +33,12 @@ const proxy = group(
 const tls = group(
   'Certificates for https. Files are PEM, relative to the configuration file; each new connection uses their current content.',
   {
-    ca: certificates(
-      'Authorities trusted for the service, the storage and the proxy, in addition to those of Node.js and NODE_EXTRA_CA_CERTS.',
+    ca: several(
+      pemFile(
+        'Authorities trusted for the service, the storage and the proxy, in addition to those of Node.js and NODE_EXTRA_CA_CERTS.',
+        'CERTIFICATE',
+      ),
+      { fallback: [], plural: 'paths of PEM files' },
     ),
     certificate: optional(
       pemFile(
@@ -86,7 +88,7 @@ export const serviceOptions = group('The Content Review Service.', {
     allowed: 'an https:// or http:// address without query, fragment or user',
     parse: parseBaseUrl,
   }),
-  apiKey: secret('API key. A file is read again when it changes, without a restart.'),
+  apiKey: secret('API key.'),
   importPath: text({
     help: 'Path of the status of an import, relative to baseUrl.',
     allowed:

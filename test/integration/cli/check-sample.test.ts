@@ -242,7 +242,10 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
         `The value would be published in the format ${note}. Its JSON is shown: the schema id in front of it is known to the registry only.`,
       ]);
       assert.equal(published.value.status, 'SUCCESS');
-      assert.match((await checked(pipeline, event)).out, /\nThe value would be published in the format /);
+      assert.match(
+        (await checked(pipeline, event)).out,
+        /\nThe value would be published in the format /,
+      );
     }
   });
 

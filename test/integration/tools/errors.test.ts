@@ -59,7 +59,7 @@ test('a topic that is missing is 4, and named with its part', async () => {
     assert.equal(code, EXIT.refused);
     assert.match(
       err,
-      /^there is no topic group-\w+\.journal \(the journal of pipeline one\): this pipeline has never run/,
+      /^the topic group-\w+\.journal \(journal of pipeline one\) does not exist: this pipeline has never run/,
     );
   }
 });
