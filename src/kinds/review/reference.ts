@@ -27,36 +27,41 @@ export interface Reference extends TerminalSource {
   readonly escapedContent: boolean;
 }
 
-/** What of an item is not in a cell of its own. */
-export interface Carried {
-  /** Entries of metadata-shape.ts joined; undefined without metadata columns. */
-  readonly shape: string | undefined;
+/** Parts of an item that its cells do not hold. */
+export interface CarriedParts {
   readonly expected: string | undefined;
+  /** Key and JSON text of metadata. */
   readonly metadata: readonly (readonly [string, string])[] | undefined;
-  readonly escapedContent?: boolean;
+  readonly escapedContent: boolean;
 }
 
-/** Whether a CSV cell in UTF-8 brings this string back: no lone surrogates, and no U+0000, which many CSV readers refuse. */
+/**
+ * True if a CSV cell in UTF-8 preserves a text: it has no lone surrogates and no U+0000, which many
+ * CSV readers refuse.
+ */
 export function fitsInCell(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }
 
-/** Writes the reference of one item. */
-export function writeReference(item: ContentItem, carried: Carried): string {
-  const { shape } = carried;
-  const key = item.key === null ? 'null' : JSON.stringify(bytesToJson(item.key));
-  const head = `[${item.partition},${item.offset},${item.timestampMs},${key}`;
+/** Returns the extras of an item's reference as JSON; undefined if there are none. */
+export function extrasJson(
+  { replay, outputKey, headers }: ContentItem,
+  { expected, metadata, escapedContent }: CarriedParts,
+): string | undefined {
   const extras = JSON.stringify({
-    r: item.replay === 0 ? undefined : item.replay,
-    k: item.outputKey instanceof Buffer ? bytesToJson(item.outputKey) : item.outputKey,
-    h: headerPairs(item.headers),
-    x: carried.expected,
-    m: carried.metadata,
-    f: carried.escapedContent === true ? 1 : undefined,
+    r: replay === 0 ? undefined : replay,
+    k: outputKey instanceof Buffer ? bytesToJson(outputKey) : outputKey,
+    h: headerPairs(headers),
+    x: expected,
+    m: metadata,
+    f: escapedContent ? 1 : undefined,
   });
-  // A shape's entries need no JSON escapes.
-  if (extras === '{}') return shape === undefined ? `${head}]` : `${head},"${shape}"]`;
-  return `${head},${shape === undefined ? '0' : `"${shape}"`},${extras}]`;
+  return extras === '{}' ? undefined : extras;
+}
+
+/** Returns the key of a reference as JSON. */
+export function keyJson(key: Buffer): string {
+  return JSON.stringify(bytesToJson(key));
 }
 
 /** Reads a reference. @returns an error that names the problem without showing the reference */

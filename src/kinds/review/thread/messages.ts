@@ -1,48 +1,53 @@
-/** Messages between the connector's thread and the one that reads result files. `file` is a number of one download. */
+/** Messages between the connector's thread and the one that reads result files. */
 import type { ResultColumns } from '../../../core/bytes/result-slice.ts';
 import type { ServiceFailure } from '../../../core/outcome/service-error.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import type { ResultFileSettings } from '../results/file-settings.ts';
 import type { ResultNotice } from '../results/notices.ts';
 
-export type ToThread =
+/** `file` is the number of a download. */
+export type ToThread = { readonly file: number } & (
   | {
       readonly is: 'open';
-      readonly file: number;
-      /** The pipeline's number, which always comes with the same settings. */
+      /** Number of the pipeline, whose settings never change. */
       readonly reader: number;
       readonly settings: ResultFileSettings;
       readonly expectedRows: number | undefined;
     }
   | {
       readonly is: 'piece';
-      readonly file: number;
       /** The piece is the first bytes of it. */
       readonly bytes: ArrayBuffer;
       readonly length: number;
-      /** Where the records of its rows are written. */
+      /** Room for the records of its rows. */
       readonly room: ArrayBuffer;
       readonly job: JobContext;
     }
-  /** No piece follows: the file is through, its source failed, or its reader has stopped. */
-  | { readonly is: 'end' | 'broken' | 'close'; readonly file: number };
+  /** No more pieces follow: the file is complete, or its reader has stopped. */
+  | { readonly is: 'end' | 'close' }
+);
 
-export type FromThread =
-  | { readonly is: 'notice'; readonly reader: number; readonly notice: ResultNotice }
-  /** A piece is read, or the end of the file: one for each message `piece`, `end` and `broken`. */
-  | {
-      readonly is: 'read';
-      readonly file: number;
-      readonly rows: ResultColumns | undefined;
-      readonly problem: Problem | undefined;
-      readonly isLast: boolean;
-      /** Buffers that are not needed any more. */
-      readonly spare: readonly ArrayBuffer[];
-      /** Bytes of buffers that were made in the thread, and come with this message. */
-      readonly madeBytes: number;
-    };
+export type FromThread = NoticeMessage | ReadMessage;
 
-export type Problem =
+interface NoticeMessage {
+  readonly is: 'notice';
+  readonly reader: number;
+  readonly notice: ResultNotice;
+}
+
+/** Answer to each message `piece` and `end`, in order. */
+export interface ReadMessage {
+  readonly is: 'read';
+  readonly file: number;
+  readonly rows: ResultColumns | undefined;
+  readonly problem: FileProblem | undefined;
+  /** Buffers that are no longer needed. */
+  readonly spare: readonly ArrayBuffer[];
+  /** Bytes of buffers that were made in the thread and come with this message. */
+  readonly madeBytes: number;
+}
+
+export type FileProblem =
   | { readonly failure: ServiceFailure; readonly message: string; readonly operation: string }
-  /** A mistake of ours. Where it happened, without its message, which may quote the file (I6). */
+  /** Stack of a bug, without its message, which may quote the file (I6). */
   | { readonly crash: string };

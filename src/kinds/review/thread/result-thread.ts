@@ -1,6 +1,6 @@
 /**
- * Reads result files in a thread of their own (docs/adr/0026): CSV is the largest part of the connector's work, and with it
- * goes what is made of the rows. The files' bytes go there, finished decisions come back, in buffers of the pool.
+ * Reader of result files in a thread of its own (docs/adr/0026): CSV is the largest part of the
+ * connector's work. The files' bytes go there; finished decisions come back in pooled buffers.
  */
 import { Worker } from 'node:worker_threads';
 import type { BufferPool } from '../../../core/bytes/buffer-pool.ts';
@@ -15,40 +15,58 @@ import {
   PIECE_BYTES,
   type ResultFile,
 } from '../results/result-files.ts';
-import { type Answer, FileInThread } from './file-in-thread.ts';
-import type { FromThread, Problem, ToThread } from './messages.ts';
+import { EventQueue } from './event-queue.ts';
+import type { FileProblem, FromThread, ReadMessage, ToThread } from './messages.ts';
 
-/** Memory for what dies young, MiB: a slice leaves little behind, and more would only be resident (ADR 0026). */
+/** Heap for short-lived objects, MiB: a slice leaves few, and more would only stay resident. */
 const YOUNG_MIB = 6;
-/** Bytes of records per byte of a file, to begin with and at most. */
+/** Initial and largest ratio of a piece's records to its bytes. */
 const LEAST_GROWTH = 2;
 const MOST_GROWTH = 16;
+/** Unanswered pieces of a file, so that neither thread waits for the other. */
+const PIECES_AHEAD = 4;
 
-interface Reader {
+/** Reader of one pipeline's files. */
+interface PipelineReader {
   readonly settings: ResultFileSettings;
   readonly onNotice: (notice: ResultNotice) => void;
-  /** How much room the records of a piece took so far, per byte of it. */
+  /** Room that the records of a piece took so far, per byte of the piece. */
   growth: number;
 }
 
-/** One for all pipelines of a process. Starts with the first file; one that dies fails its files and is replaced with the next. */
+type FileEvent =
+  | ReadMessage
+  | { readonly is: 'piece'; readonly bytes: Buffer }
+  | { readonly is: 'over' }
+  /** The source failed, or the thread ended. */
+  | { readonly is: 'broken' | 'ended'; readonly error: unknown };
+
+interface FileInThread {
+  readonly reader: PipelineReader;
+  readonly events: EventQueue<FileEvent>;
+}
+
+/**
+ * Thread of all pipelines of a process. It starts with the first file. If it dies, its files fail,
+ * and the next file starts another.
+ */
 export class ResultThread {
   readonly #pool: BufferPool;
-  readonly #readers: Reader[] = [];
+  readonly #readers: PipelineReader[] = [];
   #thread: Thread | undefined;
 
-  /** @param pool where the buffers come from that go to the thread; slices give theirs back to it when they are released */
+  /** @param pool source of the buffers sent to the thread; released slices return theirs to it */
   constructor(pool: BufferPool) {
     this.#pool = pool;
   }
 
-  /** A pipeline's reader. */
+  /** Creates the reader of a pipeline. */
   readonly reader: CreateResultFileReader = (settings, onNotice) => {
     const reader = this.#readers.push({ settings, onNotice, growth: LEAST_GROWTH }) - 1;
     return (source, file) => this.#read(reader, source, file);
   };
 
-  /** Ends the thread. Files that are being read fail. */
+  /** Ends the thread. Open files fail. */
   async close(): Promise<void> {
     await this.#thread?.close();
   }
@@ -56,79 +74,86 @@ export class ResultThread {
   async *#read(reader: number, source: AsyncIterable<Buffer>, { job, expectedRows }: ResultFile) {
     if (this.#thread === undefined || this.#thread.ended)
       this.#thread = new Thread(this.#readers, this.#pool);
-    const file = this.#thread.open(reader, expectedRows);
-    const pieces = source[Symbol.asyncIterator]();
-    const fed = feed(file, pieces, job);
+    const thread = this.#thread;
+    const events = new EventQueue<FileEvent>();
+    const file = thread.open(reader, expectedRows, events);
+    const pieces = piecesOf(source);
+    let unanswered = 0;
+    let isPulling = false;
+    let isOver = false;
+    let broken: { readonly error: unknown } | undefined;
     try {
-      for (;;) {
-        const { rows, problem, isLast } = await file.next();
-        if (rows !== undefined) {
-          const slice: ResultSlice = new ResultSlice(rows, () => this.#pool.give(slice.bytes));
-          yield slice;
+      while (!isOver || unanswered > 0) {
+        if (!isOver && !isPulling && unanswered < PIECES_AHEAD) {
+          isPulling = true;
+          pieces.next().then(
+            ({ done, value }) => events.push(done ? { is: 'over' } : { is: 'piece', bytes: value }),
+            (error: unknown) => events.push({ is: 'broken', error }),
+          );
         }
-        if (problem !== undefined) throw errorOf(problem);
-        if (isLast) return await fed;
+        const event = await events.next();
+        if (event.is === 'ended') throw event.error;
+        if (event.is === 'read') {
+          unanswered--;
+          const { rows, problem } = event;
+          if (rows !== undefined) {
+            const slice: ResultSlice = new ResultSlice(rows, () => this.#pool.give(slice.bytes));
+            yield slice;
+          }
+          if (problem !== undefined) throw errorOf(problem);
+          continue;
+        }
+        isPulling = false;
+        if (event.is !== 'broken') unanswered++;
+        if (event.is === 'piece') {
+          thread.send(file, event.bytes, job());
+          continue;
+        }
+        isOver = true;
+        if (event.is === 'over') thread.post({ is: 'end', file });
+        else broken = event;
       }
+      if (broken !== undefined) throw broken.error;
     } finally {
-      file.close();
-      // Not awaited: a source that hangs ends when the download is given up (kinds/review/index.ts).
-      void pieces.return?.()?.then(undefined, () => undefined);
+      thread.closeFile(file);
+      // Not awaited: a hanging source ends when its download is aborted.
+      pieces.return().catch(() => undefined);
     }
   }
 }
 
-/** Resolves when the source is through. @throws what the source throws, after the thread was told */
-function feed(
-  file: FileInThread,
-  pieces: AsyncIterator<Buffer>,
-  job: ResultFile['job'],
-): Promise<void> {
-  const run = async () => {
-    while (await file.room()) {
-      const next = await pieces.next();
-      if (next.done === true) return file.say('end');
-      const chunk = next.value;
-      for (let start = 0; start < chunk.length && (await file.room()); start += PIECE_BYTES)
-        file.piece(chunk.subarray(start, start + PIECE_BYTES), job());
-    }
-  };
-  const fed = run().catch((error: unknown) => {
-    file.say('broken');
-    throw error;
-  });
-  fed.catch(() => undefined);
-  return fed;
+async function* piecesOf(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  for await (const chunk of source)
+    for (let start = 0; start < chunk.length; start += PIECE_BYTES)
+      yield chunk.subarray(start, start + PIECE_BYTES);
 }
 
-function errorOf(problem: Problem): Error {
+function errorOf(problem: FileProblem): Error {
   if ('crash' in problem) return new InternalError(problem.crash);
   return new ServiceError(problem.failure, problem.message, { operation: problem.operation });
 }
 
-/** A worker and the files that are open in it. */
+/** Worker and the files open in it. */
 class Thread {
   readonly #worker: Worker;
-  readonly #readers: readonly Reader[];
+  readonly #readers: readonly PipelineReader[];
   readonly #pool: BufferPool;
-  readonly #files = new Map<number, { readonly file: FileInThread; readonly reader: Reader }>();
+  readonly #files = new Map<number, FileInThread>();
   /** Bytes of the pool's buffers that are in the thread. */
   #lentBytes = 0;
   #opened = 0;
   ended = false;
 
-  constructor(readers: readonly Reader[], pool: BufferPool) {
+  constructor(readers: readonly PipelineReader[], pool: BufferPool) {
     this.#pool = pool;
-    const entry = new URL(
-      import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js',
-      import.meta.url,
-    );
-    this.#worker = new Worker(entry, {
+    this.#readers = readers;
+    const entry = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js';
+    this.#worker = new Worker(new URL(entry, import.meta.url), {
       name: 'results',
-      // What was loaded into the process beside the connector is not meant for this thread.
+      // Modules preloaded into the process are not meant for this thread.
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
     });
-    this.#readers = readers;
     this.#worker.on('message', (message: FromThread) => {
       if (message.is === 'notice') readers[message.reader]?.onNotice(message.notice);
       else this.#answered(message);
@@ -140,45 +165,51 @@ class Thread {
     this.#worker.unref();
   }
 
-  open(reader: number, expectedRows: number | undefined): FileInThread {
-    const of = this.#readers[reader];
-    if (of === undefined) throw new RangeError(`no reader ${reader}`);
-    const number = ++this.#opened;
-    const file: FileInThread = new FileInThread({
-      piece: (piece, job) => this.#send(number, of, piece, job),
-      say: (is) => this.#say({ is, file: number }),
-      close: () => this.#closed(number, file),
-    });
-    this.#files.set(number, { file, reader: of });
-    // Whoever waits for rows must not see the process end.
+  /** @returns the number of the file */
+  open(index: number, expectedRows: number | undefined, events: FileInThread['events']): number {
+    const reader = this.#readers[index] as PipelineReader;
+    const file = ++this.#opened;
+    this.#files.set(file, { reader, events });
+    // The process must not end before the rows are read.
     this.#worker.ref();
-    this.#say({ is: 'open', file: number, reader, settings: of.settings, expectedRows });
+    this.post({ is: 'open', file, reader: index, settings: reader.settings, expectedRows });
     return file;
+  }
+
+  /** Sends the next piece of a file. */
+  send(file: number, piece: Buffer, job: JobContext): void {
+    const open = this.#files.get(file);
+    if (this.ended || open === undefined) return;
+    // A copy: the piece may be part of a buffer that is read elsewhere.
+    const bytes = this.#pool.take(piece.length);
+    const room = this.#pool.take(piece.length * open.reader.growth);
+    piece.copy(bytes);
+    this.#lentBytes += bytes.length + room.length;
+    const [{ buffer }, { length }] = [bytes, piece];
+    this.post({ is: 'piece', file, bytes: buffer, length, room: room.buffer, job }, [
+      buffer,
+      room.buffer,
+    ]);
+  }
+
+  post(message: ToThread, transfer: ArrayBuffer[] = []): void {
+    this.#worker.postMessage(message, transfer);
+  }
+
+  /** Forgets a file: the rows of later answers are discarded. */
+  closeFile(file: number): void {
+    for (const event of this.#files.get(file)?.events.drain() ?? [])
+      if (event.is === 'read') this.#discard(event);
+    this.#files.delete(file);
+    this.post({ is: 'close', file });
+    if (this.#files.size === 0) this.#worker.unref();
   }
 
   async close(): Promise<void> {
     await this.#worker.terminate();
   }
 
-  #send(file: number, { growth }: Reader, piece: Buffer, job: JobContext): void {
-    if (this.ended) return;
-    // A copy: what the network gave may be part of a buffer that others still read.
-    const bytes = this.#pool.take(piece.length);
-    const room = this.#pool.take(piece.length * growth);
-    piece.copy(bytes);
-    this.#lentBytes += bytes.length + room.length;
-    const message = {
-      is: 'piece',
-      file,
-      bytes: bytes.buffer,
-      length: piece.length,
-      room: room.buffer,
-      job,
-    } as const;
-    this.#say(message, [bytes.buffer, room.buffer]);
-  }
-
-  #answered(answer: Answer): void {
+  #answered(answer: ReadMessage): void {
     const { spare, rows, madeBytes } = answer;
     this.#pool.adopt(madeBytes);
     this.#lentBytes += madeBytes;
@@ -189,29 +220,22 @@ class Thread {
     if (rows !== undefined) this.#lentBytes -= rows.bytes.byteLength;
     const open = this.#files.get(answer.file);
     if (open === undefined) {
-      if (rows !== undefined) this.#pool.give(Buffer.from(rows.bytes));
+      this.#discard(answer);
       return;
     }
     if (madeBytes > 0) open.reader.growth = Math.min(open.reader.growth * 2, MOST_GROWTH);
-    open.file.put(answer);
+    open.events.push(answer);
   }
 
-  #say(message: ToThread, transfer: ArrayBuffer[] = []): void {
-    this.#worker.postMessage(message, transfer);
-  }
-
-  #closed(number: number, file: FileInThread): void {
-    for (const { rows } of file.unread())
-      if (rows !== undefined) this.#pool.give(Buffer.from(rows.bytes));
-    this.#files.delete(number);
-    if (this.#files.size === 0) this.#worker.unref();
+  #discard({ rows }: ReadMessage): void {
+    if (rows !== undefined) this.#pool.give(Buffer.from(rows.bytes));
   }
 
   #end(why: string): void {
     this.ended = true;
     this.#pool.lose(this.#lentBytes);
     this.#lentBytes = 0;
-    for (const { file } of this.#files.values())
-      file.fail(new InternalError(`the thread that reads result files ended (${why})`));
+    const error = new InternalError(`the thread that reads result files ended (${why})`);
+    for (const { events } of this.#files.values()) events.push({ is: 'ended', error });
   }
 }

@@ -1,26 +1,22 @@
-/** Entry of the thread that reads result files: it receives pieces of files, and answers with columns of rows and their terminal records. */
+/** Entry of the thread that reads result files: pieces of files in, rows and their records out. */
 import { parentPort } from 'node:worker_threads';
 import { bufferSize } from '../../../core/bytes/buffer-pool.ts';
 import type { Rooms } from '../../../core/bytes/slice-writer.ts';
 import { crashOf } from '../../../core/outcome/internal-error.ts';
 import { ServiceError } from '../../../core/outcome/service-error.ts';
-import {
-  type ResultFileSettings,
-  type SharedByFiles,
-  sharedByFiles,
-} from '../results/file-settings.ts';
+import { type SharedByFiles, sharedByFiles } from '../results/file-settings.ts';
 import { type ReadRows, ResultReader } from '../results/result-reader.ts';
-import type { FromThread, Problem, ToThread } from './messages.ts';
+import type { FileProblem, FromThread, ToThread } from './messages.ts';
 
-// Each thread has a section of its own in a diagnostic report, and a setting of its own for it.
+// Each thread has its own section in a diagnostic report, and its own setting for it.
 if (process.report !== undefined) process.report.excludeEnv = true;
 
 const port = parentPort;
 if (port === null) throw new Error('this file is the entry of a worker thread');
-const say = (message: FromThread, transfer: ArrayBuffer[] = []): void =>
+const post = (message: FromThread, transfer: ArrayBuffer[] = []): void =>
   port.postMessage(message, transfer);
 
-/** Buffers that came with pieces. One that is too small is replaced, and both go back. */
+/** Buffers that came with pieces. One that is too small is replaced, and both are returned. */
 class LentRooms implements Rooms {
   #idle: ArrayBuffer[] = [];
   #madeBytes = 0;
@@ -42,7 +38,7 @@ class LentRooms implements Rooms {
     this.#idle.push(room.buffer);
   }
 
-  /** Everything that is not in use, to be sent back. */
+  /** Removes all unused buffers, to be sent back. */
   drain(): { readonly spare: ArrayBuffer[]; readonly madeBytes: number } {
     const drained = { spare: this.#idle, madeBytes: this.#madeBytes };
     this.#idle = [];
@@ -51,79 +47,74 @@ class LentRooms implements Rooms {
   }
 }
 
-interface OpenFile {
+interface FileHere {
   readonly reader: ResultReader;
   readonly rooms: LentRooms;
   /** Resolves when the messages so far are answered. */
-  turn: Promise<void>;
-  /** Whether its pieces are given back unread: it was closed, or cannot be read. */
+  answered: Promise<void>;
+  /** True once it is closed or unreadable: its pieces go back unread. */
   isOver: boolean;
 }
 
-const NOTHING: ReadRows = { rows: undefined, problem: undefined };
+/** By the number of the pipeline's reader. */
 const shared = new Map<number, SharedByFiles>();
-const files = new Map<number, OpenFile>();
-
-async function answer(
-  message: Exclude<ToThread, { readonly is: 'open' }>,
-  { reader, rooms }: OpenFile,
-  isOver: boolean,
-): Promise<boolean> {
-  const isPiece = message.is === 'piece';
-  if (isPiece) rooms.put(message.room);
-  let reading = NOTHING;
-  if (isPiece && !isOver)
-    reading = await reader.read(Buffer.from(message.bytes, 0, message.length), message.job);
-  if (message.is === 'end' && !isOver) reading = await reader.end();
-  if (isPiece) rooms.put(message.bytes);
-  const { rows } = reading;
-  const { spare, madeBytes } = rooms.drain();
-  const problem = problemOf(reading.problem);
-  const transfer = rows === undefined ? spare : [rows.numbers.buffer, rows.bytes, ...spare];
-  say(
-    { is: 'read', file: message.file, rows, problem, isLast: !isPiece, spare, madeBytes },
-    transfer,
-  );
-  return problem !== undefined;
-}
-
-function problemOf(error: unknown): Problem | undefined {
-  if (error === undefined) return undefined;
-  if (error instanceof ServiceError)
-    return { failure: error.failure, message: error.message, operation: error.operation };
-  return { crash: crashOf(error) };
-}
+const files = new Map<number, FileHere>();
 
 port.on('message', (message: ToThread) => {
   if (message.is === 'open') {
+    const { reader, settings, expectedRows } = message;
+    const known =
+      shared.get(reader) ??
+      sharedByFiles(settings, (notice) => post({ is: 'notice', reader, notice }));
+    shared.set(reader, known);
     const rooms = new LentRooms();
-    const reader = new ResultReader(
-      sharedBy(message.reader, message.settings),
-      message.expectedRows,
+    files.set(message.file, {
+      reader: new ResultReader(known, expectedRows, rooms),
       rooms,
-    );
-    files.set(message.file, { reader, rooms, turn: Promise.resolve(), isOver: false });
+      answered: Promise.resolve(),
+      isOver: false,
+    });
     return;
   }
   const file = files.get(message.file);
   if (file === undefined) return;
-  const { turn } = file;
   if (message.is === 'close') {
     file.isOver = true;
     files.delete(message.file);
-    file.turn = turn.then(() => file.reader.close());
-    return;
   }
-  file.turn = turn.then(async () => {
-    if (await answer(message, file, file.isOver)) file.isOver = true;
-  });
+  file.answered = file.answered.then(() => answer(message, file));
 });
 
-/** The same for all files of a pipeline. */
-function sharedBy(reader: number, settings: ResultFileSettings): SharedByFiles {
-  const known =
-    shared.get(reader) ??
-    sharedByFiles(settings, (notice) => say({ is: 'notice', reader, notice }));
-  shared.set(reader, known);
-  return known;
+async function answer(
+  message: Exclude<ToThread, { readonly is: 'open' }>,
+  file: FileHere,
+): Promise<void> {
+  const { reader, rooms } = file;
+  if (message.is === 'close') {
+    reader.close();
+    return;
+  }
+  const isPiece = message.is === 'piece';
+  if (isPiece) rooms.put(message.room);
+  let read: ReadRows = { rows: undefined, problem: undefined };
+  if (!file.isOver)
+    read = isPiece
+      ? await reader.read(Buffer.from(message.bytes, 0, message.length), message.job)
+      : await reader.end();
+  if (isPiece) rooms.put(message.bytes);
+  const { rows } = read;
+  const { spare, madeBytes } = rooms.drain();
+  const problem = problemOf(read.problem);
+  file.isOver ||= problem !== undefined;
+  post(
+    { is: 'read', file: message.file, rows, problem, spare, madeBytes },
+    rows === undefined ? spare : [rows.numbers.buffer, rows.bytes, ...spare],
+  );
+}
+
+function problemOf(error: unknown): FileProblem | undefined {
+  if (error === undefined) return undefined;
+  if (!(error instanceof ServiceError)) return { crash: crashOf(error) };
+  const { failure, message, operation } = error;
+  return { failure, message, operation };
 }

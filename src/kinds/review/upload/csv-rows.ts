@@ -1,13 +1,13 @@
 /**
- * Rows of an upload, written as bytes the moment an item is known (service-interface.md 2.2): RFC 4180, UTF-8 without a byte order
- * mark, records end in CRLF.
+ * Rows of an upload, written as bytes as soon as an item is known: RFC 4180, UTF-8 without a byte
+ * order mark, records end in CRLF.
  *
- * Every cell with a CR, an LF, a comma or a quote is quoted, so line ends inside content stay as they are. Content that a spreadsheet
- * would take for a formula is not touched unless asked for (formulas.ts): what is reviewed is what was posted.
+ * Cells with a CR, LF, comma or quote are quoted, so line ends inside content stay. Content that a
+ * spreadsheet would run as a formula is changed only if configured (csv-injection.ts).
  *
- * The columns are `Content`, one per metadata key in order of first appearance, `Expected result` when any item has one, and
- * the connector's own. A row is written with the columns known by then. Its cells of later columns are empty: `finish` inserts
- * their commas.
+ * The columns are `Content`, one per metadata key in order of first appearance, `Expected result`
+ * if any item has one, and the connector's own. A row is written with the columns known by then;
+ * `finish` inserts the commas of its later, empty cells.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BufferPool } from '../../../core/bytes/buffer-pool.ts';
@@ -18,31 +18,37 @@ import { CONTENT_COLUMN, RESULT_COLUMNS } from '../../../service/contract.ts';
 import { asText, looksLikeFormula } from '../csv-injection.ts';
 import { ColumnNames } from '../metadata/column-names.ts';
 import type { ColumnOptions } from '../metadata/columns.ts';
-import { NUMBER_ROOM, writeAscii, writeNumber } from '../number-bytes.ts';
-import { type Carried, fitsInCell, writeReference } from '../reference.ts';
-import { cellRoom, writeCell } from './cell-bytes.ts';
+import { NUMBER_ROOM, writeNumber } from '../number-bytes.ts';
+import { extrasJson, fitsInCell, keyJson } from '../reference.ts';
+import { cellRoom, writeCell, writeDoubled } from './cell-bytes.ts';
 import { type MetadataColumn, MetadataColumns } from './metadata-columns.ts';
-import { referenceRoom, writePlainReference } from './reference-bytes.ts';
 
-const COMMA = 0x2c;
-const CR = 0x0d;
 const LF = 0x0a;
-/** Slabs copied between two turns of the event loop: about a millisecond's work. */
+const CR = 0x0d;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const ZERO = 0x30;
+const OPENING = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSING = 0x5d;
+/** Slabs copied before other events are handled: about a millisecond's work. */
 const TURN_SLABS = 8;
 /** Memory of a cut. */
-const CUT_BYTES = 8;
+const CUT_BYTES = 16;
+/** Room of a reference besides its key, shape and extras: numbers and marks. */
+const REFERENCE_ROOM = 32 + 3 * NUMBER_ROOM;
 
 export class CsvRows implements RowSink {
   readonly #pool: BufferPool;
   readonly #options: ColumnOptions;
   readonly #slabs: Slabs;
   readonly #columns: MetadataColumns;
-  /** For each row, where `finish` inserts commas: an offset into the bytes of all rows. */
+  /** Per row, the place where `finish` inserts commas: an offset into the bytes of all rows. */
   #cuts: number[] = [];
-  /** A stage is a run of rows with the same number of commas between `Content` and the reference, not counting the last. */
-  #stages: { readonly row: number; readonly commas: number }[] = [];
+  /** Per row, its commas between `Content` and the reference, without the last one. */
+  #commas: number[] = [];
   #expected = false;
-  /** The first `#rowWidth` entries are the columns of the row that is being written, in the order of its keys. */
+  /** Columns of the current row, in the order of its keys; the first `#rowWidth` are valid. */
   readonly #row: MetadataColumn[] = [];
   #rowWidth = 0;
 
@@ -70,33 +76,29 @@ export class CsvRows implements RowSink {
 
   async finish(): Promise<EncodedBody> {
     const header = this.#header();
-    const commas = this.#columns.list.length + (this.#expected ? 1 : 0);
-    const rows = this.#cuts.length;
-    let bytes = header.length + this.#slabs.length;
-    for (const [i, stage] of this.#stages.entries()) {
-      bytes += (commas - stage.commas) * ((this.#stages[i + 1]?.row ?? rows) - stage.row);
-    }
-    const pooled = pooledBody(this.#pool, bytes);
+    const cuts = this.#cuts;
+    const rows = cuts.length;
+    const most = this.#columns.list.length + (this.#expected ? 1 : 0);
+    const missing = this.#commas.map((commas) => most - commas);
+    const inserted = missing.reduce((sum, commas) => sum + commas, 0);
+    const pooled = pooledBody(this.#pool, header.length + this.#slabs.length + inserted);
     const { body } = pooled;
     let at = header.copy(body);
     let row = 0;
-    let stage = 0;
     let slabStart = 0;
     for (const [number, slab] of this.#slabs.written().entries()) {
-      const slabEnd = slabStart + slab.length;
       let from = 0;
-      for (; row < rows && (this.#cuts[row] as number) < slabEnd; row++) {
-        if (row === this.#stages[stage + 1]?.row) stage++;
-        const missing = commas - (this.#stages[stage]?.commas ?? commas);
-        if (missing === 0) continue;
-        const cut = (this.#cuts[row] as number) - slabStart;
+      for (; row < rows && (cuts[row] as number) < slabStart + slab.length; row++) {
+        if (missing[row] === 0) continue;
+        const cut = (cuts[row] as number) - slabStart;
         at += slab.copy(body, at, from, cut);
-        body.fill(COMMA, at, at + missing);
-        at += missing;
         from = cut;
+        const end = at + (missing[row] as number);
+        body.fill(COMMA, at, end);
+        at = end;
       }
       at += slab.copy(body, at, from);
-      slabStart = slabEnd;
+      slabStart += slab.length;
       if (number % TURN_SLABS === TURN_SLABS - 1) await nextTurn();
     }
     this.release();
@@ -107,112 +109,111 @@ export class CsvRows implements RowSink {
     this.#slabs.release();
     this.#columns.drop(0);
     this.#cuts = [];
-    this.#stages = [];
+    this.#commas = [];
   }
 
   #write(item: ContentItem): void {
     const slabs = this.#slabs;
     const rowStart = slabs.length;
-    let allHeld = this.#place(item);
-    const { escapeFormulas } = this.#options;
-    this.#text(item.content);
+    const { content, expected } = item;
+    let isWhole = this.#place(item);
+    this.#text(content);
     const columns = this.#columns.list;
     for (let i = 0; i < columns.length; i++) {
-      this.#comma();
+      this.#byte(COMMA);
       const column = columns[i] as MetadataColumn;
       const { value } = column;
       if (value === undefined) continue;
       column.value = undefined;
       if (typeof value !== 'string') {
         this.#json(value);
-        column.held = 'json';
-      } else if (this.#text(value)) column.held = 'text';
+        column.form = 'json';
+      } else if (this.#text(value)) column.form = 'text';
       else {
-        column.held = 'none';
-        allHeld = false;
+        column.form = 'none';
+        isWhole = false;
       }
     }
     const cut = slabs.at - slabs.rowStart;
-    const { expected } = item;
-    let expectedHeld = true;
-    if (expected !== undefined) {
-      this.#comma();
-      // An empty cell means that there is none.
-      expectedHeld = this.#text(expected) && expected !== '';
-    } else if (this.#expected) this.#comma();
-    this.#comma();
-    const escapedContent = escapeFormulas && looksLikeFormula(item.content);
-    if (
-      !(
-        allHeld &&
-        expectedHeld &&
-        !escapedContent &&
-        hasNoExtras(item) &&
-        this.#plainReference(item)
-      )
-    ) {
-      const carried = {
-        ...this.#carried(item),
-        expected: expectedHeld ? undefined : expected,
-        escapedContent,
-      };
-      this.#cell(writeReference(item, carried));
-    }
-    slabs.room(2);
-    slabs.buffer[slabs.at++] = CR;
-    slabs.buffer[slabs.at++] = LF;
+    if (expected !== undefined || this.#expected) this.#byte(COMMA);
+    // An empty cell means that there is none.
+    const isShown = expected === undefined || (this.#text(expected) && expected !== '');
+    this.#byte(COMMA);
+    const escapedContent = this.#options.escapeFormulas && looksLikeFormula(content);
+    const { replay, headers, outputKey } = item;
+    const extras =
+      isWhole &&
+      isShown &&
+      !escapedContent &&
+      replay === 0 &&
+      headers.length === 0 &&
+      outputKey === undefined
+        ? undefined
+        : extrasJson(item, {
+            expected: isShown ? undefined : expected,
+            metadata: isWhole ? undefined : this.#carried(item),
+            escapedContent,
+          });
+    this.#reference(item, extras);
+    this.#byte(CR);
+    this.#byte(LF);
 
     // Nothing fails from here on.
     slabs.endRow();
     if (expected !== undefined) this.#expected = true;
-    const commas = columns.length + (this.#expected ? 1 : 0);
-    if (this.#stages.at(-1)?.commas !== commas)
-      this.#stages.push({ row: this.#cuts.length, commas });
     this.#cuts.push(rowStart + cut);
+    this.#commas.push(columns.length + (this.#expected ? 1 : 0));
   }
 
   /** Puts the metadata into its columns. @returns whether there is a column for each key */
   #place({ metadata }: ContentItem): boolean {
-    let width = 0;
-    let allPlaced = true;
+    let isWhole = true;
+    this.#rowWidth = 0;
     for (const key in metadata) {
       const column = this.#columns.of(key);
-      if (column === undefined) allPlaced = false;
+      if (column === undefined) isWhole = false;
       else {
         column.value = metadata[key];
-        this.#row[width++] = column;
+        this.#row[this.#rowWidth++] = column;
       }
     }
-    this.#rowWidth = width;
-    return allPlaced;
+    return isWhole;
   }
 
-  #comma(): void {
+  /** Returns the metadata that the cells of the row do not hold. */
+  #carried({ metadata }: ContentItem): [string, string][] {
+    const carried: [string, string][] = [];
+    for (const key in metadata) {
+      const column = this.#columns.of(key);
+      if (column === undefined || column.form === 'none')
+        carried.push([key, JSON.stringify(metadata[key])]);
+    }
+    return carried;
+  }
+
+  #byte(byte: number): void {
     const slabs = this.#slabs;
     slabs.room(1);
-    slabs.buffer[slabs.at++] = COMMA;
+    slabs.buffer[slabs.at++] = byte;
   }
 
-  /** Writes a text as far as a cell can show it. @returns whether the cell holds exactly this text */
+  /** Writes a text as far as a cell can show it. @returns whether the cell holds the text */
   #text(text: string): boolean {
     const visible = fitsInCell(text) ? text : text.toWellFormed().replaceAll('\0', '\ufffd');
-    const shown =
-      this.#options.escapeFormulas && looksLikeFormula(text) ? asText(visible) : visible;
+    const isFormula = this.#options.escapeFormulas && looksLikeFormula(text);
+    const shown = isFormula ? asText(visible) : visible;
     this.#cell(shown);
     return shown === text;
   }
 
   #json(value: Exclude<JsonValue, string>): void {
     const slabs = this.#slabs;
-    if (typeof value === 'object' && value !== null) {
+    if (typeof value !== 'number') {
       this.#cell(JSON.stringify(value));
       return;
     }
     slabs.room(NUMBER_ROOM);
-    slabs.at =
-      typeof value === 'number'
-        ? writeNumber(slabs.buffer, value, slabs.at)
-        : writeAscii(slabs.buffer, JSON.stringify(value), slabs.at);
+    slabs.at = writeNumber(slabs.buffer, value, slabs.at);
   }
 
   #cell(text: string): void {
@@ -221,36 +222,79 @@ export class CsvRows implements RowSink {
     slabs.at = writeCell(slabs.buffer, text, slabs.at);
   }
 
-  /** Writes the reference of a row whose cells hold everything. @returns false, and nothing written, when its key needs escapes */
-  #plainReference(item: ContentItem): boolean {
+  /** Writes the reference (reference.ts), always quoted. @param extras JSON, if there are any */
+  #reference({ partition, offset, timestampMs, key }: ContentItem, extras?: string): void {
     const slabs = this.#slabs;
-    slabs.room(referenceRoom(item, this.#row, this.#rowWidth));
-    const end = writePlainReference(slabs.buffer, item, this.#row, this.#rowWidth, slabs.at);
-    if (end === -1) return false;
-    slabs.at = end;
-    return true;
+    const escapedKey = key !== null && !isPlain(key) ? keyJson(key) : undefined;
+    slabs.room(
+      REFERENCE_ROOM +
+        (escapedKey === undefined ? (key?.length ?? 0) : cellRoom(escapedKey)) +
+        (extras === undefined ? 0 : cellRoom(extras)) +
+        this.#shapeRoom(),
+    );
+    const { buffer: to } = slabs;
+    let at = slabs.at;
+    to[at++] = QUOTE;
+    to[at++] = OPENING;
+    at = writeNumber(to, partition, at);
+    to[at++] = COMMA;
+    at = writeNumber(to, offset, at);
+    to[at++] = COMMA;
+    at = writeNumber(to, timestampMs, at);
+    to[at++] = COMMA;
+    if (key === null) at = writeDoubled(to, 'null', at);
+    else if (escapedKey !== undefined) at = writeDoubled(to, escapedKey, at);
+    else {
+      to[at++] = QUOTE;
+      to[at++] = QUOTE;
+      for (let i = 0; i < key.length; i++) to[at++] = key[i] as number;
+      to[at++] = QUOTE;
+      to[at++] = QUOTE;
+    }
+    const shapeEnd = this.#shape(to, at);
+    if (extras !== undefined) {
+      if (shapeEnd === at) {
+        to[at++] = COMMA;
+        to[at++] = ZERO;
+      } else at = shapeEnd;
+      to[at++] = COMMA;
+      at = writeDoubled(to, extras, at);
+    } else at = shapeEnd;
+    to[at++] = CLOSING;
+    to[at++] = QUOTE;
+    slabs.at = at;
   }
 
-  /** The shape of the row, and the metadata that its cells do not hold. */
-  #carried({ metadata }: ContentItem): Pick<Carried, 'shape' | 'metadata'> {
-    const shape: string[] = [];
-    const carried: [string, string][] = [];
-    for (const key in metadata) {
-      const column = this.#columns.of(key);
-      if (column === undefined || column.held === 'none')
-        carried.push([key, JSON.stringify(metadata[key])]);
-      else shape.push(column.entry.toString('utf8', column.held === 'text' ? 1 : 0));
+  #shapeRoom(): number {
+    let room = 0;
+    for (let i = 0; i < this.#rowWidth; i++)
+      room += 1 + (this.#row[i] as MetadataColumn).entry.length;
+    return room;
+  }
+
+  /** Writes the shape of the row behind a comma, unless it is empty. It needs no escapes. */
+  #shape(to: Buffer, start: number): number {
+    let at = start;
+    for (let i = 0; i < this.#rowWidth; i++) {
+      const { entry, form } = this.#row[i] as MetadataColumn;
+      if (form === 'none') continue;
+      to[at++] = COMMA;
+      if (at === start + 1) {
+        to[at++] = QUOTE;
+        to[at++] = QUOTE;
+      }
+      for (let from = form === 'text' ? 1 : 0; from < entry.length; from++)
+        to[at++] = entry[from] as number;
     }
-    return {
-      shape: shape.length === 0 ? undefined : shape.join(','),
-      metadata: carried.length === 0 ? undefined : carried,
-    };
+    if (at === start) return at;
+    to[at++] = QUOTE;
+    to[at++] = QUOTE;
+    return at;
   }
 
   #header(): Buffer {
     const { referenceColumn, resultColumn, escapeFormulas } = this.#options;
-    const reserved =
-      resultColumn === undefined ? [referenceColumn] : [referenceColumn, resultColumn];
+    const reserved = [referenceColumn, ...(resultColumn === undefined ? [] : [resultColumn])];
     const names = new ColumnNames(reserved, escapeFormulas);
     const header = [CONTENT_COLUMN, ...this.#columns.list.map(({ key }) => names.headerFor(key))];
     if (this.#expected) header.push(RESULT_COLUMNS.expected);
@@ -267,6 +311,11 @@ export class CsvRows implements RowSink {
   }
 }
 
-function hasNoExtras({ replay, headers, outputKey }: ContentItem): boolean {
-  return replay === 0 && headers.length === 0 && outputKey === undefined;
+/** True for printable ASCII that needs no JSON escapes. */
+function isPlain(key: Buffer): boolean {
+  for (let i = 0; i < key.length; i++) {
+    const byte = key[i] as number;
+    if (byte < 0x20 || byte > 0x7e || byte === QUOTE || byte === BACKSLASH) return false;
+  }
+  return true;
 }

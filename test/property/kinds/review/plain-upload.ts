@@ -8,8 +8,9 @@ import { asText, looksLikeFormula } from '../../../../src/kinds/review/csv-injec
 import { ColumnNames } from '../../../../src/kinds/review/metadata/column-names.ts';
 import type { ColumnOptions } from '../../../../src/kinds/review/metadata/columns.ts';
 import { shapeEntry } from '../../../../src/kinds/review/metadata/metadata-shape.ts';
-import { fitsInCell, writeReference } from '../../../../src/kinds/review/reference.ts';
+import { fitsInCell } from '../../../../src/kinds/review/reference.ts';
 import { CONTENT_COLUMN, RESULT_COLUMNS } from '../../../../src/service/contract.ts';
+import { writeReference } from '../../../support/review/plain-reference.ts';
 
 /**
  * Without `quote_record_delimiter`, csv-stringify 6.9 quotes a CR or an LF that stands alone only as long as no record
