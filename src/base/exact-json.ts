@@ -60,11 +60,17 @@ export function mayLoseDigits(text: string): boolean {
   return false;
 }
 
-/** `JSON.parse`, but a number that a double would print differently stays as its source text. @throws SyntaxError */
-export function parseKeepingDigits(text: string): unknown {
-  return sourceTextJson.parse(text, (_key, value, context) =>
-    typeof value === 'number' && context.source !== undefined && String(value) !== context.source
-      ? sourceTextJson.rawJSON(context.source)
+/**
+ * `JSON.parse`, but a number that a double would print differently stays as its source text.
+ * @param isKept whether such a number is kept; by default each is. @throws SyntaxError
+ */
+export function parseKeepingDigits(
+  text: string,
+  isKept: (digits: string) => boolean = () => true,
+): unknown {
+  return sourceTextJson.parse(text, (_key, value, { source }) =>
+    typeof value === 'number' && source !== undefined && String(value) !== source && isKept(source)
+      ? sourceTextJson.rawJSON(source)
       : value,
   );
 }

@@ -1,10 +1,10 @@
 /** Values that are JSON. Messages never show what they hold (I6). */
 import { hasEscapedKeys, parseEscapedKeys } from '../base/escaped-keys.ts';
-import { mayLoseDigits, parseKeepingDigits } from '../base/exact-json.ts';
+import { mayLoseDigits } from '../base/exact-json.ts';
 import { valueLengthOf, valueTextOf } from '../core/bytes/record-view.ts';
 import { textOf } from '../core/bytes/utf8.ts';
 import type { DeadLetterReason, Poison } from '../core/record.ts';
-import { settled } from './expression/exact-number.ts';
+import { parseExactly } from './expression/exact-number.ts';
 import type { EventFormat, ReadEvent } from './format.ts';
 import { hasTooManyMarks, MAX_MARKS } from './json-memory.ts';
 
@@ -74,9 +74,7 @@ function parsed(text: string): unknown {
 /** @returns undefined when the document is too deep: both parsers recurse */
 function exactly(text: string): unknown {
   try {
-    return settled(
-      hasEscapedKeys(text) ? parseEscapedKeys(text, parseKeepingDigits) : parseKeepingDigits(text),
-    );
+    return hasEscapedKeys(text) ? parseEscapedKeys(text, parseExactly) : parseExactly(text);
   } catch {
     return undefined;
   }

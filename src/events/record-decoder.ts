@@ -1,37 +1,40 @@
-/** A source record becomes an item, or a reason why not: what all kinds do alike around their own mapping. */
+/** Decoding of source records into items, or reasons why not: what all kinds share around their mapping. */
 import type { KindSteps } from '../core/ports/pipeline-kind.ts';
-import type { ContentItem } from '../core/record.ts';
-import { EventInput } from './expression/index.ts';
+import { type ContentItem, NO_HEADERS, type RecordHeaders } from '../core/record.ts';
+import { scalarText } from './expression/exact-number.ts';
+import { EventInput, typeOfFound } from './expression/index.ts';
 import { type EventFormat, hasValue, type ValuedRecord } from './format.ts';
 import { poison } from './json-event.ts';
-import { poisonOf } from './mapping/mapping-failure.ts';
-import { compileOutputKey } from './mapping/output-key.ts';
-import { compileFilter, FILTERED } from './record-filter.ts';
-import { headerBytes, pickHeaders } from './record-parts.ts';
+import { MappedPart, MappingFailure } from './mapping/mapping-failure.ts';
 
-export type Decoder = KindSteps['decode'];
+export type RecordDecoder = KindSteps['decode'];
 
 export interface DecoderOptions {
-  /** The source topic, for expressions that ask. */
+  /** The source topic, for the expression `topic()`. */
   readonly topic: string;
   /** Which records are wanted at all. Absent: every one. */
   readonly filter?: string | undefined;
-  /** The key of its terminal record. Absent: that of the source record. */
+  /** The key of the terminal record. Absent: that of the source record. */
   readonly outputKey?: string | undefined;
   /** Names of the headers that travel from the event to its terminal record. */
   readonly headers: readonly string[];
-  /** What becomes of a record without a value. */
+  /** What happens to a record without a value. */
   readonly nullValues: 'dead-letter' | 'skip';
 }
 
-/** What a kind makes of an event. */
+/** Item as a kind maps it from an event. */
 export type MappedItem = Pick<ContentItem, 'type' | 'content' | 'metadata' | 'expected'> & {
   /** Memory that it takes, beside its key, its headers and the objects that hold it. */
   readonly bytes: number;
 };
 
-/** Counted per item beside its own bytes: the reference, delimiters, and the objects that hold it. */
+/** Result for a record that `source.filter` does not want; its reason is a metric label. */
+export const FILTERED = { skip: 'filter' } as const;
+
+/** Per item beside its own bytes: the reference, delimiters, and the objects that hold it. */
 const ITEM_OVERHEAD_BYTES = 128;
+/** A key is no place for content. */
+const MAX_KEY_BYTES = 64 * 1024;
 
 /**
  * The decoder never throws, and its messages never show what a record holds (I6).
@@ -46,9 +49,11 @@ export function compileDecoder(
     record: ValuedRecord,
     again: { readonly type: string } | undefined,
   ) => MappedItem,
-): Decoder {
-  const withOutputKey = compileOutputKey(outputKey);
-  const isWanted = filter === undefined ? undefined : compileFilter(filter);
+): RecordDecoder {
+  const keyPart =
+    outputKey === undefined ? undefined : new MappedPart(outputKey, 'output.key.field');
+  const filterPart = filter === undefined ? undefined : new MappedPart(filter, 'source.filter');
+
   return (record, replay, again) => {
     if (!hasValue(record)) {
       if (nullValues === 'skip' && again === undefined) return { skip: 'null_value' };
@@ -56,28 +61,68 @@ export function compileDecoder(
     }
     const { event, poison: unreadable } = read(record);
     if (event === undefined) return { poison: unreadable };
+
     const input = new EventInput(event, record, topic);
     try {
-      if (isWanted !== undefined && again === undefined && !isWanted(input)) return FILTERED;
-      const { type, content, metadata, expected, bytes } = map(input, record, again);
-      const headers = pickHeaders(record.headers, names);
+      if (filterPart && again === undefined && !isWanted(filterPart, input)) return FILTERED;
+      const { bytes, ...mapped } = map(input, record, again);
       const { partition, offset, timestampMs, key } = record;
+      const headers = pickHeaders(record.headers, names);
+      const keys = keyPart === undefined ? {} : { outputKey: keyOf(keyPart, input) };
+      const keyBytes = 2 * ((key?.length ?? 0) + (keys.outputKey?.length ?? 0));
       const item: ContentItem = {
         partition,
         offset,
         timestampMs,
         key,
         headers,
-        type,
-        content,
-        metadata,
-        expected,
+        ...mapped,
+        ...keys,
         replay,
-        bytes: ITEM_OVERHEAD_BYTES + bytes + 2 * (key?.length ?? 0) + headerBytes(headers),
+        bytes: ITEM_OVERHEAD_BYTES + bytes + keyBytes + headerBytes(headers),
       };
-      return { item: withOutputKey(item, input) };
+      return { item };
     } catch (error) {
-      return poisonOf(error);
+      if (error instanceof MappingFailure) return { poison: error.poison };
+      throw error;
     }
   };
+}
+
+/**
+ * Whether a record is wanted: true is, false and null are not. Anything else, and an expression
+ * that cannot be evaluated, is a mistake: such a record must not be skipped in silence.
+ * @throws MappingFailure
+ */
+function isWanted(filter: MappedPart, input: EventInput): boolean {
+  const found = filter.find(input) ?? false;
+  if (typeof found === 'boolean') return found;
+  throw filter.failure('mapping_failed', `must be true or false, but is ${typeOfFound(found)}`);
+}
+
+/** A text or a number is the key, as text; null and what is missing is none. @throws MappingFailure */
+function keyOf(part: MappedPart, input: EventInput): Buffer | null {
+  const found = part.find(input) ?? null;
+  if (found === null) return null;
+  const text = typeof found === 'boolean' ? undefined : scalarText(found);
+  if (text === undefined) {
+    const message = `must be a string or a number, but is ${typeOfFound(found)}`;
+    throw part.failure('mapping_failed', message);
+  }
+  const key = Buffer.from(text);
+  part.limit(key.length, MAX_KEY_BYTES, 'bytes', 'of a key');
+  return key;
+}
+
+/** The headers of those names, in the record's order. */
+function pickHeaders(headers: RecordHeaders, names: readonly string[]): RecordHeaders {
+  if (names.length === 0 || headers.length === 0) return NO_HEADERS;
+  return headers.filter(([name]) => names.includes(name));
+}
+
+/** Memory of headers, bytes. */
+function headerBytes(headers: RecordHeaders): number {
+  let bytes = 0;
+  for (const [name, value] of headers) bytes += 2 * (name.length + (value?.length ?? 0)) + 8;
+  return bytes;
 }

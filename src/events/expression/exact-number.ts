@@ -7,19 +7,12 @@ export function digitsOf(kept: object): string {
 }
 
 /**
- * A document in which only numbers that a double cannot hold are kept: `1.0` beside one of those
- * is kept as text too, and is 1 everywhere else. @throws RangeError when it is nested too deeply
+ * Parses JSON, and keeps only numbers that a double cannot hold: `1.0` is 1.
+ * @throws SyntaxError, or RangeError when it is nested too deeply
  */
-export function settled(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (isKeptNumber(value)) return asDouble(value);
-  const entries = Object.entries(value).map(([name, member]) => [name, settled(member)] as const);
-  // Most parts have no such number, and stay what they are.
-  if (entries.every(([name, member]) => member === (value as Members)[name])) return value;
-  return Array.isArray(value) ? entries.map(([, member]) => member) : Object.fromEntries(entries);
+export function parseExactly(text: string): unknown {
+  return parseKeepingDigits(text, (digits) => !holds(digits));
 }
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** The double that a kept number is, where there is one. Anything else is returned as it is. */
 export function asDouble(value: unknown): unknown {
@@ -30,7 +23,7 @@ export function asDouble(value: unknown): unknown {
 
 /** Whether a JSON text has numbers that a double cannot hold. */
 export function losesDigits(text: string): boolean {
-  return mayLoseDigits(text) && hasKept(settled(parseKeepingDigits(text)));
+  return mayLoseDigits(text) && hasKept(parseExactly(text));
 }
 
 function hasKept(value: unknown): boolean {
@@ -43,6 +36,12 @@ function holds(digits: string): boolean {
   const double = Number(digits);
   if (!Number.isFinite(double) || Object.is(double, -0)) return false;
   return compareDecimals(digits, String(double)) === 0;
+}
+
+/** Text of a text or a number, and of what JSON writes as true or false; undefined of others. */
+export function scalarText(value: unknown): string | undefined {
+  if (isKeptNumber(value)) return digitsOf(value as object);
+  return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined;
 }
 
 /**
@@ -68,6 +67,8 @@ export function isSame(
     names.every((name) => Object.hasOwn(two, name) && isSame(one[name], two[name], compare))
   );
 }
+
+type Members = Readonly<Record<string, unknown>>;
 
 const isContainer = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !isKeptNumber(value);

@@ -5,9 +5,9 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { type FunctionSignature, TYPE_STRING } from '@jmespath-community/jmespath';
-import { isKeptNumber, isNumberText, parseKeepingDigits } from '../../base/exact-json.ts';
+import { isKeptNumber, isNumberText } from '../../base/exact-json.ts';
 import { lastHeader } from '../../core/record.ts';
-import { asDouble, digitsOf, isSame, settled } from './exact-number.ts';
+import { asDouble, digitsOf, isSame, parseExactly } from './exact-number.ts';
 import { EvaluationProblem, type EventInput } from './input.ts';
 
 /** Longest text that an expression makes, in UTF-16 units: some would make gigabytes of a megabyte. */
@@ -145,9 +145,7 @@ function paddingOf([, width, pad = ' ']: Padding): [number, string] {
 /** null for what is not a number of JSON. */
 function toNumber(value: unknown): unknown {
   if (typeof value === 'number' || isKeptNumber(value)) return value;
-  return typeof value === 'string' && isNumberText(value)
-    ? settled(parseKeepingDigits(value))
-    : null;
+  return typeof value === 'string' && isNumberText(value) ? parseExactly(value) : null;
 }
 
 function toText(value: unknown): string {

@@ -1,4 +1,4 @@
-/** What is wrong with a part of a record, found while it is mapped. */
+/** Parts of a mapping, and what is wrong with a record when one fails. */
 import type { DeadLetterReason, Poison } from '../../core/record.ts';
 import {
   compileExpression,
@@ -7,7 +7,7 @@ import {
   type Expression,
 } from '../expression/index.ts';
 
-/** Ends the mapping of a record: it becomes a dead letter. Messages never show what the record holds (I6). */
+/** Ends the mapping of a record, a dead letter. Messages never show what the record holds (I6). */
 export class MappingFailure extends Error {
   override readonly name = 'MappingFailure';
   readonly poison: Poison;
@@ -18,16 +18,10 @@ export class MappingFailure extends Error {
   }
 }
 
-/** What becomes of a record whose mapping threw. @throws what is no failure of a mapping */
-export function poisonOf(error: unknown): { readonly poison: Poison } {
-  if (error instanceof MappingFailure) return { poison: error.poison };
-  throw error;
-}
-
 /** Longest part of an expression that a message shows. */
 const MAX_SHOWN = 60;
 
-/** One expression of a mapping, which knows its option: `source.mapping.content`. */
+/** One expression of a mapping, with the name of its option: `source.mapping.content`. */
 export class MappedPart {
   readonly option: string;
   readonly #expression: Expression;
@@ -42,36 +36,36 @@ export class MappedPart {
     return this.#expression.isPath;
   }
 
-  /** As `Expression.find`. @throws MappingFailure */
+  /** Evaluates as `Expression.find`. @throws MappingFailure */
   find(input: EventInput): unknown {
-    try {
-      return this.#expression.find(input);
-    } catch (error) {
-      throw this.#told(error, 'mapping_failed');
-    }
+    return this.#evaluate('find', input, 'mapping_failed');
   }
 
-  /** As `Expression.exactly`. @throws MappingFailure */
-  exactly(input: EventInput, reason: DeadLetterReason = 'mapping_failed'): unknown {
-    try {
-      return this.#expression.exactly(input);
-    } catch (error) {
-      throw this.#told(error, reason);
-    }
+  /** Evaluates as `Expression.exactly`. @throws MappingFailure */
+  exactly(input: EventInput, reason: DeadLetterReason): unknown {
+    return this.#evaluate('exactly', input, reason);
   }
 
   /** `"post.body" must be a string, but is null (source.mapping.content)` */
   failure(reason: DeadLetterReason, what: string): MappingFailure {
     const { text, isPath } = this.#expression;
     const short = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 1)}…` : text;
-    return new MappingFailure(
-      reason,
-      `${isPath ? `"${short}"` : `\`${short}\``} ${what} (${this.option})`,
-    );
+    const shown = isPath ? `"${short}"` : `\`${short}\``;
+    return new MappingFailure(reason, `${shown} ${what} (${this.option})`);
   }
 
-  #told(error: unknown, reason: DeadLetterReason): unknown {
-    if (!(error instanceof EvaluationProblem)) return error;
-    return this.failure(reason, `cannot be evaluated: ${error.message}`);
+  /** @throws MappingFailure: `has 300 characters, more than the 256 of a content type` */
+  limit(size: number, most: number, unit: string, of: string): void {
+    if (size > most)
+      throw this.failure('too_large', `has ${size} ${unit}, more than the ${most} ${of}`);
+  }
+
+  #evaluate(how: 'find' | 'exactly', input: EventInput, reason: DeadLetterReason): unknown {
+    try {
+      return this.#expression[how](input);
+    } catch (error) {
+      if (!(error instanceof EvaluationProblem)) throw error;
+      throw this.failure(reason, `cannot be evaluated: ${error.message}`);
+    }
   }
 }

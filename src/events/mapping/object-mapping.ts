@@ -1,8 +1,9 @@
-/** A part of an event that is an object: found whole, or put together from chosen fields; nested as it is, or flattened. */
+/** Parts of an event that are objects: found whole, or put together from chosen fields; nested as they are, or flattened. */
 import { isKeptNumber } from '../../base/exact-json.ts';
 import { isDeeperThan, MAX_DEPTH } from '../../base/json-depth.ts';
 import type { DeadLetterReason } from '../../core/record.ts';
 import { type EventInput, typeOfFound } from '../expression/index.ts';
+import { isObject } from '../json-event.ts';
 import { MappedPart, MappingFailure } from './mapping-failure.ts';
 
 /** An expression, or one for each field of the object. */
@@ -11,16 +12,19 @@ export type ObjectSource = string | { readonly fields: Readonly<Record<string, s
 export interface ObjectMapping {
   /** Whether the event has it as it is: then it is no larger than the event. */
   readonly isPath: boolean;
-  /** With all digits of its numbers; an empty one when the event has none and need not. @throws MappingFailure */
+  /**
+   * Finds the object, with all digits of its numbers; an empty one where an optional one is
+   * missing. @throws MappingFailure
+   */
   find(input: EventInput): object;
 }
 
-/** What holds when it is not as it must be. */
 export interface ObjectRules {
-  /** Where its expressions are written. */
+  /** Option of its expressions. */
   readonly option: string;
   /** Whether every event must have it. */
   readonly required: boolean;
+  /** Reason for a dead letter when it is not as it must be. */
   readonly reason: DeadLetterReason;
 }
 
@@ -38,17 +42,9 @@ function wholeObject(text: string, { option, required, reason }: ObjectRules): O
     find(input) {
       const found = part.find(input);
       if ((found === undefined || found === null) && !required) return {};
-      if (
-        typeof found !== 'object' ||
-        found === null ||
-        Array.isArray(found) ||
-        isKeptNumber(found)
-      ) {
+      if (!isMembers(found))
         throw part.failure(reason, `must be an object, but is ${typeOfFound(found)}`);
-      }
-      if (isDeeperThan(found, MAX_DEPTH))
-        throw part.failure(reason, `is nested deeper than ${MAX_DEPTH} levels`);
-      return part.isPath ? (part.exactly(input, reason) as object) : found;
+      return inFull(part, found, input, MAX_DEPTH, reason) as object;
     },
   };
 }
@@ -58,39 +54,51 @@ function chosenFields(
   fields: Readonly<Record<string, string>>,
   { option, reason }: ObjectRules,
 ): ObjectMapping {
-  const parts = Object.entries(fields).map(([name, text]) => ({
-    name,
-    part: new MappedPart(text, `${option}.fields.${name}`),
-  }));
+  const parts = Object.entries(fields).map(
+    ([name, text]) => [name, new MappedPart(text, `${option}.fields.${name}`)] as const,
+  );
   return {
     isPath: false,
     find(input) {
-      const entries: [string, unknown][] = [];
-      for (const { name, part } of parts) {
+      const members = parts.flatMap(([name, part]): [string, unknown][] => {
         const found = part.find(input);
-        if (found === undefined || (found === null && !part.isPath)) continue;
-        if (isDeeperThan(found, MAX_DEPTH - 1))
-          throw part.failure(reason, `is nested deeper than ${MAX_DEPTH - 1} levels`);
-        entries.push([name, part.isPath ? part.exactly(input, reason) : found]);
-      }
-      return Object.fromEntries(entries);
+        if (found === undefined || (found === null && !part.isPath)) return [];
+        return [[name, inFull(part, found, input, MAX_DEPTH - 1, reason)]];
+      });
+      return Object.fromEntries(members);
     },
   };
 }
+
+/** What was found, with all digits of its numbers. @throws MappingFailure when it is too deep */
+function inFull(
+  part: MappedPart,
+  found: unknown,
+  input: EventInput,
+  levels: number,
+  reason: DeadLetterReason,
+): unknown {
+  if (isDeeperThan(found, levels))
+    throw part.failure(reason, `is nested deeper than ${levels} levels`);
+  return part.isPath ? part.exactly(input, reason) : found;
+}
+
+const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  isObject(value) && !isKeptNumber(value);
 
 /** How an object is flattened. */
 export interface Flattening {
   readonly separator: string;
   readonly maxKeys: number;
-  /** Of all keys together, in UTF-16 units: a long name stands before each that is in it. */
+  /** Of all keys together, in UTF-16 units: a long name is repeated before each that is in it. */
   readonly maxKeyLength: number;
-  /** Where its expressions are written. */
+  /** Option of its expressions. */
   readonly option: string;
   readonly reason: DeadLetterReason;
 }
 
 /**
- * Nested objects as keys of their own, `author.id`. Lists stay what they are, and so do objects without members.
+ * Nested objects as keys of their own, `author.id`. Lists, and objects without members, stay.
  * @throws MappingFailure when two keys would be one, or they would be too many or too long
  */
 export function flattened(
@@ -100,6 +108,9 @@ export function flattened(
   if (!Object.values(object).some(isNested)) return object;
   const flat = new Map<string, unknown>();
   let keyLength = 0;
+  const fail = (because: DeadLetterReason, what: string): never => {
+    throw new MappingFailure(because, `${what} (${option})`);
+  };
   const add = (prefix: string, members: object): void => {
     for (const [name, member] of Object.entries(members)) {
       const key = prefix + name;
@@ -108,19 +119,11 @@ export function flattened(
         continue;
       }
       keyLength += key.length;
-      if (flat.size >= maxKeys || keyLength > maxKeyLength) {
-        const [most, what] = flat.size >= maxKeys ? [maxKeys, 'keys'] : [maxKeyLength, 'bytes'];
-        throw new MappingFailure(
-          'too_large',
-          `flattened, it has more than the ${most} ${what} allowed (${option})`,
-        );
-      }
-      if (flat.has(key)) {
-        throw new MappingFailure(
-          reason,
-          `two of its members have one name when it is flattened with "${separator}" (${option})`,
-        );
-      }
+      const tooMany = 'flattened, it has more than the';
+      if (flat.size >= maxKeys) fail('too_large', `${tooMany} ${maxKeys} keys allowed`);
+      if (keyLength > maxKeyLength) fail('too_large', `${tooMany} ${maxKeyLength} bytes allowed`);
+      if (flat.has(key))
+        fail(reason, `two of its members have one name when it is flattened with "${separator}"`);
       flat.set(key, member);
     }
   };
@@ -129,33 +132,23 @@ export function flattened(
 }
 
 function isNested(member: unknown): member is object {
-  if (
-    typeof member !== 'object' ||
-    member === null ||
-    Array.isArray(member) ||
-    isKeptNumber(member)
-  )
-    return false;
+  if (!isMembers(member)) return false;
   for (const _ in member) return true;
   return false;
 }
 
 /**
- * Bytes of a value of JSON as UTF-8, escapes not counted; looks no further once they are more than `limit`. An expression may name the
- * same large part of an event a thousand times.
+ * Bytes of a value of JSON as UTF-8, escapes not counted; stops once they are more than `limit`:
+ * an expression may name the same large part of an event a thousand times.
  */
 export function jsonBytes(value: unknown, limit: number): number {
   if (typeof value === 'string') return Buffer.byteLength(value) + 2;
   if (typeof value !== 'object' || value === null) return String(value).length;
   let bytes = 2;
-  if (Array.isArray(value)) {
-    for (let at = 0; at < value.length && bytes <= limit; at++)
-      bytes += 1 + jsonBytes(value[at], limit - bytes - 1);
-    return bytes;
-  }
+  const isArray = Array.isArray(value);
   for (const name in value) {
     if (bytes > limit) break;
-    bytes += 4 + Buffer.byteLength(name);
+    bytes += isArray ? 1 : 4 + Buffer.byteLength(name);
     bytes += jsonBytes((value as Readonly<Record<string, unknown>>)[name], limit - bytes);
   }
   return bytes;

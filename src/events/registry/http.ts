@@ -1,6 +1,6 @@
 /** Exchanges with a registry: its addresses in order, a time limit, credentials, and the meaning of answers. */
 import { abortable } from '../../base/abortable.ts';
-import { type HttpExchange, isProxyFailure } from '../../core/ports/http.ts';
+import type { HttpExchange } from '../../core/ports/http.ts';
 import { NO_SUCH_PATH, RegistryRefused, RegistryUnavailable } from './errors.ts';
 import {
   type RegistryOperation,
@@ -178,21 +178,20 @@ function parsed(text: string): unknown {
   }
 }
 
-const TLS = /^(EPROTO$|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_)/;
-
 /** Reduced to what may be shown: the original can hold headers. */
 function networkFailure(error: unknown, timeoutMs: number): RegistryUnavailable {
-  const { name, code: raw } = Object(error) as { readonly name?: unknown; readonly code?: unknown };
-  const code = typeof raw === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(raw) ? raw : 'UNKNOWN';
-  if (name === 'TimeoutError' || code.endsWith('_TIMEOUT')) {
-    const message = `the registry did not answer within ${timeoutMs} ms`;
-    return new RegistryUnavailable('timeout', message);
-  }
-  if (isProxyFailure(error)) {
-    const message = `the proxy did not let the request to the registry through (${code}): check service.proxy, or HTTPS_PROXY and NO_PROXY`;
-    return new RegistryUnavailable('proxy_failed', message);
-  }
-  return TLS.test(code)
-    ? new RegistryUnavailable('tls_failed', `no TLS connection to the registry (${code})`)
-    : new RegistryUnavailable('network', `no connection to the registry (${code})`);
+  const { name, code: raw, failure } = Object(error) as Readonly<Record<string, unknown>>;
+  const code = /^[A-Z][A-Z0-9_]{0,63}$/.test(String(raw)) ? raw : 'UNKNOWN';
+  const [kind, message] =
+    name === 'TimeoutError' || String(failure).endsWith('_timeout')
+      ? ['timeout', `the registry did not answer within ${timeoutMs} ms`]
+      : failure === 'proxy_failed'
+        ? [
+            failure,
+            `the proxy did not let the request to the registry through (${code}): check service.proxy, or HTTPS_PROXY and NO_PROXY`,
+          ]
+        : failure === 'tls_failed'
+          ? [failure, `no TLS connection to the registry (${code})`]
+          : ['network', `no connection to the registry (${code})`];
+  return new RegistryUnavailable(kind, message);
 }

@@ -9,7 +9,11 @@ import {
   type ObjectSource,
 } from '../../events/mapping/object-mapping.ts';
 import { compileType, type TypeSource } from '../../events/mapping/type-mapping.ts';
-import { compileDecoder, type Decoder, type DecoderOptions } from '../../events/record-decoder.ts';
+import {
+  compileDecoder,
+  type DecoderOptions,
+  type RecordDecoder,
+} from '../../events/record-decoder.ts';
 
 /** Texts are expressions (docs/mapping.md). */
 export interface ImportMapping extends DecoderOptions {
@@ -32,7 +36,7 @@ export const IMPORT_TYPE = 'import';
  * Builds the decoder of one mapping. It never throws, and its messages never show what a record holds (I6).
  * @throws RangeError on an expression that is none
  */
-export function createImportDecoder(mapping: ImportMapping): Decoder {
+export function createImportDecoder(mapping: ImportMapping): RecordDecoder {
   const { format = jsonFormat, maxLineBytes } = mapping;
   const types = compileType(mapping.type, mapping.allowedTypes);
   const dataMapping = compileObject(mapping.data, {

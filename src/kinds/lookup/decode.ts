@@ -4,7 +4,11 @@ import { type EventInput, typeOfFound } from '../../events/expression/index.ts';
 import type { EventFormat, ReadEvent, ValuedRecord } from '../../events/format.ts';
 import { jsonFormat, poison } from '../../events/json-event.ts';
 import { MappedPart } from '../../events/mapping/mapping-failure.ts';
-import { compileDecoder, type Decoder, type DecoderOptions } from '../../events/record-decoder.ts';
+import {
+  compileDecoder,
+  type DecoderOptions,
+  type RecordDecoder,
+} from '../../events/record-decoder.ts';
 
 /** Texts are expressions (docs/mapping.md). */
 export interface LookupMapping extends DecoderOptions {
@@ -24,7 +28,7 @@ const MAX_ID_LENGTH = 1024;
  * Builds the decoder of one mapping. It never throws, and its messages never show what a record holds (I6).
  * @throws RangeError on an expression that is none
  */
-export function createLookupDecoder(mapping: LookupMapping): Decoder {
+export function createLookupDecoder(mapping: LookupMapping): RecordDecoder {
   const { decisionId, format = jsonFormat } = mapping;
   const part = new MappedPart(decisionId ?? 'content', 'source.mapping.decisionId');
 

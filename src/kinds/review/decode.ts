@@ -4,7 +4,7 @@ import { type EventInput, typeOfFound } from '../../events/expression/index.ts';
 import { memoryBesideText } from '../../events/json-memory.ts';
 import { MappedPart } from '../../events/mapping/mapping-failure.ts';
 import { compileType } from '../../events/mapping/type-mapping.ts';
-import { compileDecoder, type Decoder } from '../../events/record-decoder.ts';
+import { compileDecoder, type RecordDecoder } from '../../events/record-decoder.ts';
 import { compileContent } from './content.ts';
 import type { MappingOptions } from './mapping.ts';
 import { compileMetadata } from './metadata/metadata.ts';
@@ -13,7 +13,7 @@ import { compileMetadata } from './metadata/metadata.ts';
  * Builds the decoder of one mapping. The decoder never throws, and its messages never show what a record holds (I6).
  * @throws RangeError on an expression that is none
  */
-export function createDecoder(mapping: MappingOptions): Decoder {
+export function createDecoder(mapping: MappingOptions): RecordDecoder {
   const contentOf = compileContent(mapping);
   const types = compileType(mapping.type, mapping.allowedTypes);
   const metadataOf = compileMetadata(mapping);

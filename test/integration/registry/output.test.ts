@@ -56,7 +56,11 @@ async function consumed(value: Buffer): Promise<Record<string, unknown>> {
   const { root, package: space = '' } = protobuf.parse(schema, { keepCase: true });
   const [type] = (root.lookup(space) as protobuf.Namespace).nestedArray;
   assert.ok(type instanceof protobuf.Type);
-  return type.toObject(type.decode(payload.subarray(1)), { longs: Number, enums: String });
+  return type.toObject(type.decode(payload.subarray(1)), {
+    longs: Number,
+    enums: String,
+    defaults: true,
+  });
 }
 
 test('a connector starts only with its schemas registered, then its records are read by their ids, also while the registry is down', async () => {
