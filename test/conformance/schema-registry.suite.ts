@@ -38,7 +38,6 @@ export function schemaRegistrySuite(
 
   test('a subject that nobody registered is unknown, and takes any schema', async () => {
     const subject = newSubject();
-    assert.equal(await registry().versions(subject, SIGNAL), undefined);
     assert.equal(await registry().version(subject, 'latest', SIGNAL), undefined);
     assert.equal(await registry().lookup(subject, FIRST, SIGNAL), undefined);
     assert.deepEqual(await registry().compatibility(subject, FIRST, SIGNAL), {
@@ -67,7 +66,7 @@ export function schemaRegistrySuite(
     assert.equal((await registry().compatibility(subject, GROWN, SIGNAL)).compatible, true);
     const second = await registry().register(subject, GROWN, SIGNAL);
     assert.notEqual(first, second);
-    assert.deepEqual(await registry().versions(subject, SIGNAL), [1, 2]);
+    assert.equal((await registry().version(subject, 1, SIGNAL))?.id, first);
     assert.equal((await registry().version(subject, 'latest', SIGNAL))?.version, 2);
     assert.equal((await registry().lookup(subject, FIRST, SIGNAL))?.version, 1);
   });

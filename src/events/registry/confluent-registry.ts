@@ -37,14 +37,6 @@ export class ConfluentRegistry implements SchemaRegistry {
     return { id, ...schema, imports };
   }
 
-  async versions(subject: string, signal: AbortSignal): Promise<readonly number[] | undefined> {
-    const path = `${subjectPath(subject)}/versions`;
-    const found = await this.#find({ operation: 'versions', path }, signal);
-    if (found === undefined) return undefined;
-    if (!Array.isArray(found)) throw notARegistry();
-    return found.map(Number).sort((a, b) => a - b);
-  }
-
   async version(
     subject: string,
     version: number | 'latest',

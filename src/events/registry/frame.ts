@@ -2,7 +2,6 @@
  * The frame of a record that a registry's serializers write: a zero byte, the schema's id in four
  * bytes, for Protobuf the path to the message within its file, then the payload.
  */
-import { putVarint } from '../../base/varint.ts';
 import { VarintReader } from '../../base/varint-reader.ts';
 import type { Poison, RecordHeaders } from '../../core/record.ts';
 
@@ -51,6 +50,9 @@ export function writeFrame(id: number, payload: Uint8Array): Buffer {
 /** Deeper nesting than any file has: keeps a made-up count from costing anything. */
 const MAX_MESSAGE_DEPTH = 64;
 
+/** Message indexes of the first message of a file, [0]. */
+export const FIRST_MESSAGE = Buffer.of(0);
+
 /** Path to a message: the index of a top-level one, of one nested in it, and so on. */
 export interface MessageIndexes {
   readonly indexes: readonly number[];
@@ -74,12 +76,4 @@ export function readMessageIndexes(bytes: Buffer, start: number): MessageIndexes
   } catch {
     return undefined;
   }
-}
-
-/** @param indexes at least one */
-export function writeMessageIndexes(indexes: readonly number[]): Buffer {
-  if (indexes.length === 1 && indexes[0] === 0) return Buffer.of(0);
-  const bytes: number[] = [];
-  for (const value of [indexes.length, ...indexes]) putVarint(bytes, 2 * value);
-  return Buffer.from(bytes);
 }

@@ -57,8 +57,6 @@ export interface NewSchema {
 export interface SchemaRegistry {
   /** The schema of an id with everything that it refers to. @throws UnusableSchema when a reference leads nowhere */
   byId(id: number, signal: AbortSignal): Promise<ResolvedSchema | undefined>;
-  /** The versions of a subject, ascending. */
-  versions(subject: string, signal: AbortSignal): Promise<readonly number[] | undefined>;
   version(
     subject: string,
     version: number | 'latest',

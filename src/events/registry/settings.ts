@@ -31,7 +31,6 @@ export const SILENT_REGISTRY_OBSERVER: RegistryObserver = {
 export const REGISTRY_OPERATIONS = [
   'schema',
   'version',
-  'versions',
   'lookup',
   'compatibility',
   'register',

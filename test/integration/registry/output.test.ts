@@ -108,7 +108,11 @@ test('a connector starts only with its schemas registered, then its records are 
   );
   assert.deepEqual(await refused.process.exited, { code: 4, signal: null });
   assert.equal(
-    await registry.versions(`${posts.topics.decisions}-value`, new AbortController().signal),
+    await registry.version(
+      `${posts.topics.decisions}-value`,
+      'latest',
+      new AbortController().signal,
+    ),
     undefined,
   );
 

@@ -46,7 +46,7 @@ const SOURCE = {
 const EXTREME = {
   ...SOURCE,
   partition: 2 ** 31 - 1,
-  offset: Number.MAX_SAFE_INTEGER,
+  offset: Number.MAX_SAFE_INTEGER - 1,
   timestampMs: -1,
   key: Buffer.from([0xff]),
   replay: 2,

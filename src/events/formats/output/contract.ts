@@ -4,10 +4,10 @@ import avro from 'avsc';
 import protobuf from 'protobufjs';
 import { avroForm, protobufForm } from '../../../contracts/encodable.ts';
 import {
+  FIRST_MESSAGE,
   type NewSchema,
   readMessageIndexes,
   type SchemaType,
-  writeMessageIndexes,
 } from '../../registry/index.ts';
 
 /** The same number of folders up from src/ and from dist/. */
@@ -92,24 +92,9 @@ function jsonSchemaCodec(schema: string): TerminalCodec {
 /** Written for a status that the schema does not know: readers of a newer one get it too. */
 const UNKNOWN = 'UNKNOWN';
 
-/** avsc's own stops one short of the largest safe integer, which an offset may be. */
-const LONG = avro.types.LongType.__with({
-  toBuffer(value: number) {
-    const bytes = Buffer.allocUnsafe(8);
-    bytes.writeBigInt64LE(BigInt(value));
-    return bytes;
-  },
-  fromBuffer: (bytes: Buffer) => Number(bytes.readBigInt64LE()),
-  toJSON: (value: number) => value,
-  fromJSON: (value: number) => value,
-  isValid: Number.isSafeInteger,
-  compare: (one: number, other: number) => one - other,
-});
-
 /** @param schema a record with an enum `status` */
 function avroCodec(schema: string): TerminalCodec {
-  const options = { registry: { long: LONG } };
-  const type = avro.Type.forSchema(JSON.parse(schema), options) as avro.types.RecordType;
+  const type = avro.Type.forSchema(JSON.parse(schema)) as avro.types.RecordType;
   const { symbols } = type.field('status').type as avro.types.EnumType;
   return {
     recordName: String(type.name),
@@ -127,11 +112,13 @@ function protobufCodec(schema: string): TerminalCodec {
   const { root, package: space = '' } = protobuf.parse(schema, { keepCase: true });
   const [message] = (root.lookup(space) as protobuf.Namespace | null)?.nestedArray ?? [];
   if (!(message instanceof protobuf.Type)) throw new Error('the Protobuf file has no message');
-  const prefix = writeMessageIndexes([0]);
   return {
     recordName: message.fullName.replace(/^\./, ''),
     encode: (json) =>
-      Buffer.concat([prefix, message.encode(message.fromObject(protobufForm(json))).finish()]),
+      Buffer.concat([
+        FIRST_MESSAGE,
+        message.encode(message.fromObject(protobufForm(json))).finish(),
+      ]),
     decode(payload) {
       const path = readMessageIndexes(payload, 0);
       if (path?.indexes.join() !== '0') throw new Error('the payload is of another message');

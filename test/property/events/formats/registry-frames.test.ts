@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import protobuf from 'protobufjs';
 import {
   FRAME_BYTES,
   readFrame,
   readMessageIndexes,
   writeFrame,
-  writeMessageIndexes,
 } from '../../../../src/events/registry/index.ts';
+
+/** A count and the indexes, as Protobuf's sint32. */
+function written(indexes: readonly number[]): Uint8Array {
+  const writer = protobuf.Writer.create();
+  for (const one of [indexes.length, ...indexes]) writer.sint32(one);
+  return writer.finish();
+}
 
 test('what is framed is found again: the id, the path to the message, and the payload', () => {
   fc.assert(
@@ -16,7 +23,7 @@ test('what is framed is found again: the id, the path to the message, and the pa
       fc.array(fc.nat(), { minLength: 1, maxLength: 8 }),
       fc.uint8Array({ maxLength: 50 }),
       (id, indexes, payload) => {
-        const value = writeFrame(id, Buffer.concat([writeMessageIndexes(indexes), payload]));
+        const value = writeFrame(id, Buffer.concat([written(indexes), payload]));
         assert.deepEqual(readFrame(value, []), { id });
         const path = readMessageIndexes(value, FRAME_BYTES);
         assert.deepEqual(path?.indexes, indexes);

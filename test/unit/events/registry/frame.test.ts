@@ -5,7 +5,6 @@ import {
   readFrame,
   readMessageIndexes,
   writeFrame,
-  writeMessageIndexes,
 } from '../../../../src/events/registry/index.ts';
 
 const bytes = (...values: number[]) => Buffer.from(values);
@@ -47,7 +46,6 @@ test('message indexes are a count and zigzag varints; the first message is the o
     [[1, 0], bytes(4, 2, 0)],
     [[64], bytes(2, 0x80, 1)],
   ] as const) {
-    assert.deepEqual(writeMessageIndexes(indexes), written);
     assert.deepEqual(readMessageIndexes(Buffer.concat([bytes(7, 7), written, bytes(7)]), 2), {
       indexes: [...indexes],
       end: 2 + written.length,
