@@ -52,7 +52,7 @@ export function compileDecoder(
 ): RecordDecoder {
   const keyPart =
     outputKey === undefined ? undefined : new MappedPart(outputKey, 'output.key.field');
-  const filterPart = filter === undefined ? undefined : new MappedPart(filter, 'source.filter');
+  const isWanted = filter === undefined ? undefined : compileFilter(filter);
 
   return (record, replay, again) => {
     if (!hasValue(record)) {
@@ -64,7 +64,7 @@ export function compileDecoder(
 
     const input = new EventInput(event, record, topic);
     try {
-      if (filterPart && again === undefined && !isWanted(filterPart, input)) return FILTERED;
+      if (isWanted && again === undefined && !isWanted(input)) return FILTERED;
       const { bytes, ...mapped } = map(input, record, again);
       const { partition, offset, timestampMs, key } = record;
       const headers = pickHeaders(record.headers, names);
@@ -90,14 +90,17 @@ export function compileDecoder(
 }
 
 /**
- * Whether a record is wanted: true is, false and null are not. Anything else, and an expression
- * that cannot be evaluated, is a mistake: such a record must not be skipped in silence.
- * @throws MappingFailure
+ * Filter of records: true is wanted, false and null are not. Anything else, and an expression that
+ * cannot be evaluated, is a mistake: such a record must not be skipped in silence.
+ * @throws RangeError on an expression that is none; what it returns throws MappingFailure
  */
-function isWanted(filter: MappedPart, input: EventInput): boolean {
-  const found = filter.find(input) ?? false;
-  if (typeof found === 'boolean') return found;
-  throw filter.failure('mapping_failed', `must be true or false, but is ${typeOfFound(found)}`);
+export function compileFilter(text: string): (input: EventInput) => boolean {
+  const part = new MappedPart(text, 'source.filter');
+  return (input) => {
+    const found = part.find(input) ?? false;
+    if (typeof found === 'boolean') return found;
+    throw part.failure('mapping_failed', `must be true or false, but is ${typeOfFound(found)}`);
+  };
 }
 
 /** A text or a number is the key, as text; null and what is missing is none. @throws MappingFailure */

@@ -10,7 +10,7 @@ import { EventInput } from '../../events/expression/index.ts';
 import { hasValue } from '../../events/format.ts';
 import { plainFormat } from '../../events/formats/index.ts';
 import { FramedReader } from '../../events/formats/output/index.ts';
-import { compileFilter } from '../../events/record-filter.ts';
+import { compileFilter } from '../../events/record-decoder.ts';
 import type { SchemaRegistry } from '../../events/registry/index.ts';
 import { connectKafka, requestFailure } from '../../kafka/index.ts';
 import type { ServiceClient } from '../../service/client.ts';
