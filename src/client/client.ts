@@ -32,12 +32,10 @@ export class ContentReviewClient {
 
   /** @throws TypeError for an invalid option, or an invalid proxy in the environment. */
   constructor(options: ContentReviewClientOptions) {
-    const { apiKey, onRetry = () => {}, clock = systemClock, retry = {}, proxy, ...rest } = options;
+    const { apiKey, onRetry = () => {}, clock = systemClock, proxy, ...rest } = options;
     this.#service = new ServiceClient({
       ...rest,
       proxy: proxyRules(proxy ?? 'environment', process.env),
-      // An undefined member would take the place of its default.
-      retry: Object.fromEntries(Object.entries(retry).filter(([, value]) => value !== undefined)),
       clock,
       random: { next: Math.random },
       apiKey: async () => (typeof apiKey === 'string' ? apiKey : await apiKey()),

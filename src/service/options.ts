@@ -99,6 +99,12 @@ export interface ServiceContext {
 /** Fills in the defaults. */
 export function contextOf(options: ServiceClientOptions): ServiceContext {
   const { clock, random, observer = SILENT_OBSERVER } = options;
-  const retry = { ...DEFAULT_SETTINGS.retry, ...options.retry };
-  return { settings: { ...DEFAULT_SETTINGS, ...options, retry }, clock, random, observer };
+  const retry = { ...DEFAULT_SETTINGS.retry, ...defined(options.retry ?? {}) };
+  return { settings: { ...DEFAULT_SETTINGS, ...defined(options), retry }, clock, random, observer };
+}
+
+/** The object without members that are undefined: they would replace defaults. */
+function defined<T extends object>(options: T): T {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as T;
 }
