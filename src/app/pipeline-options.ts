@@ -1,9 +1,9 @@
-/** From the configuration of a pipeline to what the engine takes. */
+/** Options of the engine and of its source reader, from the configuration of a pipeline. */
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { ReadLimits } from '../kafka/index.ts';
 import { ENGINE_LIMITS, type PipelineOptions } from '../pipeline/context/options.ts';
 
-/** Times content and metadata: escapes make JSON longer, and an event has other members. */
+/** Largest record, in multiples of content and metadata: escapes make JSON longer, and an event has other members. */
 const LARGEST_RECORD = 4;
 
 /** Limits on source records, applied before their contents are decoded. */

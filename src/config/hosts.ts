@@ -23,7 +23,7 @@ export function networkObjection(text: string): string | undefined {
   return pattern.value.port === undefined ? undefined : 'without a port';
 }
 
-/** Whether requests to an address cross a network unencrypted, and no pattern allows it. */
+/** Returns whether requests to an address cross a network unencrypted, and no pattern allows it. */
 export function isUnencrypted(address: string, allowed: readonly string[] = []): boolean {
   const url = URL.parse(address);
   return (

@@ -13,7 +13,7 @@ const TYPES: Partial<Record<EventFormatName, SchemaType>> = {
   protobuf: 'PROTOBUF',
 };
 
-/** Whether the values of the pipeline's source refer to a schema. */
+/** Returns whether the values of the pipeline's source refer to a schema. */
 export const hasSchema = ({ source }: Pick<PipelineConfig, 'source'>): boolean =>
   TYPES[source.format] !== undefined;
 

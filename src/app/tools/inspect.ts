@@ -34,7 +34,7 @@ const REPLAY_TRANSACTION_MS = 10_000;
 export interface InspectOptions {
   /** Name; optional when the configuration has one pipeline. */
   readonly pipeline: string | undefined;
-  /** Whether the state of batches may be requested from the service. */
+  /** Allows requests to the service for the state of batches. */
   readonly service: boolean;
   readonly notice: (text: string) => void;
 }

@@ -1,4 +1,4 @@
-/** What a pipeline would make of one record, with the code that would do it: no Kafka, no service. */
+/** Trial of one record with the pipeline's own code, without Kafka and service. */
 import type { PipelineConfig } from '../../config/schema.ts';
 import { bodyOf } from '../../core/batch/body-of.ts';
 import type { JobContext, PipelineKind } from '../../core/ports/pipeline-kind.ts';
@@ -13,7 +13,7 @@ import { PLAIN_FORMATS, plainFormat } from '../../events/formats/index.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
 import { type KindServices, kindOf } from '../kinds.ts';
 
-/** What the invented answers of the service say. */
+/** Result in the invented answers of the service. */
 export const INVENTED_RESULT = 'INVENTED';
 
 export interface Sample {
@@ -23,7 +23,7 @@ export interface Sample {
   readonly timestampMs: number;
 }
 
-/** What would be published: the value is JSON, whatever the format. */
+/** Terminal record of the sample; the value is JSON in every format. */
 export interface PublishedSample {
   readonly topic: string;
   readonly key: string | null;
@@ -41,7 +41,7 @@ export type SampleOutcome =
     }
   | {
       readonly outcome: 'accepted';
-      /** Of reviews. */
+      /** Content type, for reviews only. */
       readonly type?: string;
       /** The body of the upload, or the path that a lookup asks for. */
       readonly upload: string;
@@ -51,7 +51,7 @@ export type SampleOutcome =
 
 export interface SampleAnswer {
   readonly kind: PipelineConfig['kind'];
-  /** What was taken for granted, in sentences. */
+  /** Assumptions, in sentences. */
   readonly notes: readonly string[];
   readonly result: SampleOutcome;
 }
@@ -164,7 +164,7 @@ async function inOutputFormat(
 /** Service that returns every upload, decided. */
 export function inventedService(file: () => string): KindServices {
   const none = (): never => {
-    throw new Error('a sample needs no service');
+    throw new Error('a sample calls no service');
   };
   return {
     ...{ createBatch: none, getBatch: none, createImport: none, getImport: none, upload: none },
@@ -180,7 +180,7 @@ export function inventedService(file: () => string): KindServices {
   };
 }
 
-/** The result file (service-interface.md 2.3) of an upload with one row. No name in a header has a line end. */
+/** Result file of an upload with one row. No name in its header has a line end. */
 function echoed(upload: string, resultColumn = 'Service result'): string {
   const column = `"${resultColumn.replaceAll('"', '""')}"`;
   return `Status,${column},Labels,${upload.replace('\r\n', `\r\nSUCCESS,${INVENTED_RESULT},[],`)}`;

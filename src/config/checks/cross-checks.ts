@@ -1,4 +1,4 @@
-/** Checks of what no option can know by itself: how options fit together, within a pipeline and between pipelines. */
+/** Checks between options, within a pipeline and between pipelines. */
 import { hostOf } from '../../http/host-pattern.ts';
 import { isUnencrypted } from '../hosts.ts';
 import type { Path } from '../load/path.ts';
@@ -76,7 +76,7 @@ function limitFindings(
   return [{ path, message: `${show(value)} is more than ${show(lowest.most)}, ${lowest.words}` }];
 }
 
-/** PLAIN sends the password, OAUTHBEARER the token. SCRAM sends neither, and is only warned of. */
+/** PLAIN sends the password, OAUTHBEARER the token. For SCRAM, which sends neither, a warning is enough. */
 function kafkaSecrecy({ brokers = [], tls, sasl }: Draft<Config['kafka']>): Finding[] {
   const mechanism = sasl?.mechanism;
   if (mechanism !== 'plain' && mechanism !== 'oauthbearer') return [];

@@ -8,7 +8,7 @@ export interface Drafted {
   readonly path: Path;
   /** undefined when it is wrong, or optional and not written. */
   readonly value: unknown;
-  /** Whether it has another value than its default. */
+  /** True with another value than the default. */
   readonly isSet: boolean;
   show(value: unknown): string;
 }

@@ -64,7 +64,7 @@ export function parseYaml(text: string): ParsedDocument {
   };
 }
 
-/** Whether a value is inside itself, so that walking through it would never end. */
+/** Returns whether a value is inside itself, so that walking through it would never end. */
 function containsItself(value: unknown, around: readonly object[] = []): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return (

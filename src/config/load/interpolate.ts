@@ -6,14 +6,14 @@ import type { Path } from './path.ts';
 
 export interface Interpolated {
   readonly value: unknown;
-  /** What was written, by path, wherever a variable was filled in: error messages show it. */
+  /** Original texts of the values with variables, by path, for error messages. */
   readonly templates: ReadonlyMap<string, string>;
   readonly problems: readonly { readonly path: Path; readonly message: string }[];
 }
 
 const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 
-/** One text. `problem` when a variable is missing or a reference is malformed. */
+/** Fills in one text; `problem` when a variable is missing or a reference is malformed. */
 export function interpolateText(
   text: string,
   env: NodeJS.ProcessEnv,
@@ -24,7 +24,7 @@ export function interpolateText(
     (match: string, name: string | undefined, fallback: string | undefined) => {
       if (match === '$${') return '${';
       if (name === undefined) {
-        problem ??= `this is not a reference to a variable: write \${NAME} or \${NAME:-default}, or $\${ for a literal \${`;
+        problem ??= `not a reference to a variable: write \${NAME} or \${NAME:-default}, or $\${ for a literal \${`;
         return match;
       }
       const value = Object.hasOwn(env, name) ? env[name] : undefined;
@@ -38,7 +38,7 @@ export function interpolateText(
   return problem === undefined ? { text: filled } : { problem };
 }
 
-/** A whole document: every text in mappings and lists, keys untouched. A text with a problem is left out (undefined). */
+/** Fills in every text of a document, but no keys. A text with a problem becomes undefined. */
 export function interpolate(document: unknown, env: NodeJS.ProcessEnv): Interpolated {
   const templates = new Map<string, string>();
   const problems: { path: Path; message: string }[] = [];

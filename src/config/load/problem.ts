@@ -4,7 +4,7 @@ import { comparePaths, formatPath, type Path, type Position } from './path.ts';
 export interface ConfigProblem extends Partial<Position> {
   /** `pipelines[0].batch.maxAge`, or `(top level)`. */
   readonly path: string;
-  /** What was found, what is allowed, what to do. Never a secret. */
+  /** Value found, values allowed, remedy. Never a secret. */
   readonly message: string;
 }
 
