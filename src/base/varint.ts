@@ -1,16 +1,22 @@
-/** Whole numbers in bytes of seven bits, the lowest first; exact up to 2^53 - 1. */
+/** Variable-length integers: seven bits per byte, the lowest first; exact up to 2^53 - 1. */
 
-export function putVarint(out: number[], value: number): void {
+/** Writes an integer that is not negative at `start`. @returns the offset of the next byte */
+export function writeUnsigned(to: Buffer | number[], value: number, start: number): number {
   let rest = value;
+  let at = start;
   while (rest >= 0x80) {
-    out.push((rest % 0x80) | 0x80);
+    to[at++] = (rest % 0x80) | 0x80;
     rest = Math.floor(rest / 0x80);
   }
-  out.push(rest);
+  to[at++] = rest;
+  return at;
 }
 
-/** @throws RangeError when the bytes end within the number, or it is too large */
-export function takeVarint(bytes: Uint8Array, cursor: { at: number }): number {
+/**
+ * Reads an integer that is not negative and advances the cursor.
+ * @throws RangeError if the bytes end within the number, or it is too large
+ */
+export function readUnsigned(bytes: Uint8Array, cursor: { at: number }): number {
   let value = 0;
   let scale = 1;
   for (;;) {
@@ -21,4 +27,19 @@ export function takeVarint(bytes: Uint8Array, cursor: { at: number }): number {
     if (byte < 0x80) return value;
     scale *= 0x80;
   }
+}
+
+/** Plain arithmetic, because a number may exceed 32 bits. */
+const zigzag = (value: number): number => (value >= 0 ? value * 2 : -value * 2 - 1);
+
+/** Writes a zigzag varint of Kafka's message format v2: an integer of at most 52 bits and a sign. */
+export function writeVarint(to: Buffer, value: number, start: number): number {
+  return writeUnsigned(to, zigzag(value), start);
+}
+
+/** Returns the number of bytes that `writeVarint` writes. */
+export function varintSize(value: number): number {
+  let size = 1;
+  for (let rest = zigzag(value); rest >= 0x80; rest = Math.floor(rest / 0x80)) size++;
+  return size;
 }

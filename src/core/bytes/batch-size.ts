@@ -1,5 +1,5 @@
 /** Sizes of record batches (Kafka's message format v2), from the sizes of the records in them (EncodedRecords). */
-import { varintSize } from './varint.ts';
+import { varintSize } from '../../base/varint.ts';
 
 /** Bytes of a batch in front of its records. */
 export const BATCH_HEADER_BYTES = 61;

@@ -1,9 +1,9 @@
 /**
- * Buffers that are used again. Memory outside the heap is dear to the collector: each large allocation brings the next full
- * collection nearer. A buffer has one owner at a time, from `take` to `give`.
+ * Pool of reusable buffers. Memory outside the heap is expensive for the collector: each large
+ * allocation brings the next full collection closer. A buffer has one owner, from `take` to `give`.
  */
 
-/** Buffers of these sizes are kept; the sizes between are powers of two. */
+/** Smallest and largest kept buffer; the sizes are powers of two. */
 const LEAST_BYTES = 8 * 1024;
 const MOST_BYTES = 4 * 1024 * 1024;
 
@@ -13,17 +13,17 @@ export class BufferPool {
   #idleBytes = 0;
   #lentBytes = 0;
 
-  /** @param maxIdleBytes kept at most for the next owner */
+  /** @param maxIdleBytes limit of the bytes kept without an owner */
   constructor(maxIdleBytes: number) {
     this.#maxIdleBytes = maxIdleBytes;
   }
 
-  /** Bytes of buffers that have an owner. */
+  /** Bytes of buffers with an owner. */
   get lentBytes(): number {
     return this.#lentBytes;
   }
 
-  /** Bytes of buffers that wait for one. */
+  /** Bytes of buffers without an owner. */
   get idleBytes(): number {
     return this.#idleBytes;
   }
@@ -37,7 +37,10 @@ export class BufferPool {
     return idle ?? Buffer.from(new ArrayBuffer(size));
   }
 
-  /** Gives back a whole buffer of `take`; nothing may read it any more. One that was moved to another thread and back is the same. */
+  /**
+   * Returns a whole buffer of `take`, which must not be read any more. It may have been moved to
+   * another thread and back.
+   */
   give(buffer: Buffer<ArrayBuffer>): void {
     const size = buffer.length;
     this.#lentBytes -= size;
@@ -48,17 +51,17 @@ export class BufferPool {
     this.#idleBytes += size;
   }
 
-  /** Takes a buffer of `take` off the books without lending it again: something may still read it. */
+  /** Leaves a buffer of `take` to the collector, because it may still be read. */
   drop(buffer: Buffer<ArrayBuffer>): void {
     this.#lentBytes -= buffer.length;
   }
 
-  /** Counts buffers as taken that were made elsewhere, in sizes of `bufferSize`, and will be given here. */
+  /** Counts buffers in sizes of `bufferSize` that were made elsewhere and will be given here. */
   adopt(bytes: number): void {
     this.#lentBytes += bytes;
   }
 
-  /** Counts buffers as given that will not come back. */
+  /** Counts buffers that will not come back. */
   lose(bytes: number): void {
     this.#lentBytes -= bytes;
   }

@@ -1,4 +1,4 @@
-/** Records of one transaction as bytes (record-bytes.ts): thousands of records are a handful of objects. */
+/** Records of a transaction as bytes (record-bytes.ts): thousands of records in a few objects. */
 import type { OutgoingRecord } from '../record.ts';
 import { grown } from './grown.ts';
 import {
@@ -10,7 +10,9 @@ import {
 } from './record-bytes.ts';
 
 const LEAST_ROWS = 64;
-/** Records that are encoded here share pieces of memory, which double up to the larger size. */
+/** Numbers per row. */
+const PLACES = 3;
+/** Encoded records share pieces of memory, which double up to the larger size. */
 const LEAST_ROOM_BYTES = 1024;
 const MOST_ROOM_BYTES = 64 * 1024;
 
@@ -18,10 +20,9 @@ export class EncodedRecords {
   #length = 0;
   #bytes = 0;
   readonly #sources: Buffer[] = [];
-  #source = new Int32Array(LEAST_ROWS);
-  #start = new Int32Array(LEAST_ROWS);
-  #end = new Int32Array(LEAST_ROWS);
-  /** Where `add` writes. */
+  /** Per row: the index of its source, its start and its end there. */
+  #places = new Int32Array(LEAST_ROWS * PLACES);
+  /** Memory that `add` writes to. */
   #room = Buffer.alloc(0);
   #used = 0;
 
@@ -40,7 +41,7 @@ export class EncodedRecords {
     return this.#bytes;
   }
 
-  /** Encodes a record. @throws TypeError when a part of it is neither bytes nor text; nothing is added */
+  /** Encodes a record. @throws TypeError if a part is neither bytes nor text; nothing is added */
   add(record: OutgoingRecord): void {
     const size = sizeOfRecord(record);
     if (this.#room.length - this.#used < size) {
@@ -53,46 +54,43 @@ export class EncodedRecords {
     this.addBytes(this.#room, start, this.#used);
   }
 
-  /** Adds a record that is encoded already. Its bytes must stay as they are until `clear`. */
+  /** Adds an encoded record. Its bytes must not change until `clear`. */
   addBytes(source: Buffer, start: number, end: number): void {
-    const row = this.#length++;
-    if (row === this.#start.length) this.#grow();
+    const at = this.#length++ * PLACES;
+    if (at === this.#places.length) this.#places = grown(this.#places, new Int32Array(at * 2));
     if (this.#sources.at(-1) !== source) this.#sources.push(source);
-    this.#source[row] = this.#sources.length - 1;
-    this.#start[row] = start;
-    this.#end[row] = end;
+    this.#places[at] = this.#sources.length - 1;
+    this.#places[at + 1] = start;
+    this.#places[at + 2] = end;
     this.#bytes += end - start;
   }
 
-  /** Size of a record's bytes. */
+  /** Returns the size of a record, bytes. */
   size(row: number): number {
-    return (this.#end[row] as number) - (this.#start[row] as number);
+    return this.#end(row) - this.#start(row);
   }
 
-  /** Copies a record's bytes. @returns where the next byte goes */
+  /** Copies a record. @returns the offset of the next byte */
   copy(row: number, to: Buffer, at: number): number {
-    const start = this.#start[row] as number;
-    const end = this.#end[row] as number;
-    this.#sourceOf(row).copy(to, at, start, end);
-    return at + end - start;
+    return at + this.#source(row).copy(to, at, this.#start(row), this.#end(row));
   }
 
-  /** Hashes the key of a record where it stands. @returns undefined for a record without a key */
+  /** Hashes the key of a record in place. @returns undefined for a record without a key */
   hashKey(row: number, hash: KeyHash): number | undefined {
-    return hashKeyOfRecord(this.#sourceOf(row), this.#start[row] as number, hash);
+    return hashKeyOfRecord(this.#source(row), this.#start(row), hash);
   }
 
-  /** A record with views of its key, value and header values. */
+  /** Returns a record with views of its key, value and header values. */
   record(row: number): ReturnType<typeof readRecord> {
-    return readRecord(this.#sourceOf(row), this.#start[row] as number);
+    return readRecord(this.#source(row), this.#start(row));
   }
 
-  /** Records with views of their bytes, in order. */
+  /** Yields the records with views of their bytes, in order. */
   *[Symbol.iterator](): IterableIterator<ReturnType<typeof readRecord>> {
     for (let row = 0; row < this.#length; row++) yield this.record(row);
   }
 
-  /** Forgets the records, and keeps the room for the next. */
+  /** Removes the records and keeps the memory for the next. */
   clear(): void {
     this.#length = 0;
     this.#bytes = 0;
@@ -100,14 +98,15 @@ export class EncodedRecords {
     this.#sources.length = 0;
   }
 
-  #sourceOf(row: number): Buffer {
-    return this.#sources[this.#source[row] as number] as Buffer;
+  #source(row: number): Buffer {
+    return this.#sources[this.#places[row * PLACES] as number] as Buffer;
   }
 
-  #grow(): void {
-    const rows = this.#start.length * 2;
-    this.#source = grown(this.#source, new Int32Array(rows));
-    this.#start = grown(this.#start, new Int32Array(rows));
-    this.#end = grown(this.#end, new Int32Array(rows));
+  #start(row: number): number {
+    return this.#places[row * PLACES + 1] as number;
+  }
+
+  #end(row: number): number {
+    return this.#places[row * PLACES + 2] as number;
   }
 }

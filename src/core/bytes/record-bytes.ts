@@ -3,9 +3,9 @@
  * that the record goes out in, so they are written once, wherever the record is made.
  */
 
+import { varintSize, writeVarint } from '../../base/varint.ts';
 import { VarintReader } from '../../base/varint-reader.ts';
 import { type Header, NO_HEADERS, type OutgoingRecord } from '../record.ts';
-import { varintSize, writeVarint } from './varint.ts';
 
 /** Returns the size of a record's bytes. @throws TypeError when a part of it is neither bytes nor text */
 export function sizeOfRecord({ key, value, headers = NO_HEADERS }: OutgoingRecord): number {

@@ -1,9 +1,9 @@
-/** Terminal records of one transaction, column by column, and the source records that they end. */
+/** Terminal records of a transaction, with the source records that they settle. */
 import type { OutgoingRecord, SourceCoordinate } from '../record.ts';
 import { EncodedRecords } from './encoded-records.ts';
 import { grown } from './grown.ts';
 
-/** Source records by row. */
+/** Coordinates of source records by row. */
 export interface Coordinates {
   readonly length: number;
   partition(row: number): number;
@@ -14,8 +14,8 @@ const LEAST_ROWS = 64;
 
 export class TerminalRecords implements Coordinates {
   readonly records = new EncodedRecords();
-  #partitions = new Int32Array(LEAST_ROWS);
-  #offsets = new Float64Array(LEAST_ROWS);
+  /** Partition and offset per row. */
+  #coordinates = new Float64Array(2 * LEAST_ROWS);
 
   static of(
     all: Iterable<SourceCoordinate & { readonly record: OutgoingRecord }>,
@@ -29,39 +29,40 @@ export class TerminalRecords implements Coordinates {
     return this.records.length;
   }
 
-  /** Encodes the record that ends a source record. @throws TypeError when a part of it is neither bytes nor text; nothing is added */
+  /**
+   * Encodes the record that settles a source record.
+   * @throws TypeError if a part is neither bytes nor text; nothing is added
+   */
   add({ partition, offset }: SourceCoordinate, record: OutgoingRecord): void {
     this.records.add(record);
-    this.#name(partition, offset);
+    this.#locate(partition, offset);
   }
 
-  /** Adds an encoded record, as EncodedRecords.addBytes does. */
+  /** Adds an encoded record; see EncodedRecords.addBytes. */
   addBytes(partition: number, offset: number, source: Buffer, start: number, end: number): void {
     this.records.addBytes(source, start, end);
-    this.#name(partition, offset);
+    this.#locate(partition, offset);
   }
 
   partition(row: number): number {
-    return this.#partitions[row] as number;
+    return this.#coordinates[2 * row] as number;
   }
 
   offset(row: number): number {
-    return this.#offsets[row] as number;
+    return this.#coordinates[2 * row + 1] as number;
   }
 
-  /** Forgets everything, and keeps the room for the next transaction. */
+  /** Removes all records and keeps the memory for the next transaction. */
   clear(): void {
     this.records.clear();
   }
 
-  /** Names the source record that the last record ends. */
-  #name(partition: number, offset: number): void {
-    const row = this.records.length - 1;
-    if (row >= this.#partitions.length) {
-      this.#partitions = grown(this.#partitions, new Int32Array(row * 2));
-      this.#offsets = grown(this.#offsets, new Float64Array(row * 2));
-    }
-    this.#partitions[row] = partition;
-    this.#offsets[row] = offset;
+  /** Stores the coordinate of the last record. */
+  #locate(partition: number, offset: number): void {
+    const at = 2 * (this.records.length - 1);
+    if (at === this.#coordinates.length)
+      this.#coordinates = grown(this.#coordinates, new Float64Array(at * 2));
+    this.#coordinates[at] = partition;
+    this.#coordinates[at + 1] = offset;
   }
 }

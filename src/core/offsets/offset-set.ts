@@ -5,7 +5,7 @@
  * Encoded (base64 of bytes) as a bitmap or as runs (delta varints of where membership changes), whichever is smaller.
  */
 
-import { putVarint, takeVarint } from '../../base/varint.ts';
+import { readUnsigned, writeUnsigned } from '../../base/varint.ts';
 import { BLOCK, blockOf, byteOf, OffsetBlocks } from './offset-blocks.ts';
 
 const BITMAP = 0;
@@ -150,7 +150,7 @@ export class OffsetSet {
     if (min === undefined) return '';
     const low = Math.floor(min / 8);
     const head: number[] = [BITMAP];
-    putVarint(head, low * 8);
+    writeUnsigned(head, low * 8, head.length);
     const bytes = Math.floor((this.max() as number) / 8) - low + 1;
     const runs = this.#encodeRuns(head.length + bytes);
     const encoded =
@@ -165,8 +165,8 @@ export class OffsetSet {
     const out: number[] = [RUNS];
     let end = 0;
     for (const [from, to] of this.ranges()) {
-      putVarint(out, from - end);
-      putVarint(out, to - from);
+      writeUnsigned(out, from - end, out.length);
+      writeUnsigned(out, to - from, out.length);
       if (out.length >= limit) return undefined;
       end = to;
     }
@@ -180,7 +180,7 @@ export class OffsetSet {
     const bytes = Buffer.from(text, 'base64');
     const cursor = { at: 1 };
     if (bytes[0] === BITMAP) {
-      const base = takeVarint(bytes, cursor);
+      const base = readUnsigned(bytes, cursor);
       if (base % 8 !== 0)
         throw new RangeError('offset set: a bitmap must start at a multiple of 8');
       assertOffset(base + (bytes.length - cursor.at) * 8);
@@ -193,8 +193,8 @@ export class OffsetSet {
     if (bytes[0] !== RUNS) throw new RangeError(`offset set: unknown encoding ${bytes[0]}`);
     let end = 0;
     while (cursor.at < bytes.length) {
-      const from = end + takeVarint(bytes, cursor);
-      end = from + takeVarint(bytes, cursor);
+      const from = end + readUnsigned(bytes, cursor);
+      end = from + readUnsigned(bytes, cursor);
       assertOffset(end);
       set.addRange(from, end);
     }

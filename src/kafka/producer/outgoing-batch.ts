@@ -3,10 +3,11 @@
  * buffer of the pool, behind room for the request that carries it; request and header are written
  * in place, so that nothing is copied on the way to the socket.
  */
+
+import { writeVarint } from '../../base/varint.ts';
 import { BATCH_HEADER_BYTES, lengthInBatch } from '../../core/bytes/batch-size.ts';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import type { EncodedRecords } from '../../core/bytes/encoded-records.ts';
-import { writeVarint } from '../../core/bytes/varint.ts';
 import { crc32c } from '../records/crc32c.ts';
 
 /** Bytes up to the end of the length, which counts everything behind it. */

@@ -4,8 +4,8 @@
  */
 
 import { isJsonText } from '../../../base/exact-json.ts';
+import { varintSize, writeVarint } from '../../../base/varint.ts';
 import type { SliceWriter } from '../../../core/bytes/slice-writer.ts';
-import { varintSize, writeVarint } from '../../../core/bytes/varint.ts';
 import { DEAD_LETTER_HEADERS, eventId } from '../../../core/outcome/dead-letter.ts';
 import { crashOf, internalPoison } from '../../../core/outcome/internal-error.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
