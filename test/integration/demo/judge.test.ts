@@ -1,22 +1,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judge, OTHER_END, problemsOf } from '../../../dev/demo/judge.ts';
-import { FAILED, METADATA_CHANGED, WRONG } from '../../../dev/demo/kind.ts';
-import type { Ledger } from '../../../dev/demo/ledger.ts';
+import {
+  type DeadLetter,
+  FAILED,
+  judge,
+  METADATA_CHANGED,
+  OTHER_END,
+  type ProducedRecords,
+  problemsOf,
+  WRONG,
+} from '../../../dev/demo/judge.ts';
 import {
   CONTENT_POISON,
   contentEvent,
+  type Decision,
   type ExpectedDecision,
-} from '../../../dev/demo/review/events.ts';
-import { type Decision, reviewDemo } from '../../../dev/demo/review/kind.ts';
-import type { DeadLetter } from '../../../dev/demo/terminal.ts';
+  reviewDemo,
+} from '../../../dev/demo/review.ts';
 import { email, source } from './fixtures.ts';
 
 const TOPIC = 'emails';
 const [poison] = CONTENT_POISON;
 assert.ok(poison);
 const { value: poisoned } = poison;
-const ledger: Ledger<ExpectedDecision> = new Map([
+const ledger: ProducedRecords<ExpectedDecision> = new Map([
   ['0-0', contentEvent(email('easy-ham-1'))],
   ['0-1', contentEvent(email('spam-1'))],
   ['1-0', poison],

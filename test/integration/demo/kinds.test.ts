@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import { importDemo, NOT_IN_FILE, type Receipt } from '../../../dev/demo/import/kind.ts';
-import { FAILED, METADATA_CHANGED, type Sandbox, WRONG } from '../../../dev/demo/kind.ts';
-import type { DemoRecord } from '../../../dev/demo/ledger.ts';
-import { type LookedUp, lookupDemo } from '../../../dev/demo/lookup/kind.ts';
-import { reviewDemo } from '../../../dev/demo/review/kind.ts';
+import { importDemo, NOT_IN_FILE, type Receipt } from '../../../dev/demo/import.ts';
+import { type DemoRecord, FAILED, METADATA_CHANGED, WRONG } from '../../../dev/demo/judge.ts';
+import { type LookedUp, lookupDemo } from '../../../dev/demo/lookup.ts';
+import type { Sandbox } from '../../../dev/demo/pipeline.ts';
+import { reviewDemo } from '../../../dev/demo/review.ts';
 import { source } from './fixtures.ts';
 
 const COMMON = {
@@ -86,7 +86,7 @@ test('a receipt must name a complete import whose file has exactly this record',
 
 test('a looked-up decision must be the one that was asked for, and have ended as it does at the service', async () => {
   const check = await lookupDemo.checker([], await standIn(''));
-  const expected = { decisionId: 'd-1', metadata: { n: 1 }, result: 'ham', title: '' } as const;
+  const expected = { decisionId: 'd-1', metadata: { n: 1 }, title: '' } as const;
   const found: LookedUp = {
     ...COMMON,
     decision_id: 'd-1',

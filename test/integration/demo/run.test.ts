@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { DemoProcess } from './demo-process.ts';
 
-const READ = fileURLToPath(new URL('../../../dev/demo/read.ts', import.meta.url));
 const BALANCES = [
   /^ {2}review +in 2,010 = 2,000 decided \+ 10 dead-lettered, 0 missing, 0 twice$/m,
   /^ {2}import +in 1,005 = 1,000 imported \+ 5 dead-lettered, 0 missing, 0 twice$/m,
@@ -51,16 +47,10 @@ test('on a cluster of somebody else --keep leaves topics with unique names to lo
   assert.equal((await fetch(health)).status, 200);
   const [, batches = ''] = await demo.says(/^ {2}sandbox +(http\S+\/batches)/m);
   assert.equal((await fetch(batches)).status, 200);
-  const [, topic = ''] = await demo.says(/node dev\/demo\/read\.ts \S+ (\S+)/);
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [READ, kafka.brokers.join(','), topic],
-    { maxBuffer: 2 ** 26 },
+  const [, topic = ''] = await demo.says(/^ {2}topics +\S+ {2}(\S+)/m);
+  const decisions = (await kafka.readAll(topic)).map(
+    ({ value }) => JSON.parse(String(value)) as { id: string },
   );
-  const decisions = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { id: string });
   assert.equal(new Set(decisions.map(({ id }) => id)).size, 2_000);
 
   const [, prefix = ''] = /^(demo-[0-9a-f]{8}-)emails\.decisions$/.exec(topic) ?? [];

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { type Counts, drawProgress } from '../../../dev/demo/progress.ts';
-import { Screen } from '../../../dev/demo/screen.ts';
-import { table } from '../../../dev/demo/table.ts';
+import { type Counts, drawProgress, Screen, table } from '../../../dev/demo/screen.ts';
 
 function output(terminal: { readonly columns: number } | undefined) {
   const stream = new PassThrough() as unknown as NodeJS.WriteStream & PassThrough;
@@ -50,9 +48,9 @@ test('a table is aligned and as wide as the screen at most', () => {
     [{ text: 'a' }, { text: 'x'.repeat(50) }, { text: 'y'.repeat(50) }],
     [{ text: 'bbb' }, { text: 'short' }, { text: '' }],
   ];
-  const [head = '', first = '', second = ''] = table(screen, ['id', 'labels', 'text'], rows, {
-    flexible: 2,
-  }).map(plain);
+  const [head = '', first = '', second = ''] = table(screen, ['id', 'labels', 'text'], rows, 2).map(
+    plain,
+  );
   assert.deepEqual([head.indexOf('labels'), second.indexOf('short')], [7, 7]);
   assert.match(first, /^ {2}a {4}x+\.\.\. {2}y+\.\.\.$/);
   assert.ok(first.length < 40, first);
