@@ -161,7 +161,7 @@ function validity(validForMs: number, fault: Fault | undefined, { clock }: Sandb
 /** Beginning of the upload, without its header. */
 async function firstRows({ id }: Work, { objects }: SandboxContext): Promise<string> {
   const name = WORK_KINDS.batch.objectName(id);
-  if (!objects.has(name)) return '';
+  if (objects.size(name) === undefined) return '';
   const text = await buffer(objects.read(name));
   return text.subarray(text.indexOf('\n') + 1, QUOTED_BYTES).toString();
 }

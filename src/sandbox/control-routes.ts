@@ -33,9 +33,9 @@ export function controlRoutes(context: SandboxContext): SandboxRoute[] {
       if (batch === undefined) throw nothing();
       return jsonAnswer(200, { decision_ids: decisions.idsOf(batch) });
     }),
-    control('GET', 'imports/([^/]+)/content', async (_, id) => {
+    control('GET', 'imports/([^/]+)/content', (_, id) => {
       const name = WORK_KINDS.import.objectName(works.get('import', id)?.id ?? '');
-      const bytes = await objects.size(name);
+      const bytes = objects.size(name);
       if (bytes === undefined) throw nothing();
       const headers = { 'content-type': CONTENT_TYPES.jsonl, 'content-length': String(bytes) };
       return { status: 200, headers, body: objects.read(name) };

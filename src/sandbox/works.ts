@@ -95,7 +95,6 @@ export interface WorksParts {
 export class Works {
   readonly #parts: WorksParts;
   readonly #stopping = new AbortController();
-  readonly #timers = new Set<() => void>();
   /** Files are read one after the other: they would only share the one thread. */
   #processing: Promise<void> = Promise.resolve();
 
@@ -104,18 +103,14 @@ export class Works {
   }
 
   create(kind: WorkKind, type?: string): Work {
-    const times = { uploadedMs: null, eventDueMs: null, finishDueMs: null, finishedMs: null };
-    const createdMs = this.#parts.clock.now();
-    const id = randomUUID();
-    const work = {
-      id,
+    const work: Work = {
+      id: randomUUID(),
       kind,
       type,
       status: WAITING,
-      createdMs,
-      ...times,
-      fault: null,
-      outcome: null,
+      createdMs: this.#parts.clock.now(),
+      ...{ uploadedMs: null, eventDueMs: null, finishDueMs: null, finishedMs: null },
+      ...{ fault: null, outcome: null },
     };
     this.#change(work, {});
     return work;
@@ -134,7 +129,8 @@ export class Works {
   resume(): void {
     for (const work of [...this.all('batch'), ...this.all('import')]) {
       const { objectName } = WORK_KINDS[work.kind];
-      const isUnrecorded = work.uploadedMs === null && this.#parts.objects.has(objectName(work.id));
+      const isUnrecorded =
+        work.uploadedMs === null && this.#parts.objects.size(objectName(work.id)) !== undefined;
       if (isUnrecorded) this.uploaded(work, 0);
       else this.#advance(work);
     }
@@ -154,7 +150,6 @@ export class Works {
   /** Resolves when nothing runs any more. Repeatable. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    for (const cancel of this.#timers) cancel();
     await this.#processing;
   }
 
@@ -223,16 +218,10 @@ export class Works {
 
   /** Runs `step` once the clock has reached `dueMs`; never when that is null. */
   #at(dueMs: number | null, step: () => void): void {
-    if (dueMs === null) return;
-    const waitMs = dueMs - this.#parts.clock.now();
-    if (waitMs <= 0) {
-      step();
-      return;
-    }
-    const cancel = this.#parts.clock.after(waitMs, () => {
-      this.#timers.delete(cancel);
-      this.#at(dueMs, step);
-    });
-    this.#timers.add(cancel);
+    if (dueMs === null || this.#stopping.signal.aborted) return;
+    const { clock } = this.#parts;
+    const waitMs = dueMs - clock.now();
+    if (waitMs <= 0) step();
+    else clock.after(waitMs, () => this.#at(dueMs, step));
   }
 }

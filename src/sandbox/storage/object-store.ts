@@ -1,7 +1,7 @@
 /** Files of the storage. An object exists whole or not at all: it is written aside and renamed. */
 import { createHash, randomUUID } from 'node:crypto';
-import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { rename, rm, stat, writeFile } from 'node:fs/promises';
+import { createReadStream, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 
@@ -26,15 +26,12 @@ export class ObjectStore {
     }
   }
 
-  /** @param name path of the object below the storage, such as `uploads/1.csv` */
-  has(name: string): boolean {
-    return existsSync(join(this.#directory, name));
-  }
-
-  /** Bytes of an object; undefined when there is none. */
-  async size(name: string): Promise<number | undefined> {
-    const file = await stat(join(this.#directory, name)).catch(() => undefined);
-    return file?.size;
+  /**
+   * Bytes of an object; undefined when there is none.
+   * @param name path below the storage, such as `uploads/1.csv`
+   */
+  size(name: string): number | undefined {
+    return statSync(join(this.#directory, name), { throwIfNoEntry: false })?.size;
   }
 
   /** Stream whose errors reach those who iterate it; one that is not read to its end is harmless. */

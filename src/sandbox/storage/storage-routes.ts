@@ -2,12 +2,7 @@
 import { CONTENT_TYPES } from '../../service/contract.ts';
 import type { SandboxContext } from '../context.ts';
 import type { Fault } from '../faults/schema.ts';
-import {
-  type PlannedAnswer,
-  type RefusedRequest,
-  type SandboxAnswer,
-  storageRefusal,
-} from '../http/answer.ts';
+import { type PlannedAnswer, type SandboxAnswer, storageRefusal } from '../http/answer.ts';
 import { slowed } from '../http/send.ts';
 import { route, type SandboxCall, type SandboxRoute } from '../http/server.ts';
 import { resultName, WAITING, WORK_KINDS, type Work } from '../works.ts';
@@ -17,7 +12,7 @@ import { verifyPresigned } from './presign.ts';
 export const STORAGE_PREFIX = '/storage/';
 
 export function storageRoutes(context: SandboxContext): SandboxRoute[] {
-  const { works, clock, secret } = context;
+  const { works, clock, secret, objects } = context;
   return [
     route('*', '/storage(?:/.*)?', 'none', (call) => {
       verifyPresigned(secret, { ...call, headers: call.request.headers }, clock.now());
@@ -28,14 +23,15 @@ export function storageRoutes(context: SandboxContext): SandboxRoute[] {
         if (work !== undefined) return uploadPlan(work, call, context);
       }
       const batch = name === resultName(id) ? works.get('batch', id) : undefined;
-      if (batch === undefined || !context.objects.has(name)) throw noSuchKey();
-      return downloadPlan(batch, context);
+      const bytes = batch && objects.size(name);
+      if (bytes === undefined) {
+        throw storageRefusal(404, 'NoSuchKey', 'The specified key does not exist.');
+      }
+      const headers = { 'content-type': CONTENT_TYPES.csv, 'content-length': String(bytes) };
+      const run = async () => ({ status: 200, headers, body: objects.read(name) });
+      return { operation: 'download', type: batch?.type, run };
     }),
   ];
-}
-
-function noSuchKey(): RefusedRequest {
-  return storageRefusal(404, 'NoSuchKey', 'The specified key does not exist.');
 }
 
 function uploadPlan(work: Work, { request }: SandboxCall, context: SandboxContext): PlannedAnswer {
@@ -76,18 +72,4 @@ async function receive(
   });
   if (isKept) works.uploaded(work, fault?.action === 'late_event' ? fault.by : 0);
   return { status: 200, headers: { etag }, body: '' };
-}
-
-function downloadPlan({ id, type }: Work, { objects }: SandboxContext): PlannedAnswer {
-  const name = resultName(id);
-  return {
-    operation: 'download',
-    type,
-    async run() {
-      const bytes = await objects.size(name);
-      if (bytes === undefined) throw noSuchKey();
-      const headers = { 'content-type': CONTENT_TYPES.csv, 'content-length': String(bytes) };
-      return { status: 200, headers, body: objects.read(name) };
-    },
-  };
 }
