@@ -1,24 +1,25 @@
 /**
- * The journal's records: keys and values (DESIGN 1). Values are JSON with a version; keys never change.
+ * Records of the journal. Keys never change; values are JSON with a version.
  *
- * | key             | value                                                          |
- * |-----------------|----------------------------------------------------------------|
- * | `meta`          | group, source topic, number of shards, kind, format            |
- * | `owner`         | instance, claim id, time: the replay barrier, and the probe    |
- * | `progress/<p>`  | seq; W, claimed offsets ≥ W, replay count, last seen, start    |
- * | `job/<id>`      | JobRecord                                                      |
- * | `job/<id>/left` | offsets still to be settled                                    |
+ * | key             | value                                                             |
+ * |-----------------|-------------------------------------------------------------------|
+ * | `meta`          | group, source topic, number of shards, kind, format               |
+ * | `owner`         | instance, claim id, time: the barrier of a claim                  |
+ * | `progress/<p>`  | seq; W, claimed offsets ≥ W, replay count, position, last, start  |
+ * | `job/<id>`      | JobRecord                                                         |
+ * | `job/<id>/left` | offsets still to be settled                                       |
  *
- * One progress record per source partition (DESIGN has one per shard): a transaction writes only those that moved, and no
- * record grows with the number of partitions in a shard (ADR 0003).
+ * A transaction writes the progress of the partitions that moved, so that no record grows with the
+ * number of partitions in a shard (ADR 0003).
  */
-
 import { OffsetSet } from '../offsets/offset-set.ts';
 import type { JournalWrite } from '../ports/kafka.ts';
-import { CoordinateSet, type JobRecord } from './job.ts';
+import { CoordinateSet, type JobRecord, type JobSource } from './job.ts';
 
 /** The format that this version writes, and the newest that it reads. */
 export const JOURNAL_FORMAT = 1;
+/** Offsets of a job: they are gone through one by one, so a broken record must not name more. */
+const MAX_OFFSETS = 2 ** 24;
 
 export interface JournalMeta {
   readonly group: string;
@@ -34,32 +35,34 @@ export interface OwnerRecord {
 }
 
 export interface PartitionProgress {
-  /** Grows with every progress write of the shard; the group's commit carries it as metadata. */
+  /** Sequence of the shard's progress; the group's commits have it as metadata. */
   readonly seq: number;
   /** W: every record below is settled or in a live job. */
   readonly watermark: number;
   /** Offsets ≥ W that are settled or in a live job (or hold no record at all). */
   readonly claimed: OffsetSet;
-  /** How often the group was reset for this partition. */
+  /** Resets of the group for this partition. */
   readonly replay: number;
-  /** How far intake had read when this was written: records below it that are read again were waiting in a buffer. */
+  /** Position of intake: records below it that are read again were in a buffer. */
   readonly read: number;
-  /** The newest claimed record, to notice that the topic was made anew. */
+  /** The newest claimed record: it differs if the topic was created again. */
   readonly last: { readonly offset: number; readonly timestampMs: number } | null;
-  /** The first offset that the pipeline answers for. Absent in records of versions that did not write it. */
+  /** First offset that the pipeline answers for. Absent in records of earlier versions. */
   readonly start?: number;
   /** `start` is an offset that the group had before this journal: who answered for the records below it is not known here. */
   readonly inherited?: true;
 }
 
+type Meta = JournalMeta & { readonly format: number };
+
 export type JournalEntry =
-  | { readonly entry: 'meta'; readonly value: JournalMeta & { readonly format: number } }
+  | { readonly entry: 'meta'; readonly value: Meta }
   | { readonly entry: 'owner'; readonly value: OwnerRecord }
   | { readonly entry: 'progress'; readonly partition: number; readonly value: PartitionProgress }
   | { readonly entry: 'job'; readonly id: string; readonly value: JobRecord | null }
   | { readonly entry: 'left'; readonly id: string; readonly value: CoordinateSet | null };
 
-/** The journal holds something that this version cannot read: nothing may be fenced or written. */
+/** The journal has a record that this version cannot read: nothing may be fenced or written. */
 export class JournalFormatError extends Error {
   override readonly name = 'JournalFormatError';
 }
@@ -84,204 +87,162 @@ export const writeJobEnd = (id: string): [JournalWrite, JournalWrite] => [
 export const writeProgress = (partition: number, progress: PartitionProgress): JournalWrite =>
   write(`progress/${partition}`, { ...progress, claimed: progress.claimed.encode() });
 
+const KEY = /^(?:(meta|owner)|progress\/(\d+)|job\/([^/]+?)(\/left)?)$/;
+
 /**
  * Reads one record of the journal.
- * @throws JournalFormatError for a newer format, an unknown key, or a value that is not what its key promises.
+ * @throws JournalFormatError for a newer format, an unknown key, or an invalid value
  */
-export function readJournalRecord(key: string, value: string | null): JournalEntry {
-  const [head, id, tail, ...more] = key.split('/');
-  const known =
-    (head === 'meta' || head === 'owner') && id === undefined
-      ? head
-      : head === 'progress' && id !== undefined && /^\d+$/.test(id) && tail === undefined
-        ? head
-        : head === 'job' && id && (tail === undefined || (tail === 'left' && more.length === 0))
-          ? head
-          : undefined;
-  if (known === undefined)
+export function readJournalRecord(key: string, text: string | null): JournalEntry {
+  const known = KEY.exec(key);
+  if (known === null)
     throw new JournalFormatError(
       `the journal has a record this version does not know: key ${quote(key)}`,
     );
-  if (value === null) {
-    if (known === 'job')
-      return tail === 'left'
-        ? { entry: 'left', id: id as string, value: null }
-        : { entry: 'job', id: id as string, value: null };
+  const [, single, partition, id = '', isLeft] = known;
+  if (text === null) {
+    if (id !== '') return { entry: isLeft ? 'left' : 'job', id, value: null };
     throw new JournalFormatError(
       `the journal has a tombstone for ${quote(key)}, which is never deleted`,
     );
   }
-  const fields = new Fields(key, value);
-  switch (known) {
-    case 'meta':
-      return {
-        entry: 'meta',
-        value: {
-          format: fields.version,
-          group: fields.text('group'),
-          source: fields.text('source'),
-          shards: fields.count('shards'),
-          kind: fields.text('kind'),
-        },
-      };
-    case 'owner':
-      return {
-        entry: 'owner',
-        value: {
-          instance: fields.text('instance'),
-          claim: fields.text('claim'),
-          atMs: fields.count('atMs'),
-        },
-      };
-    case 'progress':
-      return { entry: 'progress', partition: Number(id), value: readProgress(fields) };
-    case 'job':
-      if (tail === undefined)
-        return { entry: 'job', id: id as string, value: readJob(fields, id as string) };
-      return { entry: 'left', id: id as string, value: readLeft(fields) };
-  }
+  const value = parsed(key, text);
+  if (single === 'meta') return { entry: single, value: fieldsOf<Meta>(value, key, META) };
+  if (single === 'owner') return { entry: single, value: fieldsOf<OwnerRecord>(value, key, OWNER) };
+  if (partition !== undefined)
+    return {
+      entry: 'progress',
+      partition: Number(partition),
+      value: fieldsOf<PartitionProgress>(value, key, PROGRESS),
+    };
+  if (isLeft) return { entry: 'left', id, value: fieldsOf<Left>(value, key, LEFT).left };
+  return { entry: 'job', id, value: { id, ...fieldsOf<Omit<JobRecord, 'id'>>(value, key, JOB) } };
 }
 
-function readProgress(fields: Fields): PartitionProgress {
-  const last = fields.raw('last');
-  const start = fields.raw('start') === undefined ? {} : { start: fields.count('start') };
-  const inherited = fields.raw('inherited') === true ? ({ inherited: true } as const) : {};
-  return {
-    seq: fields.count('seq'),
-    watermark: fields.count('watermark'),
-    claimed: fields.offsets(fields.text('claimed')),
-    replay: fields.count('replay'),
-    read: fields.count('read'),
-    last: last === null ? null : new Fields(`${fields.key}.last`, last).lastSeen(),
-    ...start,
-    ...inherited,
+/** Parses a value and checks its version. */
+function parsed(key: string, text: string): object {
+  const foreign = 'is another application writing to this topic?';
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new JournalFormatError(`the journal's record ${quote(key)} is not JSON: ${foreign}`);
+  }
+  if (!isObject(value))
+    throw new JournalFormatError(
+      `the journal's record ${quote(key)} is not a JSON object: ${foreign}`,
+    );
+  const { v } = fieldsOf<{ v: number }>(value, key, { v: count });
+  if (v > JOURNAL_FORMAT)
+    throw new JournalFormatError(
+      `the journal's record ${quote(key)} has format ${v}; this version reads up to ${JOURNAL_FORMAT}. Run the version that wrote it, or a newer one.`,
+    );
+  return { ...value, format: v };
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Reads one value; undefined if it is invalid. */
+type Reader = (value: unknown, key: string) => unknown;
+type Spec<T> = Readonly<Record<keyof T, Reader>>;
+
+/** Leaves a field out of what is read. */
+const ABSENT = Symbol('absent');
+
+/** @throws JournalFormatError that names the key and the field, never other contents */
+function fieldsOf<T>(value: unknown, key: string, spec: Spec<T>): T {
+  const read: Record<string, unknown> = {};
+  for (const [name, reader] of Object.entries<Reader>(spec)) {
+    const field = reader(isObject(value) ? Reflect.get(value, name) : undefined, key);
+    if (field === undefined)
+      throw new JournalFormatError(
+        `the journal's record ${quote(key)} has no valid field ${quote(name)}`,
+      );
+    if (field !== ABSENT) read[name] = field;
+  }
+  return read as T;
+}
+
+const text: Reader = (value) => (typeof value === 'string' ? value : undefined);
+const count: Reader = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? value : undefined;
+/** Timestamps of producers may be negative. */
+const number: Reader = (value) => (typeof value === 'number' ? value : undefined);
+const optional =
+  (reader: Reader): Reader =>
+  (value, key) =>
+    value === undefined ? ABSENT : reader(value, key);
+
+function listOf(item: Reader): Reader {
+  return (value, key) => {
+    if (!Array.isArray(value)) return undefined;
+    const items = value.map((one) => item(one, key));
+    return items.includes(undefined) ? undefined : items;
   };
 }
 
-function readJob(fields: Fields, id: string): JobRecord {
-  const sources = fields.list('sources').map((source) => {
-    const one = new Fields(fields.key, source);
-    const offsets = one.text('offsets');
-    fields.offsets(offsets, MAX_NAMED);
-    return { partition: one.count('partition'), replay: one.count('replay'), offsets };
-  });
-  const newest =
-    fields.raw('newestEventMs') === undefined
-      ? {}
-      : { newestEventMs: fields.number('newestEventMs') };
-  return {
-    id,
-    remoteId: fields.text('remoteId'),
-    kind: fields.text('kind'),
-    type: fields.text('type'),
-    attempt: fields.count('attempt'),
-    depth: fields.count('depth'),
-    spent: fields.count('spent'),
-    root: fields.text('root'),
-    sequence: fields.count('sequence'),
-    count: fields.count('count'),
-    bytes: fields.count('bytes'),
-    createdMs: fields.count('createdMs'),
-    oldestEventMs: fields.number('oldestEventMs'),
-    ...newest,
-    sources,
-  };
-}
-
-function readLeft(fields: Fields): CoordinateSet {
-  return CoordinateSet.fromSets(
-    fields.list('left').map((pair) => {
-      const [partition, offsets] = Array.isArray(pair) ? pair : [];
-      if (!Number.isSafeInteger(partition) || typeof offsets !== 'string')
-        throw fields.broken('left');
-      return [partition as number, fields.offsets(offsets, MAX_NAMED)] as const;
-    }),
-  );
-}
-
-/** Typed access to one JSON value; every complaint names the key and the field, never other contents. */
-class Fields {
-  readonly key: string;
-  readonly #object: Record<string, unknown>;
-
-  constructor(key: string, value: unknown) {
-    this.key = key;
-    let parsed = value;
-    if (typeof value === 'string') {
-      try {
-        parsed = JSON.parse(value);
-      } catch {
-        throw new JournalFormatError(
-          `the journal's record ${quote(key)} is not JSON: is another application writing to this topic?`,
-        );
-      }
-    }
-    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-      throw new JournalFormatError(
-        `the journal's record ${quote(key)} is not a JSON object: is another application writing to this topic?`,
-      );
-    }
-    this.#object = parsed as Record<string, unknown>;
-    if (typeof value === 'string' && this.version > JOURNAL_FORMAT) {
-      throw new JournalFormatError(
-        `the journal's record ${quote(key)} has format ${this.version}; this version reads up to ${JOURNAL_FORMAT}. Run the version that wrote it, or a newer one.`,
-      );
-    }
-  }
-
-  get version(): number {
-    return this.count('v');
-  }
-  raw(name: string): unknown {
-    return this.#object[name];
-  }
-  text(name: string): string {
-    const value = this.#object[name];
-    if (typeof value !== 'string') throw this.broken(name);
-    return value;
-  }
-  count(name: string): number {
-    const value = this.#object[name];
-    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0)
-      throw this.broken(name);
-    return value;
-  }
-  /** Producers set timestamps as they like, also below 0. */
-  number(name: string): number {
-    const value = this.#object[name];
-    if (typeof value !== 'number') throw this.broken(name);
-    return value;
-  }
-  list(name: string): unknown[] {
-    const value = this.#object[name];
-    if (!Array.isArray(value)) throw this.broken(name);
-    return value;
-  }
-  offsets(encoded: string, most = Number.POSITIVE_INFINITY): OffsetSet {
-    try {
-      const offsets = OffsetSet.decode(encoded);
-      if (offsets.size > most)
-        throw new RangeError(
-          `${offsets.size} offsets are more than the ${most} that a job may name`,
-        );
-      return offsets;
-    } catch (error) {
-      throw new JournalFormatError(
-        `the journal's record ${quote(this.key)} holds a broken offset set: ${(error as Error).message}`,
-      );
-    }
-  }
-  lastSeen(): { offset: number; timestampMs: number } {
-    return { offset: this.count('offset'), timestampMs: this.number('timestampMs') };
-  }
-  broken(name: string): JournalFormatError {
-    return new JournalFormatError(
-      `the journal's record ${quote(this.key)} has no valid field ${quote(name)}`,
+function offsetsOf(value: unknown, key: string, most: number): OffsetSet | undefined {
+  if (typeof value !== 'string') return undefined;
+  try {
+    const offsets = OffsetSet.decode(value);
+    if (offsets.size <= most) return offsets;
+    throw new RangeError(`${offsets.size} offsets are more than the ${most} that a job may name`);
+  } catch (error) {
+    throw new JournalFormatError(
+      `the journal's record ${quote(key)} holds a broken offset set: ${(error as Error).message}`,
     );
   }
 }
 
-/** A job names records one by one, and whoever reads it goes through them: a broken record must not name all offsets there are. */
-const MAX_NAMED = 2 ** 24;
+const META: Spec<Meta> = { format: count, group: text, source: text, shards: count, kind: text };
+const OWNER: Spec<OwnerRecord> = { instance: text, claim: text, atMs: count };
+const LAST: Spec<NonNullable<PartitionProgress['last']>> = { offset: count, timestampMs: number };
+const PROGRESS: Spec<Required<PartitionProgress>> = {
+  seq: count,
+  watermark: count,
+  claimed: (value, key) => offsetsOf(value, key, Number.POSITIVE_INFINITY),
+  replay: count,
+  read: count,
+  last: (value, key) => (value === null ? null : fieldsOf(value, `${key}.last`, LAST)),
+  start: optional(count),
+  inherited: (value) => (value === true ? value : ABSENT),
+};
+const SOURCE: Spec<JobSource> = {
+  partition: count,
+  replay: count,
+  offsets: (value, key) => offsetsOf(value, key, MAX_OFFSETS) && value,
+};
+const JOB: Spec<Required<Omit<JobRecord, 'id'>>> = {
+  remoteId: text,
+  kind: text,
+  type: text,
+  attempt: count,
+  depth: count,
+  spent: count,
+  root: text,
+  sequence: count,
+  count,
+  bytes: count,
+  createdMs: count,
+  oldestEventMs: number,
+  newestEventMs: optional(number),
+  sources: listOf((source, key) => fieldsOf(source, key, SOURCE)),
+};
 
-const quote = (text: string): string => JSON.stringify(text.slice(0, 200));
+interface Left {
+  readonly left: CoordinateSet;
+}
+const pairs = listOf((pair, key) => {
+  const [partition, offsets] = Array.isArray(pair) ? pair : [];
+  const set = Number.isSafeInteger(partition) && offsetsOf(offsets, key, MAX_OFFSETS);
+  return set ? [partition, set] : undefined;
+});
+const LEFT: Spec<Left> = {
+  left: (value, key) => {
+    const sets = pairs(value, key) as [number, OffsetSet][] | undefined;
+    return sets && CoordinateSet.fromSets(sets);
+  },
+};
+
+const quote = (value: string): string => JSON.stringify(value.slice(0, 200));

@@ -1,10 +1,8 @@
 /**
- * The journal folded: everything an owner knows when it takes over a shard (DESIGN 1). Fold every record from the
- * beginning to the replay barrier, then `finish`: only there is the whole consistent.
+ * Journal folded into the state that an owner takes over. Every record from the beginning to the
+ * barrier of the claim is folded; `finish` checks the result, which is consistent only then.
  */
-
-import { OffsetSet } from '../offsets/offset-set.ts';
-import { type CoordinateSet, type JobRecord, LiveJob } from './job.ts';
+import { CoordinateSet, type JobRecord, LiveJob } from './job.ts';
 import {
   type JournalEntry,
   JournalFormatError,
@@ -18,48 +16,39 @@ export interface JournalState {
   readonly meta: JournalMeta | undefined;
   readonly owner: OwnerRecord | undefined;
   readonly progress: ReadonlyMap<number, PartitionProgress>;
-  /** By job id, oldest first. */
+  /** By id, oldest first. */
   readonly jobs: ReadonlyMap<string, LiveJob>;
-  /** The highest progress sequence seen. */
+  /** The highest progress sequence. */
   readonly seq: number;
 }
 
 export class JournalView {
-  #meta: JournalMeta | undefined;
-  #owner: OwnerRecord | undefined;
+  meta: JournalMeta | undefined;
+  owner: OwnerRecord | undefined;
   readonly #progress = new Map<number, PartitionProgress>();
   readonly #jobs = new Map<string, JobRecord>();
   readonly #left = new Map<string, CoordinateSet>();
   #seq = 0;
 
-  get meta(): JournalMeta | undefined {
-    return this.#meta;
-  }
-  get owner(): OwnerRecord | undefined {
-    return this.#owner;
-  }
-
-  /** Takes the next record, and returns it. Idempotent: the last value of a key wins. @throws JournalFormatError */
-  fold(key: string, value: string | null): JournalEntry {
-    const record = readJournalRecord(key, value);
+  /** Folds the next record and returns it; the last value of a key counts. @throws JournalFormatError */
+  fold(key: string, text: string | null): JournalEntry {
+    const record = readJournalRecord(key, text);
     switch (record.entry) {
       case 'meta':
-        this.#meta = record.value;
+        this.meta = record.value;
         break;
       case 'owner':
-        this.#owner = record.value;
+        this.owner = record.value;
         break;
       case 'progress':
         this.#progress.set(record.partition, record.value);
         this.#seq = Math.max(this.#seq, record.value.seq);
         break;
       case 'job':
-        if (record.value === null) this.#jobs.delete(record.id);
-        else this.#jobs.set(record.id, record.value);
+        set(this.#jobs, record.id, record.value);
         break;
       case 'left':
-        if (record.value === null) this.#left.delete(record.id);
-        else this.#left.set(record.id, record.value);
+        set(this.#left, record.id, record.value);
         break;
     }
     return record;
@@ -67,7 +56,8 @@ export class JournalView {
 
   /**
    * The state at the barrier, checked against I1.
-   * @throws JournalFormatError when the journal contradicts itself: somebody else writes to it, or it lost records.
+   * @throws JournalFormatError if the journal contradicts itself: another application writes to it,
+   * or it lost records
    */
   finish(): JournalState {
     const jobs = new Map<string, LiveJob>();
@@ -79,41 +69,32 @@ export class JournalView {
         throw new JournalFormatError(`job ${id} is live, yet nothing is left of it`);
       jobs.set(id, new LiveJob(record, left));
     }
-    for (const id of this.#left.keys()) {
-      if (!this.#jobs.has(id))
+    for (const id of this.#left.keys())
+      if (!jobs.has(id))
         throw new JournalFormatError(`something is left of job ${id}, which has no record`);
-    }
-    this.#checkConservation(jobs);
-    return { meta: this.#meta, owner: this.#owner, progress: this.#progress, jobs, seq: this.#seq };
+    this.#checkConservation(jobs.values());
+    const { meta, owner } = this;
+    return { meta, owner, progress: this.#progress, jobs, seq: this.#seq };
   }
 
-  /** I1: no record in two live jobs, and none that progress would read again. */
-  #checkConservation(jobs: ReadonlyMap<string, LiveJob>): void {
-    const named = new Map<number, OffsetSet>();
-    for (const job of jobs.values()) {
-      for (const [partition, offsets] of job.left.entries()) {
-        const progress = this.#progress.get(partition);
-        let seen = named.get(partition);
-        if (seen === undefined) {
-          seen = new OffsetSet();
-          named.set(partition, seen);
-        }
-        for (const offset of offsets) {
-          if (seen.has(offset))
-            throw new JournalFormatError(
-              `record ${partition}:${offset} is in two live jobs, one of them ${job.record.id}`,
-            );
-          seen.add(offset);
-          if (
-            progress === undefined ||
-            (offset >= progress.watermark && !progress.claimed.has(offset))
-          ) {
-            throw new JournalFormatError(
-              `record ${partition}:${offset} is in job ${job.record.id}, but progress does not claim it`,
-            );
-          }
-        }
+  /** I1: no record is in two live jobs, or in one and read again by progress. */
+  #checkConservation(jobs: Iterable<LiveJob>): void {
+    const named = new CoordinateSet();
+    for (const { record, left } of jobs) {
+      for (const { partition, offset } of left) {
+        const broken = (what: string) =>
+          new JournalFormatError(`record ${partition}:${offset} is in ${what}`);
+        if (!named.add(partition, offset)) throw broken(`two live jobs, one of them ${record.id}`);
+        const { watermark = 0, claimed } = this.#progress.get(partition) ?? {};
+        if (offset >= watermark && claimed?.has(offset) !== true)
+          throw broken(`job ${record.id}, but progress does not claim it`);
       }
     }
   }
+}
+
+/** Sets the value of a key; null deletes it. */
+function set<T>(map: Map<string, T>, id: string, value: T | null): void {
+  if (value === null) map.delete(id);
+  else map.set(id, value);
 }
