@@ -6,7 +6,7 @@
 import type { LiveJob } from '../../core/journal/job.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import { NO_SPAN, type Span, type SpanAttributes } from '../../core/ports/tracing.ts';
-import { TraceLinks } from '../../core/trace-context.ts';
+import { TraceLinks, type TraceParent } from '../../core/trace-context.ts';
 import type { PipelineContext } from './pipeline-context.ts';
 import type { Submission } from './submission.ts';
 
@@ -34,41 +34,56 @@ export function startBatchSpan(
   { batch, attempt }: Submission,
   before: Span | undefined,
 ): Span {
-  const { tracer } = place.context;
-  if (!tracer.enabled) return NO_SPAN;
   const { links = [], traced = 0, unlinked = 0 } = batch.links ?? {};
-  return tracer.startBatch(
-    nameOf(place),
-    {
-      ...aboutPlace(place),
-      'messaging.batch.message_count': batch.length,
-      'content_review.type': batch.type.slice(0, TYPE_CHARACTERS),
-      'content_review.attempt': attempt,
-      'content_review.traced': traced,
-      'content_review.unlinked': unlinked,
-    },
+  return start(
+    place,
+    batch.length,
+    batch.type,
+    attempt,
+    { 'content_review.traced': traced, 'content_review.unlinked': unlinked },
     before?.ids === undefined ? links : [{ ...before.ids, flags: 1 }, ...links],
   );
 }
 
 /** Starts the span of a recovered batch: a new trace, since the journal has no trace ids. */
 export function recoveredSpan(place: SpanPlace, { record, left }: LiveJob): Span {
-  const { tracer } = place.context;
+  return start(place, record.count, record.type, record.attempt, {
+    'content_review.job': record.id,
+    'content_review.batch': record.remoteId,
+    'content_review.bytes': record.bytes,
+    'content_review.recovered': true,
+    'content_review.left': left.size,
+  });
+}
+
+function start(
+  { context: { kind, options, tracer }, shard }: SpanPlace,
+  count: number,
+  type: string,
+  attempt: number,
+  attributes: SpanAttributes,
+  links: readonly TraceParent[] = [],
+): Span {
   if (!tracer.enabled) return NO_SPAN;
+  const { topic, group } = options.source;
   return tracer.startBatch(
-    nameOf(place),
+    // `<operation> <destination>`, as in OpenTelemetry's conventions for messaging.
+    `process ${topic}`,
     {
-      ...aboutPlace(place),
-      'messaging.batch.message_count': record.count,
-      'content_review.type': record.type.slice(0, TYPE_CHARACTERS),
-      'content_review.attempt': record.attempt,
-      'content_review.job': record.id,
-      'content_review.batch': record.remoteId,
-      'content_review.bytes': record.bytes,
-      'content_review.recovered': true,
-      'content_review.left': left.size,
+      'messaging.system': 'kafka',
+      'messaging.operation.type': 'process',
+      'messaging.operation.name': 'process',
+      'messaging.destination.name': topic,
+      'messaging.consumer.group.name': group,
+      'messaging.batch.message_count': count,
+      'content_review.pipeline': options.name,
+      'content_review.kind': kind.name,
+      'content_review.shard': shard,
+      'content_review.type': type.slice(0, TYPE_CHARACTERS),
+      'content_review.attempt': attempt,
+      ...attributes,
     },
-    [],
+    links,
   );
 }
 
@@ -126,20 +141,4 @@ export function spanFields({ ids }: Span): {
   readonly span_id?: string;
 } {
   return ids === undefined ? {} : { trace_id: ids.traceId, span_id: ids.spanId };
-}
-
-/** `<operation> <destination>`, as in OpenTelemetry's conventions for messaging. */
-const nameOf = ({ context }: SpanPlace): string => `process ${context.options.source.topic}`;
-
-function aboutPlace({ context: { options, kind }, shard }: SpanPlace): SpanAttributes {
-  return {
-    'messaging.system': 'kafka',
-    'messaging.operation.type': 'process',
-    'messaging.operation.name': 'process',
-    'messaging.destination.name': options.source.topic,
-    'messaging.consumer.group.name': options.source.group,
-    'content_review.pipeline': options.name,
-    'content_review.kind': kind.name,
-    'content_review.shard': shard,
-  };
 }

@@ -1,8 +1,7 @@
 /**
- * A journal that is missing or empty while its group has committed offsets of this connector. What was under review stood in the
- * journal alone: going on from those offsets without it would leave records without a terminal record.
+ * Refusal of a journal that is missing or empty while its group has committed offsets of this
+ * connector: only the journal has the live jobs, whose records would get no terminal record.
  */
-
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import type { ClusterAdmin } from '../../core/ports/kafka.ts';
 import { RefusedError } from '../context/errors.ts';
@@ -13,7 +12,7 @@ export type JournalOptions = Pick<PipelineOptions, 'source' | 'journal'>;
 /** Partitions that a refusal names. */
 const SHOWN = 8;
 
-/** The refusal, with what can be done. @param partitions source partitions whose offsets were committed with the journal that is lost */
+/** Text of the refusal. @param partitions source partitions with offsets of the lost journal */
 export function forgottenJournal(
   { source, journal }: JournalOptions,
   partitions: readonly number[],
@@ -25,7 +24,7 @@ export function forgottenJournal(
     (partitions.length > SHOWN ? ` and ${partitions.length - SHOWN} more` : '');
   return (
     `group ${group} has committed offsets of partition ${named} of source topic ${topic} together with a journal, but the journal topic ${JSON.stringify(journal.topic)} ${state}. ` +
-    'What was under review stands in that journal alone: without it those records would end without a decision or dead letter. ' +
+    'Only that journal has the records under review: without it they would end without a decision or dead letter. ' +
     'Put the old journal back (journal.topic, journal.partitions). To change the number of shards follow docs/faq.md, "Can I change the number of shards?". ' +
     'If the journal is lost, stop all replicas and set the offsets of the group by hand, as docs/faq.md, "The journal is lost: can I go on without it?" shows: a start accepts offsets that were set by hand'
   );
@@ -43,9 +42,10 @@ export async function ownCommits(
 }
 
 /**
- * Checks the journal topic before the group is joined; each claim looks for its shard's own record once more.
- * @param owned of `ownCommits`, asked for before the journal was described: another replica may make it at the same time
- * @param shards partitions of the journal topic; undefined when it does not exist
+ * Checks the journal topic before the group is joined; each claim checks its own partition again.
+ * @param owned result of `ownCommits`, from before the journal was described: another replica may
+ * create it meanwhile
+ * @param shards partitions of the journal topic; undefined if it does not exist
  * @throws RefusedError
  */
 export async function refuseForgotten(

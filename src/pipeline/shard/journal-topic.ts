@@ -1,4 +1,4 @@
-/** The topics of a pipeline: what it needs to find, and the journal that it makes or refuses (DESIGN 1). */
+/** Topics of a pipeline: checks those that it needs, and creates its journal or refuses it. */
 import type { Clock } from '../../base/clock.ts';
 import type { ClusterAdmin, TopicDescription, TopicSpec } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -11,25 +11,24 @@ const MIN_DELETE_RETENTION_MS = 3_600_000;
 const DEFAULT_MAX_SHARDS = 64;
 /** Kafka's default for max.message.bytes. */
 const MAX_MESSAGE_BYTES = 1_048_588;
-/** A broker may not know for a while of a topic that another one has just made. */
+/** Longest time that a new topic may be unknown to another broker. */
 const VISIBLE_MS = 30_000;
 const LOOK_AGAIN_MS = 100;
 
-/** Settings of a journal that this connector creates. */
-function journalSettings(minInsyncReplicas: number): Map<string, string> {
-  return new Map([
-    ['cleanup.policy', 'compact'],
-    ['segment.bytes', String(16 * 1024 * 1024)],
-    ['segment.ms', String(10 * 60_000)],
-    ['min.cleanable.dirty.ratio', '0.1'],
-    ['delete.retention.ms', String(24 * 3_600_000)],
-    ['min.insync.replicas', String(minInsyncReplicas)],
-  ]);
-}
+/** Settings of a journal that this connector creates, beside min.insync.replicas. */
+const SETTINGS = [
+  ['cleanup.policy', 'compact'],
+  ['segment.bytes', String(16 * 1024 * 1024)],
+  ['segment.ms', String(10 * 60_000)],
+  ['min.cleanable.dirty.ratio', '0.1'],
+  ['delete.retention.ms', String(24 * 3_600_000)],
+] as const;
+
+const quote = (text: string): string => JSON.stringify(text);
 
 /**
- * Checks the topics, makes the journal when it is missing.
- * @throws RefusedError that names the topic, the setting, and what to change.
+ * Checks the topics, and creates the journal if it is missing.
+ * @throws RefusedError with the topic, the setting, and the remedy
  */
 export async function prepareTopics(
   admin: ClusterAdmin,
@@ -37,101 +36,77 @@ export async function prepareTopics(
   logger: Logger,
   clock: Clock,
 ): Promise<TopicFacts> {
-  const source = await mustExist(admin, options.source.topic, 'source');
-  const output = await mustExist(admin, options.output.topic, 'output');
-  checkOutput(output, options.output.topic);
-  const deadLetters = await mustExist(admin, options.deadLetters.topic, 'dead-letter');
-  checkOutput(deadLetters, options.deadLetters.topic);
+  const topic = options.journal.topic;
+  const existing = async (name: string, role: string) => {
+    const found = await admin.describeTopic(name);
+    if (found !== undefined) return found;
+    throw new RefusedError(
+      `the ${role} topic ${quote(name)} does not exist: create it, or correct its name in the configuration`,
+    );
+  };
+  const written = async (name: string, role: string) => {
+    const found = await existing(name, role);
+    refuse(outputProblem(found, name));
+    return Number(found.settings.get('max.message.bytes') ?? Number.NaN);
+  };
+  const checkJournal = async (found: TopicDescription) =>
+    refuse(journalProblem(options, found, await admin.brokerCount()));
+
+  const source = await existing(options.source.topic, 'source');
+  const maxOutputBytes = await written(options.output.topic, 'output');
+  const maxDeadLetterBytes = await written(options.deadLetters.topic, 'dead-letter');
   const owned = await ownCommits(admin, options, source.partitions);
-  const found = await admin.describeTopic(options.journal.topic);
-  if (found !== undefined) await checkJournal(admin, options, found);
-  await refuseForgotten(admin, options, owned, found?.partitions);
-  const journal = found ?? (await createJournal(admin, options, source, logger, clock));
+  let journal = await admin.describeTopic(topic);
+  if (journal !== undefined) await checkJournal(journal);
+  await refuseForgotten(admin, options, owned, journal?.partitions);
+  if (journal === undefined) {
+    const brokers = await admin.brokerCount();
+    const sourcePartitions = source.partitions;
+    await admin.createTopic(topic, journalSpec(options, { brokers, sourcePartitions }));
+    journal = await untilVisible(admin, topic, clock);
+    const { partitions: shards, replicationFactor } = journal;
+    logger.info({ topic, shards, replicationFactor }, 'created the journal topic');
+    // Another replica may have created it first, with other settings.
+    await checkJournal(journal);
+  }
   return {
     shards: journal.partitions,
     deleteRetentionMs: Number(journal.settings.get('delete.retention.ms')),
-    maxOutputBytes: maxMessageOf(output) ?? Number.POSITIVE_INFINITY,
-    maxDeadLetterBytes: maxMessageOf(deadLetters) ?? MAX_MESSAGE_BYTES,
+    maxOutputBytes: maxOutputBytes || Number.POSITIVE_INFINITY,
+    maxDeadLetterBytes: maxDeadLetterBytes || MAX_MESSAGE_BYTES,
   };
 }
 
-function maxMessageOf({ settings }: TopicDescription): number | undefined {
-  const setting = settings.get('max.message.bytes');
-  return setting === undefined ? undefined : Number(setting);
-}
-
-async function mustExist(
-  admin: ClusterAdmin,
-  topic: string,
-  role: string,
-): Promise<TopicDescription> {
-  const found = await admin.describeTopic(topic);
-  if (found === undefined)
-    throw new RefusedError(
-      `the ${role} topic ${JSON.stringify(topic)} does not exist: create it, or correct its name in the configuration`,
-    );
-  return found;
-}
-
-function checkOutput(description: TopicDescription, topic: string): void {
-  const problem = outputProblem(description, topic);
+function refuse(problem: string | undefined): void {
   if (problem !== undefined) throw new RefusedError(problem);
 }
 
-/** In a compacted topic terminal records would vanish, and Kafka takes none without a key: a shard would stand still. */
+/** Problem of a compacted topic: it loses terminal records, and Kafka takes none without a key. */
 export function outputProblem({ settings }: TopicDescription, topic: string): string | undefined {
   const policy = settings.get('cleanup.policy') ?? '';
   if (!policy.split(',').some((one) => one.trim() === 'compact')) return undefined;
-  return `cleanup.policy of topic ${JSON.stringify(topic)} is ${JSON.stringify(policy)}, must be "delete": compaction removes all but the newest decision of a key, and records without a key cannot be written at all`;
-}
-
-async function createJournal(
-  admin: ClusterAdmin,
-  options: PipelineOptions,
-  source: TopicDescription,
-  logger: Logger,
-  clock: Clock,
-): Promise<TopicDescription> {
-  const spec = journalSpec(options, {
-    brokers: await admin.brokerCount(),
-    sourcePartitions: source.partitions,
-  });
-  await admin.createTopic(options.journal.topic, spec);
-  const made = await untilVisible(admin, options.journal.topic, clock);
-  logger.info(
-    {
-      topic: options.journal.topic,
-      shards: made.partitions,
-      replicationFactor: made.replicationFactor,
-    },
-    'created the journal topic',
-  );
-  // Another replica may have made it first, with other settings.
-  await checkJournal(admin, options, made);
-  return made;
+  return `cleanup.policy of topic ${quote(topic)} is ${quote(policy)}, must be "delete": compaction removes all but the newest decision of a key, and records without a key cannot be written at all`;
 }
 
 /**
- * The journal that would be made.
- * @throws RefusedError when the cluster cannot have it as it is configured.
+ * Specification of the journal that would be created.
+ * @throws RefusedError if the cluster cannot have it as it is configured
  */
 export function journalSpec(
-  options: Pick<PipelineOptions, 'journal'>,
+  { journal }: Pick<PipelineOptions, 'journal'>,
   { brokers, sourcePartitions }: { readonly brokers: number; readonly sourcePartitions: number },
 ): TopicSpec {
-  const replicationFactor = options.journal.replicationFactor ?? Math.min(3, brokers);
-  if (replicationFactor > brokers) {
-    throw new RefusedError(
-      `journal.replicationFactor is ${replicationFactor}, but the cluster has ${brokers} broker(s): lower it, or leave it out`,
-    );
-  }
-  if (brokers > 1 && replicationFactor < 2) {
-    throw new RefusedError(
-      `journal.replicationFactor is ${replicationFactor}: in a cluster of ${brokers} brokers the journal needs at least 2 replicas`,
-    );
-  }
-  const partitions = options.journal.partitions ?? Math.min(sourcePartitions, DEFAULT_MAX_SHARDS);
-  return { partitions, replicationFactor, settings: journalSettings(brokers === 1 ? 1 : 2) };
+  const replicationFactor = journal.replicationFactor ?? Math.min(3, brokers);
+  const given = `journal.replicationFactor is ${replicationFactor}`;
+  if (replicationFactor > brokers)
+    refuse(`${given}, but the cluster has ${brokers} broker(s): lower it, or leave it out`);
+  if (brokers > 1 && replicationFactor < 2)
+    refuse(`${given}: in a cluster of ${brokers} brokers the journal needs at least 2 replicas`);
+  return {
+    partitions: journal.partitions ?? Math.min(sourcePartitions, DEFAULT_MAX_SHARDS),
+    replicationFactor,
+    settings: new Map([...SETTINGS, ['min.insync.replicas', brokers === 1 ? '1' : '2']]),
+  };
 }
 
 async function untilVisible(
@@ -151,41 +126,35 @@ async function untilVisible(
   }
 }
 
-async function checkJournal(
-  admin: ClusterAdmin,
-  options: PipelineOptions,
-  journal: TopicDescription,
-): Promise<void> {
-  const problem = journalProblem(options, journal, await admin.brokerCount());
-  if (problem !== undefined) throw new RefusedError(problem);
-}
-
-/** Why a topic that is there cannot be this pipeline's journal, and what to change. */
+/** Why an existing topic cannot be this pipeline's journal, with the remedy. */
 export function journalProblem(
   options: Pick<PipelineOptions, 'journal'>,
   journal: TopicDescription,
   brokers: number,
 ): string | undefined {
-  const { topic } = options.journal;
-  const setting = (name: string): string => journal.settings.get(name) ?? '';
+  const { topic, partitions } = options.journal;
   const problems: string[] = [];
-  if (setting('cleanup.policy') !== 'compact') {
-    problems.push(
-      `cleanup.policy is ${JSON.stringify(setting('cleanup.policy'))}, must be exactly "compact" (anything else deletes live jobs)`,
-    );
-  }
-  if (Number(setting('min.insync.replicas')) < 2 && brokers > 1) {
-    problems.push(
-      `min.insync.replicas is ${setting('min.insync.replicas')}, must be at least 2 in a cluster of more than one broker`,
-    );
-  }
-  if (!(Number(setting('delete.retention.ms')) >= MIN_DELETE_RETENTION_MS)) {
-    problems.push(
-      `delete.retention.ms is ${setting('delete.retention.ms')}, must be at least ${MIN_DELETE_RETENTION_MS} (1 h)`,
-    );
-  }
+  const check = (name: string, isValid: (value: string) => boolean, must: string) => {
+    const value = journal.settings.get(name) ?? '';
+    const shown = /^\d*$/.test(value) ? value : quote(value);
+    if (!isValid(value)) problems.push(`${name} is ${shown}, must be ${must}`);
+  };
+  check(
+    'cleanup.policy',
+    (value) => value === 'compact',
+    'exactly "compact" (anything else deletes live jobs)',
+  );
+  check(
+    'min.insync.replicas',
+    (value) => brokers === 1 || !(Number(value) < 2),
+    'at least 2 in a cluster of more than one broker',
+  );
+  check(
+    'delete.retention.ms',
+    (value) => Number(value) >= MIN_DELETE_RETENTION_MS,
+    `at least ${MIN_DELETE_RETENTION_MS} (1 h)`,
+  );
   const remedies = problems.length === 0 ? [] : ['Alter the topic with kafka-configs.'];
-  const { partitions } = options.journal;
   if (partitions !== undefined && partitions !== journal.partitions) {
     problems.push(
       `it has ${journal.partitions} partitions, but the configuration says ${partitions}; the number of shards is fixed when the journal is made`,
@@ -195,5 +164,5 @@ export function journalProblem(
     );
   }
   if (problems.length === 0) return undefined;
-  return `the journal topic ${JSON.stringify(topic)} cannot be used: ${problems.join('; ')}. ${remedies.join(' ')}`;
+  return `the journal topic ${quote(topic)} cannot be used: ${problems.join('; ')}. ${remedies.join(' ')}`;
 }

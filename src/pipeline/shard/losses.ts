@@ -1,22 +1,25 @@
-/** Losses of one shard in this process: when it is claimed next; whether that gets nowhere again and again, where, and why. */
+/**
+ * Losses of one shard in this process: the pace of its claims, and whether it is lost repeatedly at
+ * the same position, where and why.
+ */
 import { fullJitterMs } from '../../base/backoff.ts';
 import type { Random } from '../../base/clock.ts';
 import { classOf } from '../../core/outcome/internal-error.ts';
-import type { SourceCoordinate } from '../../core/record.ts';
+import { placeOf, type SourceCoordinate } from '../../core/record.ts';
 import { describe, isOfTheLanguage, shortly } from '../context/errors.ts';
 import type { ShardWorker } from './worker.ts';
 
 const RECLAIM = { baseMs: 200, capMs: 15_000 };
-/** For a shard that is lost again and again at the same position by an exception of the code, which no outage explains. */
+/** Pace after repeated exceptions of the code at one position, which no outage explains. */
 const SLOW_RECLAIM = { ...RECLAIM, capMs: 60_000 };
-/** After this long as owner, a loss is the first of a new series. */
+/** A loss after this long as owner is the first of a new series. */
 const FORGIVE_AFTER_MS = 30_000;
 
-/** So many losses at the same position are no coincidence. */
-const AGAIN_AND_AGAIN = 3;
-/** A shard that was kept for this long is well, though its position has not moved: there may be nothing to read. */
+/** Losses at the same position that count as repeated. */
+const REPEATED = 3;
+/** Time after which a kept shard counts as well, though its position has not moved. */
 const WELL_AFTER_MS = 120_000;
-/** An owner with nothing in hand and nothing to read has passed whatever failed. */
+/** The same for an owner without records in flight and without lag. */
 const IDLE_AFTER_MS = 10_000;
 /** Positions that a text names. */
 const MAX_NAMED = 3;
@@ -26,19 +29,15 @@ export class Losses {
   #class = '';
   #error: unknown;
   #times = 0;
-  /** Claims that failed in a row. */
-  #failures = 0;
-  /** On the monotonic clock, ms: since when its worker owns the shard. */
+  /** Monotonic clock, ms: start of the present ownership. */
   #ownedSinceMs: number | undefined;
+  /** Claims that failed in a row. */
+  failures = 0;
 
-  get failures(): number {
-    return this.#failures;
-  }
-
-  /** How long to wait before the next claim, ms. @param error why it is due */
+  /** Returns the wait before the next claim, ms. @param error reason of the claim */
   nextClaimMs(error: unknown, random: Random): number {
-    const pace = this.#times >= AGAIN_AND_AGAIN && isOfTheLanguage(error) ? SLOW_RECLAIM : RECLAIM;
-    return fullJitterMs(this.#failures++, pace, random);
+    const pace = this.#times >= REPEATED && isOfTheLanguage(error) ? SLOW_RECLAIM : RECLAIM;
+    return fullJitterMs(this.failures++, pace, random);
   }
 
   /** Looks at the present worker of the shard. */
@@ -47,22 +46,22 @@ export class Losses {
     this.#ownedSinceMs = owned && (this.#ownedSinceMs ?? nowMs);
     if (owned === undefined || this.#ownedSinceMs === undefined) return;
     const forMs = nowMs - this.#ownedSinceMs;
-    if (forMs >= FORGIVE_AFTER_MS) this.#failures = 0;
+    if (forMs >= FORGIVE_AFTER_MS) this.failures = 0;
     const { intake, shard } = owned;
     const idle = shard.unsettled === 0 && intake.lag === 0;
     this.owned(forMs, idle, (one) => shard.state.partitions.get(one)?.watermark);
   }
 
-  /** The shard was lost. @param places where it stood: of the partition that intake was taking, or of all; none when it was lost in its claim */
+  /** @param places position of intake, or the watermarks; empty if the shard was lost in its claim */
   lost(places: readonly SourceCoordinate[], error: unknown): void {
-    const same = classOf(error) === this.#class && samePlaces(places, this.#places);
+    const same = classOf(error) === this.#class && keyOf(places) === keyOf(this.#places);
     this.#times = same ? this.#times + 1 : 1;
     this.#places = places;
     this.#class = classOf(error);
     this.#error = error;
   }
 
-  /** It is owned again. @param idle nothing is in hand, and nothing is left to read. @param watermarkOf W of a partition */
+  /** @param idle no record is in flight, and there is no lag @param watermarkOf W of a partition */
   owned(
     forMs: number,
     idle: boolean,
@@ -74,10 +73,10 @@ export class Losses {
     if (moved || forMs >= (idle ? IDLE_AFTER_MS : WELL_AFTER_MS)) this.#forget();
   }
 
-  /** Forgets all of them: the shard was given up. */
+  /** Forgets all losses: the shard was given up. */
   forgive(): void {
     this.#forget();
-    this.#failures = 0;
+    this.failures = 0;
   }
 
   #forget(): void {
@@ -85,21 +84,18 @@ export class Losses {
     this.#class = '';
   }
 
-  /** Fields of a log line, when it is lost again and again. */
+  /** Fields of a log line about repeated losses. */
   get fields(): object | undefined {
-    if (this.#times < AGAIN_AND_AGAIN) return undefined;
-    const [first, ...more] = this.#places;
-    const place = more.length === 0 ? first : { positions: this.#named };
+    if (this.#times < REPEATED) return undefined;
+    const place = this.#places.length === 1 ? this.#places[0] : { positions: this.#named };
     return { ...place, times: this.#times, error: describe(this.#error) };
   }
 
-  /** For people, when it is lost again and again: at which positions, how often and why. */
+  /** Text about repeated losses: at which positions, how often and why. */
   get text(): string | undefined {
-    if (this.#times < AGAIN_AND_AGAIN) return undefined;
-    const what =
-      this.#places.length === 0
-        ? 'cannot be claimed'
-        : `is claimed again and again at ${this.#named}`;
+    if (this.#times < REPEATED) return undefined;
+    const named = this.#named;
+    const what = named === '' ? 'cannot be claimed' : `is claimed again and again at ${named}`;
     return `${what} (${this.#times} times): ${shortly(this.#error)}`;
   }
 
@@ -112,9 +108,4 @@ export class Losses {
   }
 }
 
-const samePlaces = (a: readonly SourceCoordinate[], b: readonly SourceCoordinate[]): boolean =>
-  a.length === b.length &&
-  a.every(
-    ({ partition, offset }, index) =>
-      b[index]?.partition === partition && b[index]?.offset === offset,
-  );
+const keyOf = (places: readonly SourceCoordinate[]): string => places.map(placeOf).join();
