@@ -5,7 +5,7 @@
  */
 import type { LiveJob } from '../../core/journal/job.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
-import { NO_SPAN, type Span, type SpanAttributes } from '../../core/ports/tracing.ts';
+import { NO_SPAN, type Span, type SpanAttributes, type Tracer } from '../../core/ports/tracing.ts';
 import { TraceLinks, type TraceParent } from '../../core/trace-context.ts';
 import type { PipelineContext } from './pipeline-context.ts';
 import type { Submission } from './submission.ts';
@@ -16,14 +16,13 @@ const MAX_LINKS = 128;
 const TYPE_CHARACTERS = 120;
 
 /** The shard that begins a span. */
-export interface SpanPlace {
-  readonly context: Pick<PipelineContext, 'tracer' | 'options' | 'kind'>;
+export type SpanPlace = Pick<PipelineContext, 'tracer' | 'options' | 'kind'> & {
   readonly shard: number;
-}
+};
 
 /** Collector of the trace contexts of a batch's items; undefined while tracing is off. @param from the job that the items leave */
-export function batchLinks({ context }: SpanPlace, from?: LiveJob): TraceLinks | undefined {
-  if (!context.tracer.enabled) return undefined;
+export function batchLinks(tracer: Tracer, from?: LiveJob): TraceLinks | undefined {
+  if (!tracer.enabled) return undefined;
   // One link is kept for the batch that the items leave.
   return new TraceLinks(from === undefined ? MAX_LINKS : MAX_LINKS - 1);
 }
@@ -57,7 +56,7 @@ export function recoveredSpan(place: SpanPlace, { record, left }: LiveJob): Span
 }
 
 function start(
-  { context: { kind, options, tracer }, shard }: SpanPlace,
+  { kind, options, tracer, shard }: SpanPlace,
   count: number,
   type: string,
   attempt: number,

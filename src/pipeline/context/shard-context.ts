@@ -12,8 +12,7 @@ import { batchLinks, spanFields } from './batch-span.ts';
 import { Unprepared } from './errors.ts';
 import type { PipelineContext } from './pipeline-context.ts';
 
-export interface ShardFields {
-  readonly context: PipelineContext;
+interface ShardParts {
   readonly shard: number;
   readonly state: ShardState;
   readonly queue: TransactionQueue;
@@ -26,97 +25,84 @@ export interface ShardFields {
   readonly spawn: (what: string, run: () => Promise<void>) => void;
 }
 
-export class ShardContext implements ShardFields {
-  readonly context: PipelineContext;
-  readonly shard: number;
-  readonly state: ShardState;
-  readonly queue: TransactionQueue;
-  readonly logger: Logger;
-  readonly signal: AbortSignal;
-  readonly uploadSignal: AbortSignal;
-  readonly spawn: ShardFields['spawn'];
-  readonly inFlight = new InFlight();
-  readonly labels: { readonly pipeline: string };
-  readonly who: string;
+export type ShardContext = ReturnType<typeof shardContext>;
 
-  constructor(fields: ShardFields) {
-    this.context = fields.context;
-    this.shard = fields.shard;
-    this.state = fields.state;
-    this.queue = fields.queue;
-    this.logger = fields.logger;
-    this.signal = fields.signal;
-    this.uploadSignal = fields.uploadSignal;
-    this.spawn = fields.spawn;
-    this.labels = { pipeline: fields.context.options.name };
-    this.who = `shard ${fields.shard}`;
-  }
-
-  /** Records that were taken and have no terminal record yet. */
-  get unsettled(): number {
-    return this.inFlight.records + this.state.unsettled;
-  }
+/** The context of the pipeline, the parts of one shard, and what its stages do alike. */
+export function shardContext(context: PipelineContext, parts: ShardParts) {
+  const { budget, clock, kind, limits, metrics, options, waits } = context;
+  const { signal, spawn, state } = parts;
+  const who = `shard ${parts.shard}`;
+  const labels = { pipeline: options.name };
+  const inFlight = new InFlight();
 
   /** Settles as `work` does; a long wait is reported with its reason (I8). */
-  waitFor<T>(reason: WaitReason, work: Promise<T>, atMostMs?: number): Promise<T> {
-    return this.context.waits.during(reason, this.who, work, atMostMs);
-  }
+  const waitFor = <T>(reason: WaitReason, work: Promise<T>, atMostMs?: number): Promise<T> =>
+    waits.during(reason, who, work, atMostMs);
 
-  /** Runs `run` within a limit of the pipeline; a long wait for it is reported (I8). */
-  permitted<T>(limit: keyof PipelineContext['limits'], run: () => Promise<T>): Promise<T> {
-    const { waits, limits } = this.context;
-    return waits.permitted(limits[limit], `${this.who}: ${limit}`, this.signal, run);
-  }
+  return {
+    ...context,
+    ...parts,
+    who,
+    labels,
+    inFlight,
+    waitFor,
 
-  /** Observes the duration of a stage that began at `startedMs` on the monotonic clock. */
-  observe(stage: string, startedMs: number): void {
-    const { metrics, clock } = this.context;
-    const seconds = (clock.monotonic() - startedMs) / 1000;
-    metrics.observe('stage_duration_seconds', { ...this.labels, stage }, seconds);
-  }
+    /** Records that were taken and have no terminal record yet. */
+    get unsettled(): number {
+      return inFlight.records + state.unsettled;
+    },
 
-  /**
-   * Resolves when these records can be decoded.
-   * @throws Unprepared when that takes longer than `patienceMs`
-   */
-  async prepared(records: readonly SourceRecord[], patienceMs: number): Promise<void> {
-    const loading = this.context.kind.prepare?.(records, this.signal);
-    if (loading === undefined) return;
-    const ready = this.waitFor('schema_registry', loading);
-    const late = Promise.withResolvers<never>();
-    const cancel = this.context.clock.after(patienceMs, () => late.reject(new Unprepared(ready)));
-    await Promise.race([ready, late.promise]).finally(cancel);
-  }
+    /** Runs `run` within a limit of the pipeline; a long wait for it is reported (I8). */
+    permitted: <T>(limit: keyof typeof limits, run: () => Promise<T>): Promise<T> =>
+      waits.permitted(limits[limit], `${who}: ${limit}`, signal, run),
 
-  /** Returns a function that starts `run`, which repeats while there is work; one run at a time. */
-  repeating(what: string, hasWork: () => boolean, run: () => Promise<void>): () => void {
-    let running = false;
-    return () => {
-      if (running) return;
-      this.spawn(what, async () => {
-        running = true;
-        try {
-          while (hasWork()) await run();
-        } finally {
-          running = false;
-        }
-      });
-    };
-  }
+    /** Observes the duration of a stage that began at `startedMs` on the monotonic clock. */
+    observe(stage: string, startedMs: number): void {
+      const seconds = (clock.monotonic() - startedMs) / 1000;
+      metrics.observe('stage_duration_seconds', { ...labels, stage }, seconds);
+    },
 
-  /** Begins a batch, whose rows go into buffers of the process. @param from the job that its items leave */
-  openBatch(type: string, from?: LiveJob): ItemBatch {
-    const { kind, budget } = this.context;
-    return new ItemBatch(type, kind.rows(budget.pool), batchLinks(this, from));
-  }
+    /**
+     * Resolves when these records can be decoded.
+     * @throws Unprepared when that takes longer than `patienceMs`
+     */
+    async prepared(records: readonly SourceRecord[], patienceMs: number): Promise<void> {
+      const loading = kind.prepare?.(records, signal);
+      if (loading === undefined) return;
+      const ready = waitFor('schema_registry', loading);
+      const late = Promise.withResolvers<never>();
+      const cancel = clock.after(patienceMs, () => late.reject(new Unprepared(ready)));
+      await Promise.race([ready, late.promise]).finally(cancel);
+    },
 
-  /** Facts about a job for the terminal records that are made now. */
-  decisionContext({ record: { id, remoteId, type, attempt } }: LiveJob): JobContext {
-    return { jobId: id, remoteId, type, attempt, decidedAtMs: this.context.clock.now() };
-  }
+    /** Returns a function that starts `run`, which repeats while there is work; one run at a time. */
+    repeating(what: string, hasWork: () => boolean, run: () => Promise<void>): () => void {
+      let running = false;
+      return () => {
+        if (running) return;
+        spawn(what, async () => {
+          running = true;
+          try {
+            while (hasWork()) await run();
+          } finally {
+            running = false;
+          }
+        });
+      };
+    },
 
-  /** Fields of a batch in log lines. */
-  fieldsOf({ record: { id, remoteId }, status }: LiveJob): object {
-    return { job: id, batch: remoteId, ...spanFields(status.span) };
-  }
+    /** Begins a batch, whose rows go into buffers of the process. @param from the job that its items leave */
+    openBatch: (type: string, from?: LiveJob): ItemBatch =>
+      new ItemBatch(type, kind.rows(budget.pool), batchLinks(context.tracer, from)),
+
+    /** Facts about a job for the terminal records that are made now. */
+    decisionContext({ record: { id, remoteId, type, attempt } }: LiveJob): JobContext {
+      return { jobId: id, remoteId, type, attempt, decidedAtMs: clock.now() };
+    },
+
+    /** Fields of a batch in log lines. */
+    fieldsOf({ record: { id, remoteId }, status }: LiveJob): object {
+      return { job: id, batch: remoteId, ...spanFields(status.span) };
+    },
+  };
 }

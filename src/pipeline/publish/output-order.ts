@@ -21,7 +21,7 @@ export class OutputOrder {
 
   constructor(shard: ShardContext) {
     this.#shard = shard;
-    this.#enabled = shard.context.options.output.order === 'source';
+    this.#enabled = shard.options.output.order === 'source';
     shard.signal.addEventListener('abort', () => this.moved(), { once: true });
   }
 
@@ -32,7 +32,7 @@ export class OutputOrder {
    * @throws the reason of the shard's end
    */
   async reached(job: LiveJob): Promise<boolean> {
-    const { context, signal, state, who } = this.#shard;
+    const { signal, state, waits, who } = this.#shard;
     const mustWait = () => this.#enabled && state.isBehind(job);
     if (!mustWait()) return false;
     const wait = async () => {
@@ -43,7 +43,7 @@ export class OutputOrder {
       }
       signal.throwIfAborted();
     };
-    await context.waits.while('order', who, wait());
+    await waits.while('order', who, wait());
     return true;
   }
 

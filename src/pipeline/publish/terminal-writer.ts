@@ -85,12 +85,12 @@ export class TerminalWriter {
    * @throws TransactionError, or the error that ended the queue before
    */
   async deadLetters(job: LiveJob | undefined, all: Iterable<DeadLetter>): Promise<void> {
-    const { context, state } = this.#shard;
+    const { ledger, options, state } = this.#shard;
     const chunk = new TerminalRecords();
     let ended: (Omit<DeadLetter, 'poison' | 'record'> & { readonly reason: string })[] = [];
 
     const publish = async () => {
-      const { topic } = context.options.deadLetters;
+      const { topic } = options.deadLetters;
       if (job === undefined) {
         const oldestMs = Math.min(
           ...ended.map(({ inFlight }) => inFlight?.oldestEventMs ?? Number.POSITIVE_INFINITY),
@@ -100,7 +100,7 @@ export class TerminalWriter {
           return state.deadLetter(ended);
         });
       } else await this.settle(job, topic, chunk);
-      context.ledger.deadLetters(ended);
+      ledger.deadLetters(ended);
       chunk.clear();
       ended = [];
     };
@@ -171,7 +171,7 @@ export class TerminalWriter {
     oldestEventMs: number,
     end: () => Step | undefined,
   ): Promise<void> {
-    const { queue, inFlight, context } = this.#shard;
+    const { inFlight, ledger, queue } = this.#shard;
     let sent: InFlightRecords | undefined;
     const committed = queue.run(() => {
       const step = end();
@@ -183,7 +183,7 @@ export class TerminalWriter {
     } catch (error) {
       // Not among the records released by the loss of the shard: see ShardWorker.#end.
       if (sent !== undefined) {
-        context.ledger.released(chunk.length);
+        ledger.released(chunk.length);
         sent.drop(chunk.length);
         this.#size.failed(chunk, error);
       }
@@ -196,9 +196,9 @@ export class TerminalWriter {
 
   /** Renders a dead letter: with the record if possible, otherwise with its coordinates. */
   #render(dead: DeadLetter, replay: number): { made: OutgoingRecord; reason: DeadLetterReason } {
-    const { context } = this.#shard;
+    const { internal, options } = this.#shard;
     const { partition, offset, record, stage } = dead;
-    const { topic } = context.options.source;
+    const { topic } = options.source;
     const about = { topic, stage, replay };
     let { poison } = dead;
     if (record !== undefined && this.mayRepeat(dead, poison)) {
@@ -207,7 +207,7 @@ export class TerminalWriter {
       else if (repeated.made !== undefined) return { made: repeated.made, reason: poison.reason };
     }
     if (poison.crash !== undefined)
-      context.internal.report(stage, { topic, partition, offset }, poison.crash);
+      internal.report(stage, { topic, partition, offset }, poison.crash);
     return { made: deadLetterOf({ partition, offset }, poison, about), reason: poison.reason };
   }
 
@@ -215,7 +215,7 @@ export class TerminalWriter {
   #repeat(record: SourceRecord, poison: Poison, about: LetterContext): OutgoingRecord | undefined {
     for (const maxValueBytes of [Number.POSITIVE_INFINITY, 0]) {
       const letter = deadLetter(record, poison, { ...about, maxValueBytes });
-      if (fits(sizeOfRecord(letter), this.#shard.context.topics.maxDeadLetterBytes)) return letter;
+      if (fits(sizeOfRecord(letter), this.#shard.topics.maxDeadLetterBytes)) return letter;
     }
     return undefined;
   }
@@ -297,7 +297,7 @@ export class Decisions {
   async flush(): Promise<void> {
     const decisions = this.length;
     if (decisions === 0) return;
-    const { clock, ledger, metrics, options } = this.#shard.context;
+    const { clock, ledger, metrics, options } = this.#shard;
     const startedMs = clock.monotonic();
     await this.#writer.settle(this.#job, options.output.topic, this.#chunk);
     this.publishingMs += clock.monotonic() - startedMs;
@@ -315,7 +315,7 @@ export class Decisions {
   }
 
   #fits(partition: number, offset: number, bytes: number): boolean {
-    const { options, topics } = this.#shard.context;
+    const { options, topics } = this.#shard;
     if (!this.#size.isOversized(partition, offset) && fits(bytes, topics.maxOutputBytes))
       return true;
     const { topic } = options.output;

@@ -44,7 +44,7 @@ export class OwnedShard implements ShardStages {
   lastProgressMs: number;
 
   constructor(shard: ShardContext, size: ChunkSize) {
-    const { clock, kind } = shard.context;
+    const { clock, kind } = shard;
     this.shard = shard;
     this.sinceMs = clock.now();
     this.lastProgressMs = clock.monotonic();
@@ -64,8 +64,7 @@ export class OwnedShard implements ShardStages {
 
   /** Follows the live jobs of the journal and starts intake. */
   start(): void {
-    const { context, state } = this.shard;
-    const { clock, ledger, options, random } = context;
+    const { clock, ledger, options, random, state } = this.shard;
     ledger.recovered(state.unsettled);
     const spreadMs = Math.min(options.review.poll.maxMs, state.jobs.size * RECOVERY_SPREAD_MS);
     for (const job of state.jobs.values()) {
@@ -101,14 +100,14 @@ export class OwnedShard implements ShardStages {
   }
 
   journaled(): void {
-    this.lastProgressMs = this.shard.context.clock.monotonic();
+    this.lastProgressMs = this.shard.clock.monotonic();
     this.intake.flow();
   }
 
   commitProgress(): void {
-    const { context, queue, spawn, state } = this.shard;
+    const { clock, queue, spawn, state } = this.shard;
     spawn('progress', async () => {
-      this.lastProgressMs = context.clock.monotonic();
+      this.lastProgressMs = clock.monotonic();
       await queue.run(() => state.progressOnly({ positions: true }));
       this.intake.flow();
     });

@@ -13,7 +13,7 @@ import type { SourceCoordinate } from '../../core/record.ts';
 import { endSpan } from '../context/batch-span.ts';
 import { RefusedError, ShardLostError } from '../context/errors.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
-import { ShardContext } from '../context/shard-context.ts';
+import { shardContext } from '../context/shard-context.ts';
 import type { InFlightCount } from '../limits/in-flight.ts';
 import type { ChunkSize } from '../publish/chunk-size.ts';
 import { QueueClosedError, TransactionQueue } from '../publish/transaction-queue.ts';
@@ -175,8 +175,7 @@ export class ShardWorker {
     );
     const state = await waits.while('claim', this.#who, claimed);
     signal.throwIfAborted();
-    const shard = new ShardContext({
-      context,
+    const shard = shardContext(context, {
       shard: this.#shard,
       state,
       queue: this.#queue,

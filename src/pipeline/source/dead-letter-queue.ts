@@ -45,7 +45,7 @@ export class DeadLetterQueue {
   }
 
   async #run(): Promise<void> {
-    const { context, signal } = this.#shard;
+    const { budget, options, signal } = this.#shard;
     const due: RereadLetter[] = [];
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const { records, from: job, poison, stage, inFlight } = next;
@@ -55,8 +55,8 @@ export class DeadLetterQueue {
       for (const { partition, offset, timestampMs } of records)
         due.push({ partition, offset, timestampMs, poison, stage, inFlight, job, written });
     }
-    const bytes = context.options.chunk.maxBytes + due.length * BYTES_PER_RECORD;
-    const memory = context.budget.work(bytes, signal);
+    const bytes = options.chunk.maxBytes + due.length * BYTES_PER_RECORD;
+    const memory = budget.work(bytes, signal);
     const release = await this.#shard.waitFor('work_memory', memory);
     try {
       await publishReread(this.#shard, this.#writer, due);
@@ -84,7 +84,7 @@ export async function publishReread(
     publish(
       records.map((record) => {
         const one = due.get(placeOf(record)) as RereadLetter;
-        assertSameLog(shard.context.options, record, one.written);
+        assertSameLog(shard.options, record, one.written);
         return { ...one, record };
       }),
     ),

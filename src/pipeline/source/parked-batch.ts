@@ -27,7 +27,7 @@ export function parkedBatch(
   const { signal } = shard;
   signal.throwIfAborted();
   // In the share of intake, which stops when it is full of coordinates. Those of a job cost little.
-  const memory = new BatchMemory((change) => shard.context.budget.unseal(-change), 0);
+  const memory = new BatchMemory((change) => shard.budget.unseal(-change), 0);
   if (from === undefined) memory.resize(OBJECT_BYTES + records.heldBytes);
   const release = () => memory.release();
   signal.addEventListener('abort', release, { once: true });

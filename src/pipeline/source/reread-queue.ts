@@ -90,12 +90,10 @@ export class RereadQueue {
   }
 
   add(request: RereadRequest): void {
-    const { context, signal } = this.#shard;
+    const { breakers, signal } = this.#shard;
     this.#shard.spawn('reread', async () => {
       await request.reached();
-      const permit = request.submits
-        ? await context.breakers.acquire(request.type, signal)
-        : 'free';
+      const permit = request.submits ? await breakers.acquire(request.type, signal) : 'free';
       this.#ready.push({ request, permit });
       this.#start();
     });
@@ -103,7 +101,7 @@ export class RereadQueue {
 
   /** Reads the source once for as many requests as memory has room for, at least one. */
   async #run(): Promise<void> {
-    const { budget } = this.#shard.context;
+    const { budget } = this.#shard;
     let served: Ready[] = [];
     let bytes = 0;
     for (let next = this.#ready[0]; next !== undefined; next = this.#ready[0]) {
@@ -151,7 +149,7 @@ export class RereadQueue {
   }
 
   async #handOver(reading: Reading, memory: () => BatchMemory): Promise<void> {
-    const { context, signal } = this.#shard;
+    const { breakers, signal } = this.#shard;
     const { request, permit, items } = reading;
     this.#deadLetter(reading);
     signal.throwIfAborted();
@@ -162,7 +160,7 @@ export class RereadQueue {
       batches++;
       return { batch, memory: memory() };
     });
-    if (batches === 0 && permit === 'probe') context.breakers.returned(request.type, signal);
+    if (batches === 0 && permit === 'probe') breakers.returned(request.type, signal);
   }
 
   #deadLetter({ request: { from, inFlight }, records, left, poisons }: Reading): void {
@@ -182,8 +180,7 @@ export class RereadQueue {
 
   /** Makes a batch of items; they stay in memory until it is whole. */
   async #batchOf({ type, from, inFlight }: RereadRequest, items: readonly ContentItem[]) {
-    const { signal, context } = this.#shard;
-    const { clock } = context;
+    const { clock, signal } = this.#shard;
     const batch = this.#shard.openBatch(type, from);
     let whole = false;
     try {
@@ -209,7 +206,7 @@ export class RereadQueue {
 
   /** Sends a request back to its breaker if that has blocked the type while memory was awaited. */
   #stillMay({ request, permit }: Ready): boolean {
-    const { breakers } = this.#shard.context;
+    const { breakers } = this.#shard;
     const may = !request.submits || permit === 'probe' || breakers.isFree(request.type);
     if (!may) this.add(request);
     return may;
@@ -219,7 +216,7 @@ export class RereadQueue {
     if (reading === undefined) return;
     const { request, records, written, left, items, poisons } = reading;
     const { partition, offset } = record;
-    const { kind, options } = this.#shard.context;
+    const { kind, options } = this.#shard;
     assertSameLog(options, record, written);
     left.delete(partition, offset);
     const decoded = kind.decode(record, records.replayOf(partition), { type: request.type });

@@ -115,16 +115,13 @@ export async function readAgain(
   wanted: CoordinateSet,
   found: FoundAgain,
 ): Promise<void> {
-  const { context, signal } = shard;
+  const { admin, options, reader, signal } = shard;
   // `found` may take out of the set what it finds.
   const stretches = wanted
     .entries()
     .flatMap(([partition, offsets]) => stretchesOf(partition, offsets.clone()));
   const partitions = [...new Set(stretches.map(({ partition }) => partition))];
-  const ranges = await shard.waitFor(
-    'kafka',
-    context.admin.ranges(context.options.source.topic, partitions),
-  );
+  const ranges = await shard.waitFor('kafka', admin.ranges(options.source.topic, partitions));
   for (const { partition, from, to, offsets } of stretches) {
     const start = ranges.get(partition)?.start;
     if (start === undefined)
@@ -138,7 +135,7 @@ export async function readAgain(
     };
     await shard.waitFor(
       'kafka',
-      context.reader.read({ partition, from: Math.max(from, start), to }, mine, signal),
+      reader.read({ partition, from: Math.max(from, start), to }, mine, signal),
     );
   }
 }
@@ -158,21 +155,21 @@ export async function readToDecode(
     readonly found: (...found: Parameters<FoundAgain>) => void;
   },
 ): Promise<() => void> {
-  const { context, signal } = shard;
+  const { budget, clock, signal } = shard;
   // Twice as patient each time: what was found to be no schema is asked for again after a while.
   for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
-    const release = await shard.waitFor('work_memory', context.budget.reread(bytes, signal));
+    const release = await shard.waitFor('work_memory', budget.reread(bytes, signal));
     try {
       const { wanted, found } = begin();
       await readAgain(shard, wanted, async (records, unreadable) => {
         await shard.prepared(records, patienceMs);
         signal.throwIfAborted();
-        let sinceMs = context.clock.monotonic();
+        let sinceMs = clock.monotonic();
         for (const record of records) {
           found([record], []);
-          if (context.clock.monotonic() - sinceMs < DECODING_SLICE_MS) continue;
-          await context.clock.sleep(0, signal);
-          sinceMs = context.clock.monotonic();
+          if (clock.monotonic() - sinceMs < DECODING_SLICE_MS) continue;
+          await clock.sleep(0, signal);
+          sinceMs = clock.monotonic();
         }
         found([], unreadable);
       });

@@ -65,7 +65,7 @@ export class Intake {
   resume(): void {
     this.#paused.clear();
     for (const [partition, offset] of this.#expected) {
-      this.#shard.context.group.seek('source', partition, offset);
+      this.#shard.group.seek('source', partition, offset);
       this.#paused.add(partition);
     }
     this.flow();
@@ -73,8 +73,7 @@ export class Intake {
 
   /** Takes nothing more; the next owner reads the buffered records again. */
   stop(): void {
-    for (const partition of this.#expected.keys())
-      this.#shard.context.group.pause('source', partition);
+    for (const partition of this.#expected.keys()) this.#shard.group.pause('source', partition);
     this.#taker.stop();
     for (const end of this.#fullWaits.values()) end();
     this.#fullWaits.clear();
@@ -82,7 +81,7 @@ export class Intake {
 
   fetched(batch: FetchedBatch): void {
     const { partition, fetchOffset, nextOffset, endOffset } = batch;
-    const { ends, group } = this.#shard.context;
+    const { ends, group } = this.#shard;
     const expected = this.#expected.get(partition);
     if (expected === undefined) return;
     ends.fetched(partition, endOffset);
@@ -104,7 +103,7 @@ export class Intake {
   get lag(): number {
     let lag = 0;
     for (const { partition, position } of this.#shard.state.partitions.values())
-      lag += Math.max(0, (this.#shard.context.ends.of(partition) ?? position) - position);
+      lag += Math.max(0, (this.#shard.ends.of(partition) ?? position) - position);
     return lag;
   }
 
@@ -125,14 +124,14 @@ export class Intake {
     this.#checking.add(partition);
     this.#shard.spawn('range', async () => {
       try {
-        const { context, state, signal, logger } = this.#shard;
+        const { group, logger, options, signal, state } = this.#shard;
         const expected = () => this.#expected.get(partition) as number;
         const read = new Map([[partition, expected()]]);
-        const asked = rangesBehind(context, read, signal);
+        const asked = rangesBehind(this.#shard, read, signal);
         const range = (await this.#shard.waitFor('kafka', asked)).get(partition);
         signal.throwIfAborted();
         if (range !== undefined && expected() > range.end)
-          throw sourceRecreated(context.options, partition, expected());
+          throw sourceRecreated(options, partition, expected());
         if (range !== undefined && expected() < range.start) {
           if (this.#hasInbox(partition)) {
             this.#overtaken.add(partition);
@@ -140,10 +139,10 @@ export class Intake {
             return;
           }
           const own = state.partition(partition);
-          if (own.position < range.start) skipRemoved(context, logger, own, range.start);
+          if (own.position < range.start) skipRemoved(this.#shard, logger, own, range.start);
           this.#expected.set(partition, range.start);
         }
-        context.group.seek('source', partition, expected());
+        group.seek('source', partition, expected());
       } finally {
         this.#checking.delete(partition);
       }
@@ -187,7 +186,7 @@ export class Intake {
    * @throws Unprepared: the memory of the piece is given back until it can be decoded
    */
   async #takePieces(batch: FetchedBatch, patienceMs: number): Promise<void> {
-    const { signal, context } = this.#shard;
+    const { budget, clock, signal } = this.#shard;
     let admitted = false;
     const admit = async (bytes: number) => {
       await this.#publishDue();
@@ -208,13 +207,13 @@ export class Intake {
         if (taken.inFlight !== undefined) this.#due.push(taken);
         // Records are valid until the next piece. Dead letters with coordinates alone share
         // transactions with those of other pieces.
-        if (taken.records.length > 0 || this.#due.length >= MAX_DUE || !context.budget.mayTake)
+        if (taken.records.length > 0 || this.#due.length >= MAX_DUE || !budget.mayTake)
           await this.#publishDue();
         admitted = false;
         this.flow();
         if (taken.rest?.records.length !== rest.records.length) prepared = 0;
         rest = taken.rest;
-        if (rest !== undefined) await context.clock.sleep(0, signal);
+        if (rest !== undefined) await clock.sleep(0, signal);
       }
     }
     signal.throwIfAborted();
@@ -232,20 +231,20 @@ export class Intake {
    * for that room would otherwise block the settling that makes it. @throws the signal's reason
    */
   async #admit(bytes: number): Promise<() => void> {
-    const { context, signal } = this.#shard;
+    const { budget, signal } = this.#shard;
     const leave = await this.#slot();
     leave?.();
-    return this.#shard.waitFor('work_memory', context.budget.work(bytes, signal));
+    return this.#shard.waitFor('work_memory', budget.work(bytes, signal));
   }
 
   /** Resolves when intake has room. @returns what lets the next in. @throws the signal's reason */
   async #slot(): Promise<(() => void) | undefined> {
-    const { context, signal, who } = this.#shard;
-    if (context.budget.mayTake) return undefined;
+    const { budget, signal, waits, who } = this.#shard;
+    if (budget.mayTake) return undefined;
     this.#waitsForMemory = true;
     this.flow();
     try {
-      return await context.waits.while('memory', who, context.budget.intakeSlot(signal));
+      return await waits.while('memory', who, budget.intakeSlot(signal));
     } finally {
       this.#waitsForMemory = false;
     }
@@ -267,8 +266,7 @@ export class Intake {
    * whenever one of them changes.
    */
   flow(): void {
-    const { context, state, signal } = this.#shard;
-    const { group, options } = context;
+    const { group, options, signal, state } = this.#shard;
     if (signal.aborted) return;
     // A shard without a batch fetches all the same: it must have one to wait in line for room.
     const full = this.#waitsForMemory || this.#inboxBytes > MAX_INBOX_BYTES;
@@ -290,7 +288,7 @@ export class Intake {
     end?.();
     this.#fullWaits.delete(partition);
     if (!isFull) return;
-    const { waits } = this.#shard.context;
+    const { waits } = this.#shard;
     this.#fullWaits.set(partition, waits.begin('span', `partition ${partition}`));
   }
 }

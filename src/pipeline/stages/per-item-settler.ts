@@ -34,11 +34,11 @@ export class PerItemSettler implements Settler {
 
   /** Settles the items that have an outcome. @param isLast see PerItemKind.outcomes */
   async settle(job: LiveJob, status: RemoteStatus, isLast: boolean): Promise<Settled> {
-    const { context, logger, signal } = this.#shard;
+    const { budget, clock, logger, signal } = this.#shard;
     const { bytes, count } = job.record;
     // Each record takes memory as it was read, and again as it is published.
     const each = memoryOfItems(1, (2 * bytes) / Math.max(1, count));
-    const most = Math.max(1, Math.floor(context.budget.rereadBytes / each));
+    const most = Math.max(1, Math.floor(budget.rereadBytes / each));
     const decided = () => this.#shard.decisionContext(job);
     const fields = this.#shard.fieldsOf(job);
     let cut: ServiceError | undefined;
@@ -56,7 +56,7 @@ export class PerItemSettler implements Settler {
     }
 
     if (job.left.size === 0) return { do: 'done' };
-    const nowMs = context.clock.monotonic();
+    const nowMs = clock.monotonic();
     if (cut !== undefined && this.#log.allows(`${cut.failure} ${cut.status}`, nowMs)) {
       const about = { ...fields, error: cut.message };
       logger.warn(about, 'could not ask what became of records; trying again');
@@ -69,13 +69,13 @@ export class PerItemSettler implements Settler {
     job: LiveJob,
     outcomes: AsyncIterable<readonly ItemOutcome[]>,
   ): Promise<ServiceError | undefined> {
-    const { context, signal, who } = this.#shard;
+    const { metrics, signal, waits, who } = this.#shard;
     const fields = this.#shard.fieldsOf(job);
     const decisions = this.#writer.decisions(job, 'settle');
     let overdue = 0;
     let cut: ServiceError | undefined;
     try {
-      for await (const some of context.waits.each('service_unavailable', who, outcomes)) {
+      for await (const some of waits.each('service_unavailable', who, outcomes)) {
         signal.throwIfAborted();
         for (const one of some) {
           take(job, one, decisions);
@@ -91,7 +91,7 @@ export class PerItemSettler implements Settler {
     await this.#end(job, decisions);
     if (overdue > 0) {
       const failure = 'review_timeout';
-      context.metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: failure });
+      metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: failure });
       this.#shard.logger.warn(
         { ...fields, failure, records: overdue },
         'a batch did not end with a decision for each record',
@@ -102,7 +102,7 @@ export class PerItemSettler implements Settler {
 
   /** Reads and decodes records of a job. @param bytes memory that `release` gives back */
   async #read(job: LiveJob, piece: CoordinateSet, bytes: number) {
-    const { options } = this.#shard.context;
+    const { options } = this.#shard;
     let items: ContentItem[] = [];
     let unread: Omit<DeadLetter, 'stage'>[] = [];
     let missing = piece;

@@ -29,7 +29,7 @@ export class PieceTaker {
   constructor(shard: ShardContext, stages: ShardStages) {
     this.#shard = shard;
     this.#stages = stages;
-    const { budget, options } = shard.context;
+    const { budget, options } = shard;
     const { batch, maxOffsetBytes } = options;
     this.#buffers = new ItemBuffers({ ...batch, maxOffsetBytes }, (type) => shard.openBatch(type));
     this.#unregister = budget.register({
@@ -51,13 +51,12 @@ export class PieceTaker {
     this.#unregister();
     const bytes = this.#buffers.heldBytes;
     for (const { batch } of this.#buffers.sealAged(Number.POSITIVE_INFINITY)) batch.sink.release();
-    this.#shard.context.budget.unbuffer(bytes);
+    this.#shard.budget.unbuffer(bytes);
   }
 
   /** Takes the prepared records of a piece, or as many as there is time for. */
   take(partition: number, piece: RecordPiece): Taken {
-    const { context, inFlight } = this.#shard;
-    const { clock, ledger, options } = context;
+    const { clock, inFlight, ledger, options } = this.#shard;
     const state = this.#shard.state.partition(partition);
     const startedMs = clock.monotonic();
     const wallMs = clock.now();
@@ -138,7 +137,7 @@ export class PieceTaker {
   }
 
   #decode(record: SourceRecord, replay: number): Decoded | 'unprepared' {
-    const { kind, topics, options } = this.#shard.context;
+    const { kind, topics, options } = this.#shard;
     let decoded: Decoded;
     try {
       decoded = kind.decode(record, replay);
@@ -158,7 +157,7 @@ export class PieceTaker {
 
   /** Writes an item's row. @returns the poison of an item whose row cannot be written */
   #buffer(item: ContentItem, sinceMs: number): Poison | undefined {
-    const { inFlight, context } = this.#shard;
+    const { budget, inFlight } = this.#shard;
     const before = this.#buffers.heldBytes;
     const added = attempt(() => this.#buffers.add(item, sinceMs));
     const sealed = 'made' in added ? added.made : undefined;
@@ -166,7 +165,7 @@ export class PieceTaker {
     const change = this.#buffers.heldBytes + (sealed?.batch.heldBytes ?? 0) - before;
     // First: what is sealed to make room for the change must not come before it.
     if (sealed !== undefined) this.#seal(sealed);
-    if (change !== 0) context.budget.buffer(change);
+    if (change !== 0) budget.buffer(change);
     return 'made' in added ? undefined : added.poison;
   }
 
@@ -176,7 +175,7 @@ export class PieceTaker {
     letters: number,
   ): void {
     if (letters === 0) return;
-    const { topic } = this.#shard.context.options.source;
+    const { topic } = this.#shard.options.source;
     const about = { reason: poison.reason, cause: poison.message, letters };
     this.#shard.logger.warn(
       { topic, partition, from, to, ...about },
@@ -185,8 +184,7 @@ export class PieceTaker {
   }
 
   #seal({ batch }: SealedItems): void {
-    const { context, inFlight } = this.#shard;
-    const { budget } = context;
+    const { budget, inFlight } = this.#shard;
     const { type, bytes, length, heldBytes, records } = batch;
     inFlight.buffered -= length;
     budget.seal(heldBytes);
@@ -207,7 +205,7 @@ export class PieceTaker {
     this.#cancelTimer?.();
     const dueMs = this.#buffers.nextDueMs;
     if (dueMs === Number.POSITIVE_INFINITY) return;
-    const { clock } = this.#shard.context;
+    const { clock } = this.#shard;
     this.#cancelTimer = clock.after(Math.max(0, dueMs - clock.monotonic()), () => {
       for (const sealed of this.#buffers.sealAged(clock.monotonic())) this.#seal(sealed);
       this.#schedule();

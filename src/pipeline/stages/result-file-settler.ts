@@ -34,9 +34,9 @@ export class ResultFileSettler implements Settler {
   }
 
   async settle(job: LiveJob, status: RemoteStatus): Promise<Settled> {
-    const { context, signal } = this.#shard;
-    const bytes = MEMORY_PER_CHUNK * context.options.chunk.maxBytes;
-    const release = await this.#shard.waitFor('work_memory', context.budget.work(bytes, signal));
+    const { budget, options, signal } = this.#shard;
+    const bytes = MEMORY_PER_CHUNK * options.chunk.maxBytes;
+    const release = await this.#shard.waitFor('work_memory', budget.work(bytes, signal));
     const decisions = this.#writer.decisions(job, 'settle');
     const download = new Download(this.#shard, this.#kind, job, status, decisions);
     try {
@@ -114,16 +114,15 @@ class Download {
 
   /** @returns why the download ended early */
   async #download(): Promise<ServiceError | undefined> {
-    const { context, signal, who } = this.#shard;
+    const { clock, signal, waits, who } = this.#shard;
     const { status } = this.#job;
-    const startedMs = context.clock.monotonic();
+    const startedMs = clock.monotonic();
     const reading = status.span.step('download', { 'content_review.download': status.downloads });
     let cut: ServiceError | undefined;
     try {
       const decided = () => this.#shard.decisionContext(this.#job);
       const slices = this.#kind.results(this.#status, decided, signal);
-      for await (const slice of context.waits.each('download', who, slices))
-        await this.#take(slice);
+      for await (const slice of waits.each('download', who, slices)) await this.#take(slice);
     } catch (error) {
       reading.end(errorType(error));
       signal.throwIfAborted();
@@ -164,13 +163,13 @@ class Download {
     this.#malformed++;
     this.#firstMalformed ??= malformed;
     this.#anomaly('malformed');
-    if (crash !== undefined) this.#shard.context.internal.report('results', this.#fields, crash);
+    if (crash !== undefined) this.#shard.internal.report('results', this.#fields, crash);
   }
 
   #takeRow(slice: ResultSlice, row: number): void {
     const [partition, offset] = [slice.partition(row), slice.offset(row)];
     if (!this.#isFirst(partition, offset)) return;
-    const { errorRowAttempts } = this.#shard.context.options.review;
+    const { errorRowAttempts } = this.#shard.options.review;
     if (slice.isError(row) && this.#job.record.attempt < errorRowAttempts) {
       this.#taken.delete(partition, offset);
       this.#retriedErrors.add(partition, offset);
@@ -212,7 +211,7 @@ class Download {
       );
     }
     status.detail = { reason: cut.message };
-    if (counted && status.downloads > this.#shard.context.options.review.downloadRetries) {
+    if (counted && status.downloads > this.#shard.options.review.downloadRetries) {
       this.#anomaly('unreadable');
       return { do: 'fail', as: 'results_unreadable' };
     }
@@ -223,7 +222,7 @@ class Download {
   #afterShortFile(): Settled {
     const { record, status, left } = this.#job;
     const isShort = this.#rows < (this.#status.expectedRows ?? record.count);
-    if (isShort && status.downloads <= this.#shard.context.options.review.downloadRetries)
+    if (isShort && status.downloads <= this.#shard.options.review.downloadRetries)
       return { do: 'again', afterMs: 0 };
     const missing = left.size - this.#retriedErrors.size;
     if (missing > 0) this.#anomaly('missing', missing);
@@ -240,7 +239,7 @@ class Download {
   }
 
   #anomaly(kind: string, count = 1): void {
-    const { context, labels } = this.#shard;
-    context.metrics.count('result_anomalies_total', { ...labels, kind }, count);
+    const { labels, metrics } = this.#shard;
+    metrics.count('result_anomalies_total', { ...labels, kind }, count);
   }
 }

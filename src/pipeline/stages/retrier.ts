@@ -35,13 +35,11 @@ export class Retrier {
 
   /** Takes a failed job and decides what becomes of its remaining records. */
   add(job: LiveJob, failure: JobFailure): void {
-    const { context, labels, logger, state } = this.#shard;
+    const { labels, logger, metrics, options, state } = this.#shard;
     const { record, left, status } = job;
     const spent = this.#spentOf(job);
     const counted = !this.#typeFails(job, failure, spent) || status.isProbe;
-    const action = counted
-      ? decide(failure, record, left.size, spent, context.options.review)
-      : 'retry';
+    const action = counted ? decide(failure, record, left.size, spent, options.review) : 'retry';
     if (action === 'bisect') this.#spent.set(record.root, spent + 2);
     status.phase = 'retrying';
     status.failure = failure;
@@ -50,7 +48,7 @@ export class Retrier {
       'content_review.action': action,
       'content_review.left': left.size,
     });
-    context.metrics.count('jobs_failed_total', { ...labels, reason: failure });
+    metrics.count('jobs_failed_total', { ...labels, reason: failure });
     const about = { failure, action, attempt: record.attempt, left: left.size };
     logger.warn(
       { ...this.#shard.fieldsOf(job), ...about, live: state.jobs.size, ...status.detail },
@@ -76,7 +74,7 @@ export class Retrier {
 
   /** Returns true if a failure is evidence against the service rather than the content. */
   #typeFails({ record, left }: LiveJob, failure: JobFailure, spent: number): boolean {
-    const { breakers, options } = this.#shard.context;
+    const { breakers, options } = this.#shard;
     const { pausesType } = jobRule(failure);
     if (pausesType === 'all') return breakers.failed(record.type);
     if (2 * left.size <= record.count) {
@@ -148,9 +146,7 @@ export class Retrier {
     const decisions = this.#stages.writer.decisions(job, 'rewind');
     for (const item of items) {
       const about = this.#shard.decisionContext(job);
-      decisions.add(item, true, undefined, () =>
-        this.#shard.context.kind.failure(item, error, about),
-      );
+      decisions.add(item, true, undefined, () => this.#shard.kind.failure(item, error, about));
       if (decisions.isFull()) await decisions.flush();
     }
     await decisions.end();

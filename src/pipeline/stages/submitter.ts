@@ -36,8 +36,7 @@ export class Submitter {
 
   /** Resolves when the job is uploaded, failed or parked. @throws what ends the shard */
   async submit(submission: Submission): Promise<void> {
-    const { context, signal } = this.#shard;
-    const { breakers } = context;
+    const { breakers, signal } = this.#shard;
     const { type, from, batch } = submission;
     // At once, while submissions still come in the order in which they were sealed.
     if (from === undefined) submission.place ??= this.#stages.order.enter(type);
@@ -109,12 +108,12 @@ export class Submitter {
   }
 
   async #encode({ batch, from, memory }: Submission, span: Span): Promise<EncodedBody> {
-    const { context, labels } = this.#shard;
+    const { labels, metrics } = this.#shard;
     if (from === undefined) this.#shard.observe('buffer', batch.sinceMs);
     const body = await this.#shard.waitFor('encode', batch.sink.finish(), MAX_ENCODE_MS);
     memory.resize(body.heldBytes);
-    context.metrics.observe('batch_rows', labels, body.rows);
-    context.metrics.observe('batch_bytes', labels, body.body.length);
+    metrics.observe('batch_rows', labels, body.rows);
+    metrics.observe('batch_bytes', labels, body.body.length);
     span.set({
       'content_review.rows': body.rows,
       'content_review.bytes': body.body.length,
@@ -130,19 +129,19 @@ export class Submitter {
     span: Span,
   ): Promise<Result<CreatedJob, NotCreated>> {
     if (permit === undefined) return err('unavailable');
-    const { context, logger, signal, state } = this.#shard;
-    const startedMs = context.clock.monotonic();
+    const { breakers, clock, kind, logger, options, signal, state } = this.#shard;
+    const startedMs = clock.monotonic();
     try {
       const created = await step(
         span,
         'create',
         {},
-        () => this.#shard.waitFor('service_unavailable', context.kind.create(type, signal)),
+        () => this.#shard.waitFor('service_unavailable', kind.create(type, signal)),
         ({ remoteId }) => ({ 'content_review.batch': remoteId }),
       );
       this.#shard.observe('create', startedMs);
       if (!state.hasRemoteId(created.remoteId)) {
-        context.breakers.accepted(type);
+        breakers.accepted(type);
         return ok(created);
       }
       this.#logTaken(created, type, span);
@@ -152,10 +151,10 @@ export class Submitter {
       if (!(error instanceof ServiceError)) throw error;
       const reaction = reactionTo('create', error.failure);
       if (reaction.do === 'reject_type') {
-        const { onRejectedType } = context.options.review;
+        const { onRejectedType } = options.review;
         if (onRejectedType === 'dead-letter' && REFUSES_INPUT.has(error.status ?? 0))
           return err('type_refused');
-        context.breakers.rejected(type, error.message);
+        breakers.rejected(type, error.message);
         return err('unavailable');
       }
       const about = { type, ...spanFields(span), error: error.message };
@@ -174,7 +173,7 @@ export class Submitter {
 
   #unanswered(type: string, reason: WaitReason, floorMs?: number): void {
     const waitMs = (before: number) => this.#waitMs(reason, before, floorMs);
-    this.#shard.context.breakers.unanswered(type, reason, waitMs);
+    this.#shard.breakers.unanswered(type, reason, waitMs);
   }
 
   /** Commits the job. @returns undefined if another job took the same remote id meanwhile */
@@ -184,8 +183,7 @@ export class Submitter {
     { body }: EncodedBody,
     span: Span,
   ): Promise<LiveJob | undefined> {
-    const { context, labels, logger, state, queue } = this.#shard;
-    const { clock, kind, metrics, random } = context;
+    const { clock, kind, labels, logger, metrics, queue, random, state } = this.#shard;
     const { type, attempt, depth, spent } = plan;
     const { remoteId } = created;
     const id = random.id();
@@ -236,16 +234,16 @@ export class Submitter {
 
   /** Uploads the body: only after the job is in the journal (I4), and only as a group member. */
   async #upload(job: LiveJob, created: CreatedJob, body: EncodedBody): Promise<void> {
-    const { context, signal, uploadSignal } = this.#shard;
+    const { clock, kind, signal, uploadSignal, waits } = this.#shard;
     let mayHaveArrived = false;
     for (let attempt = 0; ; attempt++) {
       await this.#confirmMembership();
       signal.throwIfAborted();
-      const startedMs = context.clock.monotonic();
+      const startedMs = clock.monotonic();
       try {
         const size = { 'content_review.bytes': body.body.length };
         await step(job.status.span, 'upload', size, () =>
-          this.#shard.waitFor('upload', context.kind.upload(created, body, uploadSignal)),
+          this.#shard.waitFor('upload', kind.upload(created, body, uploadSignal)),
         );
         this.#shard.observe('upload', startedMs);
         return this.#uploaded(job);
@@ -264,30 +262,29 @@ export class Submitter {
           return this.#stages.fail(job, reaction.as);
         }
         const waitMs = this.#waitMs(reaction.because, attempt, error.retryAfterMs);
-        const { waits } = context;
-        await waits.while(reaction.because, this.#shard.who, context.clock.sleep(waitMs, signal));
+        await waits.while(reaction.because, this.#shard.who, clock.sleep(waitMs, signal));
       }
     }
   }
 
   /** Follows a job whose file is at the service, or may be: if it is not, its grace period ends. */
   #uploaded(job: LiveJob): void {
-    const { context, signal } = this.#shard;
+    const { clock, options, signal } = this.#shard;
     job.status.phase = 'reviewing';
-    job.status.graceFromMs = context.clock.monotonic();
-    if (!signal.aborted) this.#stages.follow(job, context.options.review.poll.initialMs);
+    job.status.graceFromMs = clock.monotonic();
+    if (!signal.aborted) this.#stages.follow(job, options.review.poll.initialMs);
   }
 
   /** After a session timeout of silence another owner may have taken over: it must not upload. */
   async #confirmMembership(): Promise<void> {
-    const { clock, group, options, waits } = this.#shard.context;
+    const { clock, group, options, waits } = this.#shard;
     if (clock.monotonic() - group.lastHeardMs() < options.kafka.sessionTimeoutMs) return;
     const confirmed = group.confirmMembership(this.#shard.signal);
     await waits.while('membership', this.#shard.who, confirmed);
   }
 
   #waitMs(reason: WaitReason, attempt: number, floorMs?: number): number {
-    const { options, random } = this.#shard.context;
+    const { options, random } = this.#shard;
     const baseMs =
       reason === 'unauthorized'
         ? options.review.authPauseMs

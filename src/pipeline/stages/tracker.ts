@@ -61,9 +61,8 @@ export class Tracker {
   }
 
   async #follow(job: LiveJob, firstWaitMs: number, pause: ServicePause): Promise<void> {
-    const { context, signal } = this.#shard;
-    const { clock, random } = context;
-    const { review } = context.options;
+    const { clock, options, random, signal } = this.#shard;
+    const { review } = options;
     const { graceFromMs } = job.status;
     // The journal has wall clock times. The age is taken once: later corrections make no job older.
     const createdMs = clock.monotonic() - (clock.now() - job.record.createdMs);
@@ -107,8 +106,7 @@ export class Tracker {
   }
 
   async #settle(job: LiveJob, answer: RemoteStatus, isLast: boolean): Promise<Settled> {
-    const { context, labels, logger } = this.#shard;
-    const { clock, metrics, breakers } = context;
+    const { breakers, clock, labels, logger, metrics } = this.#shard;
     const { record, status } = job;
     // Before the span of the batch ends with its last record.
     const fields = this.#shard.fieldsOf(job);
@@ -133,7 +131,7 @@ export class Tracker {
     const { rawState, state: remote } = answer;
     const finished = remote === 'finished';
     const shown = rawState.slice(0, STATE_CHARACTERS);
-    job.status.heard = { state: shown, finished, atMs: this.#shard.context.clock.now() };
+    job.status.heard = { state: shown, finished, atMs: this.#shard.clock.now() };
     if (remote !== state.remote) job.status.span.event('state', { 'content_review.state': remote });
     if (remote === 'unknown')
       this.#logOnce(
@@ -159,20 +157,20 @@ export class Tracker {
 
   /** @returns true */
   #logOverdue(job: LiveJob): true {
-    const { context, labels, logger } = this.#shard;
-    context.metrics.count('jobs_failed_total', { ...labels, reason: 'review_overdue' });
+    const { labels, logger, metrics } = this.#shard;
+    metrics.count('jobs_failed_total', { ...labels, reason: 'review_overdue' });
     const about = { ...this.#shard.fieldsOf(job), state: job.status.heard?.state };
     logger.error(about, 'the review takes longer than maxReviewTime; waiting on');
     return true;
   }
 
   async #poll(job: LiveJob): Promise<Result<RemoteStatus, ServiceError>> {
-    const { context, logger, signal } = this.#shard;
+    const { kind, logger, signal } = this.#shard;
     const { remoteId, type } = job.record;
     try {
       const status = await this.#shard.permitted('polls', () => {
         signal.throwIfAborted();
-        const call = context.kind.status(remoteId, signal, type);
+        const call = kind.status(remoteId, signal, type);
         return this.#shard.waitFor('service_unavailable', call);
       });
       return ok(status);
@@ -202,10 +200,10 @@ class ServicePause {
   /** @returns the shortest wait, ms */
   begin(error: ServiceError): number {
     this.end();
-    const { context, who } = this.#shard;
+    const { options, waits, who } = this.#shard;
     const { because } = reactionTo('status', error.failure);
-    this.#end = context.waits.begin(because, who);
-    const { authPauseMs } = context.options.review;
+    this.#end = waits.begin(because, who);
+    const { authPauseMs } = options.review;
     const pauseMs = because === 'unauthorized' ? authPauseMs : UNAVAILABLE_PAUSE_MS;
     return Math.max(pauseMs, error.retryAfterMs ?? 0);
   }
