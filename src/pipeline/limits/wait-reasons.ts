@@ -1,104 +1,99 @@
 /**
- * Why parts of a pipeline wait (I8): shown in health, counted in a gauge, logged when it lasts; never silent. docs/operations.md
- * tells users what each reason means.
+ * Reasons for which parts of a pipeline wait (I8): in health, in a gauge, and in the log if a wait is
+ * long. docs/operations.md explains each reason.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { WaitView } from '../../core/ports/pipeline-view.ts';
 import type { Logger, Metrics } from '../../core/ports/telemetry.ts';
 
 export type WaitReason =
-  /** The memory budget is used up: intake waits for uploads. */
+  /** Intake waits for uploads: its share of the memory budget is used up. */
   | 'memory'
   /** Settling, or reading the source again, waits for its share of the memory budget. */
   | 'work_memory'
-  /** Too far from the watermark to the newest record read. */
+  /** A partition has `source.maxInFlight` unsettled records. */
   | 'span'
-  /** The service refused this connector's key (401/403). */
+  /** The service refuses the API key (401, 403). */
   | 'unauthorized'
-  /** The service does not take a content type (400). */
+  /** The service refuses a content type (400). */
   | 'type_rejected'
   /** Five batches of a type failed in a row. */
   | 'type_failing'
-  /** The service cannot be reached, is overloaded, or does not answer. */
+  /** The service is unreachable or overloaded, or does not answer. */
   | 'service_unavailable'
-  /** The service answers with something that the interface does not promise. */
+  /** An answer of the service violates the API contract. */
   | 'bad_answer'
-  /** A body is on its way to the storage. */
+  /** A body is being uploaded to the storage. */
   | 'upload'
-  /** The next rows of a result file do not come. */
+  /** The next rows of a result file are awaited. */
   | 'download'
-  /** As many encodings, uploads, status requests, downloads or claims are under way as may be at once. */
+  /** The maximum number of encodings, uploads, status requests, downloads or claims is in flight. */
   | 'permit'
-  /** The schemas of records cannot be had: the registry is down, or refuses us. */
+  /** The schema registry is down or refuses the connector. */
   | 'schema_registry'
   /** A batch is being encoded. */
   | 'encode'
-  /** The brokers do not answer: a transaction, a question, or records to be read again. */
+  /** The brokers do not answer: a transaction, a query, or records to be read again. */
   | 'kafka'
-  /** A source partition has no leader: the brokers that hold it are away. */
+  /** A source partition has no leader. */
   | 'no_leader'
-  /** The group has not been heard from: uploading or claiming could double another owner's work. */
+  /** The group is silent: uploading or claiming could repeat another owner's work. */
   | 'membership'
-  /** `output.order: source`: a batch submitted earlier is not through. */
+  /** `output.order: source`: a batch that was submitted earlier has not published everything. */
   | 'order'
   /** The shard is being claimed. */
   | 'claim';
 
-/** What takes no longer than this is work, not waiting. */
+/** Shorter waits are not reported. */
 const LONG_MS = 5_000;
-/** A wait that comes back this soon is the same one: retries and turns pause a wait for moments. */
+/** A wait that returns this soon is the same one: retries and queues interrupt it for moments. */
 const SAME_MS = 5_000;
-/** A wait that goes on is logged again this often. */
+/** Interval of repeated log lines about one wait. */
 const REMIND_MS = 300_000;
 /** Waiters that a log line names. */
 const NAMED = 8;
 
 type Limit = <T>(run: () => Promise<T>) => Promise<T>;
 
-/** One reason, from its first waiter until nobody waited for SAME_MS. */
+/** Waits for one reason, from the first waiter until there was none for SAME_MS. */
 interface Spell {
   readonly sinceMs: number;
-  told: boolean;
-  cancelTell: () => void;
+  /** Waits by waiter. */
+  readonly who: Map<string, number>;
+  logged: boolean;
+  cancelLog: () => void;
   cancelEnd: (() => void) | undefined;
 }
 
+interface WaitDeps {
+  readonly metrics: Metrics;
+  readonly pipeline: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 export class WaitReasons {
-  readonly #metrics: Metrics;
-  readonly #pipeline: string;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #waiting = new Map<WaitReason, Map<string, number>>();
+  readonly #deps: WaitDeps;
   readonly #spells = new Map<WaitReason, Spell>();
   readonly #overdue = new Map<string, WaitReason>();
 
-  constructor(deps: { metrics: Metrics; pipeline: string; clock: Clock; logger: Logger }) {
-    this.#metrics = deps.metrics;
-    this.#pipeline = deps.pipeline;
-    this.#clock = deps.clock;
-    this.#logger = deps.logger;
+  constructor(deps: WaitDeps) {
+    this.#deps = deps;
   }
 
-  /** `who` (a shard, a type's upload, …) waits until the returned function is called. */
+  /** Lets `who` (a shard, a type, …) wait until the returned function is called. */
   begin(reason: WaitReason, who: string): () => void {
-    let all = this.#waiting.get(reason);
-    if (all === undefined) {
-      all = new Map();
-      this.#waiting.set(reason, all);
-    }
-    const waiters = all;
-    waiters.set(who, (waiters.get(who) ?? 0) + 1);
-    this.#publish(reason);
-    this.#begun(reason);
+    const spell = this.#spell(reason);
+    spell.cancelEnd?.();
+    spell.cancelEnd = undefined;
+    this.#count(reason, spell, who, 1);
     let over = false;
     return () => {
       if (over) return;
       over = true;
-      const count = (waiters.get(who) ?? 1) - 1;
-      if (count === 0) waiters.delete(who);
-      else waiters.set(who, count);
-      this.#publish(reason);
-      if (waiters.size === 0) this.#paused(reason);
+      this.#count(reason, spell, who, -1);
+      if (spell.who.size === 0)
+        spell.cancelEnd = this.#deps.clock.after(SAME_MS, () => this.#end(reason, spell));
     };
   }
 
@@ -108,8 +103,8 @@ export class WaitReasons {
   }
 
   /**
-   * Settles as `work` does; while that takes long, `who` waits.
-   * @param atMostMs of work that needs nobody outside: what takes longer is stuck, see `overdue`.
+   * Settles as `work` does; if that takes long, `who` waits.
+   * @param atMostMs for work that depends on nothing outside: it is `overdue` after that
    */
   async during<T>(
     reason: WaitReason,
@@ -118,13 +113,13 @@ export class WaitReasons {
     atMostMs?: number,
   ): Promise<T> {
     let end: (() => void) | undefined;
-    const cancelLong = this.#clock.after(LONG_MS, () => {
+    const cancelLong = this.#deps.clock.after(LONG_MS, () => {
       end = this.begin(reason, who);
     });
     const cancelStuck =
       atMostMs === undefined
         ? undefined
-        : this.#clock.after(atMostMs, () => this.#overdue.set(who, reason));
+        : this.#deps.clock.after(atMostMs, () => this.#overdue.set(who, reason));
     try {
       return await work;
     } finally {
@@ -135,12 +130,12 @@ export class WaitReasons {
     }
   }
 
-  /** What `who` does and should have ended long ago. */
+  /** Reason of overdue work of `who`. */
   overdue(who: string): WaitReason | undefined {
     return this.#overdue.get(who);
   }
 
-  /** Gives what `source` gives; while the next of it is long in coming, `who` waits. */
+  /** Yields what `source` yields; while the next item takes long, `who` waits. */
   async *each<T>(
     reason: WaitReason,
     who: string,
@@ -185,74 +180,69 @@ export class WaitReasons {
     }
   }
 
-  /** Reasons in force, each with who waits. */
+  /** Reasons in force, each with its waiters. */
   current(): { reason: WaitReason; who: string[] }[] {
-    return [...this.#waiting]
-      .filter(([, who]) => who.size > 0)
-      .map(([reason, who]) => ({ reason, who: [...who.keys()] }));
+    return [...this.#spells]
+      .filter(([, { who }]) => who.size > 0)
+      .map(([reason, { who }]) => ({ reason, who: [...who.keys()] }));
   }
 
-  /** Reasons in force, for people: since when, how many wait, and who, `named` of them at most. */
+  /** Reasons in force for people, with at most `named` waiters each. */
   view(named: number): WaitView[] {
+    const { clock } = this.#deps;
+    const aheadMs = clock.now() - clock.monotonic();
     return this.current().map(({ reason, who }) => {
-      const forMs =
-        this.#clock.monotonic() - (this.#spells.get(reason)?.sinceMs ?? this.#clock.monotonic());
-      const sinceMs = this.#clock.now() - forMs;
+      const sinceMs = this.#spell(reason).sinceMs + aheadMs;
       return { reason, sinceMs, waiting: who.length, who: who.slice(0, named) };
     });
   }
 
-  #publish(reason: WaitReason): void {
-    this.#metrics.set(
-      'shards_paused',
-      { pipeline: this.#pipeline, reason },
-      this.#waiting.get(reason)?.size ?? 0,
-    );
-  }
-
-  #begun(reason: WaitReason): void {
-    const spell = this.#spells.get(reason);
-    spell?.cancelEnd?.();
-    if (spell !== undefined) spell.cancelEnd = undefined;
-    else {
-      const cancelTell = this.#clock.after(LONG_MS, () => this.#tell(reason));
-      this.#spells.set(reason, {
-        sinceMs: this.#clock.monotonic(),
-        told: false,
-        cancelTell,
+  #spell(reason: WaitReason): Spell {
+    let spell = this.#spells.get(reason);
+    if (spell === undefined) {
+      const { clock } = this.#deps;
+      const made: Spell = {
+        sinceMs: clock.monotonic(),
+        who: new Map(),
+        logged: false,
+        cancelLog: clock.after(LONG_MS, () => this.#log(reason, made)),
         cancelEnd: undefined,
-      });
+      };
+      spell = made;
+      this.#spells.set(reason, spell);
     }
+    return spell;
   }
 
-  #tell(reason: WaitReason): void {
-    const spell = this.#spells.get(reason);
-    const who = [...(this.#waiting.get(reason)?.keys() ?? [])];
-    if (spell === undefined) return;
+  #count(reason: WaitReason, { who: all }: Spell, who: string, change: 1 | -1): void {
+    const count = (all.get(who) ?? 0) + change;
+    if (count === 0) all.delete(who);
+    else all.set(who, count);
+    const { metrics, pipeline } = this.#deps;
+    metrics.set('shards_paused', { pipeline, reason }, all.size);
+  }
+
+  #log(reason: WaitReason, spell: Spell): void {
+    const { clock, logger } = this.#deps;
+    const who = [...spell.who.keys()];
     if (who.length > 0) {
-      spell.told = true;
-      this.#logger.warn(
-        { reason, waiting: who.length, who: who.slice(0, NAMED), seconds: this.#secondsOf(spell) },
-        'waiting',
-      );
+      spell.logged = true;
+      const about = { reason, waiting: who.length, who: who.slice(0, NAMED) };
+      logger.warn({ ...about, seconds: this.#secondsOf(spell) }, 'waiting');
     }
-    spell.cancelTell = this.#clock.after(spell.told ? REMIND_MS : SAME_MS, () =>
-      this.#tell(reason),
+    spell.cancelLog = clock.after(spell.logged ? REMIND_MS : SAME_MS, () =>
+      this.#log(reason, spell),
     );
   }
 
-  #paused(reason: WaitReason): void {
-    const spell = this.#spells.get(reason);
-    if (spell === undefined) return;
-    spell.cancelEnd = this.#clock.after(SAME_MS, () => {
-      spell.cancelTell();
-      this.#spells.delete(reason);
-      if (spell.told)
-        this.#logger.info({ reason, seconds: this.#secondsOf(spell) }, 'no longer waiting');
-    });
+  #end(reason: WaitReason, spell: Spell): void {
+    spell.cancelLog();
+    this.#spells.delete(reason);
+    if (spell.logged)
+      this.#deps.logger.info({ reason, seconds: this.#secondsOf(spell) }, 'no longer waiting');
   }
 
-  #secondsOf(spell: Spell): number {
-    return Math.round((this.#clock.monotonic() - spell.sinceMs) / 1000);
+  #secondsOf({ sinceMs }: Spell): number {
+    return Math.round((this.#deps.clock.monotonic() - sinceMs) / 1000);
   }
 }

@@ -306,7 +306,7 @@ export function troubleScene(nowMs = Date.now()): Scene {
       shard: 3,
       pipeline: 'comments',
     },
-    'not in the group for now',
+    'left the consumer group',
   );
   add(
     4,
