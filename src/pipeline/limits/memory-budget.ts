@@ -1,26 +1,27 @@
 /**
- * One byte budget for the whole process (I7): items in buffers, bodies being uploaded, chunks being settled, records read
- * again. Intake may use 70 %; settling and rewinding keep the rest, so that they can always finish.
+ * Byte budget of the whole process (I7): rows in buffers, bodies being uploaded, chunks being
+ * settled, and records read again. Intake may use 70 %; settling and rereading keep the rest, so
+ * that they can always finish.
  */
 import { abortable } from '../../base/abortable.ts';
 import { INTAKE_SHARE } from '../../core/batch/buffer.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 
-/** Of the rest: records read again, and their bodies until they are uploaded. Settling has what that leaves. */
+/** Share of records read again, and of their bodies until they are uploaded. */
 export const REREAD_SHARE = 0.15;
 
-/** Share of the whole budget for buffers that wait for their next owner. */
+/** Share of the pool's idle buffers. */
 const IDLE_SHARE = 1 / 8;
 const MAX_IDLE_BYTES = 8 * 1024 * 1024;
 
-/** What an item costs beside its bytes: the objects that hold it, and what the collector lets lie until its next round. */
+/** Memory of an item beside its bytes: its objects, and garbage until the next collection. */
 const ITEM_OVERHEAD_BYTES = 768;
 
-/** Memory that `items` of `bytes` in all take as objects: those that are read again. */
+/** Memory of items that are read again. @param bytes total size of the items */
 export const memoryOfItems = (items: number, bytes: number): number =>
   bytes + items * ITEM_OVERHEAD_BYTES;
 
-/** Something that holds items it could seal into a batch to make room. */
+/** A holder of items that can be sealed into a batch to make room. */
 export interface Sealable {
   largestBytes(): number;
   sealLargest(): void;
@@ -28,14 +29,14 @@ export interface Sealable {
 
 export class MemoryBudget {
   readonly totalBytes: number;
-  /** Buffers of the process. Whoever takes one counts it; those that wait for an owner are counted here. */
+  /** Buffers of the process. Their owners count them; idle ones are counted here. */
   readonly pool: BufferPool;
   #buffered = 0;
   #sealed = 0;
   #work = 0;
   /** Bodies of records that were read again. */
   #adopted = 0;
-  /** Of the work: passes that read records again. */
+  /** The part of the work that reads records again. */
   #rereading = 0;
   readonly #works = new Line();
   readonly #rereads = new Line();
@@ -49,7 +50,7 @@ export class MemoryBudget {
     this.pool = new BufferPool(Math.min(totalBytes * IDLE_SHARE, MAX_IDLE_BYTES));
   }
 
-  /** Bytes of all that is held for records; buffers that wait for their next owner come on top. */
+  /** Bytes of all records in memory, without the pool's idle buffers. */
   get usedBytes(): number {
     return this.#buffered + this.#sealed + this.#adopted + this.#work;
   }
@@ -58,7 +59,7 @@ export class MemoryBudget {
     return this.#intakeBytes >= this.totalBytes * INTAKE_SHARE;
   }
 
-  /** Whether a fetched batch may be taken at once. Nobody passes those who wait in `intakeSlot`. */
+  /** Whether a fetched batch may be taken at once: not while others wait in `intakeSlot`. */
   get mayTake(): boolean {
     return !this.intakeFull && this.#intakesWaiting === 0;
   }
@@ -68,19 +69,19 @@ export class MemoryBudget {
     return () => this.#sealables.delete(sealable);
   }
 
-  /** Buffers grew by so many bytes. May overshoot by the items of one fetched batch. */
+  /** Adds to the buffers; may exceed the share by the items of one fetched batch. */
   buffer(bytes: number): void {
     this.#buffered += bytes;
     if (this.intakeFull) this.relieve();
   }
 
-  /** A buffer was thrown away. */
+  /** Takes out a discarded buffer. */
   unbuffer(bytes: number): void {
     this.#buffered -= bytes;
     this.#wake();
   }
 
-  /** Buffered items became a batch on its way to the service; given back with `unseal`. */
+  /** Moves buffered bytes to a sealed batch, which gives them back with `unseal`. */
   seal(bytes: number): void {
     this.#buffered -= bytes;
     this.#sealed += bytes;
@@ -91,15 +92,13 @@ export class MemoryBudget {
     this.#wake();
   }
 
-  /** A body of records that were read again is on its way to the service; given back as a negative change. */
+  /** Adds a body of records that were read again; a negative change gives it back. */
   adopt(change: number): void {
     this.#adopted += change;
     if (change < 0) this.#wake();
   }
 
-  /**
-   * Makes room for intake: seals the largest buffer anywhere, unless enough is on its way out already.
-   */
+  /** Makes room for intake: seals the largest buffer, unless sealed batches will make room. */
   relieve(): void {
     if (this.#sealed > (this.totalBytes * INTAKE_SHARE) / 2) return;
     let largest: Sealable | undefined;
@@ -109,9 +108,9 @@ export class MemoryBudget {
   }
 
   /**
-   * Resolves when there is room, in the order in which it was asked for. One at a time: were all let in at once, each would
-   * bring a batch.
-   * @returns what lets the next in; to be called once the batch was taken. @throws the signal's reason
+   * Resolves when intake has room, for one caller at a time in the order of the calls: all at once
+   * would each bring a batch.
+   * @returns what lets the next in, called once the batch was taken. @throws the signal's reason
    */
   async intakeSlot(signal: AbortSignal): Promise<() => void> {
     this.#intakesWaiting++;
@@ -124,7 +123,7 @@ export class MemoryBudget {
       leave = await this.#intakes.enter(signal);
       while (this.intakeFull) {
         this.relieve();
-        // What it sealed may be gone at once.
+        // Sealing may free memory at once.
         if (this.intakeFull) await this.#freed(signal);
       }
       signal.throwIfAborted();
@@ -136,51 +135,36 @@ export class MemoryBudget {
   }
 
   /**
-   * Reserves memory for settling or rewinding. One such piece of work is always let through, however large, so that
-   * work goes on. @returns what gives it back. @throws the signal's reason
+   * Reserves memory for settling or rereading. One reservation is always granted, however large, so
+   * that work goes on. @returns what gives it back. @throws the signal's reason
    */
-  async work(wanted: number, signal: AbortSignal): Promise<() => void> {
-    // Fractions would leave something behind when they are given back.
+  work(wanted: number, signal: AbortSignal): Promise<() => void> {
+    // Fractions would leave a remainder when they are given back.
     const bytes = Math.ceil(wanted);
-    // In turn: many small pieces must not keep a large one waiting for ever.
-    const leave = await this.#works.enter(signal);
-    try {
-      while (this.#work > 0 && this.#work + bytes > this.#roomForWork) await this.#freed(signal);
-      signal.throwIfAborted();
-      this.#work += bytes;
-    } finally {
-      leave();
-    }
-    return once(() => {
-      this.#work -= bytes;
-      this.#wake();
+    const hasRoom = () => this.#work === 0 || this.#work + bytes <= this.#roomForWork;
+    return this.#reserve(this.#works, signal, hasRoom, (sign) => {
+      this.#work += sign * bytes;
     });
   }
 
-  /** What one pass over the source should not exceed. */
+  /** Memory that one run over the source should not exceed. */
   get rereadBytes(): number {
     return this.totalBytes * REREAD_SHARE;
   }
 
   /**
-   * Reserves memory for records that are read again. Only while there is room for them beside the bodies of those that were
-   * read before: a service that is slower than the source would let the bodies pile up. One is always let through alone.
+   * Reserves memory for records that are read again, while there is room for them beside the bodies
+   * of those read before: with a slow service the bodies would pile up. One is always granted.
    * @returns what gives it back. @throws the signal's reason
    */
   async reread(wanted: number, signal: AbortSignal): Promise<() => void> {
     const bytes = Math.ceil(wanted);
-    const leave = await this.#rereads.enter(signal);
-    try {
-      const taken = () => this.#rereading + this.#adopted;
-      while (taken() > 0 && taken() + bytes > this.rereadBytes) await this.#freed(signal);
-      signal.throwIfAborted();
-      this.#rereading += bytes;
-    } finally {
-      leave();
-    }
-    const over = once(() => {
-      this.#rereading -= bytes;
-      this.#wake();
+    const hasRoom = () => {
+      const taken = this.#rereading + this.#adopted;
+      return taken === 0 || taken + bytes <= this.rereadBytes;
+    };
+    const over = await this.#reserve(this.#rereads, signal, hasRoom, (sign) => {
+      this.#rereading += sign * bytes;
     });
     try {
       const release = await this.work(bytes, signal);
@@ -192,6 +176,30 @@ export class MemoryBudget {
       over();
       throw error;
     }
+  }
+
+  /** Reserves memory in line: many small reservations must not starve a large one. */
+  async #reserve(
+    line: Line,
+    signal: AbortSignal,
+    hasRoom: () => boolean,
+    change: (sign: 1 | -1) => void,
+  ): Promise<() => void> {
+    const leave = await line.enter(signal);
+    try {
+      while (!hasRoom()) await this.#freed(signal);
+      signal.throwIfAborted();
+      change(1);
+    } finally {
+      leave();
+    }
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      change(-1);
+      this.#wake();
+    };
   }
 
   get #intakeBytes(): number {
@@ -220,16 +228,16 @@ export class MemoryBudget {
   }
 }
 
-/** The memory of one batch on its way to the service. */
+/** Memory of one batch on its way to the service. */
 export class BatchMemory {
   readonly #count: (change: number) => void;
   #bytes: number;
   #encoded: (() => void) | undefined;
 
   /**
-   * @param count takes what changes
-   * @param bytes what is counted already
-   * @param encoded is called once, when the rows are a body
+   * @param count takes each change
+   * @param bytes memory that is counted already
+   * @param encoded called once, when the rows are a body
    */
   constructor(count: (change: number) => void, bytes: number, encoded?: () => void) {
     this.#count = count;
@@ -237,7 +245,6 @@ export class BatchMemory {
     this.#encoded = encoded;
   }
 
-  /** The batch takes this much from now on. */
   resize(bytes: number): void {
     this.#count(bytes - this.#bytes);
     this.#bytes = bytes;
@@ -251,16 +258,16 @@ export class BatchMemory {
   }
 }
 
-/** Lets in one at a time, in the order of asking. */
+/** Queue that lets in one caller at a time, in the order of the calls. */
 class Line {
   #last: Promise<void> = Promise.resolve();
 
-  /** @returns what lets the next in. @throws the signal's reason; then the order of those behind stays as it was */
+  /** @returns what lets the next in. @throws the signal's reason; the order of the others stays */
   async enter(signal: AbortSignal): Promise<() => void> {
     const before = this.#last;
-    const turn = Promise.withResolvers<void>();
-    this.#last = turn.promise;
-    const leave = () => void before.then(turn.resolve);
+    const slot = Promise.withResolvers<void>();
+    this.#last = slot.promise;
+    const leave = () => void before.then(slot.resolve);
     try {
       await abortable(before, signal);
     } catch (error) {
@@ -269,13 +276,4 @@ class Line {
     }
     return leave;
   }
-}
-
-function once(run: () => void): () => void {
-  let done = false;
-  return () => {
-    if (done) return;
-    done = true;
-    run();
-  };
 }
