@@ -1,3 +1,5 @@
+import { getSystemErrorMessage } from 'node:util';
+
 /** Exit codes. Scripts and platforms rely on them: their meanings never change. */
 export const EXIT = {
   ok: 0,
@@ -41,4 +43,22 @@ export function exitCodeTable(): string {
   const names = Object.keys(EXIT) as (keyof typeof EXIT)[];
   const rows = names.map((name) => `  ${String(EXIT[name]).padEnd(4)} ${EXIT_MEANINGS[name]}`);
   return ['Exit codes:', ...rows].join('\n');
+}
+
+/** Failure of a command in the words that a person reads, with its exit code. */
+export class CommandFailed extends Error {
+  readonly code: ExitCode;
+
+  /** @param code Default: wrong arguments or input. */
+  constructor(message: string, code: ExitCode = EXIT.usage) {
+    super(message);
+    this.name = new.target.name;
+    this.code = code;
+  }
+}
+
+/** Returns the cause of a failed system call, such as `no such file or directory`; otherwise the message of the error. */
+export function systemReason(error: unknown): string {
+  const { errno, message } = error as NodeJS.ErrnoException;
+  return errno === undefined ? message : getSystemErrorMessage(errno);
 }

@@ -1,5 +1,4 @@
-import { CommandFailed } from './command-failed.ts';
-import { EXIT } from './exit-codes.ts';
+import { CommandFailed, EXIT } from './exit-codes.ts';
 
 /** Ctrl-C, a supervisor, a terminal that is closed. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

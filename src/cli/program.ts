@@ -3,7 +3,6 @@ import { VERSION } from '../base/version.ts';
 import { ConfigError } from '../config/load/problem.ts';
 import { redactText } from '../telemetry/logging/redact.ts';
 import { InspectError } from '../tools/inspect/context.ts';
-import { CommandFailed } from './command-failed.ts';
 import { auditCommand } from './commands/audit.ts';
 import { batchCommand } from './commands/batch.ts';
 import { checkCommand } from './commands/check.ts';
@@ -16,14 +15,12 @@ import { journalCommand } from './commands/journal.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { schemasCommand } from './commands/schemas.ts';
-import { EXIT, type ExitCode, exitCodeTable } from './exit-codes.ts';
+import { CommandFailed, EXIT, type ExitCode, exitCodeTable } from './exit-codes.ts';
 import { writing } from './files/output.ts';
 import { type Io, type Outlet, PROGRAM } from './io.ts';
-import { printable } from './printable.ts';
+import { sentence } from './text.ts';
 
 const MAX_CAUSES = 5;
-/** Characters of the message of a tool. */
-const MAX_SENTENCE = 2_000;
 
 /** Runs the command line `args` (without node and script). @returns the exit code. Never throws. */
 export async function runCli(args: readonly string[], outlet: Outlet): Promise<number> {
@@ -100,7 +97,7 @@ function failed(error: unknown, io: Io): ExitCode {
   // Commander has printed its message already; help and version are no failures.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   if (error instanceof InspectError) {
-    io.err(`${printable(error.message, MAX_SENTENCE)}\n`);
+    io.err(`${sentence(error.message)}\n`);
     return EXIT[error.failure];
   }
   if (error instanceof CommandFailed || error instanceof ConfigError) {

@@ -1,5 +1,5 @@
 import type { Io } from './io.ts';
-import { printable } from './printable.ts';
+import { printable } from './text.ts';
 
 /** Interval of the line at a terminal. */
 const REDRAW_MS = 100;

@@ -7,13 +7,9 @@ import { loadConfig } from '../config/load/load.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import { durationOf } from '../config/units.ts';
 import { DEAD_LETTER_REASONS } from '../core/record.ts';
-import { CommandFailed } from './command-failed.ts';
-import { EXIT, type ExitCode } from './exit-codes.ts';
+import { CommandFailed, EXIT, type ExitCode } from './exit-codes.ts';
 import type { Io } from './io.ts';
-import { printable, printableLines } from './printable.ts';
-
-/** Characters of a notice. */
-const MAX_SENTENCE = 2_000;
+import { printableLines, sentence } from './text.ts';
 
 /** Options of a tool. */
 export interface ToolFlags {
@@ -49,7 +45,7 @@ export async function runTool<T extends object>(
   const config = await loadConfig(flags.config, io.env, { withoutServiceKey: !service });
   // Loaded late: a wrong configuration is reported before anything heavy starts.
   const { withPipeline } = await import('../app/tools/inspect.ts');
-  const notice = (text: string) => io.err(`${printable(text, MAX_SENTENCE)}\n`);
+  const notice = (text: string) => io.err(`${sentence(text)}\n`);
   const [name, answer] = await withPipeline(
     config,
     { pipeline, service, notice },
@@ -70,8 +66,14 @@ export function pipelineNamed(config: Config, name: string | undefined): Pipelin
   return chosen.value;
 }
 
+/** Place of a source record. */
+export interface RecordPlace {
+  readonly partition: number;
+  readonly offset: number;
+}
+
 /** Parses PARTITION:OFFSET. */
-export function coordinate(text: string): { readonly partition: number; readonly offset: number } {
+export function coordinate(text: string): RecordPlace {
   const match = /^(\d{1,10}):(\d{1,15})$/.exec(text);
   if (match === null)
     throw new InvalidArgumentError('A record is named PARTITION:OFFSET, such as 2:1371.');
@@ -84,12 +86,16 @@ export const several =
   (text: string, before: readonly T[] = []): readonly T[] => [...before, parse(text)];
 
 /** Returns a parser for a whole number. @param what subject of the error message. */
-export function wholeNumber(what: string, min = 0): (text: string) => number {
+export function wholeNumber(
+  what: string,
+  min = 0,
+  max = Number.MAX_SAFE_INTEGER,
+): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(value) || value < min)
-      throw new InvalidArgumentError(`${what} is a whole number from ${min}.`);
-    return value;
+    if (/^\d{1,16}$/.test(text) && value >= min && value <= max) return value;
+    const end = max === Number.MAX_SAFE_INTEGER ? '' : ` to ${max}`;
+    throw new InvalidArgumentError(`${what} is a whole number from ${min}${end}.`);
   };
 }
 

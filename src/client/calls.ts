@@ -14,7 +14,7 @@ import {
   WaitTimeoutError,
 } from './errors.ts';
 import type { ClientCallOptions, WaitOptions } from './options.ts';
-import type { ClientUploadOptions, UploadBody } from './upload-source.ts';
+import { type ClientUploadOptions, type UploadSource, uploadBodyOf } from './upload-source.ts';
 
 /** Time after its creation in which a resource may be unknown to the service, in ms: reads may lag behind writes. */
 const CREATED_MS = 30_000;
@@ -76,16 +76,22 @@ export class Calls {
     }
   }
 
-  /** Uploads a body to a presigned address. */
-  send(
-    uploadUrl: string,
-    body: UploadBody,
+  /**
+   * Uploads a source to the address of what `create` resolves to. A source that cannot be read is refused before that.
+   * @returns what was created.
+   */
+  async upload<T extends { readonly uploadUrl: string }>(
+    source: UploadSource,
     contentType: string,
-    { signal, extraHeaders = {} }: ClientUploadOptions,
-  ): Promise<void> {
-    return this.run({ signal }, (service, call) =>
-      service.upload(uploadUrl, body, { ...call, contentType, extraHeaders }),
+    { signal, onProgress, extraHeaders = {} }: ClientUploadOptions,
+    create: () => Promise<T>,
+  ): Promise<T> {
+    const body = await uploadBodyOf(source, onProgress);
+    const created = await create();
+    await this.run({ signal }, (service, call) =>
+      service.upload(created.uploadUrl, body, { ...call, contentType, extraHeaders }),
     );
+    return created;
   }
 
   /** Remembers a resource that the service has just created. */

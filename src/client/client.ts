@@ -2,11 +2,9 @@ import { systemClock } from '../base/system-clock.ts';
 import { SILENT_OBSERVER } from '../http/observer.ts';
 import { proxyRules } from '../http/proxy.ts';
 import { ServiceClient } from '../service/client.ts';
-import { BatchResource } from './batches.ts';
 import { Calls } from './calls.ts';
-import { DecisionResource } from './decisions.ts';
-import { ImportResource } from './imports.ts';
 import type { ContentReviewClientOptions } from './options.ts';
+import { BatchResource, DecisionResource, ImportResource } from './resources.ts';
 
 /**
  * Client of a Content Review Service.

@@ -11,11 +11,9 @@ export type {
   LabelView as DecisionLabel,
 } from '../service/answers.ts';
 export type { BatchStatus, DecisionStatus, ImportStatus } from '../service/contract.ts';
-export type { BatchResource } from './batches.ts';
 export { ContentReviewClient } from './client.ts';
-export type { DecisionResource } from './decisions.ts';
 export * from './errors.ts';
-export type { ImportResource } from './imports.ts';
 export type * from './options.ts';
+export type { BatchResource, DecisionResource, ImportResource } from './resources.ts';
 export type { RaggedRow, ResultLabel, ResultsOptions, ReviewedRow } from './results.ts';
 export type { ClientUploadOptions, StreamBody, UploadSource } from './upload-source.ts';

@@ -1,10 +1,9 @@
 import { type Command, Option } from 'commander';
 import type { AuditReport } from '../../tools/inspect/audit.ts';
-import type { OffsetRun, PartitionBalance } from '../../tools/inspect/balance.ts';
+import type { PartitionBalance } from '../../tools/inspect/balance.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { Io } from '../io.ts';
-import { printable } from '../printable.ts';
-import { counted, type TableCell, table } from '../table.ts';
+import { counted, sentence, type TableCell, table } from '../text.ts';
 import {
   pointInTime,
   runTool,
@@ -16,8 +15,6 @@ import {
 
 /** Runs of offsets that the text lists. */
 const MAX_RUNS = 20;
-/** Characters of a note. */
-const MAX_NOTE = 2_000;
 
 interface AuditFlags extends ToolFlags {
   readonly partition?: number[];
@@ -115,32 +112,30 @@ function auditText({ verdict, partitions, totals, notes, outputOffsets }: AuditR
     ...counts(balance),
   ]);
   if (partitions.length > 1) rows.push(['all', '', ...counts(totals)]);
-  const lists = [
-    ...listOf('Missing', partitions, ({ missingOffsets }) => missingOffsets),
-    ...listOf('Double', partitions, ({ doubleOffsets }) => doubleOffsets),
-    ...listOf(
-      'Terminal records without a source record',
-      partitions,
-      ({ withoutSourceOffsets }) => withoutSourceOffsets,
-    ),
-  ];
+  const lists = Object.entries(LISTS).flatMap(([title, key]) => listOf(title, partitions, key));
   const isEmpty = totals.records === 0 && verdict === 'balanced';
   const word = isEmpty ? 'Nothing to verify: the range has no records.' : VERDICTS[verdict].text;
   return [
     table(['PARTITION', 'RANGE', ...shown.map((key) => COLUMNS[key][0])], rows),
     ...(lists.length > 0 ? [`${lists.join('\n')}\n`] : []),
-    ...notes.map((note) => `Note: ${printable(note, MAX_NOTE)}.\n`),
+    ...notes.map((note) => `Note: ${sentence(note)}.\n`),
     `${word} (${counted(totals.records, 'source record')}; ${counted(outputOffsets, 'output offset')} read)\n`,
   ].join('\n');
 }
 
+const LISTS = {
+  Missing: 'missingOffsets',
+  Double: 'doubleOffsets',
+  'Terminal records without a source record': 'withoutSourceOffsets',
+} as const;
+
 function listOf(
   title: string,
   partitions: readonly PartitionBalance[],
-  runs: (balance: PartitionBalance) => readonly OffsetRun[],
+  key: (typeof LISTS)[keyof typeof LISTS],
 ): string[] {
   const all = partitions.flatMap((balance) =>
-    runs(balance).map(([first, last]) => {
+    balance[key].map(([first, last]) => {
       const end = first === last ? '' : `-${last}`;
       return `${balance.partition}:${first}${end}`;
     }),

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Io } from '../io.ts';
 import type { ServiceFlags } from '../remote/flags.ts';
 import { resourceCommand, serviceModules, serviceOptions } from '../remote/service-command.ts';
@@ -12,11 +12,16 @@ export function batchCommand(program: Command, io: Io): void {
     .command('submit')
     .summary('check a CSV file and submit it')
     .description(
-      'Checks a CSV file and submits it as one batch: a header row, a column Content, every other column is metadata. Problems are reported by line, and then nothing is sent. Prints the id of the batch; with --wait, how it ended.',
+      'Checks a CSV file with a column Content, and submits it as one batch; every other column is metadata. A file with problems is not sent. Prints the id of the batch; with --wait, how it ended.',
     )
     .argument('<file>', 'CSV file in UTF-8; - for standard input')
     .requiredOption('-t, --type <type>', 'content type, as the service knows it')
-    .option('-o, --output <file>', 'with --wait: fetch the results too; - is standard output')
+    .addOption(
+      new Option(
+        '-o, --output <file>',
+        'wait, and fetch the results; - is standard output',
+      ).implies({ wait: true }),
+    )
     .option(...FORCE_OPTION)
     .action(async (file: string, flags: ServiceFlags) => {
       const [{ submit }, { BATCH }] = await serviceModules();
@@ -28,16 +33,17 @@ export function batchCommand(program: Command, io: Io): void {
   ]);
   const results = batch
     .command('results')
-    .summary('fetch the results of a batch')
     .description(
       "Fetches the service's result file, or with --json a document for each row. A file has its name only when it is whole.",
     )
     .argument('<id>', 'id of the batch')
     .option('-o, --output <file>', 'output file; - is standard output', '-')
     .option(...FORCE_OPTION)
-    .option(
-      '--result-column <name>',
-      'with --json: column of the result, when more than one ends in " result"',
+    .addOption(
+      new Option(
+        '--result-column <name>',
+        'JSON with this column as the result, when more than one ends in " result"',
+      ).implies({ json: true }),
     )
     .action(async (id: string, flags: ServiceFlags) => {
       const [{ results }] = await serviceModules();

@@ -5,12 +5,12 @@ import type { ReplayReport, ReplayStatus } from '../../tools/inspect/replay.ts';
 import { EXIT } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
 import type { Io } from '../io.ts';
-import { printable } from '../printable.ts';
-import { ago, counted, type TableCell, table } from '../table.ts';
+import { ago, counted, printable, type TableCell, table } from '../text.ts';
 import {
   coordinate,
   letterReason,
   pointInTime,
+  type RecordPlace,
   runTool,
   several,
   type ToolFlags,
@@ -34,34 +34,23 @@ interface ReplayFlags extends LetterFlags {
 export function deadLettersCommand(program: Command, io: Io): void {
   const group = program
     .command('dead-letters')
-    .summary('list dead letters, or replay them')
-    .description(
-      'Lists the dead letters of a pipeline, or replays them: publishes each original record once more.',
-    )
+    .description('list dead letters, or replay them')
     .addHelpText(
       'after',
       `
 Examples:
-  $ content-review-connector dead-letters list --config connector.yaml
+  $ content-review-connector dead-letters list -c connector.yaml --since 2h --reason too_large
   $ content-review-connector dead-letters replay --config connector.yaml --reason no_type --to source`,
     );
   letterOptions(group.command('list'), 'longest list: the newest letters')
-    .summary('list dead letters')
     .description(
       'Lists the newest dead letters, and the number of letters for each reason. Never shows content.',
-    )
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ content-review-connector dead-letters list --config connector.yaml --reason too_large
-  $ content-review-connector dead-letters list -c connector.yaml --since 2h --json | jq '.byReason'`,
     )
     .action((flags: LetterFlags) => list(io, flags));
   letterOptions(group.command('replay'), 'longest list; all matching letters are replayed')
     .summary('publish the originals of dead letters again')
     .description(
-      'Publishes the original key, value and headers of dead letters to the source topic or a retry topic. Without --yes it is a dry run. The topic <dead letters>.replays records each replay in the same transaction: a second run replays nothing twice, and an interrupted one continues.',
+      'Publishes the original key, value and headers of dead letters to the source topic or a retry topic. Without --yes it is a dry run. Nothing is replayed twice: a second run continues an interrupted one.',
     )
     .addArgument(
       new Argument('[partition:offset...]', 'only the letters of these source records')
@@ -79,7 +68,7 @@ Examples:
   $ content-review-connector dead-letters replay --config connector.yaml --reason type_not_allowed --to source --yes
   $ content-review-connector dead-letters replay 2:1371 2:1390 -c connector.yaml --to content-retry --yes`,
     )
-    .action((at: ReturnType<typeof coordinate>[], flags: ReplayFlags) => replay(io, at, flags));
+    .action((at: RecordPlace[], flags: ReplayFlags) => replay(io, at, flags));
 }
 
 function letterOptions(command: Command, limit: string): Command {
@@ -103,11 +92,7 @@ async function list(io: Io, flags: LetterFlags): Promise<void> {
   await runTool(io, flags, work, listText);
 }
 
-async function replay(
-  io: Io,
-  at: readonly ReturnType<typeof coordinate>[],
-  flags: ReplayFlags,
-): Promise<void> {
+async function replay(io: Io, at: readonly RecordPlace[], flags: ReplayFlags): Promise<void> {
   const { replayDeadLetters } = await import('../../tools/inspect/replay.ts');
   const write = (tools: Tools, stop?: AbortSignal) =>
     replayDeadLetters(tools, {
@@ -134,7 +119,7 @@ async function replay(
 
 const filterOf = (
   { reason: reasons = [], since }: LetterFlags,
-  sources: readonly ReturnType<typeof coordinate>[],
+  sources: readonly RecordPlace[],
 ) => ({ reasons, sources, ...(since === undefined ? {} : { sinceMs: since }) });
 
 function listText({ deadLetters, matching, byReason }: DeadLetterList, nowMs: number): string {

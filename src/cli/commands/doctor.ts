@@ -2,12 +2,10 @@ import type { Command } from 'commander';
 import { loadConfig } from '../../config/load/load.ts';
 import type { CheckStatus } from '../../tools/doctor/check.ts';
 import { type CheckReport, titleOf } from '../../tools/doctor/run-checks.ts';
-import { CommandFailed } from '../command-failed.ts';
-import { EXIT } from '../exit-codes.ts';
+import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
 import type { Io } from '../io.ts';
-import { printable, printableJson } from '../printable.ts';
-import { counted } from '../table.ts';
+import { counted, printableJson, sentence } from '../text.ts';
 import { configOption, duration, pipelineNamed } from '../tool-options.ts';
 
 interface DoctorFlags {
@@ -20,7 +18,6 @@ interface DoctorFlags {
 }
 
 const ROUND_TRIP_MS = 60_000;
-const MAX_SENTENCE = 2_000;
 const MARKS: Readonly<Record<CheckStatus, string>> = {
   ok: '✓',
   warning: '!',
@@ -32,7 +29,7 @@ export function doctorCommand(program: Command, io: Io): void {
   configOption(program.command('doctor'))
     .summary('check everything that a configuration names')
     .description(
-      'Connects to the brokers, the service and the schema registry, inspects topics, journal, group, permissions, certificates and clocks, and decodes the newest records: a line for each check, with the remedy. Safe beside a running connector; changes nothing without --round-trip.',
+      'Connects to Kafka, the service and the schema registry, inspects topics, permissions, certificates and clocks, and decodes the newest records: a line for each check, with the remedy. Safe beside a running connector; changes nothing without --round-trip.',
     )
     .option('-p, --pipeline <name>', 'only this pipeline, and its dependencies')
     .option(
@@ -75,9 +72,6 @@ async function examine(io: Io, flags: DoctorFlags): Promise<void> {
       roundTrip: roundTrip === true ? { limitMs: timeout ?? ROUND_TRIP_MS, type } : undefined,
       signal,
       report,
-    }).catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw error;
     });
     if (json !== true) io.out(summary(results));
     io.finish(results.some(({ status }) => status === 'failed') ? EXIT.unwell : EXIT.ok);
@@ -86,7 +80,7 @@ async function examine(io: Io, flags: DoctorFlags): Promise<void> {
 
 function asLine({ check, status, found, remedy }: CheckReport): string {
   const advice = remedy === undefined ? '' : ` -> ${remedy}`;
-  return `${printable(`${MARKS[status]} ${titleOf(check)}: ${found}${advice}`, MAX_SENTENCE)}\n`;
+  return `${sentence(`${MARKS[status]} ${titleOf(check)}: ${found}${advice}`)}\n`;
 }
 
 function asJson({ check, status, found, remedy, durationMs }: CheckReport): string {

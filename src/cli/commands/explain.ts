@@ -2,12 +2,14 @@ import { Argument, type Command } from 'commander';
 import type { Explanation, FoundTerminal, NamingJob } from '../../tools/inspect/explanation.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Io } from '../io.ts';
-import { printable } from '../printable.ts';
-import { ago, counted, facts, instant } from '../table.ts';
-import { coordinate, runTool, type ToolFlags, toolOptions } from '../tool-options.ts';
-
-/** Characters of the summary. */
-const MAX_SUMMARY = 2_000;
+import { ago, counted, facts, instant, printable, sentence } from '../text.ts';
+import {
+  coordinate,
+  type RecordPlace,
+  runTool,
+  type ToolFlags,
+  toolOptions,
+} from '../tool-options.ts';
 
 export function explainCommand(program: Command, io: Io): void {
   toolOptions(program.command('explain'))
@@ -23,19 +25,16 @@ export function explainCommand(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-Reads the outputs from the time of the record on, until its terminal record is found, and reports how much it read.
 Ends with 5 when the record is missing, 6 when it was published more than once, 7 when its fate can no longer be determined.
 
 Examples:
   $ content-review-connector explain 2:1371 --config connector.yaml
   $ content-review-connector explain 2:1371 -c connector.yaml --json | jq -r .state`,
     )
-    .action(async (at: ReturnType<typeof coordinate>, flags: ToolFlags & { thorough?: true }) => {
+    .action(async (at: RecordPlace, flags: ToolFlags & { thorough?: true }) => {
       const { explainRecord } = await import('../../tools/inspect/explain.ts');
       const options = { thorough: flags.thorough === true };
-      const explain = (tools: Parameters<typeof explainRecord>[0]) =>
-        explainRecord(tools, at, options);
-      await runTool(io, flags, explain, explainText, codeOf);
+      await runTool(io, flags, (tools) => explainRecord(tools, at, options), explainText, codeOf);
     });
 }
 
@@ -68,7 +67,7 @@ function explainText(report: Explanation, nowMs: number): string {
   if (report.outputOffsets > 0)
     lines.push(['read', counted(report.outputOffsets, 'output offset')]);
   for (const note of report.notes) lines.push(['note', note]);
-  const summary = printable(report.summary, MAX_SUMMARY);
+  const summary = sentence(report.summary);
   return `${partition}:${offset}  ${summary}\n\n${facts(lines, '  ')}`;
 }
 

@@ -10,7 +10,7 @@ export function importCommand(program: Command, io: Io): void {
     .command('submit')
     .summary('check a JSON Lines file and submit it')
     .description(
-      'Checks a JSON Lines file and submits it as one import: each line an object with exactly the fields type (a string) and data (an object). Problems are reported by line, and then nothing is sent. Prints the id of the import; with --wait, how it ended.',
+      'Checks a JSON Lines file of objects with exactly the fields type (a string) and data (an object), and submits it as one import. A file with problems is not sent. Prints the id of the import; with --wait, how it ended.',
     )
     .argument('<file>', 'JSON Lines file in UTF-8; - for standard input')
     .action(async (file: string, flags: ServiceFlags) => {

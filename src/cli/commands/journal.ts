@@ -1,18 +1,14 @@
 import type { Command } from 'commander';
 import type { JobReport, JournalReport, ShardReport } from '../../tools/inspect/journal-report.ts';
 import type { Io } from '../io.ts';
-import { printable } from '../printable.ts';
-import { ago, counted, type TableCell, table } from '../table.ts';
+import { ago, counted, sentence, type TableCell, table } from '../text.ts';
 import { runTool, type ToolFlags, toolOptions } from '../tool-options.ts';
-
-/** Characters of a note. */
-const MAX_NOTE = 2_000;
 
 export function journalCommand(program: Command, io: Io): void {
   toolOptions(program.command('journal'))
     .summary('show the shards, positions and live jobs of a pipeline')
     .description(
-      'Shows the shards of a pipeline with their owners and positions, and every live job with its age, its remaining records and its wait reason. Only reads the journal: a running connector is not affected.',
+      'Shows the shards of a pipeline with their owners and positions, and every live job with its age, remaining records and wait reason. Only reads the journal.',
     )
     .option('--no-service', 'do not call the service for the state of batches')
     .addHelpText(
@@ -52,7 +48,7 @@ function journalText({ group, shards, jobs, notes }: JournalReport, nowMs: numbe
         jobs.map((job) => jobRow(job, nowMs)),
       ),
     );
-  parts.push(...notes.map((note) => `Note: ${printable(note, MAX_NOTE)}\n`));
+  parts.push(...notes.map((note) => `Note: ${sentence(note)}\n`));
   return parts.join('\n');
 }
 

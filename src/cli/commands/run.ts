@@ -9,7 +9,7 @@ export function runCommand(program: Command, io: Io): void {
   configOption(program.command('run'))
     .summary('run the pipelines of a configuration')
     .description(
-      'Runs every pipeline of the configuration until SIGTERM or SIGINT. Further replicas, on this machine or others, share the work through the consumer group. A killed replica loses no records.',
+      'Runs every pipeline of the configuration until SIGTERM or SIGINT. Replicas share the work through the consumer group; a killed one loses no records.',
     )
     .addHelpText(
       'after',

@@ -1,7 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import { CommandFailed } from '../command-failed.ts';
+import { inspect } from 'node:util';
+import type { Command } from 'commander';
+import { CommandFailed } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
 import type { Io } from '../io.ts';
+import { wholeNumber } from '../tool-options.ts';
 
 const DEFAULT_KEY = 'sandbox-key';
 
@@ -21,7 +23,12 @@ export function sandboxCommand(program: Command, io: Io): void {
       'Serves the API of the Content Review Service on this machine until SIGTERM or SIGINT: real uploads and downloads, decisions by a policy file, faults on demand.',
     )
     .option('--host <host>', 'address to listen on', '127.0.0.1')
-    .option('-p, --port <port>', 'port to listen on; 0 selects a free one', portNumber, 8080)
+    .option(
+      '-p, --port <port>',
+      'port to listen on; 0 selects a free one',
+      wholeNumber('A port', 0, 65_535),
+      8080,
+    )
     .option('--policy <file>', 'policy (YAML); default: everything is approved at once')
     .option('--data <dir>', 'directory that keeps batches over restarts; default: a temporary one')
     .option(
@@ -46,10 +53,9 @@ Examples:
           host,
           port,
           apiKeys: apiKey ?? keysIn(io.env.SANDBOX_API_KEYS),
-          ...(policy === undefined ? {} : { policy: await readPolicyFile(policy) }),
-          ...(data === undefined ? {} : { dataDir: data }),
-          onError: (error) =>
-            io.err(`sandbox: ${error instanceof Error ? error.stack : String(error)}\n`),
+          ...(policy && { policy: await readPolicyFile(policy) }),
+          ...(data && { dataDir: data }),
+          onError: (error) => io.err(`sandbox: ${inspect(error)}\n`),
         });
         io.out(`sandbox listening on ${sandbox.baseUrl}\n`);
         await interrupted;
@@ -63,11 +69,4 @@ Examples:
 function keysIn(list = ''): string[] {
   const keys = list.split(',').flatMap((key) => key.trim() || []);
   return keys.length === 0 ? [DEFAULT_KEY] : keys;
-}
-
-function portNumber(text: string): number {
-  const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65_535)
-    throw new InvalidArgumentError('A port is a whole number from 0 to 65535.');
-  return port;
 }

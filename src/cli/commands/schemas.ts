@@ -4,8 +4,7 @@ import { loadConfig } from '../../config/load/load.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
 import type { Io } from '../io.ts';
-import { printable, printableLines } from '../printable.ts';
-import { table } from '../table.ts';
+import { printableLines, sentence, table } from '../text.ts';
 import { configOption } from '../tool-options.ts';
 
 interface SchemasFlags {
@@ -13,8 +12,6 @@ interface SchemasFlags {
   readonly pipeline?: string;
   readonly json?: true;
 }
-
-const MAX_SENTENCE = 2_000;
 
 export function schemasCommand(program: Command, io: Io): void {
   const group = program
@@ -30,9 +27,8 @@ Examples:
   $ content-review-connector schemas check --config connector.yaml
   $ content-review-connector schemas register --config connector.yaml && deploy`,
     );
-  for (const [name, { summary, description, codes }] of Object.entries(TEXTS))
+  for (const [name, { description, codes }] of Object.entries(TEXTS))
     configOption(group.command(name))
-      .summary(summary)
       .description(description)
       .option('-p, --pipeline <name>', 'only this pipeline')
       .option('--json', 'print a JSON document (docs/output-formats.md)')
@@ -45,13 +41,11 @@ Examples:
 
 const TEXTS = {
   check: {
-    summary: 'show whether each schema is registered, or could be',
     description:
       'Shows for each pipeline whether the schema of its output is registered under its subject, and if not, whether the registry would accept it. Changes nothing.',
     codes: '5 not registered yet, but compatible; ',
   },
   register: {
-    summary: 'register missing schemas',
     description:
       'Registers the schema of each output that its subject does not have yet, if it is compatible. A second run changes nothing. The compatibility rule of a subject is never changed.',
     codes: '',
@@ -102,7 +96,7 @@ function textOf(schemas: readonly SchemaReport[], register: boolean): string {
     const reasons = messages.length === 0 ? ['(no reason given)'] : messages;
     lines.push(
       `Pipeline ${pipeline}: the registry rejects the schema as incompatible with the versions of ${subject} (latest: ${latest}):`,
-      ...reasons.map((message) => `  ${printable(message, MAX_SENTENCE)}`),
+      ...reasons.map((message) => `  ${sentence(message)}`),
       '  Use another subject (output.subject) or topic, or correct the subject in the registry. Nothing was registered for it.',
     );
   }

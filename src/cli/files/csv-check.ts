@@ -1,7 +1,5 @@
-import { printable } from '../printable.ts';
-import { counted } from '../table.ts';
+import { counted, printable } from '../text.ts';
 import type { CheckedContent } from './check-file.ts';
-import { CONTENT, headerNotes, headerProblems, withoutRows } from './csv-header.ts';
 import { type CsvRecord, CsvViolation, csvRecords } from './csv-records.ts';
 import type { Findings } from './findings.ts';
 import { checkText, wholeLines } from './text.ts';
@@ -16,7 +14,6 @@ export async function checkCsv(
   findings: Findings,
 ): Promise<CheckedContent> {
   let first: CsvRecord | undefined;
-  let begin = '';
   let rows = 0;
   let isMixed = false;
   let empty = { rows: 0, line: 0 };
@@ -24,7 +21,6 @@ export async function checkCsv(
   const text = async function* () {
     let line = 1;
     for await (const piece of wholeLines(chunks, MAX_ROW_BYTES)) {
-      begin ||= piece.toString('latin1', 0, 1);
       line = checkText(piece, line, findings);
       yield piece;
     }
@@ -58,12 +54,11 @@ export async function checkCsv(
       // Without the column Content it is probably no header, and its width says nothing.
       if (!record.cells.includes(CONTENT)) break;
     }
-    if (rows === 0 && findings.total === 0) findings.add(1, withoutRows(first?.cells ?? []));
+    if (rows === 0 && findings.total === 0)
+      findings.add(1, 'no rows below the header: nothing to review');
   } catch (error) {
     if (!(error instanceof CsvViolation)) throw error;
-    if (first === undefined && /^[[{]/.test(begin))
-      findings.add(1, 'JSON, not CSV: `import submit` takes JSON Lines');
-    else findings.add(error.line, violationText(error, first?.cells[error.cell - 1]));
+    findings.add(error.line, violationText(error, first?.cells[error.cell - 1]));
   }
 
   const names = first?.cells ?? [];
@@ -89,4 +84,49 @@ const VIOLATIONS: Readonly<Record<string, string>> = {
 function violationText({ code, cell }: CsvViolation, name = ''): string {
   const shown = name === '' ? '' : ` (${printable(name, MAX_NAME)})`;
   return `cell ${cell}${shown}: ${VIOLATIONS[code] ?? `not CSV (${code})`}. The rest was not checked`;
+}
+
+/** The only mandatory column. */
+const CONTENT = 'Content';
+/** Columns that the result file adds; `Expected result` may come with a batch. */
+const RESULT_NAMES: readonly string[] = ['status', 'labels'];
+
+const fold = (name: string) => name.trim().toLowerCase();
+const shown = (name: string) => `"${printable(name, MAX_NAME)}"`;
+
+/** Returns what is wrong with the names of the columns. */
+function headerProblems(names: readonly string[]): string[] {
+  if (!names.includes(CONTENT)) return [withoutContent(names)];
+  return names.flatMap((name, index) => {
+    const first = names.indexOf(name);
+    return name !== '' && first < index
+      ? [`columns ${first + 1} and ${index + 1} have the same name, ${shown(name)}`]
+      : [];
+  });
+}
+
+/** A header that is missing may be content, which no message shows. */
+function withoutContent(names: readonly string[]): string {
+  if (names.length === 1 && names[0]?.includes(';')) return SEPARATED('semicolons');
+  if (names.length === 1 && names[0]?.includes('\t')) return SEPARATED('tabs');
+  const similar = names.find((name) => fold(name) === fold(CONTENT));
+  return similar === undefined
+    ? `the first line must be a header with a column called ${CONTENT}, which holds the content to review`
+    : `the header has a column ${shown(similar)}; it must be called exactly ${CONTENT}`;
+}
+
+const SEPARATED = (by: string) => `the header has its cells separated by ${by}; CSV needs commas`;
+
+/** Returns remarks on names that are allowed and probably unintended. */
+function headerNotes(names: readonly string[]): string[] {
+  return names.flatMap((name, index) => {
+    const folded = fold(name);
+    if (folded === '') return [`column ${index + 1} has no name`];
+    const isResult = / result$/.test(folded) && folded !== 'expected result';
+    return isResult || RESULT_NAMES.includes(folded)
+      ? [
+          `the column ${shown(name)} is named like one of the result file, which will have both: see --json and --result-column`,
+        ]
+      : [];
+  });
 }

@@ -1,6 +1,5 @@
-import { CommandFailed } from '../command-failed.ts';
-import { printable } from '../printable.ts';
-import { counted } from '../table.ts';
+import { CommandFailed } from '../exit-codes.ts';
+import { counted, printable } from '../text.ts';
 
 const MAX_SHOWN = 10;
 const MAX_SENTENCE = 400;

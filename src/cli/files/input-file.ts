@@ -1,29 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { constants, createReadStream, open as openCallback, rmSync, type Stats } from 'node:fs';
+import { constants, createReadStream, open as openCallback, type Stats } from 'node:fs';
 import { type FileHandle, open, stat, unlink } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { CommandFailed, systemReason } from '../command-failed.ts';
-import { EXIT } from '../exit-codes.ts';
+import { CommandFailed, EXIT, systemReason } from '../exit-codes.ts';
 import { BadFile } from './findings.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 const OWNER_ONLY = 0o600;
-
-export const STANDARD_INPUT = '-';
-
-/** File that is not the one that was checked. */
-export class FileChanged extends CommandFailed {
-  constructor(file: string) {
-    super(
-      `${file} changed while it was being read: submit it again when it is finished`,
-      EXIT.failure,
-    );
-  }
-}
 
 /**
  * File to submit. It stays open, so that the bytes that were checked are sent even when another file takes its name.
@@ -36,13 +23,11 @@ export class InputFile {
   /** Size when the file was opened. */
   readonly bytes: number;
   readonly #handle: FileHandle;
-  readonly #version: string;
 
-  constructor(name: string, handle: FileHandle, stats: Stats) {
+  constructor(name: string, handle: FileHandle, { size }: Stats) {
     this.name = name;
-    this.bytes = stats.size;
+    this.bytes = size;
     this.#handle = handle;
-    this.#version = versionOf(stats);
   }
 
   /** Returns the first bytes, or fewer. */
@@ -66,7 +51,7 @@ export class InputFile {
   /**
    * Reads from an offset on, with the bytes of which the digest was taken.
    * @param digest SHA-256 of the whole file.
-   * @throws FileChanged before the last chunk, so that the storage never receives all bytes of a changed file.
+   * @throws CommandFailed before the last chunk, so that the storage never receives all bytes of a changed file.
    */
   async *readChecked(from: number, digest: string): AsyncGenerator<Buffer, void, undefined> {
     const hash = createHash('sha256').update(await this.head(from));
@@ -76,13 +61,13 @@ export class InputFile {
       if (last !== undefined) yield last;
       last = chunk;
     }
-    if (hash.digest('hex') !== digest) throw new FileChanged(this.name);
+    const { size } = await this.#handle.stat();
+    if (hash.digest('hex') !== digest || size !== this.bytes)
+      throw new CommandFailed(
+        `${this.name} changed while it was being read: submit it again when it is finished.`,
+        EXIT.failure,
+      );
     if (last !== undefined) yield last;
-  }
-
-  /** @throws FileChanged */
-  async mustBeUnchanged(): Promise<void> {
-    if (versionOf(await this.#handle.stat()) !== this.#version) throw new FileChanged(this.name);
   }
 
   /** Repeatable. */
@@ -90,8 +75,6 @@ export class InputFile {
     return this.#handle.close();
   }
 }
-
-const versionOf = ({ size, mtimeMs }: Stats) => `${size}/${mtimeMs}`;
 
 /**
  * Opens a file to submit.
@@ -104,7 +87,7 @@ export async function openInput(
   signal: AbortSignal,
   onProgress: (bytes: number) => void,
 ): Promise<InputFile> {
-  if (file === STANDARD_INPUT || file === '/dev/stdin')
+  if (file === '-' || file === '/dev/stdin')
     return await copied('standard input', process.stdin, signal, onProgress);
   const unreadable = (error: unknown) => {
     throw new BadFile(file, `cannot be read: ${systemReason(error)}.`);
@@ -126,8 +109,7 @@ export async function openInput(
 }
 
 /**
- * Copies a stream to a file that only this user can read. Where the system allows it, the file has no name any more, so that
- * not even SIGKILL leaves it behind.
+ * Copies a stream to a file that only this user can read, and that has no name any more: not even SIGKILL leaves it behind.
  */
 async function copied(
   name: string,
@@ -141,8 +123,7 @@ async function copied(
     throw new CommandFailed(`${why}; set TMPDIR to a directory with room for it`, EXIT.failure);
   };
   const handle = await open(copy, 'wx+', OWNER_ONLY).catch(failed);
-  // A system that cannot remove an open file keeps its name until the process exits.
-  await unlink(copy).catch(() => process.on('exit', () => rmSync(copy, { force: true })));
+  await unlink(copy);
   const report = async function* (chunks: AsyncIterable<Buffer>) {
     let bytes = 0;
     for await (const chunk of chunks) {

@@ -1,5 +1,4 @@
-import { printable } from '../printable.ts';
-import { counted } from '../table.ts';
+import { counted, printable } from '../text.ts';
 import type { CheckedContent } from './check-file.ts';
 import type { Findings } from './findings.ts';
 import { linesOf, textProblem, wholeLines } from './text.ts';
@@ -54,19 +53,13 @@ function syntaxProblem(text: string, error: unknown, line: number): string {
   if (text.trim() === '') return 'blank: remove it';
   const [, position] = /at position (\d+)/.exec(String(error)) ?? [];
   const where = position === undefined ? '' : ` at character ${Number(position) + 1}`;
-  return `not JSON${where}${arrayHint(text, line) || otherHint(text, line)}`;
+  return `not JSON${where}${arrayHint(text, line)}`;
 }
 
 const arrayHint = (text: string, line: number) =>
   line === 1 && text.trimStart().startsWith('[')
     ? `. For a JSON array: jq -c '.[]' FILE > NEW`
     : '';
-
-function otherHint(text: string, line: number): string {
-  if (line > 1) return '';
-  if (text.trim() === '{') return '. For JSON over several lines: jq -c . FILE > NEW';
-  return /^\w+(,\w+)*\s*$/.test(text) ? '. `batch submit` takes CSV' : '';
-}
 
 /**
  * Counts the members of an object as they are written: JSON.parse keeps the last of several with one name.

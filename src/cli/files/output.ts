@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { constants, createWriteStream, open as openCallback, rmSync, type Stats } from 'node:fs';
-import { access, link, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { access, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { CommandFailed, systemReason } from '../command-failed.ts';
-import { EXIT } from '../exit-codes.ts';
+import { CommandFailed, EXIT, systemReason } from '../exit-codes.ts';
 import { type Io, writeTo } from '../io.ts';
-import { printable, printableLines } from '../printable.ts';
+import { printable, printableLines } from '../text.ts';
 
 export const STANDARD_OUTPUT = '-';
 
@@ -145,8 +144,8 @@ async function fileOutput(target: string, force: boolean, there?: Stats): Promis
   const save = async () => {
     await handle.sync();
     await handle.close();
-    await (force ? rename(draft, target) : moveUnlessTaken(draft, target));
-    await rm(draft, { force: true });
+    if (!force && (await statOf(target)) !== undefined) throw exists(target);
+    await rename(draft, target);
   };
   return {
     write: async (bytes) => {
@@ -160,14 +159,4 @@ async function fileOutput(target: string, force: boolean, there?: Stats): Promis
       process.off('exit', remove);
     },
   };
-}
-
-/** A link, unlike a rename, never replaces a file; some file systems have none. */
-async function moveUnlessTaken(from: string, to: string): Promise<void> {
-  try {
-    await link(from, to);
-  } catch {
-    if ((await statOf(to)) !== undefined) throw exists(to);
-    await rename(from, to);
-  }
 }

@@ -1,9 +1,10 @@
-import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { WaitTimeoutError } from '../../client/index.ts';
+import { CommandFailed, EXIT, type ExitCode } from '../exit-codes.ts';
 import { mustBeWritable, type OutputPlace, STANDARD_OUTPUT } from '../files/output.ts';
+import { Interrupted } from '../interrupt.ts';
 import type { Io } from '../io.ts';
-import { printable, printableJson } from '../printable.ts';
-import { checkFlags, commandLine, type ServiceFlags } from './flags.ts';
-import { follow } from './follow.ts';
+import { ago, printable, printableJson } from '../text.ts';
+import { commandLine, type ServiceFlags } from './flags.ts';
 import {
   BATCH,
   DECISION,
@@ -13,47 +14,45 @@ import {
   type ResourceView,
   type Submission,
   shown,
+  stateOf,
 } from './resources.ts';
 import { saveResults } from './results.ts';
 import { runSession, type Session } from './session.ts';
 import { submitFile } from './submit.ts';
 
 /** `batch submit`, `import submit`: sends a file once; with --wait shows how it ended, with --output fetches the results. */
-export async function submit<V extends ResourceView>(
+export async function submit<View extends ResourceView>(
   io: Io,
-  resource: Submission<V>,
+  resource: Submission<View>,
   file: string,
   flags: ServiceFlags,
 ): Promise<void> {
-  checkFlags('submit', flags);
+  const { json, ...others } = flags;
+  if (flags.type?.trim() === '') throw new CommandFailed('--type needs a type of content');
+  if (flags.output === STANDARD_OUTPUT && json)
+    throw new CommandFailed(
+      '--json and --output - both write to standard output: name a file for --output',
+    );
   const place = flags.output === undefined ? undefined : placeOf(flags);
   await runSession(io, flags, async (session) => {
     if (place !== undefined) await mustBeWritable(place, file);
     const id = await submitFile(session, resource, file);
-    const get = commandLine(
-      io,
-      [resource.kind, 'get', id, '--wait', flags.json && '--json'],
-      flags,
-    );
+    const get = getCommand(io, resource.kind, id, flags);
     if (flags.wait !== true) {
-      io.out(
-        flags.json
-          ? `${printableJson(JSON.stringify({ [`${resource.kind}Id`]: id }))}\n`
-          : `${printable(id)}\n`,
-      );
+      const document = printableJson(JSON.stringify({ [`${resource.kind}Id`]: id }));
+      io.out(`${json ? document : printable(id)}\n`);
       session.progress.note(`follow it with: ${get}`);
       return EXIT.ok;
     }
 
-    const { json: _, ...others } = flags;
-    const command = place === undefined ? get : resultsCommand(io, id, others);
-    session.sent = { name: `${resource.kind} ${printable(id)}`, command };
-    const view = await follow(session, resource, id, command);
+    session.sent = `${resource.kind} ${printable(id)}`;
+    session.next = place === undefined ? get : resultsCommand(io, id, others);
+    const view = await follow(session, resource, id);
     if (place === undefined || view.status !== 'SUCCESS') return show(session, resource, view);
-    const fetching = { ...session, flags: others };
-    const code = await saveResults(fetching, id, place, command, exitCodeOf(resource, view));
+    const code = exitCodeOf(resource, view);
+    const saved = await saveResults({ ...session, flags: others }, id, place, code);
     if (place.target !== STANDARD_OUTPUT) show(session, resource, view);
-    return code;
+    return saved;
   });
 }
 
@@ -68,32 +67,27 @@ export function get(
   return kind === 'import' ? getOne(io, IMPORT, id, flags) : getOne(io, DECISION, id, flags);
 }
 
-async function getOne<V extends ResourceView>(
+async function getOne<View extends ResourceView>(
   io: Io,
-  resource: Resource<V>,
+  resource: Resource<View>,
   id: string,
   flags: ServiceFlags,
 ): Promise<void> {
-  checkFlags('get', flags);
   await runSession(io, flags, async (session) => {
-    const words = [resource.kind, 'get', id, '--wait', flags.json && '--json'] as const;
-    return show(
-      session,
-      resource,
-      await viewOf(session, resource, id, commandLine(io, words, flags)),
-    );
+    const command = getCommand(io, resource.kind, id, flags);
+    return show(session, resource, await viewOf(session, resource, id, command));
   });
 }
 
 /** `batch results`. */
 export async function results(io: Io, id: string, flags: ServiceFlags): Promise<void> {
-  checkFlags('results', flags);
   const place = placeOf(flags);
   await runSession(io, flags, async (session) => {
     await mustBeWritable(place);
     const command = resultsCommand(io, id, flags);
     const batch = await viewOf(session, BATCH, id, command);
-    return await saveResults(session, id, place, command, exitCodeOf(BATCH, batch));
+    session.next = command;
+    return await saveResults(session, id, place, exitCodeOf(BATCH, batch));
   });
 }
 
@@ -101,6 +95,9 @@ const placeOf = ({ output = STANDARD_OUTPUT, force }: ServiceFlags): OutputPlace
   target: output,
   force: force === true,
 });
+
+const getCommand = (io: Io, kind: string, id: string, flags: ServiceFlags) =>
+  commandLine(io, [kind, 'get', id, '--wait', flags.json && '--json'], flags);
 
 function resultsCommand(io: Io, id: string, flags: ServiceFlags): string {
   const { output = STANDARD_OUTPUT, force, json, resultColumn } = flags;
@@ -110,24 +107,72 @@ function resultsCommand(io: Io, id: string, flags: ServiceFlags): string {
   return commandLine(io, ['batch', 'results', id, ...rest], flags);
 }
 
-/** The view now; with --wait the finished one. */
-function viewOf<V extends ResourceView>(
+/** Returns the current view; with --wait the finished one. */
+function viewOf<View extends ResourceView>(
   session: Session,
-  resource: Resource<V>,
+  resource: Resource<View>,
   id: string,
   command: string,
-): Promise<V> {
+): Promise<View> {
   const { client, flags, signal } = session;
-  return flags.wait === true
-    ? follow(session, resource, id, command)
-    : resource.calls(client).get(id, { signal });
+  if (flags.wait !== true) return resource.calls(client).get(id, { signal });
+  session.next = command;
+  return follow(session, resource, id);
 }
 
-function show<V extends ResourceView>(
+function show<View extends ResourceView>(
   { io, flags }: Session,
-  resource: Resource<V>,
-  view: V,
+  resource: Resource<View>,
+  view: View,
 ): ExitCode {
   io.out(shown(resource, view, flags.json === true));
   return exitCodeOf(resource, view);
+}
+
+/** Soon enough for a small batch. */
+const FIRST_DELAY_MS = 250;
+/** Longest outage that is waited out. */
+const OUTAGE_MS = 10 * 60_000;
+
+/**
+ * Waits until a resource is finished.
+ * @throws CommandFailed after --timeout and at a signal; ContentReviewError.
+ */
+async function follow<View extends ResourceView>(
+  { client, flags, progress, signal }: Session,
+  resource: Resource<View>,
+  id: string,
+): Promise<View> {
+  const name = `${resource.kind} ${printable(id)}`;
+  const startMs = performance.now();
+  let state = 'no response yet';
+  let isAway = false;
+  try {
+    return await resource.calls(client).waitFor(id, {
+      signal,
+      timeoutMs: flags.timeout,
+      firstDelayMs: FIRST_DELAY_MS,
+      outageMs: OUTAGE_MS,
+      onAnswer: (view) => {
+        isAway = false;
+        state = stateOf(resource, view);
+        progress.show(() => `${name}: ${state}, ${ago(startMs, performance.now())}`);
+      },
+      onOutage: () => {
+        if (!isAway) progress.note(`${name}: the service is unavailable, waiting for it`);
+        isAway = true;
+      },
+    });
+  } catch (error) {
+    if (error instanceof Interrupted)
+      throw new CommandFailed(`Interrupted. The service continues with ${name}.`, error.code);
+    if (error instanceof WaitTimeoutError)
+      throw new CommandFailed(
+        `${name} is not finished within --timeout: ${state}.`,
+        EXIT.unfinished,
+      );
+    throw error;
+  } finally {
+    progress.clear();
+  }
 }

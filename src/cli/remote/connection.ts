@@ -1,7 +1,7 @@
 import { clientSettings } from '../../app/clients/service.ts';
 import { ContentReviewClient, type ContentReviewClientOptions } from '../../client/index.ts';
 import { Secret } from '../../config/secret.ts';
-import { CommandFailed, systemReason } from '../command-failed.ts';
+import { CommandFailed, systemReason } from '../exit-codes.ts';
 import { KEY_VARIABLE, type ServiceFlags, URL_VARIABLE } from './flags.ts';
 import { readServiceSection } from './service-section.ts';
 

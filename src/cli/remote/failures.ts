@@ -1,26 +1,17 @@
 import {
-  BlockedError,
   type ContentReviewError,
-  ExpiredError,
   NoResultsError,
-  NotFoundError,
-  ProtocolError,
-  RejectedError,
   RequestError,
-  TooLargeError,
-  UnauthorizedError,
-  UnavailableError,
+  type ServiceFailure,
 } from '../../client/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { printable } from '../printable.ts';
-import { ago } from '../table.ts';
+import { ago, printable } from '../text.ts';
 import type { ServiceConnection } from './connection.ts';
 
 /** Characters of an error of the client. */
 const MAX_DETAIL = 1_000;
 
-/** Returns the detail of an error, on a line of its own. */
-export const detailOf = (error: Error): string => `\n  ${printable(error.message, MAX_DETAIL)}`;
+type Meaning = readonly [string, ExitCode];
 
 /** Returns the words and the exit code for an error of the client. */
 export function failureOf(
@@ -28,61 +19,68 @@ export function failureOf(
   connection: ServiceConnection,
 ): { readonly message: string; readonly code: ExitCode } {
   const [what, code] = meaningOf(error, connection);
-  // There is no upload without a created resource.
-  const unsent =
-    error instanceof RequestError && error.operation.startsWith('create_')
-      ? '. Nothing was sent'
-      : '';
-  return { message: `${what}${unsent}.${detailOf(error)}`, code };
+  return { message: `${what}.\n  ${printable(error.message, MAX_DETAIL)}`, code };
 }
 
-function meaningOf(
-  error: ContentReviewError,
-  { baseUrl, keyFrom }: ServiceConnection,
-): readonly [string, ExitCode] {
-  const where = `the service at ${printable(baseUrl)}`;
+function meaningOf(error: ContentReviewError, connection: ServiceConnection): Meaning {
   if (error instanceof NoResultsError)
     return ['ERROR', 'CANCELLED'].includes(error.batchStatus)
       ? ['There are no results, and there will be none', EXIT.failed]
       : ['There are no results yet: --wait waits for them', EXIT.unfinished];
-  if (!(error instanceof RequestError)) return [`A request to ${where} failed`, EXIT.failure];
-
-  const { operation, status } = error;
-  const isTransfer = operation === 'upload' || operation === 'download';
-  const target = isTransfer ? `the storage of ${where}` : where;
-  if (error instanceof UnauthorizedError) {
-    // Without a status it was not even sent.
-    const fate = status === undefined ? 'cannot be used' : `is not accepted by ${where}`;
-    return [`The API key (from ${keyFrom}) ${fate}`, EXIT.refused];
-  }
-  if (error instanceof BlockedError)
-    return [`The address that ${where} returned is not allowed`, EXIT.refused];
-  if (error instanceof NotFoundError) return notFound(operation, where, baseUrl);
-  if (error instanceof UnavailableError) return [unavailable(error, target), EXIT.unreachable];
-  if (error instanceof ExpiredError)
-    return ['The address of the download has expired: fetch the results again', EXIT.failure];
-  if (error instanceof RejectedError || error instanceof TooLargeError)
-    return [status === undefined ? 'Invalid request' : `Refused by ${where}`, EXIT.usage];
-  if (error instanceof ProtocolError && operation === 'download')
-    return ['The results are not whole, or no result file: fetch them again', EXIT.failure];
-  return [`Unexpected response from ${target}`, EXIT.failure];
+  if (!(error instanceof RequestError)) return ['The request failed', EXIT.failure];
+  const [what, code] = MEANINGS[error.failure](error, connection);
+  // There is no upload without a created resource.
+  const unsent = error.operation.startsWith('create_') ? '. Nothing was sent' : '';
+  return [`${what}${unsent}`, code];
 }
 
-function notFound(operation: string, where: string, baseUrl: string): readonly [string, ExitCode] {
-  const [, verb, kind] = /^(get|create)_(\w+)$/.exec(operation) ?? [];
-  if (verb === undefined)
-    return [`The storage of ${where} does not know its address`, EXIT.failure];
-  if (/\/v1\/*$/.test(baseUrl))
-    return [`No such path at ${where}: omit /v1 from the address`, EXIT.usage];
-  if (verb === 'create')
-    return [`No ${kind} can be created at ${where}: check its address`, EXIT.usage];
-  const other = kind === 'import' ? ', or --import-path is wrong' : '';
-  return [`There is no ${kind} with this id at ${where}${other}`, EXIT.usage];
-}
+const MEANINGS: Readonly<
+  Record<ServiceFailure, (error: RequestError, connection: ServiceConnection) => Meaning>
+> = {
+  unauthorized: ({ status }, connection) => {
+    // Without a status the request was not even sent.
+    const fate = status === undefined ? 'cannot be used' : `is not accepted by ${at(connection)}`;
+    return [`The API key (from ${connection.keyFrom}) ${fate}`, EXIT.refused];
+  },
+  blocked: (_, connection) => [
+    `The address that ${at(connection)} returned is not allowed`,
+    EXIT.refused,
+  ],
+  not_found: ({ operation }, connection) => {
+    const where = at(connection);
+    const [, verb, kind] = /^(get|create)_(\w+)$/.exec(operation) ?? [];
+    if (verb === undefined) return [`No such file in the storage of ${where}`, EXIT.failure];
+    if (/\/v1\/*$/.test(connection.baseUrl))
+      return [`No such path at ${where}: omit /v1 from the address`, EXIT.usage];
+    if (verb === 'create')
+      return [`No ${kind} can be created at ${where}: check its address`, EXIT.usage];
+    const other = kind === 'import' ? ', or --import-path is wrong' : '';
+    return [`There is no ${kind} with this id at ${where}${other}`, EXIT.usage];
+  },
+  unavailable: (error, connection) => {
+    const { status, retryAfterMs = 0 } = error;
+    const what = status === undefined ? 'cannot be reached' : 'is not available';
+    const when = retryAfterMs < 1_000 ? '' : `, and asks to retry in ${ago(0, retryAfterMs)}`;
+    return [`${targetOf(error, connection).replace(/^t/, 'T')} ${what}${when}`, EXIT.unreachable];
+  },
+  expired: ({ operation }) => [
+    `The address of the ${operation} has expired: try again`,
+    EXIT.failure,
+  ],
+  too_large: () => ['The file exceeds the limit of the storage: submit it in parts', EXIT.usage],
+  rejected: (error, connection) => [
+    error.status === undefined ? 'Invalid request' : `Refused by ${targetOf(error, connection)}`,
+    EXIT.usage,
+  ],
+  protocol: (error, connection) => [
+    error.operation === 'download'
+      ? 'The results are not whole, or no result file: fetch them again'
+      : `Unexpected response from ${targetOf(error, connection)}`,
+    EXIT.failure,
+  ],
+};
 
-/** Returns the words for an outage of the service or its storage. */
-export function unavailable({ status, retryAfterMs = 0 }: RequestError, target: string): string {
-  const what = status === undefined ? 'cannot be reached' : 'is not available';
-  const when = retryAfterMs < 1_000 ? '' : `, and asks to retry in ${ago(0, retryAfterMs)}`;
-  return `${target.replace(/^t/, 'T')} ${what}${when}`;
-}
+const at = ({ baseUrl }: ServiceConnection) => `the service at ${printable(baseUrl)}`;
+
+const targetOf = ({ operation }: RequestError, connection: ServiceConnection) =>
+  `${/load$/.test(operation) ? 'the storage of ' : ''}${at(connection)}`;

@@ -13,8 +13,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { FileCheck } from '../files/check-file.ts';
 import { checkCsv } from '../files/csv-check.ts';
 import { checkJsonl } from '../files/jsonl-check.ts';
-import { jsonText, printable, printableJson } from '../printable.ts';
-import { counted, facts, grouped, table } from '../table.ts';
+import { counted, facts, grouped, jsonText, printable, printableJson, table } from '../text.ts';
 
 /** End of a resource, as `outcome` in JSON documents. */
 type Outcome = 'done' | 'failed' | 'partly_failed' | 'unfinished';

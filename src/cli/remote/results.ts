@@ -1,18 +1,8 @@
 import { abortable } from '../../base/abortable.ts';
 import type { ReviewedRow } from '../../client/index.ts';
-import { CommandFailed } from '../command-failed.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import {
-  BadOutput,
-  type Output,
-  OutputFailed,
-  type OutputPlace,
-  openOutput,
-  STANDARD_OUTPUT,
-} from '../files/output.ts';
-import { Interrupted } from '../interrupt.ts';
-import { jsonText, printable } from '../printable.ts';
-import { counted, grouped } from '../table.ts';
+import { type Output, type OutputPlace, openOutput, STANDARD_OUTPUT } from '../files/output.ts';
+import { counted, grouped, jsonText, printable } from '../text.ts';
 import type { Session } from './session.ts';
 
 /** Rows are written together up to this size, in characters. */
@@ -22,7 +12,6 @@ class ReaderGone extends Error {}
 
 /**
  * Saves the results of a batch: the service's own file, or with --json a document for each row.
- * @param command fetches them.
  * @param code exit code of the batch.
  * @returns its exit code, or another one when some rows have no decision.
  */
@@ -30,7 +19,6 @@ export async function saveResults(
   session: Session,
   id: string,
   place: OutputPlace,
-  command: string,
   code: ExitCode,
 ): Promise<ExitCode> {
   const { io, progress } = session;
@@ -45,16 +33,8 @@ export async function saveResults(
     progress.note(`${name}: ${counted(rows, 'row')}${failed}${where}`);
     return errors > 0 ? EXIT.partlyFailed : code;
   } catch (error) {
-    if (error instanceof ReaderGone) return code;
-    if (
-      error instanceof Interrupted ||
-      error instanceof OutputFailed ||
-      error instanceof BadOutput
-    ) {
-      const why = error.message.replace(/\.?$/, '.');
-      throw new CommandFailed(`${why}\nTo fetch the ${name}:\n  ${command}`, error.code);
-    }
-    throw error;
+    if (!(error instanceof ReaderGone)) throw error;
+    return code;
   } finally {
     await output?.discard();
     progress.clear();

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { CommandFailed } from '../command-failed.ts';
+import { CommandFailed } from '../exit-codes.ts';
 import type { Io } from '../io.ts';
 import { duration } from '../tool-options.ts';
 import { KEY_VARIABLE, type ServiceFlags, URL_VARIABLE } from './flags.ts';
@@ -12,7 +12,11 @@ export function serviceOptions(command: Command, examples: readonly string[]): C
       '-w, --wait',
       'wait until it is finished; Ctrl-C stops waiting and prints how to continue',
     )
-    .option('--timeout <duration>', 'with --wait: longest wait, such as 15m', duration)
+    .addOption(
+      new Option('--timeout <duration>', 'wait no longer than this, such as 15m')
+        .argParser(duration)
+        .implies({ wait: true }),
+    )
     .option('--json', 'print JSON (docs/cli.md)')
     .option('--url <url>', `address of the service, without /v1; default: ${URL_VARIABLE}`)
     .option('--api-key-file <file>', `file with the API key; default: the key in ${KEY_VARIABLE}`)
@@ -41,14 +45,11 @@ export function resourceCommand(
   const id = '1f750778-d5d8-4292-8579-7e6fe8cf1608';
   const group = program
     .command(kind)
-    .summary(summary)
-    .description(
-      `Calls the Content Review Service directly: without Kafka and without a running connector.`,
-    )
+    .description(summary)
     .addHelpText('after', `\nExamples:\n  $ content-review-connector ${kind} get ${id}`);
   const get = group
     .command('get')
-    .summary(`show the state of one ${kind}`)
+    .description(`show the state of one ${kind}`)
     .argument('<id>', `id of the ${kind}`)
     .action(async (id: string, flags: ServiceFlags) => {
       const [{ get }] = await serviceModules();

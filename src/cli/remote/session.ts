@@ -1,23 +1,23 @@
-import { type ContentReviewClient, ContentReviewError } from '../../client/index.ts';
-import { CommandFailed } from '../command-failed.ts';
-import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { ContentReviewError } from '../../client/index.ts';
+import { CommandFailed, EXIT, type ExitCode } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
 import type { Io } from '../io.ts';
 import { Progress } from '../progress.ts';
-import { connect } from './connection.ts';
+import { connect, type ServiceConnection } from './connection.ts';
 import { failureOf } from './failures.ts';
 import type { ServiceFlags } from './flags.ts';
 
 /** Run of a command that calls the service. */
-export interface Session {
+export interface Session extends ServiceConnection {
   readonly io: Io;
-  readonly client: ContentReviewClient;
   readonly flags: ServiceFlags;
   readonly progress: Progress;
   /** Aborts with Interrupted. */
   readonly signal: AbortSignal;
-  /** Resource whose file has arrived, and the command that continues with it: the file must not be submitted again. */
-  sent?: { readonly name: string; readonly command: string };
+  /** Command that continues this one; failures show it. */
+  next?: string;
+  /** Batch or import whose file has arrived: it must not be submitted again. */
+  sent?: string;
 }
 
 /**
@@ -31,25 +31,27 @@ export async function runSession(
 ): Promise<void> {
   const progress = new Progress(io);
   const connection = await connect(flags, io.env, retryNotes(progress));
-  const { client } = connection;
   let session: Session | undefined;
   try {
     await interruptible(async (signal) => {
-      session = { io, client, flags, progress, signal };
+      session = { ...connection, io, flags, progress, signal };
       io.finish(await work(session));
     });
   } catch (error) {
     progress.clear();
-    if (!(error instanceof ContentReviewError)) throw error;
-    const { message, code } = failureOf(error, connection);
-    if (session?.sent === undefined) throw new CommandFailed(message, code);
-    const { name, command } = session.sent;
+    const isKnown = error instanceof CommandFailed;
+    if (!isKnown && !(error instanceof ContentReviewError)) throw error;
+    const { message, code } = isKnown ? error : failureOf(error, connection);
+    const { sent, next } = session ?? {};
+    if (next === undefined || (!isKnown && code === EXIT.usage && sent === undefined))
+      throw new CommandFailed(message, code);
+    const fate = `The file was sent, and ${sent} has it: do not submit it again. `;
     throw new CommandFailed(
-      `The file was sent, and ${name} has it: do not submit it again. ${message}\nTo continue:\n  ${command}`,
-      code === EXIT.usage ? EXIT.failure : code,
+      `${isKnown || sent === undefined ? '' : fate}${message}\nTo continue:\n  ${next}`,
+      !isKnown && code === EXIT.usage ? EXIT.failure : code,
     );
   } finally {
-    await client.close();
+    await connection.client.close();
   }
 }
 

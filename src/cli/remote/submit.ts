@@ -1,18 +1,16 @@
-import { isatty } from 'node:tty';
-import { ExpiredError, RequestError, TooLargeError, UnavailableError } from '../../client/index.ts';
-import { CommandFailed } from '../command-failed.ts';
-import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { ContentReviewError, RequestError } from '../../client/index.ts';
+import { CommandFailed, EXIT, systemReason } from '../exit-codes.ts';
 import { type CheckedFile, checkFile } from '../files/check-file.ts';
-import { FileChanged, openInput, STANDARD_INPUT } from '../files/input-file.ts';
+import { openInput } from '../files/input-file.ts';
 import { Interrupted } from '../interrupt.ts';
-import { printable } from '../printable.ts';
 import { bar, size } from '../progress.ts';
-import { detailOf } from './failures.ts';
+import { printable } from '../text.ts';
+import type { ServiceConnection } from './connection.ts';
+import { failureOf } from './failures.ts';
 import { commandLine } from './flags.ts';
 import type { ResourceView, Submission } from './resources.ts';
 import type { Session } from './session.ts';
 
-const STDIN = 0;
 const MAX_NOTE = 400;
 
 /**
@@ -25,9 +23,7 @@ export async function submitFile<View extends ResourceView>(
   resource: Submission<View>,
   path: string,
 ): Promise<string> {
-  const { io, client, flags, progress, signal } = session;
-  if (path === STANDARD_INPUT && isatty(STDIN))
-    io.err('Reading from the terminal; Ctrl-D ends the input.\n');
+  const { client, flags, progress, signal } = session;
   const unsent = (error: unknown) => {
     if (!(error instanceof Interrupted)) throw error;
     throw new CommandFailed('Interrupted before the file was sent. Submit it again.', error.code);
@@ -52,11 +48,12 @@ export async function submitFile<View extends ResourceView>(
 }
 
 async function upload<View extends ResourceView>(
-  { io, client, flags, progress, signal }: Session,
+  session: Session,
   resource: Submission<View>,
   created: { readonly id: string; readonly uploadUrl: string },
   { input, from, digest }: CheckedFile,
 ): Promise<void> {
+  const { io, client, flags, progress, signal } = session;
   const startMs = performance.now();
   const source = { length: input.bytes - from, open: () => input.readChecked(from, digest) };
   let wasComplete = false;
@@ -78,33 +75,21 @@ async function upload<View extends ResourceView>(
       return;
     }
 
-    const [what, code, advice] = reasonOf(error);
+    const { message, code } = failedUpload(error, session);
     const name = `${resource.kind} ${printable(created.id)}`;
     const look = commandLine(io, [resource.kind, 'get', created.id], flags);
     const fate = mayHaveArrived
       ? `It is unknown whether ${name} has its file.\nCheck before you submit the file again; WAITING_FOR_UPLOAD after some minutes means that nothing has arrived:\n  ${look}`
-      : `${name} stays without a file and is not processed. ${advice}`;
-    throw new CommandFailed(
-      `${what} ${fate}${error instanceof RequestError ? detailOf(error) : ''}`,
-      code,
-    );
+      : `${name} stays without a file and is not processed. Submit the file again.`;
+    throw new CommandFailed(`${message}\n${fate}`, code);
   }
   const seconds = (performance.now() - startMs) / 1_000;
   progress.note(`uploaded ${size(source.length)} in ${seconds.toFixed(1)} s`);
 }
 
-/** @returns what happened to the upload, the exit code, and the advice. @throws what nobody foresaw */
-function reasonOf(error: unknown): readonly [string, ExitCode, string] {
-  const again = 'Submit the file again.';
-  if (error instanceof Interrupted) return ['Interrupted.', error.code, again];
-  if (error instanceof FileChanged) return [`${error.message}.`, error.code, ''];
-  if (error instanceof ExpiredError)
-    return ['The address of the upload has expired.', EXIT.failure, again];
-  if (error instanceof TooLargeError)
-    return ['The file exceeds the limit of the storage.', EXIT.usage, 'Submit it in parts.'];
-  if (error instanceof UnavailableError) return ['The upload failed.', EXIT.unreachable, again];
-  if (error instanceof RequestError) return ['The upload failed.', EXIT.failure, ''];
-  if (error instanceof Error && 'syscall' in error)
-    return [`The upload failed: ${error.message}.`, EXIT.failure, again];
-  throw error;
+function failedUpload(error: unknown, connection: ServiceConnection) {
+  if (error instanceof ContentReviewError) return failureOf(error, connection);
+  if (error instanceof CommandFailed) return error;
+  if (!(error instanceof Error && 'syscall' in error)) throw error;
+  return { message: `The upload failed: ${systemReason(error)}.`, code: EXIT.failure };
 }

@@ -103,6 +103,21 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.equal(piped.out.trimEnd().split(/\r?\n/).length, 4);
   });
 
+  it('waits when --timeout or --output is given', async (t) => {
+    const service = await bench(t, nextDirectory());
+    const file = service.file('posts.csv', CSV);
+    const results = service.path('results.csv');
+    for (const option of [
+      ['--timeout', '5m'],
+      ['--output', results],
+    ]) {
+      const { code, out, err } = await service.run('batch', 'submit', file, '-t', 'x', ...option);
+      assert.equal(code, EXIT.ok, err);
+      assert.match(out, /^status {3}SUCCESS$/m);
+    }
+    assert.match(readFileSync(results, 'utf8'), /^Content,Status/);
+  });
+
   it('takes a byte order mark away and says so', async (t) => {
     const service = await bench(t, nextDirectory());
     const { code, out, err } = await service.run(
@@ -162,8 +177,6 @@ describe('batch submit', { timeout: 120_000 }, () => {
       [[service.path('.'), '-t', 'post'], /is a directory/],
       [[file], /required option '-t, --type <type>' not specified/],
       [[file, '-t', ' '], /--type needs a type/],
-      [[file, '-t', 'post', '--output', 'x.csv'], /--output needs --wait/],
-      [[file, '-t', 'post', '--timeout', '5m'], /--timeout needs --wait/],
       [[file, '-t', 'post', '--wait', '--timeout', '5'], /has a unit/],
       [
         [file, '-t', 'post', '--wait', '--output', there],
@@ -243,7 +256,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.equal(code, EXIT.unfinished);
     assert.match(
       err,
-      /batch \S+ is not finished within --timeout: PENDING[^.]*\.\nTo continue waiting:\n {2}content-review-connector batch get \S{36} --wait --config \S+service\.yaml\n$/,
+      /batch \S+ is not finished within --timeout: PENDING[^.]*\.\nTo continue:\n {2}content-review-connector batch get \S{36} --wait --config \S+service\.yaml\n$/,
     );
   });
 
@@ -344,7 +357,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.equal(unclear.code, EXIT.failure);
     assert.match(
       unclear.err,
-      /has expired\. It is unknown whether batch \S+ has its file\.\nCheck before you submit/,
+      /has expired.*\n.*\nIt is unknown whether batch \S+ has its file\.\nCheck before you submit/,
     );
     assert.doesNotMatch(unclear.err, /stays without/);
   });

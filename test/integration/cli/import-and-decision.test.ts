@@ -187,7 +187,7 @@ describe('decision get', { timeout: 120_000 }, () => {
     assert.equal(code, EXIT.unreachable);
     assert.match(
       err,
-      /\nThe service cannot be reached\.\n {2}get_decision at .*ECONNREFUSED.*\nTo continue waiting:\n {2}\S+ decision get d-1 --wait --url /,
+      /\nThe service at \S+ cannot be reached\.\n {2}get_decision at .*ECONNREFUSED.*\nTo continue:\n {2}\S+ decision get d-1 --wait --url /,
     );
   });
 });
@@ -202,7 +202,7 @@ describe('a file that changes after it was checked', { timeout: 120_000 }, () =>
     assert.equal(code, EXIT.failure);
     assert.match(
       err,
-      /records\.jsonl changed while it was being read: submit it again when it is finished\. import \S{36} stays without a file/,
+      /records\.jsonl changed while it was being read: submit it again when it is finished\.\nimport \S{36} stays without a file/,
     );
     assert.deepEqual(
       service.sandbox.imports().map((one) => one.uploaded),

@@ -94,7 +94,7 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
     assert.equal(code, EXIT.interrupted);
     assert.match(
       err,
-      /Interrupted\. import \S{36} stays without a file and is not processed\. Submit the file again\.\n$/,
+      /Interrupted\.\nimport \S{36} stays without a file and is not processed\. Submit the file again\.\n$/,
     );
     assert.equal(service.sandbox.imports()[0]?.uploaded, null);
   });
@@ -120,7 +120,7 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
     assert.deepEqual([code, out], [EXIT.interrupted, '']);
     assert.match(
       err,
-      /Interrupted\. The service continues with batch \S{36}\.\nTo continue waiting:\n {2}node src\/cli\/main\.ts batch results \S{36} --wait --output '/,
+      /Interrupted\. The service continues with batch \S{36}\.\nTo continue:\n {2}node src\/cli\/main\.ts batch results \S{36} --wait --output '/,
     );
     service.faults();
     await runPrinted(err, service);

@@ -1,8 +1,15 @@
 /** Output and input formats of the command line: tables, ages, places, times. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { printable, printableJson, printableLines } from '../../../src/cli/printable.ts';
-import { ago, counted, instant, table } from '../../../src/cli/table.ts';
+import {
+  ago,
+  counted,
+  instant,
+  printable,
+  printableJson,
+  printableLines,
+  table,
+} from '../../../src/cli/text.ts';
 import {
   coordinate,
   letterReason,

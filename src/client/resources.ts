@@ -1,4 +1,10 @@
-import type { BatchView, CreatedBatch } from '../service/answers.ts';
+import type {
+  BatchView,
+  CreatedBatch,
+  CreatedImport,
+  DecisionView,
+  ImportView,
+} from '../service/answers.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { CONTENT_TYPES } from '../service/contract.ts';
 import type { Calls } from './calls.ts';
@@ -6,7 +12,7 @@ import { NoResultsError } from './errors.ts';
 import type { ClientCallOptions, WaitOptions } from './options.ts';
 import { type ResultsOptions, type ReviewedRow, resultRows } from './results.ts';
 import { resumedBytes } from './resumed-bytes.ts';
-import { type ClientUploadOptions, type UploadSource, uploadBodyOf } from './upload-source.ts';
+import type { ClientUploadOptions, UploadSource } from './upload-source.ts';
 
 const FINISHED: ReadonlySet<string | undefined> = new Set(['SUCCESS', 'CANCELLED', 'ERROR']);
 
@@ -50,12 +56,11 @@ export class BatchResource {
    * await client.batches.upload(batch, { path: 'comments.csv' });
    */
   async upload(
-    { uploadUrl }: Pick<CreatedBatch, 'uploadUrl'>,
+    created: Pick<CreatedBatch, 'uploadUrl'>,
     source: UploadSource,
     options: ClientUploadOptions = {},
   ): Promise<void> {
-    const body = await uploadBodyOf(source, options.onProgress);
-    await this.#calls.send(uploadUrl, body, CONTENT_TYPES.csv, options);
+    await this.#calls.upload(source, CONTENT_TYPES.csv, options, async () => created);
   }
 
   /**
@@ -68,9 +73,9 @@ export class BatchResource {
     source: UploadSource,
     options: ClientUploadOptions = {},
   ): Promise<string> {
-    const body = await uploadBodyOf(source, options.onProgress);
-    const { batchId, uploadUrl } = await this.create(type, options);
-    await this.#calls.send(uploadUrl, body, CONTENT_TYPES.csv, options);
+    const { batchId } = await this.#calls.upload(source, CONTENT_TYPES.csv, options, () =>
+      this.create(type, options),
+    );
     return batchId;
   }
 
@@ -144,5 +149,105 @@ export class BatchResource {
       onBatch(batch);
       return service.download(batch.downloadUrl, { signal });
     });
+  }
+}
+
+/**
+ * Imports: a JSON Lines file of typed records goes up.
+ *
+ * @example
+ * const importId = await client.imports.submit({ path: 'users.jsonl' });
+ * const { status } = await client.imports.waitFor(importId, { timeoutMs: 60_000 });
+ */
+export class ImportResource {
+  readonly #calls: Calls;
+
+  constructor(calls: Calls) {
+    this.#calls = calls;
+  }
+
+  /**
+   * Creates an import. The service processes its file once it is uploaded.
+   * @returns the import's id and the presigned address for its file, which is a secret.
+   * @throws ContentReviewError
+   */
+  async create(options?: ClientCallOptions): Promise<CreatedImport> {
+    const created = await this.#calls.run(options, (service, call) => service.createImport(call));
+    this.#calls.created(created.importId);
+    return created;
+  }
+
+  /**
+   * Uploads the JSON Lines file of a created import: each line an object with exactly `type` (a string) and `data` (an object).
+   * @throws TypeError for an unusable source; the system's error for a file that cannot be read; ContentReviewError.
+   */
+  async upload(
+    created: Pick<CreatedImport, 'uploadUrl'>,
+    source: UploadSource,
+    options: ClientUploadOptions = {},
+  ): Promise<void> {
+    await this.#calls.upload(source, CONTENT_TYPES.jsonl, options, async () => created);
+  }
+
+  /**
+   * Creates an import and uploads its file. Nothing is created for a source that cannot be read.
+   * @returns the import's id.
+   * @throws as `create` and `upload`.
+   */
+  async submit(source: UploadSource, options: ClientUploadOptions = {}): Promise<string> {
+    const { importId } = await this.#calls.upload(source, CONTENT_TYPES.jsonl, options, () =>
+      this.create(options),
+    );
+    return importId;
+  }
+
+  /** Returns the state of an import, requested at `importPath`. @throws NotFoundError; other ContentReviewErrors. */
+  get(importId: string, options?: ClientCallOptions): Promise<ImportView> {
+    return this.#calls.run(options, (service, call) => service.getImport(importId, call));
+  }
+
+  /**
+   * Waits for COMPLETE or FAILED. Waits on at an unknown status, and at a 404 within half a minute of `create`.
+   * @throws WaitTimeoutError after `timeoutMs`; other ContentReviewErrors.
+   */
+  waitFor(importId: string, options: WaitOptions<ImportView> = {}): Promise<ImportView> {
+    return this.#calls.wait(
+      importId,
+      options,
+      (call) => this.get(importId, call),
+      ({ status }) => status === 'COMPLETE' || status === 'FAILED',
+    );
+  }
+}
+
+/**
+ * Single decisions.
+ *
+ * @example
+ * const { status, result, labels } = await client.decisions.get('1f750778-0');
+ */
+export class DecisionResource {
+  readonly #calls: Calls;
+
+  constructor(calls: Calls) {
+    this.#calls = calls;
+  }
+
+  /** Returns a decision. @throws NotFoundError; other ContentReviewErrors. */
+  get(decisionId: string, options?: ClientCallOptions): Promise<DecisionView> {
+    return this.#calls.run(options, (service, call) => service.getDecision(decisionId, call));
+  }
+
+  /**
+   * Waits for SUCCESS or ERROR. Waits on at an unknown status.
+   * @throws WaitTimeoutError after `timeoutMs`; other ContentReviewErrors.
+   */
+  waitFor(decisionId: string, options: WaitOptions<DecisionView> = {}): Promise<DecisionView> {
+    return this.#calls.wait(
+      decisionId,
+      options,
+      (call) => this.get(decisionId, call),
+      ({ status }) => status === 'SUCCESS' || status === 'ERROR',
+    );
   }
 }

@@ -1,12 +1,50 @@
-/** Text for people: tables, ages, counts. */
-import { printable } from './printable.ts';
+/**
+ * Text for people. In text of others, characters that move the cursor of a terminal, colour it or turn its direction are shown
+ * as escapes.
+ */
+
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const DEFAULT_MAX = 200;
+const MAX_SENTENCE = 2_000;
+
+/** Returns one value on one line, cut to `max` characters. */
+export function printable(text: string, max = DEFAULT_MAX): string {
+  const characters = Array.from(text.slice(0, 2 * max + 2));
+  const short = characters.length > max ? `${characters.slice(0, max).join('')}…` : text;
+  return short.replace(UNPRINTABLE, escaped);
+}
+
+/** Returns a sentence on one line, cut to 2,000 characters. */
+export const sentence = (text: string): string => printable(text, MAX_SENTENCE);
+
+/** Returns a whole answer with its line ends. */
+export function printableLines(text: string): string {
+  return text.replace(UNPRINTABLE, (one) => (one === '\n' ? one : escaped(one)));
+}
+
+/** Returns an equal JSON document, with escapes in its strings. */
+export function printableJson(json: string): string {
+  return json.replace(UNPRINTABLE, (character) => character.split('').map(escaped).join(''));
+}
+
+function escaped(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16);
+  return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
+}
+
+/**
+ * Returns a JSON object.
+ * @param raw members whose values are JSON already; their numbers keep all of their digits.
+ */
+export function jsonText(plain: object, raw: Readonly<Record<string, string | null>>): string {
+  const members = Object.entries(raw).map(([name, json]) => `,${JSON.stringify(name)}:${json}`);
+  return `${JSON.stringify(plain).slice(0, -1)}${members.join('')}}`;
+}
 
 /** Cell of a table: a text, a count, or nothing (`-`). Offsets are texts, to be copied without separators. */
 export type TableCell = string | number | null;
 
 const GAP = '   ';
-/** Characters of a fact. */
-const MAX_FACT = 2_000;
 
 /** Returns the lines of a table, with columns of digits aligned to the right. */
 export function table(heads: readonly string[], rows: readonly (readonly TableCell[])[]): string {
@@ -41,7 +79,7 @@ export function facts(
   const known: [string, string][] = entries.filter(([, text]) => text !== '');
   const width = Math.max(...known.map(([name]) => name.length));
   return known
-    .map(([name, text]) => `${indent}${name.padEnd(width)}${GAP}${printable(text, MAX_FACT)}\n`)
+    .map(([name, text]) => `${indent}${name.padEnd(width)}${GAP}${sentence(text)}\n`)
     .join('');
 }
 
