@@ -40,8 +40,9 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
 
 /** Returns the table that `--help` shows. */
 export function exitCodeTable(): string {
-  const names = Object.keys(EXIT) as (keyof typeof EXIT)[];
-  const rows = names.map((name) => `  ${String(EXIT[name]).padEnd(4)} ${EXIT_MEANINGS[name]}`);
+  const rows = Object.entries(EXIT_MEANINGS).map(
+    ([name, meaning]) => `  ${String(EXIT[name as keyof typeof EXIT]).padEnd(4)} ${meaning}`,
+  );
   return ['Exit codes:', ...rows].join('\n');
 }
 

@@ -7,7 +7,6 @@ import type { ExitCode } from './exit-codes.ts';
 export const PROGRAM = 'content-review-connector';
 const STDOUT = 1;
 const STDERR = 2;
-const DEFAULT_COLUMNS = 80;
 
 /** Surroundings of a command, replaced in tests. */
 export interface Io {
@@ -42,9 +41,7 @@ export const processOutlet: Outlet = {
   program: programOf(process.argv, process.env),
   outIsTerminal: isatty(STDOUT),
   errColumns: () =>
-    isatty(STDERR) && process.env.TERM !== 'dumb'
-      ? process.stderr.columns || DEFAULT_COLUMNS
-      : undefined,
+    isatty(STDERR) && process.env.TERM !== 'dumb' ? process.stderr.columns || 80 : undefined,
 };
 
 /** The command that was typed: through npm, by its name on the PATH, or the script. */

@@ -61,8 +61,7 @@ function retryNotes(progress: Progress): (operation: string, reason: string) => 
   return (operation, reason) => {
     const empty = operation.startsWith('create_') ? ' (what it may have created stays empty)' : '';
     const text = `${operation}: ${reason}${empty}, trying again`;
-    if (text === last) progress.show(() => text);
-    else progress.note(text);
+    if (text !== last) progress.note(text);
     last = text;
   };
 }
