@@ -256,7 +256,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.equal(code, EXIT.unfinished);
     assert.match(
       err,
-      /batch \S+ is not finished within --timeout: PENDING[^.]*\.\nTo continue:\n {2}content-review-connector batch get \S{36} --wait --config \S+service\.yaml\n$/,
+      /batch \S+ is not finished within --timeout: (?:PENDING|no response yet)[^.]*\.\nTo continue:\n {2}content-review-connector batch get \S{36} --wait --config \S+service\.yaml\n$/,
     );
   });
 

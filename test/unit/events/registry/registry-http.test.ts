@@ -180,7 +180,7 @@ test('an address that has just given no answer is not asked for what another doe
   await using live = await fakeRegistry({ '/schemas/ids/1': TEXT });
   hung.instead = () => {};
   const registry = new ConfluentRegistry(
-    registrySettings([hung.url, live.url], { timeoutMs: 100 }),
+    registrySettings([hung.url, live.url], { timeoutMs: 1_500 }),
   );
   assert.equal((await registry.byId(1, signal))?.text, '"string"');
   for (const id of [2, 3, 4]) assert.equal(await registry.byId(id, signal), undefined);
