@@ -11,7 +11,18 @@ const LINE_LENGTH = 97;
 
 /** @param schemas of the contracts, in the order of the file */
 export function declarations(schemas: readonly JsonSchema[]): string {
-  return [HEAD, ...schemas.flatMap((schema) => declarationsOf(schema))].join('\n');
+  const known = new Map<string, string>();
+  const parts = schemas.flatMap((schema) => declarationsOf(schema));
+  return [HEAD, ...parts.map((part) => withoutRepetition(part, known))].join('\n');
+}
+
+/** An interface that is another's word by word, but for its name, is that one. */
+function withoutRepetition(part: string, known: Map<string, string>): string {
+  const [declared, name = '', body = ''] = /export interface (\w+) (\{.*\})\n$/s.exec(part) ?? [];
+  if (declared === undefined) return part;
+  const same = known.get(body);
+  if (same === undefined) known.set(body, name);
+  return same === undefined ? part : part.replace(declared, `export type ${name} = ${same};\n`);
 }
 
 function declarationsOf(root: JsonSchema): string[] {
@@ -23,7 +34,7 @@ function declarationsOf(root: JsonSchema): string[] {
   const cases = root.oneOf.map((one) => `    | {\n${types.members(one, '        ')}      }`);
   return [
     ...parts,
-    types.interface(`${name}Members`, root, 'What it has whatever its status.'),
+    types.interface(`${name}Members`, root, 'Members that it has whatever its status.'),
     `${comment(root.description, '')}export type ${name} = ${name}Members &\n  (\n${cases.join('\n')}\n  );\n`,
   ];
 }

@@ -85,7 +85,7 @@ export interface DecisionSource {
   readonly timestamp: string | null;
 }
 
-/** What it has whatever its status. */
+/** Members that it has whatever its status. */
 export interface DecisionMembers {
   /**
    * <topic>-<partition>-<offset> of the source record, with #<n> once the consumer group was reset
@@ -149,14 +149,7 @@ export type Decision = DecisionMembers &
  * A label of the policy, and whether it applies. The service may say more of it: further members,
  * of any type.
  */
-export interface LookedUpDecisionLabel {
-  /** Name of the label, the policy's own. */
-  readonly name: string;
-  /** Whether the label applies to the content. True when the service only listed it. */
-  readonly applied: boolean;
-  /** Why, in the service's words; null when it gave none. */
-  readonly explanation: string | null;
-}
+export type LookedUpDecisionLabel = DecisionLabel;
 
 /** Why there is no decision. */
 export interface LookedUpDecisionError {
@@ -173,28 +166,9 @@ export interface LookedUpDecisionError {
 }
 
 /** The source record that this answers for. */
-export interface LookedUpDecisionSource {
-  /** The source topic. */
-  readonly topic: string;
-  /** Its partition. */
-  readonly partition: number;
-  /** Its offset there: tells the order of events of one partition. */
-  readonly offset: number;
-  /**
-   * Its key as text; base64 when key_encoding says so; null when it has none. The terminal record
-   * itself has the same key, byte by byte.
-   */
-  readonly key: string | null;
-  /** Present when the key is not UTF-8: key is its base64. */
-  readonly key_encoding?: 'base64';
-  /**
-   * Its timestamp, ISO 8601, UTC, milliseconds; null when it has none that a date can hold. Years
-   * beyond 9999, which only a producer's mistake makes, have a sign and six digits.
-   */
-  readonly timestamp: string | null;
-}
+export type LookedUpDecisionSource = DecisionSource;
 
-/** What it has whatever its status. */
+/** Members that it has whatever its status. */
 export interface LookedUpDecisionMembers {
   /**
    * <topic>-<partition>-<offset> of the source record, with #<n> once the consumer group was reset
@@ -260,28 +234,9 @@ export interface ReceiptError {
 }
 
 /** The source record that this answers for. */
-export interface ReceiptSource {
-  /** The source topic. */
-  readonly topic: string;
-  /** Its partition. */
-  readonly partition: number;
-  /** Its offset there: tells the order of events of one partition. */
-  readonly offset: number;
-  /**
-   * Its key as text; base64 when key_encoding says so; null when it has none. The terminal record
-   * itself has the same key, byte by byte.
-   */
-  readonly key: string | null;
-  /** Present when the key is not UTF-8: key is its base64. */
-  readonly key_encoding?: 'base64';
-  /**
-   * Its timestamp, ISO 8601, UTC, milliseconds; null when it has none that a date can hold. Years
-   * beyond 9999, which only a producer's mistake makes, have a sign and six digits.
-   */
-  readonly timestamp: string | null;
-}
+export type ReceiptSource = DecisionSource;
 
-/** What it has whatever its status. */
+/** Members that it has whatever its status. */
 export interface ReceiptMembers {
   /**
    * <topic>-<partition>-<offset> of the source record, with #<n> once the consumer group was reset

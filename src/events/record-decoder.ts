@@ -28,9 +28,6 @@ export type MappedItem = Pick<ContentItem, 'type' | 'content' | 'metadata' | 'ex
   readonly bytes: number;
 };
 
-/** Result for a record that `source.filter` does not want; its reason is a metric label. */
-export const FILTERED = { skip: 'filter' } as const;
-
 /** Per item beside its own bytes: the reference, delimiters, and the objects that hold it. */
 const ITEM_OVERHEAD_BYTES = 128;
 /** A key is no place for content. */
@@ -64,7 +61,7 @@ export function compileDecoder(
 
     const input = new EventInput(event, record, topic);
     try {
-      if (isWanted && again === undefined && !isWanted(input)) return FILTERED;
+      if (isWanted && again === undefined && !isWanted(input)) return { skip: 'filter' };
       const { bytes, ...mapped } = map(input, record, again);
       const { partition, offset, timestampMs, key } = record;
       const headers = pickHeaders(record.headers, names);

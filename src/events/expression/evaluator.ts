@@ -3,11 +3,11 @@
  * inherits is not there, numbers keep their digits, and an evaluation has an end. The library
  * walks the tree through `visit` and `callFunction`: both are overridden (docs/mapping.md).
  */
-import { type FunctionSignature, TreeInterpreter } from '@jmespath-community/jmespath';
+import { type FunctionSignature, TreeInterpreter, TYPE_STRING } from '@jmespath-community/jmespath';
 import { isKeptNumber } from '../../base/exact-json.ts';
 import { isObject } from '../json-event.ts';
 import { asDouble, compareNumbers, digitsOf, isSame } from './exact-number.ts';
-import { recordFunctions, replacements } from './functions.ts';
+import { headerText, RECORD_FUNCTIONS, replacements } from './functions.ts';
 import { EvaluationProblem, type EventInput } from './input.ts';
 
 const Interpreter = TreeInterpreter.constructor as new () => typeof TreeInterpreter;
@@ -47,10 +47,11 @@ class Evaluator extends Interpreter {
       this.visit(reference as Node, value as Given);
     for (const [name, run] of Object.entries(replacements(visit, this.#compare)))
       Object.assign(table[name] as object, { _func: run });
-    Object.assign(
-      table,
-      recordFunctions(() => this.#input ?? fail('there is no record')),
-    );
+    const input = () => this.#input ?? fail('there is no record');
+    for (const [name, find] of Object.entries(RECORD_FUNCTIONS))
+      runtime.register(name, () => find(input()), []);
+    const header = ([name]: readonly unknown[]) => headerText(input(), name as string);
+    runtime.register('header', header, [{ types: [TYPE_STRING] }]);
 
     const call = runtime.callFunction.bind(runtime);
     runtime.callFunction = (name, args) => {

@@ -1,5 +1,5 @@
 /** Numbers whose text is kept (base/exact-json): those that a double cannot hold, and decimals with a scale. */
-import { isKeptNumber, mayLoseDigits, parseKeepingDigits } from '../../base/exact-json.ts';
+import { isKeptNumber, parseKeepingDigits } from '../../base/exact-json.ts';
 
 /** The text of a kept number. */
 export function digitsOf(kept: object): string {
@@ -19,16 +19,6 @@ export function asDouble(value: unknown): unknown {
   if (!isKeptNumber(value)) return value;
   const digits = digitsOf(value as object);
   return holds(digits) ? Number(digits) : value;
-}
-
-/** Whether a JSON text has numbers that a double cannot hold. */
-export function losesDigits(text: string): boolean {
-  return mayLoseDigits(text) && hasKept(parseExactly(text));
-}
-
-function hasKept(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return isKeptNumber(value) || Object.values(value).some(hasKept);
 }
 
 /** Whether a double is this number, and prints as it. A negative zero prints as another. */

@@ -4,7 +4,6 @@
  * (docs/mapping.md, "The library").
  */
 import { isUtf8 } from 'node:buffer';
-import { type FunctionSignature, TYPE_STRING } from '@jmespath-community/jmespath';
 import { isKeptNumber, isNumberText } from '../../base/exact-json.ts';
 import { lastHeader } from '../../core/record.ts';
 import { asDouble, digitsOf, isSame, parseExactly } from './exact-number.ts';
@@ -66,28 +65,24 @@ export function replacements(
   };
 }
 
-/** Functions that look at the record around the value. */
-export function recordFunctions(input: () => EventInput): Record<string, FunctionSignature> {
-  const about = (find: (input: EventInput) => unknown): FunctionSignature => ({
-    _func: (() => find(input())) as FunctionSignature['_func'],
-    _signature: [],
-  });
-  const header = ([name]: readonly [string]) => text(lastHeader(input().record.headers, name));
-  return {
-    header: {
-      _func: header as FunctionSignature['_func'],
-      _signature: [{ types: [TYPE_STRING] }],
-    },
-    key: about(({ record }) => text(record.key)),
-    offset: about(({ record }) => record.offset),
-    partition: about(({ record }) => record.partition),
-    timestamp: about(({ record }) => timestamp(record.timestampMs)),
-    topic: about(({ topic }) => topic),
-  };
+/** Functions without arguments that look at the record around the value. */
+export const RECORD_FUNCTIONS: Readonly<
+  Record<string, (input: EventInput) => string | number | null>
+> = {
+  key: ({ record }) => textOf(record.key),
+  offset: ({ record }) => record.offset,
+  partition: ({ record }) => record.partition,
+  timestamp: ({ record }) => timestamp(record.timestampMs),
+  topic: ({ topic }) => topic,
+};
+
+/** The last header of a name as text. */
+export function headerText({ record }: EventInput, name: string): string | null {
+  return textOf(lastHeader(record.headers, name));
 }
 
 /** null when there is none, and for bytes that are not text. */
-function text(value: Buffer | string | null | undefined): string | null {
+function textOf(value: Buffer | string | null | undefined): string | null {
   if (typeof value === 'string') return value;
   return value && isUtf8(value) ? value.toString('utf8') : null;
 }

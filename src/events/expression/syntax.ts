@@ -3,7 +3,7 @@ import { compile, TYPE_EXPREF, tokenize } from '@jmespath-community/jmespath';
 import { nearest } from '../../base/nearest.ts';
 import { err, ok, type Result } from '../../base/result.ts';
 import { evaluator, type Node } from './evaluator.ts';
-import { losesDigits } from './exact-number.ts';
+import { parseExactly } from './exact-number.ts';
 
 /** Characters. */
 const MAX_LENGTH = 4096;
@@ -75,7 +75,7 @@ function mistakeIn(text: string): string | undefined {
 /** Text that is not JSON is a mistake that the library reports. */
 function isLossy(literal: string): boolean {
   try {
-    return losesDigits(`[${literal}]`);
+    return JSON.stringify(parseExactly(literal)) !== JSON.stringify(JSON.parse(literal));
   } catch {
     return false;
   }
@@ -157,19 +157,18 @@ function isNode(member: unknown): member is Node {
 
 /** The library does not report a place: the shortest beginning that cannot be continued has it. */
 function whereItBreaks(text: string, error: unknown): string {
-  let starts: readonly number[];
   try {
-    starts = tokenize(text).map(({ start }) => start);
+    const starts = tokenize(text).map(({ start }) => start);
+    for (const [index, start] of starts.entries()) {
+      const end = starts[index + 1] ?? text.length;
+      const wrong = failureOf(text.slice(0, end));
+      if (wrong === undefined) continue;
+      const [, expected = ''] = /expected (\w+),/.exec(messageOf(wrong)) ?? [];
+      const instead = expected === '' ? '' : `, but ${SYMBOLS[expected] ?? expected}`;
+      return `column ${start + 1}: ${text.slice(start, end).trim()} is not expected here${instead}`;
+    }
   } catch (unreadable) {
     return messageOf(unreadable);
-  }
-  for (const [index, start] of starts.entries()) {
-    const end = starts[index + 1] ?? text.length;
-    const wrong = failureOf(text.slice(0, end));
-    if (wrong === undefined) continue;
-    const [, expected = ''] = /expected (\w+),/.exec(wrong) ?? [];
-    const instead = expected === '' ? '' : `, but ${SYMBOLS[expected] ?? expected}`;
-    return `column ${start + 1}: ${text.slice(start, end).trim()} is not expected here${instead}`;
   }
   return isEnd(error) ? `column ${text.length + 1}: it ends too early` : messageOf(error);
 }
@@ -184,13 +183,13 @@ const SYMBOLS: Readonly<Record<string, string>> = {
 };
 
 /** @returns the reason why this is no beginning of an expression, undefined when it is one */
-function failureOf(beginning: string): string | undefined {
+function failureOf(beginning: string): unknown {
   try {
     compile(beginning);
-    return undefined;
   } catch (error) {
-    return isEnd(error) ? undefined : messageOf(error);
+    if (!isEnd(error)) return error;
   }
+  return undefined;
 }
 
 /** Past the last token the library fails with a TypeError of its own. */

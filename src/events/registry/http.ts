@@ -2,11 +2,7 @@
 import { abortable } from '../../base/abortable.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
 import { NO_SUCH_PATH, RegistryRefused, RegistryUnavailable } from './errors.ts';
-import {
-  type RegistryOperation,
-  type RegistrySettings,
-  SILENT_REGISTRY_OBSERVER,
-} from './settings.ts';
+import type { RegistryOperation, RegistrySettings } from './settings.ts';
 
 export interface RegistryRequest {
   readonly operation: RegistryOperation;
@@ -78,10 +74,10 @@ export class RegistryHttp {
 
   async #askOne(url: string, request: RegistryRequest, signal: AbortSignal): Promise<unknown> {
     signal.throwIfAborted();
-    const { observer = SILENT_REGISTRY_OBSERVER, timeoutMs } = this.#settings;
+    const { observer, timeoutMs } = this.#settings;
     const startedMs = performance.now();
     const report = (code: string) =>
-      observer.request(request.operation, code, (performance.now() - startedMs) / 1_000);
+      observer?.request(request.operation, code, (performance.now() - startedMs) / 1_000);
     try {
       const { status, text } = await this.#exchange(url, request, signal);
       report(String(status));

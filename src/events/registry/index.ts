@@ -5,4 +5,4 @@ export * from './frame.ts';
 export * from './library.ts';
 export type * from './registry.ts';
 export * from './schema-cache.ts';
-export * from './settings.ts';
+export type * from './settings.ts';

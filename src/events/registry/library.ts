@@ -22,21 +22,12 @@ export const LIBRARY_TYPES = SchemaType;
 const MAX_MESSAGE_CHARACTERS = 300;
 
 /**
- * Loads the schema of an id as the library understands it; undefined when the registry does not
- * know the id. The promise rejects with RegistryUnavailable, RegistryRefused, UnusableSchema or
- * the signal's reason.
+ * Loader of schemas by id, as the library understands them; undefined when the registry does not
+ * know the id. It rejects with RegistryUnavailable, RegistryRefused, UnusableSchema or the
+ * signal's reason.
  */
-export type LoadLibrarySchema = (
-  id: number,
-  signal: AbortSignal,
-) => Promise<LibrarySchema | undefined>;
-
-export function schemaLibrary(
-  http: RegistryHttp,
-  type: 'AVRO' | 'JSON',
-  options: LibraryOptions,
-): LoadLibrarySchema {
-  return async (id, signal) => {
+export function schemaLibrary(http: RegistryHttp, type: 'AVRO' | 'JSON', options: LibraryOptions) {
+  return async (id: number, signal: AbortSignal): Promise<LibrarySchema | undefined> => {
     const bridge = () => ({
       response: (_next: unknown, _renew: unknown, request: LibraryRequest) =>
         answer(http, type, request, signal) as Promise<never>,

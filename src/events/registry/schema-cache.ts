@@ -7,7 +7,7 @@ import { abortable } from '../../base/abortable.ts';
 import { retryWaitMs } from '../../base/backoff.ts';
 import type { DeadLetterReason, Poison } from '../../core/record.ts';
 import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
-import { type RegistrySettings, SILENT_REGISTRY_OBSERVER } from './settings.ts';
+import type { RegistrySettings } from './settings.ts';
 
 /** Entries beyond which those not used lately are dropped. */
 const MAX_ENTRIES = 2_000;
@@ -23,6 +23,7 @@ const LATELY_UNKNOWN_MS = 60_000;
 const SECOND_LOOK_MS = 1_000;
 /** Second looks within a minute: values that are none of a registry's must not delay the others. */
 const SECOND_LOOKS = 40;
+const BACKOFF = { baseMs: 250, capMs: 15_000 };
 /** Ids loaded at once. */
 const LOADS_AT_ONCE = 8;
 
@@ -118,8 +119,7 @@ export class SchemaCache<T> {
   }
 
   async #run(id: number, signal: AbortSignal): Promise<void> {
-    const { clock, random, observer = SILENT_REGISTRY_OBSERVER } = this.#settings;
-    const { backoff = { baseMs: 250, capMs: 15_000 } } = this.#settings;
+    const { clock, random, observer, backoff = BACKOFF } = this.#settings;
     let failures = 0;
     try {
       for (;;) {
@@ -132,13 +132,13 @@ export class SchemaCache<T> {
           signal.throwIfAborted();
           // An unexpected error is no reason to give a record up either.
           const known = error instanceof RegistryUnavailable;
-          observer.unavailable(known ? error.message : `schema ${id} could not be loaded`);
+          observer?.unavailable(known ? error.message : `schema ${id} could not be loaded`);
           await clock.sleep(retryWaitMs(failures++, backoff, random), signal);
         }
       }
     } finally {
       // Also when nothing waits any more: the loss would stay reported permanently.
-      if (failures > 0) observer.available();
+      if (failures > 0) observer?.available();
     }
   }
 

@@ -22,21 +22,13 @@ export interface RegistryObserver {
   available(): void;
 }
 
-export const SILENT_REGISTRY_OBSERVER: RegistryObserver = {
-  request() {},
-  unavailable() {},
-  available() {},
-};
-
-export const REGISTRY_OPERATIONS = [
-  'schema',
-  'version',
-  'lookup',
-  'compatibility',
-  'register',
-  'config',
-] as const;
-export type RegistryOperation = (typeof REGISTRY_OPERATIONS)[number];
+export type RegistryOperation =
+  | 'schema'
+  | 'version'
+  | 'lookup'
+  | 'compatibility'
+  | 'register'
+  | 'config';
 
 export interface RegistrySettings {
   /** http(s) addresses that the paths of the API are relative to; the last that answered is first. */

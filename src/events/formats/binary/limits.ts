@@ -15,6 +15,8 @@ const MAX_EMPTY_ITEMS = 100_000;
 /** Members without a byte (nulls, defaults): a list of empty messages is one of large objects. */
 const MAX_EMPTY_MEMBERS = 500_000;
 
+export const TOO_MANY_ITEMS = 'its arrays and maps have too many items';
+
 export class ValueLimits {
   #depth = 0;
   #items: number;
@@ -29,7 +31,7 @@ export class ValueLimits {
   /** @throws BrokenBytes when the value would have too many */
   countItems(count: number): void {
     this.#items -= count;
-    if (!(this.#items >= 0)) throw new BrokenBytes('its arrays and maps have too many items');
+    if (!(this.#items >= 0)) throw new BrokenBytes(TOO_MANY_ITEMS);
   }
 
   /** @throws BrokenBytes when the value would have too many */

@@ -4,7 +4,13 @@
  */
 import protobuf from 'protobufjs';
 import { keepNumber } from '../../../base/exact-json.ts';
-import { BrokenBytes, MAX_DEPTH, MAX_ITEMS, ValueLimits } from '../binary/limits.ts';
+import {
+  BrokenBytes,
+  MAX_DEPTH,
+  MAX_ITEMS,
+  TOO_MANY_ITEMS,
+  ValueLimits,
+} from '../binary/limits.ts';
 import { timestampText } from '../binary/moments.ts';
 import { jsonDecimal, jsonDouble, jsonFloat, setMember } from '../binary/numbers.ts';
 
@@ -14,15 +20,7 @@ const MAX_FIELDS = 2 * MAX_ITEMS;
 
 type Members = Record<string, unknown>;
 /** Turns a decoded value of one type into JSON. */
-type ToJson = (value: unknown, limits: DecodingLimits) => unknown;
-
-class DecodingLimits extends ValueLimits {
-  #fields = MAX_FIELDS;
-
-  countField(): void {
-    if (--this.#fields < 0) throw new BrokenBytes('its arrays and maps have too many items');
-  }
-}
+type ToJson = (value: unknown, limits: ValueLimits) => unknown;
 
 /** Readers of the messages of one schema; a type may hold itself. */
 export class MessageReaders {
@@ -35,8 +33,8 @@ export class MessageReaders {
 
   /** @returns JSON of the whole of `bytes`. @param type resolved. @throws BrokenBytes */
   read(type: protobuf.Type, bytes: Buffer): unknown {
-    const limits = new DecodingLimits(bytes.length);
-    return this.#message(type)(decode(type, bytes, limits), limits);
+    const limits = new ValueLimits(bytes.length);
+    return this.#message(type)(decode(type, bytes), limits);
   }
 
   /** Made at its first use: a chain of thousands of types is more than the stack. */
@@ -59,7 +57,7 @@ export class MessageReaders {
     if (name === 'google.protobuf.Any') return (message, limits) => this.#any(message, limits);
 
     const fields = type.fieldsArray.map((field) => this.#field(field.resolve()));
-    const plain = (message: unknown, limits: DecodingLimits): Members => {
+    const plain = (message: unknown, limits: ValueLimits): Members => {
       const json: Members = {};
       limits.countMembers(fields.length);
       for (const { name, property, always, toJson } of fields)
@@ -90,28 +88,29 @@ export class MessageReaders {
   }
 
   /** The message, where the schema knows its type; otherwise its bytes. */
-  #any(message: unknown, limits: DecodingLimits): Members {
+  #any(message: unknown, limits: ValueLimits): Members {
     const { type_url: url, value } = message as { type_url: string; value: Uint8Array };
     if (url === '') return {};
     const name = url.slice(url.lastIndexOf('/') + 1);
     const type = this.#root.lookup(`.${name}`);
     if (!(type instanceof protobuf.Type)) return { '@type': url, value: base64(value) };
 
-    const inner = this.#message(type)(decode(type, Buffer.from(value), limits), limits);
+    const inner = this.#message(type)(decode(type, Buffer.from(value)), limits);
     const special = WELL_KNOWN.has(name) || name === 'google.protobuf.Any';
     return { '@type': url, ...(special ? { value: inner } : (inner as object)) };
   }
 }
 
 /** @throws BrokenBytes with the message of protobufjs, which quotes nothing of the bytes */
-function decode(type: protobuf.Type, bytes: Buffer, limits: DecodingLimits): unknown {
+function decode(type: protobuf.Type, bytes: Buffer): unknown {
   const reader = protobuf.Reader.create(bytes) as protobuf.Reader & {
     tag(): number;
     stringVerify(): string;
   };
   const { tag } = reader;
+  let fields = 0;
   reader.tag = () => {
-    limits.countField();
+    if (++fields > MAX_FIELDS) throw new BrokenBytes(TOO_MANY_ITEMS);
     return tag.call(reader);
   };
   // Also the texts of proto2, which may be anything by its rules.
