@@ -9,21 +9,11 @@ import { KafkaShardGroup } from './consumer/shard-group.ts';
 import { KafkaSourceReader, type SourceReaderOptions } from './consumer/source-reader.ts';
 import { KafkaShardProducer, type ProducersOptions } from './producer/shard-producer.ts';
 import type { ReadLimits } from './records/index.ts';
-import type { SaslOptions, TlsOptions } from './security/options.ts';
-import { Security, type SecurityOptions } from './security/security.ts';
 
 export { requestFailure } from './client/errors.ts';
-export type {
-  ConnectOptions,
-  GroupOptions,
-  ProducersOptions,
-  ReadLimits,
-  SaslOptions,
-  SecurityOptions,
-  SourceReaderOptions,
-  TlsOptions,
-};
-export { Security };
+export type { SaslOptions, TlsOptions } from './security/options.ts';
+export { Security } from './security/security.ts';
+export type { ConnectOptions, GroupOptions, ProducersOptions, ReadLimits };
 
 /** Returns everything that the connector does at a cluster. Nothing connects before it is used. */
 export function connectKafka(options: ConnectOptions, logger: Logger) {

@@ -21,7 +21,7 @@ import type { ConnectOptions } from '../client/connect.ts';
 import { protocolErrorOf, type RequestedAccess } from '../client/errors.ts';
 import type { KafkaCluster } from '../kafkajs/shapes.ts';
 import { toOffset } from '../records/decode-batch.ts';
-import { createTopic, partitionsOf, settingsOf } from './topic-requests.ts';
+import { createTopic, describeGroup, partitionsOf, settingsOf } from './topic-requests.ts';
 
 /** As long as Java's producers keep their metadata: partitions added to an output topic are used after this. */
 const WRITABLE_MAX_AGE_MS = 5 * 60_000;
@@ -174,9 +174,8 @@ export class KafkaAdmin implements ClusterAdmin {
   async groupState(group: string): Promise<{ readonly state: string; readonly members: number }> {
     const access = { group, groupOperation: this.#connect.groupUse };
     return await this.#connection.request(`describe group ${group}`, access, async (cluster) => {
-      const coordinator = await coordinatorOf(cluster, 'group', group);
-      const { groups } = await coordinator.describeGroups({ groupIds: [group] });
-      return { state: groups[0]?.state ?? 'Dead', members: groups[0]?.members.length ?? 0 };
+      const { state, members } = await describeGroup(cluster, group);
+      return { state, members: members.length };
     });
   }
 

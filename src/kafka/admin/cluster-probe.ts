@@ -9,10 +9,10 @@ import type { TopicSpec } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { ClusterConnection, coordinatorOf } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';
-import { explain, protocolErrorOf, type RequestedAccess } from '../client/errors.ts';
+import { explain, protocolErrorOf } from '../client/errors.ts';
 import { PROTOCOL_NAME } from '../consumer/assigner-protocol.ts';
 import type { KafkaBroker } from '../kafkajs/shapes.ts';
-import { createTopic, partitionsOf } from './topic-requests.ts';
+import { createTopic, describeGroup, partitionsOf } from './topic-requests.ts';
 
 /** Answers to the end of a transaction that was never begun, by a producer that never existed. */
 const NO_SUCH_TRANSACTION =
@@ -71,13 +71,12 @@ export class KafkaClusterProbe implements ClusterProbe {
   }
 
   async group(id: string): Promise<GroupDescription> {
-    return await this.#onCoordinator('group', id, `describe group ${id}`, async (coordinator) => {
-      const [found] = (await coordinator.describeGroups({ groupIds: [id] })).groups;
-      const { state = 'Dead', protocolType = '', protocol = '', members = [] } = found ?? {};
+    const what = `describe group ${id}`;
+    return await this.#connection.request(what, { group: id }, async (cluster) => {
+      const { members, ...group } = await describeGroup(cluster, id);
+      const { protocolType, protocol } = group;
       return {
-        state,
-        protocolType,
-        protocol,
+        ...group,
         isOurs:
           protocolType === '' ||
           (protocolType === 'consumer' && protocol === '') ||
@@ -89,7 +88,7 @@ export class KafkaClusterProbe implements ClusterProbe {
 
   async tryTransactionalId(id: string): Promise<void> {
     const what = `use the transactional id ${id}`;
-    await this.#onCoordinator('transaction', id, what, async (coordinator) => {
+    await this.#onCoordinator(id, what, async (coordinator) => {
       try {
         // Brokers check the right before they look for the transaction.
         await coordinator.endTxn({
@@ -106,9 +105,9 @@ export class KafkaClusterProbe implements ClusterProbe {
 
   async openTransactionalId(id: string, transactionTimeout: number): Promise<void> {
     const what = `initialise the transactional id ${id}`;
-    await this.#onCoordinator('transaction', id, what, async (coordinator) => {
-      await coordinator.initProducerId({ transactionalId: id, transactionTimeout });
-    });
+    await this.#onCoordinator(id, what, (coordinator) =>
+      coordinator.initProducerId({ transactionalId: id, transactionTimeout }),
+    );
   }
 
   async tryCreate(topic: string, spec: TopicSpec): Promise<void> {
@@ -122,17 +121,15 @@ export class KafkaClusterProbe implements ClusterProbe {
     await this.#connection.close();
   }
 
-  async #onCoordinator<T>(
-    type: 'group' | 'transaction',
+  async #onCoordinator(
     id: string,
     what: string,
-    run: (coordinator: KafkaBroker) => Promise<T>,
-  ): Promise<T> {
-    // A transactional id here is `<journal>-…`, and rights are granted by that prefix.
-    const access: RequestedAccess =
-      type === 'group' ? { group: id } : { transactionalIds: id.slice(0, id.lastIndexOf('-') + 1) };
-    return await this.#connection.request(what, access, async (cluster) =>
-      run(await coordinatorOf(cluster, type, id)),
+    run: (coordinator: KafkaBroker) => Promise<unknown>,
+  ): Promise<void> {
+    // An id here is `<journal>-…`, and rights are granted by that prefix.
+    const access = { transactionalIds: id.slice(0, id.lastIndexOf('-') + 1) };
+    await this.#connection.request(what, access, async (cluster) =>
+      run(await coordinatorOf(cluster, 'transaction', id)),
     );
   }
 }

@@ -167,6 +167,10 @@ function missingRight(type: string, error: unknown, access: RequestedAccess): st
   return right && `grant ${right} to ${principal} (docs/kafka-security.md)`;
 }
 
+const UNREACHABLE =
+  /[Cc]losed connection|Connection (closed|timeout|error)|ECONNREFUSED|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH/;
+const CHECK_BROKERS = 'check that the brokers run';
+
 /** Returns one sentence with cause and remedy. Never holds content or secrets. */
 export function explain(error: unknown, access: RequestedAccess = {}): string {
   const security = securityErrorOf(error);
@@ -187,12 +191,8 @@ export function explain(error: unknown, access: RequestedAccess = {}): string {
   }
   const handshake = handshakeFailure(error);
   if (handshake !== undefined) return message.includes(handshake) ? message : handshake;
-  if (message.includes('check that the brokers run')) return message;
-  if (/Closed connection|Connection closed by the server/.test(message))
-    return `${message}; check that the brokers run, and whether this port requires TLS (kafka.tls.enabled) or a login (kafka.sasl.mechanism)`;
-  if (/ECONNREFUSED|ENOTFOUND|ETIMEDOUT|EHOSTUNREACH|Connection (timeout|error)/.test(message))
-    return `${message}; check that the brokers run, that their addresses are right, and whether they require TLS (kafka.tls.enabled)`;
-  return message;
+  if (!UNREACHABLE.test(message) || message.includes(CHECK_BROKERS)) return message;
+  return `${message}; ${CHECK_BROKERS}, that their addresses are right, and whether this port requires TLS (kafka.tls.enabled) or a login (kafka.sasl.mechanism)`;
 }
 
 /** Explains a TLS handshake that failed, with the option to change. */

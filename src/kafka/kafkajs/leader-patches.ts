@@ -1,6 +1,6 @@
 /** Patch 19 of docs/kafkajs.md: partitions without a leader, which metadata name (response-patches.ts). */
 import { internal } from './internals.ts';
-import type { ClusterMetadata, KafkaCluster } from './shapes.ts';
+import type { ClusterMetadata, KafkaCluster, ProtocolErrors } from './shapes.ts';
 
 interface OffsetsOfTopic {
   readonly topic: string;
@@ -16,24 +16,21 @@ interface LeaderPool {
   refreshMetadata(topics: readonly string[]): Promise<unknown>;
 }
 
-const LEADER_NOT_AVAILABLE = { type: 'LEADER_NOT_AVAILABLE', code: 5, retriable: true };
+const LEADER_NOT_AVAILABLE = 5;
 /** Age of metadata that name a partition without a leader. */
 const LEADERLESS_MAX_AGE_MS = 1_000;
 
 const isLeaderless = ({ leader }: { readonly leader: number }) => leader < 0;
 
 export function nameLeaderless(): void {
-  const { KafkaJSProtocolError } = internal<{
-    KafkaJSProtocolError: new (from: object) => Error;
-  }>('errors.js');
+  const { createErrorFromCode } = internal<ProtocolErrors>('protocol/error.js');
   const cluster = internal<{ prototype: LeaderCluster }>('cluster/index.js').prototype;
   const { findLeaderForPartitions, fetchTopicsOffset } = cluster;
   cluster.findLeaderForPartitions = function (topic, partitions) {
     const leaderless = leaderlessOf(this, topic);
     const partition = partitions.find((one) => leaderless.has(Number(one)));
     if (partition === undefined) return findLeaderForPartitions.call(this, topic, partitions);
-    throw new KafkaJSProtocolError({
-      ...LEADER_NOT_AVAILABLE,
+    throw Object.assign(createErrorFromCode(LEADER_NOT_AVAILABLE), {
       message: `partition ${partition} of topic ${topic} has no leader`,
     });
   };

@@ -1,10 +1,7 @@
 /** Patches 2, 16 and 19 of docs/kafkajs.md: how responses are read. */
 import { internal, replace } from './internals.ts';
-import type { ClusterMetadata, FetchedPartition } from './shapes.ts';
+import type { ClusterMetadata, FetchedPartition, ProtocolErrors } from './shapes.ts';
 
-interface ProtocolErrors {
-  createErrorFromCode(code: number): Error;
-}
 interface ErrorCode {
   readonly errorCode: number;
 }

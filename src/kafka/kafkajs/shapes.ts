@@ -1,6 +1,11 @@
 /** Shapes of kafkajs that its own types leave out, as far as the connector uses them. */
 import type { OutgoingBatch } from '../producer/outgoing-batch.ts';
 
+/** Module `protocol/error.js`. */
+export interface ProtocolErrors {
+  createErrorFromCode(code: number): Error;
+}
+
 /** Identity that a broker gave to a producer. */
 export interface ProducerIdentity {
   /** Decimal. */

@@ -1,6 +1,6 @@
 /**
- * CRC-32C (Castagnoli), sixteen bytes at a time ("slicing by 16"). The bytes are read as words: that takes two thirds of the time
- * of reading them one by one.
+ * CRC-32C (Castagnoli), sixteen bytes at a time ("slicing by 16"), read as words: that takes two
+ * thirds of the time of reading them one by one.
  */
 import { endianness } from 'node:os';
 
@@ -20,6 +20,13 @@ for (let at = 256; at < T.length; at++) {
   T[at] = (before >>> 8) ^ (T[before & 255] as number);
 }
 
+/** Returns the checksum of a word; its tables begin at `at`, for the bytes behind it. */
+const ofWord = (word: number, at: number): number =>
+  (T[at + 768 + (word & 255)] as number) ^
+  (T[at + 512 + ((word >>> 8) & 255)] as number) ^
+  (T[at + 256 + ((word >>> 16) & 255)] as number) ^
+  (T[at + (word >>> 24)] as number);
+
 /** Returns the checksum of bytes[from, to) as an unsigned number. */
 export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
   const firstWord = Math.min(to, from + (-(bytes.byteOffset + from) & (WORD_BYTES - 1)));
@@ -28,33 +35,15 @@ export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
   if (WORDS_ARE_IN_ORDER && to - at >= 4 * WORD_BYTES) {
     const words = new Int32Array(bytes.buffer, bytes.byteOffset + at, (to - at) >>> 2);
     const steps = words.length & ~3;
-    for (let word = 0; word < steps; word += 4) {
-      const a = crc ^ (words[word] as number);
-      const b = words[word + 1] as number;
-      const c = words[word + 2] as number;
-      const d = words[word + 3] as number;
+    for (let n = 0; n < steps; n += 4)
       crc =
-        (T[3840 + (a & 255)] as number) ^
-        (T[3584 + ((a >>> 8) & 255)] as number) ^
-        (T[3328 + ((a >>> 16) & 255)] as number) ^
-        (T[3072 + (a >>> 24)] as number) ^
-        (T[2816 + (b & 255)] as number) ^
-        (T[2560 + ((b >>> 8) & 255)] as number) ^
-        (T[2304 + ((b >>> 16) & 255)] as number) ^
-        (T[2048 + (b >>> 24)] as number) ^
-        (T[1792 + (c & 255)] as number) ^
-        (T[1536 + ((c >>> 8) & 255)] as number) ^
-        (T[1280 + ((c >>> 16) & 255)] as number) ^
-        (T[1024 + (c >>> 24)] as number) ^
-        (T[768 + (d & 255)] as number) ^
-        (T[512 + ((d >>> 8) & 255)] as number) ^
-        (T[256 + ((d >>> 16) & 255)] as number) ^
-        (T[d >>> 24] as number);
-    }
+        ofWord(crc ^ (words[n] as number), 3072) ^
+        ofWord(words[n + 1] as number, 2048) ^
+        ofWord(words[n + 2] as number, 1024) ^
+        ofWord(words[n + 3] as number, 0);
     at += steps * WORD_BYTES;
   }
-  crc = byBytes(crc, bytes, at, to);
-  return ~crc >>> 0;
+  return ~byBytes(crc, bytes, at, to) >>> 0;
 }
 
 function byBytes(start: number, bytes: Uint8Array, from: number, to: number): number {
