@@ -20,7 +20,7 @@ import {
 import type { ConnectOptions } from '../client/connect.ts';
 import { protocolErrorOf, type RequestedAccess } from '../client/errors.ts';
 import type { KafkaCluster } from '../kafkajs/shapes.ts';
-import { toOffset } from '../records/decode-batch.ts';
+import { toOffset } from '../records/offsets.ts';
 import { createTopic, describeGroup, partitionsOf, settingsOf } from './topic-requests.ts';
 
 /** As long as Java's producers keep their metadata: partitions added to an output topic are used after this. */

@@ -31,7 +31,7 @@ export class KafkaClusterProbe implements ClusterProbe {
 
   async connect(address: string): Promise<void> {
     const only = { ...this.#connect, brokers: [address] };
-    const connection = new ClusterConnection(only, this.#logger, { patienceMs: 0 });
+    const connection = new ClusterConnection(only, this.#logger, 0);
     try {
       await connection.request(`connect to ${address}`, {}, async () => undefined);
     } finally {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { KafkaBroker, KafkaCluster, PartitionMetadata } from '../kafkajs/shapes.ts';
-import { toOffset } from '../records/decode-batch.ts';
+import { toOffset } from '../records/offsets.ts';
 import { Client, type ConnectOptions, clusterOf } from './connect.ts';
 import { explain, isTransient, type RequestedAccess } from './errors.ts';
 
@@ -10,15 +10,10 @@ import { explain, isTransient, type RequestedAccess } from './errors.ts';
 const RETRY = { initialRetryTime: 100, multiplier: 2, maxRetryTime: 1_000, retries: 2 };
 const METADATA_MAX_AGE_MS = 300_000;
 const CLOSE_GRACE_MS = 500;
-const FIRST_RETRY_MS = 100;
+const PATIENCE_MS = 3_000;
+/** Pause before the first retry; doubles. A transaction's markers take a few milliseconds. */
+const FIRST_RETRY_MS = 5;
 const MAX_RETRY_MS = 2_000;
-
-export interface Patience {
-  /** Time for retries after the first failure. Default 3,000 ms. */
-  readonly patienceMs?: number;
-  /** Pause before the first retry; doubles up to 2 s. Default 100 ms. */
-  readonly firstRetryMs?: number;
-}
 
 interface OpenCluster {
   readonly client: Client;
@@ -30,16 +25,17 @@ interface OpenCluster {
 export class ClusterConnection {
   readonly #connect: ConnectOptions;
   readonly #logger: Logger;
-  readonly #patience: Patience;
+  readonly #patienceMs: number;
   #open: OpenCluster | undefined;
   #closed = false;
   /** Explanation of the last transient failure, if nothing succeeded since. */
   lastFailure: string | undefined;
 
-  constructor(connect: ConnectOptions, logger: Logger, patience: Patience = {}) {
+  /** @param patienceMs time for retries after the first failure of a request */
+  constructor(connect: ConnectOptions, logger: Logger, patienceMs = PATIENCE_MS) {
     this.#connect = connect;
     this.#logger = logger;
-    this.#patience = patience;
+    this.#patienceMs = patienceMs;
   }
 
   /**
@@ -53,10 +49,9 @@ export class ClusterConnection {
     run: (cluster: KafkaCluster) => Promise<T>,
     {
       signal,
-      patienceMs = this.#patience.patienceMs ?? 3_000,
+      patienceMs = this.#patienceMs,
     }: { readonly signal?: AbortSignal; readonly patienceMs?: number } = {},
   ): Promise<T> {
-    const { firstRetryMs = FIRST_RETRY_MS } = this.#patience;
     const giveUpMs = performance.now() + patienceMs;
     for (let failures = 0; ; failures++) {
       signal?.throwIfAborted();
@@ -79,7 +74,7 @@ export class ClusterConnection {
           throw new Error(`cannot ${what}: ${why}`, { cause: error });
         }
         this.lastFailure = why;
-        const pauseMs = Math.min(firstRetryMs * 2 ** failures, MAX_RETRY_MS);
+        const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS);
         await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
         await open.cluster.refreshMetadata().catch(() => undefined);
       } finally {

@@ -17,8 +17,8 @@ import {
 import { Client, type ConnectOptions, settledWithin } from '../client/connect.ts';
 import { explain, type RequestedAccess } from '../client/errors.ts';
 import type { ConsumerGroup, KafkaCluster } from '../kafkajs/shapes.ts';
-import { toOffset } from '../records/decode-batch.ts';
 import type { ReadLimits } from '../records/index.ts';
+import { toOffset } from '../records/offsets.ts';
 import type { History } from './assigner.ts';
 import { partitionsOfShards } from './assigner.ts';
 import { createAssigner } from './assigner-protocol.ts';
@@ -203,7 +203,7 @@ export class ConsumerSession {
   /** Never throws: the group misses a member that could not leave after its session timeout. */
   async #leave(memberId: string): Promise<void> {
     const { groupId } = this.#options;
-    const connection = new ClusterConnection(this.#connect, this.#logger, { patienceMs: 0 });
+    const connection = new ClusterConnection(this.#connect, this.#logger, 0);
     const left = connection.request(`leave group ${groupId}`, this.#access, async (cluster) => {
       const coordinator = await coordinatorOf(cluster, 'group', groupId);
       await coordinator.leaveGroup({ groupId, memberId });

@@ -10,8 +10,8 @@ import type {
   Stream,
 } from '../../core/ports/kafka.ts';
 import type { FetchedPartition } from '../kafkajs/shapes.ts';
-import type { UnusableOffset } from '../records/decode-batch.ts';
 import { type FetchedBytes, lastBatch, type ReadLimits, readPieces } from '../records/index.ts';
+import type { UnusableOffset } from '../records/offsets.ts';
 
 /** For topics that the connector writes itself, whose records are as large as their producer made them. */
 export const OWN_TOPIC_LIMITS: ReadLimits = {

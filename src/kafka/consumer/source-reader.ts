@@ -43,7 +43,7 @@ export class KafkaSourceReader implements SourceReader {
   readonly #closing = new AbortController();
 
   constructor(connect: ConnectOptions, options: SourceReaderOptions, logger: Logger) {
-    this.#connection = new ClusterConnection(connect, logger, { patienceMs: PATIENCE_MS });
+    this.#connection = new ClusterConnection(connect, logger, PATIENCE_MS);
     this.#options = options;
   }
 

@@ -13,14 +13,9 @@ import {
 import type { ConnectOptions } from '../client/connect.ts';
 import type { RequestedAccess } from '../client/errors.ts';
 import type { KafkaBroker, KafkaCluster, ProducerIdentity } from '../kafkajs/shapes.ts';
-import { toOffset } from '../records/decode-batch.ts';
+import { toOffset } from '../records/offsets.ts';
 import type { OutgoingBatch } from './outgoing-batch.ts';
 
-/**
- * The first request of a transaction is refused (CONCURRENT_TRANSACTIONS) until the markers of the
- * one before are written, which takes a few milliseconds.
- */
-const PATIENCE = { firstRetryMs: 5, patienceMs: Number.POSITIVE_INFINITY };
 /** Sequence numbers are 31 bits wide and begin at 0 again. */
 const SEQUENCES = 2 ** 31;
 
@@ -42,7 +37,7 @@ export class BatchProducer {
   readonly #sequences = new Map<string, number>();
 
   constructor(connect: ConnectOptions, options: BatchProducerOptions, logger: Logger) {
-    this.#connection = new ClusterConnection(connect, logger, PATIENCE);
+    this.#connection = new ClusterConnection(connect, logger, Number.POSITIVE_INFINITY);
     this.#options = options;
   }
 

@@ -5,8 +5,8 @@
  */
 
 import { crc32c } from './crc32c.ts';
-import { UnusableOffset } from './decode-batch.ts';
 import type { FetchedBytes } from './fetched-bytes.ts';
+import { UnusableOffset } from './offsets.ts';
 
 /** Offset and length, which stand before everything that the length counts. */
 const PREFIX_BYTES = 12;

@@ -6,7 +6,7 @@ import {
   PartitionFetch,
 } from '../../../src/kafka/consumer/partition-fetch.ts';
 import type { FetchedPartition } from '../../../src/kafka/kafkajs/shapes.ts';
-import { toOffset, UnusableOffset } from '../../../src/kafka/records/decode-batch.ts';
+import { toOffset, UnusableOffset } from '../../../src/kafka/records/offsets.ts';
 import {
   type RawBatch,
   TRANSACTIONAL,
