@@ -1,11 +1,11 @@
-/** kafkajs's log lines, brought to the project's logger: only what an operator can use, at the level it deserves. */
+/** Log of kafkajs, through the project's logger: what an operator can use, at a fitting level. */
 import type { LogEntry } from 'kafkajs';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { logLevel } from '../kafkajs/patches.ts';
 
 /**
- * Normal while brokers start, groups form, one transaction follows another at once, or a client is closed; and refusals that
- * the adapter reports itself, with what to do. `Response …` lines only repeat the error of the request they belong to.
+ * Lines that are normal while brokers start, groups form or a client is closed, and refusals that
+ * the adapter reports itself, with the remedy. `Response …` lines repeat the error of their request.
  */
 const BENIGN =
   /\bResponse \w+\(key|this Kafka client is closed|given up before it was open|with an old epoch|coordinator is loading|coordinator is not available|load(ing)? in progress|not aware of this member|rebalanc|needs to have a valid member id|concurrent operation on the same transaction|not the (correct )?coordinator|leadership election/i;
@@ -23,16 +23,16 @@ const FIELDS = [
   'correlationId',
 ] as const;
 
-/** The same line again within this time is a debug line: every producer says that the broker is away, at every try. */
+/** A line that repeats within this time is a debug line: every producer logs an absent broker, at every retry. */
 const REPEAT_MS = 10_000;
 const REMEMBERED = 200;
 
-/** Makes the `logCreator` for kafkajs. Lines of level error become warnings: the adapter reports what it could not mend. */
+/** Returns the `logCreator` for kafkajs. Errors become warnings: the adapter reports those that remain. */
 export function clientLog(
   logger: Logger,
   now: () => number = Date.now,
 ): () => (entry: LogEntry) => void {
-  const saidAtMs = new Map<string, number>();
+  const loggedAtMs = new Map<string, number>();
   return () => (entry) => {
     const { message } = entry.log;
     const fields: Record<string, unknown> = { client: `kafkajs ${entry.namespace}` };
@@ -46,13 +46,13 @@ export function clientLog(
       return;
     }
     const at = now();
-    const before = saidAtMs.get(line);
+    const before = loggedAtMs.get(line);
     if (before !== undefined && at - before < REPEAT_MS) {
       logger.debug(fields, message);
       return;
     }
-    if (saidAtMs.size >= REMEMBERED) saidAtMs.clear();
-    saidAtMs.set(line, at);
+    if (loggedAtMs.size >= REMEMBERED) loggedAtMs.clear();
+    loggedAtMs.set(line, at);
     logger.warn(fields, message);
   };
 }

@@ -69,7 +69,7 @@ export class ClusterConnection {
         const { security } = this.#connect;
         const why = explain(error, { principal: security?.principal, ...access });
         if (!isTransient(error) || performance.now() >= giveUpMs) {
-          // kafkajs asks for every topic it ever heard of, and fails for all when one is gone.
+          // kafkajs requests all topics that it knows, and fails for all when one is gone.
           if (this.#open === open) this.#open = undefined;
           throw new Error(`cannot ${what}: ${why}`, { cause: error });
         }
@@ -106,7 +106,7 @@ export class ClusterConnection {
 const close = ({ client, cluster }: OpenCluster, graceMs = CLOSE_GRACE_MS) =>
   client.close(() => cluster.disconnect(), graceMs);
 
-/** Returns a broker that every request may be sent to that is for no other one. */
+/** Returns the broker for requests that need no other one. */
 export async function controllerOf(cluster: KafkaCluster): Promise<KafkaBroker> {
   await cluster.refreshMetadataIfNecessary();
   return await cluster.findControllerBroker();

@@ -29,9 +29,9 @@ import { flows, Positions, type ReadPosition } from './positions.ts';
 export interface SessionEvents {
   joined(assignment: Assignment): void;
   fetched(batch: FetchedBatch): void;
-  /** A request that only a member is answered was sent at this time (monotonic clock, ms), and was answered. */
+  /** The group answered a request of a member, sent at this time (monotonic clock, ms). */
   heard(atMs: number): void;
-  /** The session is over and did not end by close(). @param error kafkajs's, when it gave up */
+  /** The session ended, but not by close(). @param error kafkajs's, when it gave up */
   ended(reason: string, error?: unknown): void;
 }
 
@@ -43,12 +43,12 @@ const RETRY = {
   retries: 5,
   restartOnFailure: async () => false,
 };
-/** Leaving takes one fetch under way and one request; a broker that hangs must not hold up a shutdown. */
+/** Time for one fetch in flight and one request: a broker that hangs must not block a shutdown. */
 const CLOSE_GRACE_MS = 1_200;
 const LEAVE_GRACE_MS = 500;
 /** Wait of the fetch loop while everything is paused: so late may a resumed partition start. */
 const PAUSED_WAIT_MS = 50;
-/** How often a position outside the log is looked at again. */
+/** Interval at which a position outside the log is checked again. */
 const OUTSIDE_RETRY_MS = 5_000;
 
 const DEFAULTS = {
@@ -183,11 +183,11 @@ export class ConsumerSession {
     this.#apply(state);
   }
 
-  /** Rejects unless the coordinator takes a heartbeat that is sent after this call. */
+  /** Rejects unless the coordinator accepts a heartbeat that is sent after this call. */
   async heartbeat(): Promise<void> {
     const group = this.#group;
     if (group?.memberId == null || this.#over) throw new Error('not a member of the group');
-    // The first may join a heartbeat that is under way since before this call.
+    // The first may join a heartbeat that was in flight before this call.
     await group.heartbeat({ interval: 0 });
     await group.heartbeat({ interval: 0 });
   }
@@ -277,8 +277,9 @@ export class ConsumerSession {
   }
 
   /**
-   * Below the start: goes on at the start. Above the end: waits, because only a new position helps. Either way the engine is
-   * told by a batch without records, and nothing is committed.
+   * Handles a position outside the log. Below the start: goes on at the start. Above the end: waits,
+   * because only a new position helps. The engine gets a batch without records either way, and
+   * nothing is committed.
    */
   async #outOfRange(topic: string, partition: number): Promise<void> {
     const state = this.#positions.byTopic(topic, partition);
@@ -301,7 +302,7 @@ export class ConsumerSession {
     this.#logger.error(
       { topic, partition, position, start, end },
       below
-        ? 'records were deleted before they were read (retention): reading goes on at the start of the log'
+        ? 'records were deleted before they were read (retention): resuming at the start of the log'
         : 'the position is beyond the end of the log: was the topic created again?',
     );
     if (below) {

@@ -1,6 +1,6 @@
 import type { ReadLimits } from '../records/index.ts';
 
-/** How a member of a pipeline's consumer group behaves. Times in ms, sizes in bytes. */
+/** Options of a member of a pipeline's consumer group. Times in ms, sizes in bytes. */
 export interface GroupOptions {
   readonly groupId: string;
   readonly sourceTopic: string;
@@ -13,16 +13,16 @@ export interface GroupOptions {
   readonly rebalanceTimeoutMs?: number;
   /** Default 3,000 ms. */
   readonly heartbeatMs?: number;
-  /** Partitions added to a topic are noticed within this time. Default 30,000 ms. */
+  /** Time within which partitions added to a topic are noticed. Default 30,000 ms. */
   readonly metadataMaxAgeMs?: number;
-  /** Most bytes of one fetch, compressed as they are. A single larger batch still comes. Default 8 MiB. */
+  /** Maximum bytes of one fetch, compressed. A single larger batch still comes. Default 8 MiB. */
   readonly maxBytes?: number;
   /** Default 1 MiB. */
   readonly maxBytesPerPartition?: number;
-  /** How long a fetch waits for records, and so how long a partition may take to start after resume. Default 100 ms. */
+  /** Time that a fetch waits for records. Default 100 ms. */
   readonly maxWaitMs?: number;
-  /** Without a word of the group for this long the client is made anew. Default: session and rebalance timeout and 10 s. */
+  /** Silence of the group after which the client is replaced. Default: session and rebalance timeout and 10 s. */
   readonly maxSilenceMs?: number;
-  /** Pause before the first attempt to come back after a crash; doubles up to 30 s. Default 500 ms. */
+  /** Pause before the first restart after a crash; doubles up to 30 s. Default 500 ms. */
   readonly restartDelayMs?: number;
 }

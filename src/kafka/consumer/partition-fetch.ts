@@ -1,7 +1,7 @@
 /**
- * What one fetch brought for one partition: bytes, and what the headers of their batches say. Takes the place of kafkajs's Batch
- * (see kafkajs-fixes.ts, mends 2 and 3): nothing is decoded before it is asked for, so that no batch can fail kafkajs's fetch
- * loop, and the fetch knows where the log goes on even when nothing in it is visible.
+ * Fetch of one partition: bytes, and the headers of their batches. Replaces kafkajs's Batch (patches
+ * 2 and 3 of docs/kafkajs.md): nothing is decoded before it is read, so that no batch can fail
+ * kafkajs's fetch loop, and the next offset is known even when no record is visible.
  */
 import type {
   AdmitLargeRecord,
@@ -13,14 +13,14 @@ import type { FetchedPartition } from '../kafkajs/shapes.ts';
 import { type FetchedBytes, lastBatch, type ReadLimits, readPieces } from '../records/index.ts';
 import type { UnusableOffset } from '../records/offsets.ts';
 
-/** For topics that the connector writes itself, whose records are as large as their producer made them. */
+/** Limits of topics that the connector writes itself. */
 export const OWN_TOPIC_LIMITS: ReadLimits = {
   maxRecordBytes: 128 * 1024 * 1024,
   maxHeaders: 110_000,
   maxBatchUnpackedBytes: 1024 ** 3,
 };
 
-/** Records of other topics are read one at a time, whatever their size: their reader holds nothing else. */
+/** Admits each large record: readers outside the group read one at a time. */
 export const ADMIT_ALL: AdmitLargeRecord = async () => () => undefined;
 
 export class PartitionFetch {
@@ -28,14 +28,14 @@ export class PartitionFetch {
   readonly partition: number;
   readonly highWatermark: string;
   readonly fetchedOffset: string;
-  /** kafkajs looks at how many there are. */
+  /** kafkajs reads its length. */
   readonly messages: readonly never[] = [];
   readonly fetchOffset: number;
   readonly nextOffset: number;
-  /** Last stable offset: what a read_committed consumer can reach. */
+  /** Last stable offset: the end for a read_committed consumer. */
   readonly endOffset: number;
   readonly #fetched: FetchedBytes;
-  /** Failure for a log that has grown beyond 2^53 offsets: reading its pieces throws it. */
+  /** Error of a log that has grown beyond 2^53 offsets: reading its pieces throws it. */
   readonly failure: UnusableOffset | undefined;
 
   constructor(topic: string, fetchedOffset: string, data: FetchedPartition) {
@@ -66,7 +66,7 @@ export class PartitionFetch {
     return this.#fetched.bytes.length;
   }
 
-  /** The records that a read_committed consumer may see. */
+  /** Reads the records that a read_committed consumer may see. */
   pieces(limits: ReadLimits, admit: AdmitLargeRecord): AsyncIterable<RecordPiece> {
     return readPieces(this.#fetched, limits, admit);
   }
@@ -84,12 +84,12 @@ export class PartitionFetch {
     };
   }
 
-  /** kafkajs leaves an empty batch out: this one is delivered whenever it moves the position. */
+  /** kafkajs does not deliver an empty batch: this one is delivered whenever it moves the position. */
   isEmpty(): boolean {
     return this.nextOffset === this.fetchOffset && this.failure === undefined;
   }
 
-  /** kafkajs resolves such batches behind the handler's back: there are none. */
+  /** kafkajs resolves such batches without the handler: there are none. */
   isEmptyDueToFiltering(): boolean {
     return false;
   }

@@ -1,4 +1,4 @@
-/** Patches 11 to 13, 15, 17 and 18 of docs/kafkajs.md: connections, and questions to any broker. */
+/** Patches 11 to 13, 15, 17 and 18 of docs/kafkajs.md: connections, and requests to any broker. */
 import type { Socket } from 'node:net';
 import { internal } from './internals.ts';
 
@@ -26,7 +26,7 @@ interface KafkaJsConnection {
 }
 interface AnyBrokerPool {
   /** Resolves with null when no broker answered. */
-  withBroker(ask: (broker: object) => Promise<unknown>): Promise<unknown>;
+  withBroker(send: (broker: object) => Promise<unknown>): Promise<unknown>;
 }
 
 /** Message of a socket that was closed before it was open. */
@@ -103,11 +103,11 @@ export function patchConnections(): void {
   // 17: a refusal by a broker is thrown, when no other broker answers either.
   const pool = internal<{ prototype: AnyBrokerPool }>('cluster/brokerPool.js').prototype;
   const { withBroker } = pool;
-  pool.withBroker = async function (ask) {
+  pool.withBroker = async function (send) {
     let refusal: unknown;
     const answer = await withBroker.call(this, async (broker) => {
       try {
-        return await ask(broker);
+        return await send(broker);
       } catch (error) {
         if (/_AUTHORIZATION_FAILED$/.test(String((error as { type?: unknown }).type)))
           refusal = error;

@@ -1,4 +1,4 @@
-/** Partitions of keys, as Java's default partitioner chooses them, so that other producers agree. */
+/** Partitions of keys, as Java's default partitioner chooses them. */
 
 /** Kafka's murmur2 (org.apache.kafka.common.utils.Utils.murmur2) of bytes[from, to), as a signed 32-bit integer. */
 export function murmur2(bytes: Buffer, from = 0, to = bytes.length): number {
@@ -23,6 +23,6 @@ export function murmur2(bytes: Buffer, from = 0, to = bytes.length): number {
   return (hash ^ (hash >>> 15)) | 0;
 }
 
-/** The partition of a key with this hash among `partitions`. */
+/** Returns the partition of a key with this hash among `partitions`. */
 export const partitionOfHash = (hash: number, partitions: number): number =>
   (hash & 0x7fffffff) % partitions;

@@ -8,7 +8,7 @@ import { crc32c } from './crc32c.ts';
 import type { FetchedBytes } from './fetched-bytes.ts';
 import { UnusableOffset } from './offsets.ts';
 
-/** Offset and length, which stand before everything that the length counts. */
+/** Offset and length, in front of the bytes that the length counts. */
 const PREFIX_BYTES = 12;
 const MAGIC_AT = 16;
 const CRC_AT = 17;
@@ -18,9 +18,9 @@ export const RECORDS_AT = 61;
 const OLD_MESSAGE_BYTES = 26;
 const OLD_ATTRIBUTES_AT = 17;
 
-/** In place of the magic of a batch whose length cannot be. */
+/** Magic of a batch whose length is impossible. */
 const BROKEN = -1;
-/** In place of the magic of a batch whose offsets cannot be: its base offset is -1. */
+/** Magic of a batch whose offsets are impossible: its base offset is -1. */
 export const MISPLACED = -2;
 
 const CODEC = 7;
@@ -42,7 +42,7 @@ export interface BatchHeader {
   readonly codec: number;
   readonly transactional: boolean;
   readonly control: boolean;
-  /** The broker's clock counts for all records: their timestamp is `maxTimestamp`. */
+  /** All records have the broker's time of the append: `maxTimestamp`. */
   readonly logAppendTime: boolean;
   readonly producerId: bigint;
   /** Records that the batch declares. */
@@ -53,7 +53,7 @@ export interface BatchHeader {
   readonly crc: number;
 }
 
-/** Fields of a batch that is of no format that can be read. */
+/** Fields of a batch whose format cannot be read. */
 const NOT_READ = {
   transactional: false,
   control: false,
@@ -69,11 +69,11 @@ function readInt64(bytes: Buffer, at: number): number {
   return bytes.readInt32BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 4);
 }
 
-/** Offsets that batches may lie beyond the high watermark of their response: a broker notes it before it reads the records. */
+/** Distance of batches beyond the high watermark of their response: a broker notes it before it reads the records. */
 const AFTER_WATERMARK = 2 ** 31;
 
 /**
- * The complete batches, in order; a response may end in the middle of one.
+ * Yields the complete batches, in order; a response may end in the middle of one.
  * @param endOffset high watermark of the response; a batch far behind it is misplaced
  */
 export function* walkBatches(
@@ -83,7 +83,7 @@ export function* walkBatches(
   for (let start = 0; start + CRC_AT <= bytes.length; ) {
     const stated = bytes.readInt32BE(start + 8) + PREFIX_BYTES;
     const magic = bytes.readInt8(start + MAGIC_AT);
-    // A length that cannot be leaves nothing to go by in what follows.
+    // After an impossible length nothing can be located.
     const broken = stated < (magic === 2 ? RECORDS_AT : OLD_MESSAGE_BYTES);
     const size = broken ? bytes.length - start : stated;
     if (start + size > bytes.length) return;
@@ -130,25 +130,25 @@ function header(
   };
 }
 
-/** Whether a batch can be read: its format is known, and its checksum is right. */
+/** Returns true when a batch can be read: its format is known, and its checksum is right. */
 export function isIntact(bytes: Buffer, { magic, start, end, crc }: BatchHeader): boolean {
   return magic === 2 && crc32c(bytes, start + ATTRIBUTES_AT, end) === crc;
 }
 
-/** A batch, and the part of the log that it alone covers. */
+/** Batch with the part of the log that it alone covers. */
 export interface PlacedBatch {
   readonly header: BatchHeader;
-  /** Offsets [from, to): nothing before the fetch offset, nothing that another batch covers. Empty when from = to. */
+  /** Offsets [from, to), without those before the fetch offset or of another batch. Empty when from = to. */
   readonly from: number;
   readonly to: number;
-  /** undefined: not looked at yet. */
+  /** undefined: not verified yet. */
   readonly intact: boolean | undefined;
 }
 
 /**
- * Batches with the offsets that each covers. The last offset in a header reaches no further than the next batch; that of the
- * last batch counts only if its checksum is right, and otherwise ends at the high watermark. An unreadable batch at the end
- * covers one offset at least, so that the position always moves on.
+ * Yields the batches with the offsets that each covers. The last offset in a header is trusted up to
+ * the next batch; that of the last batch only if its checksum is right, and otherwise up to the high
+ * watermark. An unreadable batch at the end covers at least one offset, so that reading goes on.
  * @throws UnusableOffset when the log has grown beyond what a number holds (ADR 0002)
  */
 export function* placeBatches({
@@ -190,7 +190,7 @@ export function* placeBatches({
     );
 }
 
-/** Returns the last complete batch, looked at; undefined when there is none. @throws UnusableOffset as placeBatches does */
+/** Returns the last complete batch, verified, if there is one. @throws UnusableOffset as placeBatches does */
 export function lastBatch(
   fetched: Omit<FetchedBytes, 'aborted' | 'partition'>,
 ): PlacedBatch | undefined {

@@ -24,7 +24,7 @@ export class CommittedFilter {
       .sort((a, b) => a.firstOffset - b.firstOffset);
   }
 
-  /** To be asked about each batch, in the order of the log. */
+  /** Must be called for each batch, in the order of the log. */
   isVisible(bytes: Buffer, batch: BatchHeader): boolean {
     for (
       let aborted = this.#aborted[this.#next];
@@ -42,7 +42,7 @@ export class CommittedFilter {
   }
 }
 
-/** Whether the key of a control batch's one record says "abort"; control batches are never compressed. */
+/** Returns true when the one record of a control batch is an abort marker. Control batches are never compressed. */
 function isAbort(records: Buffer): boolean {
   try {
     const reader = new VarintReader();

@@ -13,7 +13,7 @@ export interface FetchedBytes {
   readonly endOffset: number;
   readonly bytes: Buffer;
   readonly aborted: readonly AbortedTransaction[];
-  /** Whether the checksum of the last complete batch is right, where that is known: a batch may be all of the response. */
+  /** The checksum of the last complete batch is right; undefined before it was verified. */
   readonly lastIntact?: boolean | undefined;
 }
 

@@ -1,7 +1,7 @@
-/** No offset that a number holds exactly (ADR 0002): a log that has grown so far cannot be read, nor written about. */
+/** Offset that a number does not hold exactly (ADR 0002): a log that has grown so far cannot be read. */
 export class UnusableOffset extends RangeError {
   override readonly name = 'UnusableOffset';
-  /** Asking again does not help. */
+  /** A retry does not help. */
   readonly retriable = false;
 
   constructor(offset: string) {

@@ -1,9 +1,9 @@
-/** Collects records until a piece is full. Small records count with the objects that are made of them. */
+/** Builder of pieces. Small records count with the objects that are made of them. */
 import type { RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import type { ReadLimits } from './fetched-bytes.ts';
 
-/** Rough memory of the objects of a record, and of a header, bytes. */
+/** Approximate memory of the objects of a record, and of a header, bytes. */
 const OBJECT_BYTES = 100;
 
 const DEFAULT_PIECE_BYTES = 256 * 1024;
@@ -25,18 +25,18 @@ export class PieceBuilder {
     return this.#records.length === 0;
   }
 
-  /** `size`: bytes of the record as it is encoded. */
+  /** @param size bytes of the record as it is encoded */
   add(record: SourceRecord, size: number): void {
     this.#records.push(record);
     this.#weight += size + OBJECT_BYTES * (1 + record.headers.length);
   }
 
-  /** Whether a record of this size would make the piece too large. */
+  /** Returns true when a record of this size would make the piece too large. */
   isFullFor(size: number): boolean {
     return this.#weight > 0 && this.#weight + size > this.#pieceBytes;
   }
 
-  /** Hands out what was collected, and begins the next piece. */
+  /** Returns the piece, and begins the next one. */
   take(nextOffset: number, unreadable?: UnreadableRecords): RecordPiece {
     const records = this.#records;
     this.#records = [];

@@ -1,6 +1,6 @@
 /**
- * Record reader: from one partition of a fetch response to pieces of records, as a read_committed consumer may see them. What
- * cannot be read is reported by its offsets, and reading goes on behind it.
+ * Record reader: from one partition of a fetch response to pieces of records, as a read_committed
+ * consumer may see them. Unreadable records are reported by their offsets, and reading goes on.
  */
 import type { AdmitLargeRecord, RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
 import { BatchRecords, type ReadStep } from './batch-records.ts';
@@ -24,18 +24,18 @@ export async function* readPieces(
   const filter = new CommittedFilter(fetched.aborted);
   const piece = new PieceBuilder(limits);
   let position = fetched.fetchOffset;
-  let told = position;
+  let covered = position;
   let release: (() => void) | undefined;
   let records: BatchRecords | undefined;
   const take = (unreadable?: UnreadableRecords) => {
-    told = position;
+    covered = position;
     return piece.take(position, unreadable);
   };
   const free = () => {
     release?.();
     release = undefined;
   };
-  /** A piece was taken. A long response must not keep the event loop to itself. */
+  /** Goes on after a piece: a long response must not keep the event loop to itself. */
   const goOn = () => {
     free();
     return nextPieceTurn();
@@ -62,7 +62,7 @@ export async function* readPieces(
           step = records.advance(piece);
           position = records.position;
         } catch (error) {
-          // Whatever is wrong with a batch is a fact about that batch.
+          // Damage of a batch concerns that batch alone.
           const rest = Math.max(position, records?.position ?? from);
           position = to;
           if (rest < to) {
@@ -81,7 +81,7 @@ export async function* readPieces(
         if (step.is === 'done') break;
         if (step.is === 'starved') await records.wait();
         else if (step.is === 'large') {
-          // Of a record that came to nothing.
+          // Memory of an earlier record that turned out to be unreadable.
           free();
           release = await admit(step.bytes);
           records.admit(step.bytes);
@@ -94,7 +94,7 @@ export async function* readPieces(
       records = undefined;
       position = to;
     }
-    if (position > told || !piece.empty) yield take();
+    if (position > covered || !piece.empty) yield take();
   } finally {
     records?.close();
     free();

@@ -1,4 +1,4 @@
-/** One record of message format v2, from bytes that hold all of it. */
+/** Parser of records of message format v2, from bytes that hold all of one. */
 
 import { MalformedError, NO_BYTES, type VarintReader } from '../../base/varint-reader.ts';
 import { type RecordPlaces, RecordView } from '../../core/bytes/record-view.ts';
@@ -10,18 +10,18 @@ import {
 } from '../../core/record.ts';
 import type { BatchHeader } from './batch-walk.ts';
 
-/** Attributes (1 byte), timestamp delta (at most 10) and offset delta (at most 5): what stands before the key. */
+/** Maximum size in front of the key: attributes (1 byte), timestamp delta (10) and offset delta (5). */
 export const HEAD_BYTES = 16;
-/** Least size: the above in one byte each, then no key, no value, no headers. */
+/** Minimum size: the above in one byte each, then no key, no value, no headers. */
 export const LEAST_RECORD_BYTES = 6;
 
-/** Below it a double holds every number, and every sum of two. */
+/** Bound below which a double holds every number, and every sum of two. */
 const EXACT = 2 ** 51;
 
-/** It holds the places of the record that it read last: each record takes a copy, and nothing else is made of it. */
+/** Holds the places of the last record: each record takes a copy, and no other object is made. */
 export class RecordParser implements RecordPlaces {
   readonly partition: number;
-  /** Known after `head`, like the timestamp; the others after `body`. */
+  /** Set by `head`, like the timestamp; the others by `body`. */
   offset = -1;
   timestampMs = -1;
   bytes = NO_BYTES;
@@ -34,7 +34,7 @@ export class RecordParser implements RecordPlaces {
   readonly #maxHeaders: number;
   readonly #baseTimestampMs: number;
   #lastDelta = -1;
-  /** Records behind the one that is read. */
+  /** Number of records behind the current one. */
   #behind: number;
 
   constructor(partition: number, batch: BatchHeader, maxHeaders: number) {
@@ -65,8 +65,8 @@ export class RecordParser implements RecordPlaces {
   }
 
   /**
-   * The int64 that was written, rounded once: a record that is read again, from a batch that was compacted meanwhile, must have the
-   * same timestamp.
+   * Returns the int64 that was written, rounded once: a record that is read again, from a batch
+   * that was compacted meanwhile, must have the same timestamp.
    */
   #timestamp(reader: VarintReader): number {
     const { logAppendTime, maxTimestamp, baseTimestamp } = this.#batch;

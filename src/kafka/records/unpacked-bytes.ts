@@ -1,15 +1,15 @@
-/** Unpacked bytes of one batch that wait to be parsed. They come in stretches; a record that spans some is joined, all others stay views. */
+/** Queue of unpacked bytes of one batch. They come in stretches; a record that spans several is joined, all others stay views. */
 
 import { NO_BYTES } from '../../base/varint-reader.ts';
 import type { Stretches } from './compression/stretches.ts';
 
-/** Stretches unpacked in a row before the event loop gets its turn. */
+/** Stretches unpacked before the event loop runs. */
 const STRETCHES_IN_A_ROW = 16;
 
 export class UnpackedBytes {
   readonly #stretches: Stretches;
   readonly #maxBytes: number;
-  /** Bytes at hand begin at `at`. */
+  /** The next bytes begin at `at`. */
   head = NO_BYTES;
   at = 0;
   #rest: Buffer[] = [];
@@ -25,13 +25,13 @@ export class UnpackedBytes {
     this.#maxBytes = maxBytes;
   }
 
-  /** How many bytes are at hand. */
+  /** Number of bytes that are unpacked and not dropped. */
   get length(): number {
     return this.#length;
   }
 
   /**
-   * Unpacks until `count` bytes are at hand, or all that there are. @returns false when `wait` must come first.
+   * Unpacks until `count` bytes are available, or all that exist. @returns false when `wait` must come first
    * @throws Error when the bytes are damaged, or unpack to too much
    */
   need(count: number): boolean {
@@ -61,7 +61,7 @@ export class UnpackedBytes {
     this.#inARow = 0;
   }
 
-  /** Makes the next `count` bytes, or all if there are fewer, one stretch of `head`. @returns how many that are. */
+  /** Joins the next `count` bytes, or all if there are fewer, in `head`. @returns their number */
   join(count: number): number {
     const wanted = Math.min(count, this.#length);
     if (this.head.length - this.at >= wanted) return wanted;
@@ -81,7 +81,7 @@ export class UnpackedBytes {
     return wanted;
   }
 
-  /** Passes bytes, as many as are at hand. @returns how many that were. */
+  /** Drops up to `count` available bytes. @returns their number */
   drop(count: number): number {
     const dropped = Math.min(count, this.#length);
     this.#length -= dropped;

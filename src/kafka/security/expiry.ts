@@ -1,10 +1,10 @@
-/** Certificates that end soon: told in time, once each. */
+/** Watch of certificates: warns of each that expires soon, once. */
 import type { X509Certificate } from 'node:crypto';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { CertificateOwner, ExpiryObserver } from './options.ts';
 
 const SOON_MS = 14 * 24 * 3_600_000;
-const WHOSE: Readonly<Record<CertificateOwner, string>> = {
+const OWNERS: Readonly<Record<CertificateOwner, string>> = {
   client: "this client's certificate (kafka.tls.certificate)",
   ca: 'an authority in kafka.tls.ca',
   broker: "a broker's certificate",
@@ -15,7 +15,7 @@ export class ExpiryWatch {
   readonly #observe: ExpiryObserver;
   readonly #now: () => number;
   readonly #warned = new Set<string>();
-  /** By owner, and there by where it was seen. */
+  /** By owner, then by place. */
   readonly #ends = new Map<CertificateOwner, Map<string, number>>();
 
   constructor(logger: Logger, observe: ExpiryObserver, now: () => number = Date.now) {
@@ -24,7 +24,7 @@ export class ExpiryWatch {
     this.#now = now;
   }
 
-  /** @param where `host:port` of a broker; authorities are told apart by their subjects. */
+  /** @param where `host:port` of a broker; subject of an authority */
   seen(
     owner: CertificateOwner,
     certificate: X509Certificate,
@@ -41,8 +41,8 @@ export class ExpiryWatch {
     this.#logger.warn(
       { until, ...(where === '' || owner === 'ca' ? {} : { broker: where }) },
       leftMs <= 0
-        ? `${WHOSE[owner]} has expired`
-        : `${WHOSE[owner]} expires in ${Math.ceil(leftMs / 86_400_000)} days: replace it`,
+        ? `${OWNERS[owner]} has expired`
+        : `${OWNERS[owner]} expires in ${Math.ceil(leftMs / 86_400_000)} days: replace it`,
     );
   }
 }

@@ -1,13 +1,13 @@
-/** How connections to the brokers are protected, and as whom the connector comes. */
+/** Options of the protection of connections to brokers, and of the login. */
 import type { HttpExchange } from '../../core/ports/http.ts';
 
 export interface TlsOptions {
   /** PEM files of authorities; empty: those that Node.js knows. */
   readonly ca: readonly string[];
-  /** PEM files for brokers that ask for a certificate: both, or none. */
+  /** PEM files for brokers that require a certificate: both, or none. */
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
-  /** Asked for each time that the files are read. */
+  /** Read each time that the files are read. */
   readonly keyPassphrase?: (() => Promise<string>) | undefined;
   /** Name that the brokers' certificates must have, instead of the host they are reached at. */
   readonly serverName?: string | undefined;
@@ -18,12 +18,12 @@ export interface TlsOptions {
 export interface TokenOptions {
   readonly endpoint: string;
   readonly clientId: string;
-  /** Asked for with each request. */
+  /** Read for each request. */
   readonly clientSecret: () => Promise<string>;
   readonly scope?: string | undefined;
   readonly audience?: string | undefined;
   readonly parameters: Readonly<Record<string, string>>;
-  /** The way to the endpoint, for one request. @throws TypeError that says what is wrong with it, and may be shown */
+  /** Opens the way to the endpoint, for one request. @throws Error whose message may be shown */
   readonly open: () => HttpExchange;
   readonly timeoutMs: number;
 }
@@ -32,7 +32,7 @@ export type SaslOptions =
   | {
       readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
       readonly username: string;
-      /** Asked for with each login. */
+      /** Read for each login. */
       readonly password: () => Promise<string>;
     }
   | {
@@ -41,8 +41,8 @@ export type SaslOptions =
       readonly extensions: Readonly<Record<string, string>>;
     };
 
-/** Whose certificate: this client's, an authority's, or a broker's (the first of them to expire). */
+/** Owner of a certificate; of several brokers or authorities the first to expire counts. */
 export type CertificateOwner = 'client' | 'ca' | 'broker';
 
-/** Told when certificates expire, in ms since the epoch: at each reading of the files, and when a broker shows its own. */
+/** Receives the expiry, ms since the epoch, when files are read, and when a broker presents its certificate. */
 export type ExpiryObserver = (owner: CertificateOwner, expiresAtMs: number) => void;

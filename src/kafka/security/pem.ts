@@ -1,10 +1,10 @@
-/** PEM files, taken apart far enough to say which one is broken: OpenSSL skips what it cannot read, or gives a number. */
+/** PEM files, parsed to name the broken part: OpenSSL skips what it cannot read, or reports a number. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
 const PART = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 const BEGIN = /-----BEGIN CERTIFICATE-----/g;
 
-/** At least one. @throws Error when there is none, or one is broken or cut off. */
+/** Returns at least one. @throws Error when there is none, or one is broken or cut off */
 export function certificatesIn(text: string): X509Certificate[] {
   const parts = text.match(PART) ?? [];
   if (parts.length === 0) throw new Error('it has no certificate in PEM');
@@ -19,7 +19,7 @@ export function certificatesIn(text: string): X509Certificate[] {
   });
 }
 
-/** @throws Error that says what is wrong, never what is in the key or the passphrase. */
+/** @throws Error with the reason, without contents of the key or the passphrase */
 export function privateKeyIn(text: string, passphrase: string | undefined): KeyObject {
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]+-----END [A-Z ]*PRIVATE KEY-----/.test(text))
     throw new Error('it has no private key in PEM, or one that is cut off');
@@ -35,7 +35,7 @@ export function privateKeyIn(text: string, passphrase: string | undefined): KeyO
   }
 }
 
-/** As Kafka writes it in the name of a principal: `CN=connector,O=Example`. */
+/** Returns the subject as Kafka writes it in a principal: `CN=connector,O=Example`. */
 export function distinguishedName({ subject }: X509Certificate): string {
   return (subject ?? '').split('\n').reverse().join(',');
 }

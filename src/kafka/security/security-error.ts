@@ -1,7 +1,7 @@
-/** What keeps the connector from a protected cluster, in one sentence that names the option to change. Never holds a secret. */
+/** Failure to reach a protected cluster, in one sentence that names the option to change. Never holds a secret. */
 export class SecurityError extends Error {
   override readonly name = 'SecurityError';
-  /** kafkajs tries again only what is. */
+  /** kafkajs retries only errors that are. */
   readonly retriable: boolean;
 
   constructor(

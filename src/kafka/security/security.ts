@@ -59,17 +59,17 @@ export class Security {
     return this.#tls !== undefined;
   }
 
-  /** Before each new connection. @throws SecurityError when there are no usable TLS files, and never were. */
+  /** Reads changed TLS files, before each new connection. @throws SecurityError while there never were usable ones */
   async prepare(): Promise<void> {
     await this.#tls?.refresh();
   }
 
-  /** For tls.connect, after `prepare`. */
+  /** Options of tls.connect, after `prepare`. */
   get tls(): ConnectionOptions {
     return this.#tls?.connection ?? {};
   }
 
-  /** Notes when the certificate of a broker expires. */
+  /** Observes the expiry of the certificate of a broker. */
   watch(socket: Socket, broker: string): void {
     if (this.#tls === undefined) return;
     socket.once('secureConnect', () => {

@@ -1,21 +1,21 @@
-/** One token for all connections: kept until shortly before it expires, and replaced before that. */
+/** Source of the token of all connections: kept until shortly before it expires, and replaced before that. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { SecurityError } from './security-error.ts';
 import type { KafkaToken } from './token-endpoint.ts';
 
-/** Share of its lifetime after which a token is replaced, while it is still good. */
+/** Share of its lifetime after which a token is replaced, while it is still valid. */
 const REPLACE_AT = 0.8;
-/** Share of its lifetime, and most time, before the end in which a token is no longer handed out: a login takes a while. */
+/** Share of its lifetime, and maximum time, before its end in which a token is not used: a login takes a while. */
 const MARGIN = 0.1;
 const MAX_MARGIN_MS = 10_000;
-/** Tries of one request, and the ceilings of the waits between them. */
+/** Attempts of one request, and the first maximum of the pauses between them. */
 const ATTEMPTS = 3;
 const FIRST_WAIT_MS = 250;
-/** Between two tries to replace a token that is still good. */
+/** Pause between attempts to replace a token that is still valid. */
 const QUIET_MS = 15_000;
 
-interface Kept {
+interface KeptToken {
   readonly value: string;
   readonly replaceAtMs: number;
   readonly endsAtMs: number;
@@ -24,7 +24,7 @@ interface Kept {
 export interface TokenSourceParts {
   readonly request: (signal: AbortSignal) => Promise<KafkaToken>;
   readonly logger: Logger;
-  /** A clock that never goes back, ms. */
+  /** Monotonic clock, ms. */
   readonly now?: () => number;
   /** Between 0 and 1. */
   readonly random?: () => number;
@@ -34,7 +34,7 @@ export interface TokenSourceParts {
 export class TokenSource {
   readonly #parts: Required<TokenSourceParts>;
   readonly #closing = new AbortController();
-  #kept: Kept | undefined;
+  #kept: KeptToken | undefined;
   #request: Promise<string> | undefined;
   #quietUntilMs = 0;
 
@@ -47,7 +47,7 @@ export class TokenSource {
     };
   }
 
-  /** A token that is good for a login now. @throws SecurityError */
+  /** Returns a token that is valid for a login now. @throws SecurityError */
   async token(): Promise<string> {
     const nowMs = this.#parts.now();
     const kept = this.#kept;
@@ -66,7 +66,7 @@ export class TokenSource {
     return kept.value;
   }
 
-  /** The brokers did not take it: the next login asks for another one. */
+  /** Drops a token that brokers refused: the next login requests another one. */
   invalidate(value: string): void {
     if (this.#kept?.value === value) this.#kept = undefined;
   }
@@ -75,15 +75,15 @@ export class TokenSource {
     this.#closing.abort(new SecurityError('the connection to Kafka is closed'));
   }
 
-  /** All who need a token wait for the same request. */
+  /** Shares one request among all callers. */
   #renew(): Promise<string> {
-    this.#request ??= this.#ask().finally(() => {
+    this.#request ??= this.#requestNew().finally(() => {
       this.#request = undefined;
     });
     return this.#request;
   }
 
-  async #ask(): Promise<string> {
+  async #requestNew(): Promise<string> {
     const { request, now, random, wait } = this.#parts;
     const { signal } = this.#closing;
     for (let attempt = 1; ; attempt++) {

@@ -2,7 +2,7 @@
 import { constants, createInflateRaw, inflateRawSync } from 'node:zlib';
 import type { ZlibKind } from './zlib-stretches.ts';
 
-/** Whatever is there comes out, also of data that are cut off: whether records are missing is seen when they are counted. */
+/** Data that are cut off are unpacked too: missing records show when they are counted. */
 const CUT = { finishFlush: constants.Z_SYNC_FLUSH };
 
 export const GZIP: ZlibKind = {
@@ -19,7 +19,7 @@ const FEXTRA = 4;
 const FNAME = 8;
 const FCOMMENT = 16;
 
-/** Where the deflated data of a gzip member begins. Node's gunzip is of no use: bytes behind the last member fail it. */
+/** Returns the start of the deflated data of a gzip member. Node's gunzip fails on bytes behind the last member. */
 function gzipBody(bytes: Buffer, start: number): number {
   if (start + 10 > bytes.length || bytes.readUIntBE(start, 3) !== 0x1f8b08)
     throw new Error('not a gzip header');

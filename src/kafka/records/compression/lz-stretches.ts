@@ -1,6 +1,6 @@
 /**
- * The frame of LZ4 and Snappy, which Node does not bring: literals, and matches that reach back into what was unpacked. The
- * last 64 KiB stay in memory, which is as far back as LZ4 can reach and as far as encoders of Snappy do.
+ * Base of LZ4 and Snappy, which Node does not have: literals, and matches that reach back into the
+ * unpacked bytes. The last 64 KiB stay in memory, the reach of LZ4 and of Snappy's encoders.
  */
 import type { Stretches } from './stretches.ts';
 
@@ -11,9 +11,9 @@ const SHORT = 32;
 
 export abstract class LzStretches implements Stretches {
   readonly bytes: Buffer;
-  /** Where reading goes on. */
+  /** Position of the next byte to read. */
   at = 0;
-  /** Set by `token`: first so many bytes of the input as they are, then so many of what was unpacked, from `distance` back. */
+  /** Set by `token`: number of input bytes to copy, then of unpacked bytes from `distance` back. */
   literals = 0;
   match = 0;
   distance = 0;
@@ -22,7 +22,7 @@ export abstract class LzStretches implements Stretches {
   #window: Buffer = Buffer.alloc(0);
   #failed: unknown;
   #over = false;
-  /** How far the stretch got that is being unpacked. */
+  /** End of the current stretch. */
   #end = 0;
 
   constructor(bytes: Buffer, stretchBytes: number) {
@@ -32,7 +32,7 @@ export abstract class LzStretches implements Stretches {
     this.#size = Math.min(stretchBytes, Math.max(LEAST_STRETCH_BYTES, bytes.length * 4));
   }
 
-  /** Reads on to the next literals or match. @returns false at the end. @throws Error for damaged bytes */
+  /** Reads the next literals or match. @returns false at the end. @throws Error for damaged bytes */
   protected abstract token(): boolean;
 
   next(): Buffer | undefined {
@@ -45,7 +45,7 @@ export abstract class LzStretches implements Stretches {
     try {
       this.#fill(out);
     } catch (error) {
-      // What was unpacked before is handed out first.
+      // The bytes unpacked before are returned first.
       this.#failed = error;
       if (this.#end === start) throw error;
     }

@@ -1,6 +1,6 @@
 /**
- * LZ4 frames (github.com/lz4/lz4, doc/lz4_Frame_format.md and lz4_Block_format.md). Their checksums are not verified: the batch
- * has one of its own.
+ * LZ4 frames (github.com/lz4/lz4, doc/lz4_Frame_format.md and lz4_Block_format.md). Their checksums
+ * are not verified: the batch has one of its own.
  */
 import { LzStretches } from './lz-stretches.ts';
 
@@ -18,7 +18,7 @@ const damaged = () => new Error('an LZ4 frame is damaged');
 
 export class Lz4Stretches extends LzStretches {
   readonly #checksumBytes: number;
-  /** Where the block ends that is being read, without its checksum; 0 before the first. */
+  /** End of the current block, without its checksum; 0 before the first. */
   #blockEnd = 0;
   /** Low half of a token whose literals were just read. */
   #matchCode = -1;

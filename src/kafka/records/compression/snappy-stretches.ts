@@ -1,6 +1,7 @@
 /**
- * Snappy as Kafka's clients write it: Java frames blocks in the way of xerial's snappy-java, others send one bare block
- * (github.com/google/snappy, format_description.txt). Blocks say how much they unpack to; that is not believed, only skipped.
+ * Snappy as Kafka's clients write it: Java frames blocks as xerial's snappy-java does, others send
+ * one bare block (github.com/google/snappy, format_description.txt). The unpacked size that a block
+ * declares is not trusted, only skipped.
  */
 import { LzStretches } from './lz-stretches.ts';
 
@@ -40,7 +41,7 @@ export class SnappyStretches extends LzStretches {
     }
   }
 
-  /** Begins the next block of the frame; headers may stand between blocks, where frames were concatenated. */
+  /** Begins the next block of the frame; concatenated frames have headers between blocks. */
   #block(): boolean {
     while (this.#headerAt(this.at)) this.at += XERIAL_BYTES;
     if (this.at >= this.bytes.length) return false;
@@ -52,7 +53,7 @@ export class SnappyStretches extends LzStretches {
     return true;
   }
 
-  /** Passes the length at the beginning of a block. */
+  /** Skips the length at the beginning of a block. */
   #begin(end: number): void {
     this.#blockEnd = end;
     if (this.at === end) return;

@@ -1,8 +1,8 @@
-/** The unpacked bytes of a batch, pulled one stretch after the other. */
+/** Unpacked bytes of a batch, pulled one stretch after the other. */
 export interface Stretches {
-  /** undefined at the end. Each stretch is memory of its own. @throws Error when the bytes are damaged; so may the promise. */
+  /** Returns a stretch in memory of its own; undefined at the end. @throws Error for damaged bytes; so may the promise */
   next(): Buffer | undefined | Promise<Buffer | undefined>;
-  /** Frees what is held. Repeatable. */
+  /** Frees all memory. Repeatable. */
   close(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Decompression in stretches: whatever a batch unpacks to, no more than a stretch and a window of it is in memory at once. */
+/** Decompression in stretches: however large a batch unpacks, only a stretch and a window of it are in memory. */
 import { GZIP } from './gzip.ts';
 import { Lz4Stretches } from './lz4-stretches.ts';
 import { SnappyStretches } from './snappy-stretches.ts';
@@ -11,7 +11,7 @@ export const CODECS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
 /** Smaller stretches cost more than they save. */
 const LEAST_STRETCH_BYTES = 4 * 1024;
 
-/** @throws Error for a codec that is not known, or bytes that do not begin as they should. */
+/** @throws Error for an unknown codec, or bytes with a wrong beginning */
 export function unpack(codec: number, bytes: Buffer, pieceBytes: number): Stretches {
   const stretchBytes = Math.max(LEAST_STRETCH_BYTES, pieceBytes);
   switch (CODECS[codec]) {

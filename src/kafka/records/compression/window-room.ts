@@ -1,7 +1,8 @@
 /**
- * Room for decompressors and their windows, 64 MiB for the process: each shard has a fetch, and each fetch may hold batches whose
- * windows fill. A window larger than the room takes all of it. A holder whose reader does not come back gives its room up to those
- * who wait, because that reader may itself wait for memory that they hold.
+ * Room for decompressors and their windows, 64 MiB for the process: each shard has a fetch, and each
+ * fetch may have batches with large windows. A window larger than the room takes all of it. An idle
+ * decompressor gives its room up while others wait, because its reader may itself wait for memory
+ * that they have.
  */
 
 const ROOM_BYTES = 64 * 1024 * 1024;
@@ -9,33 +10,33 @@ const ROOM_BYTES = 64 * 1024 * 1024;
 const DECOMPRESSOR_BYTES = 1024 * 1024;
 const PATIENCE_MS = 1_000;
 
-interface Place {
+interface RoomTaken {
   readonly bytes: number;
   readonly enter: () => void;
   readonly giveUp: () => void;
 }
 
 let free = ROOM_BYTES;
-const holders = new Set<Place>();
-const line: Place[] = [];
+const holders = new Set<RoomTaken>();
+const line: RoomTaken[] = [];
 let watching = false;
 
 /**
  * Resolves, in the order of the calls, when there is room.
- * @param giveUp called from time to time while others wait: gives the room back if nothing was unpacked since the last call
- * @returns the function that gives it back; repeatable
+ * @param giveUp called every second while others wait: returns the room if nothing was unpacked since the last call
+ * @returns the function that returns it; repeatable
  */
 export function takeRoom(windowBytes: number, giveUp: () => void): Promise<() => void> {
   const { promise, resolve } = Promise.withResolvers<() => void>();
   const bytes = Math.min(windowBytes + DECOMPRESSOR_BYTES, ROOM_BYTES);
-  const place: Place = { bytes, enter: () => resolve(() => leave(place)), giveUp };
+  const place: RoomTaken = { bytes, enter: () => resolve(() => leave(place)), giveUp };
   line.push(place);
   letIn();
   if (line.length > 0) watch();
   return promise;
 }
 
-function leave(place: Place): void {
+function leave(place: RoomTaken): void {
   if (!holders.delete(place)) return;
   free += place.bytes;
   letIn();

@@ -4,7 +4,7 @@ import type { Stretches } from './stretches.ts';
 import { takeRoom } from './window-room.ts';
 
 export interface ZlibKind {
-  /** Where the packed data of the member begins that begins at `at`. */
+  /** Returns the start of the packed data of the member at `at`. */
   body(bytes: Buffer, at: number): number;
   whole(bytes: Buffer, options: { maxOutputLength: number; info: boolean }): unknown;
   stream(
@@ -22,7 +22,7 @@ interface Whole {
   readonly engine: { readonly bytesWritten: number };
 }
 
-/** Each costs a decompressor of its own; known producers write one. */
+/** Maximum per batch: each needs a decompressor of its own; known producers write one. */
 const MAX_MEMBERS = 1_000;
 
 export class ZlibStretches implements Stretches {
@@ -31,16 +31,16 @@ export class ZlibStretches implements Stretches {
   readonly #kind: ZlibKind;
   #at = 0;
   #members = 0;
-  /** A member is being unpacked as a stream, which begins again when it has given its room up. */
+  /** A member is unpacked as a stream, from its start again after it gave its room up. */
   #isOpen = false;
   #stream: (Transform & { readonly bytesWritten: number }) | undefined;
   #chunks: AsyncIterator<Buffer> | undefined;
   #leaveRoom: (() => void) | undefined;
-  /** Bytes of the member that were handed out, and those of them that the stream has not passed again. */
+  /** Bytes of the member that were returned, and those of them that a new stream must skip. */
   #given = 0;
   #again = 0;
   #unpacking = false;
-  /** Something was asked for since others wait for room. */
+  /** A stretch was requested since others wait for room. */
   #active = false;
   #closed = false;
 
@@ -143,7 +143,7 @@ export class ZlibStretches implements Stretches {
   }
 
   #endMember(end: number): void {
-    // A member that took nothing would be met again and again.
+    // A member without packed bytes would be read again and again.
     this.#at = end > this.#at ? end + this.#kind.trailerBytes : this.#bytes.length;
   }
 }

@@ -1,8 +1,8 @@
-/** zstd frames. Their window, how far matches may reach back, is memory that the decoder takes (RFC 8878, 3.1.1.1). */
+/** zstd frames. Their window, the reach of matches, is memory of the decoder (RFC 8878, 3.1.1.1). */
 import { constants, createZstdDecompress, zstdDecompressSync } from 'node:zlib';
 import type { ZlibKind } from './zlib-stretches.ts';
 
-/** The largest window that is accepted, zstd's own default: producers make it at level 22, also for small batches. */
+/** Maximum window, zstd's own default: producers use it at level 22, also for small batches. */
 const MAX_WINDOW_LOG = 27;
 const LEAST_WINDOW_LOG = 20;
 
@@ -25,7 +25,7 @@ export const ZSTD: ZlibKind = {
 const logOf = (bytes: number) =>
   Math.min(MAX_WINDOW_LOG, Math.max(LEAST_WINDOW_LOG, Math.ceil(Math.log2(bytes))));
 
-/** Returns the size of the frame's window. What is no frame has none. */
+/** Returns the size of the frame's window; 0 for other bytes. */
 function windowBytes(frame: Buffer): number {
   if (frame.length < LONGEST_HEADER_BYTES || frame.readUInt32LE(0) !== MAGIC) return 0;
   const descriptor = frame.readUInt8(4);
@@ -33,7 +33,7 @@ function windowBytes(frame: Buffer): number {
     const window = frame.readUInt8(5);
     return 2 ** (10 + (window >> 3)) * (1 + (window & 7) / 8);
   }
-  // The window is as large as the contents, whose size follows the number of a dictionary.
+  // The window has the size of the contents, which follows the number of a dictionary.
   const at = 5 + ([0, 1, 2, 4][descriptor & 3] as number);
   switch (descriptor >> 6) {
     case 0:
