@@ -56,37 +56,30 @@ export async function* readPieces(
       }
       position = from;
       for (;;) {
-        let step: ReadStep;
+        let step: IteratorResult<ReadStep, void>;
         try {
-          records ??= new BatchRecords(bytes, batch, partition, limits);
-          step = records.advance(piece);
+          records ??= new BatchRecords(bytes, batch, partition, limits, piece);
+          step = records.steps.next();
           position = records.position;
         } catch (error) {
           // Damage of a batch concerns that batch alone.
           const rest = Math.max(position, records?.position ?? from);
           position = to;
           if (rest < to) {
-            yield take(
-              unreadableBatch(
-                header,
-                rest,
-                to,
-                error instanceof Error ? error.message : String(error),
-              ),
-            );
+            yield take(unreadableBatch(header, rest, to, (error as Error).message));
             await goOn();
           }
           break;
         }
-        if (step.is === 'done') break;
-        if (step.is === 'starved') await records.wait();
-        else if (step.is === 'large') {
+        if (step.done) break;
+        const { value: pause } = step;
+        if (pause.is === 'starved') await records.wait();
+        else if (pause.is === 'large') {
           // Memory of an earlier record that turned out to be unreadable.
           free();
-          release = await admit(step.bytes);
-          records.admit(step.bytes);
+          release = await admit(pause.bytes);
         } else {
-          yield take(step.is === 'unreadable' ? step.range : undefined);
+          yield take(pause.is === 'unreadable' ? pause.range : undefined);
           await goOn();
         }
       }
