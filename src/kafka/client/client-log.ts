@@ -11,17 +11,7 @@ const BENIGN =
   /\bResponse \w+\(key|this Kafka client is closed|given up before it was open|with an old epoch|coordinator is loading|coordinator is not available|load(ing)? in progress|not aware of this member|rebalanc|needs to have a valid member id|concurrent operation on the same transaction|not the (correct )?coordinator|leadership election/i;
 
 /** Names of fields that never hold content or secrets (I6); everything else is dropped. */
-const FIELDS = [
-  'broker',
-  'groupId',
-  'memberId',
-  'topic',
-  'partition',
-  'error',
-  'retryCount',
-  'retryTime',
-  'correlationId',
-] as const;
+const FIELDS = ['broker', 'groupId', 'memberId', 'topic', 'partition', 'error'] as const;
 
 /** A line that repeats within this time is a debug line: every producer logs an absent broker, at every retry. */
 const REPEAT_MS = 10_000;

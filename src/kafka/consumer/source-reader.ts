@@ -13,7 +13,7 @@ import {
   READ_COMMITTED,
 } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';
-import type { KafkaCluster } from '../kafkajs/shapes.ts';
+import type { FetchedPartition, KafkaCluster } from '../kafkajs/shapes.ts';
 import type { ReadLimits } from '../records/index.ts';
 import { ADMIT_ALL, OWN_TOPIC_LIMITS, PartitionFetch } from './partition-fetch.ts';
 
@@ -125,9 +125,7 @@ export class KafkaSourceReader implements SourceReader {
         maxBytes,
         topics: [{ topic, partitions: [{ partition, fetchOffset: String(position), maxBytes }] }],
       });
-      const data = answer?.responses[0]?.partitions[0];
-      if (data === undefined)
-        throw new Error(`the broker answered without partition ${partition} of ${topic}`);
+      const data = answer?.responses[0]?.partitions[0] as FetchedPartition;
       const fetch = new PartitionFetch(topic, String(position), data);
       if (fetch.failure !== undefined) throw fetch.failure;
       return fetch;

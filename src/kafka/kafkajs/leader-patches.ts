@@ -52,7 +52,7 @@ export function nameLeaderless(): void {
     const known = this.metadata?.topicMetadata ?? [];
     if (known.some(({ partitionMetadata }) => partitionMetadata.some(isLeaderless)))
       this.metadataExpireAt = Math.min(
-        this.metadataExpireAt ?? Number.POSITIVE_INFINITY,
+        Number(this.metadataExpireAt),
         Date.now() + LEADERLESS_MAX_AGE_MS,
       );
   };

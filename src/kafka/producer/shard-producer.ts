@@ -110,19 +110,14 @@ export class KafkaShardProducer implements ShardProducer {
         all.map(({ topic, batches }) => [topic, new Set(batches.map((one) => one.partition))]),
       ),
     );
-    let journalOffset: number | undefined;
-    for (const output of all) {
-      const first = await this.#send(output);
-      journalOffset ??= first;
-    }
-    if (journalOffset === undefined)
-      throw new TransactionError('rejected', 'a transaction needs at least one journal record');
+    const firstOffsets = [];
+    for (const output of all) firstOffsets.push(await this.#send(output));
     if (offsets.length > 0) await this.#producer.sendOffsets(groupId, sourceTopic, offsets);
     await this.#producer.end(true, () => {
       this.#ended.signal.throwIfAborted();
       this.#phase = 'committing';
     });
-    return journalOffset;
+    return firstOffsets[0] as number;
   }
 
   async #planOutputs(outputs: NonNullable<Transaction['outputs']>): Promise<PlannedOutput[]> {

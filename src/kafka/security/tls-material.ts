@@ -57,8 +57,8 @@ export class TlsMaterial {
     return {
       secureContext,
       minVersion,
-      ...(serverName === undefined ? {} : { servername: serverName }),
-      ...(insecureSkipVerification ? { rejectUnauthorized: false } : {}),
+      rejectUnauthorized: !insecureSkipVerification,
+      ...(serverName && { servername: serverName }),
     };
   }
 
