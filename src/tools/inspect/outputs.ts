@@ -232,7 +232,7 @@ export async function readOutputs(
   return { offsets, whole, gaps: { completeSinceMs, compacted } };
 }
 
-interface Reading {
+interface OutputReading {
   /** The outputs were read from their beginning. */
   readonly whole: boolean;
   readonly doubt: 'missing' | 'unknown' | undefined;
@@ -244,7 +244,7 @@ interface Reading {
  * records of journal and outputs while they are read.
  * @param read called with the previous reading when that found records missing
  */
-export async function readUntilProven<T extends Reading>(
+export async function readUntilProven<T extends OutputReading>(
   { notice }: Inspection,
   read: (whole: boolean, before?: T) => Promise<T>,
 ): Promise<T> {

@@ -1,4 +1,4 @@
-/** doctor against a real broker and a sandbox: all well beside a running connector, and what is wrong told by its line. */
+/** doctor against a real broker and a sandbox: no problem beside a running connector, and one line for each defect. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -65,7 +65,7 @@ async function doctor(
 const statuses = (lines: ReadonlyMap<string, Line>, status: Line['status']) =>
   [...lines.values()].filter((line) => line.status === status).map(({ check }) => check);
 
-test('before the first start all is well, and the journal is not made', async () => {
+test('before the first start all checks pass, and the journal is not created', async () => {
   const event = (n: number) => ({
     partition: n % 2,
     value: JSON.stringify({ type: 'post', content: `${SECRET} ${n}` }),
@@ -93,7 +93,7 @@ test('before the first start all is well, and the journal is not made', async ()
   assert.ok(!topics.some(({ name }) => name === stack.topics.journal));
 });
 
-test('beside a running connector all is well, a round trip comes back, and the connector does not notice', async () => {
+test('beside a running connector all checks pass, the round trip succeeds, and the connector is not affected', async () => {
   const replica = await stack.startReplica();
   const decided = async () => (await kafka.readAll(stack.topics.decisions)).length === 20;
   await eventually('20 decisions', decided, { deadlineMs: 60_000 });
@@ -144,7 +144,7 @@ test('beside a running connector all is well, a round trip comes back, and the c
   );
 });
 
-test('a wrong key, a topic that is missing and a journal that forgets are told each by its line, with the remedy', async () => {
+test('a wrong key, a missing topic and a journal without compaction each have a line with the remedy', async () => {
   const forgetful = await kafka.createTopic('journal', { partitions: 2 });
   const file = changed(
     ['canary-key-', 'wrong-key-'],
@@ -170,14 +170,14 @@ test('a wrong key, a topic that is missing and a journal that forgets are told e
   assert.match(lines.get('group.offsets')?.found ?? '', /^not tried, because .*journal.* failed$/);
 });
 
-test('a journal of another pipeline is told', async () => {
+test('a journal of another pipeline is reported', async () => {
   const { code, lines } = await doctor(changed([stack.group, uniqueName('group')]));
   assert.equal(code, EXIT.unwell);
   assert.deepEqual(statuses(lines, 'failed'), ['journal']);
   assert.match(lines.get('journal')?.found ?? '', new RegExp(`belongs to group ${stack.group}`));
 });
 
-test('nobody at the address of Kafka: one line says it, the service is looked at all the same', async () => {
+test('an unreachable Kafka has one line, and the service is still checked', async () => {
   const { code, out } = await tool(
     'doctor',
     '--config',

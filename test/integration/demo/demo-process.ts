@@ -1,4 +1,4 @@
-/** `npm run demo` as a process with a temporary directory of its own, and what is left of it. */
+/** `npm run demo` as a process with a temporary directory of its own, and what it leaves behind. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -89,7 +89,7 @@ export class DemoProcess {
           `${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')}`,
         );
       } catch {
-        // Gone in the meantime, or somebody else's.
+        // Gone in the meantime, or of another user.
       }
     }
     return found;

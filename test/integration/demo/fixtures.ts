@@ -1,4 +1,4 @@
-/** Parts of what the demo sends and gets back. */
+/** Parts of the demo's input and output. */
 import type { Email } from '../../../dev/demo/corpus.ts';
 import type { Outcome } from '../../../dev/demo/judge.ts';
 

@@ -68,7 +68,7 @@ function judged(outcomes: readonly Decision[], deadLetters: readonly DeadLetter[
 
 const both = [decision(0, 0), decision(0, 1)];
 
-test('one right outcome for every record is well', () => {
+test('one correct outcome for every record is no problem', () => {
   const verdict = judged(both, [letter()]);
   assert.deepEqual(problemsOf(verdict), []);
   assert.deepEqual([verdict.produced, verdict.published, verdict.deadLettered], [3, 2, 1]);

@@ -35,7 +35,7 @@ async function standIn(importFile: string): Promise<Sandbox> {
   };
 }
 
-test('each pipeline gets as many records as it says, poison among them, and the same every time but for ids', async () => {
+test('each pipeline gets its announced number of records, poison included, and the same every time except for ids', async () => {
   const sandbox = await standIn('');
   for (const kind of [reviewDemo, importDemo, lookupDemo]) {
     const records = await all<unknown>(kind.records(sandbox));
@@ -52,7 +52,7 @@ test('each pipeline gets as many records as it says, poison among them, and the 
   }
 });
 
-test('records to import have ids of their own, of both types', async () => {
+test('records to import have unique ids and both types', async () => {
   const records = await all(importDemo.records(await standIn('')));
   const good = records.flatMap(({ expected }) => ('outcome' in expected ? [expected.outcome] : []));
   assert.equal(new Set(good.map(({ data }) => data.id)).size, good.length);
@@ -84,7 +84,7 @@ test('a receipt must name a complete import whose file has exactly this record',
   assert.deepEqual(await problems(record, { status: 'ERROR' }), [FAILED]);
 });
 
-test('a looked-up decision must be the one that was asked for, and have ended as it does at the service', async () => {
+test('a looked-up decision must be the requested one, and end as at the service', async () => {
   const check = await lookupDemo.checker([], await standIn(''));
   const expected = { decisionId: 'd-1', metadata: { n: 1 }, title: '' } as const;
   const found: LookedUp = {

@@ -36,14 +36,14 @@ const METRICS = [
   'content_review_events_consumed_total{pipeline="import"} 7',
 ].join('\n');
 
-test('the counts of a pipeline are its own', () => {
+test('each pipeline has its own counts', () => {
   const [review, imports, lookup] = demoPipelines().map((pipeline) => pipeline.counts(METRICS));
   assert.deepEqual([review?.name, review?.buffered, review?.atService], ['review', 17, 50]);
   assert.deepEqual([imports?.name, imports?.buffered, imports?.atService], ['import', 7, 0]);
   assert.deepEqual([lookup?.name, lookup?.buffered, lookup?.atService], ['lookup', 0, 0]);
 });
 
-test('each pipeline is judged, and its problems bear its name', async () => {
+test('each pipeline is judged, and its problems carry its name', async () => {
   for (const pipeline of demoPipelines()) {
     const { outcomes, source: topic } = pipeline.names;
     const value = Buffer.from(JSON.stringify({ ...OUTCOME, source: source(topic, 0, 7) }));

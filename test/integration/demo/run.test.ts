@@ -13,7 +13,7 @@ const BALANCES = [
 ];
 const kafka = await testKafka();
 
-test('the demo names every part with its address, shows an even balance of each pipeline, ends with 0 and leaves nothing', async () => {
+test('the demo shows every part with its address and an even balance of each pipeline, ends with 0 and leaves nothing', async () => {
   const demo = new DemoProcess();
   assert.equal(await demo.end(), 0, demo.output);
   assert.match(demo.output, /Kafka +[\d.]+ s +\S+:\d+/);
@@ -31,7 +31,7 @@ test('the demo names every part with its address, shows an even balance of each 
   assert.deepEqual(demo.left(), []);
 });
 
-test('on a cluster of somebody else --keep leaves topics with unique names to look at, and Ctrl-C deletes them', async () => {
+test('on a shared cluster --keep leaves topics with unique names, and Ctrl-C deletes them', async () => {
   const admin = await kafka.admin();
   const demo = new DemoProcess(['--keep'], { KAFKA_BROKERS: kafka.brokers.join(',') });
   await demo.says(/Ctrl-C stops it/);
@@ -82,7 +82,7 @@ test('a part that cannot start is named with the end of its log, the demo ends w
   assert.deepEqual(demo.left(), []);
 });
 
-test('without any Kafka the demo says what to install and ends with 1', async () => {
+test('without any Kafka the demo names what to install and ends with 1', async () => {
   const demo = new DemoProcess([], {
     KAFKA_BROKERS: undefined,
     JAVA_HOME: undefined,

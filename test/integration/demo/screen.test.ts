@@ -17,7 +17,7 @@ function output(terminal: { readonly columns: number } | undefined) {
   return { screen: new Screen(stream), text };
 }
 
-test('at a terminal a block is redrawn in place, and a line that stays goes above it', () => {
+test('at a terminal a block is redrawn in place, with permanent lines above it', () => {
   const { screen, text } = output({ columns: 100 });
   screen.draw(['one', 'two'], 'plain');
   assert.equal(text(), 'one\ntwo\n');
@@ -31,7 +31,7 @@ test('at a terminal a block is redrawn in place, and a line that stays goes abov
   assert.equal(text(), 'below\n');
 });
 
-test('where the output is no terminal, or a narrow one, there are plain lines, at most one a second and none twice', () => {
+test('without a terminal, or with a narrow one, there are plain lines, at most one a second and none twice', () => {
   for (const terminal of [undefined, { columns: 40 }]) {
     const { screen, text } = output(terminal);
     screen.draw(['block'], 'first');
@@ -42,7 +42,7 @@ test('where the output is no terminal, or a narrow one, there are plain lines, a
   }
 });
 
-test('a table is aligned and as wide as the screen at most', () => {
+test('a table is aligned, and no wider than the screen', () => {
   const { screen } = output({ columns: 40 });
   const rows = [
     [{ text: 'a' }, { text: 'x'.repeat(50) }, { text: 'y'.repeat(50) }],
@@ -86,7 +86,7 @@ const COUNTS: readonly Counts[] = [
   },
 ];
 
-test('progress fits into 80 columns: the counts of each pipeline, and a bar of what is done and what is under way', () => {
+test('progress fits into 80 columns: the counts of each pipeline, and a bar of finished records and those in flight', () => {
   const { screen, text } = output({ columns: 80 });
   drawProgress(screen, COUNTS, 4_200);
   const lines = plain(text()).split('\n');
@@ -100,7 +100,7 @@ test('progress fits into 80 columns: the counts of each pipeline, and a bar of w
   for (const line of lines) assert.ok(line.length < 80, line);
 });
 
-test('where nothing is redrawn progress is the same without bars', () => {
+test('without redrawing progress is the same without bars', () => {
   const { screen, text } = output(undefined);
   drawProgress(screen, COUNTS, 4_200);
   assert.equal(

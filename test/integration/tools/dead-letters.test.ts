@@ -1,4 +1,4 @@
-/** dead-letters list and replay: originals come back byte for byte, each once, whatever happens to the replay. */
+/** dead-letters list and replay: originals are published byte for byte, each once, whatever happens to the replay. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -74,7 +74,7 @@ function letterOf(topic: string, one: SourceRecord, reason: Poison['reason']): N
   return { ...deadLetter(one, why(reason), context), partition: one.offset % 2 };
 }
 
-test('originals come back once, with key, value and headers as they were; the dry run writes nothing', async () => {
+test('originals are published once, with unchanged key, value and headers; the dry run writes nothing', async () => {
   const { source, deadLetters, retry, flags } = await pipeline();
   const headers = headerList({
     trace: [Buffer.from('one'), null, Buffer.from([0, 255])],
@@ -174,7 +174,7 @@ test('originals come back once, with key, value and headers as they were; the dr
   assert.deepEqual(replayed.map(({ offset }) => offset).sort(), [1, 2, 8]);
 });
 
-test('reason, time, places and limit choose', async () => {
+test('reason, time, source records and limit select dead letters', async () => {
   const { source, deadLetters, retry, flags } = await pipeline();
   const old = Date.now() - 3 * 3_600_000;
   await kafka.write(deadLetters, [
@@ -221,7 +221,7 @@ test('reason, time, places and limit choose', async () => {
   assert.match(out, /^5 dead letters, the newest 2 shown: 3 not_json, 2 no_type\.$/m);
 });
 
-test('targets that make no sense, and a memory that forgets, are refused', async () => {
+test('invalid targets and a memory without compaction are refused', async () => {
   const { source, decisions, deadLetters, journal, flags } = await pipeline();
   await kafka.write(deadLetters, [letterOf(source, record(1, 'v'), 'not_json')]);
   for (const topic of [decisions, deadLetters, journal, memoryTopicOf(deadLetters)]) {
@@ -241,7 +241,7 @@ test('targets that make no sense, and a memory that forgets, are refused', async
   assert.match(forgetful.err, /must have cleanup\.policy=compact/);
 });
 
-test('a replay that is killed on the way is continued, and two at once replay each letter once all the same', async () => {
+test('a killed replay is continued, and two concurrent ones still replay each dead letter once', async () => {
   const { source, deadLetters, retry, flags } = await pipeline();
   const COUNT = 6_000;
   const letters = Array.from({ length: COUNT }, (_, n) =>
@@ -281,7 +281,7 @@ test('a replay that is killed on the way is continued, and two at once replay ea
     assert.equal(lastHeader(headers, DEAD_LETTER_HEADERS.reason), undefined);
 });
 
-test('SIGINT ends a replay with 130 and leaves no transaction open; the next run goes on', async () => {
+test('SIGINT ends a replay with 130 and leaves no transaction open; the next run continues', async () => {
   const { source, deadLetters, retry, flags } = await pipeline();
   const COUNT = 2_000;
   const letters = Array.from({ length: COUNT }, (_, n) =>
@@ -322,7 +322,7 @@ test('SIGINT ends a replay with 130 and leaves no transaction open; the next run
   assert.equal(new Set((await kafka.readAll(retry)).map(({ key }) => String(key))).size, COUNT);
 });
 
-test('what the target does not take is told, and the others come back', async () => {
+test('originals that the target refuses are reported, and the others are replayed', async () => {
   const { source, deadLetters, flags } = await pipeline();
   const small = await kafka.createTopic('small', { settings: { 'max.message.bytes': '2000' } });
   const values = Array.from({ length: 40 }, (_, n) =>

@@ -37,7 +37,7 @@ function configuration(
   return ['--config', file];
 }
 
-test('a broker that does not answer is 3, and told with what to check', async () => {
+test('an unreachable broker is exit code 3, with the remedy', async () => {
   const flags = configuration(
     'unreachable',
     ['127.0.0.1:1'],
@@ -50,7 +50,7 @@ test('a broker that does not answer is 3, and told with what to check', async ()
   }
 });
 
-test('a topic that is missing is 4, and named with its part', async () => {
+test('a missing topic is exit code 4, named with its role', async () => {
   const topic = await kafka.createTopic('content');
   const pipeline = { name: 'one', source: { topic, group: uniqueName('group') } };
   const flags = configuration('no-topic', kafka.brokers, [pipeline]);
@@ -64,7 +64,7 @@ test('a topic that is missing is 4, and named with its part', async () => {
   }
 });
 
-test('which pipeline is meant must be clear, and a place must be one', async () => {
+test('the pipeline must be unambiguous, and a position must be valid', async () => {
   const pipelines = ['posts', 'comments'].map((name) => ({
     name,
     source: { topic: `content-${name}` },
@@ -95,7 +95,7 @@ test('which pipeline is meant must be clear, and a place must be one', async () 
   }
 });
 
-test('only what asks the service needs its key', async () => {
+test('only commands that call the service need its key', async () => {
   const file = path.join(directory, 'no-key.yaml');
   const reference = '$'.concat('{NO_SUCH_VARIABLE}');
   for (const apiKey of [
@@ -124,7 +124,7 @@ test('only what asks the service needs its key', async () => {
   }
 });
 
-test('Kafka that stops answering half-way is 3, and one that refuses is 4', () => {
+test('a Kafka that stops responding is exit code 3, and one that refuses is 4', () => {
   const refused = Object.assign(new Error('no'), {
     name: 'KafkaJSProtocolError',
     type: 'TOPIC_AUTHORIZATION_FAILED',

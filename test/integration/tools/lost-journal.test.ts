@@ -1,4 +1,4 @@
-/** A pipeline whose journal is another one, or none: what stood in it is not forgotten silently. */
+/** A pipeline whose journal is another one, or missing: records under review in it are not silently lost. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, test } from 'node:test';
@@ -14,7 +14,7 @@ import { tool } from './tool.ts';
 const directory = temporaryDirectory();
 const kafka = await exclusiveKafka();
 
-test('a new journal under a group with records under review is refused; once offsets were set by hand it runs, and audit does not say balanced', async () => {
+test('a new journal under a group with records under review is refused; with manually set offsets it runs, and audit reports unknown records', async () => {
   const stack = await startStack(kafka, directory, {
     partitions: 3,
     pipeline: { batch: { maxAge: '100ms' }, review: { poll: { initial: '50ms', max: '200ms' } } },

@@ -67,7 +67,7 @@ const at = (place: { readonly partition: number; readonly offset: number } | und
 const explained = (place: Parameters<typeof at>[0], ...more: string[]) =>
   toolJson<Explanation>('explain', at(place), ...flags, ...more);
 
-test('journal shows shards, positions and live jobs, and what they wait for', async () => {
+test('journal shows shards, positions and live jobs with their wait reasons', async () => {
   const report = await toolJson<JournalReport & { readonly pipeline: string }>('journal', ...flags);
   assert.equal(report.code, EXIT.ok);
   assert.equal(report.pipeline, 'reviews');
@@ -103,7 +103,7 @@ test('journal shows shards, positions and live jobs, and what they wait for', as
   assert.match(out, /unknown: the service was not called/);
 });
 
-test('explain tells a decision, a dead letter, a live job and an offset without a record apart, and shows no content', async () => {
+test('explain distinguishes a decision, a dead letter, a live job and an offset without a record, and shows no content', async () => {
   const decided = await explained(fast[7]);
   assert.equal(decided.state, 'decided');
   const [terminal] = decided.terminals;
@@ -143,7 +143,7 @@ test('explain tells a decision, a dead letter, a live job and an offset without 
   }
 });
 
-test('audit balances to the record, leaves aborted records out, and takes ranges', async () => {
+test('audit balances to the record, ignores aborted records, and accepts ranges', async () => {
   const report = await toolJson<AuditReport>('audit', ...flags);
   assert.equal(report.code, EXIT.ok);
   const { records, decided, deadLettered, live, waiting, missing, double } = report.totals;
@@ -175,7 +175,7 @@ test('audit balances to the record, leaves aborted records out, and takes ranges
   assert.match(out, /^Balanced: /m);
 });
 
-test('a connector at work, killed and replaced on the way, is balanced at every look', async () => {
+test('a working connector, killed and replaced, is balanced in every audit', async () => {
   let worker = await stack.startReplica();
   const started = performance.now();
   let looks = 0;
@@ -210,7 +210,7 @@ test('a connector at work, killed and replaced on the way, is balanced at every 
   await worker.process.exited;
 });
 
-test('the tools leave the group, the owners and the journal as they are', async () => {
+test('the tools change neither group nor owners nor journal', async () => {
   // The replica that is left takes over from the one that has just ended.
   const settled = async () => {
     const report = await toolJson<JournalReport>('journal', ...flags, '--no-service');
@@ -238,7 +238,7 @@ test('the tools leave the group, the owners and the journal as they are', async 
   );
 });
 
-test('with the connector gone: who waits says so, and what is broken on purpose is found', async () => {
+test('without the connector, waiting records are shown as such, and deliberate damage is found', async () => {
   for (const { process } of stack.replicas) process.kill('SIGKILL');
   await Promise.all(stack.replicas.map(({ process }) => process.exited));
   const [lost, waiting] = await kafka.write(stack.topics.source, [
@@ -282,7 +282,7 @@ test('with the connector gone: who waits says so, and what is broken on purpose 
   assert.equal((await explained(waiting)).state, 'not_read');
 });
 
-test('an open transaction on the source is no record yet, and holds nobody up', async () => {
+test('a record of an open transaction on the source does not count yet, and does not block the tools', async () => {
   const [open] = await kafka.writeTransaction(
     stack.topics.source,
     [{ partition: 1, value: event('fast', 1) }],

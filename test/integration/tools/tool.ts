@@ -1,4 +1,4 @@
-/** The command line as a user has it, in this process. */
+/** Command line of a user, in this process. */
 import { runCli } from '../../../src/cli/program.ts';
 
 export interface ToolEnd {

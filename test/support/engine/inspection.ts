@@ -1,4 +1,4 @@
-/** The tools in a simulated world: they look at it from a process of their own while it goes on. */
+/** Tools in a simulated world, each in a process of its own. */
 import { deadLetter } from '../../../src/core/outcome/dead-letter.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import type { Inspection } from '../../../src/tools/inspect/context.ts';

@@ -54,7 +54,7 @@ const EVENT = JSON.stringify({
   fields: [{ name: 'content', type: 'string' }],
 });
 
-test('subjects that are not there: the output fails with the command, the source is to be looked at', async () => {
+test('with missing subjects the output fails with the command as remedy, and the source is a warning', async () => {
   const { output, source } = await ask();
   assert.deepEqual(
     [output?.status, output?.remedy],
@@ -67,7 +67,7 @@ test('subjects that are not there: the output fails with the command, the source
   assert.equal(source?.status, 'warning');
 });
 
-test('a source whose newest schema can be read is well, whatever the values hold', async () => {
+test('a source whose latest schema can be read passes', async () => {
   await registry.register(SUBJECT, { type: 'AVRO', text: EVENT }, SIGNAL);
   const { source } = await ask();
   assert.deepEqual(source, {
@@ -76,7 +76,7 @@ test('a source whose newest schema can be read is well, whatever the values hold
   });
 });
 
-test('a schema of another type, and one that is none, are wrong', async () => {
+test('a schema of another type and an invalid one fail', async () => {
   await registry.register(SUBJECT, { type: 'JSON', text: '{}' }, SIGNAL);
   assert.match(
     (await ask()).source?.found ?? '',
@@ -107,7 +107,7 @@ test('a schema of which only some records can be read is a warning, and one that
   });
 });
 
-test('an output whose subject holds something else is incompatible', async () => {
+test('an output whose subject has other schemas is incompatible', async () => {
   registry.judge = () => ({ compatible: false, messages: ['a field is missing'] });
   await registry.register('decisions-value', { type: 'AVRO', text: EVENT }, SIGNAL);
   const { output } = await ask();

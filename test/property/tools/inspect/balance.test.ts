@@ -1,4 +1,4 @@
-/** The accounts of a balance against a reference that keeps plain sets and asks one question after the other. */
+/** Accounts of a balance against a reference of plain sets and ordered rules. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -57,7 +57,7 @@ function accountOf(at: number, given: Scene, settled: Map<number, boolean>): str
 const spread = (runs: readonly OffsetRun[]) =>
   runs.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, n) => first + n));
 
-test('every record is in exactly one account, and the lists name exactly what the counts count', () => {
+test('every record is in exactly one account, and the lists match the counts', () => {
   fc.assert(
     fc.property(scene, (given) => {
       const { range, flags } = given;

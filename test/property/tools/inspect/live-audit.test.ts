@@ -1,6 +1,6 @@
 /**
- * The audit beside a working connector, in random histories: whatever moment it begins at and however slowly it reads, nothing
- * in flight is called missing and nothing double; and what a test breaks on purpose is found, exactly.
+ * Audit beside a working connector, in random histories: at any moment and at any speed, no record
+ * in flight is called missing or double, and deliberate damage is found exactly.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -114,7 +114,7 @@ test('beside a connector that is killed, fenced and rebalanced the audit never c
   assert.ok(inFlight > audits, `${inFlight} records were in flight in ${audits} audits`);
 });
 
-test('records that lose their terminal record and records that get another one are found, exactly', async () => {
+test('exactly the records without a terminal record and those with two are found', async () => {
   for (const seed of SEEDS.slice(0, 5)) {
     const { world, random, calm } = chaoticWorld(seed);
     calm();
@@ -173,7 +173,7 @@ function listed(report: AuditReport, list: 'missingOffsets' | 'doubleOffsets'): 
   return all;
 }
 
-test('each record is explained as the audit counts it', async () => {
+test('explain and audit agree on each record', async () => {
   for (const seed of SEEDS.slice(0, 3)) {
     const { world, random } = chaoticWorld(seed);
     world.start();

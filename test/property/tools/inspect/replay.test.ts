@@ -1,4 +1,4 @@
-/** Replays that are killed, fenced, and told nothing or the wrong thing about their commits: each letter comes back once. */
+/** Replays that are killed, fenced, or misinformed about their commits: each dead letter is replayed once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ReplayReport, replayDeadLetters } from '../../../../src/tools/inspect/replay.ts';
@@ -33,7 +33,7 @@ const FATES: readonly CommitFate[] = [
 /** Several transactions' worth. */
 const LETTERS = 1_800;
 
-test('whatever becomes of replays and their commits, in the end each original is back once', async () => {
+test('whatever happens to replays and their commits, each original is finally published once', async () => {
   let killed = 0;
   let failed = 0;
   for (const seed of SEEDS) {

@@ -1,4 +1,4 @@
-/** A world that is well, broken in one place: the line that says so, its remedy, and no other line. */
+/** Doctor checks of a correct setup with one defect: the line that reports it, its remedy, and no other line. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writeMeta, writeProgress } from '../../../../src/core/journal/journal-records.ts';
@@ -38,7 +38,7 @@ function withJournal(world: FakeWorld, watermark: number, group = 'reviewers'): 
   return world;
 }
 
-test('where all is well nothing is wrong, and nothing was made', async () => {
+test('a correct setup has no problems, and nothing is created', async () => {
   const world = new FakeWorld();
   world.records = sampled(item, item);
   assert.deepEqual(await world.wrong(), []);
@@ -47,17 +47,17 @@ test('where all is well nothing is wrong, and nothing was made', async () => {
 
 const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly RegExp[]])[] = [
   [
-    'one of two addresses is away',
+    'one of two addresses is unreachable',
     (world) => Object.assign(world, { brokers: 0 }),
     [/^kafka\.connect warning: b:1: Connection error -> /],
   ],
   [
-    'all addresses are away',
+    'all addresses are unreachable',
     (world) => Object.assign(world, { brokers: -1 }),
     [/^kafka\.connect failed: a:1: Connection error; b:1: /],
   ],
   [
-    'there is no source',
+    'the source does not exist',
     (world) => world.settings.delete('content'),
     [/^topic\.source failed: it does not exist -> create it/],
   ],
@@ -67,7 +67,7 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     [/^topic\.source warning: it is compacted/],
   ],
   [
-    'the source forgets before a retry reads it',
+    'the source expires before a retry reads it',
     (world) => Object.assign(world.settings.get('content') ?? {}, { 'retention.ms': '172799999' }),
     [
       /^topic\.source warning: retention\.ms is 172799999, .* -> raise retention\.ms to 172800000 or more/,
@@ -82,7 +82,7 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     ],
   ],
   [
-    'decisions repeat contents that their topic does not take',
+    'decisions repeat contents that are too large for their topic',
     (world) => {
       world.includesContent = true;
       Object.assign(world.settings.get('decisions') ?? {}, { 'max.message.bytes': '1000' });
@@ -90,7 +90,7 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     [/^topic\.output warning: max\.message\.bytes is 1000, .* up to 1048588 bytes/],
   ],
   [
-    'dead letters are smaller than the records',
+    'the dead-letter topic accepts less than the source',
     (world) => Object.assign(world.settings.get('dead') ?? {}, { 'max.message.bytes': '1000' }),
     [
       /^topic\.deadLetters warning: max\.message\.bytes is 1000, that of the source 1048588: .* -> raise max\.message\.bytes to 1048588/,
@@ -105,7 +105,7 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     [/^topic\.source failed: no leader for partition 0; not all replicas are in sync/],
   ],
   [
-    'too few replicas are in sync to be written to',
+    'too few replicas are in sync for writes',
     (world) => {
       Object.assign(world, { brokers: 3, replicationFactor: 3 });
       for (const topic of ['decisions', 'dead'])
@@ -117,7 +117,7 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     ],
   ],
   [
-    'one broker lost loses what was acknowledged',
+    'the loss of one broker loses acknowledged records',
     (world) => {
       Object.assign(world, { brokers: 3, replicationFactor: 3 });
       Object.assign(world.settings.get('dead') ?? {}, { 'min.insync.replicas': '2' });
@@ -125,7 +125,7 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     [/^topic\.output warning: min\.insync\.replicas is 1: .* -> set min\.insync\.replicas=2/],
   ],
   [
-    'another kind of consumer has the group',
+    'another application uses the group',
     (world) => {
       const members = [{ clientId: 'theirs', host: '/192.0.2.7' }];
       world.group = { ...world.group, state: 'Stable', protocol: 'range', isOurs: false, members };
@@ -135,28 +135,28 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     ],
   ],
   [
-    'the group has offsets of this connector, and its journal is not there',
+    'the group has offsets of this connector, but its journal does not exist',
     (world) => world.committed.set(0, { offset: 3, metadata: 'v1:7' }),
     [
       /^group\.offsets failed: group .* committed offsets of partition 0 of source topic content .* "journal" does not exist\. .*docs\/faq\.md/,
     ],
   ],
   [
-    'the journal is another pipeline’s',
+    'the journal belongs to another pipeline',
     (world) => withJournal(world, 1, 'others'),
     [
       /^journal failed: the journal journal belongs to group others .* -> restore the previous setting, or give this pipeline a journal topic and a group of its own/,
     ],
   ],
   [
-    'the journal is written by somebody else',
+    'the journal has foreign records',
     (world) => {
       withJournal(world, 1).journal.push({ key: 'hello', value: 'world' });
     },
     [/^journal failed: partition 0 of the journal journal: /],
   ],
   [
-    'the journal would be forgotten',
+    'the journal is not compacted',
     (world) =>
       Object.assign(withJournal(world, 1).settings.get('journal') ?? {}, {
         'cleanup.policy': 'delete',
@@ -164,14 +164,14 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     [/^journal failed: .*cleanup\.policy is "delete", must be exactly "compact"/],
   ],
   [
-    'somebody reset the group',
+    'the group was reset',
     (world) => {
       withJournal(world, 2).committed = new Map([[0, { offset: 1, metadata: '' }]]);
     },
     [/^group\.offsets warning: partition 0: offset 1 was set externally: .* not at 2 -> /],
   ],
   [
-    'the source was made anew',
+    'the source was recreated',
     (world) => withJournal(world, 9),
     [/^group\.offsets failed: partition 0 ends at offset 3, but was read up to 9/],
   ],
@@ -191,19 +191,19 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     ],
   ],
   [
-    'all of them would',
+    'all records would become dead letters',
     (world) => Object.assign(world, { records: sampled(poison('not_json'), poison('no_type')) }),
     [
       /^source\.sample failed: 0 of 2 would be reviewed, 2 dead letters \(1 not_json, 1 no_type\) -> /,
     ],
   ],
   [
-    'none is wanted',
+    'the filter excludes all records',
     (world) => Object.assign(world, { records: sampled({ skip: 'filtered' }) }),
     [/^source\.sample warning: 0 of 1 .* -> check source\.filter/],
   ],
   [
-    'a record comes from the future',
+    'a record is dated in the future',
     (world) =>
       Object.assign(world, { records: [{ timestampMs: NOW_MS + 3_600_000, decoded: item }] }),
     [/^source\.sample warning: the newest is 3\d{3} s ahead of the clock/],
@@ -214,22 +214,22 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     [/^service\.batch failed: answered unauthorized$/],
   ],
   [
-    'the service is away',
+    'the service is unavailable',
     (world) => Object.assign(world, { answer: 'unavailable' }),
     [/^service\.batch failed: answered unavailable$/],
   ],
   [
-    'the question is refused',
+    'the request is refused',
     (world) => Object.assign(world, { answer: 'rejected' }),
     [/^service\.batch warning: answered rejected$/],
   ],
   [
-    'the service knows everything',
+    'the service returns a batch for a random id',
     (world) => Object.assign(world, { answer: undefined }),
     [/^service\.batch warning: it returned one for a random id/],
   ],
   [
-    'the clock is late',
+    'the clock is behind',
     (world) => Object.assign(world, { aheadMs: 31_000 }),
     [/^service\.clock warning: 31 s behind/],
   ],
@@ -239,7 +239,7 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
     [/^service\.clock failed: 301 s ahead of/],
   ],
   [
-    'the container is small',
+    'the container is too small',
     (world) =>
       Object.assign(world, {
         memory: { budgetBytes: 64 * MIB, containerBytes: 256 * MIB },
@@ -251,7 +251,7 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
 ];
 
 for (const [name, breakIt, expected] of BROKEN) {
-  test(`${name}: one line says it`, async () => {
+  test(`${name}: exactly the expected checks report it`, async () => {
     const world = new FakeWorld();
     breakIt(world);
     const wrong = await world.wrong();

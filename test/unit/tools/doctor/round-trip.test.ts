@@ -1,4 +1,4 @@
-/** The round trip: one row goes as the pipeline would send it, and what comes back is compared. */
+/** Round trip of the doctor: one row is sent as by the pipeline, and its result is compared. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
@@ -64,7 +64,7 @@ async function roundTrip(
   };
 }
 
-test('one row, marked as a test, with the type of the configuration, comes back as it was sent', async () => {
+test('one row, marked as a test, with a configured type, comes back unchanged', async () => {
   const { kind, seen } = review({ states: ['WAITING_FOR_UPLOAD', 'SUCCESS'] });
   const { status, found, tried } = await roundTrip(kind);
   assert.deepEqual([status, seen.type], ['ok', 'post']);
@@ -74,7 +74,7 @@ test('one row, marked as a test, with the type of the configuration, comes back 
   assert.ok(tried.includes('open journal-doctor 60000'));
 });
 
-test('the type is the one given, else the first configured, else that of a record, else there is no round trip', async () => {
+test('the type is the given one, else the first configured, else that of a record; without any there is no round trip', async () => {
   const records = [
     { timestampMs: 0, decoded: { item: { type: 'of-a-record' } } as unknown as Decoded },
   ];
@@ -98,7 +98,7 @@ test('the type is the one given, else the first configured, else that of a recor
   assert.match(found, /choose one with --type$/);
 });
 
-test('what came back is compared', async () => {
+test('the result is compared with the row that was sent', async () => {
   for (const [file, problem] of [
     [(upload: string) => decided(upload).replace('quotes', 'Quotes'), 'its metadata was changed'],
     [
@@ -123,7 +123,7 @@ test('a row without a result is a warning that names the option for it', async (
   assert.match(remedy ?? '', /review\.resultColumn/);
 });
 
-test('a batch that ends badly, and one that does not end, are told with their id', async () => {
+test('a failed batch and an unfinished one are reported with their id', async () => {
   const ended = await roundTrip(review({ states: ['PENDING', 'ERROR'] }).kind);
   assert.deepEqual([ended.status, ended.found], ['failed', 'batch b1 ended as ERROR']);
   const pending = await roundTrip(review({ states: ['PENDING'] }).kind, (world) => {
@@ -137,7 +137,7 @@ test('a batch that ends badly, and one that does not end, are told with their id
   assert.equal(pending.remedy, 'check it later with batch get b1');
 });
 
-test('an import goes as a line of its own; a lookup sends nothing; without a key that is taken nothing is tried', async () => {
+test('an import is one line; a lookup sends nothing; without an accepted key nothing is tried', async () => {
   let line = '';
   const imports = importKind(
     {

@@ -87,7 +87,7 @@ test('a check needs the checks of its own pipeline and of the whole configuratio
   assert.equal(results[2]?.found, 'not tried, because posts: topic failed');
 });
 
-test('what was not tried names the first cause, not the check between', async () => {
+test('a skipped check names the first cause, not the check in between', async () => {
   const root = check('the brokers', async () => failed('away'));
   const middle = check('the topic', async () => ok(''), { needs: ['the brokers'] });
   const last = check('the records', async () => ok(''), { needs: ['the topic'] });
@@ -98,7 +98,7 @@ test('what was not tried names the first cause, not the check between', async ()
   );
 });
 
-test('a check that hangs ends at its limit and is told to stop; the others are not held up', async () => {
+test('a check that hangs is aborted at its limit; the others still run', async () => {
   let stopped = false;
   const hangs = check(
     'hangs',
@@ -123,7 +123,7 @@ test('a check that hangs ends at its limit and is told to stop; the others are n
   assert.equal(stopped, true);
 });
 
-test('an interruption ends all at once, with its reason', async () => {
+test('an interruption ends the run immediately, with its reason', async () => {
   const stop = new AbortController();
   const forever = check(
     'forever',
@@ -138,7 +138,7 @@ test('an interruption ends all at once, with its reason', async () => {
   await assert.rejects(running, /^Error: interrupted$/);
 });
 
-test('several findings become one: the worst counts, each remedy is told once', () => {
+test('several problems become one: the worst status counts, each remedy appears once', () => {
   assert.deepEqual(together('fine', [false, undefined]), ok('fine'));
   assert.deepEqual(
     together('fine', [warning('a', 'do x'), warning('b', 'do x'), false]),

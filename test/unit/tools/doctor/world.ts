@@ -1,4 +1,4 @@
-/** A configuration of which everything is well, to break one thing at a time. */
+/** A correct setup for the doctor, to break one thing at a time. */
 import type { Clock } from '../../../../src/base/clock.ts';
 import { systemClock } from '../../../../src/base/system-clock.ts';
 import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/service-error.ts';

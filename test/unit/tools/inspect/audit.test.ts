@@ -57,7 +57,7 @@ function altered(inspection: Inspection, policy: string): Inspection {
 const isInspectError = (failure: string, message: RegExp) => (error: InspectError) =>
   error.name === 'InspectError' && error.failure === failure && message.test(error.message);
 
-test('before the pipeline ever claimed a shard everything waits', async () => {
+test('before the first claim of a shard all records are waiting', async () => {
   const world = new World({ partitions: 1 });
   world.kafka.cluster.createTopic(TOPICS.journal, 1);
   world.produce(3);
@@ -66,7 +66,7 @@ test('before the pipeline ever claimed a shard everything waits', async () => {
   assert.equal(await stateOf(world, 1), 'not_read');
 });
 
-test('waiting, in review, decided and dead-lettered records are told apart', async () => {
+test('waiting, in review, decided and dead-lettered records are distinguished', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 2, maxAgeMs: 600_000 } },
@@ -91,7 +91,7 @@ test('waiting, in review, decided and dead-lettered records are told apart', asy
   assert.deepEqual(states, ['decided', 'in_review', 'buffered', 'dead_lettered']);
 });
 
-test('what a reset to a later offset skipped is passed over; once the journal has forgotten it, nobody can tell', async () => {
+test('records skipped by a reset to a later offset are passed over, and unknown once compaction has removed the reset from the journal', async () => {
   const world = new World({ partitions: 1, options: { batch: { maxRows: 2, maxAgeMs: 600_000 } } });
   world.start();
   // 0 and 3 wait in buffers; 1 and 2 are decided.
@@ -116,7 +116,7 @@ test('what a reset to a later offset skipped is passed over; once the journal ha
   assert.equal(await stateOf(world, 3), 'unknown');
 });
 
-test('reviews again after a reset to an earlier offset are counted apart, and are not double', async () => {
+test('repeated reviews after a reset to an earlier offset are counted separately, not as double', async () => {
   const world = new World({ partitions: 1 });
   world.start();
   for (let n = 0; n < 6; n++) world.event(0);
@@ -130,7 +130,7 @@ test('reviews again after a reset to an earlier offset are counted apart, and ar
   );
 });
 
-test('records older than the start of the pipeline are told apart', async () => {
+test('records older than the start of the pipeline are counted separately', async () => {
   const world = new World({ partitions: 1, options: { source: { startFrom: 'latest' } } });
   for (let n = 0; n < 5; n++) world.event(0);
   world.start();
@@ -152,7 +152,7 @@ test('records older than the start of the pipeline are told apart', async () => 
   assert.equal(await stateOf(world, 2), 'before_start');
 });
 
-test('records that a lost journal had under review are no part of a balance, before and after the pipeline goes on without it', async () => {
+test('records under review in a lost journal are unknown, before and after the pipeline continues without it', async () => {
   const world = new World({
     partitions: 1,
     service: {
@@ -183,7 +183,7 @@ test('records that a lost journal had under review are no part of a balance, bef
   assert.equal(await stateOf(world, 2), 'unknown');
 });
 
-test('a timestamp ahead of the time does not hide the terminal record: all of the outputs is read before one is called missing', async () => {
+test('a timestamp in the future does not hide the terminal record: the whole outputs are read before a record is called missing', async () => {
   const world = new World({ partitions: 1 });
   world.start();
   world.event(0, 'a', world.clock.now() + 7 * 24 * 3_600_000);
@@ -236,7 +236,7 @@ test('a compacted output cannot prove that anything is missing', async () => {
   );
 });
 
-test('a null value that the configuration skips has no terminal record, and is not missing', async () => {
+test('a null value that the configuration skips has no terminal record, but is not missing', async () => {
   const world = new World({
     partitions: 1,
     wrap: (ports) => {
@@ -261,7 +261,7 @@ test('a null value that the configuration skips has no terminal record, and is n
   assert.deepEqual(columns(await auditOf(world)), { records: 3, decided: 2, missing: 1 });
 });
 
-test('a terminal record for an offset that holds no record is one too many, unless the source is compacted', async () => {
+test('a terminal record for an offset without a record counts as double, unless the source is compacted', async () => {
   const world = new World({ partitions: 1 });
   world.start();
   for (let n = 0; n < 3; n++)
@@ -278,7 +278,7 @@ test('a terminal record for an offset that holds no record is one too many, unle
   assert.equal((await world.through(audit(inspection, { partitions: [] }))).verdict, 'balanced');
 });
 
-test('a range is cut to what the log holds; a partition that does not exist is refused', async () => {
+test('a range is limited to the log; an unknown partition is refused', async () => {
   const world = new World({ partitions: 2 });
   world.start();
   world.produce(20);
@@ -318,7 +318,7 @@ test('a range is cut to what the log holds; a partition that does not exist is r
   );
 });
 
-test('the journal of another pipeline, and one that cannot be read, are refused', async () => {
+test('a journal of another pipeline and an unreadable one are refused', async () => {
   const world = new World({ partitions: 1 });
   world.start();
   world.produce(2);
@@ -346,7 +346,7 @@ test('the journal of another pipeline, and one that cannot be read, are refused'
   await assert.rejects(auditOf(world), isInspectError('refused', /does not know: key "surprise"/));
 });
 
-test('a transaction that stays open on an output is told, and given up after the longest that one of ours may last', async () => {
+test('an open transaction on an output is reported, and ends the audit after the longest transaction of the connector', async () => {
   const world = new World({
     partitions: 1,
     kafka: { transactions: { timeoutMs: 3_600_000, maxMessageBytes: 1_000_000 } },
@@ -366,7 +366,7 @@ test('a transaction that stays open on an output is told, and given up after the
   assert.match(notices.join(), /waiting for an open transaction on decisions-0/);
 });
 
-test('a record that the filter does not want is skipped, not missing; where that cannot be told it is unknown', async () => {
+test('a record that the filter excludes is skipped, not missing; if the filter cannot be evaluated it is unknown', async () => {
   const world = new World({
     partitions: 1,
     wrap: (ports) => {

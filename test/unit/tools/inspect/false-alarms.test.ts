@@ -70,7 +70,7 @@ async function settleThree(world: World, aheadMs = 0): Promise<void> {
   await world.untilSettled(MINUTE_MS);
 }
 
-test('records before an offset that the group had before the first start cannot be judged, compaction or not', async () => {
+test('records before an offset that the group had before the first start are unknown, with and without compaction', async () => {
   const world = new World({ partitions: 1 });
   for (let n = 0; n < 5; n++) world.event(0);
   world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 3);
@@ -96,7 +96,7 @@ test('records before an offset that the group had before the first start cannot 
   assert.equal(await stateOf(world, 3, old), 'decided');
 });
 
-test('a first claim between the reading of the journal and that of the committed offsets is not taken for a lost journal', async () => {
+test('a first claim between reading the journal and the committed offsets does not look like a lost journal', async () => {
   const world = new World({ partitions: 1, options: { source: { startFrom: 'latest' } } });
   world.kafka.cluster.createTopic(TOPICS.journal, 1, {
     settings: [
@@ -117,7 +117,7 @@ test('a first claim between the reading of the journal and that of the committed
   assert.deepEqual(told(report), ['balanced', { records: 3, waiting: 3 }]);
 });
 
-test('where a start is not known, what has no terminal record behind the first terminal record is missing all the same', async () => {
+test('without a known start, records after the first terminal record can still be missing', async () => {
   const world = new World({ partitions: 1 });
   world.start();
   for (let n = 0; n < 3; n++) world.event(0);
@@ -137,7 +137,7 @@ test('where a start is not known, what has no terminal record behind the first t
   assert.deepEqual(report.partitions[0]?.missingOffsets, [[1, 1]], 'a range that begins with it');
 });
 
-test('a job that moves to its next attempt while the journal is read and compacted is not lost', async () => {
+test('a job that moves to its next attempt while the journal is read and compacted is still found', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 3, maxAgeMs: 600_000 } },
@@ -178,7 +178,7 @@ test('a job that moves to its next attempt while the journal is read and compact
   assert.equal(attempt, 3);
 });
 
-test('what retention takes from an output while it is read is not missing', async () => {
+test('records removed from an output by retention while it is read are not called missing', async () => {
   const world = new World({ partitions: 1 });
   oneDecisionsPartition(world);
   world.start();
@@ -193,7 +193,7 @@ test('what retention takes from an output while it is read is not missing', asyn
   assert.match(report.notes.join(), /retention has removed the beginning/);
 });
 
-test('a producer whose clock is ahead does not make a record younger than what retention has taken', async () => {
+test('a producer whose clock is ahead does not make its records look younger than the removed part of an output', async () => {
   const world = new World({ partitions: 1 });
   oneDecisionsPartition(world);
   world.start();
@@ -206,7 +206,7 @@ test('a producer whose clock is ahead does not make a record younger than what r
   assert.equal(await stateOf(world, 0), 'unknown');
 });
 
-test('nothing is unknown whose terminal record lies before the timestamps of the range', async () => {
+test('a terminal record before the timestamps of the range is found', async () => {
   const world = new World({ partitions: 1 });
   const aheadMs = 60 * MINUTE_MS;
   world.start();

@@ -1,4 +1,4 @@
-/** The journal's report over the engine in memory: positions, lag, resets that wait, and what jobs wait for. */
+/** Journal report over the engine in memory: positions, lag, pending resets, and wait reasons of jobs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PipelinePorts } from '../../../../src/pipeline/context/pipeline-context.ts';
@@ -11,7 +11,7 @@ import { changed } from '../../../support/engine/changed.ts';
 import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 
-test('lag counts what is in no job, W what the group has committed, and a reset that waits is told', async () => {
+test('lag counts records in no job, W equals the committed offset, and a pending reset is shown', async () => {
   const world = new World({
     partitions: 3,
     options: { batch: { maxRows: 2, maxAgeMs: 600_000 }, journal: { partitions: 2 } },
@@ -56,7 +56,7 @@ test('lag counts what is in no job, W what the group has committed, and a reset 
   );
 });
 
-test('a service that does not answer is told once, and nothing else is lost', async () => {
+test('an unreachable service is reported once, and the rest of the report is complete', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 1 } },
@@ -76,7 +76,7 @@ test('a service that does not answer is told once, and nothing else is lost', as
   assert.ok(calls <= 4, `${calls} calls to a service that is down`);
 });
 
-test('of many batches the service is asked for the oldest hundred, and that is told', async () => {
+test('of many batches the oldest hundred are requested from the service, with a note', async () => {
   const world = new World({
     partitions: 1,
     options: { batch: { maxRows: 1 } },
@@ -134,7 +134,7 @@ test('under output.order: source a batch waits for the earliest before it that s
   assert.equal(explained.jobs[0]?.behind, first?.remoteId);
 });
 
-test('the journal of imports says what an import waits for, and that of lookups that `explain` asks', async () => {
+test('the report names what imports wait for, and refers to `explain` for lookups', async () => {
   const waits = async (name: string, status?: string) => {
     const wrap = (ports: PipelinePorts) => ({ ...ports, kind: changed(ports.kind, { name }) });
     const world = new World({
@@ -161,7 +161,7 @@ test('the journal of imports says what an import waits for, and that of lookups 
   assert.match(await waits('lookup'), /`explain` requests that of a record$/);
 });
 
-test('explain asks for the decision that the record of a lookup names, and for nothing else', async () => {
+test('explain requests the decision that the record of a lookup names, and nothing else', async () => {
   const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 'never' }) } });
   world.start();
   world.event(0);
@@ -190,7 +190,7 @@ test('explain asks for the decision that the record of a lookup names, and for n
   );
 });
 
-test('each state of a batch has its reason to wait', () => {
+test('each state of a batch has a wait reason', () => {
   const of = (status: string, running = true, behind?: string, kind = 'review') =>
     waitsFor({
       kind,
@@ -230,7 +230,7 @@ test('each state of a batch has its reason to wait', () => {
   assert.match(of('NOVEL'), /does not know the state NOVEL/);
 });
 
-test('an event id is read back only for its own topic', () => {
+test('an event id is parsed only for its own topic', () => {
   assert.deepEqual(parseEventId('content-2-17', 'content'), {
     partition: 2,
     offset: 17,

@@ -20,7 +20,7 @@ function historyOf(...all: PartitionProgress[]): ProgressHistory {
   return history;
 }
 
-test('the start is what the newest record says', () => {
+test('the start is that of the newest record', () => {
   const start = (at: number, of: PartitionProgress): PartitionProgress => ({ ...of, start: at });
   assert.equal(historyOf(start(5, progress(9))).start, 5);
   assert.equal(
@@ -29,13 +29,13 @@ test('the start is what the newest record says', () => {
   );
 });
 
-test('where no record says it, the start is where nothing was claimed yet; later records alone do not tell it', () => {
+test('without a recorded start it is the first watermark, unknown from later records alone', () => {
   assert.equal(historyOf(progress(5, { last: null }), progress(9)).start, 5);
   assert.equal(historyOf(progress(9)).start, undefined);
   assert.equal(historyOf(progress(5, { last: null, replay: 1 })).start, undefined);
 });
 
-test('a reset to a later offset passes over what was neither settled nor in a job', () => {
+test('a reset to a later offset passes over records that were neither settled nor in a job', () => {
   const history = historyOf(
     progress(5, { claimed: [6, 8] }),
     progress(10, { replay: 1, last: null }),
@@ -50,7 +50,7 @@ test('a reset to an earlier offset passes over nothing', () => {
   assert.equal(history.hasForgottenResets, false);
 });
 
-test('a reset whose own record is gone, or what was before it, is forgotten', () => {
+test('a reset without its own record, or without the one before it, is forgotten', () => {
   assert.equal(historyOf(progress(9, { replay: 1 })).hasForgottenResets, true);
   assert.equal(historyOf(progress(4, { replay: 1, last: null })).hasForgottenResets, true);
   assert.equal(historyOf(progress(4), progress(9, { replay: 1 })).hasForgottenResets, true);

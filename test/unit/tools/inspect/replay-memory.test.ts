@@ -42,7 +42,7 @@ async function replay(world: World): Promise<[number, number]> {
   return [counts.replayed, counts.replayed_before];
 }
 
-test('compaction forgets nothing; letters of a topic made anew are others than those that lay at their places', async () => {
+test('compaction keeps the memory; dead letters of a recreated topic are new ones, even at the same offsets', async () => {
   const world = new World();
   putLetter(world, 1);
   putLetter(world, 2);
@@ -56,7 +56,7 @@ test('compaction forgets nothing; letters of a topic made anew are others than t
   assert.deepEqual(await replay(world), [1, 0]);
 });
 
-test('a memory that somebody else has written to is refused', async () => {
+test('a memory with foreign records is refused', async () => {
   const world = new World();
   putLetter(world, 1);
   await replay(world);

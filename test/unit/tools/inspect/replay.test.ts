@@ -1,4 +1,4 @@
-/** Replays that are told to stop, that meet what the target does not take, and that are asked for what is not there. */
+/** Replays that are stopped, whose target refuses originals, and whose selection has no dead letters. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deadLetter } from '../../../../src/core/outcome/dead-letter.ts';
@@ -67,7 +67,7 @@ function replay(
 const keysOf = (world: World) =>
   world.kafka.cluster.committedRecords('retry').map(({ key }) => String(key));
 
-test('told to stop, it finishes the transaction under way and begins no other; the next run goes on', async () => {
+test('a stopped replay finishes the transaction in flight and begins no other; the next run continues', async () => {
   const stop = new AbortController();
   let transactions = 0;
   const world = worldWith(1_800, (keys) => {
@@ -87,13 +87,13 @@ test('told to stop, it finishes the transaction under way and begins no other; t
   assert.equal(new Set(keysOf(world)).size, 1_800);
 });
 
-test('told to stop before it has begun, it replays nothing', async () => {
+test('a replay stopped before its start replays nothing', async () => {
   const world = worldWith(3, () => 'commit');
   const { interrupted, counts } = await replay(world, { stop: AbortSignal.abort() });
   assert.deepEqual([interrupted, counts.replayed, keysOf(world)], [true, 0, []]);
 });
 
-test('an original that the target does not take alone is told, and all the others come back', async () => {
+test('an original that alone is too large for the target is reported, and all others are replayed', async () => {
   const tooLarge = ['k7', 'k8', 'k1233'];
   const world = worldWith(1_300, (keys) =>
     tooLarge.some((key) => keys.includes(key)) ? 'too-large' : 'commit',
@@ -114,7 +114,7 @@ test('an original that the target does not take alone is told, and all the other
   assert.equal((await replay(world)).counts.replayed_before, 1_297);
 });
 
-test('what is too large only together is sent in parts', async () => {
+test('a chunk that is too large is sent in parts', async () => {
   let transactions = 0;
   const world = worldWith(700, (keys) => {
     if (keys.length > 0) transactions++;
@@ -128,7 +128,7 @@ test('what is too large only together is sent in parts', async () => {
   assert.ok(transactions < 50, `${transactions} transactions`);
 });
 
-test('told to stop between the parts of what was too large, it leaves the rest', async () => {
+test('a replay stopped between the parts of a chunk leaves the rest', async () => {
   const stop = new AbortController();
   const world = worldWith(400, (keys) => {
     if (keys.length > 60) return 'too-large';
@@ -143,7 +143,7 @@ test('told to stop between the parts of what was too large, it leaves the rest',
   assert.equal((await replay(world)).counts.replayed_before, 50);
 });
 
-test('after a refusal it goes by what is remembered then: another replay may have been at work', async () => {
+test('after a refusal the memory is read again: another replay may have run meanwhile', async () => {
   let refused = false;
   const world = worldWith(4, (keys) => {
     if (keys.length !== 4 || refused) return 'commit';
@@ -166,7 +166,7 @@ test('after a refusal it goes by what is remembered then: another replay may hav
   assert.deepEqual(keysOf(world), ['k1', 'k2', 'k3']);
 });
 
-test('records that were asked for and have no dead letter are named', async () => {
+test('chosen records without a dead letter are listed', async () => {
   const world = worldWith(2, () => 'commit');
   const sources = [1, 5, 7].map((offset) => ({ partition: 0, offset }));
   const { counts, unmatched } = await replay(world, {
@@ -180,7 +180,7 @@ test('records that were asked for and have no dead letter are named', async () =
   ]);
 });
 
-test('no topic that a pipeline of the configuration writes is a target, nor one of Kafka’s own; the source always is', async () => {
+test('topics that a pipeline of the configuration writes, and internal topics of Kafka, are refused as targets; the source is accepted', async () => {
   const world = worldWith(1, () => 'commit');
   const reserved = { reservedTopics: ['retry', 'other-dead', TOPICS.source] };
   world.kafka.cluster.createTopic('other-dead.replays', 1);
@@ -202,7 +202,7 @@ test('no topic that a pipeline of the configuration writes is a target, nor one 
   assert.equal((await replay(world, { to: TOPICS.source }, reserved)).counts.replayed, 1);
 });
 
-test('an original has the key, the value and each header of its record, in order, and none of the letter', () => {
+test('an original has the key, the value and each header of its record, in order, without those of the dead letter', () => {
   const headers = headerList({
     twice: [Buffer.from('a'), null],
     toString: Buffer.from('b'),
@@ -226,7 +226,7 @@ test('an original has the key, the value and each header of its record, in order
   });
 });
 
-test('who waits for a long replay is told how far it is', async () => {
+test('a long replay reports its progress', async () => {
   const notices: string[] = [];
   let aheadMs = 0;
   const world = worldWith(1_800, (keys) => {
