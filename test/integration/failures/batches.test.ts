@@ -58,7 +58,7 @@ const { scene } = await run(
   { policy: { review: { rules: [{ when: { contains: POISON }, failsBatch: true }] } } },
 );
 
-test('batch ERROR: the records are submitted again, and halved until the poison item stands alone', async () => {
+test('batch ERROR: the records are submitted again, and halved until the poison item is alone', async () => {
   const poisoned = scene('poisoned');
   const terminal = await poisoned.ends();
   assert.deepEqual(
@@ -73,7 +73,7 @@ test('batch ERROR: the records are submitted again, and halved until the poison 
   );
 });
 
-test('batch ERROR: by choice the poison item ends as a dead letter with the original', async () => {
+test('batch ERROR: by configuration the poison item becomes a dead letter with the original', async () => {
   const letters = scene('letters');
   const terminal = await letters.ends();
   assert.deepEqual(outcomes(terminal), ['review_failed', 'SUCCESS']);
@@ -84,7 +84,7 @@ test('batch ERROR: by choice the poison item ends as a dead letter with the orig
   );
 });
 
-test('batch ERROR: one that passes costs a second batch, and no record anything', async () => {
+test('batch ERROR: a transient one costs a second batch, and no decision', async () => {
   const failing = scene('failing');
   const terminal = await failing.endsWell();
   assert.deepEqual(
@@ -105,13 +105,13 @@ test('batch CANCELLED: the records are submitted again', async () => {
   assert.equal(await cancelled.metric('jobs_failed_total', { reason: 'batch_cancelled' }), 1);
 });
 
-test('batch CANCELLED: again and alone, it gets an ERROR decision that says so', async () => {
+test('batch CANCELLED: cancelled repeatedly and alone, it gets an ERROR decision with the reason', async () => {
   const abandoned = scene('abandoned');
   assert.deepEqual(outcomes(await abandoned.ends()), ['ERROR batch_cancelled']);
   assert.equal(await abandoned.metric('decisions_total', { status: 'ERROR' }), 1);
 });
 
-test('batches of a type keep failing: the type pauses and says so, and goes on when one batch succeeds', async () => {
+test('batches of a type keep failing: the type pauses with an error in the log, and resumes when one batch succeeds', async () => {
   const failed = scene('failed');
   await failed.untilMetric('shards_paused', { reason: 'type_failing' }, (value) => value >= 1);
   failed.lift();
@@ -132,14 +132,14 @@ test('batch unknown to the service: after a grace its records are submitted in a
   assert.ok(forgotten.batches.length >= 2);
 });
 
-test('batch stays PENDING: it is waited for, and the alert is counted once', async () => {
+test('batch stays PENDING: it is waited for, and counted as overdue once', async () => {
   const waited = scene('waited');
   await waited.endsWell();
   assert.equal(waited.batches.length, 1);
   assert.equal(await waited.metric('jobs_failed_total', { reason: 'review_overdue' }), 1);
 });
 
-test('batch stays PENDING: by choice its records get ERROR decisions with the code review_timeout', async () => {
+test('batch stays PENDING: by configuration its records get ERROR decisions with the code review_timeout', async () => {
   const ended = scene('ended');
   assert.deepEqual(new Set(outcomes(await ended.ends())), new Set(['ERROR review_timeout']));
   assert.equal(ended.batches.length, 1);

@@ -94,7 +94,7 @@ const { scene, replica } = await run(
   { policy: { storage: { maxUploadBytes: '3KiB' } } },
 );
 
-test('record that cannot be reviewed: it becomes a dead letter as it came, with the reason', async () => {
+test('record that cannot be reviewed: it becomes an unchanged dead letter with the reason', async () => {
   const unreadable = scene('unreadable');
   const terminal = await unreadable.ends();
   assert.deepEqual(outcomes(terminal), ['not_json', 'null_value', 'empty_content']);
@@ -110,7 +110,7 @@ test('record that cannot be reviewed: it becomes a dead letter as it came, with 
   assert.equal(await unreadable.metric('dead_lettered_total', { reason: 'not_json' }), 1);
 });
 
-test('type rejected on create: its records wait and the log alerts, until the service takes one batch again', async () => {
+test('type rejected on create: its records wait with an error in the log, until the service accepts a batch again', async () => {
   const held = scene('held');
   await held.untilMetric('shards_paused', { reason: 'type_rejected' }, (value) => value === 1);
   assert.deepEqual(held.batches, []);
@@ -121,7 +121,7 @@ test('type rejected on create: its records wait and the log alerts, until the se
   assert.equal(held.batches.length, 1);
 });
 
-test('type rejected on create: by choice its records become dead letters as they came, and nothing waits', async () => {
+test('type rejected on create: by configuration its records become unchanged dead letters, and nothing waits', async () => {
   const refused = scene('refused');
   const terminal = await refused.ends();
   assert.deepEqual(new Set(outcomes(terminal)), new Set(['rejected_type']));
@@ -131,7 +131,7 @@ test('type rejected on create: by choice its records become dead letters as they
   assert.equal(await refused.metric('shards_paused'), 0);
 });
 
-test('response that violates the API contract: the call is made again until it is', async () => {
+test('response that violates the API contract: the call is repeated until the response is valid', async () => {
   const odd = scene('odd');
   await odd.endsWell();
   assert.equal(odd.batches.length, 1);
@@ -139,7 +139,7 @@ test('response that violates the API contract: the call is made again until it i
   await odd.untilLogged(/could not ask for the state/);
 });
 
-test('response that violates the API contract: what it quotes of uploaded rows is not logged', async () => {
+test('response that violates the API contract: quoted rows of an upload are not logged', async () => {
   const quoting = scene('quoting');
   await quoting.endsWell();
   // The replica's log, metrics and pages are searched for the content of all scenes when it ends.
@@ -150,7 +150,7 @@ test('response that violates the API contract: what it quotes of uploaded rows i
   );
 });
 
-test('create without a clear response: it is made again, the orphan is counted and gets no upload', async () => {
+test('create without a clear response: the request is repeated, the orphan is counted and gets no upload', async () => {
   const unclear = scene('unclear');
   await unclear.endsWell();
   assert.deepEqual(
@@ -161,14 +161,14 @@ test('create without a clear response: it is made again, the orphan is counted a
   assert.equal(await replica.metric('orphaned_jobs_total'), 4);
 });
 
-test('remote id returned twice: no second batch takes it, another is created', async () => {
+test('remote id returned twice: no second batch uses it, another is created', async () => {
   const twice = scene('twice');
   const terminal = await twice.endsWell();
   assert.equal(new Set(terminal.map(({ decision }) => decision?.batch.id)).size, 2);
   await twice.untilLogged(/"level":"error".*an id that a live job already has/);
 });
 
-test('upload address expired: the batch is given up and its records are submitted in a new one', async () => {
+test('upload address expired: the batch is abandoned and its records are submitted in a new one', async () => {
   const expired = scene('expired');
   await expired.endsWell();
   assert.deepEqual(
@@ -185,7 +185,7 @@ test('upload too large for the storage: the batch is halved, an item too large a
   assert.ok((await large.metric('jobs_failed_total', { reason: 'upload_too_large' })) >= 3);
 });
 
-test('upload refused: the records are submitted again, then halved, and what is refused alone gets an ERROR decision', async () => {
+test('upload refused: the records are submitted again, then halved, and a refused single record gets an ERROR decision', async () => {
   const forbidden = scene('forbidden');
   const terminal = await forbidden.ends();
   assert.deepEqual(outcomes(terminal), ['ERROR upload_rejected', 'ERROR upload_rejected']);
@@ -193,7 +193,7 @@ test('upload refused: the records are submitted again, then halved, and what is 
   assert.ok((await forbidden.metric('jobs_failed_total', { reason: 'upload_rejected' })) >= 4);
 });
 
-test('unknown columns and states: tolerated, passed over and logged once', async () => {
+test('unknown columns and states: they are tolerated and logged once', async () => {
   const unknown = scene('unknown');
   await unknown.endsWell();
   assert.equal(unknown.batches.length, 1);

@@ -92,7 +92,7 @@ function peakMib({ replicas: [replica] }: Stack): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
 }
 
-test('record that cannot be reviewed: headers of any name, twice and null, come back in its dead letter as they were', async (t) => {
+test('record that cannot be reviewed: headers of any name, repeated and null, are unchanged in its dead letter', async (t) => {
   const records = Object.values(ODD_HEADERS).map((headers) => ({ value: 'not JSON', headers }));
   const reviewed = Object.values(ODD_HEADERS).map((headers) => ({ ...good(7), headers }));
   const batches = [rawBatch({ records }), rawBatch({ records: reviewed })];
@@ -107,7 +107,7 @@ test('record that cannot be reviewed: headers of any name, twice and null, come 
   for (const at of hostile[1] ?? []) assert.equal(terminal.one(at).decision?.status, 'SUCCESS');
 });
 
-test('record with too many headers: it becomes a dead letter by its coordinates, at once, and the partition goes on', async (t) => {
+test('record with too many headers: it becomes a dead letter with coordinates only, at once, and the partition continues', async (t) => {
   const headers = manyHeaders(100_000);
   const few = manyHeaders(1_000);
   const batches = [
@@ -125,7 +125,7 @@ test('record with too many headers: it becomes a dead letter by its coordinates,
   assert.equal(allowed?.decision?.status, 'SUCCESS');
 });
 
-test('record too large to be read: bombs become dead letters by their coordinates, without the memory that they unpack to', async (t) => {
+test('record too large to be read: decompression bombs become dead letters with coordinates only, without their unpacked size in memory', async (t) => {
   const large = bomb(200 * MIB);
   const batches = [...Array.from({ length: 12 }, () => large), bomb(300 * MIB)];
   const { stack, terminal, hostile } = await scene(batches);
@@ -135,7 +135,7 @@ test('record too large to be read: bombs become dead letters by their coordinate
   assert.ok(peak < CONTAINER_MIB, `${peak} MiB`);
 });
 
-test('record batch that cannot be read: the offsets that are left of it become dead letters, and what only looks damaged is read', async (t) => {
+test('record batch that cannot be read: its remaining offsets become dead letters, and batches that only look damaged are read', async (t) => {
   const odd = Object.values(MALFORMED_BODIES);
   const batches = odd.map((body) => rawBatch({ records: [good(1), good(2)], ...body }));
   batches.push(

@@ -17,7 +17,7 @@ const { scene, replica, configFile, startReplica } = await run(kafka, {
   },
 });
 
-test('another owner took the shard: the old one commits nothing more, and each record is decided once', async () => {
+test('another owner took the shard: the old one commits nothing, and each record is decided once', async () => {
   const frozen = scene('frozen');
   await eventually(
     'its batch is under review',
@@ -38,7 +38,7 @@ test('another owner took the shard: the old one commits nothing more, and each r
   assert.equal(await heir.metric('balance_items'), 0);
 });
 
-test('topics or permissions misconfigured: it refuses to start with exit 4, and says what to change', async () => {
+test('topics or permissions misconfigured: it refuses to start with exit code 4, and names the change', async () => {
   const journal = await kafka.createTopic('journal', { settings: { 'cleanup.policy': 'delete' } });
   const config = parse(readFileSync(configFile, 'utf8'));
   config.pipelines[0].journal.topic = journal;

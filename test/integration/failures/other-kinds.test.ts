@@ -64,7 +64,7 @@ sandbox.makeDecisions([
   { decision_id: 'fine', content: 'text' },
 ]);
 
-test('import FAILED: the records are submitted again, and halved until the poison record stands alone', async () => {
+test('import FAILED: the records are submitted again, and halved until the poison record is alone', async () => {
   const poisoned = scene('poisoned');
   const terminal = await poisoned.ends();
   assert.deepEqual(
@@ -77,7 +77,7 @@ test('import FAILED: the records are submitted again, and halved until the poiso
   assert.ok((await poisoned.metric('jobs_failed_total', { reason: 'batch_failed' })) >= 4);
 });
 
-test('import FAILED: by choice the poison record ends as a dead letter with the original', async () => {
+test('import FAILED: by configuration the poison record becomes a dead letter with the original', async () => {
   const terminal = await scene('letters').ends();
   assert.deepEqual(outcomes(terminal), ['review_failed', 'SUCCESS']);
   assert.equal(String(terminal[0]?.record.value), record(POISON).value);
@@ -87,13 +87,13 @@ test('decision unknown to the service: after the grace it ends with status ERROR
   assert.deepEqual(outcomes(await scene('unknown').ends()), ['ERROR decision_unknown']);
 });
 
-test('decision unknown to the service: by choice it ends as a dead letter with the original', async () => {
+test('decision unknown to the service: by configuration it becomes a dead letter with the original', async () => {
   const terminal = await scene('unwanted').ends();
   assert.deepEqual(outcomes(terminal), ['review_failed']);
   assert.equal(String(terminal[0]?.record.value), 'nobody');
 });
 
-test('decision stays PENDING: by default it is waited for, and said once', async () => {
+test('decision stays PENDING: by default it is waited for, and reported once', async () => {
   const waited = scene('waited');
   await waited.untilMetric(
     'jobs_failed_total',
@@ -105,11 +105,11 @@ test('decision stays PENDING: by default it is waited for, and said once', async
   assert.equal(await waited.metric('jobs_failed_total', { reason: 'review_overdue' }), 1);
 });
 
-test('decision stays PENDING: by choice it ends with status ERROR', async () => {
+test('decision stays PENDING: by configuration it ends with status ERROR', async () => {
   assert.deepEqual(outcomes(await scene('ended').ends()), ['ERROR review_timeout']);
 });
 
-test('response that violates the API contract: a lookup is logged with call, id and cause, waits for it, and ends with the reason', async () => {
+test('response that violates the API contract: a lookup logs call, id and cause, waits, and ends with the reason', async () => {
   const nonsense = scene('nonsense');
   const line = JSON.parse(await nonsense.untilLogged(/the answer about a decision makes no sense/));
   assert.equal(line.level, 'warn');

@@ -151,7 +151,7 @@ async function endsWhole(one: Scene): Promise<void> {
   assert.equal(one.batches.length, 1, 'nothing was submitted again');
 }
 
-test('download address expired: the batch is asked for again, which brings a new one', async () => {
+test('download address expired: the batch is requested again, which returns a new address', async () => {
   const stale = scene('stale');
   await stale.untilLogged(/download at [^"]* answered 403 AccessDenied/);
   stale.lift();
@@ -159,30 +159,30 @@ test('download address expired: the batch is asked for again, which brings a new
   assert.equal(stale.batches.length, 1);
 });
 
-test('download cut or unreadable: interrupted half-way, it is made again and nothing is settled twice', async () => {
+test('download cut or unreadable: an interrupted download is repeated and nothing is settled twice', async () => {
   await endsWhole(scene('cut'));
   await endsWhole(scene('reset'));
   await scene('cut').untilLogged(/was cut/);
 });
 
-test('download cut or unreadable: a file that ends within a row although its length is right', async () => {
+test('download cut or unreadable: a file that ends within a row although its length is correct', async () => {
   await endsWhole(scene('short'));
 });
 
-test('download cut or unreadable: what is never a result file is given up, and its records are submitted again', async () => {
+test('download cut or unreadable: a file that is never a result file is abandoned, and its records are submitted again', async () => {
   const unreadable = scene('unreadable');
   await unreadable.endsWell();
   assert.equal(await unreadable.metric('result_anomalies_total', { kind: 'unreadable' }), 1);
   assert.equal(unreadable.batches.length, 2);
 });
 
-test('download cut or unreadable: a row that breaks its file stands alone in the end, and all others are decided', async () => {
+test('download cut or unreadable: a row that breaks its file is finally alone, and all others are decided', async () => {
   const torn = outcomes(await scene('torn').ends());
   assert.match(torn[5] ?? '', /^ERROR (results_unreadable|rows_malformed)$/);
   assert.deepEqual(torn.toSpliced(5, 1), new Array(15).fill('SUCCESS'));
 });
 
-test('result files that settle nothing: the type pauses, no record is given up, and all are decided once the service is well', async () => {
+test('result files that settle nothing: the type pauses, no record is given up, and all are decided once the service recovers', async () => {
   for (const name of Object.keys(SPOILED)) {
     const spoiled = scene(name);
     await spoiled.untilLogged(/"level":"error".*batches of this content type keep failing/);
@@ -193,7 +193,7 @@ test('result files that settle nothing: the type pauses, no record is given up, 
   for (const name of Object.keys(SPOILED)) await scene(name).endsWell();
 });
 
-test('storage overloaded during a download: Retry-After is kept, and rows never count as missing', async () => {
+test('storage overloaded during a download: Retry-After is respected, and rows never count as missing', async () => {
   const busy = scene('busy');
   await busy.endsWell();
   assert.equal(busy.batches.length, 1);
@@ -211,12 +211,12 @@ test('result rows missing: the file is downloaded again, then the records withou
   assert.equal(await missing.metric('result_anomalies_total', { kind: 'missing' }), 3);
 });
 
-test('result rows missing: for ever, the record gets an ERROR decision', async () => {
+test('result rows missing: a permanently missing row gives its record an ERROR decision', async () => {
   const never = scene('never');
   assert.deepEqual(outcomes(await never.ends()).toSorted(), ['ERROR rows_missing', 'SUCCESS']);
 });
 
-test('result rows malformed: the records are submitted again, and the decision says what was wrong with the row', async () => {
+test('result rows malformed: the records are submitted again, and the decision states the defect of the row', async () => {
   const malformed = scene('malformed');
   const terminal = await malformed.ends();
   assert.deepEqual(outcomes(terminal).toSorted(), ['ERROR rows_malformed', 'SUCCESS']);
@@ -232,7 +232,7 @@ test('result rows malformed: the records are submitted again, and the decision s
   );
 });
 
-test('result rows duplicate, unknown or shuffled: each record is decided once, the rest is counted and dropped', async () => {
+test('result rows duplicate, unknown or shuffled: each record is decided once, other rows are counted and dropped', async () => {
   const mangled = scene('mangled');
   const terminal = await mangled.endsWell();
   for (const [n, { decision }] of terminal.entries()) assert.deepEqual(decision?.metadata, { n });
@@ -252,7 +252,7 @@ test('result rows with status ERROR: they are published as they are', async () =
   assert.equal(published.batches.length, 1);
 });
 
-test('result rows with status ERROR: by choice those items are submitted again first', async () => {
+test('result rows with status ERROR: by configuration those items are submitted again first', async () => {
   const retried = scene('retried');
   assert.deepEqual(outcomes(await retried.ends()), ['ERROR review_failed', 'SUCCESS']);
   assert.deepEqual(

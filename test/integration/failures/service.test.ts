@@ -48,7 +48,7 @@ const { scene, replica, sandbox } = await run(
 
 const limit = (target: string) => replica.metric('http_concurrency_limit', { target });
 
-test('service overloaded or unreachable: calls are made again no sooner than told, fewer at once, and nothing is lost', async () => {
+test('service overloaded or unreachable: calls are retried after the demanded wait, with less concurrency, and nothing is lost', async () => {
   const busy = scene('busy');
   await eventually('the service is asked for less at once', async () => (await limit('api')) < 8, {
     deadlineMs: 60_000,
@@ -74,7 +74,7 @@ test('service overloaded or unreachable: calls are made again no sooner than tol
   assert.equal(await busy.metric('jobs_failed_total'), 0);
 });
 
-test('service overloaded or unreachable: success lets the number of calls at once grow back to what is configured', async () => {
+test('service overloaded or unreachable: success raises the concurrency to the configured limit again', async () => {
   const busy = scene('busy');
   await eventually(
     'both limits are back',
@@ -88,7 +88,7 @@ test('service overloaded or unreachable: success lets the number of calls at onc
   await busy.endsWell();
 });
 
-test('API key refused: not ready and nothing dropped until the file has the new key, and no restart is needed', async () => {
+test('API key refused: not ready, and nothing dropped, until the file has the new key; no restart is needed', async () => {
   const keyed = scene('keyed');
   sandbox.apiKeys.replace([NEW_KEY]);
   await keyed.write([keyed.event('under the old key'), keyed.event('too')]);
