@@ -14,15 +14,21 @@ export type LookupAll = (
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-export interface DialerOptions {
-  readonly timeoutMs: number;
+/** Properties of the connections of a pool. */
+export interface HttpNetwork {
   /** Returns whether a host may be connected to at an address. Default: at any. */
-  readonly allowsAddress?: ((host: string, address: string) => boolean) | undefined;
-  /** Proxy of an https address; its tunnel is made by `proxies`. */
+  readonly allowsAddress?: (host: string, address: string) => boolean;
   readonly proxyFor: ProxyFor;
-  readonly proxies: Dispatcher | undefined;
   readonly tls: TlsContext | undefined;
+  /** For proxies that are reached by https. */
+  readonly proxyTls: TlsContext | undefined;
   readonly lookup?: LookupAll | undefined;
+}
+
+export interface DialerOptions extends Omit<HttpNetwork, 'proxyTls'> {
+  readonly timeoutMs: number;
+  /** Connections to proxies, for tunnels to https addresses. */
+  readonly proxies?: Dispatcher;
 }
 
 export function dialer(options: DialerOptions): buildConnector.connector {

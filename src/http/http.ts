@@ -3,10 +3,9 @@ import type { Readable } from 'node:stream';
 import { Agent, DecoratorHandler, type Dispatcher } from 'undici';
 import { abortable } from '../base/abortable.ts';
 import { USER_AGENT } from '../base/version.ts';
-import { dialer, type LookupAll, proxyHeaders } from './dialer.ts';
+import { dialer, type HttpNetwork, proxyHeaders } from './dialer.ts';
 import { NetworkError, networkError } from './network-error.ts';
 import type { ProxyFor } from './proxy.ts';
-import type { TlsContext } from './tls-files.ts';
 
 /** More than any error page or decision needs. */
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
@@ -48,17 +47,6 @@ export interface HttpAnswer {
   discard(): void;
 }
 
-/** Properties of a pool's connections. */
-export interface HttpNetwork {
-  /** See DialerOptions. */
-  readonly allowsAddress?: (host: string, address: string) => boolean;
-  readonly proxyFor: ProxyFor;
-  readonly tls: TlsContext | undefined;
-  /** For proxies that are reached by https. */
-  readonly proxyTls: TlsContext | undefined;
-  readonly lookup?: LookupAll | undefined;
-}
-
 export class HttpPool {
   readonly #agent: Agent;
   /** Connections to proxies: for tunnels, and for plain http that they pass on. */
@@ -83,12 +71,7 @@ export class HttpPool {
       allowH2: false,
     };
     const timeoutMs = timeouts.connectTimeoutMs;
-    const toProxies = dialer({
-      timeoutMs,
-      proxyFor: () => undefined,
-      proxies: undefined,
-      tls: network.proxyTls,
-    });
+    const toProxies = dialer({ timeoutMs, proxyFor: () => undefined, tls: network.proxyTls });
     // undici passes the name of the header Host; without one the dialer uses that of the proxy.
     const connect: typeof toProxies = (target, callback) =>
       toProxies({ ...target, servername: '' }, callback);

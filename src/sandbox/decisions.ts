@@ -14,7 +14,7 @@ import { WORK_KINDS, type Work, type Works, type WorksParts } from './works.ts';
 
 const KIND = 'decision';
 /** Batches whose decisions are kept in memory. */
-const MAX_BATCHES = 8;
+const MAX_BATCHES = 4;
 
 /** Decision as it will be once it is made. */
 interface SandboxDecision {

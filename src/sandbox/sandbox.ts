@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../base/system-clock.ts';
@@ -97,10 +97,17 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
   };
 
-  const port = await listen(server, host, options.port ?? 0).catch(async (error: unknown) => {
+  const wanted = options.port ?? 0;
+  try {
+    await once(server.listen(wanted, host), 'listening');
+  } catch (cause) {
     await free();
-    throw error;
-  });
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const advice = 'choose another --port, or 0 for a free one';
+    const message = `the sandbox cannot listen on ${host}:${wanted} (${reason}); ${advice}`;
+    throw new Error(message, { cause });
+  }
+  const { port } = server.address() as AddressInfo;
   works.resume();
 
   let stopped: Promise<void> | undefined;
@@ -124,21 +131,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       return stopped;
     },
   };
-}
-
-async function listen(server: Server, host: string, port: number): Promise<number> {
-  server.listen(port, host);
-  try {
-    await once(server, 'listening');
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    const advice = 'choose another --port, or 0 for a free one';
-    throw new Error(`the sandbox cannot listen on ${host}:${port} (${reason}); ${advice}`, {
-      cause,
-    });
-  }
-  const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : port;
 }
 
 function warn(error: unknown): void {

@@ -241,12 +241,10 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
  */
 const STORAGE_CODES = new Set(
   [
-    'AccessDenied AllAccessDisabled BadDigest EntityTooLarge ExpiredToken IncompleteBody',
-    'InternalError InvalidAccessKeyId InvalidArgument InvalidDigest InvalidRequest InvalidToken',
-    'MethodNotAllowed MissingContentLength NoSuchBucket NoSuchKey NotImplemented',
-    'PreconditionFailed QuotaExceeded RequestTimeout RequestTimeTooSkewed ServiceUnavailable',
-    'SignatureDoesNotMatch SlowDown TooManyRequests XMinioStorageFull',
-    'AuthenticationFailed AuthorizationFailure BlobNotFound ContainerNotFound InvalidHeaderValue',
+    'AccessDenied BadDigest EntityTooLarge ExpiredToken InternalError InvalidAccessKeyId',
+    'InvalidRequest MissingContentLength NoSuchBucket NoSuchKey NotImplemented QuotaExceeded',
+    'RequestTimeout RequestTimeTooSkewed ServiceUnavailable SignatureDoesNotMatch SlowDown',
+    'TooManyRequests AuthenticationFailed AuthorizationFailure BlobNotFound ContainerNotFound',
     'MissingRequiredHeader RequestBodyTooLarge ServerBusy',
   ].flatMap((line) => line.split(' ')),
 );
