@@ -1,12 +1,10 @@
 /** Options that name files and secrets; relative paths start from the configuration file's directory. */
-import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { nearest } from '../base/nearest.ts';
+import { WatchedFiles } from '../base/watched-files.ts';
 import { OptionRefusal, type Origin, type Value, value } from './option.ts';
 import { Secret } from './secret.ts';
 import { mapping, several } from './values.ts';
-
-const MAX_BYTES = 1024 * 1024;
 
 /** Value that is never shown, from the environment or from a file. */
 export function secret(help: string): Value<Secret, ''> {
@@ -49,15 +47,12 @@ export function pemFile(help: string, part: 'CERTIFICATE' | 'PRIVATE KEY'): Valu
         throw new OptionRefusal('write the path of the file, not its content');
       const path = resolve(directory, raw);
       return attempt(`the file ${path}`, () => {
-        const stats = statSync(path);
-        if (stats.isDirectory()) throw new Error('it is a directory');
-        if (!stats.isFile()) throw new Error('it is not a regular file');
-        if (stats.size > MAX_BYTES)
-          throw new Error(`it has ${stats.size} bytes; at most ${MAX_BYTES} are read`);
-        if (!new RegExp(`^-----BEGIN [A-Z ]*${part}-----`, 'm').test(readFileSync(path, 'utf8')))
-          throw new Error(
-            `it has no PEM part "${part}"; keytool and openssl convert a Java keystore (docs/kafka-security.md)`,
-          );
+        new WatchedFiles([path], (textOf) => {
+          if (!new RegExp(`^-----BEGIN [A-Z ]*${part}-----`, 'm').test(textOf(path)))
+            throw new Error(
+              `it has no PEM part "${part}"; keytool and openssl convert a Java keystore (docs/kafka-security.md)`,
+            );
+        }).readNow();
         return path;
       });
     },
@@ -68,10 +63,8 @@ export function pemFile(help: string, part: 'CERTIFICATE' | 'PRIVATE KEY'): Valu
 export function certificates(help: string): Value<readonly string[], ''> {
   return several(
     pemFile(`${help} By default the public ones that Node.js includes.`, 'CERTIFICATE'),
-    {
-      fallback: [],
-      plural: 'paths of PEM files',
-    },
+    'paths of PEM files',
+    [],
   );
 }
 

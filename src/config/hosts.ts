@@ -7,6 +7,8 @@ import {
   parseHostPattern,
 } from '../http/host-pattern.ts';
 
+import { OptionRefusal } from './option.ts';
+
 export const HOSTS = 'hosts (files.example.com, *.example.com, also with :port)';
 
 /** Returns why a text is no host pattern; undefined when it is one. */
@@ -30,3 +32,19 @@ export function isUnencrypted(address: string, allowed: readonly string[] = []):
     url?.protocol === 'http:' && !isLoopbackHost(url) && !matchesHost(hostPatterns(allowed), url)
   );
 }
+
+/**
+ * Returns an http or https address without query, fragment and user.
+ * @param credentials name of the options for user and password
+ * @throws OptionRefusal
+ */
+export function parseAddress(raw: unknown, credentials: string): URL {
+  const url = typeof raw === 'string' ? URL.parse(raw) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new OptionRefusal('');
+  if (url.username !== '' || url.password !== '')
+    throw new OptionRefusal(`user and password belong in ${credentials}`);
+  if (url.search !== '' || url.hash !== '') throw new OptionRefusal('without query and fragment');
+  return url;
+}
+
+export const withoutSlash = ({ href }: URL): string => href.replace(/\/+$/, '');

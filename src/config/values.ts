@@ -40,10 +40,14 @@ export function optional<T>(option: Value<T, ''>, word = ''): Value<T | undefine
   };
 }
 
-/** A list, which may also be written as one text with commas, so that a variable can hold it. */
+/**
+ * A list, which may also be written as one text with commas, so that a variable can hold it.
+ * @param fallback default; undefined: at least one entry is required
+ */
 export function several<T>(
   item: Value<T, ''>,
-  { fallback, plural }: { readonly fallback?: readonly T[]; readonly plural: string },
+  plural: string,
+  fallback?: readonly T[],
 ): Value<readonly T[], ''> {
   return value({
     help: item.help,
@@ -59,17 +63,14 @@ export function several<T>(
   });
 }
 
-/** Values by name. */
+/**
+ * Values by name.
+ * @param checkName returns why an entry's name is not allowed; undefined when it is
+ */
 export function mapOf<T>(
   item: Value<T, ''>,
-  {
-    allowed,
-    checkName = () => undefined,
-  }: {
-    readonly allowed: string;
-    /** Returns why an entry's name is not allowed; undefined when it is. */
-    readonly checkName?: (name: string, others: readonly string[]) => string | undefined;
-  },
+  allowed: string,
+  checkName: (name: string, others: readonly string[]) => string | undefined = () => undefined,
 ): Value<Readonly<Record<string, T>>, ''> {
   return value({
     help: item.help,

@@ -1,5 +1,5 @@
 import { certificates, pemFile, secret } from '../files.ts';
-import { isUnencrypted } from '../hosts.ts';
+import { isUnencrypted, parseAddress } from '../hosts.ts';
 import { group, OptionRefusal, value } from '../option.ts';
 import { choice, duration, flag, mapOf, optional, several, text } from '../values.ts';
 
@@ -65,11 +65,8 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
       help: 'Further parameters of the token request, such as {resource: kafka}.',
       allowed: 'a text',
     }),
-    {
-      allowed: 'a mapping of texts',
-      checkName: (name) =>
-        RESERVED.has(name) ? 'it has an option of its own, or is fixed' : undefined,
-    },
+    'a mapping of texts',
+    (name) => (RESERVED.has(name) ? 'it has an option of its own, or is fixed' : undefined),
   ),
   extensions: mapOf(
     text({
@@ -77,13 +74,11 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
       allowed: 'a text of printable ASCII',
       pattern: /^[\x20-\x7e\t\r\n]*$/,
     }),
-    {
-      allowed: 'a mapping of texts with names of letters',
-      checkName: (name) =>
-        name !== 'auth' && /^[A-Za-z]+$/.test(name)
-          ? undefined
-          : 'a name has letters only, and auth is reserved',
-    },
+    'a mapping of texts with names of letters',
+    (name) =>
+      name !== 'auth' && /^[A-Za-z]+$/.test(name)
+        ? undefined
+        : 'a name has letters only, and auth is reserved',
   ),
   ca: certificates("Authorities that issued the token endpoint's certificate."),
   timeout: duration({
@@ -97,14 +92,9 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
 const RESERVED = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 'audience']);
 
 function parseTokenEndpoint(raw: unknown): string {
-  const url = typeof raw === 'string' ? URL.parse(raw) : null;
-  if (url === null || !/^https?:$/.test(url.protocol) || url.hash !== '')
-    throw new OptionRefusal('');
-  if (url.username !== '' || url.password !== '')
-    throw new OptionRefusal('credentials belong in clientId and clientSecret');
-  if (url.search !== '') throw new OptionRefusal('the query belongs in parameters');
-  if (isUnencrypted(url.href)) throw new OptionRefusal('http would expose the client secret');
-  return url.href;
+  const { href } = parseAddress(raw, 'clientId and clientSecret');
+  if (isUnencrypted(href)) throw new OptionRefusal('http would expose the client secret');
+  return href;
 }
 
 export const kafkaOptions = group(
@@ -116,7 +106,7 @@ export const kafkaOptions = group(
         allowed: 'host:port',
         check: brokerObjection,
       }),
-      { plural: 'host:port' },
+      'host:port',
     ),
     clientId: text({
       help: "Name of this client in the brokers' logs and quotas.",

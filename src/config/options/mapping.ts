@@ -16,11 +16,11 @@ export type TypeOption =
 
 const TEXT = text({ help: '', allowed: 'a text' });
 const FIELD = expression('');
-const FIELDS = mapOf(FIELD, { allowed: 'a name and an expression for each field' });
+const FIELDS = mapOf(FIELD, 'a name and an expression for each field');
 const TYPE_PARTS = {
   field: FIELD,
   constant: TEXT,
-  map: mapOf(TEXT, { allowed: 'a type for each value' }),
+  map: mapOf(TEXT, 'a type for each value'),
   otherwise: TEXT,
 };
 

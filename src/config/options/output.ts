@@ -56,7 +56,8 @@ export const outputOptions = group('Decisions.', {
   ),
   headers: several(
     text({ help: 'Headers of the source record to copy to its decision.', allowed: 'a text' }),
-    { fallback: [], plural: 'header names' },
+    'header names',
+    [],
   ),
   traceHeaders: flag({
     help: "Whether a decision carries its event's traceparent and tracestate, and the spans of batches link to them.",

@@ -1,20 +1,19 @@
 import { certificates, secret } from '../files.ts';
-import { group } from '../option.ts';
+import { parseAddress, withoutSlash } from '../hosts.ts';
+import { group, value } from '../option.ts';
 import { choice, duration, flag, optional, several, text } from '../values.ts';
 
 export const schemaRegistryOptions = group(
   "The schema registry of the formats avro, json-schema and protobuf: any with Confluent's API. A running connector only reads from it.",
   {
     urls: several(
-      text({
+      value({
         help: 'Addresses of the registry, tried in order. For Apicurio with the path of its Confluent API: https://apicurio.example.com/apis/ccompat/v7',
         allowed: 'an https:// or http:// address without query, fragment and user',
-        check: addressObjection,
+        parse: (raw) => withoutSlash(parseAddress(raw, 'schemaRegistry.username and password')),
       }),
-      {
-        fallback: [],
-        plural: 'https:// or http:// addresses without query, fragment and user',
-      },
+      'https:// or http:// addresses without query, fragment and user',
+      [],
     ),
     username: optional(
       text({
@@ -47,11 +46,3 @@ export const schemaRegistryOptions = group(
     }),
   },
 );
-
-function addressObjection(address: string): string | undefined {
-  const url = URL.parse(address);
-  if (url === null || !/^https?:$/.test(url.protocol)) return 'write https://host:port';
-  if (url.username !== '' || url.password !== '')
-    return 'credentials belong in schemaRegistry.username and password';
-  return url.search === '' && url.hash === '' ? undefined : 'without query and fragment';
-}

@@ -1,7 +1,7 @@
 /** `service`: the Content Review Service, and the network on the way to it. */
 import { problemWithExtraHeader } from '../../http/extra-headers.ts';
 import { pemFile, secret } from '../files.ts';
-import { HOSTS, hostObjection, networkObjection } from '../hosts.ts';
+import { HOSTS, hostObjection, networkObjection, parseAddress, withoutSlash } from '../hosts.ts';
 import { group, OptionRefusal, type Value, value } from '../option.ts';
 import type { Secret } from '../secret.ts';
 import { bytes, duration, integer, mapOf, optional, several, text } from '../values.ts';
@@ -25,7 +25,8 @@ const proxy = group(
             ? undefined
             : networkObjection(entry.replace(/^\./, '').replace(/:\d+$/, '')),
       }),
-      { fallback: [], plural: 'hosts and networks' },
+      'hosts and networks',
+      [],
     ),
   },
 );
@@ -38,7 +39,8 @@ const tls = group(
         'Authorities trusted for the service, the storage and the proxy, in addition to those of Node.js and NODE_EXTRA_CA_CERTS.',
         'CERTIFICATE',
       ),
-      { fallback: [], plural: 'paths of PEM files' },
+      'paths of PEM files',
+      [],
     ),
     certificate: optional(
       pemFile(
@@ -59,7 +61,8 @@ const transfer = group(
         allowed: 'a host',
         check: hostObjection,
       }),
-      { fallback: [], plural: HOSTS },
+      HOSTS,
+      [],
     ),
     allowPrivate: several(
       text({
@@ -67,7 +70,8 @@ const transfer = group(
         allowed: 'a host or network',
         check: networkObjection,
       }),
-      { fallback: [], plural: 'hosts and networks such as 10.0.0.0/8' },
+      'hosts and networks such as 10.0.0.0/8',
+      [],
     ),
     maxResultBytes: bytes({
       help: 'Largest decompressed result file. It is streamed, never held in memory; a larger one is refused.',
@@ -86,7 +90,7 @@ export const serviceOptions = group('The Content Review Service.', {
   baseUrl: value({
     help: 'Base address of the API (/v1/batches, …). Each call carries the API key, so http is allowed to this machine and to hosts in allowHttp only.',
     allowed: 'an https:// or http:// address without query, fragment or user',
-    parse: parseBaseUrl,
+    parse: (raw) => withoutSlash(parseAddress(raw, 'apiKey')),
   }),
   apiKey: secret('API key.'),
   importPath: text({
@@ -161,7 +165,8 @@ export const serviceOptions = group('The Content Review Service.', {
       allowed: 'a host',
       check: hostObjection,
     }),
-    { fallback: [], plural: HOSTS },
+    HOSTS,
+    [],
   ),
   transfer,
   proxy,
@@ -182,32 +187,17 @@ function headers(help: string): Value<Readonly<Record<string, Secret>>, ''> {
         return found;
       },
     },
-    {
-      allowed: 'a mapping of header names to texts, {env: NAME} or {file: PATH}',
-      checkName(name, others) {
-        const isTwice = others.some((other) => other.toLowerCase() === name.toLowerCase());
-        return isTwice ? 'the name is there twice' : problemWithExtraHeader(name);
-      },
+    'a mapping of header names to texts, {env: NAME} or {file: PATH}',
+    (name, others) => {
+      const isTwice = others.some((other) => other.toLowerCase() === name.toLowerCase());
+      return isTwice ? 'the name is there twice' : problemWithExtraHeader(name);
     },
   );
 }
 
 function parseProxy(raw: unknown): string {
   if (raw === 'environment' || raw === 'none') return raw;
-  const url = parseWebUrl(raw, 'user and password belong in credentials');
+  const url = parseAddress(raw, 'credentials');
   if (url.pathname !== '/') throw new OptionRefusal('');
   return url.origin;
-}
-
-function parseBaseUrl(raw: unknown): string {
-  return parseWebUrl(raw, 'credentials belong in apiKey').href.replace(/\/+$/, '');
-}
-
-/** @throws OptionRefusal */
-function parseWebUrl(raw: unknown, aboutUser: string): URL {
-  const url = typeof raw === 'string' ? URL.parse(raw) : null;
-  if (url === null || !/^https?:$/.test(url.protocol)) throw new OptionRefusal('');
-  if (url.username !== '' || url.password !== '') throw new OptionRefusal(aboutUser);
-  if (url.search !== '' || url.hash !== '') throw new OptionRefusal('');
-  return url;
 }

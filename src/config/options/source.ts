@@ -22,7 +22,8 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
       help: 'Content types to submit; an event of any other type becomes a dead letter. An empty list allows every type.',
       allowed: 'a text',
     }),
-    { fallback: [], plural: 'texts' },
+    'texts',
+    [],
   ),
   nullValues: choice({
     help: 'Records without a value become dead letters, or are skipped and counted, without a terminal record.',

@@ -34,9 +34,9 @@ describe('schemaRegistry', () => {
       ['http://a:8081', 'https://b/apis/ccompat/v7'],
     );
     for (const [url, hint] of [
-      ['https://u:hush@b', /credentials belong in/],
+      ['https://u:hush@b', /user and password belong in/],
       ['https://b?x=1', /without query/],
-      ['b:8081', /write https/],
+      ['b:8081', /expected an https/],
     ] as const) {
       const problems = problemsOf(withRegistry(`{urls: ["${url}"]}`)).join();
       assert.match(problems, hint);
