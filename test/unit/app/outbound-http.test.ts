@@ -95,10 +95,7 @@ test('registry and token endpoint are reached by the proxy of the service, with 
     await refused(t, without),
     /the proxy did not let the request to the registry through \(HTTP_407\)/,
   );
-  await assert.rejects(
-    token(without),
-    /no token for Kafka .* the proxy refused the request/,
-  );
+  await assert.rejects(token(without), /no token for Kafka .* the proxy refused the request/);
 });
 
 test('this machine and what NO_PROXY names are reached directly; HTTPS_PROXY of the environment holds', async (t) => {
