@@ -14,8 +14,8 @@ export function journalCommand(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-Columns: W is the first offset of a partition that is neither in a job nor settled; COMMITTED is the group's offset, the same
-number unless the group was reset; LAG counts offsets that are in no job yet. LEFT counts the records of a job that are not settled.
+Columns: W is the first offset of a partition that is neither in a job nor finished; COMMITTED is the group's offset, the same
+number unless the group was reset; LAG counts offsets that are in no job yet. LEFT counts the unfinished records of a job.
 
 Examples:
   $ content-review-connector journal --config connector.yaml

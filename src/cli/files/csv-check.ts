@@ -105,17 +105,18 @@ function headerProblems(names: readonly string[]): string[] {
   });
 }
 
-/** A header that is missing may be content, which no message shows. */
+/** Without a header the first line is content, which no message shows. */
 function withoutContent(names: readonly string[]): string {
-  if (names.length === 1 && names[0]?.includes(';')) return SEPARATED('semicolons');
-  if (names.length === 1 && names[0]?.includes('\t')) return SEPARATED('tabs');
+  if (names.length === 1 && names[0]?.includes(';')) return separatedBy('semicolons');
+  if (names.length === 1 && names[0]?.includes('\t')) return separatedBy('tabs');
   const similar = names.find((name) => fold(name) === fold(CONTENT));
   return similar === undefined
     ? `the first line must be a header with a column called ${CONTENT}, which holds the content to review`
     : `the header has a column ${shown(similar)}; it must be called exactly ${CONTENT}`;
 }
 
-const SEPARATED = (by: string) => `the header has its cells separated by ${by}; CSV needs commas`;
+const separatedBy = (what: string) =>
+  `the header has its cells separated by ${what}; CSV needs commas`;
 
 /** Returns remarks on names that are allowed and probably unintended. */
 function headerNotes(names: readonly string[]): string[] {

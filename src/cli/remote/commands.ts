@@ -9,10 +9,10 @@ import {
   BATCH,
   DECISION,
   exitCodeOf,
+  type FileResource,
   IMPORT,
   type Resource,
   type ResourceView,
-  type Submission,
   shown,
   stateOf,
 } from './resources.ts';
@@ -23,7 +23,7 @@ import { submitFile } from './submit.ts';
 /** `batch submit`, `import submit`: sends a file once; with --wait shows how it ended, with --output fetches the results. */
 export async function submit<View extends ResourceView>(
   io: Io,
-  resource: Submission<View>,
+  resource: FileResource<View>,
   file: string,
   flags: ServiceFlags,
 ): Promise<void> {

@@ -50,7 +50,7 @@ export interface Resource<View extends ResourceView> {
 }
 
 /** Resource that is made of a file. */
-export interface Submission<View extends ResourceView> extends Resource<View> {
+export interface FileResource<View extends ResourceView> extends Resource<View> {
   readonly check: FileCheck;
   readonly create: (
     client: ContentReviewClient,
@@ -91,7 +91,7 @@ export function shown<View extends ResourceView>(
   return `${printableJson(jsonText({ ...plain, status, outcome: outcome(view) }, raw))}\n`;
 }
 
-export const BATCH: Submission<Batch> = {
+export const BATCH: FileResource<Batch> = {
   kind: 'batch',
   calls: ({ batches }) => batches,
   check: checkCsv,
@@ -124,7 +124,7 @@ export const BATCH: Submission<Batch> = {
   },
 };
 
-export const IMPORT: Submission<Import> = {
+export const IMPORT: FileResource<Import> = {
   kind: 'import',
   calls: ({ imports }) => imports,
   check: checkJsonl,

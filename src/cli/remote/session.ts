@@ -22,7 +22,7 @@ export interface Session extends ServiceConnection {
 
 /**
  * Runs a command and reports its exit code.
- * @throws CommandFailed; ConfigError; what nobody foresaw.
+ * @throws CommandFailed; ConfigError; unexpected errors.
  */
 export async function runSession(
   io: Io,

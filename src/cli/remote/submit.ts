@@ -8,7 +8,7 @@ import { printable } from '../text.ts';
 import type { ServiceConnection } from './connection.ts';
 import { failureOf } from './failures.ts';
 import { commandLine } from './flags.ts';
-import type { ResourceView, Submission } from './resources.ts';
+import type { FileResource, ResourceView } from './resources.ts';
 import type { Session } from './session.ts';
 
 const MAX_NOTE = 400;
@@ -20,7 +20,7 @@ const MAX_NOTE = 400;
  */
 export async function submitFile<View extends ResourceView>(
   session: Session,
-  resource: Submission<View>,
+  resource: FileResource<View>,
   path: string,
 ): Promise<string> {
   const { client, flags, progress, signal } = session;
@@ -49,7 +49,7 @@ export async function submitFile<View extends ResourceView>(
 
 async function upload<View extends ResourceView>(
   session: Session,
-  resource: Submission<View>,
+  resource: FileResource<View>,
   created: { readonly id: string; readonly uploadUrl: string },
   { input, from, digest }: CheckedFile,
 ): Promise<void> {

@@ -298,6 +298,41 @@ test('a 404 right after its own create is waited out, and no other', async (t) =
   );
 });
 
+test('a wait outlasts an outage of the service, once it has answered or the resource is its own', async (t) => {
+  const answers: (object | undefined)[] = [];
+  const { client, clock } = await scripted(
+    t,
+    (response, { method }) => {
+      if (method === 'POST') return json(response, 200, CREATED);
+      const answer = answers.shift();
+      return json(response, answer === undefined ? 503 : 200, answer ?? {});
+    },
+    { retry: { maxRetries: 0 } },
+  );
+  const pending = { batch_status: 'PENDING' };
+  const cancelled = { batch_status: 'CANCELLED' };
+  const outages: number[] = [];
+  const options = { outageMs: 60_000, onOutage: () => outages.push(clock.now()) };
+
+  answers.push(pending, undefined, undefined, cancelled);
+  assert.equal((await client.batches.waitFor('b-2', options)).status, 'CANCELLED');
+  assert.equal(outages.length, 2);
+
+  answers.push(undefined, cancelled);
+  await assert.rejects(client.batches.waitFor('b-2', options), UnavailableError);
+  answers.length = 0;
+
+  const { batchId } = await client.batches.create('post');
+  answers.push(undefined, cancelled);
+  assert.equal((await client.batches.waitFor(batchId, options)).status, 'CANCELLED');
+
+  answers.push(pending);
+  const startMs = clock.now();
+  await assert.rejects(client.batches.waitFor('b-2', options), UnavailableError);
+  const waitedMs = clock.now() - startMs;
+  assert.ok(waitedMs > 55_000 && waitedMs < 65_000, `${waitedMs} ms`);
+});
+
 test('a batch status counts in any case', async (t) => {
   const { client } = await scripted(t, (response) =>
     json(response, 200, { batch_status: 'success', download_url: 'http://127.0.0.1:1/d' }),

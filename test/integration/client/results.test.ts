@@ -129,6 +129,37 @@ test('a download that breaks is taken up again: each row comes once, in order', 
   assert.equal(clock.slept.length, 4);
 });
 
+test('the bytes of a file come once, alone or beside its rows, over as many downloads as it takes', async (t) => {
+  const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
+  const downloads = [{ text, cutAt: 100 }, { text, cutAt: 400_000 }, { text }];
+  const retries: string[] = [];
+  const onRetry = (operation: string, reason: string) => retries.push(`${operation} ${reason}`);
+  const whole = await scripted(t, serving({ downloads }), { onRetry });
+  const bytes = Buffer.concat(await all(whole.client.batches.resultFile('b-1')));
+  assert.equal(bytes.toString(), text);
+  assert.deepEqual(retries, ['download broken off', 'download broken off']);
+
+  const { client } = await scripted(t, serving({ downloads }));
+  const chunks: Uint8Array[] = [];
+  let rows = 0;
+  const onChunk = async (chunk: Uint8Array) => void chunks.push(Buffer.from(chunk));
+  for await (const each of client.batches.results('b-1', { onChunk })) {
+    rows += 1;
+    assert.equal(each.row, rows);
+  }
+  assert.equal(rows, 20_000);
+  assert.equal(Buffer.concat(chunks).toString(), text);
+});
+
+test('a file that ends within a row is an error, also where ragged rows are left out', async (t) => {
+  const text = `${HEADER + row(0)}text 1,SUCC`;
+  const { client } = await scripted(t, serving({ downloads: [{ text }] }));
+  const ragged: object[] = [];
+  const options = { onMalformedRow: (each: object) => ragged.push(each) };
+  await assert.rejects(all(client.batches.results('b-1', options)), /ends within a row/);
+  assert.deepEqual(ragged, []);
+});
+
 test('another file behind a break is told, not mixed in', async (t) => {
   const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
   for (const other of [
