@@ -1,8 +1,8 @@
 /**
- * What travels through the connector: records as Kafka gives and takes them.
+ * Records as Kafka delivers and accepts them.
  *
- * Offsets are plain numbers: Kafka's 64-bit offsets pass 2^53 only after 285 years at a million records a second
- * (ADR 0002); the Kafka adapter refuses an offset that is not a safe integer.
+ * Offsets are plain numbers: Kafka's 64-bit offsets exceed 2^53 only after 285 years at a million
+ * records a second (ADR 0002); the Kafka adapter rejects an offset that is not a safe integer.
  */
 
 /** One header. Kafka allows any name, a name several times, and no value. */
@@ -13,7 +13,9 @@ export type RecordHeaders = readonly Header[];
 
 export const NO_HEADERS: RecordHeaders = Object.freeze([]);
 
-/** The last of several values counts, as in Kafka's own clients. undefined: there is no header of that name. */
+/**
+ * Returns the last of several values, as Kafka's own clients do; undefined without such a header.
+ */
 export function lastHeader(
   headers: RecordHeaders,
   name: string,
@@ -21,7 +23,7 @@ export function lastHeader(
   return headers.findLast(([one]) => one === name)?.[1];
 }
 
-/** Where a source record is: the topic is the pipeline's own. */
+/** Coordinates of a source record; the topic is the pipeline's own. */
 export interface SourceCoordinate {
   readonly partition: number;
   readonly offset: number;
@@ -49,26 +51,29 @@ export interface OutgoingRecord {
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 export type JsonObject = { readonly [key: string]: JsonValue };
 
-/** A source record that was understood: one thing to review. Its key and header values may be views of the record. */
+/**
+ * A decoded source record: one item to review. Its key and header values may be views of the
+ * record.
+ */
 export interface ContentItem extends SourceCoordinate {
   readonly timestampMs: number;
   readonly key: Buffer | null;
-  /** Key of its terminal record, where that is not `key`. Absent: it is. */
+  /** Key of its terminal record, if that is not `key`. */
   readonly outputKey?: Buffer | null;
-  /** Only the headers that configuration lets through. */
+  /** Headers that configuration lets through. */
   readonly headers: RecordHeaders;
   readonly type: string;
   readonly content: string;
   readonly metadata: JsonObject;
-  /** The decision that the producer expects, for comparison; undefined when none was given. */
+  /** Decision that the producer expects, for comparison. */
   readonly expected: string | undefined;
-  /** How often the group was reset to before this record (0 normally); part of the event id. */
+  /** Resets of the group to before this record (normally 0); part of the event id. */
   readonly replay: number;
   /** Bytes this item is counted with in the memory budget and in the batch's size limit. */
   readonly bytes: number;
 }
 
-/** Why a record cannot be reviewed; its kind becomes a metric label, so the set is closed. */
+/** Reasons of dead letters: a closed set, since each is a metric label. */
 export const DEAD_LETTER_REASONS = [
   'null_value',
   'not_json',
@@ -95,7 +100,7 @@ export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number];
 
 export interface Poison {
   readonly reason: DeadLetterReason;
-  /** What was expected, where; never the content itself (I6). */
+  /** Expectation and place; never the content (I6). */
   readonly message: string;
   /** Exception class and stack frames of an internal error, for the log. */
   readonly crash?: string;

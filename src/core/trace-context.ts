@@ -1,30 +1,33 @@
-/** W3C Trace Context in the headers of records: what a producer's tracing library put there. */
+/** W3C Trace Context in the headers of records, as the producer's tracing library wrote it. */
 import { lastHeader, type RecordHeaders } from './record.ts';
 
-/** Travel from a source record to its terminal record, as they came (`output.traceHeaders`). */
+/** Headers that are copied from a source record to its terminal record (`output.traceHeaders`). */
 export const TRACE_HEADERS = ['traceparent', 'tracestate'] as const;
 
-/** A span somewhere else. */
+/** A span of another process. */
 export interface TraceParent {
   /** 32 and 16 hexadecimal digits, lower case, not all 0. */
   readonly traceId: string;
   readonly spanId: string;
   /** One byte; 1 is sampled. */
   readonly flags: number;
-  /** As it came, unchecked. */
+  /** Unchecked. */
   readonly state?: string | undefined;
 }
 
 /** Version 00 ends with the flags; later ones may go on after a dash (W3C Trace Context, 3.2.2 and 4.3). */
 const TRACEPARENT =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/s;
-/** Longest traceparent that is looked at, and longest tracestate that is passed on to a link: one list of 32 entries has 512 at least. */
+/**
+ * Longest traceparent that is parsed, and longest tracestate that a link has: 32 entries take at
+ * least 512.
+ */
 const MAX_PARENT = 512;
 const MAX_STATE = 1024;
-/** Memory of a context beside its state, bytes: its texts, and the objects that hold them. */
+/** Memory of a context beside its state, bytes. */
 const LINK_BYTES = 512;
 
-/** undefined when the headers have none, or none that is valid. */
+/** Returns undefined without a valid context. */
 export function traceParentOf(headers: RecordHeaders): TraceParent | undefined {
   const text = lastText(headers, 'traceparent', MAX_PARENT);
   const found = text === undefined ? null : TRACEPARENT.exec(text);
@@ -67,12 +70,12 @@ export class TraceLinks {
     return this.#traced;
   }
 
-  /** Those of them whose span is not among the links, which have a bound. */
+  /** Items with a context whose span is not among the links. */
   get unlinked(): number {
     return this.#unlinked;
   }
 
-  /** Takes note of the context in an item's headers, if there is one. */
+  /** Adds the context of an item, if it has one. */
   add(headers: RecordHeaders): void {
     const parent = traceParentOf(headers);
     if (parent === undefined) return;
@@ -88,7 +91,7 @@ export class TraceLinks {
   }
 }
 
-/** The last of several counts, as the tracing libraries of other languages have it. */
+/** Returns the last of several values, as tracing libraries of other languages do. */
 function lastText(headers: RecordHeaders, name: string, maxLength: number): string | undefined {
   const last = lastHeader(headers, name) ?? undefined;
   return last === undefined || last.length > maxLength ? undefined : String(last);

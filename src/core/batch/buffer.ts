@@ -1,6 +1,6 @@
 /**
- * Items of one shard waiting to become batches, by content type. A buffer seals by rows, by bytes, by age, or when the
- * set of its offsets grows too large for one journal record. Time is an input.
+ * Items of one shard waiting to become batches, by content type. A buffer is sealed by rows, bytes,
+ * age, or when its offsets become too large for one journal record. Time is an input.
  */
 
 import type { ContentItem } from '../record.ts';
@@ -37,19 +37,21 @@ export class ItemBuffers {
     this.#open = open;
   }
 
-  /** Items waiting, over all types. */
+  /** Number of waiting items, over all types. */
   get size(): number {
     return this.#items;
   }
 
-  /** Memory of what is waiting, bytes. */
+  /** Memory of the waiting items, bytes. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
 
   /**
-   * Adds an item; `sinceMs` is when its age starts. Returns the batch that this filled, if it did. An item that would
-   * push a batch past its size limit seals what was there before it. @throws when its row cannot be written; then nothing is sealed
+   * Adds an item; its age starts at `sinceMs`. An item that would exceed the size limit of a batch
+   * seals the items before it.
+   * @returns the batch that was sealed. @throws if its row cannot be written; then nothing is
+   * sealed
    */
   add(item: ContentItem, sinceMs: number): SealedItems | undefined {
     const before = this.#buffers.get(item.type);
@@ -78,7 +80,7 @@ export class ItemBuffers {
       .map((buffer) => this.#seal(buffer, 'age'));
   }
 
-  /** Frees memory: the largest buffer, whatever its age. */
+  /** Seals the largest buffer, whatever its age. */
   sealLargest(): SealedItems | undefined {
     const largest = this.#largest();
     return largest && this.#seal(largest, 'memory');
@@ -89,7 +91,10 @@ export class ItemBuffers {
     return this.#largest()?.heldBytes ?? 0;
   }
 
-  /** On the caller's clock, ms: when the next buffer will be old enough; Infinity when all are empty. */
+  /**
+   * Time at which the next buffer is old enough, on the caller's clock, ms; Infinity if all are
+   * empty.
+   */
   get nextDueMs(): number {
     let due = Number.POSITIVE_INFINITY;
     for (const buffer of this.#buffers.values())
@@ -104,7 +109,7 @@ export class ItemBuffers {
     return oldest;
   }
 
-  /** The first item of a batch. @param before the batch that it does not fit into any more */
+  /** Begins a batch with its first item. @param before the batch that the item does not fit into */
   #begin(
     item: ContentItem,
     sinceMs: number,
@@ -139,5 +144,5 @@ export class ItemBuffers {
   }
 }
 
-/** The bound on offsets is far away: looking at it now and then is enough. */
+/** Items between two checks of the bound on offsets, which is far away. */
 const OFFSET_CHECK_EVERY = 1024;

@@ -1,7 +1,7 @@
-/** Copies of what is kept beyond the piece that it was read in. */
+/** Copies of records and items that are kept beyond the piece that they were read in. */
 import type { ContentItem, Header, SourceRecord } from '../record.ts';
 
-/** Copy of a record that is to be kept: as it was read it holds a whole fetched response, a megabyte that no budget counts. */
+/** Copy of a record: as it was read, it keeps a whole fetched response in memory, uncounted. */
 export function detached({
   partition,
   offset,
@@ -20,7 +20,7 @@ export function detached({
   };
 }
 
-/** An item to be kept: its key and headers are views of its record. */
+/** Copy of an item, whose key and headers are views of its record. */
 export function detachedItem(item: ContentItem): ContentItem {
   const { key, headers } = item;
   return {

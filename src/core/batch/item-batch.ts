@@ -1,13 +1,13 @@
-/** Items on their way into one upload: their rows, as bytes, and where they come from. No item outlives `add`. */
+/** Items of one upload: their rows, as bytes, and their coordinates. No item outlives `add`. */
 import { CoordinateList } from '../offsets/coordinate-list.ts';
 import type { RowSink } from '../ports/row-sink.ts';
 import type { ContentItem } from '../record.ts';
 import type { TraceLinks } from '../trace-context.ts';
 
-/** The objects around a batch. */
+/** Memory of the objects around a batch. */
 const BATCH_BYTES = 1024;
 
-interface Span {
+interface ItemRange {
   low: number;
   high: number;
   count: number;
@@ -19,13 +19,15 @@ export class ItemBatch {
   readonly records = new CoordinateList();
   /** undefined while tracing is off. */
   readonly links: TraceLinks | undefined;
-  #bytes = 0;
-  #sinceMs = Number.POSITIVE_INFINITY;
-  /** Offsets by partition. */
-  readonly #spans = new Map<number, Span>();
-  /** Partition and span of the newest item. */
+  /** Sum of the items' bytes. */
+  bytes = 0;
+  /** Arrival of the oldest item on the caller's clock, ms; Infinity if empty. */
+  sinceMs = Number.POSITIVE_INFINITY;
+  /** Range of offsets by partition. */
+  readonly #ranges = new Map<number, ItemRange>();
+  /** Partition and range of the newest item. */
   #partition = -1;
-  #span: Span = { low: 0, high: 0, count: 0 };
+  #range: ItemRange = { low: 0, high: 0, count: 0 };
 
   constructor(type: string, sink: RowSink, links: TraceLinks | undefined) {
     this.type = type;
@@ -37,11 +39,6 @@ export class ItemBatch {
     return this.records.length;
   }
 
-  /** Sum of the items' bytes. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   /** Memory that the batch takes, bytes. */
   get heldBytes(): number {
     return (
@@ -49,34 +46,32 @@ export class ItemBatch {
     );
   }
 
-  /** On the caller's clock, ms: when the oldest item arrived; Infinity when empty. */
-  get sinceMs(): number {
-    return this.#sinceMs;
-  }
-
-  /** @param sinceMs when the item's age starts. @throws what the sink throws; then the batch is as it was */
+  /**
+   * @param sinceMs start of the item's age. @throws the error of the sink; then the batch is
+   * unchanged
+   */
   add(item: ContentItem, sinceMs: number): void {
     this.sink.add(item);
     this.records.add(item);
     this.links?.add(item.headers);
-    this.#bytes += item.bytes;
-    if (sinceMs < this.#sinceMs) this.#sinceMs = sinceMs;
+    this.bytes += item.bytes;
+    if (sinceMs < this.sinceMs) this.sinceMs = sinceMs;
     const { partition, offset } = item;
     if (partition !== this.#partition) {
       this.#partition = partition;
-      this.#span = this.#spans.get(partition) ?? { low: offset, high: offset, count: 0 };
-      if (this.#span.count === 0) this.#spans.set(partition, this.#span);
+      this.#range = this.#ranges.get(partition) ?? { low: offset, high: offset, count: 0 };
+      if (this.#range.count === 0) this.#ranges.set(partition, this.#range);
     }
-    const span = this.#span;
-    if (offset < span.low) span.low = offset;
-    if (offset > span.high) span.high = offset;
-    span.count++;
+    const range = this.#range;
+    if (offset < range.low) range.low = offset;
+    if (offset > range.high) range.high = offset;
+    range.count++;
   }
 
   /** An upper bound of the encoded offsets: a bitmap, or runs at up to six bytes an offset; base64 adds a third. */
   offsetBytes(): number {
     let bytes = 0;
-    for (const { low, high, count } of this.#spans.values())
+    for (const { low, high, count } of this.#ranges.values())
       bytes += 12 + Math.min((high - low) / 8, count * 6);
     return (bytes * 4) / 3;
   }

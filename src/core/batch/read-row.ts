@@ -1,22 +1,22 @@
-/** Rows of a result file, one by one, as they are read. */
+/** Rows of a result file. */
 import type { OutgoingRecord, Poison, SourceCoordinate } from '../record.ts';
 
 /** One row of a result file that names a source record. */
 export interface ResultRow extends SourceCoordinate {
   readonly status: 'success' | 'error';
-  /** Result of the service, for the mix of decisions; absent when there is none. */
+  /** Result of the review. */
   readonly result?: string | undefined;
   readonly record: OutgoingRecord;
 }
 
-/** A row that names nothing that could be a source record. */
+/** A row that names no source record. */
 export interface MalformedRow {
   readonly malformed: string;
-  /** Present when the connector itself failed on the row: exception class and stack frames. */
+  /** Exception class and stack frames, if the connector itself failed on the row. */
   readonly crash?: string;
 }
 
-/** A row that names a source record, and of which no terminal record can be made. */
+/** A row that names a source record but cannot become a terminal record. */
 export interface BrokenRow extends SourceCoordinate {
   readonly poison: Poison;
 }

@@ -17,7 +17,7 @@ export function sizeInBatch(recordBytes: number, place: number): number {
   return varintSize(length) + length;
 }
 
-/** Whether a topic with this max.message.bytes takes a record, alone in its batch. */
+/** True if a topic with this max.message.bytes takes a record, alone in its batch. */
 export function fits(recordBytes: number, maxMessageBytes: number): boolean {
   return BATCH_HEADER_BYTES + sizeInBatch(recordBytes, 0) <= maxMessageBytes;
 }

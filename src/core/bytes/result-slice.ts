@@ -51,7 +51,7 @@ export class ResultSlice {
     return this.#numbers[row * ROW_NUMBERS + 1] as number;
   }
 
-  /** Where the record of a row starts in `bytes`. */
+  /** Start of the record of a row in `bytes`. */
   start(row: number): number {
     return row === 0 ? 0 : this.end(row - 1);
   }

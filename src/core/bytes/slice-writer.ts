@@ -40,7 +40,7 @@ export class SliceWriter {
     this.#rooms = rooms;
   }
 
-  /** Where the next record goes in the buffer of `reserve`. */
+  /** Position of the next record in the buffer of `reserve`. */
   get end(): number {
     return this.#end;
   }

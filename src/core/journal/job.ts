@@ -8,35 +8,38 @@ import type { JobPhase } from '../ports/pipeline-view.ts';
 import { NO_SPAN, type Span } from '../ports/tracing.ts';
 import type { SourceCoordinate } from '../record.ts';
 
-/** The offsets of one source partition that a job names. */
+/** Offsets of one source partition in a job. */
 export interface JobSource {
   readonly partition: number;
-  /** How often the group had been reset before these records (part of their event ids). */
+  /** Resets of the group before these records; part of their event ids. */
   readonly replay: number;
-  /** Encoded; decoded only when somebody asks whether a row ever belonged to the job. */
+  /** Encoded; decoded only to find out whether a row belongs to the job. */
   readonly offsets: string;
 }
 
 export interface JobRecord {
   readonly id: string;
-  /** The id that the service gave. */
+  /** Id assigned by the service. */
   readonly remoteId: string;
   readonly kind: string;
   readonly type: string;
   /** 1 for the first submission of these items. */
   readonly attempt: number;
-  /** How often a failing batch was halved to get here. */
+  /** Number of times that a failing batch was halved to get here. */
   readonly depth: number;
-  /** Batches submitted so far for the first job of this line (bisecting is bounded). */
+  /** Batches submitted so far for the first job of this line; bounds the halving. */
   readonly spent: number;
   /** Id of the first job of this line; its own id for a first submission. */
   readonly root: string;
-  /** Place of the line among the submissions of its shard, growing: the order of decisions under `output.order: source`. */
+  /**
+   * Place of the line among the submissions of its shard, increasing: the order of decisions under
+   * `output.order: source`.
+   */
   readonly sequence: number;
   /** Items, and bytes of the uploaded body. */
   readonly count: number;
   readonly bytes: number;
-  /** Wall clock, ms: when the remote job was created, and the timestamp of its oldest event. */
+  /** Wall clock, ms: creation of the remote job, and timestamp of its oldest event. */
   readonly createdMs: number;
   readonly oldestEventMs: number;
   /** Timestamp of its newest event, ms. Missing in jobs of earlier versions. */
@@ -82,7 +85,7 @@ export class CoordinateSet {
     return true;
   }
 
-  /** How many partitions it holds records of. */
+  /** Number of partitions with records. */
   get partitions(): number {
     return this.#partitions.size;
   }
@@ -91,7 +94,7 @@ export class CoordinateSet {
     return this.#partitions.has(partition);
   }
 
-  /** Whether both hold records of one partition. */
+  /** Returns true if both have records of one partition. */
   sharesPartition(other: CoordinateSet): boolean {
     for (const partition of this.#partitions.keys()) if (other.hasPartition(partition)) return true;
     return false;
@@ -129,7 +132,7 @@ export interface JobStatus {
   phase: JobPhase;
   /** Monotonic clock, ms: start of the grace period for the upload to take effect. */
   graceFromMs: number;
-  /** Whether an open circuit breaker let the batch through as its probe. */
+  /** True for the probe of a circuit breaker. */
   isProbe: boolean;
   /** The newest state that the service reported, in its spelling, and when (wall clock, ms). */
   heard: { readonly state: string; readonly finished: boolean; readonly atMs: number } | undefined;
@@ -168,7 +171,7 @@ export class LiveJob {
     this.left = left;
   }
 
-  /** Whether the job ever named this record: tells a late or doubled row from one that was never ours. */
+  /** Returns true if the record was in the job: its row is late or repeated, not foreign. */
   everNamed(partition: number, offset: number): boolean {
     this.#all ??= coordinatesOf(this.record);
     return this.#all.has(partition, offset);
@@ -179,14 +182,14 @@ export class LiveJob {
   }
 }
 
-/** All records that a job answers for. */
+/** All records of a job. */
 export function coordinatesOf(record: JobRecord): CoordinateSet {
   return CoordinateSet.fromSets(
     record.sources.map((source) => [source.partition, OffsetSet.decode(source.offsets)] as const),
   );
 }
 
-/** The `sources` of a new job over these items. */
+/** `sources` of a new job with these items. */
 export function sourcesOf(
   items: Iterable<SourceCoordinate & { readonly replay: number }>,
 ): JobSource[] {

@@ -81,12 +81,12 @@ export class PartitionState {
     return this.position - this.#watermark;
   }
 
-  /** Whether the next progress record differs from the last. */
+  /** True if the next progress record differs from the last. */
   get dirty(): boolean {
     return this.#dirty;
   }
 
-  /** Whether intake has read on since the last progress record. */
+  /** True if intake has read on since the last progress record. */
   get readOn(): boolean {
     return this.position > this.#writtenRead;
   }

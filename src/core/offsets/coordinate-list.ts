@@ -1,6 +1,6 @@
 /**
- * Which records a batch answers for, in 20 bytes each: a batch that waits for its upload needs no more of its items than this and
- * their rows.
+ * Source coordinates of a batch, in 20 bytes each: all that is kept of its items besides their rows
+ * while it waits for its upload.
  */
 import { grown } from '../bytes/grown.ts';
 import type { SourceCoordinate } from '../record.ts';
@@ -65,7 +65,7 @@ export class CoordinateList implements Iterable<ClaimedCoordinate> {
     this.#replays.set(partition, replay);
   }
 
-  /** How often the group had been reset before the records of this partition. */
+  /** Resets of the group before the records of this partition. */
   replayOf(partition: number): number {
     return this.#replays.get(partition) ?? 0;
   }

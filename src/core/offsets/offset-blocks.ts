@@ -11,12 +11,14 @@ export const blockOf = (offset: number): number => Math.floor(offset / BLOCK);
 export const byteOf = (offset: number): number => (offset & (BLOCK - 1)) >> 3;
 
 export class OffsetBlocks {
-  /** For each entry: the number of its first block, and how many blocks it stands for. Several are all full. */
+  /**
+   * Per entry: number of its first block, and number of blocks. An entry of several blocks is full.
+   */
   #blocks: Float64Array<ArrayBuffer> = new Float64Array(0);
-  /** For each entry the bits of its first block. */
+  /** Per entry: bits of its first block. */
   #bits: Uint8Array<ArrayBuffer> = new Uint8Array(0);
   #entries = 0;
-  /** Where the last search ended. */
+  /** Result of the last search. */
   #near = 0;
   #size = 0;
 
@@ -51,7 +53,7 @@ export class OffsetBlocks {
     );
   }
 
-  /** Index of the entry for this one block, which is made where there is none. */
+  /** Index of the entry for this block alone, which is created if it is missing. */
   alone(block: number): number {
     const at = this.find(block);
     if (at === this.#entries || this.first(at) > block) {
@@ -76,7 +78,7 @@ export class OffsetBlocks {
     if (bits === 0xff && this.isFull(at)) this.#join(at);
   }
 
-  /** A full entry becomes one with full neighbours that it touches. */
+  /** Joins a full entry with adjacent full ones. */
   #join(at: number): void {
     const next = at + 1;
     if (next < this.#entries && this.end(at) === this.first(next) && this.isFull(next)) {
@@ -86,7 +88,9 @@ export class OffsetBlocks {
     if (at > 0 && this.end(at - 1) === this.first(at) && this.isFull(at - 1)) this.#join(at - 1);
   }
 
-  /** Makes the blocks [low, high) full: one entry in place of all that lie between, and of the full ones that reach over either end. */
+  /**
+   * Fills the blocks [low, high): one entry replaces all between, and full ones across either end.
+   */
   fill(from: number, to: number): void {
     let [low, high] = [from, to];
     const at = this.find(low);
@@ -153,7 +157,7 @@ export class OffsetBlocks {
     this.#bits.fill(fill, at * BLOCK_BYTES, (at + 1) * BLOCK_BYTES);
   }
 
-  /** Takes out the entries [from, to). */
+  /** Removes the entries [from, to). */
   remove(from: number, to: number): void {
     if (to > from) this.#move(to, from);
   }
@@ -175,7 +179,7 @@ export class OffsetBlocks {
     return (this.#blocks[at * 2] as number) + (this.#blocks[at * 2 + 1] as number);
   }
 
-  /** The bits of 8 offsets, one of which is `offset`. */
+  /** Bits of the 8 offsets around `offset`. */
   byte(at: number, offset: number): number {
     return this.#bits[at * BLOCK_BYTES + byteOf(offset)] as number;
   }

@@ -1,8 +1,9 @@
 /**
- * A set of offsets of one partition. It costs what its members cost (offset-blocks.ts), and the gaps between them and inside them cost
+ * Set of offsets of one partition. Memory follows the members (offset-blocks.ts); gaps cost
  * nothing, however long: records of a compacted log may be 2^40 offsets apart.
  *
- * Encoded (base64 of bytes) as a bitmap or as runs (delta varints of where membership changes), whichever is smaller.
+ * Encoded (base64 of bytes) as a bitmap or as runs (delta varints of where membership changes),
+ * whichever is smaller.
  */
 
 import { readUnsigned, writeUnsigned } from '../../base/varint.ts';
@@ -160,7 +161,7 @@ export class OffsetSet {
     return encoded.toString('base64');
   }
 
-  /** @returns undefined as soon as it is clear that runs are not smaller than `limit` bytes. */
+  /** @returns undefined once runs are known to be no smaller than `limit` bytes */
   #encodeRuns(limit: number): number[] | undefined {
     const out: number[] = [RUNS];
     let end = 0;

@@ -1,4 +1,4 @@
-/** Dead letters: records that cannot be reviewed, passed on untouched with the reason in headers (DESIGN 5). */
+/** Dead letters: records that cannot be reviewed, unchanged, with the reason in headers. */
 import type { Header, OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../record.ts';
 
 export const DEAD_LETTER_HEADERS = {
@@ -9,13 +9,19 @@ export const DEAD_LETTER_HEADERS = {
   partition: 'dead-letter-partition',
   offset: 'dead-letter-offset',
   eventId: 'event-id',
-  /** Set when the original value was too large for the dead-letter topic and had to be left out: its size in bytes. */
+  /**
+   * Size of an original value that was left out because the dead-letter topic does not take it,
+   * bytes.
+   */
   omittedBytes: 'dead-letter-value-omitted-bytes',
 } as const;
 
 export type DeadLetterStage = 'decode' | 'create' | 'rewind' | 'settle';
 
-/** `<topic>-<partition>-<offset>`, with `#n` once the group was reset n times: stable over every retry and restart. */
+/**
+ * Id `<topic>-<partition>-<offset>`, with `#n` after n resets of the group: stable over retries and
+ * restarts.
+ */
 export function eventId(topic: string, at: SourceCoordinate, replay: number): string {
   return `${topic}-${at.partition}-${at.offset}${replay > 0 ? `#${replay}` : ''}`;
 }
@@ -33,10 +39,13 @@ export interface DeadLetterContext extends LetterContext {
 
 const OURS: ReadonlySet<string> = new Set(Object.values(DEAD_LETTER_HEADERS));
 
-/** Whether a header of a dead letter is the connector's own, and not the source record's. */
+/** Returns true for headers that the connector adds. */
 export const isReasonHeader = ([name]: Header): boolean => OURS.has(name);
 
-/** Key, value and headers as they came. Headers of the source record that bear a name of a dead letter's own are replaced. */
+/**
+ * Dead letter with the original key, value and headers; headers with names of the connector's own
+ * are replaced.
+ */
 export function deadLetter(
   record: SourceRecord,
   poison: Poison,
@@ -49,7 +58,7 @@ export function deadLetter(
   return { key: record.key, value: omitted ? null : record.value, headers };
 }
 
-/** For a record that the source topic no longer has: only its coordinates are known. */
+/** Dead letter with only the coordinates of the record. */
 export function deadLetterOf(
   at: SourceCoordinate,
   poison: Poison,

@@ -1,4 +1,7 @@
-/** Asks the failure table (failure-table.ts) under the policy of a pipeline: the only place that decides about failures. */
+/**
+ * Failure policy: the failure table (failure-table.ts) under the options of a pipeline. No other
+ * code decides about failures.
+ */
 
 import type { JobRecord } from '../journal/job.ts';
 import type { JobFailure, JobRule, Reaction, ServiceCall } from './failure-row.ts';
@@ -6,25 +9,25 @@ import { FAILURE_TABLE } from './failure-table.ts';
 import type { ServiceFailure } from './service-error.ts';
 
 export interface RetryPolicy {
-  /** How often the same records are submitted as one batch before it is halved. */
+  /** Number of submissions of the same records as one batch before it is halved. */
   readonly attempts: number;
-  /** Batches that may be submitted for one job in all, halves included. */
+  /** Maximum number of batches for one job, including halves. */
   readonly maxRetryBatches: number;
-  /** What becomes of records that nothing more is tried for. */
+  /** Fate of records that are given up. */
   readonly onFailure: 'error' | 'dead-letter';
 }
 
 export type FailureAction =
-  /** Submit what is left again, as one batch. */
+  /** Submit the remaining records again as one batch. */
   | 'retry'
-  /** Submit it as two batches, to find the record that the service cannot take. */
+  /** Submit them as two batches, to find the record that the service cannot process. */
   | 'bisect'
-  /** Publish a decision with status ERROR for each record that is left. */
+  /** Publish a decision with status ERROR for each. */
   | 'error'
-  /** By policy instead: a dead letter for each, with the original. */
+  /** Publish a dead letter with the original for each. */
   | 'dead_letter';
 
-/** Reactions that a call can meet; a row that gives it another is a mistake that the table's test finds. */
+/** Reactions that the engine implements for each call; a test checks the table against them. */
 export interface ReactionOf {
   readonly create: Extract<Reaction, { do: 'wait' | 'reject_type' }>;
   readonly upload: Extract<Reaction, { do: 'wait' | 'fail' }>;
@@ -42,7 +45,7 @@ for (const { calls = {}, reaction, job } of FAILURE_TABLE) {
   if (job !== undefined) JOB_RULES.set(job.failure, job);
 }
 
-/** What to do about a call that failed, the client's own retries included. */
+/** Reaction to a failed call, once the client's own retries are used up. */
 export function reactionTo<Call extends ServiceCall>(
   call: Call,
   failure: ServiceFailure,
@@ -53,7 +56,7 @@ export function reactionTo<Call extends ServiceCall>(
   return reaction as ReactionOf[Call];
 }
 
-/** What the table says about batches that failed so. */
+/** Rule for batches with this failure. */
 export function jobRule(failure: JobFailure): JobRule {
   const rule = JOB_RULES.get(failure);
   if (rule === undefined) throw new Error(`the failure table has no row for ${failure}`);
@@ -61,8 +64,8 @@ export function jobRule(failure: JobFailure): JobRule {
 }
 
 /**
- * What becomes of the records of a failed batch.
- * @param left how many records of the job are unsettled
+ * Decides about the records of a failed batch.
+ * @param left unsettled records of the job
  * @param spent batches submitted so far in the job's line
  */
 export function decide(

@@ -15,9 +15,9 @@ import type { JobFailure } from './failure-row.ts';
 export interface FollowRules {
   readonly maxReviewTimeMs: number;
   readonly onTimeout: 'wait' | 'error';
-  /** How long a batch may wait for its upload to take effect. */
+  /** Longest time that a batch may wait for its upload to take effect. */
   readonly uploadGraceMs: number;
-  /** How long the service may not know a batch (404, 410). */
+  /** Longest time that the service may not know a batch (404, 410). */
   readonly missingGraceMs: number;
 }
 
@@ -32,13 +32,13 @@ export interface FollowState {
 
 export interface Wait {
   readonly do: 'wait';
-  /** Whether the review takes longer than it may. */
+  /** True if the review takes longer than it may. */
   readonly overdue: boolean;
 }
 
 export interface Settle {
   readonly do: 'settle';
-  /** Whether records without a decision fail now, because their time is over. */
+  /** True if records without a decision fail now, because their time is over. */
   readonly isLast: boolean;
 }
 

@@ -1,12 +1,14 @@
-/** Mistakes of the connector itself: exceptions that no rule foresees. Nothing of their messages is kept, which may quote content (I6). */
+/**
+ * Errors of the connector itself. Messages of exceptions are dropped: they may quote content (I6).
+ */
 import type { Poison } from '../record.ts';
 
-/** An internal error whose message is ours and never holds content. */
+/** Internal error with a message of ours, which never has content. */
 export class InternalError extends Error {
   override readonly name = 'InternalError';
 }
 
-/** A record cannot be decoded, because what was prepared for it is gone again: it is read and prepared once more. */
+/** A record cannot be decoded because its preparation is gone: it is read and prepared again. */
 export class NotPrepared extends Error {
   override readonly name = 'NotPrepared';
 }
@@ -36,7 +38,7 @@ export function crashOf(error: unknown): string {
   ].join('\n');
 }
 
-/** Why a record ends as a dead letter on which the connector itself failed. */
+/** Poison of a record on which the connector itself failed. */
 export function internalPoison(error: unknown): Poison {
   return {
     reason: 'internal_error',

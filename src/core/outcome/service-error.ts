@@ -1,6 +1,6 @@
-/** What can go wrong at the remote service, sorted by what the engine does about it (failure table, DESIGN 4). */
+/** Failures of calls to the service, grouped by the reaction (failure-table.ts). */
 export type ServiceFailure =
-  /** 400/422 on create: this type or request is not accepted. */
+  /** 400, 422 on create: this type or request is not accepted. */
   | 'rejected'
   /** 401/403 on base_url. */
   | 'unauthorized'
@@ -8,30 +8,33 @@ export type ServiceFailure =
   | 'not_found'
   /** 413 or EntityTooLarge at the storage. */
   | 'too_large'
-  /** A presigned address that is no longer valid (403 with an XML body). */
+  /** An expired presigned address (403 with an XML body). */
   | 'expired'
-  /** Refused on this side: an address, a size or an encoding that `service.transfer` does not allow. The other side can do nothing. */
+  /**
+   * Refused by the connector: an address, a size or an encoding that `service.transfer` does not
+   * allow.
+   */
   | 'blocked'
-  /** 429, 5xx, timeouts, resets: retries inside the client are used up; try again later. */
+  /** 429, 5xx, timeouts, resets, after the retries of the client. */
   | 'unavailable'
-  /** The answer was not what the interface promises (not JSON, no id, body cut). */
+  /** The answer violates the API contract (not JSON, no id, body cut). */
   | 'protocol';
 
-/** Statuses that refuse what was sent or asked for. Other refusals, such as a wrong method or media type, say nothing about it. */
+/** Statuses that refuse the input itself; others, such as a wrong method, do not concern it. */
 export const REFUSES_INPUT: ReadonlySet<number> = new Set([400, 414, 422]);
 
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly failure: ServiceFailure;
-  /** create_batch, get_batch, upload, download, … : the label of metrics. */
+  /** Name of the operation in metrics: create_batch, get_batch, upload, download, … */
   readonly operation: string;
-  /** HTTP status, when there was an answer. */
+  /** HTTP status, if there was an answer. */
   readonly status: number | undefined;
-  /** Earliest sensible next try, when the service said so (Retry-After), ms from the answer. */
+  /** Shortest wait that the service requires (Retry-After), ms from the answer. */
   readonly retryAfterMs: number | undefined;
-  /** Of an upload: the answer to one of its tries was lost, so the file may be there whatever the last answer was. */
+  /** True for an upload of which an answer was lost: the file may have arrived. */
   readonly mayHaveArrived: boolean;
-  /** Of a download: doing it again would bring the same. */
+  /** True for a download whose repetition would have the same result. */
   readonly sameAgain: boolean;
   constructor(
     failure: ServiceFailure,

@@ -1,4 +1,4 @@
-/** One exchange over HTTP. How it gets there, by which proxy and with whose certificates trusted, is its maker's business. */
+/** One exchange over HTTP, independent of proxies and trusted certificates. */
 
 export interface HttpExchange {
   /** Follows no redirect, retries nothing. @throws an error whose `code`, and `failure` if any, may be shown; or the signal's reason */
@@ -11,11 +11,11 @@ export interface HttpExchange {
     },
     signal: AbortSignal,
   ): Promise<{ readonly status: number; readonly body: AsyncIterable<Buffer> }>;
-  /** Ends what is under way and frees the connections. Repeatable. */
+  /** Ends requests in flight and closes the connections. Repeatable. */
   close(): Promise<void>;
 }
 
-/** Whether an error says that the request ended at a proxy. */
+/** Returns true if the request failed at a proxy. */
 export function isProxyFailure(error: unknown): boolean {
   return (error as { readonly failure?: unknown } | undefined)?.failure === 'proxy_failed';
 }

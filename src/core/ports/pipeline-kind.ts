@@ -1,6 +1,6 @@
 /**
- * What a kind of pipeline is (review, import, lookup): the engine buffers, journals, recovers and settles without
- * knowing which one it runs. A new kind is one folder that implements one of the two interfaces below.
+ * Kind of a pipeline (review, import, lookup): the engine buffers, journals, recovers and settles
+ * alike for all kinds. A new kind is one folder that implements one of the two interfaces below.
  */
 import type { BufferPool } from '../bytes/buffer-pool.ts';
 import type { ResultSlice } from '../bytes/result-slice.ts';
@@ -14,50 +14,52 @@ import type {
 } from '../record.ts';
 import type { EncodedBody, RowSink } from './row-sink.ts';
 
-/** A remote job just created: nothing is uploaded yet. */
+/** A remote job after its creation, before its upload. */
 export interface CreatedJob {
   readonly remoteId: string;
-  /** Opaque and secret (I6): presigned. */
+  /** Opaque and secret (I6): a presigned address. */
   readonly uploadUrl: string;
 }
 
 export type RemoteState =
   | 'waiting_for_upload'
   | 'pending'
-  /** Results are there. */
+  /** The results are ready. */
   | 'finished'
   | 'failed'
   | 'cancelled'
-  /** The service does not know the id (404/410). */
+  /** The id is unknown to the service (404, 410). */
   | 'missing'
-  /** The id is that of somebody else's job. */
+  /** The id belongs to another job. */
   | 'foreign'
-  /** A state this version has never heard of: treated as pending, logged once. */
+  /** A state unknown to this version: treated as pending, logged once. */
   | 'unknown';
 
 export interface RemoteStatus {
   readonly state: RemoteState;
-  /** As the service spelled it. */
+  /** Spelling of the service. */
   readonly rawState: string;
-  /** Opaque and secret (I6). Present when finished. */
+  /** Opaque and secret (I6). Present if finished. */
   readonly resultUrl?: string;
-  /** The service calls it finished, but says not where its results are: it is pending. */
+  /** The service reports it as finished, but without an address for its results: it is pending. */
   readonly withoutResults?: boolean;
-  /** Rows that the result file should have (success_count + error_count), when the service told. */
+  /** Expected rows of the result file (success_count + error_count), if reported. */
   readonly expectedRows?: number;
 }
 
-/** What a terminal record says about the job that it comes from. */
+/** Facts about the job of a terminal record. */
 export interface JobContext {
   readonly jobId: string;
   readonly remoteId: string;
   readonly type: string;
   readonly attempt: number;
-  /** Wall clock, ms since the epoch, when the decision is published. */
+  /** Time of the decision on the wall clock, ms. */
   readonly decidedAtMs: number;
 }
 
-/** What became of one item of a job, when the service gives no result file: its terminal record, or why it is a dead letter. */
+/**
+ * Outcome of one item without a result file: its terminal record, or the poison of its dead letter.
+ */
 export type ItemOutcome = SourceCoordinate &
   (
     | {
@@ -67,35 +69,37 @@ export type ItemOutcome = SourceCoordinate &
       }
     | { readonly poison: Poison }
   ) & {
-    /** It ends only because its time is over. */
+    /** True if it ends only because its time is over. */
     readonly overdue?: boolean;
   };
 
-/** What all kinds do alike. */
+/** Steps of all kinds. */
 export interface KindSteps {
   readonly name: string;
   /**
-   * Loads what decoding these records needs, such as schemas; undefined when nothing is missing. Waits, for ever if it must,
-   * for what cannot be reached now: the promise only rejects with the signal's reason.
+   * Loads what these records need to be decoded, such as schemas; undefined if nothing is missing.
+   * Retries indefinitely: the promise rejects only with the signal's reason.
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**
-   * Decodes a source record, or returns the reason why it cannot. Called after `prepare`. @throws NotPrepared; after any other exception the record ends with reason internal_error. `again` is given in a rewind: the record was accepted
-   * before, so it keeps its job's type and passes every filter and list of allowed types.
+   * Decodes a source record after `prepare`.
+   * @param again present if the record was accepted before: it keeps the type of its job and passes
+   * every filter and list of allowed types
+   * @throws NotPrepared; after any other exception the record ends with reason internal_error
    */
   decode(record: SourceRecord, replay: number, again?: { readonly type: string }): Decoded;
-  /** Opens an upload: rows go in as items come, and its body comes out. @param pool where buffers come from, and go back to */
+  /** Opens an upload, which takes rows and yields the body. @param pool pool of its buffers */
   rows(pool: BufferPool): RowSink;
   /** @throws ServiceError */
   create(type: string, signal: AbortSignal): Promise<CreatedJob>;
   /** @throws ServiceError */
   upload(job: CreatedJob, body: EncodedBody, signal: AbortSignal): Promise<void>;
   /**
-   * @param type the content type that the job was created with: a kind may see by it that the id is somebody else's
-   * @throws ServiceError (404 and 410 are answers, not errors: state `missing`)
+   * @param type content type of the job, by which a kind may recognise the id of another job
+   * @throws ServiceError (404 and 410 are answers: state `missing`)
    */
   status(remoteId: string, signal: AbortSignal, type: string): Promise<RemoteStatus>;
-  /** The terminal record of an item that the service said nothing of: status ERROR with a code and a message. */
+  /** Terminal record of an item without a result: status ERROR with a code and a message. */
   failure(
     item: ContentItem,
     error: { readonly code: string; readonly message: string },
@@ -106,9 +110,9 @@ export interface KindSteps {
 /** A kind whose finished jobs have a result file. */
 export interface ResultFileKind extends KindSteps {
   /**
-   * Streams the results, a slice of rows at a time. Ends early by throwing ServiceError (cut, expired, not CSV).
-   * A slice belongs to the caller, who releases it.
-   * @param job called once per slice: it holds the time of the decision
+   * Streams the results, a slice of rows at a time; the caller releases each slice.
+   * @param job called once per slice: it has the time of the decision
+   * @throws ServiceError after the slices that could be read
    */
   results(
     status: RemoteStatus,
@@ -118,15 +122,17 @@ export interface ResultFileKind extends KindSteps {
 }
 
 /**
- * A kind whose finished jobs have none: what a terminal record repeats is in the source topic, so the job's records are read
- * from there once more.
+ * A kind whose finished jobs have no result file: the source topic has the contents of a terminal
+ * record, so the records of the job are read again.
  */
 export interface PerItemKind extends KindSteps {
   /**
-   * What became of these items, in any order, a few at a time. Those that it leaves out are not through yet: they are asked for
-   * again. Ends early by throwing ServiceError; what it gave before counts.
-   * @param job asked whenever something is said: the time of the decision is in it
-   * @param last whether the job's time is over: an item about which the service gives no more than it has so far ends now, with the reason
+   * Outcomes of these items, in any order, some at a time; items without one yet are left out and
+   * requested again.
+   * @param job called for each outcome: it has the time of the decision
+   * @param last whether the job's time is over: items without a final outcome end now, with the
+   * reason
+   * @throws ServiceError after the outcomes that were available
    */
   outcomes(
     items: readonly ContentItem[],
@@ -135,7 +141,10 @@ export interface PerItemKind extends KindSteps {
     signal: AbortSignal,
     last: boolean,
   ): AsyncIterable<readonly ItemOutcome[]>;
-  /** The same for a record that the source topic no longer has, or that no longer decodes. undefined: it becomes a dead letter. */
+  /**
+   * Outcome of a record that is gone from the source topic or no longer decodes; undefined makes it
+   * a dead letter.
+   */
   outcomeOf(
     at: SourceCoordinate & { readonly replay: number },
     status: RemoteStatus,

@@ -1,9 +1,9 @@
 /**
- * What an instance shows of one of its pipelines to people who look (the console). Times are wall clock, ms since the epoch. Holds
- * no content, key or address (I6), and is bounded by ViewLimits however much there is.
+ * View of one pipeline of an instance for people (the console). Times are wall clock, ms. Without
+ * content, keys and addresses (I6), and bounded by ViewLimits.
  */
 
-/** Where a live job is on its way. */
+/** Phase of a live job. */
 export type JobPhase = 'uploading' | 'reviewing' | 'settling' | 'retrying';
 
 export interface ViewLimits {
@@ -27,9 +27,9 @@ export interface PipelineView {
     readonly deadLetters: string;
     readonly journal: string;
   };
-  /** Of this process, as in the owner records of the journal; null before the start is through. */
+  /** Id of this process in the owner records of the journal; null before the start is complete. */
   readonly instance: string | null;
-  /** Why this is no member of the group, if it is none. */
+  /** Why this is not a member of the group. */
   readonly absent: string | null;
   /** K; null before the topics were looked at. The shards that are not assigned here belong to other members of the group. */
   readonly shardCount: number | null;
@@ -37,7 +37,7 @@ export interface PipelineView {
   readonly shards: readonly ShardView[];
   readonly jobCount: number;
   readonly phases: Readonly<Record<JobPhase, number>>;
-  /** By age, the oldest first. */
+  /** Sorted by age, the oldest first. */
   readonly jobs: readonly JobView[];
   readonly waits: readonly WaitView[];
   readonly gates: readonly GateView[];
@@ -45,7 +45,7 @@ export interface PipelineView {
 
 export interface ShardView {
   readonly shard: number;
-  /** `lost`: waiting to claim it anew. */
+  /** `lost`: waiting to be claimed again. */
   readonly state: 'owner' | 'claiming' | 'lost';
   readonly ownedSinceMs: number | null;
   /** Claims that failed in a row. */
@@ -62,7 +62,7 @@ export interface PositionView {
   readonly partition: number;
   /** W: everything below is settled or in live jobs. */
   readonly watermark: number;
-  /** Where intake reads next. */
+  /** Position of intake. */
   readonly position: number;
   /** End of the log when last fetched. */
   readonly end: number | null;
@@ -101,6 +101,6 @@ export interface GateView {
   readonly reason: string;
   /** Failed batches in a row. */
   readonly failures: number;
-  /** When one batch is let through to see. */
+  /** Time at which one batch is let through as a probe. */
   readonly nextTryMs: number;
 }

@@ -1,4 +1,7 @@
-/** What the engine tells the outside: numbers and log lines. `src/telemetry` implements it with prom-client and pino. */
+/**
+ * Metrics, logs and health of the engine. `src/telemetry` implements them with prom-client and
+ * pino.
+ */
 export type Labels = Readonly<Record<string, string | number>>;
 
 export interface Metrics {
@@ -21,7 +24,7 @@ export interface Logger {
   child(fields: object): Logger;
 }
 
-/** Where loops prove progress or say why they wait (I8), and what readiness depends on. */
+/** Health of loops (I8) and conditions of readiness. */
 export interface HealthReporter {
   /** The loop `name` made progress. The first call makes it known. */
   beat(name: string): void;

@@ -11,14 +11,15 @@ export interface PartitionBounds {
 }
 
 export interface TopicScan {
-  /** Bounds of every partition, ascending. Rejects with a sentence that names the topic when it cannot be asked. */
+  /** Bounds of every partition, ascending. Rejects with an error that names the topic. */
   bounds(topic: string): Promise<ReadonlyMap<number, PartitionBounds>>;
   /** For each partition the first offset whose record is not older than `timestampMs`; the end when there is none. */
   firstAt(topic: string, timestampMs: number): Promise<ReadonlyMap<number, number>>;
   /**
-   * What is committed in one partition from `from` up to, not including, `until`, in order, piece by piece. Waits while an open
-   * transaction holds readers back below `until`. Awaits `onPiece`.
-   * @throws the signal's reason when aborted.
+   * Delivers the committed records of one partition from `from` up to, not including, `until`, in
+   * order, piece by piece. Waits while an open transaction blocks readers below `until`. Awaits
+   * `onPiece`.
+   * @throws the signal's reason when aborted
    */
   read(
     topic: string,
@@ -26,7 +27,7 @@ export interface TopicScan {
     onPiece: (piece: RecordPiece) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void>;
-  /** How the group stands, as Kafka calls it (Stable, Empty, Dead, …), and its number of members. */
+  /** State of the group by Kafka's names (Stable, Empty, Dead, …), and its number of members. */
   group(id: string): Promise<{ readonly state: string; readonly members: number }>;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
-/** How the engine tells of its batches as traces. `src/telemetry/tracing` implements it over OpenTelemetry. */
+/** Traces of batches. `src/telemetry/tracing` implements them over OpenTelemetry. */
 import type { TraceParent } from '../trace-context.ts';
 
-/** Never content, keys or signed addresses (I6). */
+/** Attributes; never content, keys or signed addresses (I6). */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 export interface SpanIds {
@@ -11,21 +11,24 @@ export interface SpanIds {
 }
 
 export interface Span {
-  /** undefined when nobody records it: then there is nothing to point to. */
+  /** undefined if the span is not recorded. */
   readonly ids: SpanIds | undefined;
   set(attributes: SpanAttributes): void;
-  /** Something that happened at one moment. */
+  /** Adds an event at the present time. */
   event(name: string, attributes?: SpanAttributes): void;
-  /** A part of it that takes time. */
+  /** Starts a step, a part of the span with a duration. */
   step(name: string, attributes?: SpanAttributes): Span;
-  /** Repeatable: only the first counts. @param error what kind of failure ended it, from a closed set; absent: none */
+  /**
+   * Ends the span; repeatable, only the first call counts. @param error class of the failure, from
+   * a closed set
+   */
   end(error?: string): void;
 }
 
 export interface Tracer {
-  /** The span of one batch: the root of a trace of its own, that points to others. */
+  /** Starts the span of one batch: the root of its own trace, with links to others. */
   startBatch(name: string, attributes: SpanAttributes, links: readonly TraceParent[]): Span;
-  /** Whether anything is recorded: when not, nobody need look for links. */
+  /** True if spans are recorded. */
   readonly enabled: boolean;
 }
 

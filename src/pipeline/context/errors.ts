@@ -1,16 +1,19 @@
 import { classOf, crashOf } from '../../core/outcome/internal-error.ts';
 
-/** Another instance owns the shard, or may: give it up, hear from the group, claim again. */
+/** The shard is lost, or may be: it is given up, and claimed again once the group answers. */
 export class ShardLostError extends Error {
   override readonly name = 'ShardLostError';
 }
 
-/** The connector must not run like this; the message says what to change. Ends the process with its own exit code. */
+/**
+ * The connector must not run with this configuration; the message has the remedy. Ends the process
+ * with exit code 4.
+ */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
 }
 
-/** Records that were read again cannot be decoded yet. Whoever holds what others need gives it back until `ready` resolves. */
+/** Records cannot be decoded yet: memory and permits are given back until `ready` resolves. */
 export class Unprepared extends Error {
   override readonly name = 'Unprepared';
   readonly ready: Promise<void>;
@@ -21,7 +24,7 @@ export class Unprepared extends Error {
   }
 }
 
-/** Exceptions of the language: their messages may quote content (I6). */
+/** Exceptions of the language, whose messages may quote content (I6). */
 const OF_THE_LANGUAGE: ReadonlySet<string> = new Set([
   'TypeError',
   'RangeError',
@@ -35,13 +38,16 @@ export function isOfTheLanguage(error: unknown): boolean {
   return error instanceof Error && OF_THE_LANGUAGE.has(classOf(error));
 }
 
-/** An error in a log line: with its message, or with the place in the code where the message may hold content. */
+/**
+ * Text of an error for log lines: its message, or the place in the code if the message may have
+ * content.
+ */
 export function describe(error: unknown): string {
   if (!(error instanceof Error) || isOfTheLanguage(error)) return crashOf(error);
   return `${classOf(error)}: ${error.message}`;
 }
 
-/** The same in one line. */
+/** Text of an error in one line. */
 export function shortly(error: unknown): string {
   return describe(error)
     .split('\n')

@@ -1,9 +1,12 @@
-/** Reports internal errors: a log line that names the record or the call, never what it held (I6), and a metric with an alert. */
+/**
+ * Internal errors: a log line that names the record or the call, without content (I6), and a metric
+ * with an alert.
+ */
 import type { DeadLetterStage } from '../../core/outcome/dead-letter.ts';
 import type { ServiceCall } from '../../core/outcome/failure-row.ts';
 import type { Logger, Metrics } from '../../core/ports/telemetry.ts';
 
-/** Lines for each place in the code; from then on one for every so many. */
+/** Log lines per place in the code, and interval of further ones. */
 const FIRST_LINES = 20;
 const EVERY = 1_000;
 /** Places in the code that are counted separately. */

@@ -1,4 +1,4 @@
-/** What the parts of a shard worker share: the ports, the options, and the limits that span the pipeline's shards. */
+/** Context of a pipeline: ports, options, and limits that all its shards share. */
 import type { LimitFunction } from 'p-limit';
 import type { Clock, Random } from '../../base/clock.ts';
 import type {
@@ -18,7 +18,7 @@ import type { Ledger } from '../publish/ledger.ts';
 import type { InternalErrors } from './internal-errors.ts';
 import type { PipelineOptions } from './options.ts';
 
-/** The outside world of one pipeline. */
+/** Ports of one pipeline. */
 export interface PipelinePorts {
   readonly group: ShardGroup;
   readonly producers: ShardProducers;
@@ -49,17 +49,17 @@ export interface PipelineContext extends PipelinePorts {
     readonly downloads: LimitFunction;
     readonly claims: LimitFunction;
   };
-  /** Facts about the topics, learnt at start. */
+  /** Facts about the topics at the start. */
   readonly topics: TopicFacts;
 }
 
 export interface TopicFacts {
   /** K. */
   readonly shards: number;
-  /** Tombstones of the journal live this long: a replay must be faster than half of it. */
+  /** Time for which the journal keeps tombstones: a recovery must take less than half of it. */
   readonly deleteRetentionMs: number;
-  /** max.message.bytes of the output topic; Infinity when it may not be read. */
+  /** max.message.bytes of the output topic; Infinity if it may not be read. */
   readonly maxOutputBytes: number;
-  /** That of the dead-letter topic; Kafka's default when it may not be read. */
+  /** max.message.bytes of the dead-letter topic; Kafka's default if it may not be read. */
   readonly maxDeadLetterBytes: number;
 }

@@ -59,7 +59,7 @@ export class MemoryBudget {
     return this.#intakeBytes >= this.totalBytes * INTAKE_SHARE;
   }
 
-  /** Whether a fetched batch may be taken at once: not while others wait in `intakeSlot`. */
+  /** True if a fetched batch may be taken at once: not while others wait in `intakeSlot`. */
   get mayTake(): boolean {
     return !this.intakeFull && this.#intakesWaiting === 0;
   }

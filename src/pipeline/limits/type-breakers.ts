@@ -24,11 +24,11 @@ const OF_THE_TYPE: ReadonlySet<WaitReason> = new Set(['type_rejected', 'type_fai
 interface Breaker {
   /** Failed batches in a row. */
   failures: number;
-  /** Whether they were enough for a pause. */
+  /** True if they were enough for a pause. */
   failing: boolean;
   /** Calls to create a batch, in a row, without a valid answer. */
   unanswered: number;
-  /** When it was last logged that the type keeps failing. */
+  /** Time at which it was last logged that the type keeps failing. */
   loggedMs: number;
   /** Monotonic clock, ms; 0: not blocked. */
   blockedUntilMs: number;

@@ -148,8 +148,9 @@ async function startPositions(
 }
 
 /**
- * Offsets that are not ours are read twice: right after a claim the group's coordinator may answer one commit late, and a
- * late answer must not be taken for a reset (model: stale-offset-taken-for-reset).
+ * Returns the committed offsets. Foreign ones are read twice: right after a claim the group's
+ * coordinator may return the previous commit, which must not count as a reset (model:
+ * stale-offset-taken-for-reset).
  */
 async function confirmedOffsets(
   context: PipelineContext,

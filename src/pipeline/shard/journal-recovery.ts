@@ -1,4 +1,7 @@
-/** Reads a shard's journal through the group, from its beginning to the barrier (DESIGN 3 'Claim'). */
+/**
+ * Recovery of a shard's state: reads its journal through the group, from the beginning to the
+ * barrier.
+ */
 
 import type { Clock } from '../../base/clock.ts';
 import { JournalFormatError, type JournalMeta } from '../../core/journal/journal-records.ts';
@@ -6,13 +9,13 @@ import { type JournalState, JournalView } from '../../core/journal/journal-view.
 import type { FetchedBatch, RecordPiece, ShardGroup } from '../../core/ports/kafka.ts';
 import { ShardLostError } from '../context/errors.ts';
 
-/** Fetched but not yet folded: beyond it the journal pauses. */
+/** Fetched bytes that were not folded yet, beyond which the journal pauses. */
 const MAX_INBOX_BYTES = 1024 * 1024;
 
-/** A replay that reads nothing for this long has lost its place; claiming again is the cure. */
+/** Longest time without progress: the position is lost then, and a new claim is the remedy. */
 const STALL_MS = 60_000;
 
-/** Records of a journal are small. */
+/** Admission of large records: those of a journal are small. */
 const NO_WAIT = () => Promise.resolve(() => {});
 
 export class JournalRecovery {
@@ -21,14 +24,14 @@ export class JournalRecovery {
   readonly #topic: string;
   readonly #shard: number;
   readonly #view = new JournalView();
-  /** Up to where the journal was folded. undefined: nothing is read. */
+  /** Position up to which the journal was folded; undefined while nothing is read. */
   #position: number | undefined;
-  /** Where the next fetched batch must start: ahead of the position by what is in the inbox. */
+  /** Start of the next fetched batch: the position plus the inbox. */
   #expected = 0;
   readonly #inbox: FetchedBatch[] = [];
   #inboxBytes = 0;
   #folding = false;
-  /** Offset of our own owner record, once written. */
+  /** Offset of the owner record of this claim. */
   #barrier: number | undefined;
   #failure: unknown;
   #wake: (() => void) | undefined;
@@ -45,14 +48,14 @@ export class JournalRecovery {
     this.#shard = shard;
   }
 
-  /** Begins to read at the journal's first offset. */
+  /** Starts to read at the journal's first offset. */
   start(from: number): void {
     this.#position = from;
     this.#expected = from;
     this.#read();
   }
 
-  /** A new generation paused everything and forgot the position. */
+  /** Resumes in a new generation, in which the partition is paused and has no position. */
   rejoined(): void {
     if (this.#position !== undefined) this.#read();
   }
@@ -81,7 +84,7 @@ export class JournalRecovery {
     if (!this.#folding) void this.#foldAll();
   }
 
-  /** Never rejects: the reader of the state gets the failure. */
+  /** Folds the inbox; a failure goes to the reader of the state. */
   async #foldAll(): Promise<void> {
     this.#folding = true;
     try {
@@ -123,7 +126,7 @@ export class JournalRecovery {
     }
   }
 
-  /** The journal's meta record, looked for up to `end`. undefined when there is none: a new journal. */
+  /** Returns the meta record if there is one up to `end`; a new journal has none. */
   async meta(end: number, signal: AbortSignal): Promise<JournalMeta | undefined> {
     await this.#until(
       () => this.#view.meta !== undefined || (this.#position as number) >= end,
@@ -133,8 +136,9 @@ export class JournalRecovery {
   }
 
   /**
-   * The whole state, once the barrier was reached or passed.
-   * @throws ShardLostError when the newest owner record is not `claim`; JournalFormatError when the journal is broken.
+   * Returns the state once the barrier was reached.
+   * @throws ShardLostError if the newest owner record is not `claim`; JournalFormatError if the
+   * journal is broken
    */
   async upTo(barrier: number, claim: string, signal: AbortSignal): Promise<JournalState> {
     this.#barrier = barrier;

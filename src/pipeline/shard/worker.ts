@@ -56,7 +56,7 @@ export class ShardWorker {
   /** Running transaction of the shard that was owned. */
   #committing: InFlightCount | undefined;
   #cancelTick: (() => void) | undefined;
-  /** Whether overdue work was reported; health gets no beat from then on. */
+  /** True if overdue work was reported; health gets no beat from then on. */
   #stuck = false;
   #over = false;
   #drained: Promise<void> = Promise.resolve();

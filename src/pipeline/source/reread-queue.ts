@@ -35,7 +35,7 @@ export interface RereadRequest {
   readonly inFlight: InFlightRecords | undefined;
   /** Resolves when they may be read: the order of submissions, or of decisions. */
   readonly reached: () => Promise<unknown>;
-  /** Whether they will be submitted: then they need a permit of their type's breaker. */
+  /** True if they will be submitted: then they need a permit of their type's breaker. */
   readonly submits: boolean;
   /** Takes the items. Records that are gone, or do not decode, become dead letters instead. */
   readonly found: (

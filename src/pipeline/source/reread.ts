@@ -12,15 +12,15 @@ import type { PipelineOptions } from '../context/options.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 
-/** Records passed over that cost more than another fetch: small ones come by the thousand. */
+/** Offsets between wanted records beyond which another fetch is cheaper than reading on. */
 const LEAP_OFFSETS = 1_000;
-/** A schema registry that answers takes less; while one does not, nobody holds memory that others need. */
+/** Longest wait for the schema registry before memory that others need is given back. */
 export const PATIENCE_MS = 5_000;
 
 /**
- * What the log holds, by partition. An end below what was read there is believed when it is heard twice: a broker that has
- * just become the leader may for a moment answer with an end that lies behind.
- * @param read how far each partition was read, at least
+ * Ranges of partitions. An end below what was read is queried twice: a broker that has just become
+ * the leader may report an old end for a moment.
+ * @param read the position that was read in each partition, at least
  */
 export async function rangesBehind(
   { admin, options, clock }: PipelineContext,
@@ -35,7 +35,7 @@ export async function rangesBehind(
   return ask();
 }
 
-/** The source topic does not hold what was read there. */
+/** Refusal of a source topic that does not have what was read there. */
 export function sourceRecreated(
   { source, journal }: PipelineOptions,
   partition: number,
@@ -47,7 +47,7 @@ export function sourceRecreated(
   );
 }
 
-/** Passes over records that retention removed from the source topic before they were read. */
+/** Skips records that retention removed from the source topic before they were read. */
 export function skipRemoved(
   { metrics, options }: PipelineContext,
   logger: Logger,
@@ -65,16 +65,19 @@ export function skipRemoved(
   state.position = Math.max(logStart, state.watermark);
 }
 
-/** Timestamps of the oldest and the newest of some records, ms, as far as they are known. */
+/** Timestamps of the oldest and the newest of some records, ms. */
 export type WrittenBetween = readonly [oldestMs: number, newestMs: number];
 
-/** Times that records must show when they are read again: those of their job, or of their list if they are in none. */
+/**
+ * Range of timestamps that records must have when they are read again: of their job, or of their
+ * list.
+ */
 export function writtenBetween(of: LiveJob | CoordinateList): WrittenBetween {
   if (!('record' in of)) return [of.oldestMs, of.newestMs];
   return [of.record.oldestEventMs, of.record.newestEventMs ?? Number.POSITIVE_INFINITY];
 }
 
-/** @throws RefusedError when a record that is read again is not the one that was read there before */
+/** @throws RefusedError if another record was read at this offset before */
 export function assertSameLog(
   options: PipelineOptions,
   { partition, offset, timestampMs }: SourceRecord,
@@ -98,16 +101,16 @@ export interface UnreadableRecord extends SourceCoordinate {
   readonly poison: Poison;
 }
 
-/** Takes what was found of the wanted records. The records are valid until it returns. */
+/** Takes wanted records that were found; they are valid until it returns. */
 export type FoundAgain = (
   records: readonly SourceRecord[],
   unreadable: readonly UnreadableRecord[],
 ) => void | Promise<void>;
 
 /**
- * Reads records once more, partition by partition, and hands over those that are wanted and still there. Only what lies below
- * the log's start, or was passed unseen, is gone: the log's end is not asked for, since an answer may lie behind, and the
- * reader waits for what was there once.
+ * Reads records again, partition by partition, and hands over those that are wanted and still
+ * there. A record is gone only if it lies below the log's start or was passed without being seen:
+ * the reader waits for the end that was there once, since a reported end may be old.
  * @throws what ends the shard
  */
 export async function readAgain(
@@ -141,11 +144,14 @@ export async function readAgain(
 }
 
 /**
- * As readAgain, with memory for the records, which are ready to be decoded. It begins anew with memory of its own when they
- * are not ready soon: a registry that is down for one pipeline must not take the memory of all.
- * @param bytes of what is wanted, at most
- * @param begin before each beginning. @returns what is wanted, and what takes what is found
- * @returns what gives the memory back. @throws what ends the shard
+ * Reads records again, with memory for them, once they can be decoded. Starts again with a new
+ * reservation if that takes long: a registry that is down for one pipeline must not take the memory
+ * of all.
+ * @param bytes largest size of the records
+ * @param begin called before each start; returns the wanted records and the function that takes
+ * them
+ * @returns what gives the memory back
+ * @throws what ends the shard
  */
 export async function readToDecode(
   shard: ShardContext,
@@ -182,7 +188,7 @@ export async function readToDecode(
   }
 }
 
-/** A range may hold a million offsets, and there may be a million ranges: those of the wanted that lie in one are few. */
+/** Returns the wanted offsets in a range: the range may have a million, the wanted ones are few. */
 function unreadableOf(
   partition: number,
   { from, to, poison }: UnreadableRecords,
@@ -205,7 +211,10 @@ interface Stretch {
   readonly offsets: OffsetSet;
 }
 
-/** What is read in one go: the few that are left of a job may lie far apart, with other jobs' records between. */
+/**
+ * Splits wanted offsets into stretches that are read at once: the remaining ones of a job may be
+ * far apart.
+ */
 function stretchesOf(partition: number, offsets: OffsetSet): Stretch[] {
   const stretches: Stretch[] = [];
   let from: number | undefined;

@@ -16,7 +16,7 @@ import type { ShardStages } from './shard-stages.ts';
 const MAX_INBOX_BYTES = 256 * 1024;
 /** Pieces whose dead letters go out together. */
 const MAX_DUE = 1_000;
-/** How often the preparation of a record may be gone before it is decoded (intake awaits memory). */
+/** Preparations of a record that may be gone before it is decoded, while intake awaits memory. */
 const MAX_PREPARED = 10;
 
 export class Intake {

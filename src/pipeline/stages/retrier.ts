@@ -18,7 +18,7 @@ interface Retry {
   readonly job: LiveJob;
   readonly failure: JobFailure;
   readonly action: FailureAction;
-  /** Whether this attempt counts against the records. */
+  /** True if this attempt counts against the records. */
   readonly counted: boolean;
 }
 

@@ -21,7 +21,7 @@ const MAX_LOGGED = 100;
 /** Shortest wait after a poll that was not answered. */
 const UNAVAILABLE_PAUSE_MS = 1000;
 
-/** What became of a finished job: settled, failed, or to be settled again once it was polled again. */
+/** Outcome of settling: done, failed, or to be repeated after another poll. */
 export type Settled =
   | { readonly do: 'done' }
   | Fail
