@@ -64,7 +64,7 @@ export const service: Group = {
       summary:
         'Pipeline {{ $labels.pipeline }}: a content type is held back ({{ $labels.reason }})',
       description:
-        'The service refuses a type, or batches of it keep failing. Its events wait; other types go on until `span`.',
+        'The service refuses a type, or batches of it keep failing. Its events wait; other types go on until `in_flight`.',
     },
     {
       name: 'ContentReviewResultAnomalies',

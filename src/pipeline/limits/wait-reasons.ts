@@ -12,7 +12,7 @@ export type WaitReason =
   /** Settling, or reading the source again, waits for its share of the memory budget. */
   | 'work_memory'
   /** A partition has `source.maxInFlight` unsettled records. */
-  | 'span'
+  | 'in_flight'
   /** The service refuses the API key (401, 403). */
   | 'unauthorized'
   /** The service refuses a content type (400). */

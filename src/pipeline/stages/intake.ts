@@ -289,6 +289,6 @@ export class Intake {
     this.#fullWaits.delete(partition);
     if (!isFull) return;
     const { waits } = this.#shard;
-    this.#fullWaits.set(partition, waits.begin('span', `partition ${partition}`));
+    this.#fullWaits.set(partition, waits.begin('in_flight', `partition ${partition}`));
   }
 }

@@ -135,7 +135,7 @@ test('a gap of 2^28 offsets between a record whose type waits and the next ones 
   world.kafka.cluster.log(TOPICS.source, 0).leap(2 ** 28);
   for (let n = 0; n < 10; n++) world.event(0, 'b');
   await world.clock.advance(MINUTE);
-  assert.equal(first.gauge('shards_paused', { reason: 'span' }), 1);
+  assert.equal(first.gauge('shards_paused', { reason: 'in_flight' }), 1);
   await world.through(first.stop());
   world.start();
   await world.clock.advance(MINUTE);
@@ -265,7 +265,7 @@ test('intake pauses at maxInFlight, says so, and resumes when the watermark has 
   world.event(0, 'stuck');
   for (let n = 0; n < 100; n++) world.event(0, 'a');
   await world.clock.advance(MINUTE);
-  assert.equal(instance.gauge('shards_paused', { reason: 'span' }), 1);
+  assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 1);
   assert.equal(
     instance.metrics.counter('events_consumed_total'),
     24,
@@ -277,7 +277,7 @@ test('intake pauses at maxInFlight, says so, and resumes when the watermark has 
   await world.untilSettled(MINUTE);
   world.assertExactlyOnce();
   await world.clock.advance(2_000);
-  assert.equal(instance.gauge('shards_paused', { reason: 'span' }), 0);
+  assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 0);
 });
 
 test('records in live batches count against maxInFlight, after a restart too, and settling makes room', async () => {
@@ -300,19 +300,19 @@ test('records in live batches count against maxInFlight, after a restart too, an
     [24, 10],
     '20, and what the last fetch brought; the other partition has room',
   );
-  assert.equal(first.gauge('shards_paused', { reason: 'span' }), 1);
+  assert.equal(first.gauge('shards_paused', { reason: 'in_flight' }), 1);
   await world.through(first.stop());
 
   const second = world.start();
   await world.clock.advance(MINUTE);
   assert.deepEqual(submitted(), [24, 10], 'what the journal names counts from the first fetch on');
-  assert.equal(second.gauge('shards_paused', { reason: 'span' }), 1);
+  assert.equal(second.gauge('shards_paused', { reason: 'in_flight' }), 1);
   world.service.script = {};
   for (const id of [...world.service.batches.keys()]) world.service.finish(id);
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
   await world.clock.advance(2_000);
-  assert.equal(second.gauge('shards_paused', { reason: 'span' }), 0);
+  assert.equal(second.gauge('shards_paused', { reason: 'in_flight' }), 0);
 });
 
 test('an owner that takes over more records under review than maxInFlight settles them first and then reads on', async () => {

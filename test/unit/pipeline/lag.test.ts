@@ -46,7 +46,7 @@ test('the lag of a partition that is paused grows with what is produced', async 
   const instance = world.start();
   for (let n = 0; n < 30; n++) world.event(0);
   await world.clock.advance(MINUTE);
-  assert.equal(instance.gauge('shards_paused', { reason: 'span' }), 1);
+  assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 1);
   assert.equal(instance.gauge('consumer_lag'), 0, 'one fetch brings all of them');
   for (let n = 0; n < 5_000; n++) world.event(0);
   await world.clock.advance(20 * SECOND);

@@ -170,7 +170,7 @@ test('what waits for a refused type is bounded by maxInFlight, and says so', asy
   const instance = it.start();
   await pour(it, instance);
   await it.clock.advance(MINUTE);
-  assert.equal(instance.gauge('shards_paused', { reason: 'span' }), 1);
+  assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 1);
   assert.ok(instance.metrics.counter('events_consumed_total') <= 50 + 2 * 4);
 });
 

@@ -21,16 +21,16 @@ test('each reason shows who waits for it, and its gauge counts them', () => {
   const { waits, gauge } = world();
   const one = waits.begin('memory', 'shard 1');
   const two = waits.begin('memory', 'shard 2');
-  const span = waits.begin('span', 'partition 3');
+  const full = waits.begin('in_flight', 'partition 3');
   assert.deepEqual(waits.current(), [
     { reason: 'memory', who: ['shard 1', 'shard 2'] },
-    { reason: 'span', who: ['partition 3'] },
+    { reason: 'in_flight', who: ['partition 3'] },
   ]);
-  assert.deepEqual([gauge('memory'), gauge('span'), gauge('claim')], [2, 1, undefined]);
+  assert.deepEqual([gauge('memory'), gauge('in_flight'), gauge('claim')], [2, 1, undefined]);
   one();
-  span();
+  full();
   assert.deepEqual(waits.current(), [{ reason: 'memory', who: ['shard 2'] }]);
-  assert.deepEqual([gauge('memory'), gauge('span')], [1, 0]);
+  assert.deepEqual([gauge('memory'), gauge('in_flight')], [1, 0]);
   two();
   assert.deepEqual(waits.current(), []);
 });

@@ -91,11 +91,11 @@ describe('prometheus metrics', () => {
     metrics.count('decisions_total', { pipeline: 'p', status: 'SUCCESS' });
     metrics.count('decisions_total', { pipeline: 'p', status: 'SUCCESS' }, 4);
     metrics.set('shards_paused', { pipeline: 'p', reason: 'memory' }, 1);
-    metrics.set('shards_paused', { pipeline: 'p', reason: 'span' }, 1);
+    metrics.set('shards_paused', { pipeline: 'p', reason: 'in_flight' }, 1);
     metrics.remove('shards_paused', { pipeline: 'p', reason: 'memory' });
     const text = await metrics.render();
     assert.match(text, /decisions_total\{pipeline="p",status="SUCCESS"\} 5/);
-    assert.match(text, /shards_paused\{pipeline="p",reason="span"\} 1/);
+    assert.match(text, /shards_paused\{pipeline="p",reason="in_flight"\} 1/);
     assert.doesNotMatch(text, /reason="memory"/);
   });
 

@@ -16,7 +16,7 @@ export const REASONS = {
     short: 'memory',
     text: 'Uploads in flight use the budget. If this lasts, raise memory.budget.',
   },
-  span: {
+  in_flight: {
     level: 'warn',
     title: 'A partition is waiting for records under review',
     short: 'records under review',
