@@ -21,7 +21,7 @@ const POLICY: SandboxOptions['policy'] = {
 };
 
 describe('batch get and batch results', { timeout: 120_000 }, () => {
-  it('tell the state by words, JSON and exit code', async (t) => {
+  it('show the state as text, JSON and exit code', async (t) => {
     const service = await bench(t, nextDirectory(), POLICY);
     const submit = async () =>
       (
@@ -63,7 +63,7 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
     assert.match(unknown.err, /There is no batch with this id at the service at http/);
   });
 
-  it('go on with a download that breaks, byte for byte, and leave no file that is not whole', async (t) => {
+  it('continue a download that breaks off, byte for byte, and leave no incomplete file', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file(
       'posts.csv',
@@ -92,7 +92,7 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
     ]);
   });
 
-  it('show the rows as JSON with the column of the result that is named', async (t) => {
+  it('show the rows as JSON with the result of --result-column', async (t) => {
     const service = await bench(t, nextDirectory());
     const csv = 'Content,Lab result,Status\nGood morning,positive,mystatus\n';
     const submitted = await service.run(
@@ -147,7 +147,7 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
     );
   });
 
-  it('keep nothing that is no result file, or ends within a row', async (t) => {
+  it('keep no file that is no result file, or ends within a row', async (t) => {
     const service = await bench(t, nextDirectory());
     const submitted = await service.run(
       'batch',
@@ -183,7 +183,7 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
     }
   });
 
-  it('are given up at an abort also where somebody has stopped reading them', async (t) => {
+  it('end at an abort even when their reader is stalled', async (t) => {
     const service = await bench(t, nextDirectory());
     const submitted = await service.run(
       'batch',
@@ -229,7 +229,7 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
     }
   });
 
-  it('replace a file only when told to', async (t) => {
+  it('replace a file only with --force', async (t) => {
     const service = await bench(t, nextDirectory());
     const id = (
       await service.run(

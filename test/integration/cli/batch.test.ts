@@ -29,7 +29,7 @@ function assertNothingSent({ sandbox }: Bench): void {
 }
 
 describe('batch submit', { timeout: 120_000 }, () => {
-  it('sends the file as it is, and prints nothing but the id on standard output', async (t) => {
+  it('sends the file unchanged, and prints only the id on standard output', async (t) => {
     const service = await bench(t, nextDirectory());
     const { code, out, err } = await service.run(
       'batch',
@@ -51,7 +51,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.deepEqual([batch?.batch_id, batch?.type, batch?.uploaded !== null], [id, 'post', true]);
   });
 
-  it('with --wait and --output ends with how the batch ended, and the whole result file under its name', async (t) => {
+  it('with --wait and --output shows the final state, and saves the whole result file under its name', async (t) => {
     const service = await bench(t, nextDirectory(), POLICY);
     const results = service.path('results.csv');
     const file = service.file('posts.csv', CSV);
@@ -79,7 +79,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     ]);
   });
 
-  it('with --json gives one document, and with --output - the results alone', async (t) => {
+  it('with --json prints one document, and with --output - the results alone', async (t) => {
     const service = await bench(t, nextDirectory(), POLICY);
     const file = service.file('posts.csv', CSV);
     const submitted = await service.run('batch', 'submit', file, '-t', 'post', '--json');
@@ -118,7 +118,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.match(readFileSync(results, 'utf8'), /^Content,Status/);
   });
 
-  it('takes a byte order mark away and says so', async (t) => {
+  it('strips a byte order mark, with a note', async (t) => {
     const service = await bench(t, nextDirectory());
     const { code, out, err } = await service.run(
       'batch',
@@ -135,7 +135,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.match(out, /^Content,Status/);
   });
 
-  it('sends nothing of a file with problems: each is told by line, and the exit code is 2', async (t) => {
+  it('sends nothing of a file with problems, lists them by line, and ends with 2', async (t) => {
     const service = await bench(t, nextDirectory());
     const cases: readonly (readonly [string | Buffer, RegExp])[] = [
       [
@@ -165,7 +165,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assertNothingSent(service);
   });
 
-  it('refuses before anything is sent what could not end well', async (t) => {
+  it('refuses unusable files, options and outputs before anything is sent', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('posts.csv', CSV);
     const there = service.file('there.csv', 'precious');
@@ -240,7 +240,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.equal(existsSync(service.path('never.csv')), false);
   });
 
-  it('ends with 10 when the time is over, and says how to go on waiting', async (t) => {
+  it('ends with 10 at --timeout, with the command to continue with', async (t) => {
     const service = await bench(t, nextDirectory());
     service.faults({ operation: 'review', action: 'stuck' });
     const { code, err } = await service.run(
@@ -260,7 +260,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     );
   });
 
-  it('creates again when the answer was lost, and uploads the file to one batch only', async (t) => {
+  it('creates another batch when the response was lost, and uploads the file to one batch only', async (t) => {
     const service = await bench(t, nextDirectory());
     service.faults({ operation: 'create_batch', action: 'reset_after' });
     const { code, out, err } = await service.run(
@@ -279,7 +279,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     );
   });
 
-  it('says of a batch that is done, when its results cannot be fetched, how to fetch them', async (t) => {
+  it('prints the command to fetch results that could not be fetched', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('posts.csv', 'Content\nfine\n');
     service.faults({ operation: 'download', action: 'answer', status: 503, times: 'always' });
@@ -300,7 +300,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     );
   });
 
-  it('asks what became of an upload whose answer was lost, and sends nothing again', async (t) => {
+  it('checks an upload whose response was lost, and sends nothing again', async (t) => {
     const service = await bench(t, nextDirectory());
     service.faults({ operation: 'upload', action: 'reset_after', times: 2 });
     const arrived = await service.run(
@@ -333,7 +333,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.equal(service.sandbox.batches().length, 2);
   });
 
-  it('asks also when it is a later try that is refused: the one before may have arrived', async (t) => {
+  it('checks an upload also when a later attempt is refused: an earlier one may have arrived', async (t) => {
     const service = await bench(t, nextDirectory());
     const submit = () =>
       service.run('batch', 'submit', service.file('posts.csv', CSV), '-t', 'post');
@@ -362,7 +362,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.doesNotMatch(unclear.err, /stays without/);
   });
 
-  it('says of an upload that did not work that the batch stays without a file', async (t) => {
+  it('reports that the batch stays without a file when the upload failed', async (t) => {
     const service = await bench(t, nextDirectory(), { storage: { maxUploadBytes: '60B' } });
     const small = service.file('small.csv', 'Content\nHello\n');
     const submit = (file: string) => service.run('batch', 'submit', file, '-t', 'post', '--wait');
@@ -389,7 +389,7 @@ describe('batch submit', { timeout: 120_000 }, () => {
     assert.doesNotMatch(tooLarge.err + expired.err, /x-amz|X-Amz|Signature/i);
   });
 
-  it('ends with 2 for a type that the service does not take, with 4 for a wrong key, with 3 for a service that is not there', async (t) => {
+  it('ends with 2 for a type that the service rejects, with 4 for a wrong key, with 3 for an unreachable service', async (t) => {
     const service = await bench(t, nextDirectory(), { service: { types: ['comment'] } });
     const file = service.file('posts.csv', CSV);
     const type = await service.run('batch', 'submit', file, '-t', 'post');

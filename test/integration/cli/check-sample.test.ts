@@ -79,7 +79,7 @@ const EVENT =
   '{"visibility":"public","post":{"kind":1,"body":"Hi, \\"you\\"","id":12345678901234567890,"author":{"id":"007"}}}';
 
 describe('check --sample, without Kafka, a service or its key', { timeout: 120_000 }, () => {
-  it('shows the CSV row as it would be uploaded, and the decision that it would become', async () => {
+  it('shows the CSV row to upload, and the decision of the event', async () => {
     const { code, out, err } = await checkedBy(
       runCliProcess,
       'posts',
@@ -109,7 +109,7 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     );
   });
 
-  it('shows the same to people, and says that the result is made up', async () => {
+  it('shows the same as text, and marks the result as invented', async () => {
     const { code, out } = await checked('posts', EVENT, '--key', 'user-7');
     assert.equal(code, EXIT.ok);
     assert.match(out, /it would be reviewed, as type comment\./);
@@ -120,7 +120,7 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     );
   });
 
-  it('ends with a code of its own when the record would be skipped or become a dead letter', async () => {
+  it('ends with 11 when the record would be skipped or become a dead letter', async () => {
     const skipped = await checkedBy(runCliProcess, 'posts', { visibility: 'private' });
     assert.deepEqual([skipped.code, skipped.err], [EXIT.notTaken, '']);
     assert.match(skipped.out, /it would be skipped \(filter\), with no terminal record/);
@@ -142,7 +142,7 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     });
   });
 
-  it('shows the line and the receipt of an import, and the question and the answer of a lookup', async () => {
+  it('shows the line and the receipt of an import, and the request and the response of a lookup', async () => {
     const imported = JSON.parse(
       (await checked('users', { id: 7, first: 'Jo', last: 'Do' }, '--json')).out,
     );
@@ -156,7 +156,7 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     assert.equal(lookedUp.published.value.decision_id, 'decision/7');
   });
 
-  it('takes a text for the content, and JSON for a structured CloudEvent', async () => {
+  it('reads a text as the content, and JSON as a structured CloudEvent', async () => {
     const text = JSON.parse((await checked('texts', 'two\nlines\n', '--json')).out);
     assert.match(text.upload, /^Content,connector_ref\r\n"two\nlines","/);
     const event = {
@@ -174,7 +174,7 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     assert.match((await checked('events', { text: 'hi' }, ...binary)).out, /^hi,e-2,/m);
   });
 
-  it('shows a decision as the CloudEvent that it would be: in binary mode its headers, in structured mode its value', async () => {
+  it('shows a decision as a CloudEvent: its headers in binary mode, its value in structured mode', async () => {
     const event = '{"type":"post","content":"hi","metadata":{"id":12345678901234567890}}';
     const binary = await checked(
       'binary',
@@ -217,7 +217,7 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     );
   });
 
-  it('says that a value would be encoded, by which schema and under which subject, and shows its JSON', async () => {
+  it('shows the schema and the subject that would encode a value, and its JSON', async () => {
     for (const [pipeline, event, note] of [
       [
         'avro',
@@ -249,7 +249,7 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     }
   });
 
-  it('says what is wrong with the question', async () => {
+  it('reports invalid options and samples', async () => {
     for (const [args, pattern] of [
       [['--pipeline', 'post'], /no pipeline "post": did you mean posts\?/],
       [[], /choose one with --pipeline \(posts, users, ids, texts, events\)/],

@@ -21,7 +21,7 @@ async function file(name: string, text: string): Promise<string> {
 }
 
 describe('the command line as a process', TIMEOUT, () => {
-  it('shows with --help every command, where to start, and every exit code', async () => {
+  it('lists with --help every command, the first steps, and every exit code', async () => {
     const { code, out, err } = await runCliProcess(['--help']);
     assert.equal(code, EXIT.ok);
     assert.equal(err, '');
@@ -68,7 +68,7 @@ describe('the command line as a process', TIMEOUT, () => {
     assert.match(out, /^\d+\.\d+\.\d+\n$/);
   });
 
-  it('ends with 2 and says what to do when it is not told what to do, or told wrong', async () => {
+  it('ends with 2 and the usage for missing or invalid arguments', async () => {
     for (const [args, pattern] of [
       [[], /Usage: content-review-connector/],
       [['chekc'], /unknown command 'chekc'\n\(Did you mean check\?\)/],
@@ -88,7 +88,7 @@ describe('the command line as a process', TIMEOUT, () => {
 });
 
 describe('check as a process', TIMEOUT, () => {
-  it('accepts the example as it is, and shows what is in effect without the key', async () => {
+  it('accepts the example unchanged, and shows the options in effect without the key', async () => {
     const { code, out, err } = await runCliProcess(['check', '--config', 'config/example.yaml'], {
       CONTENT_REVIEW_API_KEY: 'hunter2',
     });
@@ -103,7 +103,7 @@ describe('check as a process', TIMEOUT, () => {
     assert.doesNotMatch(out, /hunter2/);
   });
 
-  it('says nothing with --quiet when all is right', async () => {
+  it('prints nothing with --quiet for a valid configuration', async () => {
     assert.deepEqual(await runCliProcess(['check', '-q', '-c', 'config/example.yaml']), {
       code: 0,
       signal: null,
@@ -134,7 +134,7 @@ describe('check as a process', TIMEOUT, () => {
     ]);
   });
 
-  it('ends with 2 for a file that is not there', async () => {
+  it('ends with 2 for a missing file', async () => {
     const { code, err } = await runCliProcess(['check', '-c', join(directory, 'none.yaml')]);
     assert.equal(code, EXIT.usage);
     assert.match(
@@ -145,7 +145,7 @@ describe('check as a process', TIMEOUT, () => {
 });
 
 describe('run as a process', TIMEOUT, () => {
-  it('ends with 2 and the problems before it touches anything when the configuration is wrong', async () => {
+  it('ends with 2 and the problems of an invalid configuration before it connects', async () => {
     const { code, out, err } = await runCliProcess(['run', '-c', await file('empty.yaml', '')]);
     assert.equal(code, EXIT.usage);
     assert.equal(out, '');
@@ -154,7 +154,7 @@ describe('run as a process', TIMEOUT, () => {
 });
 
 describe('sandbox as a process', TIMEOUT, () => {
-  it('says where it listens, serves its callers, and ends with 0 on a signal', async () => {
+  it('prints its address, serves its callers, and ends with 0 on a signal', async () => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       const { child, ended, said } = startCli([
         'sandbox',
@@ -182,7 +182,7 @@ describe('sandbox as a process', TIMEOUT, () => {
     }
   });
 
-  it('ends with 2 for a policy that is wrong or missing, and with 1 for a port in use', async () => {
+  it('ends with 2 for an invalid or missing policy, and with 1 for a port in use', async () => {
     const missing = await runCliProcess([
       'sandbox',
       '--port',

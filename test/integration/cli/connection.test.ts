@@ -11,7 +11,7 @@ let benches = 0;
 const nextDirectory = () => path.join(DIRECTORY, String(++benches));
 
 describe('the connection', { timeout: 120_000 }, () => {
-  it('is taken from the command line, a configuration, or the environment, in this order', async (t) => {
+  it('comes from the command line, a configuration, or the environment, in this order', async (t) => {
     const service = await bench(t, nextDirectory());
     const { baseUrl } = service.sandbox;
     const keyFile = service.file('key', `${KEY}\n`);
@@ -41,7 +41,7 @@ describe('the connection', { timeout: 120_000 }, () => {
     assert.match((await get(['-c', config, '--url', baseUrl], {})).err, reached);
   });
 
-  it('that is not said, or cannot be used, is a wrong call, and no key is ever shown', async (t) => {
+  it('that is missing or unusable is a usage error, and no key is ever shown', async (t) => {
     const service = await bench(t, nextDirectory());
     const { baseUrl } = service.sandbox;
     const get = (args: readonly string[], env: Record<string, string> = {}) =>
@@ -88,7 +88,7 @@ describe('the connection', { timeout: 120_000 }, () => {
       assert.doesNotMatch(err, /hunter2|sk-live/);
     }
   });
-  it('that fails is told by what failed, and what helps', async (t) => {
+  it('that fails is reported with the cause and the remedy', async (t) => {
     const service = await bench(t, nextDirectory());
     const { baseUrl } = service.sandbox;
     const id = (

@@ -15,7 +15,7 @@ const nextDirectory = () => path.join(DIRECTORY, String(++benches));
 const JSONL = '{"type":"user","data":{"id":1}}\n{"type":"order","data":{"total":1.50}}\n';
 
 describe('import', { timeout: 120_000 }, () => {
-  it('sends the file as it is, and waits for its end', async (t) => {
+  it('sends the file unchanged, and waits until it is processed', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('records.jsonl', `\ufeff${JSONL}`);
     const submitted = await service.run('import', 'submit', file);
@@ -64,7 +64,7 @@ describe('import', { timeout: 120_000 }, () => {
     assert.match(unknown.err, /There is no import with this id/);
   });
 
-  it('says of a file that was sent, when its state cannot be asked for, that it must not be submitted again, and waits when it is only away', async (t) => {
+  it('warns against a second submission when the state of a sent file is unavailable, and waits out an outage', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('records.jsonl', JSONL);
     const path = '/v1/elsewhere/{import_id}';
@@ -108,7 +108,7 @@ describe('import', { timeout: 120_000 }, () => {
 });
 
 describe('decision get', { timeout: 120_000 }, () => {
-  it('shows the decision to people and machines, and ends with what became of it', async (t) => {
+  it('shows the decision as text and JSON, and ends with the exit code of its state', async (t) => {
     const service = await bench(t, nextDirectory());
     const labels = [{ name: 'prize', applied: true, explanation: 'Speaks of\u001b[2J a prize.' }];
     service.sandbox.makeDecisions([
@@ -167,7 +167,7 @@ describe('decision get', { timeout: 120_000 }, () => {
     assert.match(unknown.err, /There is no decision with this id/);
   });
 
-  it('goes on waiting while the service is away for a while', async (t) => {
+  it('waits out an outage of the service', async (t) => {
     const service = await bench(t, nextDirectory());
     service.sandbox.makeDecisions([{ decision_id: 'd-1', decision_status: 'SUCCESS' }]);
     service.faults(
@@ -180,7 +180,7 @@ describe('decision get', { timeout: 120_000 }, () => {
     assert.equal(err.match(/decision d-1: the service is unavailable, waiting for it/g)?.length, 1);
   });
 
-  it('gives up where nobody ever answered, and says how to go on', async (t) => {
+  it('fails at an address that never responded, with the command to continue with', async (t) => {
     const service = await bench(t, nextDirectory());
     const url = await deadAddress();
     const { code, err } = await service.run('decision', 'get', 'd-1', '--wait', '--url', url);
@@ -193,7 +193,7 @@ describe('decision get', { timeout: 120_000 }, () => {
 });
 
 describe('a file that changes after it was checked', { timeout: 120_000 }, () => {
-  it('in place is not sent, although its size and name are the same', async (t) => {
+  it('in place is not sent, even with the same size and name', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('records.jsonl', JSONL);
     const { code, err } = await service.watch(['import', 'submit', file], (text) => {
@@ -210,7 +210,7 @@ describe('a file that changes after it was checked', { timeout: 120_000 }, () =>
     );
   });
 
-  it('by another one that takes its name, is sent as it was checked', async (t) => {
+  it('because another file takes its name is sent as it was checked', async (t) => {
     const service = await bench(t, nextDirectory());
     const file = service.file('records.jsonl', JSONL);
     const other = service.file('other.jsonl', 'not even JSON');

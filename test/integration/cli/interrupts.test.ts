@@ -32,7 +32,7 @@ async function stage(t: TestContext) {
   return { service, start, leftovers };
 }
 
-/** Runs what a message told to run, as a person would. */
+/** Runs the command that a message ends with, in a shell. */
 async function runPrinted(
   err: string,
   { env }: Bench,
@@ -58,7 +58,7 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
     assert.deepEqual(service.sandbox.batches(), []);
   });
 
-  it('while a pipe stays silent ends at once', async (t) => {
+  it('while a pipe is silent ends at once', async (t) => {
     const { service, start } = await stage(t);
     const silent = service.path('silent');
     await promisify(execFile)('mkfifo', [silent]);
@@ -74,7 +74,7 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
     );
   });
 
-  it('during the upload says that the import stays without its file, which it does', async (t) => {
+  it('during the upload leaves the import without a file, and reports that', async (t) => {
     const { service, start } = await stage(t);
     service.faults({ operation: 'upload_import', action: 'slow', bytesPerSecond: 1_000 });
     // More than the network between holds.
@@ -99,7 +99,7 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
     assert.equal(service.sandbox.imports()[0]?.uploaded, null);
   });
 
-  it('while waiting prints the command that goes on, and that command does', async (t) => {
+  it('while waiting prints a command that continues, and that works', async (t) => {
     const { service, start } = await stage(t);
     service.faults({ operation: 'get_batch', action: 'state', state: 'PENDING', times: 'always' });
     const results = service.path("the user's results.csv");
@@ -128,7 +128,7 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
     assert.equal(service.sandbox.batches().length, 1);
   });
 
-  it('during the download leaves no piece of a file, also when it comes twice', async (t) => {
+  it('during the download leaves no part of a file, even when repeated', async (t) => {
     const interrupted = async (...signals: readonly NodeJS.Signals[]) => {
       const { service, start, leftovers } = await stage(t);
       service.faults({ operation: 'download', action: 'slow', bytesPerSecond: 1_000 });
@@ -163,7 +163,7 @@ describe('Ctrl-C', { timeout: 120_000 }, () => {
 });
 
 describe('pipes', { timeout: 120_000 }, () => {
-  it('bring the file and take the results, with messages on standard error only', async (t) => {
+  it('carry the file and the results, with messages on standard error only', async (t) => {
     const { start, leftovers } = await stage(t);
     const { child, ended } = start(
       ['batch', 'submit', '-', '-t', 'post', '--wait', '-o', '-'],
@@ -174,12 +174,12 @@ describe('pipes', { timeout: 120_000 }, () => {
     assert.equal(code, EXIT.ok, err);
     assert.match(out, /^Content,Status,.*\nBuy now,SUCCESS,.*\nGood morning,SUCCESS,.*\n$/);
     assert.match(err, /^standard input: 2 rows, 2 columns, 44 B\n/);
-    // Nobody draws where nobody looks.
+    // Progress is drawn at terminals only.
     assert.equal(err.includes('\r') || err.includes('\u001b'), false);
     assert.deepEqual(leftovers(), []);
   });
 
-  it('that nobody reads any more end the download without a complaint', async (t) => {
+  it('whose reader goes away end the download without an error', async (t) => {
     const { service, start } = await stage(t);
     const file = service.file('posts.csv', `Content\n${'a row that is not short\n'.repeat(8_000)}`);
     const { out } = await service.run('batch', 'submit', file, '-t', 'post', '--wait', '--json');

@@ -57,7 +57,7 @@ export async function writePieces(out: Writable, piece: (n: number) => string): 
 const TELL_RSS = `import { writeSync } from 'node:fs';
 process.on('exit', () => writeSync(2, 'peak ' + Math.round(process.resourceUsage().maxRSS / 1024) + ' MiB\\n'));`;
 
-/** Starts a command that says at its end how much memory it needed, at most. */
+/** Starts a command that prints its peak memory at the end. */
 export function startMeasured(
   args: readonly string[],
   env: Readonly<Record<string, string>>,

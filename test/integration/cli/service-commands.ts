@@ -14,7 +14,7 @@ export interface Ran {
   readonly err: string;
 }
 
-/** Runs a command line with nothing but this environment. @param onErr told what is said, at that moment */
+/** Runs a command line with nothing but this environment. @param onErr called with each text on standard error as it is written */
 export async function run(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

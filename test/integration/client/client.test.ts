@@ -57,7 +57,7 @@ test('an import is created, uploaded from a file, and waited for until it is com
   });
 });
 
-test('a decision is waited for until it is not pending, ever less often', async (t) => {
+test('a pending decision is polled ever less often', async (t) => {
   let asked = 0;
   const { client, clock } = await scripted(t, (response) =>
     json(response, 200, {
@@ -79,7 +79,7 @@ test('a decision is waited for until it is not pending, ever less often', async 
   }
 });
 
-test('a batch is finished only when its results can be had, or when there will be none', async (t) => {
+test('a batch is finished only when its results are available, or when there will be none', async (t) => {
   const answers = [
     { batch_status: 'SUCCESS', download_url: null },
     { batch_status: 'SUCCESS', download_url: 'http://127.0.0.1/d' },
@@ -90,7 +90,7 @@ test('a batch is finished only when its results can be had, or when there will b
   assert.equal((await client.batches.waitFor('b-1')).status, 'CANCELLED');
 });
 
-test('a wait ends after its time with the last status, or with the reason of an abort', async (t) => {
+test('a wait ends at its timeout with the last status, or with the reason of an abort', async (t) => {
   const { client, clock } = await scripted(t, (response) =>
     json(response, 200, { batch_status: 'PENDING' }),
   );
@@ -111,7 +111,7 @@ test('a wait ends after its time with the last status, or with the reason of an 
   assert.equal(clock.armed, 0);
 });
 
-test('each failure is an error of its own class, with what it knows, and all are ContentReviewErrors', async (t) => {
+test('each failure has an error class of its own, and all are ContentReviewErrors', async (t) => {
   const expected = [
     [400, RejectedError],
     [401, UnauthorizedError],
@@ -153,7 +153,7 @@ test('each failure is an error of its own class, with what it knows, and all are
   await client.close();
 });
 
-test('bytes in memory are uploaded as they are, a view of a larger buffer too', async (t) => {
+test('bytes in memory are uploaded unchanged, a view of a larger buffer included', async (t) => {
   const { client, server } = await scripted(t, (response) => response.end());
   const view = new Uint8Array(new TextEncoder().encode('xxContent\r\na\r\nxx').buffer, 2, 12);
   await client.batches.upload({ uploadUrl: `${server.url}/put` }, view);
@@ -165,7 +165,7 @@ test('bytes in memory are uploaded as they are, a view of a larger buffer too', 
   assert.deepEqual([server.seen[1]?.body.length, sent], [600_000, [0, 262_144, 524_288, 600_000]]);
 });
 
-test('nothing is created for what cannot be uploaded, and no message holds it', async (t) => {
+test('nothing is created for an unusable source, and no message quotes it', async (t) => {
   const { client, server } = await scripted(t, (response) => response.end());
   const wrong: readonly unknown[] = [
     'Content\nhunter2\n',
@@ -205,7 +205,7 @@ test('the client can be used with `await using`, and is closed then', async (t) 
   await assert.rejects(kept.batches.get('b-1'), { name: 'AbortError' });
 });
 
-test('closing the client ends at once what waits: for the next question, for another try, for another download', {
+test('closing the client ends waits for the next poll, a retry and another download at once', {
   timeout: 10_000,
 }, async (t) => {
   const ended: string[] = [];
@@ -240,7 +240,7 @@ test('closing the client ends at once what waits: for the next question, for ano
   assert.deepEqual(ended, ['question', 'try', 'download']);
 });
 
-test('an option that is undefined is one that is left out', async (t) => {
+test('an undefined option has its default', async (t) => {
   const { client, server } = await scripted(
     t,
     (response, _, index) => (index < 3 ? json(response, 503, {}) : json(response, 200, {})),
@@ -274,7 +274,7 @@ const IMPORT = {
   upload_url: 'http://127.0.0.1:1/u',
 };
 
-test('a 404 right after its own create is waited out, and no other', async (t) => {
+test("a 404 soon after the client's own create is waited out, and no other", async (t) => {
   let missing = 3;
   const { client, clock, server } = await scripted(t, (response, { method, path }) => {
     if (method === 'POST') return json(response, 200, path === '/v1/import' ? IMPORT : CREATED);
@@ -333,7 +333,7 @@ test('a wait outlasts an outage of the service, once it has answered or the reso
   assert.ok(waitedMs > 55_000 && waitedMs < 65_000, `${waitedMs} ms`);
 });
 
-test('a batch status counts in any case', async (t) => {
+test('a batch status is recognised in any case', async (t) => {
   const { client } = await scripted(t, (response) =>
     json(response, 200, { batch_status: 'success', download_url: 'http://127.0.0.1:1/d' }),
   );

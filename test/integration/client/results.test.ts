@@ -20,7 +20,7 @@ interface Files {
   readonly batch?: object;
 }
 
-/** A batch whose file is sent as told. */
+/** Serves a batch and its downloads. */
 function serving({ downloads, batch = {} }: Files) {
   let begun = 0;
   return (response: ServerResponse, request: Seen) => {
@@ -78,7 +78,7 @@ test('rows are typed, with labels read and other columns as metadata', async (t)
   );
 });
 
-test('uploaded columns that are named like those of the service are metadata, wherever they stand', async (t) => {
+test("uploaded columns with a name of the service's are metadata, in any position", async (t) => {
   const own = { content: 'a', status: 'ERROR', result: 'keep', labels: ['spam'] };
   const mine = { Status: 'mystatus', Labels: 'mylabel', 'Lab result': 'positive' };
   const files = [
@@ -107,7 +107,7 @@ test('uploaded columns that are named like those of the service are metadata, wh
   assert.deepEqual([first?.result, first?.metadata], ['positive', { 'Acme result': 'keep' }]);
 });
 
-test('numbers in labels keep their digits beside what JavaScript reads of them', async (t) => {
+test('numbers in labels keep their digits in labelsJson', async (t) => {
   const labels =
     '[{"name":"a","applied":true,"explanation":"e","n":12345678901234567890,"p":0.10}]';
   const text = `Content,Status,Labels\na,SUCCESS,"${labels.replaceAll('"', '""')}"\n`;
@@ -116,7 +116,7 @@ test('numbers in labels keep their digits beside what JavaScript reads of them',
   assert.equal(first?.labelsJson, labels);
 });
 
-test('a download that breaks is taken up again: each row comes once, in order', async (t) => {
+test('a download that breaks off is continued: each row comes once, in order', async (t) => {
   const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
   const cuts = [100, 400_000, 400_010, 900_000].map((cutAt) => ({ text, cutAt }));
   const { client, clock, server } = await scripted(t, serving({ downloads: [...cuts, { text }] }));
@@ -160,7 +160,7 @@ test('a file that ends within a row is an error, also where ragged rows are left
   assert.deepEqual(ragged, []);
 });
 
-test('another file behind a break is told, not mixed in', async (t) => {
+test('another file after a break is an error', async (t) => {
   const text = HEADER + Array.from({ length: 20_000 }, (_, index) => row(index)).join('');
   for (const other of [
     text.replace('text 1,', 'text X,'),
@@ -179,7 +179,7 @@ test('another file behind a break is told, not mixed in', async (t) => {
   }
 });
 
-test('a download that always breaks at the same place ends as an error', async (t) => {
+test('a download that always breaks off at the same place is an error', async (t) => {
   const text = HEADER + row(0) + row(1);
   const { client, server } = await scripted(
     t,
@@ -189,7 +189,7 @@ test('a download that always breaks at the same place ends as an error', async (
   assert.equal(server.seen.filter(({ url }) => url.startsWith('/file')).length, 6);
 });
 
-test('what cannot be decoded, or is too large, is fetched once: it would be the same again', async (t) => {
+test('a file that cannot be decoded, or is too large, is fetched only once', async (t) => {
   const cases = [
     ['gzip', ProtocolError, /cannot be decoded/],
     ['rot13', BlockedError, /an encoding other than/],
@@ -220,7 +220,7 @@ test('what cannot be decoded, or is too large, is fetched once: it would be the 
   }
 });
 
-test('a file that lacks rows is told after the whole ones, and a piece of a row is not given out', async (t) => {
+test('a file that lacks rows is an error after its whole rows', async (t) => {
   const text = HEADER + row(0) + row(1).slice(0, -3);
   const batch = { success_count: 3, error_count: 0 };
   const { client } = await scripted(t, serving({ downloads: [{ text }], batch }));
@@ -238,7 +238,7 @@ test('a file that lacks rows is told after the whole ones, and a piece of a row 
   assert.equal((await all(whole.client.batches.results('b-1'))).length, 2);
 });
 
-test('a ragged row ends the reading, or is told and left out', async (t) => {
+test('a ragged row is an error, or is reported and left out', async (t) => {
   const text = `${HEADER + row(0)}only,two\r\n${row(2)}`;
   const { client } = await scripted(t, serving({ downloads: [{ text }] }));
   await assert.rejects(
@@ -256,7 +256,7 @@ test('a ragged row ends the reading, or is told and left out', async (t) => {
   assert.deepEqual(told, [{ row: 2, cells: 2, expectedCells: 7 }]);
 });
 
-test('files that are none are protocol errors that do not repeat them', async (t) => {
+test('invalid files are protocol errors that do not quote them', async (t) => {
   for (const [text, message] of [
     ['', /is empty/],
     ['hunter22,b\r\n1,2\r\n', /neither a column "Status"/],
@@ -273,7 +273,7 @@ test('files that are none are protocol errors that do not repeat them', async (t
   }
 });
 
-test('a batch without results says its status', async (t) => {
+test('the error of a batch without results has its status', async (t) => {
   const batch = { batch_status: 'PENDING', download_url: null };
   const { client } = await scripted(t, serving({ downloads: [], batch }));
   await assert.rejects(all(client.batches.results('b-1')), (error) => {

@@ -86,7 +86,7 @@ const DAMAGES: readonly Damage[] = [
 ];
 
 describe('a CSV file', () => {
-  it('that csv-stringify wrote is right, in pieces of any size', async () => {
+  it('from csv-stringify is valid, in pieces of any size', async () => {
     await fc.assert(
       fc.asyncProperty(
         table,
@@ -107,7 +107,7 @@ describe('a CSV file', () => {
   });
 
   for (const damage of DAMAGES) {
-    it(`with ${damage.name} is wrong, first in the line where that row begins`, async () => {
+    it(`with ${damage.name} has its first finding in the line where that row begins`, async () => {
       await fc.assert(
         fc.asyncProperty(
           table,
@@ -133,7 +133,7 @@ describe('a CSV file', () => {
     });
   }
 
-  it('with a quote that is never closed is wrong where it opens, whatever follows without a quote', async () => {
+  it('with an unclosed quote has one finding, in the line where the quote opens', async () => {
     await fc.assert(
       fc.asyncProperty(table, lineEnd, chunkBytes, async ({ header, rows }, end, size) => {
         const above = csv([header, ...rows], end);
@@ -150,7 +150,7 @@ describe('a CSV file', () => {
     );
   });
 
-  it('has every problem counted, and the first ten told by line', async () => {
+  it('has all of its problems counted, and the first ten listed by line', async () => {
     const rows = Array.from({ length: 2_000 }, (_, n) => (n % 2 === 0 ? 'a,b' : 'a,b,c'));
     const { findings, total } = await checkCsv(`Content,x\n${rows.join('\n')}\n`);
     assert.equal(total, 1_000);
@@ -180,7 +180,7 @@ describe('a CSV file', () => {
     }
   });
 
-  it('has told what is allowed and probably not meant', async () => {
+  it('has notes for what is allowed and probably unintended', async () => {
     const { checked, total } = await checkCsv(
       'Content,Status,Spam result,Expected result,\n,a,b,c,d\nx,a,b,c,d\n" ",a,b,c,d\n',
     );
@@ -193,7 +193,7 @@ describe('a CSV file', () => {
     ]);
   });
 
-  it('with a row that has no end is refused with bounded memory, and where it begins', async () => {
+  it('with an endless row is refused in bounded memory, with the line where the row begins', async () => {
     const head = Buffer.from('Content\nfine\n"');
     const { findings } = await checkCsv(
       Buffer.concat([head, Buffer.alloc(MAX_ROW_BYTES + 10, 'x')]),

@@ -36,7 +36,7 @@ const WRONG: readonly (readonly [string, Buffer, RegExp])[] = [
 ];
 
 describe('a JSON Lines file', () => {
-  it('of records with exactly type and data is right, in pieces of any size, with either line end', async () => {
+  it('of records with exactly type and data is valid, in pieces of any size, with either line end', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(record, { minLength: 1 }),
@@ -53,7 +53,7 @@ describe('a JSON Lines file', () => {
   });
 
   for (const [name, wrong, message] of WRONG) {
-    it(`with ${name} is wrong in that line, and in no other`, async () => {
+    it(`with ${name} has a finding in that line, and in no other`, async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(record, { maxLength: 5 }),
@@ -82,13 +82,13 @@ describe('a JSON Lines file', () => {
     );
   });
 
-  it('shows none of its content, also where it is broken', async () => {
+  it('never shows its content, not even in a syntax error', async () => {
     const { findings } = await checkJsonl('{"type":"user","data":{"secret":hunter2}}\nhunter2\n');
     assert.equal(findings.length, 2);
     assert.doesNotMatch(JSON.stringify(findings), /hunter2/);
   });
 
-  it('with a line that has no end is refused with bounded memory, and read on to the next', async () => {
+  it('with an endless line is refused in bounded memory, and checked on from the next line', async () => {
     const long = Buffer.alloc(MAX_LINE_BYTES + 1, 'x');
     const { findings } = await checkJsonl(
       Buffer.concat([Buffer.from('{"type":"a","data":{}}\n'), long, Buffer.from('\n7\n')]),
@@ -101,7 +101,7 @@ describe('a JSON Lines file', () => {
   });
 });
 
-it('the members of an object are counted as they are written, also those of one name', () => {
+it('members of an object are counted as written, repeated names included', () => {
   const members = fc.array(fc.tuple(fc.oneof(fc.constant('a'), fc.string()), fc.jsonValue()), {
     minLength: 1,
   });

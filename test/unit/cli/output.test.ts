@@ -66,7 +66,7 @@ describe('an output file', () => {
     assert.deepEqual(readdirSync(path.dirname(target)), []);
   });
 
-  it('never replaces what has come up meanwhile, unless told to', async () => {
+  it('never replaces a file that has appeared meanwhile, unless --force is given', async () => {
     const target = place();
     const output = await opened({ target, force: false });
     await output.write(Buffer.from('new'));
@@ -97,7 +97,7 @@ describe('an output file', () => {
     );
   });
 
-  it('that is replaced hands its permissions on', async () => {
+  it('that replaces another one keeps its permissions', async () => {
     const target = place();
     writeFileSync(target, 'secret', { mode: 0o600 });
     const output = await opened({ target, force: true });
@@ -105,14 +105,14 @@ describe('an output file', () => {
     assert.equal(statSync(target).mode & 0o777, 0o600);
   });
 
-  it('may have the longest name that there is', async () => {
+  it('may have the longest possible name', async () => {
     const target = path.join(path.dirname(place()), 'é'.repeat(127));
     const output = await opened({ target, force: false });
     await output.complete();
     assert.deepEqual(readdirSync(path.dirname(target)), ['é'.repeat(127)]);
   });
 
-  it('that cannot be one is refused before anything else, in words', async () => {
+  it('that cannot be written is refused before anything else, with the reason', async () => {
     const there = place();
     writeFileSync(there, '');
     const refused = async (target: string, why: RegExp, source?: string) =>
@@ -147,9 +147,9 @@ describe('standard output', () => {
   const text = 'Content\r\n"é\u001b[2J"\n';
   const pieces = [...Buffer.from(text)].map((byte) => Buffer.from([byte]));
 
-  it('gets the bytes as they are', async () => assert.equal(await written(false, pieces), text));
+  it('receives the bytes unchanged', async () => assert.equal(await written(false, pieces), text));
 
-  it('that is a terminal is shown nothing that moves its cursor', async () => {
+  it('at a terminal receives no control characters', async () => {
     assert.equal(await written(true, [Buffer.from(text)]), 'Content\n"é\\u001b[2J"\n');
     assert.equal(await written(true, pieces), 'Content\\u000d\n"é\\u001b[2J"\n');
   });
@@ -183,7 +183,7 @@ describe('a pipe', { timeout: 20_000 }, () => {
     );
   });
 
-  it('with a reader that has stopped does not hold up its end', async () => {
+  it('with a stalled reader can be discarded', async () => {
     const at = pipe();
     const reader = await open(at.target, constants.O_RDONLY | constants.O_NONBLOCK);
     const output = await opened(at);
@@ -193,7 +193,7 @@ describe('a pipe', { timeout: 20_000 }, () => {
     await reader.close();
   });
 
-  it('whose reader goes away wants no more', async () => {
+  it('whose reader goes away accepts no more bytes', async () => {
     const at = pipe();
     const reader = await open(at.target, constants.O_RDONLY | constants.O_NONBLOCK);
     const output = await opened(at);
@@ -205,7 +205,7 @@ describe('a pipe', { timeout: 20_000 }, () => {
   });
 });
 
-it('a full disk is told with the name of the file', async () => {
+it('a full disk is reported with the name of the file', async () => {
   const output = await opened({ target: '/dev/full', force: false });
   const failed = (error: unknown) =>
     error instanceof OutputFailed &&

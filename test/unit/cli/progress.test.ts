@@ -23,7 +23,7 @@ function stage(columns: number | undefined) {
 }
 
 describe('progress', () => {
-  it('at a terminal is one line, written over, never longer than the terminal is wide', () => {
+  it('at a terminal is one line that is overwritten and never longer than the terminal is wide', () => {
     const { said, clock, progress } = stage(20);
     for (const text of ['too soon', 'too soon', `${'x'.repeat(30)}\u001b[2J`]) {
       progress.show(() => text);
@@ -34,7 +34,7 @@ describe('progress', () => {
     assert.deepEqual(said, [`\r\u001b[K${'x'.repeat(18)}…`, '\r\u001b[K', 'done\n']);
   });
 
-  it('elsewhere is a line now and then, and nothing for what is over soon', () => {
+  it('elsewhere is a line every ten seconds, and nothing for a short command', () => {
     const { said, clock, progress } = stage(undefined);
     for (let second = 0; second <= 60; second++) {
       clock.ms = second * 1_000;
@@ -63,8 +63,8 @@ describe('progress', () => {
   });
 });
 
-describe('the command that goes on', () => {
-  it('has the connection of this one, quoted for a shell, and no key', () => {
+describe('the command to continue with', () => {
+  it('has the options of the connection, quoted for a shell, and no key', () => {
     const { io } = stage(undefined);
     const flags = { url: 'http://h:1', apiKeyFile: "it's key", config: 'c.yaml' };
     assert.equal(
@@ -78,7 +78,7 @@ describe('the command that goes on', () => {
     );
   });
 
-  it('does nothing at the terminal that shows it, and means the same there', () => {
+  it('has no control characters, and the same meaning in a shell', () => {
     const { io } = stage(undefined);
     const id = `a\u001b]0;b\u0007'\n\\x41 \u202e`;
     const line = commandLine({ ...io, program: 'printf %s' }, ['', '', id], {});

@@ -48,7 +48,7 @@ const PIPELINES = `
   {name: plain, source: {topic: plain}}`;
 
 describe('schemas register', () => {
-  it('registers each schema under its subject, and says version and id; again it changes nothing', async () => {
+  it('registers each schema under its subject and shows version and id; a second run changes nothing', async () => {
     const first = await schemas('register --json');
     assert.deepEqual([first.code, first.err], [EXIT.ok, '']);
     const told = JSON.parse(first.out).schemas as Record<string, unknown>[];
@@ -99,7 +99,7 @@ describe('schemas register', () => {
     assert.equal((await schemas('check')).code, EXIT.ok);
   });
 
-  it('registers only what its subject takes, and shows the reasons of the registry', async () => {
+  it('registers only compatible schemas, and shows the reasons of the registry', async () => {
     await registry.register('posts.decisions-value', { type: 'AVRO', text: '"string"' }, SIGNAL);
     registry.judge = () => ({ compatible: false, messages: ['TYPE_MISMATCH at /type'] });
     const { code, out } = await schemas('register');
@@ -113,7 +113,7 @@ describe('schemas register', () => {
     assert.deepEqual(await registry.versions('posts.decisions-value', SIGNAL), [1]);
   });
 
-  it('says what to do when the registry is read only, refuses the credentials, or is not there', async () => {
+  it('shows the remedy when the registry is read-only, rejects the credentials, or is unreachable', async () => {
     registry.readOnly = true;
     const readOnly = await schemas('register --pipeline posts');
     assert.deepEqual([readOnly.code, readOnly.out], [EXIT.refused, '']);
@@ -137,7 +137,7 @@ describe('schemas register', () => {
 });
 
 describe('schemas check', () => {
-  it('ends with 5 while a schema is missing that would be taken, and changes nothing', async () => {
+  it('ends with 5 while a compatible schema is not registered, and changes nothing', async () => {
     await registry.register('posts.decisions-value', { type: 'AVRO', text: '"string"' }, SIGNAL);
     const { code, out } = await schemas('check');
     assert.equal(code, EXIT.missing);
@@ -147,7 +147,7 @@ describe('schemas check', () => {
     assert.ok(!registry.calls.slice(1).some((call) => call.startsWith('register')));
   });
 
-  it('looks at one pipeline when told to, and knows which there are', async () => {
+  it('checks only the pipeline of --pipeline, and lists the pipelines for an unknown name', async () => {
     assert.equal(
       JSON.parse((await schemas('check --json --pipeline users')).out).schemas.length,
       1,
@@ -157,7 +157,7 @@ describe('schemas check', () => {
     assert.match(wrong.err, /did you mean users\?/);
   });
 
-  it('has nothing to do without a format that has a schema, and asks nobody', async () => {
+  it('does nothing, and sends no request, without a format that has a schema', async () => {
     const { code, out } = await schemas('check', '{name: plain, source: {topic: plain}}');
     assert.equal(code, EXIT.ok);
     assert.match(out, /nothing to register/);

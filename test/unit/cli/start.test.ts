@@ -15,7 +15,7 @@ describe('the version of Node', () => {
       assert.equal(nodeVersionProblem(version), undefined);
   });
 
-  it('is refused below that with what to do', () => {
+  it('is refused below that, with the remedy', () => {
     for (const version of ['22.18.9', '22.2.0', '20.20.2', '18.0.0']) {
       assert.match(
         nodeVersionProblem(version) ?? '',
@@ -29,7 +29,7 @@ describe('the version of Node', () => {
     assert.equal(engines.node, '>=22.19');
   });
 
-  it('is looked at before anything else is loaded: the entry point imports statically only what imports nothing', async () => {
+  it('is checked before anything else is loaded: the entry point statically imports only a module without imports', async () => {
     const imports = async (path: string) =>
       [...(await readFile(new URL(path, ROOT), 'utf8')).matchAll(/^import .* from '(.*)';$/gm)].map(
         ([, from]) => from,
@@ -96,7 +96,7 @@ describe('the warning of kafkajs', () => {
 });
 
 describe('the help of the commands for people with a file', () => {
-  it('shows what can be said, what the exit codes mean, and examples', async () => {
+  it('shows the options, the exit codes and examples', async () => {
     const connection = ['--url', '--api-key-file', '--config', '--wait', '--timeout', '--json'];
     for (const [command, options] of [
       ['batch', ['submit', 'get', 'results']],
@@ -124,7 +124,7 @@ describe('the help of the commands for people with a file', () => {
 });
 
 describe('a command that fails', () => {
-  it('gives no secret away', async () => {
+  it('reveals no secret', async () => {
     const said: string[] = [];
     const io = { env: {}, out: () => {}, err: (text: string) => void said.push(text) };
     const code = await runCli(
@@ -137,7 +137,7 @@ describe('a command that fails', () => {
     assert.match(err, /ENOTDIR.*\/dev\/null/);
   });
 
-  it('because its answer cannot be written says so', async () => {
+  it('because its output cannot be written reports that', async () => {
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), {
       code: 'ENOSPC',
       errno: -28,

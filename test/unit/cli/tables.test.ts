@@ -18,7 +18,7 @@ import {
   wholeNumber,
 } from '../../../src/cli/tool-options.ts';
 
-test('a table aligns texts to the left and numbers to the right, and cuts nothing', () => {
+test('a table aligns texts to the left and numbers to the right, and truncates nothing', () => {
   const lines = table(
     ['NAME', 'COUNT', 'W'],
     [
@@ -38,7 +38,7 @@ test('a table aligns texts to the left and numbers to the right, and cuts nothin
   assert.equal(table(['A', 'B'], []), 'A   B\n');
 });
 
-test('an age has its two largest units; a clock that is ahead makes none negative', () => {
+test('an age has its two largest units, and is never negative', () => {
   const cases = [
     [0, '0s'],
     [999, '0s'],
@@ -58,7 +58,7 @@ test('an age has its two largest units; a clock that is ahead makes none negativ
   );
 });
 
-test('a place is PARTITION:OFFSET and nothing else', () => {
+test('a record is named PARTITION:OFFSET and in no other way', () => {
   assert.deepEqual(coordinate('2:1371'), { partition: 2, offset: 1371 });
   for (const wrong of [
     '2',
@@ -75,7 +75,7 @@ test('a place is PARTITION:OFFSET and nothing else', () => {
     assert.throws(() => coordinate(wrong), /PARTITION:OFFSET/, wrong);
 });
 
-test('a time is ISO 8601, or a length of time before now', () => {
+test('a time is ISO 8601, or an age', () => {
   assert.equal(pointInTime('2026-11-21T10:00:00Z'), Date.UTC(2026, 10, 21, 10));
   assert.equal(pointInTime('2026-11-21T10:00:00.5+02:00'), Date.UTC(2026, 10, 21, 8) + 500);
   assert.equal(pointInTime('2026-11-21'), Date.UTC(2026, 10, 21));
@@ -94,20 +94,20 @@ test('a time is ISO 8601, or a length of time before now', () => {
     assert.throws(() => pointInTime(wrong), /ISO 8601/, wrong);
 });
 
-test('a whole number is one', () => {
+test('a whole number has digits only, within its limits', () => {
   assert.equal(wholeNumber('An offset')('0'), 0);
   for (const wrong of ['-1', '1.5', 'x', '', '1e3'])
     assert.throws(() => wholeNumber('An offset')(wrong), /An offset is a whole number from 0/);
   assert.throws(() => wholeNumber('The limit', 1)('0'), /from 1/);
 });
 
-test('a reason is one of those that there are', () => {
+test('an unknown reason is refused with a suggestion', () => {
   assert.deepEqual(several(letterReason)('not_json', ['no_type']), ['no_type', 'not_json']);
   assert.throws(() => letterReason('not-jsn'), /Did you mean not_json\?/);
   assert.throws(() => letterReason('whatever'), /Reasons: null_value, not_json, /);
 });
 
-test('what other people wrote does nothing at a terminal', () => {
+test('text of others does not control the terminal', () => {
   const hostile = 'a\u001b[2Jb\u009bc\rd\ne\u202ef\u2066g\u0085h\u2028i\u{e0041}é漢😀';
   assert.equal(
     printable(hostile),

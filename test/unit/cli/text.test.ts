@@ -48,7 +48,7 @@ function wrongLines(file: Buffer): string[] {
 }
 
 describe('the encoding of a file', () => {
-  it('is wrong in exactly the lines that a decoder refuses, in pieces of any size', async () => {
+  it('has findings in exactly the lines that a decoder refuses, in pieces of any size', async () => {
     await fc.assert(
       fc.asyncProperty(bytes, fc.integer({ min: 1, max: 9 }), async (file, size) => {
         const findings = new Findings();
@@ -64,7 +64,7 @@ describe('the encoding of a file', () => {
     );
   });
 
-  it('is recognised by the first bytes when it is another one, or when there is no text', () => {
+  it('is recognised by the first bytes of UTF-16, UTF-32, archives and workbooks', () => {
     const utf16 = Buffer.from('\ufeffContent,author\n', 'utf16le');
     const cases: readonly (readonly [Buffer, RegExp])[] = [
       [
