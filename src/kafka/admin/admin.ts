@@ -58,17 +58,19 @@ export class KafkaAdmin implements ClusterAdmin {
   }
 
   async describeTopic(topic: string): Promise<TopicDescription | undefined> {
-    const access = { ...this.#using(topic) };
-    return await this.#connection.request(`describe topic ${topic}`, access, async (cluster) => {
-      const partitions = await partitionsOf(cluster, topic);
-      if (partitions === undefined) return undefined;
-      access.operation = 'DESCRIBE_CONFIGS';
-      return {
-        partitions: partitions.length,
-        replicationFactor: Math.min(...partitions.map(({ replicas }) => replicas.length)),
-        settings: await settingsOf(cluster, topic),
-      };
-    });
+    const what = `describe topic ${topic}`;
+    const partitions = await this.#connection.request(what, this.#using(topic), (cluster) =>
+      partitionsOf(cluster, topic),
+    );
+    if (partitions === undefined) return undefined;
+    const access = { topic, operation: 'DESCRIBE_CONFIGS' };
+    return {
+      partitions: partitions.length,
+      replicationFactor: Math.min(...partitions.map(({ replicas }) => replicas.length)),
+      settings: await this.#connection.request(what, access, (cluster) =>
+        settingsOf(cluster, topic),
+      ),
+    };
   }
 
   async createTopic(topic: string, spec: TopicSpec): Promise<void> {
@@ -183,7 +185,7 @@ export class KafkaAdmin implements ClusterAdmin {
     await this.#connection.close();
   }
 
-  #using(topic: string): RequestedAccess & { operation?: string | undefined } {
+  #using(topic: string): RequestedAccess {
     return { topic, operation: this.#connect.uses?.get(topic) };
   }
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import type { KafkaBroker, KafkaCluster, PartitionMetadata } from '../kafkajs/shapes.ts';
 import { toOffset } from '../records/offsets.ts';
 import { Client, type ConnectOptions, clusterOf } from './connect.ts';
-import { explain, isTransient, type RequestedAccess } from './errors.ts';
+import { explain, isTransient, protocolErrorOf, type RequestedAccess } from './errors.ts';
 
 /** For kafkajs's own requests, to connect and for metadata. */
 const RETRY = { initialRetryTime: 100, multiplier: 2, maxRetryTime: 1_000, retries: 2 };
@@ -76,7 +76,8 @@ export class ClusterConnection {
         this.lastFailure = why;
         const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS);
         await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-        await open.cluster.refreshMetadata().catch(() => undefined);
+        if (protocolErrorOf(error) !== 'CONCURRENT_TRANSACTIONS')
+          await open.cluster.refreshMetadata().catch(() => undefined);
       } finally {
         // Not while other requests are in flight on it.
         if (--open.requests === 0 && this.#open !== open) void close(open);

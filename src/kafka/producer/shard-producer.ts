@@ -71,8 +71,8 @@ export class KafkaShardProducer implements ShardProducer {
       throw new TransactionError('aborted', 'another transaction of this producer is in flight');
     const { signal } = this.#ended;
     if (signal.aborted) {
-      const why = `this producer cannot be used any more: ${messageOf(signal.reason)}`;
-      throw new TransactionError('aborted', why);
+      const { message } = signal.reason as Error;
+      throw new TransactionError('aborted', `this producer cannot be used any more: ${message}`);
     }
     this.#busy = true;
     this.#phase = 'sending';
@@ -169,6 +169,3 @@ export class KafkaShardProducer implements ShardProducer {
     }
   }
 }
-
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

@@ -55,10 +55,9 @@ export class TokenSource {
     if (nowMs >= kept.replaceAtMs && nowMs >= this.#quietUntilMs) {
       this.#renew().catch((error: unknown) => {
         this.#quietUntilMs = this.#parts.now() + QUIET_MS;
-        const why = error instanceof Error ? error.message : String(error);
         if (!this.#closing.signal.aborted)
           this.#parts.logger.warn(
-            { error: why },
+            { error: (error as Error).message },
             'the token for Kafka could not be replaced; the earlier one is used while it lasts',
           );
       });
