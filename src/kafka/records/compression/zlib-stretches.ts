@@ -31,14 +31,10 @@ export class ZlibStretches implements Stretches {
   readonly #kind: ZlibKind;
   #at = 0;
   #members = 0;
-  /** A member is unpacked as a stream, from its start again after it gave its room up. */
-  #isOpen = false;
-  #stream: (Transform & { readonly bytesWritten: number }) | undefined;
-  #chunks: AsyncIterator<Buffer> | undefined;
-  #leaveRoom: (() => void) | undefined;
-  /** Bytes of the member that were returned, and those of them that a new stream must skip. */
-  #given = 0;
-  #again = 0;
+  /** Stretches of a member that is unpacked as a stream. */
+  #chunks: AsyncGenerator<Buffer, void> | undefined;
+  /** Frees the stream and its room. */
+  #drop = () => {};
   #unpacking = false;
   /** A stretch was requested since others wait for room. */
   #active = false;
@@ -51,7 +47,7 @@ export class ZlibStretches implements Stretches {
   }
 
   next(): Buffer | undefined | Promise<Buffer | undefined> {
-    if (this.#isOpen) return this.#chunk();
+    if (this.#chunks !== undefined) return this.#chunk(this.#chunks);
     if (this.#at >= this.#bytes.length) return undefined;
     if (++this.#members > MAX_MEMBERS)
       throw new Error(`more than ${MAX_MEMBERS} compressed members in one batch`);
@@ -59,10 +55,8 @@ export class ZlibStretches implements Stretches {
     const packed = this.#bytes.subarray(from);
     const whole = packed.length > this.#stretchBytes ? undefined : this.#atOnce(packed);
     if (whole === undefined) {
-      this.#at = from;
-      this.#given = 0;
-      this.#isOpen = true;
-      return this.#chunk();
+      this.#chunks = this.#unpack(packed);
+      return this.#chunk(this.#chunks);
     }
     this.#endMember(from + whole.engine.bytesWritten);
     return whole.buffer;
@@ -70,76 +64,66 @@ export class ZlibStretches implements Stretches {
 
   close(): void {
     this.#closed = true;
-    this.#isOpen = false;
+    this.#chunks = undefined;
     this.#at = this.#bytes.length;
     this.#drop();
-  }
-
-  async #begin(): Promise<void> {
-    const packed = this.#bytes.subarray(this.#at);
-    this.#leaveRoom = await takeRoom(this.#kind.windowBytes(packed), () => this.#giveUp());
-    if (this.#closed) {
-      this.#drop();
-      return;
-    }
-    this.#again = this.#given;
-    this.#stream = this.#kind.stream({ chunkSize: this.#stretchBytes }, packed);
-    this.#chunks = this.#stream[Symbol.asyncIterator]();
-    this.#stream.end(packed);
-  }
-
-  #drop(): void {
-    this.#stream?.destroy();
-    this.#stream = undefined;
-    this.#chunks = undefined;
-    this.#leaveRoom?.();
-    this.#leaveRoom = undefined;
-  }
-
-  #giveUp(): void {
-    const mayWait = this.#active || this.#unpacking;
-    this.#active = false;
-    if (!mayWait) this.#drop();
   }
 
   #atOnce(packed: Buffer): Whole | undefined {
     try {
       return this.#kind.whole(packed, { maxOutputLength: this.#stretchBytes, info: true }) as Whole;
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
-        return undefined;
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return undefined;
       throw error;
     }
   }
 
-  async #chunk(): Promise<Buffer | undefined> {
+  async #chunk(chunks: AsyncGenerator<Buffer, void>): Promise<Buffer | undefined> {
     this.#active = true;
     this.#unpacking = true;
     try {
-      for (;;) {
-        const chunk = await this.#unpack();
-        if (chunk === undefined) break;
-        const passed = Math.min(this.#again, chunk.length);
-        this.#again -= passed;
-        if (passed === chunk.length) continue;
-        this.#given += chunk.length - passed;
-        return chunk.subarray(passed);
-      }
+      const { value } = await chunks.next();
+      if (value !== undefined) return value;
     } finally {
       this.#unpacking = false;
     }
-    const stream = this.#stream;
-    if (stream === undefined) return undefined;
-    this.#drop();
-    this.#isOpen = false;
-    this.#endMember(this.#at + stream.bytesWritten);
+    this.#chunks = undefined;
     return this.next();
   }
 
-  async #unpack(): Promise<Buffer | undefined> {
-    if (this.#stream === undefined) await this.#begin();
-    const chunk = await this.#chunks?.next();
-    return chunk?.done === false ? chunk.value : undefined;
+  /** Unpacks a member as a stream, from its start again each time that it gave its room up. */
+  async *#unpack(packed: Buffer): AsyncGenerator<Buffer, void> {
+    for (let given = 0; !this.#closed; ) {
+      let gaveUp = false;
+      const leave = await takeRoom(this.#kind.windowBytes(packed), () => {
+        gaveUp = !this.#active && !this.#unpacking;
+        this.#active = false;
+        if (gaveUp) this.#drop();
+      });
+      const stream = this.#kind.stream({ chunkSize: this.#stretchBytes }, packed);
+      this.#drop = () => {
+        stream.destroy();
+        leave();
+      };
+      if (this.#closed) return this.#drop();
+      stream.end(packed);
+      let unpacked = 0;
+      try {
+        for await (const chunk of stream) {
+          const repeated = Math.min(given - unpacked, chunk.length);
+          unpacked += chunk.length;
+          if (unpacked <= given) continue;
+          given = unpacked;
+          yield chunk.subarray(repeated);
+          if (gaveUp) break;
+        }
+        if (gaveUp) continue;
+      } finally {
+        this.#drop();
+      }
+      this.#endMember(packed.byteOffset - this.#bytes.byteOffset + stream.bytesWritten);
+      return;
+    }
   }
 
   #endMember(end: number): void {
