@@ -140,7 +140,6 @@ const REMEDIES: Readonly<Record<string, string>> = {
     "choose a transaction timeout not above the broker's transaction.max.timeout.ms",
   LEADER_NOT_AVAILABLE: 'start the broker that holds it',
   MESSAGE_TOO_LARGE: "raise the topic's max.message.bytes, or write less per record",
-  SASL_AUTHENTICATION_FAILED: 'check kafka.sasl',
   ILLEGAL_SASL_STATE:
     'this listener does not use SASL: set kafka.sasl.mechanism to none, or use the port of a SASL listener',
   UNSUPPORTED_SASL_MECHANISM: 'choose another kafka.sasl.mechanism',

@@ -105,7 +105,19 @@ export class ConsumerSession {
       maxWaitTimeInMs: this.#options.maxWaitMs,
       allowAutoTopicCreation: false,
       retry: RETRY,
-      partitionAssigners: [({ cluster }) => this.#createAssigner(cluster)],
+      partitionAssigners: [
+        ({ cluster }) => {
+          this.#cluster = cluster as object as KafkaCluster;
+          return createAssigner(this.#cluster, {
+            ...options,
+            history: () => this.history,
+            attached: (group) => {
+              this.#group = group;
+            },
+            outOfRange: (topic, partition) => this.#outOfRange(topic, partition),
+          });
+        },
+      ],
     });
     const { GROUP_JOIN, HEARTBEAT, REQUEST, CRASH } = this.#consumer.events;
     this.#consumer.on(REQUEST, ({ payload }) => {
@@ -213,20 +225,6 @@ export class ConsumerSession {
     );
     await settledWithin(left, LEAVE_GRACE_MS);
     await connection.close(0);
-  }
-
-  #createAssigner(cluster: object): ReturnType<typeof createAssigner> {
-    this.#cluster = cluster as KafkaCluster;
-    const { sourceTopic, journalTopic } = this.#options;
-    return createAssigner(this.#cluster, {
-      sourceTopic,
-      journalTopic,
-      history: () => this.history,
-      attached: (group) => {
-        this.#group = group;
-      },
-      outOfRange: (topic, partition) => this.#outOfRange(topic, partition),
-    });
   }
 
   #joined(memberAssignment: IMemberAssignment): void {

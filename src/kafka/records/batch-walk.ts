@@ -50,7 +50,6 @@ export interface BatchHeader {
   /** Milliseconds; may be any int64. */
   readonly baseTimestamp: bigint;
   readonly maxTimestamp: number;
-  readonly crc: number;
 }
 
 /** Fields of a batch whose format cannot be read. */
@@ -62,7 +61,6 @@ const NOT_READ = {
   count: 0,
   baseTimestamp: -1n,
   maxTimestamp: -1,
-  crc: 0,
 };
 
 function readInt64(bytes: Buffer, at: number): number {
@@ -126,13 +124,14 @@ function header(
     count: bytes.readInt32BE(start + 57),
     baseTimestamp: bytes.readBigInt64BE(start + 27),
     maxTimestamp: readInt64(bytes, start + 35),
-    crc: bytes.readUInt32BE(start + CRC_AT),
   };
 }
 
 /** Returns true when a batch can be read: its format is known, and its checksum is right. */
-export function isIntact(bytes: Buffer, { magic, start, end, crc }: BatchHeader): boolean {
-  return magic === 2 && crc32c(bytes, start + ATTRIBUTES_AT, end) === crc;
+export function isIntact(bytes: Buffer, { magic, start, end }: BatchHeader): boolean {
+  return (
+    magic === 2 && crc32c(bytes, start + ATTRIBUTES_AT, end) === bytes.readUInt32BE(start + CRC_AT)
+  );
 }
 
 /** Batch with the part of the log that it alone covers. */
