@@ -6,13 +6,13 @@
 import { mayLoseDigits, parseKeepingDigits } from '../base/exact-json.ts';
 import { memberSpan } from './json-member.ts';
 
-type Members = Readonly<Record<string, unknown>>;
+type TerminalForm = Readonly<Record<string, unknown>>;
 
 interface TerminalMembers {
-  readonly labels?: readonly Members[];
+  readonly labels?: readonly TerminalForm[];
   /** Its JSON text, as it stands. */
   readonly metadata?: string;
-  readonly source: Members & { readonly timestamp: string | null };
+  readonly source: TerminalForm & { readonly timestamp: string | null };
   readonly decided_at: string;
   readonly [member: string]: unknown;
 }
@@ -22,7 +22,7 @@ interface TerminalMembers {
  * milliseconds.
  * @param json of a decision, looked-up decision or receipt. @throws SyntaxError when it is no JSON
  */
-export function avroForm(json: string): Members {
+export function avroForm(json: string): TerminalForm {
   const { labels, source, decided_at, ...rest } = parsed(json);
   return {
     ...rest,
@@ -37,7 +37,7 @@ export function avroForm(json: string): Members {
  * `keepCase`: names as in the file, enum values by name; null is not set.
  * @param json of a decision, looked-up decision or receipt. @throws SyntaxError when it is no JSON
  */
-export function protobufForm(json: string): Members {
+export function protobufForm(json: string): TerminalForm {
   const { status, labels, metadata, source, decided_at, ...rest } = parsed(json);
   return {
     ...rest,
@@ -66,9 +66,12 @@ function parsed(json: string): TerminalMembers {
 }
 
 /** @param extra name of the field for all else that the service reported of it */
-function labelForm({ name, applied, explanation, ...more }: Members, extra: string): Members {
+function labelForm(
+  { name, applied, explanation, ...more }: TerminalForm,
+  extra: string,
+): TerminalForm {
   return {
-    ...(wellFormed({ name, applied, explanation }) as Members),
+    ...(wellFormed({ name, applied, explanation }) as TerminalForm),
     [extra]: Object.keys(more).length === 0 ? null : JSON.stringify(more),
   };
 }

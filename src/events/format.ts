@@ -1,4 +1,5 @@
 /** Formats of the values of source records: JSON, Avro, CloudEvents, … They are in events/formats. */
+import type { Result } from '../base/result.ts';
 import { valueLengthOf } from '../core/bytes/record-view.ts';
 import type { Poison, SourceRecord } from '../core/record.ts';
 
@@ -26,13 +27,11 @@ export function hasValue(record: SourceRecord): record is ValuedRecord {
   return valueLengthOf(record) >= 0;
 }
 
-/** How much can be read of the records that a schema describes, before any of them comes. */
-export interface SchemaVerdict {
-  /** Why each of its records becomes a dead letter; absent when some are read. */
-  readonly refusal?: string;
-  /** Which of its records become dead letters, and why, where others are read. */
-  readonly exceptions: readonly string[];
-}
+/**
+ * Verdict on a schema before any of its records comes: which of them become dead letters, and why;
+ * an error where all do.
+ */
+export type SchemaVerdict = Result<readonly string[]>;
 
 export interface EventFormat {
   /** As configuration names it. */

@@ -22,7 +22,8 @@ export function parseObject(value: Buffer): ReadEvent {
   return eventOf(parseJson(value), 'the value is JSON, but');
 }
 
-export interface JsonValue {
+/** A JSON text that was read. */
+export interface ParsedJson {
   readonly poison?: never;
   /** As JSON.parse gives it. */
   readonly plain: unknown;
@@ -33,7 +34,7 @@ export interface JsonValue {
   exact(): unknown;
 }
 
-export type ReadJson = JsonValue | { readonly poison: Poison };
+export type ReadJson = ParsedJson | { readonly poison: Poison };
 
 /** Never throws. */
 export function parseJson(value: Buffer): ReadJson {
@@ -105,12 +106,12 @@ export function nameOf(value: unknown): string {
 export function hasNumber(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return typeof value === 'number';
   if (Array.isArray(value)) return value.some(hasNumber);
-  for (const name in value) if (hasNumber((value as Members)[name])) return true;
+  for (const name in value) if (hasNumber((value as JsonMembers)[name])) return true;
   return false;
 }
 
-type Members = Readonly<Record<string, unknown>>;
+type JsonMembers = Readonly<Record<string, unknown>>;
 
-export function isObject(value: unknown): value is Members {
+export function isObject(value: unknown): value is JsonMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

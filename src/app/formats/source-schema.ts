@@ -1,4 +1,5 @@
 /** Check of the newest schema of a source, before a record written with it arrives. */
+import { ok } from '../../base/result.ts';
 import type { EventFormatName } from '../../config/options/source.ts';
 import type { PipelineConfig } from '../../config/schema.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
@@ -48,15 +49,15 @@ export async function sourceSchema(
       problem: `it is of type ${latest.type}`,
       remedy: `set source.format to what the producers write, or have them write ${source.format}`,
     };
-  const { refusal, exceptions = [] } = (await formatOf().judge?.(latest.id, signal)) ?? {};
-  if (refusal !== undefined)
+  const verdict = (await formatOf().judge?.(latest.id, signal)) ?? ok([]);
+  if (!verdict.ok)
     return {
-      ...{ state: 'unreadable', which, problem: refusal },
+      ...{ state: 'unreadable', which, problem: verdict.error },
       remedy: 'correct the schema, or source.format',
     };
-  return exceptions.length === 0
+  return verdict.value.length === 0
     ? { state: 'readable', which }
-    : { state: 'partly_readable', which, problem: listed(exceptions) };
+    : { state: 'partly_readable', which, problem: listed(verdict.value) };
 }
 
 const MAX_LISTED = 5;

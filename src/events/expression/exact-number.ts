@@ -58,9 +58,9 @@ export function isSame(
   );
 }
 
-type Members = Readonly<Record<string, unknown>>;
+type Container = Readonly<Record<string, unknown>>;
 
-const isContainer = (value: unknown): value is Members =>
+const isContainer = (value: unknown): value is Container =>
   typeof value === 'object' && value !== null && !isKeptNumber(value);
 
 /** Below zero, zero or above it, as for sorting; undefined unless both are numbers. */

@@ -1,5 +1,6 @@
 /** Avro with a schema registry: the frame names the writer's schema. */
 import type avsc from 'avsc';
+import { err, ok } from '../../../base/result.ts';
 import type { EventFormat, ReadEvent, SchemaVerdict } from '../../format.ts';
 import {
   type ConfluentRegistry,
@@ -71,12 +72,9 @@ function verdictOn(type: avsc.Type): SchemaVerdict {
   const others = branches
     .filter(({ typeName }) => !OBJECTS.includes(typeName))
     .map(({ branchName, typeName }) => branchName ?? typeName);
-  if (others.length < branches.length)
-    return { exceptions: others.map((name) => `values of the branch ${name} are no objects`) };
-  return {
-    refusal: `its values (${others.join(', ')}) are no objects, which events are: records or maps`,
-    exceptions: [],
-  };
+  return others.length < branches.length
+    ? ok(others.map((name) => `values of the branch ${name} are no objects`))
+    : err(`its values (${others.join(', ')}) are no objects, which events are: records or maps`);
 }
 
 function readerOf(type: avsc.Type): ReadAvro {

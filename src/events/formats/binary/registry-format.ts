@@ -1,4 +1,5 @@
 /** Formats with a schema registry: the schemas that a batch of records names are loaded first. */
+import { err } from '../../../base/result.ts';
 import { MalformedError } from '../../../base/varint-reader.ts';
 import { NotPrepared } from '../../../core/outcome/internal-error.ts';
 import type { SourceRecord } from '../../../core/record.ts';
@@ -28,7 +29,7 @@ export function registryFormat<T>(
       const { reason, message } = loaded.poison;
       // The replicas of a registry lag: one that does not know a schema proves nothing about it.
       if (reason === 'unknown_schema') throw new Error(message);
-      return { refusal: message, exceptions: [] };
+      return err(message);
     },
     read: ({ value, headers }) => {
       const frame = readFrame(value, headers);

@@ -1,5 +1,6 @@
 /** JSON with a schema registry: the frame names the schema, the rest is JSON. */
 import type { ValidateFunction } from 'ajv';
+import { err, ok } from '../../../base/result.ts';
 import type { EventFormat } from '../../format.ts';
 import { isObject, parseObject, poison } from '../../json-event.ts';
 import {
@@ -49,9 +50,7 @@ export function jsonSchemaFormat(
       return objection === undefined ? parsed : poison('undecodable', objection);
     },
     judge: ({ schema }) =>
-      isNeverObject(schema)
-        ? { refusal: 'no value that fits it is an object, which events are', exceptions: [] }
-        : { exceptions: [] },
+      isNeverObject(schema) ? err('no value that fits it is an object, which events are') : ok([]),
   });
 }
 

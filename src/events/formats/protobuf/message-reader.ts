@@ -18,7 +18,7 @@ protobuf.Reader.recursionLimit = MAX_DEPTH;
 /** Fields in the bytes of a value, whatever they hold: an item of a list may have several. */
 const MAX_FIELDS = 2 * MAX_ITEMS;
 
-type Members = Record<string, unknown>;
+type MessageMembers = Record<string, unknown>;
 /** Turns a decoded value of one type into JSON. */
 type ToJson = (value: unknown, limits: ValueLimits) => unknown;
 
@@ -57,17 +57,17 @@ export class MessageReaders {
     if (name === 'google.protobuf.Any') return (message, limits) => this.#any(message, limits);
 
     const fields = type.fieldsArray.map((field) => this.#field(field.resolve()));
-    const plain = (message: unknown, limits: ValueLimits): Members => {
-      const json: Members = {};
+    const plain = (message: unknown, limits: ValueLimits): MessageMembers => {
+      const json: MessageMembers = {};
       limits.countMembers(fields.length);
       for (const { name, property, always, toJson } of fields)
         if (always || Object.hasOwn(message as object, property))
-          setMember(json, name, toJson((message as Members)[property], limits));
+          setMember(json, name, toJson((message as MessageMembers)[property], limits));
       return json;
     };
     const special = WELL_KNOWN.get(name);
     if (special === undefined) return plain;
-    return (message, limits) => special(plain(message, limits), message as Members);
+    return (message, limits) => special(plain(message, limits), message as MessageMembers);
   }
 
   #field(field: protobuf.Field) {
@@ -88,7 +88,7 @@ export class MessageReaders {
   }
 
   /** The message, where the schema knows its type; otherwise its bytes. */
-  #any(message: unknown, limits: ValueLimits): Members {
+  #any(message: unknown, limits: ValueLimits): MessageMembers {
     const { type_url: url, value } = message as { type_url: string; value: Uint8Array };
     if (url === '') return {};
     const name = url.slice(url.lastIndexOf('/') + 1);
@@ -150,8 +150,8 @@ function map(keyType: string, value: ToJson): ToJson {
       ? String(protobuf.util.longFromHash(key, /^(?:u|fixed)/.test(keyType)))
       : key;
   return (values, limits) => {
-    const members: Members = {};
-    const entries = Object.entries(values as Members);
+    const members: MessageMembers = {};
+    const entries = Object.entries(values as MessageMembers);
     limits.countItems(entries.length);
     for (const [key, item] of entries) setMember(members, keyOf(key), value(item, limits));
     return members;
@@ -188,7 +188,7 @@ const SCALARS: Readonly<Record<string, ToJson>> = {
 };
 
 /** JSON of a message, from that of its fields and from what was decoded. */
-type WellKnown = (json: Members, message: Members) => unknown;
+type WellKnown = (json: MessageMembers, message: MessageMembers) => unknown;
 
 const wrapped: WellKnown = ({ value }) => value;
 const WRAPPERS = [
@@ -225,7 +225,7 @@ interface Moment {
   readonly nanos: number;
 }
 
-function secondsAndNanos({ seconds, nanos }: Members): Moment {
+function secondsAndNanos({ seconds, nanos }: MessageMembers): Moment {
   if (Math.abs(nanos as number) > 999_999_999)
     throw new BrokenBytes('a timestamp or a duration has more than a second of nanoseconds');
   return { seconds: BigInt(String(seconds)), nanos: nanos as number };
@@ -258,7 +258,7 @@ function fieldMask(paths: readonly string[]): string {
 }
 
 /** Of its kinds only the one that was sent last is there. */
-function value(json: Members): unknown {
+function value(json: MessageMembers): unknown {
   const [[kind, content] = ['null']] = Object.entries(json);
   return kind.startsWith('null') ? null : content;
 }

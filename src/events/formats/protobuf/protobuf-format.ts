@@ -1,5 +1,6 @@
 /** Protobuf with a schema registry: the frame names the file, and the message in it. */
 import type protobuf from 'protobufjs';
+import { err, ok } from '../../../base/result.ts';
 import type { EventFormat, ReadEvent, SchemaVerdict } from '../../format.ts';
 import { poison } from '../../json-event.ts';
 import {
@@ -36,15 +37,13 @@ export function protobufFormat(registry: ConfluentRegistry): EventFormat {
 }
 
 function verdictOn({ messages }: ProtobufFile): SchemaVerdict {
-  if (messages.length === 0) return { refusal: 'it has no messages', exceptions: [] };
+  if (messages.length === 0) return err('it has no messages');
   const names = messages.map(({ fullName }) => fullName.slice(1));
   const others = names.filter(isNeverObject);
-  if (others.length === names.length) {
-    const refusal = `its messages (${others.join(', ')}) are no objects, which events are`;
-    return { refusal, exceptions: [] };
-  }
+  if (others.length === names.length)
+    return err(`its messages (${others.join(', ')}) are no objects, which events are`);
   const notObjects = others.map((name) => `messages ${name} are no objects`);
-  return { exceptions: [...notObjects, ...ambiguities(messages)] };
+  return ok([...notObjects, ...ambiguities(messages)]);
 }
 
 function read(value: Buffer, { messages, readers }: ProtobufFile): ReadEvent {
