@@ -5,7 +5,7 @@ import type { Poison, SourceRecord } from '../core/record.ts';
 
 /** The value of a source record, decoded: mappings look things up in it. */
 export interface DecodedEvent {
-  /** As JSON.parse would give it. Numbers beyond a double may have lost digits here. */
+  /** Document as JSON.parse would give it: numbers beyond a double may have lost digits. */
   readonly document: object;
   /**
    * Gives the same, but a number that a double would change is kept as its text
@@ -34,7 +34,7 @@ export function hasValue(record: SourceRecord): record is ValuedRecord {
 export type SchemaVerdict = Result<readonly string[]>;
 
 export interface EventFormat {
-  /** As configuration names it. */
+  /** Name in the configuration. */
   readonly name: string;
   /**
    * Loads the schemas of these records, so that `read` need not wait; undefined when none is

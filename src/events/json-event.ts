@@ -1,4 +1,4 @@
-/** Values that are JSON. Messages never show what they hold (I6). */
+/** Values that are JSON. Messages never show their content (I6). */
 import { hasEscapedKeys, parseEscapedKeys } from '../base/escaped-keys.ts';
 import { mayLoseDigits } from '../base/exact-json.ts';
 import { valueLengthOf, valueTextOf } from '../core/bytes/record-view.ts';
@@ -25,7 +25,7 @@ export function parseObject(value: Buffer): ReadEvent {
 /** A JSON text that was read. */
 export interface ParsedJson {
   readonly poison?: never;
-  /** As JSON.parse gives it. */
+  /** Value as JSON.parse gives it. */
   readonly plain: unknown;
   /**
    * Gives the same with all digits of its numbers (`plain` itself when none was lost); undefined
@@ -102,7 +102,7 @@ export function nameOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** Whether a value of JSON is a number, or anything in it is. */
+/** True if a value of JSON is a number, or anything in it is. */
 export function hasNumber(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return typeof value === 'number';
   if (Array.isArray(value)) return value.some(hasNumber);

@@ -9,7 +9,7 @@ export const MAX_MARKS = 2 ** 20;
 const [QUOTE, BACKSLASH] = Buffer.from('"\\');
 const MARKS: ReadonlySet<number | undefined> = new Set(Buffer.from(',:[{'));
 
-/** Whether a JSON text has more braces, brackets, commas and colons outside strings than allowed. */
+/** True if a JSON text has more braces, brackets, commas and colons outside strings than allowed. */
 export function hasTooManyMarks(text: Buffer): boolean {
   if (text.length <= MAX_MARKS) return false;
   let marks = 0;
@@ -25,9 +25,9 @@ export function hasTooManyMarks(text: Buffer): boolean {
   return false;
 }
 
-/** As measured: `{}` takes 64 in its list, `[]` 37. */
+/** Measured: `{}` takes 64 in its list, `[]` 37. */
 const CONTAINER_BYTES = 64;
-/** Its place, and what a short text or a double costs beyond its characters. */
+/** Place of a member, and the cost of a short text or a double beyond its characters. */
 const MEMBER_BYTES = 16;
 
 /** @returns bytes. @param value nested no deeper than a mapping allows */

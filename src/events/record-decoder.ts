@@ -1,4 +1,4 @@
-/** Decoding of source records into items, or reasons why not: what all kinds share around their mapping. */
+/** Decoding of source records into items, or reasons for dead letters, around the mapping of a kind. */
 import type { KindSteps } from '../core/ports/pipeline-kind.ts';
 import { type ContentItem, NO_HEADERS, type RecordHeaders } from '../core/record.ts';
 import { scalarText } from './expression/exact-number.ts';
@@ -18,7 +18,7 @@ export interface DecoderOptions {
   readonly outputKey?: string | undefined;
   /** Names of the headers that travel from the event to its terminal record. */
   readonly headers: readonly string[];
-  /** What happens to a record without a value. */
+  /** Fate of a record without a value. */
   readonly nullValues: 'dead-letter' | 'skip';
 }
 
@@ -34,9 +34,9 @@ const ITEM_OVERHEAD_BYTES = 128;
 const MAX_KEY_BYTES = 64 * 1024;
 
 /**
- * The decoder never throws, and its messages never show what a record holds (I6).
+ * Compiles a decoder. It never throws, and its messages never show the content of a record (I6).
  * @param map `again` as in `KindSteps.decode`. @throws MappingFailure
- * @throws RangeError on an expression that is none
+ * @throws RangeError on an invalid expression
  */
 export function compileDecoder(
   { topic, filter, outputKey, headers: names, nullValues }: DecoderOptions,
@@ -89,7 +89,7 @@ export function compileDecoder(
 /**
  * Filter of records: true is wanted, false and null are not. Anything else, and an expression that
  * cannot be evaluated, is a mistake: such a record must not be skipped in silence.
- * @throws RangeError on an expression that is none; what it returns throws MappingFailure
+ * @throws RangeError on an invalid expression; the filter throws MappingFailure
  */
 export function compileFilter(text: string): (input: EventInput) => boolean {
   const part = new MappedPart(text, 'source.filter');
@@ -100,7 +100,7 @@ export function compileFilter(text: string): (input: EventInput) => boolean {
   };
 }
 
-/** A text or a number is the key, as text; null and what is missing is none. @throws MappingFailure */
+/** Returns a text or a number as a key; null where the expression finds nothing. @throws MappingFailure */
 function keyOf(part: MappedPart, input: EventInput): Buffer | null {
   const found = part.find(input) ?? null;
   if (found === null) return null;

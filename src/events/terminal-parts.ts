@@ -1,12 +1,12 @@
-/** What the terminal records of all kinds say in the same words: where they come from, and an id to dedupe by (DESIGN 5). */
+/** Parts that the terminal records of all kinds share: their source, and an id to deduplicate by. */
 import { isUtf8 } from 'node:buffer';
 import { DEAD_LETTER_HEADERS } from '../core/outcome/dead-letter.ts';
 import type { Header, RecordHeaders, SourceCoordinate } from '../core/record.ts';
 
-/** For consumers that dedupe. A source header of this name is replaced. */
+/** Header for consumers that deduplicate. A source header of this name is replaced. */
 const EVENT_ID_HEADER = DEAD_LETTER_HEADERS.eventId;
 
-/** Where a terminal record comes from: a result row's reference, or an item. */
+/** Source of a terminal record: a result row's reference, or an item. */
 export interface TerminalSource extends SourceCoordinate {
   /** Negative when the source record has none. */
   readonly timestampMs: number;
@@ -41,7 +41,7 @@ export function terminalHeaders(headers: RecordHeaders | undefined, id: string):
     : [...headers.filter(([name]) => name !== EVENT_ID_HEADER), own];
 }
 
-/** A key that is not text is given as base64, and says so. */
+/** A key that is not text becomes base64, with a member that marks it. */
 function keyJson(key: Buffer | string | null): string {
   if (key === null) return 'null';
   if (typeof key === 'string') return JSON.stringify(key);

@@ -1,6 +1,6 @@
 /**
- * JMESPath as the library reads and evaluates it, made safe for hostile records: what an object
- * inherits is not there, numbers keep their digits, and an evaluation has an end. The library
+ * JMESPath evaluator of the library, made safe for hostile records: inherited members are not
+ * visible, numbers keep their digits, and every evaluation ends. The library
  * walks the tree through `visit` and `callFunction`: both are overridden (docs/mapping.md).
  */
 import { type FunctionSignature, TreeInterpreter, TYPE_STRING } from '@jmespath-community/jmespath';
@@ -31,7 +31,7 @@ const SPLIT_CHARACTERS_A_STEP = 4;
 /** Functions to which a number that no double holds is a value; the others would calculate with it. */
 const TAKE_EVERY_NUMBER =
   /^(?:contains|from_items|group_by|items|keys|length|map|m.._by|merge|not_null|reverse|sort_by|to_.*|type|values|zip)$/;
-/** Of those, the ones to which it is not an object. */
+/** The ones among them to which it is not an object. */
 const TAKE_OBJECTS = /^(?:items|keys|length|merge|values)$/;
 
 class Evaluator extends Interpreter {

@@ -1,4 +1,4 @@
-/** Numbers whose text is kept (base/exact-json): those that a double cannot hold, and decimals with a scale. */
+/** Numbers kept as text (base/exact-json): those that a double cannot hold, and decimals with a scale. */
 import { isKeptNumber, parseKeepingDigits } from '../../base/exact-json.ts';
 
 /** The text of a kept number. */
@@ -21,21 +21,21 @@ export function asDouble(value: unknown): unknown {
   return holds(digits) ? Number(digits) : value;
 }
 
-/** Whether a double is this number, and prints as it. A negative zero prints as another. */
+/** True if a double is this number, and prints as it. A negative zero prints as another. */
 function holds(digits: string): boolean {
   const double = Number(digits);
   if (!Number.isFinite(double) || Object.is(double, -0)) return false;
   return compareDecimals(digits, String(double)) === 0;
 }
 
-/** Text of a text or a number, and of what JSON writes as true or false; undefined of others. */
+/** Returns a text, number, true or false as text; undefined for anything else. */
 export function scalarText(value: unknown): string | undefined {
   if (isKeptNumber(value)) return digitsOf(value as object);
   return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined;
 }
 
 /**
- * Whether two values of JSON are the same; numbers by value, with all their digits.
+ * True if two values of JSON are the same; numbers by value, with all their digits.
  * @param compare is called with each pair of values that is looked at, before it is
  * @throws RangeError when they nest too deeply
  */
@@ -77,7 +77,7 @@ function textOf(value: unknown): string | undefined {
 
 interface Decimal {
   readonly sign: number;
-  /** Of ten, for a point in front of the digits. Very large ones all compare as far away. */
+  /** Power of ten for a point before the digits. Very large ones all compare as far away. */
   readonly exponent: number;
   /** Without zeros at either end: as texts they are in the order of their numbers. */
   readonly digits: string;

@@ -11,7 +11,7 @@ import { EvaluationProblem, type EventInput } from './input.ts';
 
 /** Longest text that an expression makes, in UTF-16 units: some would make gigabytes of a megabyte. */
 const MAX_TEXT = 16 * 1024 * 1024;
-/** Most times that replace() may be told to replace. */
+/** Largest count of replace(). */
 const MAX_COUNT = 100_000;
 
 /** Functions take their arguments as a list, which the library has checked by their signatures. */
@@ -81,7 +81,7 @@ export function headerText({ record }: EventInput, name: string): string | null 
   return textOf(lastHeader(record.headers, name));
 }
 
-/** null when there is none, and for bytes that are not text. */
+/** Returns null when there is no value, and for bytes that are not text. */
 function textOf(value: Buffer | string | null | undefined): string | null {
   if (typeof value === 'string') return value;
   return value && isUtf8(value) ? value.toString('utf8') : null;
@@ -137,7 +137,7 @@ function paddingOf([, width, pad = ' ']: Padding): [number, string] {
   return [width, pad];
 }
 
-/** null for what is not a number of JSON. */
+/** Returns null unless the value is a number of JSON, or the text of one. */
 function toNumber(value: unknown): unknown {
   if (typeof value === 'number' || isKeptNumber(value)) return value;
   return typeof value === 'string' && isNumberText(value) ? parseExactly(value) : null;

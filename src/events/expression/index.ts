@@ -10,7 +10,7 @@ export { EvaluationProblem, EventInput } from './input.ts';
 
 export interface Expression {
   readonly text: string;
-  /** Whether it is names joined by dots alone: what it finds is in the document as it is. */
+  /** True if it is names joined by dots alone: the value that it finds is part of the document. */
   readonly isPath: boolean;
   /**
    * Finds the value: undefined when a path leads nowhere. Numbers that a double cannot hold are
@@ -46,7 +46,7 @@ export function compileExpression(text: string): Expression {
   };
 }
 
-/** @returns what is wrong with an expression; undefined when nothing is */
+/** @returns the mistake in an expression; undefined when it is valid */
 export function expressionProblem(text: string): string | undefined {
   if (parsePath(text) !== undefined) return undefined;
   const parsed = parseExpression(text);

@@ -2,7 +2,7 @@
 import type { SourceRecord } from '../../core/record.ts';
 import type { DecodedEvent } from '../format.ts';
 
-/** Why an expression has no value for a record. Messages never show what the record holds (I6). */
+/** Reason why an expression has no value for a record. Messages never show its content (I6). */
 export class EvaluationProblem extends Error {
   override readonly name = 'EvaluationProblem';
 }

@@ -1,4 +1,4 @@
-/** Reads expressions: what is wrong with one, and where, is known before any record comes. */
+/** Parser of expressions: reports mistakes, with their place, before any record comes. */
 import { compile, TYPE_EXPREF, tokenize } from '@jmespath-community/jmespath';
 import { nearest } from '../../base/nearest.ts';
 import { err, ok, type Result } from '../../base/result.ts';
@@ -173,7 +173,7 @@ function whereItBreaks(text: string, error: unknown): string {
   return isEnd(error) ? `column ${text.length + 1}: it ends too early` : messageOf(error);
 }
 
-/** The library's names of what it may expect. */
+/** Names that the library has for tokens it expects. */
 const SYMBOLS: Readonly<Record<string, string>> = {
   Rparen: ')',
   Rbracket: ']',

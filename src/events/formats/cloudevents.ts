@@ -29,7 +29,7 @@ export const cloudEventsFormat: EventFormat = {
   },
 };
 
-/** Names of lower-case letters and digits: none of them means anything to JavaScript. */
+/** Names have lower-case letters and digits only: no name is special to JavaScript. */
 type EventAttributes = Readonly<Record<string, unknown>>;
 
 function structured(value: Buffer): ReadEvent {

@@ -1,4 +1,4 @@
-/** Parts of a mapping, and what is wrong with a record when one fails. */
+/** Parts of a mapping, and the failure of one for a record. */
 import type { DeadLetterReason, Poison } from '../../core/record.ts';
 import {
   compileExpression,
@@ -7,7 +7,7 @@ import {
   type Expression,
 } from '../expression/index.ts';
 
-/** Ends the mapping of a record, a dead letter. Messages never show what the record holds (I6). */
+/** Failure of a mapping: the record becomes a dead letter. Messages never show its content (I6). */
 export class MappingFailure extends Error {
   override readonly name = 'MappingFailure';
   readonly poison: Poison;
@@ -26,7 +26,7 @@ export class MappedPart {
   readonly option: string;
   readonly #expression: Expression;
 
-  /** @throws RangeError on an expression that is none */
+  /** @throws RangeError on an invalid expression */
   constructor(text: string, option: string) {
     this.#expression = compileExpression(text);
     this.option = option;

@@ -10,7 +10,7 @@ import { MappedPart, MappingFailure } from './mapping-failure.ts';
 export type ObjectSource = string | { readonly fields: Readonly<Record<string, string>> };
 
 export interface ObjectMapping {
-  /** Whether the event has it as it is: then it is no larger than the event. */
+  /** True if the event has it as it is: then it is no larger than the event. */
   readonly isPath: boolean;
   /**
    * Finds the object, with all digits of its numbers; an empty one where an optional one is
@@ -22,13 +22,13 @@ export interface ObjectMapping {
 export interface ObjectRules {
   /** Option of its expressions. */
   readonly option: string;
-  /** Whether every event must have it. */
+  /** True if every event must have it. */
   readonly required: boolean;
   /** Reason for a dead letter when it is not as it must be. */
   readonly reason: DeadLetterReason;
 }
 
-/** @throws RangeError on an expression that is none */
+/** @throws RangeError on an invalid expression */
 export function compileObject(source: ObjectSource, rules: ObjectRules): ObjectMapping {
   return typeof source === 'string'
     ? wholeObject(source, rules)
@@ -70,7 +70,7 @@ function chosenFields(
   };
 }
 
-/** What was found, with all digits of its numbers. @throws MappingFailure when it is too deep */
+/** Returns the value found, with all digits of its numbers. @throws MappingFailure when it is too deep */
 function inFull(
   part: MappedPart,
   found: unknown,
@@ -86,11 +86,11 @@ function inFull(
 const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isObject(value) && !isKeptNumber(value);
 
-/** How an object is flattened. */
+/** Settings for flattening an object. */
 export interface Flattening {
   readonly separator: string;
   readonly maxKeys: number;
-  /** Of all keys together, in UTF-16 units: a long name is repeated before each that is in it. */
+  /** Length of all keys together, in UTF-16 units: a long name is repeated in each key below it. */
   readonly maxKeyLength: number;
   /** Option of its expressions. */
   readonly option: string;

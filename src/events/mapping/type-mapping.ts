@@ -22,7 +22,7 @@ export interface TypeMapping {
   find(input: EventInput, accepted: boolean): string;
 }
 
-/** @throws RangeError on an expression that is none */
+/** @throws RangeError on an invalid expression */
 export function compileType(
   source: TypeSource,
   allowed: readonly string[] | undefined,

@@ -124,7 +124,7 @@ export class ConfluentRegistry implements SchemaRegistry {
     return this.http.close();
   }
 
-  /** @returns undefined when what was asked for is not there */
+  /** @returns undefined for a 404 of the registry's own */
   async #find(request: RegistryRequest, signal: AbortSignal): Promise<Answer | undefined> {
     try {
       return (await this.http.ask(request, signal)) as Answer;
@@ -134,7 +134,7 @@ export class ConfluentRegistry implements SchemaRegistry {
     }
   }
 
-  /** Depth first, so that what is imported comes before what imports it. */
+  /** Collects references depth first, so that imported schemas come before those that import them. */
   async #collect(
     references: readonly SchemaReference[],
     imports: ImportedSchema[],
@@ -179,7 +179,7 @@ function subjectVersion(subject: string, answer: Answer): SubjectVersion {
   return { subject, version, id, ...schemaText(answer) };
 }
 
-/** The schema in an answer. @throws RegistryUnavailable when there is none */
+/** Returns the schema in an answer. @throws RegistryUnavailable when it has no schema */
 export function schemaText(answer: unknown): SchemaText {
   const { schema, schemaType, references } = Object(answer) as Answer;
   if (typeof schema !== 'string') throw notARegistry();

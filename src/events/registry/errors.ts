@@ -6,7 +6,7 @@
  */
 export class RegistryUnavailable extends Error {
   override readonly name = 'RegistryUnavailable';
-  /** HTTP status, or what happened instead: a closed list, fit for a metric label. */
+  /** HTTP status, or the cause of a missing answer: a closed list, fit for a metric label. */
   readonly code: string;
 
   constructor(code: string, message: string) {
@@ -40,7 +40,7 @@ export class RegistryRefused extends Error {
   }
 }
 
-/** A schema that cannot be used: of another type, not understood, or importing what is missing. */
+/** A schema that cannot be used: of another type, not understood, or with a missing import. */
 export class UnusableSchema extends Error {
   override readonly name = 'UnusableSchema';
 }

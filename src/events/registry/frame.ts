@@ -56,7 +56,7 @@ export const FIRST_MESSAGE = Buffer.of(0);
 /** Path to a message: the index of a top-level one, of one nested in it, and so on. */
 export interface MessageIndexes {
   readonly indexes: readonly number[];
-  /** Where the payload begins. */
+  /** Start of the payload, in bytes. */
   readonly end: number;
 }
 

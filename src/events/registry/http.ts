@@ -15,7 +15,7 @@ export interface RegistryRequest {
 /** Schemas are kilobytes; a registry's largest default limit is 50 MB. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MEDIA_TYPE = 'application/vnd.schemaregistry.v1+json';
-/** How long an address that gave no answer is skipped for what another does not know. */
+/** Time for which an address that gave no answer is skipped when another does not know an id. */
 const SILENT_MS = 60_000;
 
 export class RegistryHttp {
@@ -24,7 +24,7 @@ export class RegistryHttp {
   #closed = false;
   /** Index of the address that answered last. */
   #first = 0;
-  /** When each address last gave no answer, ms of the process. */
+  /** Time of the last missing answer of each address, ms of the process. */
   readonly #silentMs = new Map<number, number>();
 
   constructor(settings: RegistrySettings) {
@@ -32,8 +32,8 @@ export class RegistryHttp {
   }
 
   /**
-   * Sends a request to each address until one answers. What one does not know (404) the others
-   * may, except those that have just given no answer: the replicas of a registry lag.
+   * Sends a request to each address until one answers. After a 404 the others are tried too, as
+   * the replicas of a registry lag; except those that have just given no answer.
    * @returns the answer's JSON
    * @throws RegistryUnavailable, RegistryRefused, or the signal's reason at once
    */
@@ -174,7 +174,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Reduced to what may be shown: the original can hold headers. */
+/** Error reduced to parts that may be shown: the original can hold headers. */
 function networkFailure(error: unknown, timeoutMs: number): RegistryUnavailable {
   const { name, code: raw, failure } = Object(error) as Readonly<Record<string, unknown>>;
   const code = /^[A-Z][A-Z0-9_]{0,63}$/.test(String(raw)) ? raw : 'UNKNOWN';

@@ -70,7 +70,7 @@ async function answer(
     const { type, text } = schemaText(found);
     if (type !== wanted)
       throw new UnusableSchema(`it is ${type}, and ${wanted} is what the source is configured as`);
-    // JSON Schema: the library finds what a reference names only by its $id.
+    // JSON Schema: the library resolves a reference only by the $id of its target.
     const schema = type === 'JSON' && name !== undefined ? withId(text, String(name)) : text;
     return { data: () => ({ ...(found as object), schema }) };
   } catch (error) {

@@ -9,7 +9,7 @@ export interface SchemaReference {
   readonly version: number;
 }
 
-/** What is registered under an id, or is to be. */
+/** Schema that is registered under an id, or is to be. */
 export interface SchemaText {
   readonly type: SchemaType;
   readonly text: string;
@@ -36,10 +36,10 @@ export interface ResolvedSchema extends RegisteredSchema {
   readonly imports: readonly ImportedSchema[];
 }
 
-/** What the registry says of a schema that would become a subject's next version. */
+/** Verdict of the registry on a schema that would become a subject's next version. */
 export interface Compatibility {
   readonly compatible: boolean;
-  /** Why not, in the registry's words; registries differ in how much they say. */
+  /** Reasons, in the registry's words; some registries give more of them than others. */
   readonly messages: readonly string[];
 }
 
@@ -51,8 +51,8 @@ export interface NewSchema {
 
 /**
  * A Confluent-compatible schema registry: one try per call. Every call may throw
- * RegistryUnavailable (retry later), RegistryRefused or the signal's reason; what is not there is
- * `undefined`.
+ * RegistryUnavailable (retry later), RegistryRefused or the signal's reason; a missing schema,
+ * subject or version is `undefined`.
  */
 export interface SchemaRegistry {
   /** The schema of an id with everything that it refers to. @throws UnusableSchema when a reference leads nowhere */
@@ -69,7 +69,7 @@ export interface SchemaRegistry {
     signal: AbortSignal,
   ): Promise<SubjectVersion | undefined>;
   /**
-   * Whether the schema may become the subject's next version, by the subject's rule, as
+   * Checks if the schema may become the subject's next version, by the subject's rule, as
    * `register` judges it. A subject without versions accepts any.
    */
   compatibility(subject: string, schema: NewSchema, signal: AbortSignal): Promise<Compatibility>;

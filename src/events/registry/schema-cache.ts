@@ -11,30 +11,30 @@ import type { RegistrySettings } from './settings.ts';
 
 /** Entries beyond which those not used lately are dropped. */
 const MAX_ENTRIES = 2_000;
-/** What was prepared is read within this, also when the shard waited for memory in between. */
+/** Prepared records are read within this, even if the shard waits for memory in between. */
 const LATELY_MS = 10 * 60_000;
 /**
- * Entries beyond which unknown ids are dropped sooner: values that are none of a registry's can
- * name a new one each.
+ * Entries beyond which unknown ids are dropped sooner: values without a real schema id can each
+ * name a new one.
  */
 const MANY_ENTRIES = 20_000;
 const LATELY_UNKNOWN_MS = 60_000;
 /** An id is unknown after two answers: a replica may get a schema a moment after its producer. */
 const SECOND_LOOK_MS = 1_000;
-/** Second looks within a minute: values that are none of a registry's must not delay the others. */
+/** Second looks within a minute: values without a real schema id must not delay the others. */
 const SECOND_LOOKS = 40;
 const BACKOFF = { baseMs: 250, capMs: 15_000 };
 /** Ids loaded at once. */
 const LOADS_AT_ONCE = 8;
 
-/** A schema, or why no record with its id can be read. */
+/** A schema, or the reason why no record with its id can be read. */
 export type CachedSchema<T> =
   | { readonly schema: T; readonly poison?: never }
   | { readonly schema?: never; readonly poison: Poison };
 
 interface CacheEntry<T> {
   readonly found: CachedSchema<T>;
-  /** When to load it again; a schema that was found never changes. */
+  /** Time of the next load; a schema that was found never changes. */
   readonly staleMs: number;
   usedMs: number;
 }

@@ -44,7 +44,7 @@ export interface RegistrySettings {
   /** Pauses between tries while the registry is not available. Default 250 ms to 15 s. */
   readonly backoff?: Backoff;
   /**
-   * How long an id that the registry does not know counts as unknown: its replicas may lag
+   * Time for which an id that the registry does not know counts as unknown: its replicas may lag
    * behind the one that the producer registered with. Default 5 s.
    */
   readonly unknownMs?: number;

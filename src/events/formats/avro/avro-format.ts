@@ -26,7 +26,7 @@ export const AVSC_OPTIONS = {
 } as unknown as avsc.ForSchemaOptions;
 
 /**
- * Defaults are for readers with another schema than the writer's: there are none here. avsc would
+ * Defaults are for readers with another schema than the writer's, which this one never has. avsc would
  * check them, and refuses many that registries hold: those of logical types, and those of a
  * union's other branches. It calls this for each definition of a type, so that nothing else of
  * the name `default` (a field, a symbol, a member of a default) is touched.

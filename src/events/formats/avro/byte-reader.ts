@@ -1,4 +1,4 @@
-/** Position in the bytes of an Avro value, with the limits on what they may become. */
+/** Position in the bytes of an Avro value, with the limits on the result. */
 import { isUtf8 } from 'node:buffer';
 import { VarintReader } from '../../../base/varint-reader.ts';
 import { BrokenBytes, ValueLimits } from '../binary/limits.ts';

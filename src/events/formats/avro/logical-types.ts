@@ -1,5 +1,5 @@
 /**
- * Avro's logical types, and what they are in JSON. avsc is given their names, so that its types
+ * Avro's logical types as JSON. avsc is given their names, so that its types
  * carry them; a definition that the specification calls invalid (a decimal without precision) is
  * read as its plain type, as the specification requires.
  */

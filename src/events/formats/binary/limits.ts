@@ -1,7 +1,7 @@
-/** Limits on what the bytes of one value may become: they come from anyone who can produce. */
+/** Limits on the result of decoding one value: any producer can write hostile bytes. */
 import { MalformedError } from '../../../base/varint-reader.ts';
 
-/** Bytes that do not fit the schema. The message never shows what they hold (I6). */
+/** Bytes that do not fit the schema. The message never shows their content (I6). */
 export class BrokenBytes extends MalformedError {
   override readonly name = 'BrokenBytes';
 }

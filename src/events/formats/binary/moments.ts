@@ -12,7 +12,7 @@ export function dateText(day: number): string {
   return `${yearText(year)}${date.slice(4, 10)}`;
 }
 
-/** Four digits, or what ISO 8601 has for other years: a sign and more digits. */
+/** Four digits; for other years the form of ISO 8601 with a sign and more digits. */
 function yearText(year: number): string {
   if (year >= 0 && year <= 9_999) return pad(year, 4);
   return `${year < 0 ? '-' : '+'}${pad(Math.abs(year), 6)}`;
@@ -36,7 +36,7 @@ export function timestampText(units: number | bigint, digits: number): string {
   return `${dateText(Number((total - rest) / perDay))}T${timeText(Number(rest), digits)}`;
 }
 
-/** Whether a time of day can be so many units. */
+/** True if a time of day can be so many units. */
 export function isTimeOfDay(units: number | bigint, digits: number): units is number {
   return units >= 0 && units < DAY_SECONDS * 10 ** digits;
 }

@@ -1,6 +1,6 @@
 /**
  * Deadline for synchronous work that its input alone does not bound, such as a regular expression
- * over a hostile text: V8 interrupts what a `vm.Script` with a timeout calls. It costs some 100 µs
+ * over a hostile text: V8 interrupts the calls of a `vm.Script` with a timeout. It costs some 100 µs
  * a call.
  */
 import { createContext, Script } from 'node:vm';
@@ -14,7 +14,7 @@ export class DeadlineExceeded extends Error {
 
 /**
  * Runs a function with a deadline. It may be called more than once, and must change nothing.
- * @throws DeadlineExceeded, or what the function throws
+ * @throws DeadlineExceeded, or the error of the function
  */
 export type Deadline = <T>(work: () => T) => T;
 

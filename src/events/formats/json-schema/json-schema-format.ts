@@ -16,7 +16,7 @@ import { DeadlineExceeded, deadlineOf } from './deadline.ts';
 import { schemaCompiler } from './validators.ts';
 
 export interface JsonSchemaOptions {
-  /** Whether values are checked against their schemas, as their producers did already. */
+  /** True if values are checked against their schemas, as their producers already did. */
   readonly validate: boolean;
 }
 
@@ -72,7 +72,7 @@ const OTHER_TYPES: ReadonlySet<unknown> = new Set([
   ...['array', 'boolean', 'integer', 'null', 'number', 'string'],
 ]);
 
-/** Whether no value that fits is an object; false where `$ref`, `not` or `if` would decide that. */
+/** True if no value that fits is an object; false where `$ref`, `not` or `if` would decide. */
 function isNeverObject(schema: unknown): boolean {
   if (schema === false) return true;
   if (!isObject(schema) || '$ref' in schema) return false;

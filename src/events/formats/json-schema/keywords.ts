@@ -3,8 +3,8 @@ import type { FuncKeywordDefinition } from 'ajv';
 import { isObject } from '../../json-event.ts';
 
 /**
- * Whether a number is a multiple of another, which is above 0, by the decimal digits of both: as
- * doubles 19.99 is no multiple of 0.01, and 1e22 none of 1. Both are finite.
+ * True if a number is a multiple of another, which is above 0, by the decimal digits of both: as
+ * doubles 19.99 is not a multiple of 0.01, nor 1e22 of 1. Both are finite.
  */
 export function isMultipleOf(value: number, factor: number): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(factor)) return value % factor === 0;
@@ -21,7 +21,7 @@ function decimalOf(value: number): { readonly digits: bigint; readonly exponent:
   return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
 }
 
-/** Whether no two items are equal, by the rules of JSON Schema: members in any order, and 1.0 is 1. */
+/** True if no two items are equal, by the rules of JSON Schema: members in any order, and 1.0 is 1. */
 export function hasUniqueItems(items: readonly unknown[]): boolean {
   return new Set(items.map(canonical)).size === items.length;
 }

@@ -15,7 +15,8 @@ const OPTIONS: Options = {
 };
 
 /**
- * With Unicode only what must be is escaped, and older patterns escape more: `[\w\-]`. Without it
+ * Compiles a pattern. With Unicode few characters may be escaped, and older patterns escape more:
+ * `[\w\-]`. Without it
  * `\p{L}` would be some letters and braces, so a pattern that needs it has it or is invalid.
  * @throws SyntaxError
  */
@@ -31,7 +32,7 @@ function patternOf(pattern: string): RegExp {
   }
 }
 
-/** What the library calls of an instance of Ajv: schemas that are referred to come first. */
+/** The methods of Ajv that the library calls: schemas that are referred to come first. */
 export interface SchemaCompiler {
   addSchema(schema: unknown, id?: string): unknown;
   compile(schema: unknown): ValidateFunction;
@@ -49,7 +50,7 @@ export function schemaCompiler(): SchemaCompiler {
       for (const keyword of OWN_KEYWORDS) ajv.removeKeyword(keyword.keyword).addKeyword(keyword);
       for (const other of others) ajv.addSchema(...other);
       const validate = ajv.compile(schema as SchemaObject);
-      // Its answer would be a promise, which is true, and whose rejection is unhandled.
+      // It would return a promise, which is true, and rejects unhandled.
       if ('$async' in validate)
         throw new Error('it has the keyword $async, which is no keyword of JSON Schema');
       return validate;

@@ -22,9 +22,9 @@ export const contractOf = (kind: keyof typeof NAMES): OutputContract => NAMES[ki
 export interface TerminalCodec {
   /** Full name of the record, as the serializers of the registry's clients have it. */
   readonly recordName: string;
-  /** @param json text of a terminal record. @throws Error when it is none */
+  /** @param json text of a terminal record. @throws Error on another text */
   encode(json: string): Uint8Array;
-  /** Reads what a consumer would; names as in the JSON form. @throws Error when it is none */
+  /** Reads a payload as a consumer does; names as in the JSON form. @throws Error on another payload */
   decode(payload: Buffer): DecodedTerminal;
 }
 
@@ -67,7 +67,7 @@ export function codecFor(type: SchemaType, text: string): TerminalCodec | undefi
 export interface ContractCodec extends TerminalCodec {
   /** Below contracts/. */
   readonly file: string;
-  /** To be registered. */
+  /** Schema to register. */
   readonly schema: NewSchema;
 }
 

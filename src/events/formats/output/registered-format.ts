@@ -77,7 +77,7 @@ export class FramedReader {
   }
 
   /**
-   * @returns undefined for a value that is none of this connector's
+   * @returns undefined for a value that this connector has not written
    * @throws RegistryUnavailable, RegistryRefused, the signal's reason
    */
   async read(value: Buffer, signal: AbortSignal): Promise<DecodedTerminal | undefined> {
@@ -103,7 +103,7 @@ function orUndefined<T>(read: () => T): T | undefined {
   }
 }
 
-/** How a schema stands with its subject. */
+/** State of a schema with regard to its subject. */
 export type SchemaState =
   /** It is a version of the subject; perhaps not the latest one, which may have grown since. */
   | {

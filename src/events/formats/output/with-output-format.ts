@@ -1,4 +1,4 @@
-/** Kinds whose terminal records have another format than the JSON that they render. Dead letters keep theirs. */
+/** Kinds with another format of terminal records than the JSON that they render. Dead letters keep theirs. */
 import { ResultSlice } from '../../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import { attempt, InternalError } from '../../../core/outcome/internal-error.ts';
@@ -39,7 +39,7 @@ export function withOutputFormat(
 type Encoded =
   | {
       readonly record: OutgoingRecord;
-      /** Whether it is an error only because it could not be encoded. */
+      /** True if it is an error only because it could not be encoded. */
       readonly failed: boolean;
     }
   | { readonly poison: Poison };

@@ -1,6 +1,6 @@
 /**
  * Protobuf messages as JSON. protobufjs decodes them, with limits on depth and on the number of
- * fields; what is written here is Protobuf's JSON of what it decoded (docs/formats.md).
+ * fields; this file turns decoded messages into Protobuf's JSON (docs/formats.md).
  */
 import protobuf from 'protobufjs';
 import { keepNumber } from '../../../base/exact-json.ts';
@@ -76,7 +76,7 @@ export class MessageReaders {
     return {
       name: jsonName(field),
       property,
-      /** Whether it is there without having been sent. */
+      /** True if it is there without having been sent. */
       always: field.map || field.repeated || !(field.hasPresence || type instanceof protobuf.Type),
       toJson:
         field instanceof protobuf.MapField
@@ -124,14 +124,14 @@ function decode(type: protobuf.Type, bytes: Buffer): unknown {
   }
 }
 
-/** As in the .proto file; an extension as Protobuf's JSON has it, a group as protoc names it. */
+/** Name in the .proto file; of an extension as in Protobuf's JSON, of a group as protoc has it. */
 function jsonName(field: protobuf.Field): string {
   if (field.declaringField) return `[${field.declaringField.fullName.slice(1)}]`;
   const { resolvedType: type, name } = field;
   return type instanceof protobuf.Type && isGroup(type) ? name.toLowerCase() : name;
 }
 
-/** Whether a message is the content of a proto2 group. protobufjs knows, its types do not. */
+/** True if a message is the content of a proto2 group: a member that protobufjs does not declare. */
 export function isGroup(type: protobuf.Type): boolean {
   return (type as { readonly group?: unknown }).group === true;
 }
@@ -187,7 +187,7 @@ const SCALARS: Readonly<Record<string, ToJson>> = {
   sfixed64: long,
 };
 
-/** JSON of a message, from that of its fields and from what was decoded. */
+/** Turns a message into JSON, from the JSON of its fields and from the decoded message. */
 type WellKnown = (json: MessageMembers, message: MessageMembers) => unknown;
 
 const wrapped: WellKnown = ({ value }) => value;
@@ -215,7 +215,7 @@ const WELL_KNOWN: ReadonlyMap<string, WellKnown> = new Map<string, WellKnown>([
   ['confluent.type.Decimal', (_, { value, scale }) => jsonDecimal(value as Buffer, Number(scale))],
 ]);
 
-/** Whether no message of this name is an object: all of those above, but for these. */
+/** True if no message of this name is an object: all of those above, except these. */
 export function isNeverObject(fullName: string): boolean {
   return WELL_KNOWN.has(fullName) && !/\.(?:Struct|Value)$/.test(fullName);
 }
@@ -257,7 +257,7 @@ function fieldMask(paths: readonly string[]): string {
     .join(',');
 }
 
-/** Of its kinds only the one that was sent last is there. */
+/** Value of the one member that is there: the one sent last. */
 function value(json: MessageMembers): unknown {
   const [[kind, content] = ['null']] = Object.entries(json);
   return kind.startsWith('null') ? null : content;

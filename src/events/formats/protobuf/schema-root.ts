@@ -81,7 +81,7 @@ interface FileDescriptor {
   readonly enumType: readonly object[];
   readonly extension: readonly object[];
 }
-/** How protobufjs/ext/descriptor extends the classes of protobufjs. */
+/** Extension of protobufjs's classes by protobufjs/ext/descriptor. */
 interface FromDescriptor {
   fromDescriptor(
     from: object,
@@ -110,7 +110,7 @@ function addDescriptor(root: protobuf.Root, base64: string): AddedFile {
   return { scope, imports: file.dependency };
 }
 
-/** Adds what protobufjs brings of google/protobuf. */
+/** Adds a file of google/protobuf that protobufjs brings along. */
 function addCommon(root: protobuf.Root, name: string): boolean {
   const common =
     protobuf.common.get(name) ??
@@ -120,7 +120,7 @@ function addCommon(root: protobuf.Root, name: string): boolean {
   return true;
 }
 
-/** protobufjs reports what it did not expect; of some broken texts only what failed inside it. */
+/** protobufjs reports an unexpected token; of some broken texts only a TypeError of its own. */
 function unusable(error: unknown): UnusableSchema {
   const message =
     error instanceof Error && !(error instanceof TypeError)
