@@ -1,4 +1,4 @@
-/** What the doctor checks, and the connections it uses. `src/app/tools/doctor.ts` opens them. */
+/** Subjects and connections of the doctor. `src/app/tools/doctor.ts` opens them. */
 import type { Clock } from '../../base/clock.ts';
 import type { ClusterProbe } from '../../core/ports/cluster-probe.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';

@@ -29,7 +29,7 @@ export interface JournalEvidence {
   readonly hasForgottenResets: boolean;
 }
 
-/** What outputs and configuration prove. */
+/** Evidence of outputs and configuration. */
 export interface OutputEvidence extends OutputGaps {
   readonly skipsNullValues: boolean;
   /** The record was missing in the previous reading too: only then it is called missing. */
@@ -48,11 +48,11 @@ export interface JudgedRecord {
   readonly offset: number;
   readonly timestampMs: number;
   readonly hasValue: boolean;
-  /** Whether the filter excludes it; undefined when that cannot be determined here. Called only if it matters. */
+  /** Returns true if the filter excludes it, undefined if that cannot be determined here. Called only if it matters. */
   readonly isFiltered?: (() => boolean | undefined) | undefined;
 }
 
-/** Why a record without a terminal record is not called missing. */
+/** Reasons not to call a record without a terminal record missing. */
 export type UnknownReason =
   | 'retention'
   | 'compaction'

@@ -127,7 +127,7 @@ async function readRecord(
 
 interface SourceFacts {
   readonly record: Explanation['source']['record'];
-  /** Why it cannot be read. */
+  /** Cause of an unreadable record. */
   readonly cause?: string;
   readonly timestampMs?: number;
   readonly valueBytes?: number | null;

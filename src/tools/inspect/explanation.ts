@@ -25,7 +25,7 @@ export type RecordState =
 
 /** A job that named the record. */
 export interface NamingJob extends ReportedJob {
-  /** When the record was settled or moved to another job, if the journal shows it; null while the job is responsible for it. */
+  /** Time at which the record was settled or moved to another job, if the journal shows it; null while the job is responsible for it. */
   readonly leftMs: number | null;
   readonly live: boolean;
   /** Batch that must publish before this live one (output.order: source). */

@@ -18,7 +18,7 @@ export interface PartitionPosition {
   readonly end: number;
   /** Offsets that are neither settled nor in a job. */
   readonly lag: number;
-  /** How often the group was reset. */
+  /** Number of resets of the group. */
   readonly replay: number;
 }
 

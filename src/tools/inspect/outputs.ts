@@ -42,7 +42,7 @@ export function headerText(
   return value === undefined ? undefined : String(value);
 }
 
-/** Why a record is a dead letter, from its headers. */
+/** Returns the cause of a dead letter, from its headers. */
 export function deadLetterCause(record: SourceRecord) {
   const text = (name: keyof typeof DEAD_LETTER_HEADERS) => headerText(record, name) ?? '';
   return { reason: text('reason'), stage: text('stage'), message: text('message') };

@@ -1,4 +1,4 @@
-/** What a live job waits for, as far as journal and service show. */
+/** Wait reasons of live jobs, from journal and service. */
 import type { JobRecord, LiveJob } from '../../core/journal/job.ts';
 import type { JournalState } from '../../core/journal/journal-view.ts';
 import type { InspectedPipeline, RemoteBatch } from './context.ts';
