@@ -63,8 +63,8 @@ export interface TransferOptions {
 interface TransferRequest extends Omit<HttpRequest, 'body' | 'onSent'> {
   readonly operation: 'upload' | 'download';
   readonly source?: BodySource;
-  /** Only for the origin that the service named. */
-  readonly extra: ExtraHeaders;
+  /** Headers for the origin that the service named, and no other. */
+  readonly extra: Readonly<Record<string, string>>;
 }
 
 interface OpenedTransfer {
@@ -112,7 +112,7 @@ export class Transfer {
       method: 'PUT',
       url: addressOf('upload', uploadUrl),
       headers: { 'content-type': contentType, 'content-length': String(source.length) },
-      extra: { ...this.#options.uploadHeaders, ...Object.fromEntries(allowed) },
+      extra: Object.fromEntries(allowed),
       source,
       // The pool's headers timeout starts with the first byte sent, so it includes the sending.
       headersTimeoutMs:
@@ -153,7 +153,7 @@ export class Transfer {
       method: 'GET',
       url: addressOf('download', downloadUrl),
       headers: {},
-      extra: this.#options.downloadHeaders,
+      extra: {},
     };
     const { clock, observer } = this.#context;
     const release = await this.#downloads.acquire(signal);
@@ -194,22 +194,23 @@ export class Transfer {
     }
   }
 
-  /** One attempt, with the current values of its extra headers. */
+  /** One attempt, with the current values of the configured headers. */
   async #send(
     request: TransferRequest,
     signal: AbortSignal,
   ): Promise<ServiceAttempt<OpenedTransfer>> {
-    const extra = await currentHeaders(request.extra);
-    if (!extra.ok) return err({ ...noHeader(extra.error), address: shownAddress(request.url) });
+    const { operation, url } = request;
+    const configured = await currentHeaders(this.#options[`${operation}Headers`]);
+    if (!configured.ok) return err({ ...noHeader(configured.error), address: shownAddress(url) });
     const startedMs = this.#context.clock.monotonic();
-    const attempt = await this.#follow({ ...request, extra: {} }, extra.value, signal);
+    const extra = { ...configured.value, ...request.extra };
+    const attempt = await this.#follow({ ...request, extra }, signal);
     return this.#limit.learn(attempt, startedMs);
   }
 
   /** Follows redirects: method and body must stay, and every new host must be allowed. */
   async #follow(
-    { operation, source, ...request }: TransferRequest,
-    extra: Readonly<Record<string, string>>,
+    { operation, source, extra, ...request }: TransferRequest,
     signal: AbortSignal,
   ): Promise<ServiceAttempt<OpenedTransfer>> {
     let from = request.url;

@@ -111,7 +111,7 @@ test('decision stays PENDING: by configuration it ends with status ERROR', async
 
 test('response that violates the API contract: a lookup logs call, id and cause, waits, and ends with the reason', async () => {
   const nonsense = scene('nonsense');
-  const line = JSON.parse(await nonsense.untilLogged(/the answer about a decision makes no sense/));
+  const line = JSON.parse(await nonsense.untilLogged(/invalid response about a decision/));
   assert.equal(line.level, 'warn');
   assert.match(
     line.error,

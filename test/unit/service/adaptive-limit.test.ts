@@ -5,7 +5,7 @@ import { Permits } from '../../../src/http/permits.ts';
 import { AdaptiveLimit } from '../../../src/service/adaptive-limit.ts';
 import { DEFAULT_SETTINGS } from '../../../src/service/options.ts';
 import type { ServiceAttempt } from '../../../src/service/problems.ts';
-import { constantRandom, InstantClock, RecordingObserver } from '../service/fakes.ts';
+import { constantRandom, InstantClock, RecordingObserver } from './fakes.ts';
 
 const WINDOW_MS = 1_000;
 const GOOD: ServiceAttempt<string> = ok('done');

@@ -9,12 +9,7 @@ import {
 } from '../../../src/service/options.ts';
 import type { ServiceAttempt, ServiceProblem } from '../../../src/service/problems.ts';
 import { withRetry } from '../../../src/service/retry.ts';
-import {
-  constantRandom,
-  EndlessSleepClock,
-  InstantClock,
-  RecordingObserver,
-} from '../service/fakes.ts';
+import { constantRandom, EndlessSleepClock, InstantClock, RecordingObserver } from './fakes.ts';
 
 const never = new AbortController().signal;
 
