@@ -6,7 +6,7 @@
 export interface Alert {
   /** Also the name of its page: docs/runbook/<name>.md. */
   readonly name: `ContentReview${string}`;
-  /** critical: somebody gets up. warning: somebody looks within the day. */
+  /** critical: act now. warning: look within the day. */
   readonly severity: 'critical' | 'warning';
   /**
    * PromQL over metrics of the connector, of Node and `up`; the chart puts matchers for its release
@@ -53,7 +53,7 @@ export function expr(parts: TemplateStringsArray, ...values: readonly (string | 
 }
 
 /**
- * On one instance somebody waited for a reason in more than `minutes` of the last `of`. A share of time: waits come and go, while all is
+ * On one instance a component waited for a reason in more than `minutes` of the last `of`. A share of time: waits come and go, while all is
  * well and while nothing is. Not a number of those who wait, which says how many shards there are.
  */
 export const waited = (

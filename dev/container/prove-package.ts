@@ -18,14 +18,14 @@ import { unpackPackage } from './packed.ts';
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const PAGE = path.join(REPOSITORY, 'src/telemetry/console/page');
 const PATIENCE_MS = 30_000;
-/** Nobody listens on it. */
+/** It has no listener. */
 const NO_BROKER = '127.0.0.1:1';
 const run = promisify(execFile);
 
-/** Not npm's variables, nor those of whoever runs this. */
+/** Not npm's variables, nor those of the caller. */
 const env = { PATH: process.env.PATH, CONTENT_REVIEW_API_KEY: 'key' };
 
-/** The address that a connector says it serves. */
+/** Address in the log of a connector. */
 async function addressOf(connector: ChildProcess): Promise<string> {
   const said: string[] = [];
   const lines = createInterface({ input: connector.stdout as NonNullable<ChildProcess['stdout']> });

@@ -1,6 +1,6 @@
 /**
  * Which records that a writer may write under one JSON Schema would not fit another. Knows the keywords that contracts/ uses;
- * any other that was changed counts as a break, because nobody can tell.
+ * any other that was changed counts as a break, because it cannot be decided.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Break } from './break.ts';

@@ -104,7 +104,7 @@ const reservesNumber = ({ reserved = [] }: protobuf.Type, id: number): boolean =
       typeof range !== 'string' && (range[0] ?? 0) <= id && id <= (range[1] ?? range[0] ?? 0),
   );
 
-/** The ends are enough: nobody cuts a range in its middle without changing them. */
+/** The ends are enough: a range cannot be cut in its middle without changing them. */
 const numbersOf = ([first = 0, last = first]: readonly number[]): number[] => [first, last];
 
 function inEnum(older: protobuf.Enum, newer: protobuf.Enum, at: string): Break[] {

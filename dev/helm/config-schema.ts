@@ -15,7 +15,7 @@ const MAX_LIST_CHARS = 60;
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
-/** The whole file, with `config` made anew. */
+/** The whole file, with a new `config`. */
 export function valuesSchemaFile(): string {
   const schema = JSON.parse(readFileSync(VALUES_SCHEMA, 'utf8'));
   const config = jsonSchema(CONFIGURATION, { required: false });

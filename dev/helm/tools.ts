@@ -102,7 +102,7 @@ async function make(directory: string, report: (line: string) => void): Promise<
       wheels(path.join(making, 'python')),
       schemas(path.join(making, 'schemas')),
     ]);
-    // With one rename, so that nobody ever sees half of them. Another process may have been faster.
+    // With one rename, so that it is never half complete. Another process may have been faster.
     if (!existsSync(directory)) renameSync(making, directory);
   } finally {
     await remove();

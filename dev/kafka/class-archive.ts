@@ -14,7 +14,7 @@ function archiveFile(jars: string, javaVersion: string): string {
   return `${jars}-${createHash('sha256').update(javaVersion).digest('hex').slice(0, 12)}.jsa`;
 }
 
-/** @returns the archive, if somebody has made it. */
+/** @returns the archive, if it exists. */
 export function classArchive(jars: string, javaVersion: string): string | undefined {
   const file = archiveFile(jars, javaVersion);
   return existsSync(file) ? file : undefined;

@@ -1,4 +1,4 @@
-/** A cluster that somebody else runs, named by KAFKA_BROKERS. */
+/** A cluster that runs elsewhere, named by KAFKA_BROKERS. */
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -2,7 +2,7 @@
  * Kafka's jars: fetched once by Maven into a cache outside the checkout, verified against `jars.sha256` at every start.
  *
  *   node dev/kafka/jars.ts                  fetch if need be, verify, print the directory
- *   node dev/kafka/jars.ts write-manifest   after a change of dev/pom.xml: fetch anew and write dev/kafka/jars.sha256
+ *   node dev/kafka/jars.ts write-manifest   after a change of dev/pom.xml: fetch again and write dev/kafka/jars.sha256
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -79,7 +79,7 @@ export async function ensureJars(
   return cache;
 }
 
-/** Puts complete jars in place with one rename, so that nobody ever sees half of them. */
+/** Puts complete jars in place with one rename, so that it is never half complete. */
 async function install(
   jars: string,
   cache: string,

@@ -10,7 +10,7 @@ import { createServer } from 'node:net';
 const FIRST = 20_000;
 const LAST = 32_000;
 
-/** Different ports of 127.0.0.1 that were free a moment ago; whoever binds one must still be ready to choose again. */
+/** Different ports of 127.0.0.1 that were free a moment ago; a caller that binds one must be ready to choose again. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   for (let attempt = 0; ports.size < count; attempt++) {

@@ -20,7 +20,7 @@ export interface ReadyWait {
   readonly signal: AbortSignal;
 }
 
-/** The cluster at our address is somebody else's. */
+/** The cluster at our address is another one. */
 export class WrongCluster extends Error {
   override readonly name = 'WrongCluster';
 }

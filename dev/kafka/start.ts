@@ -1,4 +1,4 @@
-/** A Kafka to work with, from whatever this machine has (DESIGN 8). */
+/** A Kafka to work with, from whatever this machine has . */
 import { classArchive } from './class-archive.ts';
 import { findDocker, startDockerBroker } from './docker-broker.ts';
 import { existingCluster } from './existing-cluster.ts';

@@ -26,7 +26,7 @@ const directories = new Set<string>();
 let ending = false;
 
 function reply(message: FromKeeper): void {
-  // The parent may be gone already: then nobody needs the answer.
+  // The parent may be gone already: then the answer is not needed.
   if (!ending) process.stdout.write(`${JSON.stringify(message)}\n`);
 }
 

@@ -155,7 +155,7 @@ class Keeper {
     return child;
   }
 
-  /** Somebody killed the keeper: what it kept ends with it. */
+  /** The keeper was killed: what it kept ends with it. */
   #lost(): void {
     this.#closed = true;
     for (const child of this.#children.values()) {

@@ -1,4 +1,4 @@
-/** A Prometheus of a test: on loopback, with data of its own, gone with whoever started it. */
+/** A Prometheus of a test: on loopback, with data of its own, gone with the process that started it. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { stringify } from 'yaml';

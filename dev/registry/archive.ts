@@ -2,7 +2,7 @@
  * Apicurio Registry: fetched once by Maven (142 MB) into the cache that has Kafka's jars too, verified at every start.
  *
  *   node dev/registry/archive.ts                  fetch if need be, verify, print the directory
- *   node dev/registry/archive.ts print-hashes     after a change of VERSION: fetch anew, print what the constants should be
+ *   node dev/registry/archive.ts print-hashes     after a change of VERSION: fetch again, print what the constants should be
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';

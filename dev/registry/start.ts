@@ -132,7 +132,7 @@ class ApicurioRegistry implements LocalRegistry {
         signal: AbortSignal.timeout(5_000),
       }).catch(() => undefined);
       await answer?.body?.cancel();
-      // A port that somebody else took first may answer too.
+      // A port taken by another process may answer too.
       if (started.exit !== undefined || Date.now() > deadlineMs)
         throw await this.#startFailure(started);
       if (answer?.ok) return;

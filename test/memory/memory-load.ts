@@ -11,7 +11,7 @@ const CONNECTOR = [
 ];
 const MAX_RECORD_BYTES = 4 * 1024 * 1024;
 const MIB = 1024 * 1024;
-/** Records written at a time: the test's own memory is nobody's concern, but it must not be the machine's. */
+/** Records written at a time: the test's own memory does not matter, but it must not be the machine's. */
 const WRITE_RECORDS = 20_000;
 const WRITE_BYTES = 32 * MIB;
 const DRAIN_MS = 240_000;

@@ -1,6 +1,6 @@
 /**
  * I7: the memory of the connector, as its own process, stays under the ceiling that docs/operations.md states, whatever the
- * service is too slow for. Nothing is lost by waiting, and nobody quiet waits for those who are loud.
+ * service is too slow for. Nothing is lost by waiting, and quiet partitions do not wait for busy ones.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -46,7 +46,7 @@ export interface Rules {
   readonly intakeKnowsWhatItTook: boolean;
   /** An owner that rejoins seeks to its own position; false: it goes on from the committed offset. */
   readonly seeksAtJoin: boolean;
-  /** An instance that learns that its shard is somebody else's keeps its state in case it comes back; false: throws it away. */
+  /** An instance that learns that its shard has another owner keeps its state in case it comes back; false: throws it away. */
   readonly keepsStateWithoutShard: boolean;
   /**
    * `output.order: source`: a job publishes when no job submitted earlier has records left in its partitions; jobs of one type
@@ -103,7 +103,7 @@ export interface Scenario {
   readonly records: readonly SourceRecord[];
   /** Index of the record at each offset, by partition. */
   readonly partitions: readonly (readonly number[])[];
-  /** Batches that anybody remembers at once. A forgotten one makes room, so attempts are not bounded. */
+  /** Batches remembered at once. A forgotten one makes room, so attempts are not bounded. */
   readonly slots: number;
   readonly maxRows: number;
   readonly maxChunk: number;

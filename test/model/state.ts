@@ -23,7 +23,7 @@ const WORLD = PROGRESS_WORDS * 4;
 export const SETTLED = WORLD;
 /** The instance to which the group gives the shard. */
 export const ASSIGNED = WORLD + 1;
-/** 0: nobody; else the instance that initialised the producer last, plus one. */
+/** 0: none; otherwise the instance that initialised the producer last, plus one. */
 export const FENCED_BY = WORLD + 2;
 export const RESET_STATE = WORLD + 3;
 export const RESET_PARTITION = WORLD + 4;
@@ -232,7 +232,7 @@ export class State {
     this.bytes.fill(0, slot(slotIndex), slot(slotIndex) + SLOT_BYTES);
   }
 
-  /** Places are numbered anew, from 1: only their order counts. */
+  /** Places are renumbered, from 1: only their order counts. */
   rankPlaces(): void {
     const { bytes, slots } = this;
     const places: number[] = [];

@@ -26,7 +26,7 @@ export interface FileOutcome {
 }
 
 export interface FileRunOptions {
-  /** For what the file tells of itself. */
+  /** Report channel of the file. */
   readonly directory: string;
   readonly signal: AbortSignal;
   readonly write: (text: string) => void;

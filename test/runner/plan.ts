@@ -45,7 +45,7 @@ const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/integration/connector/restart', 145],
   ['test/chaos/crash-points', 90],
 ];
-/** Files that begin before the rest of the usual lane, the longest first: at the end nobody waits for one that runs alone. */
+/** Files that begin before the rest of the usual lane, the longest first: otherwise one runs alone at the end. */
 const LONG = [
   'test/nemeses/',
   'test/chaos/kill',

@@ -31,7 +31,7 @@ export function selectFiles(names: readonly string[]): string[] {
     const given = path.relative(ROOT, path.resolve(name)).split(path.sep).join('/');
     const below = (SUITES as readonly string[]).includes(name) ? `test/${name}` : given;
     const matches = all.filter((file) => file === below || file.startsWith(`${below}/`));
-    // A whole run is complete also while a suite has no tests yet; a name somebody typed must find something.
+    // A whole run is complete also while a suite has no tests yet; a name from the command line must match.
     if (matches.length === 0 && names.length > 0)
       throw new Error(`no tests in "${name}": give ${SUITES.join(', ')}, a folder or a file`);
     for (const file of matches) wanted.add(file);

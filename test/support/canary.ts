@@ -43,7 +43,7 @@ export function assertSilent(text: string, where: string, more: readonly string[
   throw new Error(`${found} is in ${where}: …${text.slice(Math.max(0, at - 200), at + 200)}…`);
 }
 
-/** Everything that whoever catches an error can see of it: message, stack, causes, hidden members. */
+/** Everything visible of a caught error: message, stack, causes, hidden members. */
 export function allOf(error: unknown): string {
   const texts = [
     inspect(error, {

@@ -4,7 +4,7 @@
  * - Its temporary directory (TMPDIR is one of its own) must be empty at the end.
  * - It must have no child process left at the end (where /proc tells).
  * - It must end by itself soon after its last test: a socket, server or timer left open is named, and the file fails.
- * - It must end within TEST_FILE_LIMIT_MS; and it ends when the runner is gone, so that nobody's tests run on unseen.
+ * - It must end within TEST_FILE_LIMIT_MS; and it ends when the runner is gone, so that no test continues unseen.
  *
  * It runs at the priority TEST_FILE_NICENESS, and writes its processor time, ms, to TEST_FILE_TIMES.
  */
@@ -97,7 +97,7 @@ function cpuMs(): number {
 process.on('exit', () => {
   for (const [pid, command] of childProcesses()) {
     fail(`this file left a child process: ${pid} ${command.slice(0, 200)}`);
-    // The keeper is busy cleaning up what was left; anything else has nobody to end it.
+    // The keeper is busy cleaning up what was left; nothing would end anything else.
     if (!command.includes('/dev/process/keeper.ts')) process.kill(pid, 'SIGKILL');
   }
   const left = readdirSync(directory);

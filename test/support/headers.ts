@@ -15,7 +15,7 @@ export function headerList(named: NamedHeaders): RecordHeaders {
   });
 }
 
-/** The text of a header, of several the last; `undefined` in letters when there is none. */
+/** The text of a header, of several the last; `undefined` in letters if there is none. */
 export const headerOf = (record: { readonly headers?: RecordHeaders }, name: string): string =>
   String(lastHeader(record.headers ?? [], name));
 

@@ -63,6 +63,6 @@ export async function readAll(
   };
 }
 
-/** Returns the offset to read next: one past the last complete batch, or the fetch offset when there is none. */
+/** Returns the offset to read next: one past the last complete batch, or the fetch offset if there is none. */
 export const nextOffset = (fetched: Parameters<typeof lastBatch>[0]): number =>
   lastBatch(fetched)?.to ?? fetched.fetchOffset;

@@ -154,7 +154,7 @@ export function someOfOne(
   return new Set(byPipeline[random.below(Math.max(1, byPipeline.length))]);
 }
 
-/** The shards that a line of a pipeline's log speaks of. */
+/** The shards named in a line of a pipeline's log. */
 export function shardsIn({ pipeline, shard, shards }: LogLine): ShardName[] {
   return [shard, shards]
     .flat()

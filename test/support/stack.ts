@@ -36,7 +36,7 @@ export interface StackOptions extends PipelineSetup {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Arguments of node that start the connector's command line. Default: from source. */
   readonly connector?: readonly string[];
-  /** Told when a replica says what must stay secret; default: thrown where nobody can catch it. */
+  /** Told when a replica says what must stay secret; default: thrown uncaught. */
   readonly onLeak?: (error: Error) => void;
   /** The sandbox's policy. */
   readonly policy?: Readonly<Record<string, unknown>>;
@@ -226,7 +226,7 @@ export async function spawnReplica(
   return new Replica(name, kept, lines, waiting);
 }
 
-/** Thrown where nobody can catch it: it fails the file, whatever its tests look at. */
+/** Thrown uncaught: it fails the file, whatever its tests look at. */
 function thrownLater(error: Error): void {
   queueMicrotask(() => {
     throw error;
@@ -293,7 +293,7 @@ async function preparePipeline(
     journal: { topic: topics.journal },
     output: { topic: topics.decisions },
     deadLetters: { topic: topics.deadLetters },
-    // A replica may end, or hand a shard over, between a batch and its upload; nobody waits five minutes for it here.
+    // A replica may end, or hand a shard over, between a batch and its upload; five minutes would be too long here.
     review: { uploadGrace: '5s' },
   };
   const config = merge(usual, pipeline);

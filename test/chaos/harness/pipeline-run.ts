@@ -54,7 +54,7 @@ export class PipelineRun {
       rate,
       periodMs: PERIODS_MS[kind],
       isFull,
-      // Decisions must be there before anybody asks for them.
+      // Decisions must be there before they are requested.
       ...(events instanceof LookupEvents
         ? { prepare: () => sandbox.makeDecisions(events.toMake()) }
         : {}),

@@ -38,7 +38,7 @@ export interface WorldOptions {
   readonly rate: number;
   /** True if review events are written with the schemas of a registry. */
   readonly registered: boolean;
-  /** For the sandbox's data and the configuration; removed by whoever made it. */
+  /** For the sandbox's data and the configuration; removed by its creator. */
   readonly directory: string;
   readonly signal: AbortSignal;
   readonly onProgress: (message: string) => void;

@@ -24,7 +24,7 @@ export function judgeSilence(
 ): void {
   const whole = ({ key, value, headers }: ReadRecord) => `${key} ${value} ${headersOf(headers)}`;
   look('is in the journal', journal, whole, verdict);
-  // A looked-up decision holds what the service says of the content; a decision and a receipt hold nothing of it.
+  // A looked-up decision holds the service's words about the content; a decision and a receipt hold nothing of it.
   look(
     'is in the output',
     outputs,

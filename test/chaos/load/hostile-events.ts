@@ -64,7 +64,7 @@ export class ReviewEvents implements EventSource {
     const metadata = this.#parts.object(n);
     const roll = random.below(100);
     const said = roll < 1 ? 'cannot be reviewed' : roll < 15 ? 'a forbidden phrase' : 'harmless';
-    // Looked for in all that the connector says and leaves (judge-silence.ts).
+    // Looked for in all output of the connector (judge-silence.ts).
     const own = n % 3 === 0 ? `${CANARY.content} ` : '';
     const content = `=${n}, "${said}"\r\n${own}${'words '.repeat(random.below(40))}`;
     const value = Buffer.from(

@@ -78,7 +78,7 @@ export class Writer {
     const events = Array.from({ length: count }, () =>
       this.#events.next(this.#random.below(partitions)),
     );
-    // Before anybody can ask for them.
+    // Before they can be requested.
     if (this.#events instanceof LookupEvents)
       await makeDecisions(this.#stack.sandboxUrl, this.#events.toMake());
     return events;

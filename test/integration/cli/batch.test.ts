@@ -1,4 +1,4 @@
-/** `batch submit` against the sandbox: what goes up, what is said, and the exit codes. */
+/** `batch submit` against the sandbox: uploads, output and exit codes. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -131,7 +131,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
       await page.evaluate("getComputedStyle(document.querySelector('.dot')).animationName"),
       'none',
     );
-    // On a port of its own: the one before may be somebody else's by now.
+    // On a port of its own: another process may have taken the previous one by now.
     const again = await serve(shown);
     t.after(again.close);
     await page.route('**/api/state*', async (route) => {

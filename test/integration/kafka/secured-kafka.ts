@@ -1,4 +1,4 @@
-/** A broker that lets in nobody whom it does not know, and nobody do what was not granted; its plain listener is the administrator's. */
+/** A broker that rejects unknown principals and operations that were not granted; its plain listener is the administrator's. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Authority, certificateAuthority } from '../../support/certificates.ts';

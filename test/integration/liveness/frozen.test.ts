@@ -1,4 +1,4 @@
-/** A hung broker and a hung service, seen from outside: what the probes, the gauges and the log say, and that it all ends by itself. */
+/** A hung broker and a hung service, seen from outside: what the probes, the gauges and the log report, and that everything ends by itself. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { eventually } from '../../support/eventually.ts';
@@ -107,7 +107,7 @@ test('the broker frozen: alive, not ready and why, waiting for Kafka; thawed, al
     /the brokers have not answered group \S+ for \d+ s|not a member of group/,
   );
   await replica.logged('waiting', { where: ({ reason }) => reason === 'kafka' });
-  // Longer than the client's own patience: it gives its requests up, and tries anew.
+  // Longer than the client's own patience: it gives its requests up, and retries.
   await whileAlive(
     replica,
     'a shard was lost and waits',

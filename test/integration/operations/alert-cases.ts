@@ -45,7 +45,7 @@ const paused = (reason: string, values: string, at: Case['at']) => ({
 });
 /** Every two minutes of the first hour. */
 const ALONG = Array.from({ length: 30 }, (_, n) => `${2 * n + 2}m`);
-/** @param blip a wait that needs nobody: the first of its reason, whose series begins with it, or a later one */
+/** @param blip a wait that needs no action: the first of its reason, whose series begins with it, or a later one */
 const whilePaused = (reason: string, at: string, before: string, blip: string): AlertCases => ({
   fires: [
     // From the start, and after hours in which there was no such wait.
@@ -265,7 +265,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
   },
   ContentReviewServiceUnavailable: {
     fires: [
-      // Down after an hour of work, and whoever waits for it tries most of the time.
+      // Down after an hour of work, and waiting components retry most of the time.
       {
         series: {
           ...unavailable('0x60 1 0 0 0 0 0 1 0 0 0 0 0 0 1 0 0 0 0'),
@@ -440,7 +440,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       at: '20m',
       labels: ['instance="i"', 'job="c"'],
     },
-    // Somebody else's.
+    // Another one's.
     quiet: {
       series: {
         'up{job="other",instance="i"}': '0x30',

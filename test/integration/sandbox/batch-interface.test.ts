@@ -1,4 +1,4 @@
-/** The sandbox against service-interface.md, line by line. The numbers in the names are its sections. */
+/** The sandbox against the service's interface, line by line. The numbers in the names are its sections. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';

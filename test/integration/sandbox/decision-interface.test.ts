@@ -1,4 +1,4 @@
-/** The sandbox's decisions against service-interface.md. The numbers in the names are its sections. */
+/** The sandbox's decisions against the service's interface. The numbers in the names are its sections. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PolicyInput } from '../../../src/sandbox/policy/schema.ts';

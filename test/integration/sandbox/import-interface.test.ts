@@ -1,4 +1,4 @@
-/** The sandbox's imports against service-interface.md. The numbers in the names are its sections. */
+/** The sandbox's imports against the service's interface. The numbers in the names are its sections. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { API_KEY, HandClock, raw, sandboxFor } from './caller.ts';

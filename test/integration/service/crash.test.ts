@@ -61,7 +61,7 @@ test('a connector that dies while it uploads shows nothing of the content and th
   const directory = temporaryDirectory();
   const reports = temporaryDirectory();
   const preload = path.join(directory, 'fail.mjs');
-  // Thrown while undici has body and address in hand, and where nobody catches it.
+  // Thrown while undici has body and address in hand, and uncaught.
   writeFileSync(
     preload,
     `import { subscribe } from 'node:diagnostics_channel';

@@ -1,4 +1,4 @@
-/** A real proxy on the way: tunnels for https, whole addresses for http, credentials that nobody sees. */
+/** A real proxy on the way: tunnels for https, whole addresses for http, credentials that stay hidden. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';

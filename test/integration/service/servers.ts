@@ -83,7 +83,7 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** An address where nobody listens. */
+/** An address without a listener. */
 export async function deadAddress(): Promise<string> {
   const server = createTcpServer();
   const url = await listening(server);

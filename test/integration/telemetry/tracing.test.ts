@@ -87,7 +87,7 @@ test('each decision carries the trace of its event, and the spans of batches arr
 test('a collector that is not there costs a warning and a count: decisions go out, and the end is as quick', async () => {
   const stack = await createStack(kafka, second, sandbox, setup);
   const replica = await stack.startReplica({
-    // Nobody listens on port 1.
+    // Port 1 has no listener.
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
     OTEL_EXPORTER_OTLP_TIMEOUT: '300',
     OTEL_BSP_SCHEDULE_DELAY: '50',

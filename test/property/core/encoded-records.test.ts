@@ -8,7 +8,7 @@ import { readRecord, sizeOfRecord, writeRecord } from '../../../src/core/bytes/r
 import type { OutgoingRecord } from '../../../src/core/record.ts';
 import { asBytes, hostileRecord } from '../../support/hostile-records.ts';
 
-// kafkajs as it was released: an encoder of somebody else.
+// kafkajs as it was released: another encoder.
 const load = createRequire(import.meta.url);
 const KafkajsRecord = load('kafkajs/src/protocol/recordBatch/record/v0/index.js') as (
   fields: object,

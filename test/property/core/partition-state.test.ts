@@ -136,7 +136,7 @@ test('W is the first offset neither claimed nor a gap, and what lies above it is
             assert.equal(state.dirty, false);
             break;
         }
-        // Between two snapshots W may lag, but never passes a record that nobody has claimed.
+        // Between two snapshots W may lag, but never passes a record that is not assigned.
         assert.ok(state.watermark <= model.watermark);
         assert.equal(state.width, state.position - state.watermark);
         assert.equal(state.readOn, state.position > Math.max(saved.read, saved.watermark));

@@ -78,7 +78,7 @@ export class ShardHistory {
   );
   /** Fates in the journal, which a restart returns to. */
   #durable = new Map<number, Map<number, Fate>>();
-  /** Skips and gaps that no progress record tells of yet: a restart comes past them again. */
+  /** Skips and gaps that no progress record contains yet: a restart comes past them again. */
   readonly #unwritten = new Set<string>();
   #jobs = 0;
   readonly #resume: (history: ShardHistory) => ShardState;

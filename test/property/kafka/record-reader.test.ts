@@ -114,7 +114,7 @@ const concat = (all: readonly { readonly bytes: Buffer }[]) =>
   Buffer.concat(all.map((one) => one.bytes));
 const allOf = (all: readonly Written[]) => all.flatMap(({ expected }) => expected);
 
-/** Whatever came: offsets ascend, each is told once, and the last piece ends where the headers say that reading goes on. */
+/** Whatever came: offsets ascend, each is told once, and the last piece ends at the next offset by the headers. */
 function assertOrderly(read: Read, given: Buffer, fetchOffset: number): void {
   let position = fetchOffset;
   for (const { records, unreadable, nextOffset } of read.pieces) {

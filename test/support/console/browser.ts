@@ -3,7 +3,7 @@ import { accessSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-/** It asks nobody outside, and needs no sandbox of its own to look at pages that the tests serve. */
+/** It uses no outside service, and needs no sandbox of its own to look at pages that the tests serve. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',

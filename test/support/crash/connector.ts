@@ -15,7 +15,7 @@ const { [CRASH_POINT]: point, [CRASH_NTH]: nth } = process.env;
 quietKafkajs();
 // A process that is killed would not write it.
 flushCompileCache();
-// Nobody stops it: it dies, or it is killed.
+// It is not stopped: it dies, or it is killed.
 const never = new Promise<never>(() => undefined);
 const outcome = await runConnector(
   await loadConfig(values.config, process.env),

@@ -24,7 +24,7 @@ export const STAGES = [
   'begun',
   /** Its records and offsets are with the brokers, the commit is not asked for. */
   'sent',
-  /** The commit was asked for, and nobody waits for the answer. */
+  /** The commit is requested, and its answer is not awaited. */
   'committing',
   /** Committed, and the engine does not know yet. */
   'after',

@@ -146,7 +146,7 @@ export async function rehearse(
     });
     const recoveryMs = performance.now() - diedMs;
     await end(stack);
-    // Nobody is left who could write: this is the last look.
+    // No writer is left: this is the last look.
     await terminal.refresh();
     const [pipeline] = stack.pipelines;
     const complaints =

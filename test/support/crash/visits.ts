@@ -111,7 +111,7 @@ const visitOther = (kind: Kind, again: Submitted, ...points: readonly CrashPoint
   deaths: points.map((point) => [point, 1] as const),
   again,
 });
-/** Leaves live jobs, and six records that nobody has claimed. */
+/** Leaves live jobs, and six records that are not assigned. */
 const HALF_WAY = ['upload:after', 2] as const;
 
 export const VISITS: readonly Visit[] = [

@@ -248,7 +248,7 @@ export class World {
     return this.#produced;
   }
 
-  /** The number of a record that somebody else produces. */
+  /** The number of a record that another producer writes. */
   count(): number {
     return this.#produced++;
   }
@@ -359,7 +359,7 @@ export class World {
     return watched;
   }
 
-  /** The jobs that a restart would find, by what the journal says. */
+  /** The jobs that a restart would find, by the journal. */
   liveJobs(): readonly LiveJob[] {
     const { cluster } = this.kafka;
     return Array.from({ length: cluster.partitions(TOPICS.journal) }).flatMap((_, shard) => {

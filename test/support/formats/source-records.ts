@@ -96,7 +96,7 @@ function brokenAvro(records: readonly ConfluentRecord[]): SourceFormatRecord[] {
   ];
 }
 
-/** With a scale, and a type of Confluent's that nobody registers. */
+/** With a scale, and a type of Confluent's that is not registered. */
 async function protobufDecimal(
   registry: SchemaRegistry,
   signal: AbortSignal,

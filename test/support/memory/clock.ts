@@ -48,7 +48,7 @@ export class VirtualClock implements Clock, Scheduler {
     return Math.floor(this.#nowMs);
   }
 
-  /** Test control: somebody corrects the wall clock, forward or back. Timers do not notice. */
+  /** Test control: the wall clock is corrected, forward or back. Timers do not notice. */
   correct(ms: number): void {
     this.#wallMs += ms;
   }

@@ -1,4 +1,4 @@
-/** Imports at the service in memory: batches whose results nobody downloads. One per instance. */
+/** Imports at the service in memory: batches without results to download. One per instance. */
 
 import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import type { RemoteState } from '../../../src/core/ports/pipeline-kind.ts';

@@ -43,10 +43,10 @@ export interface CommitAttempt {
   readonly transaction: Transaction;
 }
 
-/** Scripts what the cluster does. All are asked anew each time; leave out what should simply work. */
+/** Scripts what the cluster does. All are evaluated each time; leave out what should simply work. */
 export interface KafkaHooks {
   commitFate?(attempt: CommitAttempt): CommitFate;
-  /** The transactional id was initialised: whoever has an older epoch is fenced. */
+  /** The transactional id was initialised: a producer with an older epoch is fenced. */
   initialised?(transactionalId: string, epoch: number): void;
   /** Wait of the client between the sends of a transaction and its commit. */
   beforeCommit?(attempt: CommitAttempt): Promise<void> | undefined;
@@ -71,8 +71,7 @@ export interface KafkaSettings extends GroupSettings {
   readonly transactions: TransactionSettings;
   readonly maxBatchRecords: number;
   /**
-   * Position of a partition that was resumed but not sought since the last join: nowhere, as the
-   * port says, or from the group's committed offset (source) and the beginning (journal), as a bare
+   * Position of a partition that was resumed but not sought since the last join: nowhere, as the port defines, or from the group's committed offset (source) and the beginning (journal), as a bare
    * client does.
    */
   readonly unsought: 'waits' | 'committed';

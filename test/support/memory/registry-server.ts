@@ -1,4 +1,4 @@
-/** The registry in memory behind HTTP, as far as the connector asks: for tests of what is configured by an address. */
+/** The registry in memory behind HTTP, as far as the connector uses it: for tests of what is configured by an address. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -198,7 +198,7 @@ function copyOf({ key, value, headers = [] }: OutgoingRecord): OutgoingRecord {
   };
 }
 
-/** A commit that arrives late finds its sender fenced, or the transaction over: then it is refused, and nobody is there to hear it. */
+/** A commit that arrives late finds its sender fenced, or the transaction over: then it is refused, and the refusal reaches no caller. */
 function ignoreRefusal(apply: () => void): void {
   try {
     apply();

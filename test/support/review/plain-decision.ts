@@ -13,7 +13,7 @@ import type { LabelCell } from '../../../src/kinds/review/results/labels.ts';
 
 export interface DecisionFacts {
   readonly status: 'SUCCESS' | 'ERROR';
-  /** Status as the service spelled it, when it is none of the two. */
+  /** Status as the service spelled it, if it is neither. */
   readonly serviceStatus: string | undefined;
   readonly result: string | undefined;
   readonly expected: string | undefined;

@@ -5,7 +5,7 @@ import type { Io } from '../../../src/cli/io.ts';
 import { bar, Progress, size } from '../../../src/cli/progress.ts';
 import { commandLine } from '../../../src/cli/remote/flags.ts';
 
-/** An outlet that keeps what is said, on a clock of the test's own. */
+/** An outlet that records its output, on the test's own clock. */
 function stage(columns: number | undefined) {
   const said: string[] = [];
   const clock = { ms: 0 };

@@ -1,4 +1,4 @@
-/** DESIGN 4: a service whose result files settle nothing pauses its types; a row that breaks a file stands alone in the end. */
+/** A service whose result files settle nothing pauses its types; a row that breaks a file stands alone in the end. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed } from '../../support/engine/changed.ts';

@@ -1,4 +1,4 @@
-/** DESIGN 3 'Claim' and 'Lost ownership', over the whole engine in memory. */
+/** Claim and lost ownership, over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writeMeta, writeProgress } from '../../../src/core/journal/journal-records.ts';

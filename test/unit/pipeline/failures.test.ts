@@ -1,4 +1,4 @@
-/** DESIGN 4: what goes wrong at the service, and what happens, over the whole engine in memory. */
+/** Failures of the service and the reactions to them, over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../src/core/outcome/service-error.ts';

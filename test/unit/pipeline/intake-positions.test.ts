@@ -1,4 +1,4 @@
-/** DESIGN 3 'Intake': what a fetched batch may claim about positions, and how intake keeps its place. Over the whole engine in memory. */
+/** Intake: contradictions of fetched batches about positions, and how intake keeps its place. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SourceRecord } from '../../../src/core/record.ts';

@@ -1,4 +1,4 @@
-/** DESIGN 3 'Intake' and 'Seal and create', over the whole engine in memory. */
+/** Intake, sealing and creation of batches, over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';

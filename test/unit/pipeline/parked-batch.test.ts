@@ -1,4 +1,4 @@
-/** A content type whose batches wait takes no memory that others need (I7, DESIGN 4). Over the whole engine in memory. */
+/** A content type whose batches wait takes no memory that others need (I7). Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Instance, World, type WorldSettings } from '../../support/engine/world.ts';

@@ -1,4 +1,4 @@
-/** DESIGN 4: what makes a content type, or the whole pipeline, wait, and that nothing is lost by it. Over the whole engine in memory. */
+/** Pauses of a content type, or of the whole pipeline: wait, and that nothing is lost by it. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { World } from '../../support/engine/world.ts';

@@ -1,4 +1,4 @@
-/** DESIGN 3 'Recover' and 'Track', over the whole engine in memory. */
+/** Recovery and tracking, over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed } from '../../support/engine/changed.ts';

@@ -1,4 +1,4 @@
-/** DESIGN 3 'RereadQueue': what must be submitted again is read from the source once more. Over the whole engine in memory. */
+/** Reread queue: records to be submitted again are read from the source once more. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lastHeader } from '../../../src/core/record.ts';

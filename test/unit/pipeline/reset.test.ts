@@ -1,4 +1,4 @@
-/** DESIGN 3 'Claim': a group whose offsets were reset with Kafka's own tools. Over the whole engine in memory. */
+/** Claim: a group whose offsets were reset with Kafka's own tools. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TOPICS, World } from '../../support/engine/world.ts';

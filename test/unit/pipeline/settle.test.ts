@@ -1,4 +1,4 @@
-/** DESIGN 3 'Settle' and 'Track', over the whole engine in memory. */
+/** Settling and tracking, over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changed, withFiles } from '../../support/engine/changed.ts';

@@ -1,4 +1,4 @@
-/** Terminal records that Kafka does not take for their size still end their source records (DESIGN 3 'Settle'), over the engine in memory. */
+/** Terminal records that Kafka does not take for their size still end their source records , over the engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lastHeader } from '../../../src/core/record.ts';
@@ -69,7 +69,7 @@ test('a decision that Kafka refuses for its size is found alone and ends as a de
   assert.equal(world.service.batches.size, 1);
 });
 
-/** The brokers tell what a record may be. */
+/** The brokers' limit on the size of a record. */
 const told: WrapPorts = (ports) => ({
   ...ports,
   admin: changed(ports.admin, {

@@ -1,4 +1,4 @@
-/** DESIGN 3 'Seal and create': when a batch may be uploaded, and what a failed call costs. Over the whole engine in memory. */
+/** Sealing and creation: conditions of an upload, and what a failed call costs. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../src/core/outcome/service-error.ts';

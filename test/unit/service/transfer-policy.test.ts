@@ -148,7 +148,7 @@ test('a storage on this machine is for a service on this machine only', () => {
     assert.equal(policy({}, baseUrl).allowsAddress('localhost', '::1'), true);
     assert.equal(policy({}, baseUrl).allowsAddress('storage', '10.0.0.1'), false);
   }
-  // A private service does not make its network one for transfers: that takes a word of whoever runs it.
+  // A private service does not make its network one for transfers: that requires an explicit setting.
   assert.equal(policy({}, 'https://10.0.0.1').allowsAddress('10.0.0.2', '10.0.0.2'), false);
   assert.equal(policy({}, 'https://10.0.0.1').allowsAddress('localhost', '127.0.0.1'), false);
 });

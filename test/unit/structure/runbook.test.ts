@@ -1,4 +1,4 @@
-/** Alerts, their pages, the dashboard and the metrics name each other: nobody finds a dead link first at night. */
+/** Alerts, their pages, the dashboard and the metrics name each other: a dead link must not be found at night. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { globSync, readdirSync, readFileSync } from 'node:fs';

@@ -9,7 +9,7 @@ import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
 
 const SRC = fileURLToPath(new URL('../../../src', import.meta.url));
 
-/** Names with their labels. Add to it; whoever takes away or renames makes a breaking change and says so in CHANGELOG.md. */
+/** Names with their labels. Add to it; removing or renaming one makes a breaking change and says so in CHANGELOG.md. */
 const PUBLISHED = [
   'events_consumed_total{pipeline}',
   'events_skipped_total{pipeline,reason}',

@@ -70,7 +70,7 @@ export class TcpProxy {
     return hit.length;
   }
 
-  /** Nothing gets through any more, also on new connections; nobody is told. `heal` lets everything go on. @returns connections hit. */
+  /** Nothing gets through any more, also on new connections, without notice. `heal` lets everything go on. @returns connections hit. */
   silence(whose: Whose): number {
     this.#silence = { whose, startedMs: performance.now() };
     const hit = this.#of(whose);

@@ -101,7 +101,7 @@ const FAULTS: Readonly<Record<Kind, Readonly<Record<string, FaultInput>>>> = {
       times: 2,
     },
   },
-  // An id that two creates of two shards get is left out: nothing that the service says of an import could tell.
+  // An id that two creates of two shards get is left out: no answer about an import could reveal it.
   import: {
     'imports: 429 with Retry-After': {
       operation: 'create_import',

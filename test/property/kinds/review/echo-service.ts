@@ -1,5 +1,5 @@
 /**
- * A service that does with an upload what service-interface.md 2.3 says, and whatever it leaves open: any order of
+ * A service that does with an upload what the service's interface prescribes, and whatever it leaves open: any order of
  * columns and rows, any CSV style, columns of its own, pieces of any size.
  */
 import { parse } from 'csv-parse/sync';

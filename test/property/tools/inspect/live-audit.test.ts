@@ -181,7 +181,7 @@ test('explain and audit agree on each record', async () => {
       world.produce(random.below(15), { poisonEvery: 7 });
       await world.clock.advance(random.below(3_000));
     }
-    // Nobody moves any more: both look at the same.
+    // Nothing moves any more: both look at the same.
     for (const { process } of world.instances) process.kill();
     world.produce(5);
     await world.clock.advance(120_000);

@@ -18,7 +18,7 @@ import { Strikes } from './strikes.ts';
 import { Truth } from './truth.ts';
 import { type Rule, Violation } from './violation.ts';
 
-/** Virtual ms within which everything is settled after the last fault: a transaction that nobody answers takes minutes. */
+/** Virtual ms within which everything is settled after the last fault: a transaction without an answer takes minutes. */
 const SETTLES_MS = 1_800_000;
 /** For gauges to be reported, positions to be committed, and uploads of lost shards to be given up. */
 const REST_MS = 25_000;

@@ -91,7 +91,7 @@ export class Obligations {
     });
   }
 
-  /** Records below `start` are gone from the source. What no job named yet may still be in somebody's hands. */
+  /** Records below `start` are gone from the source. What no job named yet may still be in progress. */
   removed(partition: number, start: number): void {
     const state = this.#partition(partition);
     state.logStart = Math.max(state.logStart, start);
@@ -119,7 +119,7 @@ export class Obligations {
     return this.#recorded.has(remoteId);
   }
 
-  /** W of a partition, as the journal says. */
+  /** W of a partition, in the journal. */
   watermark(partition: number): number {
     return this.#partition(partition).progress?.watermark ?? 0;
   }

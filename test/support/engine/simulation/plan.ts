@@ -65,7 +65,7 @@ const TOTAL_WEIGHT = WEIGHTS.reduce((sum, [weight]) => sum + weight, 0);
 
 const UNREADABLE: readonly Unreadable[] = ['unreadable_batch', 'too_large', 'too_many_headers'];
 
-/** Half of all absences outlast the session, so that somebody else takes over meanwhile. */
+/** Half of all absences outlast the session, so that another instance takes over meanwhile. */
 function drawAbsence(random: SeededRandom, { sessionTimeoutMs }: Shape): number {
   return random.next() < 0.5
     ? random.below(sessionTimeoutMs)

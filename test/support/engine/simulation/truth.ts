@@ -1,5 +1,5 @@
 /**
- * True if what terminal records say is what the service said, and whether they carry the keys of
+ * True if terminal records agree with the service, and if they carry the keys of
  * their records.
  */
 import type { OutgoingRecord, RecordHeaders } from '../../../../src/core/record.ts';

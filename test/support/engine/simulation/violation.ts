@@ -9,7 +9,7 @@ export type Rule =
   | 'I6'
   /** A dead letter whose reason nothing explains. */
   | 'reason'
-  /** A terminal record says what the service did not. */
+  /** A terminal record contradicts the service. */
   | 'truth'
   /** Decisions in another order than promised. */
   | 'order'
@@ -23,7 +23,7 @@ export type Rule =
   | 'refused'
   /** A loop neither made progress nor said why it waits, though everything that it asked was answered. */
   | 'stuck'
-  /** An error that nobody expected. */
+  /** An unexpected error. */
   | 'error';
 
 export class Violation extends Error {

@@ -14,7 +14,7 @@ import { changed, fetchedThrough, withFiles } from '../changed.ts';
 import type { WrapPorts } from '../world.ts';
 import type { Weakened } from './history.ts';
 
-/** Nobody is fenced: whoever comes with an old epoch is taken for the newest. */
+/** No producer is fenced: one with an old epoch is taken for the newest. */
 class Unfenced extends TransactionCoordinator {
   readonly #newest = new Map<string, number>();
   override initialise(transactionalId: string): number {

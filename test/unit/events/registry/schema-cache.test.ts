@@ -9,7 +9,7 @@ import {
 import { recordingObserver, registrySettings } from '../../../support/registry.ts';
 
 const { signal } = new AbortController();
-/** At once: nobody waits here. */
+/** Immediately: nothing waits here. */
 const sleep = async () => {};
 
 test('an id is asked for once, whoever waits for it, and never again', async () => {

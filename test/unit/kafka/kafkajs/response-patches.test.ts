@@ -105,7 +105,7 @@ describe('kafkajs, mended', () => {
   it('ends a socket that is not open yet without a listener for each time', async () => {
     const sockets: ReturnType<typeof connect>[] = [];
     const connection = newConnection(() => {
-      // A name that is looked up for ever.
+      // A lookup that never ends.
       const socket = connect({ host: 'nowhere.invalid', port: 1, lookup: () => undefined });
       sockets.push(socket);
       return socket;

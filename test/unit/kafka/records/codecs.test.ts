@@ -141,7 +141,7 @@ describe('a compressed batch', () => {
       return records;
     };
     for (let records = 0; records < 36; ) records += await pull(first);
-    // Whoever reads the first would go on only when the second is through.
+    // A reader of the first would go on only when the second is through.
     assert.equal(await rest(second), 40);
     values.length = 0;
     assert.equal(await rest(first), 4);

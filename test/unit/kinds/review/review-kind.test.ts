@@ -81,7 +81,7 @@ test('a batch that the service does not know is missing, and any other failure i
   await assert.rejects(failing('unavailable', 503), ServiceError);
 });
 
-/** Asks one kind for the state of batches that were created with a type, and that the service says are of another. */
+/** Asks one kind for the state of batches that were created with a type, and that the service reports as another. */
 function askedForTypes() {
   let type: string | undefined;
   const kind = kindOf({

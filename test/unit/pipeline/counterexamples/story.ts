@@ -39,7 +39,7 @@ export function strike(step: Step, fate: CommitFate): (attempt: CommitAttempt) =
 export class Gate {
   readonly #opened: Promise<void>;
   #open = () => {};
-  /** Number of times that somebody came to wait here. */
+  /** Number of waits that began here. */
   reached = 0;
 
   constructor() {

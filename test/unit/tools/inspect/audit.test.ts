@@ -44,7 +44,7 @@ async function resetGroup(world: World, offset: number): Promise<void> {
   world.start();
 }
 
-/** Somebody has given the topics another cleanup.policy. */
+/** The topics have another cleanup.policy. */
 function altered(inspection: Inspection, policy: string): Inspection {
   const describe = inspection.admin.describeTopic.bind(inspection.admin);
   inspection.admin.describeTopic = async (topic) => {

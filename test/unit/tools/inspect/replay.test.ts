@@ -148,7 +148,7 @@ test('after a refusal the memory is read again: another replay may have run mean
   const world = worldWith(4, (keys) => {
     if (keys.length !== 4 || refused) return 'commit';
     refused = true;
-    // Whoever replayed it has ended, before the next producer of ours fences it.
+    // The process that replayed it has ended, before the next producer of ours fences it.
     const memory = memoryTopicOf('dead');
     const [letter] = world.kafka.cluster.log('dead', 0).committed();
     const value = JSON.stringify({

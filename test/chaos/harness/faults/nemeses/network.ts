@@ -65,7 +65,7 @@ export const cutOff: Nemesis = async (world, random) => {
 };
 
 /**
- * One replica's connections to Kafka lose their other end, and nobody tells it: others take its shards, it finds out by its own
+ * One replica's connections to Kafka lose their other end silently: others take its shards, it finds out by its own
  * timeouts, and comes back.
  */
 export const halfOpen: Nemesis = async (world, random) => {

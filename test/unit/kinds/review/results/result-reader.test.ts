@@ -372,7 +372,7 @@ test('a last row without a line end is never believed when another file of the s
   const kind = kindWithFile(async function* () {
     yield Buffer.from(text);
   });
-  // Says nothing about how files end: cut after a line, or nobody knows.
+  // Says nothing about how files end: cut after a line, or unknown.
   text = `${cut}ed\n`;
   await collectRows(kind, 2);
   await collectRows(kind);

@@ -243,7 +243,7 @@ test('the time of a decision is that of its slice', async () => {
 
 test('a row that the connector fails on is one row: it names its record and where the failure was, and its neighbours are read', async () => {
   let asked = 0;
-  // A decision cannot be written at a time that is none.
+  // A decision cannot be written at an invalid time.
   const file = { ...FILE, job: () => ({ ...JOB, decidedAtMs: asked++ === 1 ? Number.NaN : 0 }) };
   const parts = async function* () {
     for (const part of [HEADER + row(1), row(2), row(3)]) yield Buffer.from(part);
