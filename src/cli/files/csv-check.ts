@@ -79,6 +79,7 @@ const VIOLATIONS: Readonly<Record<string, string>> = {
   INVALID_OPENING_QUOTE:
     'holds a quote, but does not begin with one: put quotes around the text, and write each inside twice ("")',
   CSV_MAX_RECORD_SIZE: 'in a row larger than 16 MiB: a quote that is not closed, perhaps',
+  TOO_MANY_COLUMNS: 'in a row of more than 16,384 columns',
 };
 
 function violationText({ code, cell }: CsvViolation, name = ''): string {

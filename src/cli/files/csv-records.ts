@@ -1,6 +1,9 @@
 import { type CsvError, Parser } from 'csv-parse';
 
 const LINE_FEED = 0x0a;
+const SLICE_BYTES = 64 * 1024;
+/** Largest number of columns, that of spreadsheets. */
+const MAX_COLUMNS = 16_384;
 
 /** Record of a CSV file. */
 export interface CsvRecord {
@@ -33,7 +36,7 @@ export class CsvViolation extends Error {
 /**
  * Parses strict CSV (RFC 4180) with csv-parse, and counts lines: csv-parse counts a CRLF inside a quoted cell twice, and has
  * only the line in which a record ends.
- * @param maxRecordBytes a larger record is the violation CSV_MAX_RECORD_SIZE.
+ * @param maxRecordBytes a record with larger contents is the violation CSV_MAX_RECORD_SIZE.
  * @throws CsvViolation
  */
 export async function* csvRecords(
@@ -79,9 +82,9 @@ export async function* csvRecords(
         isBlank: ending === lineEnd,
       };
     }
-    // csv-parse counts the contents of cells: empty ones have none, and a quote is written twice.
-    if (!error && pending.length > 2 * maxRecordBytes)
-      throw new CsvViolation('CSV_MAX_RECORD_SIZE', line, 1);
+    // csv-parse limits the contents of cells, but empty cells have none.
+    const { record }: { readonly record: readonly unknown[] } = Reflect.get(parser, 'state');
+    if (record.length > MAX_COLUMNS) throw new CsvViolation('TOO_MANY_COLUMNS', line, 1);
     if (!error) return;
     const { code, bytes, column } = error as CsvError;
     if (typeof bytes !== 'number') throw error;
@@ -91,8 +94,11 @@ export async function* csvRecords(
 
   try {
     for await (const chunk of chunks) {
-      pending = Buffer.concat([pending, chunk]);
-      yield* taken(await new Promise((resolve) => void parser.write(chunk, resolve)));
+      for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
+        const slice = chunk.subarray(at, at + SLICE_BYTES);
+        pending = Buffer.concat([pending, slice]);
+        yield* taken(await new Promise((resolve) => void parser.write(slice, resolve)));
+      }
     }
     yield* taken(
       await new Promise((resolve) => {

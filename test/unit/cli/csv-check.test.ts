@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
-import { MAX_ROW_BYTES } from '../../../src/cli/files/csv-check.ts';
+import { checkCsv as csvCheck, MAX_ROW_BYTES } from '../../../src/cli/files/csv-check.ts';
+import { Findings } from '../../../src/cli/files/findings.ts';
 import { checkCsv } from './checking.ts';
 
 const lineEnd = fc.constantFrom('\n', '\r\n');
@@ -203,5 +204,18 @@ describe('a CSV file', () => {
       findings[0]?.message ?? '',
       /cell 1 \(Content\): in a row larger than 16 MiB: a quote that is not closed/,
     );
+  });
+
+  it('with a row of commas is refused before it fills the memory', async () => {
+    let read = 0;
+    const piece = Buffer.alloc(64 * 1024, ',');
+    const chunks = async function* () {
+      yield Buffer.from('Content\nfine\n');
+      for (; read < 90 * 1024 * 1024; read += piece.length) yield piece;
+    };
+    const findings = new Findings();
+    await csvCheck(chunks(), findings);
+    assert.match(findings.first.at(-1)?.message ?? '', /more than 16,384 columns/);
+    assert.ok(read <= MAX_ROW_BYTES + 2 * piece.length, `${read} bytes were read`);
   });
 });
