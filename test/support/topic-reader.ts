@@ -48,7 +48,7 @@ interface FetchedPartition {
   readonly abortedTransactions:
     | readonly { readonly producerId: string; readonly firstOffset: string }[]
     | null;
-  /** The record set as it came (src/kafka/kafkajs/patches.ts, mend 2). */
+  /** The record set as it came (src/kafka/kafkajs/patches.ts, patch 2). */
   readonly messages: Buffer;
 }
 

@@ -1,4 +1,4 @@
-/** Mend 7 of src/kafka/kafkajs/patches.ts: take it out and these fail. */
+/** Patch 7 of src/kafka/kafkajs/patches.ts: without it these fail. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';

@@ -1,4 +1,4 @@
-/** Each test fails when its mend is taken out of src/kafka/kafkajs/connection-patches.ts. */
+/** Each test fails without its patch in src/kafka/kafkajs/connection-patches.ts. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';

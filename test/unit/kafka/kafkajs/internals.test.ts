@@ -31,7 +31,7 @@ describe('the installed kafkajs', () => {
     await cp(path.join(repository, 'node_modules/kafkajs'), installed(''), { recursive: true });
   });
 
-  it('is loaded when it is the version that was mended', async () => {
+  it('is loaded in the version that is patched', async () => {
     assert.deepEqual(await loading(), { code: 0, stderr: '' });
   });
 

@@ -1,4 +1,4 @@
-/** Mend 19 of kafkajs: each test fails when its part of src/kafka/kafkajs/leader-patches.ts is taken out. */
+/** Patch 19 of kafkajs: each test fails without its part of src/kafka/kafkajs/leader-patches.ts. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
@@ -45,7 +45,7 @@ const LED = {
   topicMetadata: [{ topic: 'events', topicErrorCode: 0, partitionMetadata: [partition(0, 1)] }],
 };
 
-describe('kafkajs, mended', () => {
+describe('kafkajs, patched', () => {
   for (const version of [0, 3, 4, 6]) {
     it(`19: an answer about topics (version ${version}) keeps partitions without a leader beside the others`, async () => {
       const response = internal<Response>(`protocol/requests/metadata/v${version}/response.js`);

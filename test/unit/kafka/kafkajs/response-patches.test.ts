@@ -1,4 +1,4 @@
-/** Mends 15 to 17 of kafkajs and the socket that is not open yet: each test fails when its mend is taken out. */
+/** Patches 15 to 17 of kafkajs and the socket that is not open yet: each test fails without its patch. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { connect } from 'node:net';
@@ -47,7 +47,7 @@ async function errorOf(
   );
 }
 
-describe('kafkajs, mended', () => {
+describe('kafkajs, patched', () => {
   it('15: logs in again at 85 % of a session, however short', () => {
     const connection = newConnection();
     const loggedInAgoMs = (ms: number) => {
