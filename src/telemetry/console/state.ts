@@ -2,7 +2,7 @@
 import type { PipelineView, ViewLimits } from '../../core/ports/pipeline-view.ts';
 import type { Health } from '../health/health.ts';
 import type { PromMetrics } from '../metrics/metrics.ts';
-import type { RecentProblem, RecentProblems } from './recent-problems.ts';
+import type { RecentProblems } from './recent-problems.ts';
 
 /** Keeps a response below 100 kB at 200 shards with thousands of batches. */
 export const LIMITS: ViewLimits = { jobs: 50, shards: 256, positions: 256, gates: 20, waiters: 8 };
@@ -35,46 +35,11 @@ export interface ConsoleSources {
   readonly problems: Pick<RecentProblems, 'list'>;
 }
 
-export interface OutcomeCount {
-  readonly outcome: string;
-  readonly total: number;
-}
-
-export interface PipelineSummary
-  extends Pick<PipelineView, 'name' | 'kind' | 'assigned' | 'shardCount' | 'jobCount'> {
-  /** Decisions and dead letters since the start. */
-  readonly ended: number;
-  readonly inFlight: number;
-  readonly buffered: number;
-  readonly lag: number;
-  /** 0 when every consumed record is accounted for; null before the first count. */
-  readonly balance: number | null;
-  /** Timestamp of the oldest record without a decision; null when there is none. */
-  readonly oldestEventMs: number | null;
-}
-
-export interface ConsoleState
-  extends Pick<ConsoleSources, 'version' | 'program' | 'configFile' | 'startedMs'> {
-  readonly nowMs: number;
-  readonly ready: boolean;
-  readonly conditions: readonly { readonly name: string; readonly reason: string }[];
-  readonly stuck: readonly {
-    readonly name: string;
-    readonly seconds: number;
-    readonly reason: string;
-  }[];
-  readonly memory: { readonly usedBytes: number; readonly budgetBytes: number };
-  readonly pipelines: readonly PipelineSummary[];
-  /** The requested pipeline, or the first. */
-  readonly detail: PipelineView & { readonly outcomes: readonly OutcomeCount[] };
-  readonly problems: readonly RecentProblem[];
-}
+/** State as the page reads it. */
+export type ConsoleState = Awaited<ReturnType<typeof consoleState>>;
 
 /** @param pipeline name of the pipeline to show in detail; an unknown one shows the first */
-export async function consoleState(
-  sources: ConsoleSources,
-  pipeline: string | undefined,
-): Promise<ConsoleState> {
+export async function consoleState(sources: ConsoleSources, pipeline: string | undefined) {
   const { version, program, configFile, startedMs, health, memory, metrics } = sources;
   const views = sources.pipelines.map((one) => one.view(COUNTS_ONLY));
   const at = Math.max(
@@ -101,6 +66,7 @@ export async function consoleState(
       .map(({ name, seconds, reason = '' }) => ({ name, seconds, reason })),
     memory: { usedBytes: memory.usedBytes, budgetBytes: memory.totalBytes },
     pipelines: await Promise.all(views.map((view) => summaryOf(view, metrics))),
+    /** The requested pipeline, or the first. */
     detail: { ...detail, outcomes: await outcomesOf(detail.name, metrics) },
     problems: sources.problems.list(),
   };
@@ -109,7 +75,7 @@ export async function consoleState(
 async function summaryOf(
   { name, kind, assigned, shardCount, jobCount }: PipelineView,
   metrics: ConsoleSources['metrics'],
-): Promise<PipelineSummary> {
+) {
   /** Sum of a metric's series of the pipeline; null when there is none. */
   const sum = async (metric: Parameters<PromMetrics['values']>[0]): Promise<number | null> => {
     const series = (await metrics.values(metric)).filter(({ labels }) => labels.pipeline === name);
@@ -122,20 +88,20 @@ async function summaryOf(
     assigned,
     shardCount,
     jobCount,
+    /** Decisions and dead letters since the start. */
     ended: ((await sum('decisions_total')) ?? 0) + ((await sum('dead_lettered_total')) ?? 0),
     inFlight: (await sum('items_in_flight')) ?? 0,
     buffered: (await sum('items_buffered')) ?? 0,
     lag: (await sum('consumer_lag')) ?? 0,
+    /** 0 if every consumed record is accounted for; null before the first count. */
     balance: await sum('balance_items'),
+    /** Timestamp of the oldest record without a decision; null if there is none. */
     oldestEventMs: oldestSeconds === null ? null : oldestSeconds * 1000,
   };
 }
 
 /** Counts since the start, by counter and label values, the largest first within a counter. */
-async function outcomesOf(
-  pipeline: string,
-  metrics: ConsoleSources['metrics'],
-): Promise<OutcomeCount[]> {
+async function outcomesOf(pipeline: string, metrics: ConsoleSources['metrics']) {
   const tables = Object.entries(OUTCOMES).map(async ([metric, word]) =>
     (await metrics.values(metric as keyof typeof OUTCOMES))
       .filter(({ labels, value }) => labels.pipeline === pipeline && value > 0)
