@@ -1,4 +1,4 @@
-/** A source record becomes one line of an import file (service-interface.md 2.5), or a reason why not. */
+/** Decoder of source records into lines of an import file. */
 import type { EventInput } from '../../events/expression/index.ts';
 import type { EventFormat } from '../../events/format.ts';
 import { jsonFormat } from '../../events/json-event.ts';
@@ -15,26 +15,26 @@ import {
   type RecordDecoder,
 } from '../../events/record-decoder.ts';
 
-/** Texts are expressions (docs/mapping.md). */
+/** Strings are expressions (docs/mapping.md). */
 export interface ImportMapping extends DecoderOptions {
-  /** How values are written. Default JSON. */
+  /** Format of the values. Default JSON. */
   readonly format?: EventFormat;
   /** The type of the record. */
   readonly type: TypeSource;
   /** The data object, or its fields. */
   readonly data: ObjectSource;
-  /** Types that may be imported; an event of another type is a dead letter. Absent: any. */
+  /** Types that may be imported; others become dead letters. Absent: any. */
   readonly allowedTypes?: readonly string[] | undefined;
-  /** Largest line, in bytes of UTF-8. */
+  /** Largest line, bytes of UTF-8. */
   readonly maxLineBytes: number;
 }
 
-/** Records of all types share a file, so they share the buffer and the gate that types have in the engine. */
+/** Content type in the engine: records of all types share a file, so they share a buffer. */
 export const IMPORT_TYPE = 'import';
 
 /**
- * Builds the decoder of one mapping. It never throws, and its messages never show what a record holds (I6).
- * @throws RangeError on an expression that is none
+ * Creates the decoder of a mapping. It never throws, and its messages never show content (I6).
+ * @throws RangeError for an invalid expression
  */
 export function createImportDecoder(mapping: ImportMapping): RecordDecoder {
   const { format = jsonFormat, maxLineBytes } = mapping;
@@ -48,7 +48,7 @@ export function createImportDecoder(mapping: ImportMapping): RecordDecoder {
   function lineOf(input: EventInput, accepted: boolean): string {
     const type = types.find(input, accepted);
     const data = dataMapping.find(input);
-    // Before it is written: an expression may name the same large part of an event a thousand times.
+    // Before encoding: an expression may repeat a large part of an event a thousand times.
     if (!dataMapping.isPath && jsonBytes(data, maxLineBytes) > maxLineBytes) {
       throw new MappingFailure(
         'too_large',

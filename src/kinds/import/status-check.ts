@@ -18,7 +18,7 @@ export class StatusCheck {
   readonly #service: ImportService;
   /** Import created only to be queried. It is never uploaded and costs nothing. */
   #control: string | undefined;
-  /** Whether an import was found since then: the service may have dropped the control since. */
+  /** True if an import was found since then: the service may have dropped the control. */
   #foundSince = false;
 
   constructor(service: ImportService) {

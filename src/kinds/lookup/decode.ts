@@ -1,4 +1,4 @@
-/** A source record becomes the id of a decision to look up, or a reason why not. */
+/** Decoder of source records into ids of decisions. */
 import { isUtf8 } from 'node:buffer';
 import { type EventInput, typeOfFound } from '../../events/expression/index.ts';
 import type { EventFormat, ReadEvent, ValuedRecord } from '../../events/format.ts';
@@ -10,23 +10,23 @@ import {
   type RecordDecoder,
 } from '../../events/record-decoder.ts';
 
-/** Texts are expressions (docs/mapping.md). */
+/** Strings are expressions (docs/mapping.md). */
 export interface LookupMapping extends DecoderOptions {
-  /** How values are written. Default JSON. */
+  /** Format of the values. Default JSON. */
   readonly format?: EventFormat;
-  /** The id in an event; undefined: the whole value is the id, and its event is `{content: ID}`. */
+  /** The id in an event; undefined: the value is the id, and the event `{content: ID}`. */
   readonly decisionId: string | undefined;
 }
 
-/** Lookups have no content type. */
+/** Content type in the engine: lookups have none of their own. */
 export const LOOKUP_TYPE = 'lookup';
 
-/** An id is part of an address. */
+/** An id is part of a URL. */
 const MAX_ID_LENGTH = 1024;
 
 /**
- * Builds the decoder of one mapping. It never throws, and its messages never show what a record holds (I6).
- * @throws RangeError on an expression that is none
+ * Creates the decoder of a mapping. It never throws, and its messages never show content (I6).
+ * @throws RangeError for an invalid expression
  */
 export function createLookupDecoder(mapping: LookupMapping): RecordDecoder {
   const { decisionId, format = jsonFormat } = mapping;
@@ -38,7 +38,7 @@ export function createLookupDecoder(mapping: LookupMapping): RecordDecoder {
       throw part.failure('no_content', `must be a string, but is ${typeOfFound(id)}`);
     if (id === '') throw part.failure('empty_content', 'is empty, and must be a decision id');
     if (id === '.' || id === '..' || !id.isWellFormed() || /\p{Cc}/u.test(id)) {
-      throw part.failure('no_content', 'is no decision id: it cannot stand in an address');
+      throw part.failure('no_content', 'is not a decision id: it cannot be part of a URL');
     }
     if (id.length > MAX_ID_LENGTH) {
       throw part.failure(
@@ -57,7 +57,7 @@ export function createLookupDecoder(mapping: LookupMapping): RecordDecoder {
 
 function readWhole({ value }: ValuedRecord): ReadEvent {
   if (!isUtf8(value))
-    return poison('no_content', 'the value is no decision id: its bytes are not UTF-8');
+    return poison('no_content', 'the value is not a decision id: its bytes are not UTF-8');
   const document = { content: value.toString('utf8').trim() };
   return { event: { document, exact: () => document } };
 }

@@ -15,9 +15,9 @@ import { lookedUpDecision } from './looked-up-decision.ts';
 import { Grace } from './not-found-grace.ts';
 
 export interface LookupOptions extends LookupMapping {
-  /** The source topic, part of every record that is published. */
+  /** The source topic. */
   readonly topic: string;
-  /** How long an id must be unknown or refused continuously before it is given up, ms. */
+  /** Time that an id must be unknown or refused without interruption to be given up, ms. */
   readonly missingGraceMs: number;
   /** Terminal record of an id that is unknown or refused. */
   readonly onFailure: 'error' | 'dead-letter';
@@ -175,7 +175,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
   };
 }
 
-/** Whether the service has no decision with the id, or refuses the id. */
+/** True if the service has no decision with the id, or refuses the id. */
 function isWithout({ failure, status }: ServiceError): boolean {
   return (
     failure === 'not_found' ||

@@ -1,23 +1,23 @@
-/** Since when the service has not known an id, or refused it. Both may pass, also for a decision that was there before. */
+/** Grace period of ids that are unknown or refused: both may be transient. */
 
-/** Ids that are kept apart at a time, about 150 bytes each. */
+/** Ids remembered, about 150 bytes each. */
 const MOST = 10_000;
-/** From the end of its grace: more than `review.poll.max` may be, so that what is forgotten is asked for no more, ms. */
+/** Time from the end of the grace until an id is forgotten, ms: more than `review.poll.max`. */
 const FORGET_MS = 7_200_000;
 
 export class Grace {
   readonly #graceMs: number;
   readonly #most: number;
-  /** Times of the first such answers in a row, ms; the oldest first. */
+  /** Start of the uninterrupted series of such responses by id, ms; the oldest first. */
   readonly #sinceMs = new Map<string, number>();
 
-  /** @param graceMs how long the service may say so before it is believed */
+  /** @param graceMs time after which such responses are final, ms */
   constructor(graceMs: number, most = MOST) {
     this.#graceMs = graceMs;
     this.#most = most;
   }
 
-  /** The service has said so once more. @returns whether it is to be believed */
+  /** Counts another such response. @returns whether it is final */
   isOver(place: string, nowMs: number): boolean {
     const sinceMs = this.#sinceMs.get(place) ?? this.#begin(place, nowMs);
     if (nowMs - sinceMs < this.#graceMs) return false;
@@ -25,12 +25,12 @@ export class Grace {
     return true;
   }
 
-  /** The service knows it. */
+  /** The id was found. */
   end(place: string): void {
     this.#sinceMs.delete(place);
   }
 
-  /** One for which there is no room begins when others are through: it may wait too long, but is not believed too soon. */
+  /** Without room the series starts later: its end may be late, but never early. */
   #begin(place: string, nowMs: number): number {
     if (this.#sinceMs.size >= this.#most) this.#forget(nowMs);
     if (this.#sinceMs.size < this.#most) this.#sinceMs.set(place, nowMs);

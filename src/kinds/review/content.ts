@@ -1,26 +1,26 @@
-/** The content of an event: a text, or the URL of what is to be reviewed (service-interface.md 2.2). */
+/** Content of an event: a text, or a URL. */
 import { type EventInput, typeOfFound } from '../../events/expression/index.ts';
 import { MappedPart } from '../../events/mapping/mapping-failure.ts';
 import type { MappingOptions } from './mapping.ts';
 
-/** Longer ones are refused by browsers, proxies and servers alike. */
+/** Limit of many browsers, proxies and servers. */
 const MAX_URL_LENGTH = 8192;
 
-type Options = Pick<MappingOptions, 'content' | 'contentKind' | 'maxContentBytes'>;
+type ContentMapping = Pick<MappingOptions, 'content' | 'contentKind' | 'maxContentBytes'>;
 
-/** @throws RangeError on an expression that is none; what it returns throws MappingFailure */
+/** @throws RangeError for an invalid expression; the returned function throws MappingFailure */
 export function compileContent({
   content: text,
   contentKind,
   maxContentBytes,
-}: Options): (input: EventInput) => string {
+}: ContentMapping): (input: EventInput) => string {
   const part = new MappedPart(text, 'source.mapping.content');
   return (input) => {
     const content = part.find(input);
     if (typeof content !== 'string')
       throw part.failure('no_content', `must be a string, but is ${typeOfFound(content)}`);
     if (content === '') throw part.failure('empty_content', 'is an empty string');
-    // A UTF-16 unit becomes at most three bytes: short texts need no count.
+    // A UTF-16 unit becomes at most three bytes: short texts need not be counted.
     if (content.length * 3 > maxContentBytes && Buffer.byteLength(content) > maxContentBytes) {
       const bytes = Buffer.byteLength(content);
       throw part.failure(
@@ -36,7 +36,7 @@ export function compileContent({
   };
 }
 
-/** URL.parse forgives blanks and much else that whoever fetches it may not. */
+/** URL.parse accepts blanks and more, which other software may not. */
 function problemWithUrl(content: string): string | undefined {
   if (content.length > MAX_URL_LENGTH)
     return `has ${content.length} characters, more than the ${MAX_URL_LENGTH} that a URL may have`;

@@ -1,19 +1,14 @@
 /**
- * Cells that a spreadsheet would take for a formula (CSV injection), for people who open upload or result files in one. Off by
- * default: a cell that is changed is another content to review (docs/service-security.md).
+ * Protection from CSV injection for people who open upload or result files in a spreadsheet. Off by
+ * default, because it changes the content under review (docs/service-security.md).
  */
 
-/** `=`, `+`, `-`, `@`, tab, CR or LF at the beginning of a cell (OWASP), wide ones too; whether it is quoted makes no difference to a spreadsheet. */
+/** True for a leading `=`, `+`, `-`, `@`, also full-width, tab, CR or LF (OWASP). */
 export function looksLikeFormula(text: string): boolean {
   return /^[=+\-@\t\r\n＝＋－＠]/.test(text);
 }
 
-/** With an apostrophe, which makes it a text to a spreadsheet. */
+/** Prepends an apostrophe, which makes a spreadsheet show a text. */
 export function asText(text: string): string {
   return `'${text}`;
-}
-
-/** What asText made of it, undone. A service that changed the cell is believed. */
-export function fromText(cell: string): string {
-  return cell.startsWith("'") ? cell.slice(1) : cell;
 }

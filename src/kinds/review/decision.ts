@@ -6,7 +6,7 @@ import { type RecordError, terminalRecord } from '../terminal-record.ts';
 export interface DecisionOptions {
   /** The source topic. */
   readonly topic: string;
-  /** Whether decisions repeat the content. */
+  /** Repeats the content in decisions. */
   readonly includeContent: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A source record becomes a content item, or a reason why not (DESIGN 3 intake, 4 first row). */
+/** Decoder of source records into content items. */
 import { valueLengthOf } from '../../core/bytes/record-view.ts';
 import { type EventInput, typeOfFound } from '../../events/expression/index.ts';
 import { memoryBesideText } from '../../events/json-memory.ts';
@@ -10,8 +10,8 @@ import type { MappingOptions } from './mapping.ts';
 import { compileMetadata } from './metadata/metadata.ts';
 
 /**
- * Builds the decoder of one mapping. The decoder never throws, and its messages never show what a record holds (I6).
- * @throws RangeError on an expression that is none
+ * Creates the decoder of a mapping. It never throws, and its messages never show content (I6).
+ * @throws RangeError for an invalid expression
  */
 export function createDecoder(mapping: MappingOptions): RecordDecoder {
   const contentOf = compileContent(mapping);
@@ -43,7 +43,7 @@ export function createDecoder(mapping: MappingOptions): RecordDecoder {
     const type = again?.type ?? types.find(input, false);
     const expected = expectedOf(input);
     const metadata = metadataOf(input);
-    // An expression may make more of an event than it holds.
+    // The result of an expression may be larger than the event.
     const bytes =
       Math.max(valueLengthOf(record), content.length + (metadata.bytes ?? 0)) +
       memoryBesideText(metadata.object);

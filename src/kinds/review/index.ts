@@ -16,7 +16,7 @@ import { CsvRows } from './upload/csv-rows.ts';
 export interface ReviewOptions extends Partial<MappingOptions>, Partial<ColumnOptions> {
   /** The source topic. */
   readonly topic: string;
-  /** Whether decisions repeat the content. Default false. */
+  /** Repeats the content in decisions. Default false. */
   readonly includeContent?: boolean;
   /** Largest row of a result file, bytes. Default 64 MiB. */
   readonly maxRowBytes?: number;

@@ -1,4 +1,4 @@
-/** Where the parts of a content event are: the configuration of a review. Texts are expressions (docs/mapping.md). */
+/** Configuration of the parts of a content event. Strings are expressions (docs/mapping.md). */
 import type { EventFormat } from '../../events/format.ts';
 import { jsonFormat } from '../../events/json-event.ts';
 import type { ObjectSource } from '../../events/mapping/object-mapping.ts';
@@ -6,25 +6,25 @@ import type { TypeSource } from '../../events/mapping/type-mapping.ts';
 import type { DecoderOptions } from '../../events/record-decoder.ts';
 
 export interface MappingOptions extends DecoderOptions {
-  /** How values are written. */
+  /** Format of the values. */
   readonly format: EventFormat;
   /** The text or URL to review. */
   readonly content: string;
-  /** A URL must be one: absolute, of http or https. */
+  /** A URL must be absolute, with http or https. */
   readonly contentKind: 'text' | 'url';
-  /** The content type, which decides the batch. */
+  /** The content type, which selects the batch. */
   readonly type: TypeSource;
-  /** Types that may be submitted; an event of another type is a dead letter. Absent: any. */
+  /** Types that may be submitted; others become dead letters. Absent: any. */
   readonly allowedTypes?: readonly string[] | undefined;
   /** The metadata object, or its fields. */
   readonly metadata: ObjectSource;
-  /** What stands between the names of nested objects that become keys of their own. Absent: they stay nested. */
+  /** Separator of the names when nested objects are flattened. Absent: they stay nested. */
   readonly flattenWith?: string | undefined;
-  /** The decision that the producer expects, a string. */
+  /** The decision expected by the producer, a string. */
   readonly expected: string;
-  /** Largest content, in bytes of UTF-8. */
+  /** Largest content, bytes of UTF-8. */
   readonly maxContentBytes: number;
-  /** Largest metadata, in bytes of its JSON. */
+  /** Largest metadata, bytes of JSON. */
   readonly maxMetadataBytes: number;
   readonly maxMetadataKeys: number;
 }

@@ -1,14 +1,15 @@
 /**
- * The connector's own column: a small JSON array by which a result row finds its source record again, written and read
- * once per row, so positional and without what is empty:
+ * References: the connector's own column, by which a result row is matched to its source record. A
+ * small JSON array, written and read once per row, so positional and without empty parts:
  *
  *     [partition, offset, timestamp ms, key, shape, extras]
  *
- * - key: null; a string when its bytes are UTF-8; otherwise an array with one base64 string.
+ * - key: null; a string if its bytes are UTF-8; otherwise an array of one base64 string.
  * - shape: metadata-shape.ts; 0 or absent without metadata columns.
- * - extras: an object, absent when empty: `r` replay, `h` headers as [name, value] pairs (values as keys are written),
- *   `x` the expected result where a cell cannot hold it, `m` metadata where a cell cannot, as [key, JSON text] pairs, `f` 1 where
- *   an apostrophe was put before the content (formulas.ts).
+ * - extras: an object, absent when empty: `r` replay, `k` output key, `h` headers as [name, value]
+ *   pairs (values are written as keys), `x` the expected result if its cell cannot hold it, `m`
+ *   metadata that cells cannot hold, as [key, JSON text] pairs, `f` 1 if an apostrophe was put
+ *   before the content (csv-injection.ts).
  */
 import { isUtf8 } from 'node:buffer';
 import { isJsonText } from '../../base/exact-json.ts';
@@ -23,7 +24,7 @@ export interface Reference extends TerminalSource {
   readonly expected: string | undefined;
   /** Key and JSON text of metadata that is not in a column. */
   readonly metadata: readonly (readonly [string, string])[] | undefined;
-  /** Whether the content's cell has an apostrophe before the content. */
+  /** True if the content's cell has an apostrophe before the content. */
   readonly escapedContent: boolean;
 }
 

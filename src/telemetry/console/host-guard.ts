@@ -16,7 +16,7 @@ export function refusal(listenHost: string, { host }: IncomingHttpHeaders): stri
   return 'the console listens on the loopback interface and accepts only its names: use localhost or 127.0.0.1; a proxy must send one of them as Host';
 }
 
-/** Whether a script of another site sent the request; a followed link does not count. */
+/** True if a script of another site sent the request; a followed link does not count. */
 export function isForeignScript(headers: IncomingHttpHeaders): boolean {
   return ['cross-site', 'same-site'].includes(String(headers['sec-fetch-site']));
 }

@@ -1,10 +1,11 @@
 /**
- * Names of metadata columns (DESIGN 5, docs/metadata.md).
+ * Names of metadata columns (docs/metadata.md).
  *
- * A metadata key is its column's own header, so that a policy finds it, unless the header could be taken for a column of another
- * purpose or be changed on its way: then the column is called `meta:` and an escaped form of the key, from which the key is read
- * back. The name depends on the key and on the configuration only, never on the other keys of the file: a policy finds the
- * same key under the same name in each file. Two keys that differ only in case or in Unicode normalisation are two columns.
+ * The header of a column is its metadata key, so that a policy finds it. If that header could be
+ * mistaken for another column or changed in transit, it is `meta:` and an escaped form of the key
+ * instead, which can be reversed. The header depends only on the key and the configuration, never
+ * on other keys of the file, so it is the same in each file. Keys that differ only in case or
+ * Unicode normalisation have two columns.
  */
 import { RESULT_COLUMNS, RESULT_SUFFIX } from '../../../service/contract.ts';
 import { looksLikeFormula } from '../csv-injection.ts';
@@ -13,24 +14,24 @@ const ALIAS_PREFIX = 'meta:';
 const STANDARD_COLUMNS: readonly string[] = Object.values(RESULT_COLUMNS);
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
-/** Two headers with the same fold might be taken for each other. */
+/** Returns the form by which headers are compared: without case, padding and width. */
 export function foldName(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }
 
-/** Whether a header, in any spelling, is one of the columns of service-interface.md 2.3. */
+/** True for a column that the interface defines, in any spelling. */
 export function isResultFileColumn(name: string): boolean {
   const fold = foldName(name);
   return STANDARD_COLUMNS.some((column) => foldName(column) === fold) || isResultColumn(name);
 }
 
-/** Whether a header is that of the decision's result: the service's name and ` result`, and not `Expected result`. */
+/** True for the header of the result: the service's name and ` result`. */
 export function isResultColumn(name: string): boolean {
   const fold = foldName(name);
   return fold.endsWith(RESULT_SUFFIX) && fold !== foldName(RESULT_COLUMNS.expected);
 }
 
-/** Why a name cannot be the header of the connector's own column; undefined when it can. */
+/** Returns the reason why a name cannot be the connector's own column; undefined if it can. */
 export function problemWithReferenceColumn(name: string): string | undefined {
   if (name === '' || name !== name.trim() || CONTROL_CHARACTER.test(name) || !name.isWellFormed()) {
     return 'must have a character, none of them a control character, and no space around it';
@@ -40,12 +41,12 @@ export function problemWithReferenceColumn(name: string): string | undefined {
   return undefined;
 }
 
-/** Headers of metadata columns. Different keys have different headers, and none has the fold of a reserved header. */
+/** Headers of metadata columns: unique, and distinct from the reserved ones. */
 export class ColumnNames {
   readonly #reserved: ReadonlySet<string>;
   readonly #escapeFormulas: boolean;
 
-  /** @param reserved headers that the file has for something else */
+  /** @param reserved headers with another purpose */
   constructor(reserved: readonly string[], escapeFormulas = false) {
     this.#escapeFormulas = escapeFormulas;
     this.#reserved = new Set(reserved.map(foldName));
@@ -67,14 +68,14 @@ export class ColumnNames {
   }
 }
 
-/** The metadata key that a header stands for. */
+/** Returns the metadata key of a header. */
 export function keyOfHeader(header: string): string {
   const name = header.trim();
   if (name.slice(0, ALIAS_PREFIX.length).toLowerCase() !== ALIAS_PREFIX) return name;
   return unescapeKey(name.slice(ALIAS_PREFIX.length));
 }
 
-/** `^a` is an upper-case A; `%20` and `%u2603` are UTF-16 units. */
+/** Escapes a key: `^a` is an upper-case A; `%20` and `%u2603` are UTF-16 units. */
 function escapeKey(key: string): string {
   return key.replace(/[^a-z0-9_.-]/g, (unit) => {
     if (unit >= 'A' && unit <= 'Z') return `^${unit.toLowerCase()}`;

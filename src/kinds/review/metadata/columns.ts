@@ -3,14 +3,14 @@
 export interface ColumnOptions {
   /** Header of the connector's own column. */
   readonly referenceColumn: string;
-  /** Header of the result in the files that come back, where it is configured: no metadata column has it. */
+  /** Header of the result in result files, if configured: no metadata column may have it. */
   readonly resultColumn?: string | undefined;
   /**
-   * Columns for metadata in one file. The keys that come after travel inside the reference: they come back all the
-   * same, but a policy does not see them. Keeps a producer that uses ids as keys from multiplying rows by columns.
+   * Limit of the metadata columns of a file, for producers that use ids as keys. Further keys are
+   * carried in the reference: decisions have them, but policies do not see them.
    */
   readonly maxMetadataColumns: number;
-  /** Puts an apostrophe before cells that a spreadsheet would take for a formula. All of them come back as they were. */
+  /** Puts an apostrophe before cells that look like a formula; decisions have the original. */
   readonly escapeFormulas: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The metadata of a content event: what its decision brings back. */
+/** Metadata of a content event, which its decision repeats. */
 import { valueLengthOf } from '../../../core/bytes/record-view.ts';
 import type { JsonObject } from '../../../core/record.ts';
 import type { EventInput } from '../../../events/expression/index.ts';
@@ -11,25 +11,25 @@ import {
 } from '../../../events/mapping/object-mapping.ts';
 import type { MappingOptions } from '../mapping.ts';
 
-export interface Metadata {
+export interface EventMetadata {
   readonly object: JsonObject;
-  /** Undefined when it is no larger than the event's own bytes. */
+  /** Size of its JSON; undefined if it is not larger than the event. */
   readonly bytes: number | undefined;
 }
 
 const OPTION = 'source.mapping.metadata';
-/** A member of JSON has at least so many bytes: `"":0,`. */
+/** Bytes of the smallest JSON member: `"":0,`. */
 const LEAST_MEMBER_BYTES = 5;
-/** Formats whose values are about as long as their JSON. */
+/** Formats whose values are about as large as their JSON. */
 const TEXTUAL = new Set(['json', 'text', 'json-schema', 'cloudevents']);
 
-type Options = Pick<
+type MetadataMapping = Pick<
   MappingOptions,
   'metadata' | 'flattenWith' | 'maxMetadataBytes' | 'maxMetadataKeys' | 'format'
 >;
 
-/** @throws RangeError on an expression that is none; what it returns throws MappingFailure */
-export function compileMetadata(options: Options): (input: EventInput) => Metadata {
+/** @throws RangeError for an invalid expression; the returned function throws MappingFailure */
+export function compileMetadata(options: MetadataMapping): (input: EventInput) => EventMetadata {
   const { flattenWith, maxMetadataBytes: maxBytes, maxMetadataKeys: maxKeys } = options;
   const mapping = compileObject(options.metadata, {
     option: OPTION,

@@ -1,55 +1,16 @@
 /**
- * The Labels column (service-interface.md 2.3). Its form inside a cell is not shown, so every likely one is taken: a
- * JSON array of label objects (2.6) or of names, a single object or name, an object of names that are true or false, names with a
- * delimiter between, nothing.
+ * Reader of the Labels column. The interface does not define its form inside a cell, so all likely
+ * ones are accepted: a JSON array of label objects or names, a single object or name, an object of
+ * names that are true or false, delimited names, nothing.
  */
-
 import { parseKeepingDigits } from '../../../base/exact-json.ts';
 import { isDeeperThan } from '../../../base/json-depth.ts';
 
 export interface LabelCell {
-  /** A JSON array of objects with `name`, `applied` and `explanation`. */
+  /** JSON array of objects with `name`, `applied` and `explanation`. */
   readonly json: string;
-  /** The cell's text when it was not JSON: what was made of it is a guess. */
+  /** Text of a cell that is not JSON: `json` is a guess. */
   readonly raw: string | undefined;
-}
-
-const NO_LABELS: LabelCell = { json: '[]', raw: undefined };
-/** A list of labels takes up to two hundred times the memory of its text, and Kafka's default for a whole record is no larger. */
-const MAX_TEXT_LENGTH = 1024 * 1024;
-/** Levels of a label list, its own fields included. */
-const MAX_DEPTH = 16;
-
-/** Reads one cell. Never throws. */
-export function readLabels(cell: string): LabelCell {
-  const text = cell.trim();
-  if (text === '') return NO_LABELS;
-  if (text.length > MAX_TEXT_LENGTH) return { json: '[]', raw: cell };
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return { json: JSON.stringify(namesIn(text).map(labelNamed)), raw: cell };
-  }
-  if (value === null) return NO_LABELS;
-  // A consumer must be able to read it, and so must this process.
-  if (isDeeperThan(value, MAX_DEPTH)) return { json: '[]', raw: cell };
-  // The common case, taken as it stands: no number is read and printed again.
-  if (Array.isArray(value) && value.every(isWholeLabel)) return { json: text, raw: undefined };
-  const exact = parseKeepingDigits(text);
-  const labels: object[] = [];
-  for (const entry of Array.isArray(exact) ? exact : isChoice(exact) ? labelsOf(exact) : [exact]) {
-    if (typeof entry === 'string') labels.push(labelNamed(entry));
-    else if (hasName(entry))
-      labels.push({
-        ...entry,
-        applied: appliedOf(entry.applied),
-        explanation: explanationOf(entry.explanation),
-      });
-    // JSON, but nothing with a name in it.
-    else return { json: '[]', raw: cell };
-  }
-  return { json: JSON.stringify(labels), raw: undefined };
 }
 
 interface NamedLabel {
@@ -58,48 +19,75 @@ interface NamedLabel {
   readonly explanation?: unknown;
 }
 
-function hasName(value: unknown): value is NamedLabel {
+const NO_LABELS: LabelCell = { json: '[]', raw: undefined };
+/** Kafka's default limit of a record. A label list takes up to 200 times the memory of its text. */
+const MAX_TEXT_LENGTH = 1024 * 1024;
+/** Levels of a label list with its own fields. */
+const MAX_DEPTH = 16;
+
+/** Reads a cell. Never throws. */
+export function readLabels(cell: string): LabelCell {
+  const text = cell.trim();
+  const unread = { json: '[]', raw: cell };
+  if (text === '') return NO_LABELS;
+  if (text.length > MAX_TEXT_LENGTH) return unread;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { json: JSON.stringify(namesIn(text).map((name) => labelOf({ name }))), raw: cell };
+  }
+  if (value === null) return NO_LABELS;
+  // Consumers have to read it, and so does this process.
+  if (isDeeperThan(value, MAX_DEPTH)) return unread;
+  // The common case is copied, without reading and printing numbers.
+  if (Array.isArray(value) && value.every(isComplete)) return { json: text, raw: undefined };
+  const exact = parseKeepingDigits(text);
+  const choice = choiceIn(exact);
+  const labels = (choice ?? (Array.isArray(exact) ? exact : [exact])).map((entry: unknown) =>
+    typeof entry === 'string' ? { name: entry } : entry,
+  );
+  if (!labels.every(isNamed)) return unread;
+  return { json: JSON.stringify(labels.map(labelOf)), raw: undefined };
+}
+
+function isNamed(value: unknown): value is NamedLabel {
   return (
     typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string'
   );
 }
 
-/** `{"money": true, "shouting": false}` */
-function isChoice(value: unknown): value is Readonly<Record<string, boolean>> {
-  if (typeof value !== 'object' || value === null) return false;
-  const chosen = Object.values(value);
-  return chosen.length > 0 && chosen.every((one) => typeof one === 'boolean');
-}
-
-function labelsOf(choice: Readonly<Record<string, boolean>>): object[] {
-  return Object.entries(choice).map(([name, applied]) => ({ name, applied, explanation: null }));
-}
-
-function isWholeLabel(value: unknown): boolean {
+function isComplete(value: unknown): boolean {
   return (
-    hasName(value) && typeof value.applied === 'boolean' && typeof value.explanation === 'string'
+    isNamed(value) && typeof value.applied === 'boolean' && typeof value.explanation === 'string'
   );
 }
 
-/** A label that is listed without saying so was assigned. */
-function appliedOf(value: unknown): boolean {
-  return typeof value === 'boolean' ? value : true;
+/** Returns the labels of `{"money": true, "shouting": false}`; undefined for other values. */
+function choiceIn(value: unknown): NamedLabel[] | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const labels = Object.entries(value).map(([name, applied]) => ({ name, applied }));
+  return labels.length > 0 && labels.every(({ applied }) => typeof applied === 'boolean')
+    ? labels
+    : undefined;
 }
 
-function explanationOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
+/** Completes a label. One that is listed without `applied` was assigned. */
+function labelOf(label: NamedLabel): object {
+  const { applied, explanation } = label;
+  return {
+    ...label,
+    applied: typeof applied === 'boolean' ? applied : true,
+    explanation: typeof explanation === 'string' ? explanation : null,
+  };
 }
 
-function labelNamed(name: string): object {
-  return { name, applied: true, explanation: null };
-}
-
-/** The strongest first: what is weaker than the one that separates names belongs to a name. */
+/** By strength: weaker ones than the separator belong to a name. */
 const DELIMITERS = ['\n', ';', '|', ','];
 
-/** A text that starts like JSON is broken JSON, not names. */
+/** Returns delimited names; none for a text that begins like JSON, which is broken JSON. */
 function namesIn(text: string): string[] {
-  if (text.startsWith('[') || text.startsWith('{') || text.startsWith('"')) return [];
+  if (/^[[{"]/.test(text)) return [];
   const delimiter = DELIMITERS.find((one) => text.includes(one));
   const names = delimiter === undefined ? [text] : text.split(delimiter);
   return names.map((name) => name.trim()).filter((name) => name !== '');

@@ -13,7 +13,7 @@ export interface MetadataPart {
   readonly index: number;
   /** `"key":`, preceded by a comma from the second on. */
   readonly lead: Buffer;
-  /** Whether the cell is JSON; otherwise it is a text. */
+  /** True for a JSON cell, false for a text. */
   readonly json: boolean;
 }
 

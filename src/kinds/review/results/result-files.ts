@@ -1,4 +1,4 @@
-/** Reader of a pipeline's result files in the caller's thread; thread/result-thread.ts has the one in a thread of their own. */
+/** Reader of result files in the caller's thread; for the one in its own thread see thread/. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ResultSlice } from '../../../core/bytes/result-slice.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
@@ -7,16 +7,16 @@ import type { ResultNotice } from './notices.ts';
 import { type ReadRows, ResultReader } from './result-reader.ts';
 
 export interface ResultFile {
-  /** Asked for each piece. */
+  /** Called for each piece. */
   readonly job: () => JobContext;
-  /** Rows that the service says it wrote; undefined when it does not say. */
+  /** Rows reported by the service; undefined if it reports none. */
   readonly expectedRows: number | undefined;
 }
 
 /**
- * Reads one file, a slice of rows at a time.
- * @throws ServiceError protocol when the file has no usable header, ends inside a quote or in a row that may not be whole, or has a row that is too large;
- * whatever the source throws. All rows before that were yielded.
+ * Reads a file, a slice of rows at a time.
+ * @throws ServiceError `protocol` for a file that is truncated, has no usable header or a row that
+ * is too large; errors of the source. All rows before that are yielded.
  */
 export type ResultFileReader = (
   source: AsyncIterable<Buffer>,
@@ -28,9 +28,9 @@ export type CreateResultFileReader = (
   onNotice: (notice: ResultNotice) => void,
 ) => ResultFileReader;
 
-/** Bytes read in one go: a millisecond or less. */
+/** Bytes read at a time: a millisecond or less. */
 export const PIECE_BYTES = 64 * 1024;
-/** Bytes between two turns of the event loop, for a source that always has more at hand. */
+/** Bytes after which other events are handled, for a source that is never empty. */
 const TURN_BYTES = 512 * 1024;
 
 /** Reads in the caller's thread. */

@@ -1,37 +1,40 @@
-/** The header of a result file (service-interface.md 2.3): columns by name, in any order, known and unknown. */
+/** Header of a result file: columns by name, in any order. */
 import { ServiceError } from '../../../core/outcome/service-error.ts';
 import { RESULT_COLUMNS } from '../../../service/contract.ts';
 import { foldName, isResultColumn, keyOfHeader } from '../metadata/column-names.ts';
 
-/** Where each column is; -1 when the file has none of that name. */
+/** Index of each column; -1 for one that the file lacks. */
 export interface ResultHeader {
   readonly width: number;
   readonly content: number;
   readonly status: number;
   readonly result: number;
-  /** The file has more than one column that might be that of the result, and none was asked for. */
+  /** True if several columns may be that of the result, and none is configured. */
   readonly several: boolean;
   readonly expected: number;
   readonly labels: number;
   readonly reference: number;
-  /** Metadata key → index, of all other columns: only a row's shape tells which of them are ours. */
+  /** Index of all other columns by metadata key: only the shapes of rows show which are ours. */
   readonly others: ReadonlyMap<string, number>;
 }
 
 export interface WantedColumns {
-  /** Header of the connector's own column. Absent: the file is not one of its uploads. */
+  /** Header of the connector's own column; absent for files that it did not upload. */
   readonly referenceColumn?: string | undefined;
-  /** Header of the result. Absent: the one that ends in ` result` and is not `Expected result`; of several the one seen alone before, else the first. */
+  /**
+   * Header of the result. Absent: the one that ends in ` result` except `Expected result`; of
+   * several the one that was alone in an earlier file, else the first.
+   */
   readonly resultColumn?: string | undefined;
 }
 
 /** Columns seen in earlier files of a pipeline. */
 export interface SeenColumns {
-  /** The only result column of the latest file that had just one. */
+  /** Result column of the latest file with only one. */
   result: string | undefined;
 }
 
-/** @throws ServiceError protocol: no header, or one without the columns that nothing can be done without. */
+/** @throws ServiceError `protocol` if a necessary column is missing */
 export function readResultHeader(
   names: readonly string[],
   wanted: WantedColumns,
@@ -39,15 +42,16 @@ export function readResultHeader(
 ): ResultHeader {
   const { referenceColumn, resultColumn } = wanted;
   const folds = names.map(foldName);
-  const content = folds.indexOf(foldName(RESULT_COLUMNS.content));
-  const status = folds.indexOf(foldName(RESULT_COLUMNS.status));
-  const expected = folds.indexOf(foldName(RESULT_COLUMNS.expected));
-  const labels = folds.indexOf(foldName(RESULT_COLUMNS.labels));
+  const indexOf = (name: string) => folds.indexOf(foldName(name));
+  const content = indexOf(RESULT_COLUMNS.content);
+  const status = indexOf(RESULT_COLUMNS.status);
+  const expected = indexOf(RESULT_COLUMNS.expected);
+  const labels = indexOf(RESULT_COLUMNS.labels);
   const { result, several } = resultOf(folds, resultColumn, seen);
-  const reference = referenceColumn === undefined ? -1 : folds.indexOf(foldName(referenceColumn));
+  const reference = referenceColumn === undefined ? -1 : indexOf(referenceColumn);
   if (referenceColumn !== undefined && reference === -1) {
     throw unreadable(
-      `the result file has no column "${referenceColumn}": the service must give uploaded columns back`,
+      `the result file has no column "${referenceColumn}": the service must return uploaded columns`,
     );
   }
   if (resultColumn !== undefined && result === -1) {
@@ -93,7 +97,7 @@ function resultOf(
   return { result: before ?? first, several };
 }
 
-/** The error for a file that is not what the interface promises. It never quotes the file (I6). */
+/** Returns the error for a file that violates the interface. It never quotes the file (I6). */
 export function unreadable(message: string): ServiceError {
   return new ServiceError('protocol', message, { operation: 'download' });
 }

@@ -7,7 +7,7 @@ import { grown } from '../../../core/bytes/grown.ts';
 
 /** The row does not end in these bytes. */
 export const NOT_WHOLE = -1;
-/** Only csv-parse knows where this row ends. */
+/** Only csv-parse can find the end of this row. */
 export const UNKNOWN = -2;
 
 /** The limit of spreadsheets. */

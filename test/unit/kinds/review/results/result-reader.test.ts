@@ -297,7 +297,7 @@ test('a file that ends inside a quote gives the rows before the cut, then a prot
   const file = `${HEADER}\nx,SUCCESS,spam,,,en,${REF}\n"SECRET that goes on, SUCCESS`;
   const { rows, message } = await protocolError(file);
   assert.deepEqual(shown(rows), [[3, 41, 'success']]);
-  assert.match(message, /cut/);
+  assert.match(message, /truncated/);
 });
 
 test('a file cut anywhere never gives a row that was not whole', async () => {
@@ -330,7 +330,7 @@ test('a last row without a line end is held back when it may have been cut, and 
     const { rows, error } = await collectRows(kind);
     assert.deepEqual(shown(rows), [[3, 41, 'success']], `ends with ${cut.slice(-12)}`);
     assert.ok(
-      error instanceof ServiceError && error.failure === 'protocol' && /cut/.test(error.message),
+      error instanceof ServiceError && error.failure === 'protocol' && /truncated/.test(error.message),
     );
   }
   const { rows, error } = await collectRows(kind);
@@ -346,7 +346,7 @@ test('a row that is cut right behind the header is held back, also when csv-pars
     for (const cut of ['S', 'SU', '\r', '"']) {
       const { rows, error } = await collectRows(kindWithFile(`${header}\r\n${cut}`));
       assert.deepEqual(rows, [], JSON.stringify(header + cut));
-      assert.match(String(error), /the result file is cut/);
+      assert.match(String(error), /the result file is (truncated|cut)/);
     }
   }
 });
