@@ -1,9 +1,9 @@
-/** Reader of zigzag varints, and of the bytes whose lengths they are. Plain arithmetic: no BigInt, and no byte beyond `end`. */
+/** Reader of zigzag varints and length-prefixed bytes, in plain arithmetic, within bounds. */
 
-/** Shared: an empty buffer of its own costs more than the batch that it is made for. */
+/** Shared, because an empty buffer costs more than a small batch. */
 export const NO_BYTES: Buffer = Buffer.alloc(0);
 
-/** Bytes that are no record. Its text names no content. */
+/** Error for bytes that are not a record. Its message never holds content. */
 export class MalformedError extends Error {}
 
 export class VarintReader {
@@ -21,7 +21,7 @@ export class VarintReader {
     return this.#end - this.at;
   }
 
-  /** @throws MalformedError when it does not end within five bytes, or at all; so do the others. */
+  /** @throws MalformedError if it does not end within five bytes; the other methods likewise */
   varint(): number {
     if (this.at >= this.#end) throw new MalformedError('the data ends too early');
     const first = this.bytes[this.at] as number;
@@ -39,21 +39,21 @@ export class VarintReader {
     throw new MalformedError('a number of a record has more than five bytes');
   }
 
-  /** An int64, rounded to a double. */
+  /** Reads an int64, rounded to a double. */
   varlong(): number {
     const odd = this.at < this.#end && ((this.bytes[this.at] as number) & 1) === 1;
     let value = 0;
     for (let n = 0, scale = 1; n < 10; n++, scale *= 128) {
       if (this.at >= this.#end) throw new MalformedError('the data ends too early');
       const byte = this.bytes[this.at++] as number;
-      // Nine bytes hold 63 bits: of the tenth one bit counts.
+      // Nine bytes hold 63 bits: one bit of the tenth counts.
       value += (byte & (n === 9 ? 1 : 0x7f)) * scale;
       if (byte < 0x80) return odd ? -(value - 1) / 2 - 1 : value / 2;
     }
     throw new MalformedError('a number of a record has more than ten bytes');
   }
 
-  /** The int64 at a place that `varlong` has passed. */
+  /** Reads the int64 at a place that `varlong` has passed. */
   exactVarlong(from: number): bigint {
     let value = 0n;
     for (let at = from, shift = 0n; ; at++, shift += 7n) {
@@ -69,14 +69,14 @@ export class VarintReader {
     this.at += count;
   }
 
-  /** Passes a length and so many bytes. @returns the length; any that is negative means null, as for Java */
+  /** Skips a length and its bytes. @returns the length; a negative one means null, as in Java */
   part(): number {
     const length = this.varint();
     if (length > 0) this.skip(length);
     return length;
   }
 
-  /** Length and bytes, as a view. */
+  /** Reads length-prefixed bytes as a view. */
   view(): Buffer | null {
     const length = this.part();
     return length < 0 ? null : this.bytes.subarray(this.at - length, this.at);

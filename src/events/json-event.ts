@@ -1,8 +1,7 @@
 /** Values that are JSON. Messages never show their content (I6). */
 import { hasEscapedKeys, parseEscapedKeys } from '../base/escaped-keys.ts';
 import { mayLoseDigits } from '../base/exact-json.ts';
-import { valueLengthOf, valueTextOf } from '../core/bytes/record-view.ts';
-import { textOf } from '../core/bytes/utf8.ts';
+import { textOf, valueLengthOf, valueTextOf } from '../core/bytes/record-view.ts';
 import type { DeadLetterReason, Poison } from '../core/record.ts';
 import { parseExactly } from './expression/exact-number.ts';
 import type { EventFormat, ReadEvent } from './format.ts';

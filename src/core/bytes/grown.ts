@@ -1,5 +1,3 @@
-/** Columns that grow with their rows. */
-
 /** Copies a column into a longer one. @returns the longer one */
 export function grown<T extends Uint8Array | Int32Array | Float64Array>(column: T, longer: T): T {
   longer.set(column);

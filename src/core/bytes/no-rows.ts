@@ -1,12 +1,12 @@
-/** Uploads that need no buffers of the pool. */
+/** Uploads without pooled buffers. */
 import type { EncodedBody, RowSink } from '../ports/row-sink.ts';
 
-/** Body in memory of its own, outside the pool. */
+/** Returns a body outside the pool. */
 export function unpooledBody(body: Buffer, rows: number): EncodedBody {
   return { body, rows, heldBytes: body.length, release() {}, drop() {} };
 }
 
-/** Row sink of a kind that uploads nothing: it counts the rows. */
+/** Row sink of a kind without uploads: it only counts the rows. */
 export class NoRows implements RowSink {
   readonly heldBytes = 0;
   #rows = 0;

@@ -1,13 +1,13 @@
 /**
- * A record as message format v2 writes it behind its offset delta: key, value, headers. These bytes do not depend on the batch
- * that the record goes out in, so they are written once, wherever the record is made.
+ * Encoding of a record in message format v2 behind its offset delta: key, value, headers. These
+ * bytes do not depend on the batch, so they are written once, where the record is made.
  */
 
 import { varintSize, writeVarint } from '../../base/varint.ts';
 import { VarintReader } from '../../base/varint-reader.ts';
 import { type Header, NO_HEADERS, type OutgoingRecord } from '../record.ts';
 
-/** Returns the size of a record's bytes. @throws TypeError when a part of it is neither bytes nor text */
+/** Returns the encoded size. @throws TypeError if a part is neither bytes nor text */
 export function sizeOfRecord({ key, value, headers = NO_HEADERS }: OutgoingRecord): number {
   let size = partSize(key) + partSize(value) + varintSize(headers.length);
   if (headers.length === 0) return size;
@@ -15,7 +15,7 @@ export function sizeOfRecord({ key, value, headers = NO_HEADERS }: OutgoingRecor
   return size;
 }
 
-/** Writes a record into room for `sizeOfRecord` bytes. @returns where the next byte goes */
+/** Writes a record into room for `sizeOfRecord` bytes. @returns the offset of the next byte */
 export function writeRecord(
   { key, value, headers = NO_HEADERS }: OutgoingRecord,
   to: Buffer,
@@ -28,7 +28,7 @@ export function writeRecord(
   return at;
 }
 
-/** The record that was written at `start`. Key, value and header values are views of `bytes`. */
+/** Returns the record at `start`. Key, value and header values are views of `bytes`. */
 export function readRecord(
   bytes: Buffer,
   start: number,
@@ -44,7 +44,7 @@ export function readRecord(
 /** Hash of bytes[from, to). */
 export type KeyHash = (bytes: Buffer, from: number, to: number) => number;
 
-/** Hashes the key of the record that was written at `start`, without a view of it. @returns undefined when it has none */
+/** Hashes the key of the record at `start` in place. @returns undefined for a null key */
 export function hashKeyOfRecord(bytes: Buffer, start: number, hash: KeyHash): number | undefined {
   const reader = readerAt(bytes, start);
   const length = reader.part();

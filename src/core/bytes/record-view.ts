@@ -1,11 +1,10 @@
 /**
- * Source record as a view of the bytes that it was read from. Key and value become Buffers when they are asked for: of most records
- * nothing but the text of the value is read, and the Buffers would be most of their garbage.
+ * Source record as a view of the fetched bytes. Key and value become Buffers on access: of most
+ * records only the text of the value is read, and the Buffers would be most of the garbage.
  */
 import type { RecordHeaders, SourceRecord } from '../record.ts';
-import { textOf } from './utf8.ts';
 
-/** Places of a record's parts in bytes. A negative length: there is none. */
+/** Places of the parts of a record; a negative length means null. */
 export interface RecordPlaces {
   readonly partition: number;
   readonly offset: number;
@@ -53,12 +52,12 @@ export class RecordView implements SourceRecord {
       : this.#bytes.subarray(this.#valueStart, this.#valueStart + this.#valueLength);
   }
 
-  /** Size of the value, bytes; negative when there is none. */
+  /** Size of the value, bytes; negative for null. */
   get valueLength(): number {
     return this.#valueLength;
   }
 
-  /** The value as text; undefined when there is none, or it is not UTF-8. */
+  /** Returns the value as text; undefined for null, or if it is not UTF-8. */
   valueText(): string | undefined {
     return this.#valueLength < 0
       ? undefined
@@ -66,13 +65,27 @@ export class RecordView implements SourceRecord {
   }
 }
 
-/** Returns the size of a record's value, bytes; -1 when there is none. */
+/** Returns the size of a record's value, bytes; -1 for null. */
 export function valueLengthOf(record: SourceRecord): number {
   return record instanceof RecordView ? record.valueLength : (record.value?.length ?? -1);
 }
 
-/** Returns the value of a record as text; undefined when there is none, or it is not UTF-8. */
+/** Returns a record's value as text; undefined for null, or if it is not UTF-8. */
 export function valueTextOf(record: SourceRecord): string | undefined {
   if (record instanceof RecordView) return record.valueText();
   return record.value === null ? undefined : textOf(record.value);
+}
+
+/** Character that decoding puts in place of bytes that are not UTF-8. */
+const REPLACEMENT = '\ufffd';
+
+/**
+ * Returns bytes as text; undefined if they are not UTF-8. They are decoded without validation; only
+ * a text with replacement characters is compared with the bytes.
+ */
+export function textOf(bytes: Buffer, start = 0, end = bytes.length): string | undefined {
+  const text = bytes.toString('utf8', start, end);
+  return text.includes(REPLACEMENT) && !Buffer.from(text).equals(bytes.subarray(start, end))
+    ? undefined
+    : text;
 }

@@ -1,31 +1,31 @@
 /**
- * The rows of a stretch of a result file, column by column. They are made where the file is read, maybe in another thread: the
- * columns are plain values that can be moved there, and the slice is how they are read here.
+ * Rows of a part of a result file, in columns. They are made where the file is read, perhaps in
+ * another thread: the columns are plain values that can be moved; a slice reads them.
  */
 import type { BrokenRow, MalformedRow, ReadRow } from '../batch/read-row.ts';
 import { readRecord } from './record-bytes.ts';
 
-/** Per row: partition, offset, where its record ends in the bytes, outcome. */
+/** Numbers per row: partition, offset, end of its record in the bytes, outcome. */
 export const ROW_NUMBERS = 4;
 
-/** Outcome of a row: 1 for an error, and twice the place of its result in the list, counted from 1; no result is 0. */
+/** Returns the outcome of a row: 1 for an error, plus twice the number of its result, from 1. */
 export const outcomeOf = (isError: boolean, result: number): number =>
   (isError ? 1 : 0) + 2 * (result + 1);
 
 export interface ResultColumns {
   readonly rows: number;
-  /** ROW_NUMBERS for each row, perhaps with room behind them. */
+  /** ROW_NUMBERS per row, perhaps with unused room at the end. */
   readonly numbers: Float64Array<ArrayBuffer>;
-  /** Terminal records (record-bytes.ts), one directly behind the other. */
+  /** Terminal records (record-bytes.ts) without gaps. */
   readonly bytes: ArrayBuffer;
-  /** Each once. */
+  /** Distinct results. */
   readonly results: readonly string[];
   /** Rows without a terminal record. */
   readonly others: readonly (MalformedRow | BrokenRow)[];
 }
 
 export class ResultSlice {
-  /** Rows that have a terminal record. */
+  /** Number of rows with a terminal record. */
   readonly length: number;
   readonly bytes: Buffer<ArrayBuffer>;
   readonly others: ResultColumns['others'];
@@ -33,7 +33,7 @@ export class ResultSlice {
   readonly #results: readonly string[];
   #release: (() => void) | undefined;
 
-  /** @param release gives the memory back; called once */
+  /** @param release returns the memory; called once */
   constructor(columns: ResultColumns, release?: () => void) {
     this.length = columns.rows;
     this.bytes = Buffer.from(columns.bytes);
@@ -51,7 +51,11 @@ export class ResultSlice {
     return this.#numbers[row * ROW_NUMBERS + 1] as number;
   }
 
+<<<<<<< HEAD
   /** Start of the record of a row in `bytes`. */
+=======
+  /** Start of a row's record in `bytes`. */
+>>>>>>> 20b0055c (English of core/bytes; utf8 beside the record view)
   start(row: number): number {
     return row === 0 ? 0 : this.end(row - 1);
   }
@@ -64,17 +68,17 @@ export class ResultSlice {
     return (this.#outcome(row) & 1) === 1;
   }
 
-  /** Result of the review; undefined when there is none. */
+  /** Result of the review, if any. */
   result(row: number): string | undefined {
     return this.#results[(this.#outcome(row) >> 1) - 1];
   }
 
-  /** The terminal record of a row, with views of the slice's bytes. */
+  /** Returns the terminal record of a row, with views of the slice's bytes. */
   record(row: number): ReturnType<typeof readRecord> {
     return readRecord(this.bytes, this.start(row));
   }
 
-  /** All rows as objects, for code off the hot path: those with a record, whose parts are views, then the others. */
+  /** Yields all rows as objects: those with a record, whose parts are views, then the others. */
   *[Symbol.iterator](): IterableIterator<ReadRow> {
     for (let row = 0; row < this.length; row++) {
       const [partition, offset, result] = [this.partition(row), this.offset(row), this.result(row)];
@@ -89,7 +93,7 @@ export class ResultSlice {
     yield* this.others;
   }
 
-  /** Gives the memory back: nothing may read the slice any more. Repeatable. */
+  /** Returns the memory: the slice must not be read any more. Idempotent. */
   release(): void {
     const release = this.#release;
     this.#release = undefined;

@@ -1,4 +1,4 @@
-/** Writer of slices, one after the other: terminal records go into one buffer, the facts about each row into columns beside it. */
+/** Writer of consecutive slices: terminal records go into one buffer, the other facts into columns. */
 
 import type { BrokenRow, MalformedRow, ReadRow } from '../batch/read-row.ts';
 import { internalPoison } from '../outcome/internal-error.ts';
@@ -6,18 +6,18 @@ import { grown } from './grown.ts';
 import { sizeOfRecord, writeRecord } from './record-bytes.ts';
 import { outcomeOf, type ResultColumns, ROW_NUMBERS } from './result-slice.ts';
 
-/** Source of the buffers that records are written to. */
+/** Source of buffers for records. */
 export interface Rooms {
-  /** Returns a buffer of at least so many bytes, which is all of its ArrayBuffer. @param likely bytes that will be needed in the end */
+  /** Returns a buffer that is a whole ArrayBuffer. @param likely bytes needed in the end */
   take(least: number, likely: number): Buffer<ArrayBuffer>;
-  /** Gives back a buffer that turned out too small. */
+  /** Returns a buffer that was too small. */
   give(room: Buffer<ArrayBuffer>): void;
 }
 
 const LEAST_ROWS = 32;
 const LEAST_ROOM_BYTES = 16 * 1024;
 
-/** Memory without an owner: the collector frees it. */
+/** Buffers that are left to the collector. */
 const UNPOOLED: Rooms = {
   take: (_least, likely) => Buffer.allocUnsafeSlow(Math.max(likely, LEAST_ROOM_BYTES)),
   give: () => {},
@@ -32,7 +32,7 @@ export class SliceWriter {
   #results: string[] = [];
   readonly #places = new Map<string, number>();
   #others: (MalformedRow | BrokenRow)[] = [];
-  /** Rows of the slice before: the next has about as many. */
+  /** Size of the previous slice: the next is about as large. */
   #rowsBefore = 0;
   #bytesBefore = 0;
 
@@ -40,12 +40,16 @@ export class SliceWriter {
     this.#rooms = rooms;
   }
 
+<<<<<<< HEAD
   /** Position of the next record in the buffer of `reserve`. */
+=======
+  /** Offset of the next record in the buffer of `reserve`. */
+>>>>>>> 20b0055c (English of core/bytes; utf8 beside the record view)
   get end(): number {
     return this.#end;
   }
 
-  /** Returns the buffer, with room for a record of so many bytes. */
+  /** Returns the buffer with room for a record of so many bytes. */
   reserve(bytes: number): Buffer {
     const room = this.#room;
     if (room !== undefined && this.#end + bytes <= room.length) return room;
@@ -62,7 +66,7 @@ export class SliceWriter {
     return larger;
   }
 
-  /** Names the record that was written from `end` on. @param result of the review; undefined when there is none */
+  /** Adds the row of the record written at `end`. @param result of the review, if any */
   add(
     partition: number,
     offset: number,
@@ -79,7 +83,7 @@ export class SliceWriter {
     this.#end = end;
   }
 
-  /** Encodes a row. One whose record has a part that is neither bytes nor text becomes a broken row. */
+  /** Encodes a row. A record with a part that is neither bytes nor text makes a broken row. */
   addRow(row: ReadRow): void {
     if (!('record' in row)) {
       this.#others.push(row);
@@ -94,7 +98,7 @@ export class SliceWriter {
     }
   }
 
-  /** Returns the columns of the rows, and begins the next slice; undefined when there are none. */
+  /** Returns the columns and begins the next slice; undefined without rows. */
   finish(): ResultColumns | undefined {
     if (this.#rows === 0 && this.#others.length === 0) {
       if (this.#room !== undefined) this.#rooms.give(this.#room);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { textOf } from '../../../src/core/bytes/utf8.ts';
+import { textOf } from '../../../src/core/bytes/record-view.ts';
 
 /** Texts with every length of character, and pieces that are cut, overlong, too large, or no UTF-8 at all. */
 const part = fc.oneof(

@@ -197,7 +197,7 @@ export class ResultReader {
       if (!lastRows.isWhole(last, last[this.#referenceColumn] ?? '', more)) {
         this.#records.pop();
         problem = unreadable(
-          'the result file is cut, or has no line end at its end: its last row may not be whole',
+          'the result file is truncated or has no final line end: its last row may not be whole',
         );
       }
     }

@@ -65,7 +65,7 @@ export async function readWhole(
       ) {
         rows.pop();
         problem = unreadable(
-          'the result file is cut, or has no line end at its end: its last row may not be whole',
+          'the result file is truncated or has no final line end: its last row may not be whole',
         );
       }
     }

@@ -330,7 +330,9 @@ test('a last row without a line end is held back when it may have been cut, and 
     const { rows, error } = await collectRows(kind);
     assert.deepEqual(shown(rows), [[3, 41, 'success']], `ends with ${cut.slice(-12)}`);
     assert.ok(
-      error instanceof ServiceError && error.failure === 'protocol' && /truncated/.test(error.message),
+      error instanceof ServiceError &&
+        error.failure === 'protocol' &&
+        /truncated/.test(error.message),
     );
   }
   const { rows, error } = await collectRows(kind);
@@ -346,7 +348,7 @@ test('a row that is cut right behind the header is held back, also when csv-pars
     for (const cut of ['S', 'SU', '\r', '"']) {
       const { rows, error } = await collectRows(kindWithFile(`${header}\r\n${cut}`));
       assert.deepEqual(rows, [], JSON.stringify(header + cut));
-      assert.match(String(error), /the result file is (truncated|cut)/);
+      assert.match(String(error), /the result file is truncated/);
     }
   }
 });
