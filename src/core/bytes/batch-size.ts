@@ -20,11 +20,7 @@ export function sizeInBatch(recordBytes: number, place: number): number {
   return varintSize(length) + length;
 }
 
-<<<<<<< HEAD
-/** True if a topic with this max.message.bytes takes a record, alone in its batch. */
-=======
 /** True if a topic with this max.message.bytes accepts the record, alone in its batch. */
->>>>>>> 20b0055c (English of core/bytes; utf8 beside the record view)
 export function fits(recordBytes: number, maxMessageBytes: number): boolean {
   return BATCH_HEADER_BYTES + sizeInBatch(recordBytes, 0) <= maxMessageBytes;
 }

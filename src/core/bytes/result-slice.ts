@@ -51,11 +51,7 @@ export class ResultSlice {
     return this.#numbers[row * ROW_NUMBERS + 1] as number;
   }
 
-<<<<<<< HEAD
-  /** Start of the record of a row in `bytes`. */
-=======
   /** Start of a row's record in `bytes`. */
->>>>>>> 20b0055c (English of core/bytes; utf8 beside the record view)
   start(row: number): number {
     return row === 0 ? 0 : this.end(row - 1);
   }

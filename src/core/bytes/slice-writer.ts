@@ -40,11 +40,7 @@ export class SliceWriter {
     this.#rooms = rooms;
   }
 
-<<<<<<< HEAD
-  /** Position of the next record in the buffer of `reserve`. */
-=======
   /** Offset of the next record in the buffer of `reserve`. */
->>>>>>> 20b0055c (English of core/bytes; utf8 beside the record view)
   get end(): number {
     return this.#end;
   }
