@@ -1,6 +1,4 @@
 /** Starts everything, shows the progress, and judges the results. */
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../../src/base/abortable.ts';
 import { type LocalKafka, startKafka } from '../kafka/start.ts';
@@ -35,7 +33,6 @@ const METRICS_MS = 2_000;
 const GRACE_MS = 7_000;
 /** Longest wait for a Kafka client to close: the broker may be gone, and the process ends anyway. */
 const CLIENT_MS = 2_000;
-const TAIL_LINES = 15;
 
 export interface Running {
   readonly kafka: LocalKafka;
@@ -213,12 +210,8 @@ function startLines(screen: Screen, over: AbortSignal) {
 }
 
 /** Shows the counts until everything is settled. @returns a problem if nothing moves any more */
-async function watch(
-  running: Running,
-  { over, failed }: PartContext,
-  screen: Screen,
-): Promise<string[]> {
-  const { connector, pipelines, kafka } = running;
+async function watch(running: Running, { over }: PartContext, screen: Screen): Promise<string[]> {
+  const { connector, pipelines } = running;
   const startedMs = performance.now();
   let metrics = '';
   let before = '';
@@ -241,14 +234,10 @@ async function watch(
           `Nothing moved for ${STALLED_MS / 1_000} s. The connector's /readyz: ${readiness.replace(/\s+/g, ' ').trim()}`,
           'The end of its log:',
           connector.tail(),
-          ...(await brokerTail(kafka)),
         ].join('\n'),
       ];
     }
     await sleep(TICK_MS, undefined, { signal: over }).catch(() => undefined);
-    over.throwIfAborted();
-    if (isAlive(kafka)) continue;
-    failed(new Error(['The Kafka broker ended.', ...(await brokerTail(kafka))].join('\n')));
     over.throwIfAborted();
   }
 }
@@ -260,21 +249,4 @@ async function textOf(url: string): Promise<string | undefined> {
   } catch {
     return undefined;
   }
-}
-
-function isAlive(kafka: LocalKafka): boolean {
-  // In Docker, or on other machines, there is no process to check.
-  if (kafka.dataDir === undefined) return true;
-  try {
-    return kafka.pid(0) > 0;
-  } catch {
-    return false;
-  }
-}
-
-async function brokerTail({ dataDir }: LocalKafka): Promise<string[]> {
-  if (dataDir === undefined) return [];
-  const log = await readFile(path.join(dataDir, 'broker-1/server.log'), 'utf8').catch(() => '');
-  const lines = log.trimEnd().split('\n').slice(-TAIL_LINES);
-  return ["The end of the broker's log:", ...lines.map((line) => `    ${line || '(empty)'}`)];
 }
