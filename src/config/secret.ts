@@ -44,10 +44,6 @@ export class Secret {
     return MASK;
   }
 
-  [Symbol.toPrimitive](): string {
-    return MASK;
-  }
-
   [inspect.custom](): string {
     return MASK;
   }

@@ -127,8 +127,9 @@ export function flag(spec: Described<boolean>): Value<boolean, ''> {
     ...spec,
     allowed: 'true or false',
     parse(raw) {
-      if (!['true', 'false'].includes(String(raw))) throw new OptionRefusal('');
-      return String(raw) === 'true';
+      if (raw === true || raw === 'true') return true;
+      if (raw === false || raw === 'false') return false;
+      throw new OptionRefusal('');
     },
   });
 }

@@ -61,18 +61,17 @@ function topicUses(
   { pipelines }: Pick<Config, 'pipelines'>,
   use: 'connector' | 'tools',
 ): ReadonlyMap<string, string> {
-  const [reads, writes] = [new Set<string>(), new Set<string>()];
+  const uses = new Map<string, string>();
+  const add = (topic: string, operations: string) => {
+    const known = uses.get(topic) ?? operations;
+    uses.set(topic, known === operations ? operations : 'READ and WRITE');
+  };
   for (const { source, journal, output, deadLetters } of pipelines) {
-    for (const { topic } of [source, journal]) reads.add(topic);
-    for (const { topic } of [journal, output, deadLetters])
-      (use === 'tools' ? reads : writes).add(topic);
-    if (use === 'tools') reads.add(memoryTopicOf(deadLetters.topic));
+    const isTool = use === 'tools';
+    add(source.topic, 'READ');
+    add(journal.topic, isTool ? 'READ' : 'READ and WRITE');
+    for (const { topic } of [output, deadLetters]) add(topic, isTool ? 'READ' : 'WRITE');
+    if (isTool) add(memoryTopicOf(deadLetters.topic), 'READ');
   }
-  return new Map([
-    ...[...reads].map((topic): [string, string] => [topic, 'READ']),
-    ...[...writes].map((topic): [string, string] => [
-      topic,
-      reads.has(topic) ? 'READ and WRITE' : 'WRITE',
-    ]),
-  ]);
+  return uses;
 }

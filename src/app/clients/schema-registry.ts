@@ -43,18 +43,30 @@ const REFUSALS: Readonly<Record<number, (message: string) => string>> = {
     `the registry accepts no schema (${message}): set its mode, or that of the subject, to READWRITE during the registration`,
 };
 
-/** Returns the reason of a refusal; undefined for another error, also when the registry was not reached. */
-export function registryRefusal(error: unknown, access: 'read' | 'write'): string | undefined {
-  // The same credentials will get the same response again.
-  if (error instanceof RegistryUnavailable && (error.code === '401' || error.code === '403')) {
+export interface RegistryProblem {
+  /** False when the registry was not reached. */
+  readonly isRefusal: boolean;
+  readonly why: string;
+}
+
+/** Returns the problem of a registry call in words; undefined for an error of another kind. */
+export function registryProblem(
+  error: unknown,
+  access: 'read' | 'write',
+): RegistryProblem | undefined {
+  if (error instanceof RegistryUnavailable) {
+    const { code, message } = error;
+    // The same credentials will get the same response again.
+    const isRefusal = code === '401' || code === '403';
     const right = access === 'read' ? 'read the subject' : 'read and write the subject';
-    return `${error.message}: use credentials that may ${right}`;
+    return { isRefusal, why: message + (isRefusal ? `: use credentials that may ${right}` : '') };
   }
-  if (error instanceof UnusableSchema) return error.message;
+  if (error instanceof UnusableSchema) return { isRefusal: true, why: error.message };
   if (!(error instanceof RegistryRefused)) return undefined;
   const { errorCode, message } = error;
-  return (
-    REFUSALS[errorCode ?? 0]?.(message) ??
-    `the registry refuses (error code ${errorCode}): ${message}`
-  );
+  const why = REFUSALS[errorCode ?? 0]?.(message);
+  return {
+    isRefusal: true,
+    why: why ?? `the registry refuses (error code ${errorCode}): ${message}`,
+  };
 }

@@ -16,7 +16,7 @@ import {
 } from '../../events/formats/output/index.ts';
 import { RegistryUnavailable, type SchemaRegistry } from '../../events/registry/index.ts';
 import { RefusedError } from '../../pipeline/context/errors.ts';
-import { registryRefusal } from '../clients/schema-registry.ts';
+import { registryProblem } from '../clients/schema-registry.ts';
 
 /** Longest wait for the registry at the start, the same as for Kafka. */
 const PATIENCE_MS = 30_000;
@@ -112,9 +112,9 @@ export class OutputFormats {
         logger.debug({ pipeline, subject, state: state.state }, 'output schema not found yet');
       } catch (error) {
         signal.throwIfAborted();
-        const refusal = registryRefusal(error, 'read');
-        if (refusal !== undefined)
-          throw new RefusedError(`pipeline ${pipeline}, subject ${subject}: ${refusal}`, {
+        const problem = registryProblem(error, 'read');
+        if (problem?.isRefusal)
+          throw new RefusedError(`pipeline ${pipeline}, subject ${subject}: ${problem.why}`, {
             cause: error,
           });
         if (!(error instanceof RegistryUnavailable)) throw error;

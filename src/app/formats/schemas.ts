@@ -7,9 +7,9 @@ import {
   type SchemaState,
   schemaState,
 } from '../../events/formats/output/index.ts';
-import { RegistryUnavailable, type SchemaRegistry } from '../../events/registry/index.ts';
+import type { SchemaRegistry } from '../../events/registry/index.ts';
 import { InspectError } from '../../tools/inspect/context.ts';
-import { registryRefusal, schemaRegistry } from '../clients/schema-registry.ts';
+import { registryProblem, schemaRegistry } from '../clients/schema-registry.ts';
 import { outputFormatOf } from './output-formats.ts';
 
 export interface SchemaReport {
@@ -89,10 +89,10 @@ async function schemaReport(
     // A replica of the registry may not have it yet.
     return { ...about, ...known(after), state: 'registered', registeredNow: true, id };
   } catch (error) {
-    const refusal = registryRefusal(error, register ? 'write' : 'read');
-    if (refusal === undefined && !(error instanceof RegistryUnavailable)) throw error;
-    const failure = refusal === undefined ? 'unreachable' : 'refused';
-    const why = refusal ?? `${(error as Error).message}; asked: ${urls.join(', ')}`;
+    const problem = registryProblem(error, register ? 'write' : 'read');
+    if (problem === undefined) throw error;
+    const failure = problem.isRefusal ? 'refused' : 'unreachable';
+    const why = problem.why + (problem.isRefusal ? '' : `; asked: ${urls.join(', ')}`);
     throw new InspectError(failure, `pipeline ${pipeline}, subject ${subject}: ${why}`, {
       cause: error,
     });

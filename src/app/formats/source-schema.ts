@@ -6,7 +6,7 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import type { EventFormat } from '../../events/format.ts';
 import type { SchemaRegistry, SchemaType } from '../../events/registry/index.ts';
 import { RefusedError } from '../../pipeline/context/errors.ts';
-import { registryRefusal } from '../clients/schema-registry.ts';
+import { registryProblem } from '../clients/schema-registry.ts';
 
 const TYPES: Partial<Record<EventFormatName, SchemaType>> = {
   avro: 'AVRO',
@@ -88,33 +88,28 @@ export async function refuseUnreadableSources(
   { registry, formatOf, onUnreadable, logger, signal }: Look,
 ): Promise<void> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]);
-  const look = async (pipeline: Pick<PipelineConfig, 'name' | 'source'>) => {
-    const { name, source } = pipeline;
+  const look = async ({ name, source }: Pick<PipelineConfig, 'name' | 'source'>) => {
     try {
-      const found = await sourceSchema(pipeline, registry, () => formatOf(source.format), limit);
-      if (found.state === 'unreadable') {
-        const { which, problem, remedy } = found;
-        const what = `the newest schema of its source (${which}) cannot be read, its records would become dead letters`;
-        const message = `${what}: ${problem}: ${remedy}`;
-        if (onUnreadable === 'warn')
-          return logger.warn({ pipeline: name, error: message }, 'source schema cannot be read');
-        throw new RefusedError(
-          `pipeline ${name}: ${message}, or set schemaRegistry.onUnreadableSource to warn`,
-        );
+      const found = await sourceSchema({ source }, registry, () => formatOf(source.format), limit);
+      const { state, which, problem, remedy } = found;
+      const about = { pipeline: name, ...found };
+      if (state === 'partly_readable')
+        logger.warn(about, 'source schema: some records would become dead letters');
+      else if (state !== 'unreadable') logger.info(about, 'source schema checked');
+      else {
+        const error = `the newest schema of its source (${which}) cannot be read, its records would become dead letters: ${problem}: ${remedy}`;
+        if (onUnreadable === 'refuse')
+          throw new RefusedError(
+            `pipeline ${name}: ${error}, or set schemaRegistry.onUnreadableSource to warn`,
+          );
+        logger.warn({ pipeline: name, error }, 'source schema cannot be read');
       }
-      if (found.state !== 'partly_readable')
-        logger.info({ pipeline: name, ...found }, 'source schema checked');
-      else
-        logger.warn(
-          { pipeline: name, ...found },
-          'source schema: some records would become dead letters',
-        );
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof RefusedError) throw error;
       const because = limit.aborted
         ? 'no response in time'
-        : (registryRefusal(error, 'read') ?? (error as Error).message);
+        : (registryProblem(error, 'read')?.why ?? (error as Error).message);
       logger.warn(
         { pipeline: name, error: because },
         'source schema not checked; relying on the schema ids in the records',

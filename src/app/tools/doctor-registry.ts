@@ -2,10 +2,10 @@
 import type { PipelineConfig } from '../../config/schema.ts';
 import type { EventFormat } from '../../events/format.ts';
 import { RegisteredFormat, schemaState } from '../../events/formats/output/index.ts';
-import { RegistryUnavailable, type SchemaRegistry } from '../../events/registry/index.ts';
+import type { SchemaRegistry } from '../../events/registry/index.ts';
 import { failed, ok, warning } from '../../tools/doctor/check.ts';
 import type { SchemaDiagnosis } from '../../tools/doctor/parts.ts';
-import { registryRefusal } from '../clients/schema-registry.ts';
+import { registryProblem } from '../clients/schema-registry.ts';
 import { outputFormatOf, outputProblem } from '../formats/output-formats.ts';
 import { hasSchema, sourceSchema } from '../formats/source-schema.ts';
 
@@ -14,12 +14,10 @@ async function explained<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    const why =
-      registryRefusal(error, 'read') ??
-      (error instanceof RegistryUnavailable
-        ? `${error.message}: check schemaRegistry, and that the registry runs`
-        : undefined);
-    throw why === undefined ? error : new Error(why, { cause: error });
+    const problem = registryProblem(error, 'read');
+    if (problem === undefined) throw error;
+    const remedy = problem.isRefusal ? '' : ': check schemaRegistry, and that the registry runs';
+    throw new Error(problem.why + remedy, { cause: error });
   }
 }
 

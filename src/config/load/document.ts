@@ -37,9 +37,12 @@ export function parseYaml(text: string): ParsedDocument {
   if (problems.length === 0) {
     try {
       value = document.toJS({ maxAliasCount: 100 });
-      if (containsItself(value)) problems.push(problem('an alias within the node it refers to'));
+      // Throws for a value inside itself, which could not be walked through.
+      JSON.stringify(value);
     } catch {
-      problems.push(problem('an unknown alias, or too many aliases'));
+      problems.push(
+        problem('an unknown alias, too many aliases, or an alias within the node it refers to'),
+      );
     }
   }
   return {
@@ -62,13 +65,4 @@ export function parseYaml(text: string): ParsedDocument {
       return offset === undefined ? undefined : position(offset);
     },
   };
-}
-
-/** Returns whether a value is inside itself, so that walking through it would never end. */
-function containsItself(value: unknown, around: readonly object[] = []): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return (
-    around.includes(value) ||
-    Object.values(value).some((entry) => containsItself(entry, [...around, value]))
-  );
 }

@@ -199,6 +199,11 @@ htpp: {}
       /^http: 8080 is not allowed; expected a mapping of options$/,
     ],
     [
+      'a list where a switch belongs',
+      `${MINIMAL}http: {enabled: ["true"]}\n`,
+      /^http\.enabled: a list is not allowed; expected true or false$/,
+    ],
+    [
       'no pipeline',
       MINIMAL.replace(/pipelines: .*/, 'pipelines: []'),
       /^pipelines: an empty list is not allowed; expected a list with at least one entry$/,
