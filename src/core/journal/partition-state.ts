@@ -9,6 +9,8 @@
 import { OffsetSet } from '../offsets/offset-set.ts';
 import type { PartitionProgress } from './journal-records.ts';
 
+type Progress = Omit<PartitionProgress, 'seq'>;
+
 export class PartitionState {
   readonly partition: number;
   readonly replay: number;
@@ -30,12 +32,13 @@ export class PartitionState {
   /** The newest record that intake has looked at: offset -1 before the first. */
   #seenOffset = -1;
   #seenTimestampMs = 0;
-  readonly #start: Pick<PartitionProgress, 'start' | 'inherited'>;
+  /** Progress as this owner found it. */
+  readonly #journaled: Progress;
   #dirty = false;
   /** `read` as the journal has it. */
   #writtenRead: number;
 
-  private constructor(partition: number, progress: Omit<PartitionProgress, 'seq'>) {
+  private constructor(partition: number, progress: Progress) {
     this.partition = partition;
     this.replay = progress.replay;
     this.#watermark = progress.watermark;
@@ -44,7 +47,7 @@ export class PartitionState {
     this.#expected = progress.last;
     this.seenBefore = progress.read;
     this.#writtenRead = progress.read;
-    this.#start = startOf(progress);
+    this.#journaled = progress;
     this.position = progress.watermark;
   }
 
@@ -54,7 +57,7 @@ export class PartitionState {
   }
 
   /** Starts with progress that the journal lacks (first start, reset): the next commit writes it. */
-  static begin(partition: number, progress: Omit<PartitionProgress, 'seq'>): PartitionState {
+  static begin(partition: number, progress: Progress): PartitionState {
     const state = new PartitionState(partition, progress);
     state.#dirty = true;
     return state;
@@ -62,13 +65,14 @@ export class PartitionState {
 
   /** Starts a partition that is new to the journal. @param inherited whether the group had the offset before */
   static startAt(partition: number, offset: number, { inherited = false } = {}): PartitionState {
-    const nothing = { claimed: new OffsetSet(), replay: 0, last: null };
-    const start = inherited ? ({ start: offset, inherited } as const) : { start: offset };
     return PartitionState.begin(partition, {
       watermark: offset,
+      claimed: new OffsetSet(),
+      replay: 0,
       read: offset,
-      ...start,
-      ...nothing,
+      last: null,
+      start: offset,
+      ...(inherited && { inherited }),
     });
   }
 
@@ -176,13 +180,12 @@ export class PartitionState {
     this.#dirty = false;
     this.#writtenRead = Math.max(this.position, this.#watermark);
     return {
+      ...this.#journaled,
       seq,
       watermark: this.#watermark,
       claimed: this.#assigned.clone(),
-      replay: this.replay,
       read: this.#writtenRead,
       last: this.#last,
-      ...this.#start,
     };
   }
 
@@ -204,33 +207,22 @@ export function resetProgress(
   previous: PartitionProgress,
   offset: number,
   live: OffsetSet,
-): { progress: Omit<PartitionProgress, 'seq'>; skipped: number } {
+): { progress: Progress; skipped: number } {
   const claimed = new OffsetSet();
   for (const one of live) if (one >= offset) claimed.add(one);
   let skipped = 0;
   for (const [from, to] of previous.claimed.gaps(previous.watermark, offset)) skipped += to - from;
-  const start = startOf(previous);
-  if (start.start !== undefined) start.start = Math.min(start.start, offset);
+  const { start } = previous;
   return {
     progress: {
+      ...previous,
       watermark: claimed.firstMissing(offset),
       claimed,
       replay: previous.replay + 1,
       read: offset,
       last: null,
-      ...start,
+      ...(start !== undefined && { start: Math.min(start, offset) }),
     },
     skipped,
-  };
-}
-
-/** First offset that the pipeline answers for, if the journal has it. */
-function startOf({ start, inherited }: Omit<PartitionProgress, 'seq'>): {
-  start?: number;
-  inherited?: true;
-} {
-  return {
-    ...(start === undefined ? {} : { start }),
-    ...(inherited === undefined ? {} : { inherited }),
   };
 }

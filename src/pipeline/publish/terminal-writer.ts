@@ -75,8 +75,8 @@ export class TerminalWriter {
   }
 
   /** @param stage stage of the dead letters that refused decisions become */
-  decisions(job: LiveJob, stage: DeadLetterStage): Decisions {
-    return new Decisions(this.#shard, this.#size, this, job, stage);
+  decisions(job: LiveJob, stage: DeadLetterStage): JobDecisions {
+    return new JobDecisions(this.#shard, this.#size, this, job, stage);
   }
 
   /**
@@ -221,8 +221,8 @@ export class TerminalWriter {
   }
 }
 
-/** Decisions about records of one job, collected until `flush` publishes them in one transaction. */
-export class Decisions {
+/** JobDecisions about records of one job, collected until `flush` publishes them in one transaction. */
+export class JobDecisions {
   /** Records whose decision cannot be made, or is larger than the output topic takes. */
   readonly refused: DeadLetter[] = [];
   readonly #shard: ShardContext;

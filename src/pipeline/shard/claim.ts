@@ -8,20 +8,19 @@ import { PartitionState, resetProgress } from '../../core/journal/partition-stat
 import { isOwnCommit, ShardState } from '../../core/journal/shard-state.ts';
 import { OffsetSet } from '../../core/offsets/offset-set.ts';
 import type { CommittedOffset, PartitionRange, Transaction } from '../../core/ports/kafka.ts';
-import type { Logger } from '../../core/ports/telemetry.ts';
 import { RefusedError, ShardLostError } from '../context/errors.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
 import type { TransactionQueue } from '../publish/transaction-queue.ts';
-import { rangesBehind, skipRemoved } from '../source/reread.ts';
+import { rangesBehind, skipRemoved, sourceRecreated } from '../source/reread.ts';
 import { forgottenJournal } from './forgotten-journal.ts';
 import type { JournalRecovery } from './journal-recovery.ts';
 
-export interface ClaimRequest {
+export interface ClaimContext extends PipelineContext {
   readonly shard: number;
   readonly partitions: readonly number[];
   readonly recovery: JournalRecovery;
   readonly queue: TransactionQueue;
-  readonly logger: Logger;
+  readonly signal: AbortSignal;
 }
 
 /** Owner record of a claim, and of the confirmation that an idle owner still owns its shard. */
@@ -36,13 +35,8 @@ export function ownerRecord(
  * @throws RefusedError if this connector must not run on this journal or source; ShardLostError if
  * another instance claimed meanwhile; JournalFormatError if the journal is broken; TransactionError
  */
-export async function claimShard(
-  context: PipelineContext,
-  request: ClaimRequest,
-  signal: AbortSignal,
-): Promise<ShardState> {
-  const { admin, options, clock } = context;
-  const { shard, partitions, recovery, queue } = request;
+export async function claimShard(context: ClaimContext): Promise<ShardState> {
+  const { admin, clock, options, partitions, queue, recovery, shard, signal } = context;
   const startedMs = clock.monotonic();
   const journal = (await admin.ranges(options.journal.topic, [shard])).get(shard);
   if (journal === undefined)
@@ -59,13 +53,12 @@ export async function claimShard(
   recovery.stop();
   // The first owner of a new journal may have written it just before it was fenced.
   checkMeta(context, state.meta);
-  if (clock.monotonic() - startedMs > context.topics.deleteRetentionMs / 2) {
+  if (clock.monotonic() - startedMs > context.topics.deleteRetentionMs / 2)
     throw new ShardLostError(
-      'the replay took so long that the journal may have forgotten deletions meanwhile',
+      'the recovery took so long that the journal may have dropped tombstones meanwhile',
     );
-  }
 
-  const starts = await startPositions(context, request, state, signal);
+  const starts = await startPositions(context, state);
   const shardState = new ShardState(starts, state.jobs, state.seq);
   const step = shardState.progressOnly();
   const { journal: progress = [], offsets = [] } = step ?? {};
@@ -81,36 +74,30 @@ export async function claimShard(
   return shardState;
 }
 
-function expectedMeta(context: PipelineContext): JournalMeta {
-  const { options } = context;
-  return {
-    group: options.source.group,
-    source: options.source.topic,
-    shards: context.topics.shards,
-    kind: context.kind.name,
-  };
-}
+const expectedMeta = ({ kind, options, topics }: ClaimContext): JournalMeta => ({
+  group: options.source.group,
+  source: options.source.topic,
+  shards: topics.shards,
+  kind: kind.name,
+});
 
-function checkMeta(context: PipelineContext, found: JournalMeta | undefined): void {
+function checkMeta(context: ClaimContext, found: JournalMeta | undefined): void {
   if (found === undefined) return;
-  const expected = expectedMeta(context);
-  for (const field of ['group', 'source', 'shards', 'kind'] as const) {
-    if (found[field] !== expected[field]) {
+  for (const [field, expected] of Object.entries(expectedMeta(context))) {
+    const value = found[field as keyof JournalMeta];
+    if (value !== expected)
       throw new RefusedError(
-        `the journal ${context.options.journal.topic} belongs to ${field} ${JSON.stringify(found[field])}, but this pipeline has ${JSON.stringify(expected[field])}. Put the old setting back, or give this pipeline a journal topic and a group of its own (docs/faq.md, "Changing things").`,
+        `the journal ${context.options.journal.topic} belongs to ${field} ${JSON.stringify(value)}, but this pipeline has ${JSON.stringify(expected)}. Put the old setting back, or give this pipeline a journal topic and a group of its own (docs/faq.md, "Changing things").`,
       );
-    }
   }
 }
 
 async function startPositions(
-  context: PipelineContext,
-  request: ClaimRequest,
+  context: ClaimContext,
   state: JournalState,
-  signal: AbortSignal,
 ): Promise<Map<number, PartitionState>> {
-  const { partitions } = request;
-  const committed = await confirmedOffsets(context, partitions, signal);
+  const { options, partitions, queue, shard, signal } = context;
+  const committed = await confirmedOffsets(context);
   // The journal's record and the commit of a partition are written together, from the first claim on.
   const forgotten = partitions.filter(
     (partition) =>
@@ -118,10 +105,11 @@ async function startPositions(
   );
   if (forgotten.length > 0) {
     // If a newer owner has committed them since the journal was read, the shard is lost instead.
-    await request.queue.run(() => ownerRecord(context));
-    const state = `has lost their records in partition ${request.shard}`;
-    throw new RefusedError(forgottenJournal(context.options, forgotten, state));
+    await queue.run(() => ownerRecord(context));
+    const lost = `has lost their records in partition ${shard}`;
+    throw new RefusedError(forgottenJournal(options, forgotten, lost));
   }
+
   const read = partitions.map((partition) => {
     const { watermark = 0 } = state.progress.get(partition) ?? {};
     return [partition, Math.max(watermark, committed.get(partition)?.offset ?? 0)] as const;
@@ -132,17 +120,8 @@ async function startPositions(
     const range = ranges.get(partition);
     if (range === undefined)
       throw new ShardLostError(`source partition ${partition} cannot be seen yet`);
-    starts.set(
-      partition,
-      startPosition(
-        context,
-        request,
-        state,
-        partition,
-        range,
-        committed.get(partition) ?? { offset: null, metadata: '' },
-      ),
-    );
+    const at = committed.get(partition) ?? { offset: null, metadata: '' };
+    starts.set(partition, startPosition(context, state, partition, range, at));
   }
   return starts;
 }
@@ -152,85 +131,65 @@ async function startPositions(
  * coordinator may return the previous commit, which must not count as a reset (model:
  * stale-offset-taken-for-reset).
  */
-async function confirmedOffsets(
-  context: PipelineContext,
-  partitions: readonly number[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<number, CommittedOffset>> {
-  const { admin, options, clock } = context;
-  const read = () => admin.committed(options.source.group, options.source.topic, partitions);
-  const foreign = (at: CommittedOffset | undefined) =>
-    at !== undefined && at.offset !== null && !isOwnCommit(at.metadata);
-  let before = await read();
+async function confirmedOffsets({
+  admin,
+  clock,
+  options,
+  partitions,
+  signal,
+}: ClaimContext): Promise<ReadonlyMap<number, CommittedOffset>> {
+  const { group, topic } = options.source;
+  let before: string | undefined;
   for (;;) {
-    if (![...before.values()].some(foreign)) return before;
+    const committed = await admin.committed(group, topic, partitions);
+    const foreign = partitions.map((partition) => foreignOffset(committed.get(partition)));
+    const now = foreign.join();
+    if (foreign.every((offset) => offset === undefined) || now === before) return committed;
+    before = now;
     await clock.sleep(options.resetConfirmMs, signal);
-    const again = await read();
-    const unchanged = partitions.every((partition) => {
-      const [a, b] = [before.get(partition), again.get(partition)];
-      return foreign(a) === foreign(b) && (!foreign(a) || a?.offset === b?.offset);
-    });
-    if (unchanged) return again;
-    before = again;
   }
 }
 
+/** Offset that was not committed by this connector: the group was reset. */
+const foreignOffset = (at: CommittedOffset | undefined): number | undefined =>
+  at === undefined || at.offset === null || isOwnCommit(at.metadata) ? undefined : at.offset;
+
 function startPosition(
-  context: PipelineContext,
-  request: ClaimRequest,
-  state: JournalState,
+  context: ClaimContext,
+  { jobs, meta, progress: all }: JournalState,
   partition: number,
-  range: PartitionRange,
+  { start, end }: PartitionRange,
   committed: CommittedOffset,
 ): PartitionState {
-  const { options, metrics } = context;
-  const { logger } = request;
-  const labels = { pipeline: options.name };
-  const reset = committed.offset !== null && !isOwnCommit(committed.metadata);
-  const progress = state.progress.get(partition);
+  const { logger, metrics, options } = context;
+  const reset = foreignOffset(committed);
+  const within = (offset: number) => Math.min(Math.max(offset, start), end);
+  const progress = all.get(partition);
 
   if (progress === undefined) {
-    const first = state.meta === undefined;
     // An offset that was set by hand counts; a partition added later starts at its beginning.
-    const at = reset
-      ? (committed.offset as number)
-      : first && options.source.startFrom === 'latest'
-        ? range.end
-        : range.start;
-    const offset = Math.min(Math.max(at, range.start), range.end);
-    logger.info({ partition, offset, end: range.end }, 'starts reading this source partition');
-    return PartitionState.startAt(partition, offset, { inherited: reset });
+    const first = meta === undefined && options.source.startFrom === 'latest' ? end : start;
+    const offset = within(reset ?? first);
+    logger.info({ partition, offset, end }, 'starts reading this source partition');
+    return PartitionState.startAt(partition, offset, { inherited: reset !== undefined });
   }
 
-  if (!reset && progress.watermark > range.end) {
-    throw new RefusedError(
-      `source topic ${options.source.topic} ends at offset ${range.end} in partition ${partition}, but this pipeline has read up to ${progress.watermark}: the topic was deleted and created again. ` +
-        `Give the pipeline a new journal topic and a new group to review the new topic from its beginning; what the old journal ${options.journal.topic} still holds can no longer be retried.`,
-    );
+  if (reset === undefined) {
+    const { watermark } = progress;
+    if (watermark > end) throw sourceRecreated(options, partition, watermark, end);
+    const resumed = PartitionState.resume(partition, progress);
+    if (watermark < start) skipRemoved(context, logger, resumed, start);
+    return resumed;
   }
 
-  if (reset) {
-    const offset = Math.min(Math.max(committed.offset as number, range.start), range.end);
-    const live = new OffsetSet();
-    for (const job of state.jobs.values())
-      for (const [p, offsets] of job.left.entries())
-        if (p === partition) for (const one of offsets) live.add(one);
-    const result = resetProgress(progress, offset, live);
-    logger.warn(
-      {
-        partition,
-        offset,
-        before: progress.watermark,
-        skipped: result.skipped,
-        replay: result.progress.replay,
-      },
-      'the group was reset by somebody: reading from its offset',
-    );
-    if (result.skipped > 0) metrics.count('reset_skipped_records_total', labels, result.skipped);
-    return PartitionState.begin(partition, result.progress);
-  }
-
-  const resumed = PartitionState.resume(partition, progress);
-  if (progress.watermark < range.start) skipRemoved(context, logger, resumed, range.start);
-  return resumed;
+  const offset = within(reset);
+  const live = new OffsetSet();
+  for (const { left } of jobs.values())
+    for (const one of left) if (one.partition === partition) live.add(one.offset);
+  const { progress: next, skipped } = resetProgress(progress, offset, live);
+  const about = { partition, offset, before: progress.watermark, skipped, replay: next.replay };
+  logger.warn(about, 'consumer group offset was changed externally; resuming from it');
+  if (skipped > 0)
+    metrics.count('reset_skipped_records_total', { pipeline: options.name }, skipped);
+  return PartitionState.begin(partition, next);
 }

@@ -163,24 +163,22 @@ export class ShardWorker {
     const context = this.#context;
     const { clock, limits, metrics, options, waits } = context;
     const startedMs = clock.monotonic();
-    const request = {
+    const parts = {
       shard: this.#shard,
-      partitions: this.partitions,
-      recovery: this.#recovery,
       queue: this.#queue,
       logger: this.#logger,
+      signal,
     };
+    const { partitions } = this;
+    const recovery = this.#recovery;
     const claimed = waits.permitted(limits.claims, `${this.#who}: claims`, signal, () =>
-      claimShard(context, request, signal),
+      claimShard({ ...context, ...parts, partitions, recovery }),
     );
     const state = await waits.while('claim', this.#who, claimed);
     signal.throwIfAborted();
     const shard = shardContext(context, {
-      shard: this.#shard,
+      ...parts,
       state,
-      queue: this.#queue,
-      logger: this.#logger,
-      signal,
       uploadSignal: this.#uploadAbort.signal,
       spawn: (what, run) => this.#spawn(what, run),
     });

@@ -35,15 +35,22 @@ export async function rangesBehind(
   return ask();
 }
 
-/** Refusal of a source topic that does not have what was read there. */
+/**
+ * Refusal of a source topic that does not have what was read there.
+ * @param end end of the topic, if it lies below `offset`
+ */
 export function sourceRecreated(
-  { source, journal }: PipelineOptions,
+  { source: { topic }, journal }: PipelineOptions,
   partition: number,
   offset: number,
+  end?: number,
 ): RefusedError {
+  const what =
+    end === undefined
+      ? `offset ${offset} in partition ${partition} of source topic ${topic} is not what this pipeline has read there`
+      : `source topic ${topic} ends at offset ${end} in partition ${partition}, but this pipeline has read up to ${offset}`;
   return new RefusedError(
-    `offset ${offset} in partition ${partition} of source topic ${source.topic} is not what this pipeline has read there: the topic was deleted and created again, or lost its newest records. ` +
-      `Give the pipeline a new journal topic and a new group to review the new topic from its beginning; what the old journal ${journal.topic} still holds can no longer be retried.`,
+    `${what}: the topic was deleted and created again, or lost its newest records. Give the pipeline a new journal topic and a new group to review the new topic from its beginning; what the old journal ${journal.topic} still holds can no longer be retried.`,
   );
 }
 

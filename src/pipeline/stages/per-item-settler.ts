@@ -10,7 +10,7 @@ import type { ItemOutcome, PerItemKind, RemoteStatus } from '../../core/ports/pi
 import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
-import type { DeadLetter, Decisions, TerminalWriter } from '../publish/terminal-writer.ts';
+import type { DeadLetter, JobDecisions, TerminalWriter } from '../publish/terminal-writer.ts';
 import { publishReread } from '../source/dead-letter-queue.ts';
 import { assertSameLog, readToDecode, SKIPPED, writtenBetween } from '../source/reread.ts';
 import type { Settled, Settler } from './tracker.ts';
@@ -158,7 +158,7 @@ export class PerItemSettler implements Settler {
    */
   async #end(
     job: LiveJob,
-    decisions: Decisions,
+    decisions: JobDecisions,
     records: ReadonlyMap<string, SourceRecord> = new Map(),
   ): Promise<void> {
     await decisions.flush();
@@ -175,7 +175,7 @@ export class PerItemSettler implements Settler {
   }
 }
 
-function take(job: LiveJob, one: ItemOutcome, decisions: Decisions): void {
+function take(job: LiveJob, one: ItemOutcome, decisions: JobDecisions): void {
   if (!job.left.has(one.partition, one.offset)) return;
   if ('record' in one) decisions.add(one, one.status === 'error', one.result, () => one.record);
   else decisions.refuse(one, one.poison);

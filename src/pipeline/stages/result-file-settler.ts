@@ -11,7 +11,7 @@ import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kind.ts';
 import { errorType } from '../context/batch-span.ts';
 import type { ShardContext } from '../context/shard-context.ts';
-import type { Decisions, TerminalWriter } from '../publish/terminal-writer.ts';
+import type { JobDecisions, TerminalWriter } from '../publish/terminal-writer.ts';
 import type { Settled, Settler } from './tracker.ts';
 
 /**
@@ -54,7 +54,7 @@ class Download {
   readonly #kind: ResultFileKind;
   readonly #job: LiveJob;
   readonly #status: RemoteStatus;
-  readonly #decisions: Decisions;
+  readonly #decisions: JobDecisions;
   /** Records left at the beginning of the download: other rows were settled by an earlier one. */
   readonly #before: CoordinateSet;
   /** Records of the rows so far. */
@@ -75,7 +75,7 @@ class Download {
     kind: ResultFileKind,
     job: LiveJob,
     status: RemoteStatus,
-    decisions: Decisions,
+    decisions: JobDecisions,
   ) {
     this.#shard = shard;
     this.#kind = kind;

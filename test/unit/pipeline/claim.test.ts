@@ -253,7 +253,7 @@ test('a journal that a newer version wrote is refused before anything of its own
   assert.deepEqual(journalKeys(world), ['meta']);
 });
 
-test('a replay that took longer than half of delete.retention is thrown away, and done again', async () => {
+test('a recovery that took longer than half of delete.retention is discarded and repeated', async () => {
   let slow = true;
   const world = withJournal(
     {
@@ -284,7 +284,7 @@ test('a replay that took longer than half of delete.retention is thrown away, an
   );
   assert.match(
     instance.logger.text(),
-    /the replay took so long that the journal may have forgotten deletions/,
+    /the recovery took so long that the journal may have dropped tombstones/,
   );
 });
 

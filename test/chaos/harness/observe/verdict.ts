@@ -145,7 +145,7 @@ export function outOfOrder(
   return [...wrong];
 }
 
-const RESET_SEEN = 'the group was reset by somebody: reading from its offset';
+const RESET_SEEN = 'consumer group offset was changed externally; resuming from it';
 
 /**
  * Checks that records passed over by a forward reset were counted. The connector counts offsets

@@ -22,7 +22,7 @@ import {
   untilUnknown,
 } from './story.ts';
 
-const RESET = /the group was reset by somebody/;
+const RESET = /offset was changed externally/;
 
 test('no-fence: a commit that comes after the next owner’s claim is refused', async () => {
   const lateMs = 50 * SECOND;
