@@ -18,11 +18,15 @@ const STALL_MS = 60_000;
 /** Admission of large records: those of a journal are small. */
 const NO_WAIT = () => Promise.resolve(() => {});
 
+interface RecoveryDeps {
+  readonly group: ShardGroup;
+  readonly clock: Clock;
+  readonly topic: string;
+  readonly shard: number;
+}
+
 export class JournalRecovery {
-  readonly #group: ShardGroup;
-  readonly #clock: Clock;
-  readonly #topic: string;
-  readonly #shard: number;
+  readonly #deps: RecoveryDeps;
   readonly #view = new JournalView();
   /** Position up to which the journal was folded; undefined while nothing is read. */
   #position: number | undefined;
@@ -36,51 +40,48 @@ export class JournalRecovery {
   #failure: unknown;
   #wake: (() => void) | undefined;
 
-  constructor({
-    group,
-    clock,
-    topic,
-    shard,
-  }: { group: ShardGroup; clock: Clock; topic: string; shard: number }) {
-    this.#group = group;
-    this.#clock = clock;
-    this.#topic = topic;
-    this.#shard = shard;
+  constructor(deps: RecoveryDeps) {
+    this.#deps = deps;
   }
 
   /** Starts to read at the journal's first offset. */
   start(from: number): void {
     this.#position = from;
     this.#expected = from;
-    this.#read();
+    this.rejoined();
   }
 
   /** Resumes in a new generation, in which the partition is paused and has no position. */
   rejoined(): void {
-    if (this.#position !== undefined) this.#read();
-  }
-
-  #read(): void {
-    this.#group.seek('journal', this.#shard, this.#expected);
-    this.#group.resume('journal', this.#shard);
+    if (this.#position === undefined) return;
+    this.#seek();
+    this.#move('resume');
   }
 
   stop(): void {
     this.#position = undefined;
-    this.#group.pause('journal', this.#shard);
+    this.#move('pause');
+  }
+
+  #seek(): void {
+    this.#deps.group.seek('journal', this.#deps.shard, this.#expected);
+  }
+
+  #move(how: 'pause' | 'resume'): void {
+    this.#deps.group[how]('journal', this.#deps.shard);
   }
 
   fetched(batch: FetchedBatch): void {
     if (this.#position === undefined || this.#failure !== undefined) return;
     if (batch.fetchOffset !== this.#expected) {
-      // Under way when the position was moved.
-      this.#group.seek('journal', this.#shard, this.#expected);
+      // In flight when the position was moved.
+      this.#seek();
       return;
     }
     this.#expected = batch.nextOffset;
     this.#inbox.push(batch);
     this.#inboxBytes += batch.bytes;
-    if (this.#inboxBytes > MAX_INBOX_BYTES) this.#group.pause('journal', this.#shard);
+    if (this.#inboxBytes > MAX_INBOX_BYTES) this.#move('pause');
     if (!this.#folding) void this.#foldAll();
   }
 
@@ -99,7 +100,7 @@ export class JournalRecovery {
         this.#inboxBytes -= batch.bytes;
         if (this.#position === undefined) return;
         this.#position = batch.nextOffset;
-        if (full && this.#inboxBytes <= MAX_INBOX_BYTES) this.#group.resume('journal', this.#shard);
+        if (full && this.#inboxBytes <= MAX_INBOX_BYTES) this.#move('resume');
       }
     } catch (error) {
       this.#failure = error;
@@ -113,15 +114,16 @@ export class JournalRecovery {
     for (const record of records) {
       if (this.#barrier !== undefined && record.offset > this.#barrier) {
         throw new ShardLostError(
-          'the journal goes on behind our claim: another instance owns the shard',
+          'the journal continues behind this claim: another instance owns the shard',
         );
       }
       this.#view.fold(record.key?.toString() ?? '', record.value?.toString() ?? null);
     }
     if (unreadable !== undefined) {
       const { from, poison } = unreadable;
+      const { topic, shard } = this.#deps;
       throw new JournalFormatError(
-        `the journal ${this.#topic} cannot be read at partition ${this.#shard}, offset ${from}: ${poison.message}`,
+        `the journal ${topic} cannot be read at partition ${shard}, offset ${from}: ${poison.message}`,
       );
     }
   }
@@ -142,31 +144,29 @@ export class JournalRecovery {
    */
   async upTo(barrier: number, claim: string, signal: AbortSignal): Promise<JournalState> {
     this.#barrier = barrier;
-    // What was fetched counts, too: a newer claim may stand there.
+    // Including the inbox, which may have a newer claim.
     await this.#until(
       () => (this.#position as number) > barrier && this.#position === this.#expected,
       signal,
     );
     if (this.#view.owner?.claim !== claim)
-      throw new ShardLostError('a newer claim stands in the journal');
+      throw new ShardLostError('the journal has a newer claim');
     return this.#view.finish();
   }
 
   async #until(reached: () => boolean, signal: AbortSignal): Promise<void> {
-    const aborted = () => this.#wake?.();
-    signal.addEventListener('abort', aborted);
+    const wake = () => this.#wake?.();
+    signal.addEventListener('abort', wake);
     try {
       for (;;) {
         signal.throwIfAborted();
         if (this.#failure !== undefined) throw this.#failure;
         if (reached()) return;
         const before = this.#position;
-        const cancel = this.#clock.after(STALL_MS, () => {
-          if (this.#position === before)
-            this.#failure ??= new ShardLostError(
-              `the journal could not be read further than offset ${before}`,
-            );
-          this.#wake?.();
+        const cancel = this.#deps.clock.after(STALL_MS, () => {
+          const message = `the journal could not be read further than offset ${before}`;
+          if (this.#position === before) this.#failure ??= new ShardLostError(message);
+          wake();
         });
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
@@ -175,7 +175,7 @@ export class JournalRecovery {
       }
     } finally {
       this.#wake = undefined;
-      signal.removeEventListener('abort', aborted);
+      signal.removeEventListener('abort', wake);
     }
   }
 }

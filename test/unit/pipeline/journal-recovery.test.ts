@@ -171,7 +171,7 @@ test('a record behind our claim means that another instance owns the shard', asy
   replay.fetched(batch(0, [meta, owner('mine'), owner('theirs')]));
   await assert.rejects(
     state,
-    (error) => error instanceof ShardLostError && /goes on behind our claim/.test(error.message),
+    (error) => error instanceof ShardLostError && /continues behind this claim/.test(error.message),
   );
 });
 
@@ -183,7 +183,7 @@ test('another owner’s record where ours should be means that the shard is lost
   await assert.rejects(
     state,
     (error) =>
-      error instanceof ShardLostError && /a newer claim stands in the journal/.test(error.message),
+      error instanceof ShardLostError && /the journal has a newer claim/.test(error.message),
   );
 });
 
