@@ -7,7 +7,7 @@ import { Client, type ConnectOptions, clusterOf } from './connect.ts';
 import { explain, isTransient, protocolErrorOf, type RequestedAccess } from './errors.ts';
 
 /** For kafkajs's own requests, to connect and for metadata. */
-const RETRY = { initialRetryTime: 100, multiplier: 2, maxRetryTime: 1_000, retries: 2 };
+const RETRY = { initialRetryTime: 100, retries: 2 };
 const METADATA_MAX_AGE_MS = 300_000;
 const CLOSE_GRACE_MS = 500;
 const PATIENCE_MS = 3_000;

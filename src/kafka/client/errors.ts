@@ -37,7 +37,7 @@ type KafkaFailure = Error & {
 const MAX_CAUSES = 8;
 
 /** The error and its causes, from the outside in. */
-export function* causesOf(error: unknown): Generator<KafkaFailure> {
+function* causesOf(error: unknown): Generator<KafkaFailure> {
   let at = error;
   for (let depth = 0; at instanceof Error && depth < MAX_CAUSES; depth++) {
     const { errors, cause } = at as KafkaFailure;

@@ -23,28 +23,22 @@ export interface History {
 export function assignShards(members: readonly Member[], count: number): Map<string, number[]> {
   const ordered = [...members].sort((a, b) => compare(a.id, b.id));
   const owned = new Map<string, number[]>(ordered.map(({ id }) => [id, []]));
-  if (ordered.length === 0) return owned;
-
-  const owners = ownersByShard(ordered, count);
-  for (const [shard, id] of owners.entries()) {
-    if (id !== undefined) owned.get(id)?.push(shard);
-  }
+  const free: number[] = [];
+  for (const [shard, id] of ownersByShard(ordered, count).entries())
+    (id === undefined ? free : owned.get(id))?.push(shard);
 
   // The members with most get the larger share: fewest shards move.
-  const bySize = [...ordered].sort(
-    (a, b) => sizeOf(owned, b.id) - sizeOf(owned, a.id) || compare(a.id, b.id),
-  );
+  const bySize = [...owned].sort(([a, ofA], [b, ofB]) => ofB.length - ofA.length || compare(a, b));
   const share = Math.floor(count / ordered.length);
   const larger = count % ordered.length;
-  const quotas = new Map(bySize.map(({ id }, rank) => [id, rank < larger ? share + 1 : share]));
+  const quotas = new Map(
+    bySize.map(([, shards], rank) => [shards, rank < larger ? share + 1 : share]),
+  );
+  for (const [shards, quota] of quotas) free.push(...shards.splice(quota));
 
-  const free: number[] = [];
-  for (const [shard, id] of owners.entries()) if (id === undefined) free.push(shard);
-  for (const { id } of ordered) free.push(...(owned.get(id) ?? []).splice(quotas.get(id) ?? 0));
   free.sort((a, b) => a - b);
-  for (const { id } of ordered) {
-    const shards = owned.get(id) ?? [];
-    shards.push(...free.splice(0, (quotas.get(id) ?? 0) - shards.length));
+  for (const shards of owned.values()) {
+    shards.push(...free.splice(0, (quotas.get(shards) ?? 0) - shards.length));
     shards.sort((a, b) => a - b);
   }
   return owned;
@@ -58,10 +52,6 @@ function ownersByShard(members: readonly Member[], count: number): (string | und
   for (const { id, history } of byAge)
     for (const shard of history?.shards ?? []) if (shard < count) owners[shard] = id;
   return owners;
-}
-
-function sizeOf(owned: ReadonlyMap<string, readonly number[]>, id: string): number {
-  return owned.get(id)?.length ?? 0;
 }
 
 function compare(a: string, b: string): number {
