@@ -115,8 +115,8 @@ function retrievePlan(
   };
 }
 
-async function decisionPlan(id: string, { decisions }: SandboxContext): Promise<PlannedAnswer> {
-  const known = await decisions.get(id);
+function decisionPlan(id: string, { decisions }: SandboxContext): PlannedAnswer {
+  const known = decisions.get(id);
   if (known === undefined) {
     throw apiRefusal(404, 'not_found', 'there is no decision with this id');
   }
@@ -124,7 +124,7 @@ async function decisionPlan(id: string, { decisions }: SandboxContext): Promise<
     operation: 'get_decision',
     type: known.type,
     async run(fault) {
-      const { metadata, result, labels, status } = (await decisions.get(id)) ?? known;
+      const { metadata, result, labels, status } = decisions.get(id) ?? known;
       const shown = fault?.action === 'state' ? fault.state : status;
       const isMade = shown === 'SUCCESS';
       return jsonAnswer(200, {

@@ -1,8 +1,10 @@
-import type { Decisions, DecisionsParts } from './decisions.ts';
+import type { Decisions } from './decisions.ts';
 import type { ApiKeys } from './http/api-keys.ts';
+import type { Works, WorksParts } from './works.ts';
 
 /** Parts of a running sandbox that its routes share. */
-export interface SandboxContext extends DecisionsParts {
+export interface SandboxContext extends WorksParts {
+  readonly works: Works;
   /** Signs presigned addresses. Kept with the data: addresses stay valid over a restart. */
   readonly secret: string;
   readonly apiKeys: ApiKeys;

@@ -28,11 +28,6 @@ export function controlRoutes(context: SandboxContext): SandboxRoute[] {
       const imports = works.all('import').map(importSummary);
       return jsonAnswer(200, { totals: { imports: count, uploads, records: rows }, imports });
     }),
-    control('GET', 'batches/([^/]+)/decisions', (_, id) => {
-      const batch = works.get('batch', id);
-      if (batch === undefined) throw nothing();
-      return jsonAnswer(200, { decision_ids: decisions.idsOf(batch) });
-    }),
     control('GET', 'imports/([^/]+)/content', (_, id) => {
       const name = WORK_KINDS.import.objectName(works.get('import', id)?.id ?? '');
       const bytes = objects.size(name);

@@ -1,20 +1,16 @@
 /**
- * Single decisions: those of batches, and those that a test made. The decisions of a batch are
- * judged from its upload when the first of them is requested; reviews stay as fast without.
+ * Single decisions, which tests make through the control endpoint: the interface does not show how
+ * a caller learns the ids of a batch's decisions.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { CONTENT_COLUMN, type Label, RESULT_COLUMNS } from '../service/contract.ts';
+import { CONTENT_COLUMN, type Label } from '../service/contract.ts';
 import { validate } from './policy/invalid.ts';
-import { judgeFor, type Verdict } from './policy/judge.ts';
-import type { SandboxPolicy } from './policy/schema.ts';
+import { judgeFor } from './policy/judge.ts';
 import { duration } from './policy/units.ts';
-import { csvRows } from './review/csv-rows.ts';
-import { WORK_KINDS, type Work, type Works, type WorksParts } from './works.ts';
+import type { WorksParts } from './works.ts';
 
 const KIND = 'decision';
-/** Batches whose decisions are kept in memory. */
-const MAX_BATCHES = 4;
 
 /** Decision as it will be once it is made. */
 interface SandboxDecision {
@@ -49,32 +45,19 @@ const madeDecisions = z.array(madeDecision);
 
 export type MadeDecision = z.input<typeof madeDecision>;
 
-export interface DecisionsParts extends WorksParts {
-  readonly works: Works;
-}
-
 export class Decisions {
-  readonly #parts: DecisionsParts;
-  readonly #judged = new Map<string, Promise<readonly SandboxDecision[]>>();
+  readonly #parts: WorksParts;
 
-  constructor(parts: DecisionsParts) {
+  constructor(parts: WorksParts) {
     this.#parts = parts;
   }
 
-  /**
-   * The decision as it stands now; undefined for an id that names none, also when its batch is not
-   * reviewed yet.
-   */
-  async get(id: string): Promise<SandboxDecision | undefined> {
+  /** The decision as it stands now; undefined for an unknown id. */
+  get(id: string): SandboxDecision | undefined {
     const { documents, clock } = this.#parts;
-    const decision = documents.get<SandboxDecision>(KIND, id) ?? (await this.#ofBatch(id));
-    const isDue = typeof decision?.dueMs === 'number' && clock.now() >= decision.dueMs;
+    const decision = documents.get<SandboxDecision>(KIND, id);
+    const isDue = decision && decision.dueMs !== null && clock.now() >= decision.dueMs;
     return decision && (isDue ? decision : { ...decision, status: 'PENDING' });
-  }
-
-  /** Ids of the decisions of a batch, in the order of its rows. */
-  idsOf({ id, outcome }: Work): string[] {
-    return Array.from({ length: outcome?.rows ?? 0 }, (_, row) => `${id}-${row}`);
   }
 
   /** Makes decisions, and returns their ids in the order given. @throws InvalidSandboxInput */
@@ -82,65 +65,20 @@ export class Decisions {
     const { documents, policy, clock } = this.#parts;
     return validate(madeDecisions, input, 'list of decisions').map((given) => {
       const { decision_id: id = randomUUID(), type, content, metadata } = given;
-      const { pending = policy.timing.decisionTime, decision_status } = given;
+      const { pending = policy.timing.decisionTime } = given;
       const header = [CONTENT_COLUMN, ...Object.keys(metadata)];
       const cells = [content, ...Object.values(metadata).map(String)];
-      const verdict = fieldsOf(judgeFor(policy.review, type, header, 0)(cells));
-      const { result = verdict.result, labels = verdict.labels } = given;
-      const status = decision_status ?? verdict.status;
+      const verdict = judgeFor(policy.review, type, header, 0)(cells);
+      const judged =
+        verdict.status === 'ERROR'
+          ? { result: null, labels: null }
+          : { result: verdict.result, labels: JSON.parse(verdict.labels) };
+      const { decision_status: status = verdict.status } = given;
+      const { result = judged.result, labels = judged.labels } = given;
       const dueMs = pending === 'always' ? null : clock.now() + pending;
-      documents.put(KIND, id, { type, status, result, labels, metadata, dueMs });
+      const decision: SandboxDecision = { type, status, result, labels, metadata, dueMs };
+      documents.put(KIND, id, decision);
       return id;
     });
   }
-
-  /** Decision `<batch id>-<row>`. The batch's own end comes first; if it fails, so do they. */
-  async #ofBatch(id: string): Promise<SandboxDecision | undefined> {
-    const [, batchId = '', row = ''] = /^(.+)-(0|[1-9]\d*)$/.exec(id) ?? [];
-    const batch = this.#parts.works.get('batch', batchId);
-    if (batch?.outcome == null || Number(row) >= batch.outcome.rows) return undefined;
-    const judged = this.#judged.get(batchId) ?? this.#judge(batch);
-    this.#judged.set(batchId, judged);
-    judged.catch(() => this.#judged.delete(batchId));
-    const [oldest = ''] = this.#judged.keys();
-    if (this.#judged.size > MAX_BATCHES) this.#judged.delete(oldest);
-
-    const decision = (await judged)[Number(row)];
-    const { finishedMs, status } = batch;
-    const dueMs = finishedMs && finishedMs + this.#parts.policy.timing.decisionTime;
-    return decision && { ...decision, ...(status !== 'SUCCESS' && FAILED), dueMs };
-  }
-
-  async #judge({ id, type = '' }: Work): Promise<readonly SandboxDecision[]> {
-    const { objects, policy } = this.#parts;
-    const decisions: SandboxDecision[] = [];
-    let decide: ((cells: readonly string[]) => SandboxDecision) | undefined;
-    for await (const rows of csvRows(objects.read(WORK_KINDS.batch.objectName(id)))) {
-      decide ??= deciderFor(type, rows.shift() ?? [], policy);
-      decisions.push(...rows.map(decide));
-    }
-    return decisions;
-  }
-}
-
-function deciderFor(type: string, header: readonly string[], policy: SandboxPolicy) {
-  const content = header.indexOf(CONTENT_COLUMN);
-  const judge = judgeFor(policy.review, type, header, content);
-  const isMetadata = ([name]: readonly [string, unknown], column: number) =>
-    column !== content && name !== RESULT_COLUMNS.expected;
-  return (cells: readonly string[]): SandboxDecision => {
-    const named = header.map((name, column) => [name, cells[column] ?? ''] as const);
-    const metadata = Object.fromEntries(named.filter(isMetadata));
-    return { type, ...fieldsOf(judge(cells)), metadata, dueMs: null };
-  };
-}
-
-const FAILED = { status: 'ERROR', result: null, labels: null };
-
-function fieldsOf({
-  status,
-  result,
-  labels,
-}: Verdict): Pick<SandboxDecision, 'status' | 'result' | 'labels'> {
-  return status === 'SUCCESS' ? { status, result, labels: JSON.parse(labels) } : FAILED;
 }

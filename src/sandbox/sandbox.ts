@@ -81,7 +81,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const apiKeys = new ApiKeys(options.apiKeys);
   const parts = { documents, objects, policy, faults, clock, onError };
   const works = new Works(parts);
-  const decisions = new Decisions({ ...parts, works });
+  const decisions = new Decisions(parts);
   const closing = new AbortController();
   const secret = documents.get<string>('setting', 'secret') ?? randomBytes(32).toString('base64');
   documents.put('setting', 'secret', secret);

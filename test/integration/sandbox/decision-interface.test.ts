@@ -4,8 +4,6 @@ import { test } from 'node:test';
 import type { PolicyInput } from '../../../src/sandbox/policy/schema.ts';
 import { HandClock, sandboxFor } from './caller.ts';
 
-const CSV =
-  'user,Content,Expected result,note\n7,hello,ok,\n8,"buy, now",bad,"a\nb"\n9,broken,ok,x\n';
 const POLICY: PolicyInput = {
   review: {
     default: 'ok',
@@ -22,34 +20,34 @@ const POLICY: PolicyInput = {
   },
 };
 
-test('2.6, 4.5 each reviewed row has a decision with its metadata, result and labels; an ERROR has neither of the last', async (t) => {
-  const { caller } = await sandboxFor(t, { policy: POLICY });
-  const { batch_id } = await caller.reviewed(CSV);
-  const { decision_ids } = JSON.parse(
-    (await caller.control('GET', `batches/${batch_id}/decisions`)).text,
-  );
-  assert.deepEqual(decision_ids, [`${batch_id}-0`, `${batch_id}-1`, `${batch_id}-2`]);
-  const decisions = await Promise.all(decision_ids.map((id: string) => caller.decision(id)));
+test('2.6, 4.5 a decision has its metadata, result and labels; an ERROR has neither of the last', async (t) => {
+  const { caller, sandbox } = await sandboxFor(t, { policy: POLICY });
+  const ids = sandbox.makeDecisions([
+    { content: 'hello', metadata: { user: '7', note: '' } },
+    { content: 'buy, now', metadata: { user: '8', note: 'a\nb' } },
+    { content: 'broken', metadata: { user: '9', note: 'x' } },
+  ]);
+  const decisions = await Promise.all(ids.map((id) => caller.decision(id)));
   const label = (applied: boolean) => [
     { name: 'ads', applied, explanation: applied ? 'It sells.' : 'No.' },
   ];
   assert.deepEqual(decisions, [
     {
-      decision_id: `${batch_id}-0`,
+      decision_id: ids[0],
       decision_status: 'SUCCESS',
       metadata: { user: '7', note: '' },
       result: 'ok',
       labels: label(false),
     },
     {
-      decision_id: `${batch_id}-1`,
+      decision_id: ids[1],
       decision_status: 'SUCCESS',
       metadata: { user: '8', note: 'a\nb' },
       result: 'bad',
       labels: label(true),
     },
     {
-      decision_id: `${batch_id}-2`,
+      decision_id: ids[2],
       decision_status: 'ERROR',
       metadata: { user: '9', note: 'x' },
       result: null,
@@ -58,86 +56,34 @@ test('2.6, 4.5 each reviewed row has a decision with its metadata, result and la
   ]);
 });
 
-test('3.3 a decision is PENDING while its batch is, and for the decision time after it', async (t) => {
+test('3.3 a decision is PENDING for the decision time', async (t) => {
   const clock = new HandClock();
-  const timing = { reviewTime: '10s', decisionTime: '5s' };
-  const { caller, sandbox } = await sandboxFor(t, { clock, policy: { ...POLICY, timing } });
-  const { batch_id, upload_url } = await caller.create();
-  assert.equal((await caller.get(`/v1/decisions/${batch_id}-0`)).status, 404);
-  await caller.upload(upload_url, CSV);
-  while (sandbox.batches()[0]?.rows === 0) await caller.retrieve(batch_id);
+  const policy = { ...POLICY, timing: { decisionTime: '5s' } };
+  const { caller, sandbox } = await sandboxFor(t, { clock, policy });
+  const [id = ''] = sandbox.makeDecisions([{ content: 'buy', metadata: { user: '8' } }]);
   for (const [ms, status] of [
     [0, 'PENDING'],
-    [10_000, 'PENDING'],
     [4_999, 'PENDING'],
     [1, 'SUCCESS'],
   ] as const) {
     clock.advance(ms);
-    const { decision_status, result, labels, metadata } = await caller.decision(`${batch_id}-1`);
+    const { decision_status, result, labels, metadata } = await caller.decision(id);
     assert.equal(decision_status, status);
     assert.deepEqual(
       [result === null, labels === null],
       status === 'PENDING' ? [true, true] : [false, false],
     );
-    assert.deepEqual(metadata, { user: '8', note: 'a\nb' });
+    assert.deepEqual(metadata, { user: '8' });
   }
-});
-
-test('decisions of a batch that ends in CANCELLED or ERROR are ERROR', async (t) => {
-  const { caller, sandbox } = await sandboxFor(t);
-  for (const [action, status] of [
-    ['batch_cancelled', 'CANCELLED'],
-    ['batch_error', 'ERROR'],
-  ] as const) {
-    sandbox.faults.replace([{ operation: 'review', action }]);
-    const { batch_id } = await caller.reviewed(CSV, 'a', status);
-    const { decision_status, result } = await caller.decision(`${batch_id}-0`);
-    assert.deepEqual([decision_status, result], ['ERROR', null]);
-  }
-});
-
-test('a row that a spoiled result file leaves out still has its decision', async (t) => {
-  const faults: PolicyInput['faults'] = [
-    { operation: 'review', action: 'rows', missing: 3, unknown: 2 },
-  ];
-  const { caller } = await sandboxFor(t, { policy: { faults } });
-  const { batch_id } = await caller.reviewed(CSV);
-  assert.equal((await caller.decision(`${batch_id}-2`)).metadata.user, '9');
-  assert.equal((await caller.get(`/v1/decisions/${batch_id}-3`)).status, 404);
-});
-
-test('all decisions of a large batch can be requested at once and in any order', async (t) => {
-  const { caller } = await sandboxFor(t);
-  const rows = 20_000;
-  const { batch_id } = await caller.reviewed(
-    `Content,n\n${Array.from({ length: rows }, (_, n) => `text,${n}\n`).join('')}`,
-  );
-  const asked = [rows - 1, 0, 12_345, 777, rows - 1];
-  const found = await Promise.all(asked.map((row) => caller.decision(`${batch_id}-${row}`)));
-  assert.deepEqual(
-    found.map(({ metadata }) => metadata.n),
-    asked.map(String),
-  );
 });
 
 test('404 for ids that name no decision, 401 without a key, 405 for another method', async (t) => {
-  const { caller } = await sandboxFor(t);
-  const { batch_id } = await caller.reviewed(CSV);
-  for (const id of [
-    'other',
-    batch_id,
-    `${batch_id}-3`,
-    `${batch_id}-00`,
-    `${batch_id}-`,
-    '%',
-    '%2F',
-    'x-0',
-    '',
-  ]) {
+  const { caller, sandbox } = await sandboxFor(t);
+  sandbox.makeDecisions([{ decision_id: 'known' }]);
+  for (const id of ['other', '%', '%2F', 'x-0', '']) {
     assert.equal((await caller.get(`/v1/decisions/${id}`)).status, 404, id);
   }
-  assert.equal((await caller.get(`/v1/decisions/${batch_id}-0`, {})).status, 401);
-  assert.equal((await caller.control('GET', 'batches/other/decisions')).status, 404);
+  assert.equal((await caller.get('/v1/decisions/known', {})).status, 401);
   assert.equal((await caller.control('GET', 'decisions')).status, 405);
 });
 

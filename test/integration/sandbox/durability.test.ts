@@ -167,16 +167,17 @@ test('after SIGKILL imports and decisions are there in every state, and imports 
   await caller.uploadJsonl(stuck.upload_url, jsonl);
   const complete = await caller.imported(jsonl);
   const failed = await caller.imported('{"type":"a","data":{"x":"poison"}}\n', 'FAILED');
-  const { batch_id } = await caller.reviewed(csvOf(3));
-  const before = await caller.decision(`${batch_id}-2`);
-  await caller.control('POST', 'decisions', [{ decision_id: 'made', pending: 'always' }]);
+  await caller.control('POST', 'decisions', [
+    { decision_id: 'made', pending: 'always' },
+    { decision_id: 'done', metadata: { ref: '2' } },
+  ]);
+  const before = await caller.decision('done');
   await victim.kill();
 
   await victim.start();
   assert.equal((await caller.retrieveImport(complete)).record_count, 3);
   assert.equal((await caller.retrieveImport(failed)).import_status, 'FAILED');
-  assert.deepEqual(await caller.decision(`${batch_id}-2`), before);
-  assert.equal((await caller.decision(`${batch_id}-1`)).metadata.ref, '1');
+  assert.deepEqual(await caller.decision('done'), before);
   assert.equal((await caller.decision('made')).decision_status, 'PENDING');
   for (const { import_id } of [late, stuck])
     assert.equal((await caller.untilImport(import_id, 'COMPLETE')).record_count, 3);

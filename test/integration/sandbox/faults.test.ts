@@ -30,8 +30,10 @@ const perform = {
   create_import: async (caller: Caller) => caller.createImport(),
   get_import: async (caller: Caller) =>
     caller.get(`/v1/import/${(await caller.newImport()).import_id}`),
-  get_decision: async (caller: Caller) =>
-    caller.get(`/v1/decisions/${(await caller.reviewed(CSV)).batch_id}-0`),
+  get_decision: async (caller: Caller) => {
+    await caller.control('POST', 'decisions', [{ decision_id: 'made' }]);
+    return caller.get('/v1/decisions/made');
+  },
   upload_import: async (caller: Caller) =>
     caller.uploadJsonl((await caller.newImport()).upload_url, JSONL),
 };
