@@ -1,7 +1,7 @@
 /** Kafka adapter: implements the ports in src/core/ports over kafkajs. The only entry for the rest of the project. */
 import type { Logger } from '../core/ports/telemetry.ts';
 import { KafkaAdmin } from './admin/admin.ts';
-import { KafkaClusterProbe } from './admin/cluster-probe.ts';
+import { KafkaClusterInspector } from './admin/cluster-inspector.ts';
 import { KafkaTopicScan } from './admin/topic-scan.ts';
 import type { ConnectOptions } from './client/connect.ts';
 import type { GroupOptions } from './consumer/group-options.ts';
@@ -30,7 +30,7 @@ export function connectKafka(options: ConnectOptions, logger: Logger) {
     /** For tools that only read. @param limitsOf a topic that the connector does not write itself */
     scan: (limitsOf?: (topic: string) => ReadLimits | undefined) =>
       new KafkaTopicScan(options, admin, logger, limitsOf),
-    probe: () => new KafkaClusterProbe(options, logger),
+    inspector: () => new KafkaClusterInspector(options, logger),
     /** Closes the admin connection; groups, producers and readers are closed by their openers. Repeatable. */
     async close() {
       await admin.close();

@@ -55,7 +55,7 @@ export async function runDoctor(
     connectionTimeoutMs: KAFKA_CONNECT_MS,
   };
   const kafka = connectKafka(connect, logger);
-  const [probe, scan] = [kafka.probe(), kafka.scan(sourceLimits(config))];
+  const [inspector, scan] = [kafka.inspector(), kafka.scan(sourceLimits(config))];
   const service = doctorService(config);
   const registry = schemaRegistry(config);
   const limit = process.constrainedMemory();
@@ -87,7 +87,7 @@ export async function runDoctor(
   };
   const parts: DoctorParts = {
     clock: systemClock,
-    kafka: { probe, addresses: config.kafka.brokers, login: () => loginOf(config, connect) },
+    kafka: { inspector, addresses: config.kafka.brokers, login: () => loginOf(config, connect) },
     service: service.parts,
     certificates: async () => [
       ...Array.from(kafkaCertificates, ([owner, endsMs]) => ({
@@ -115,7 +115,12 @@ export async function runDoctor(
   try {
     return await runChecks(checksOf(parts), signal, report);
   } finally {
-    await Promise.all([probe.close(), scan.close(), service.client?.close(), registry?.close()]);
+    await Promise.all([
+      inspector.close(),
+      scan.close(),
+      service.client?.close(),
+      registry?.close(),
+    ]);
     await kafka.close();
   }
 }

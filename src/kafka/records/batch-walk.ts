@@ -158,7 +158,7 @@ export function* placeBatches({
 }: Omit<FetchedBytes, 'aborted' | 'partition'>): Generator<PlacedBatch> {
   if (endOffset > Number.MAX_SAFE_INTEGER) throw new UnusableOffset(String(endOffset));
   let position = fetchOffset;
-  let held: BatchHeader | undefined;
+  let prior: BatchHeader | undefined;
   const place = (batch: BatchHeader, to: number, intact?: boolean): PlacedBatch => {
     // A compressed message of an old format has only its last offset.
     const set = (batch.magic === 0 || batch.magic === 1) && batch.codec !== 0;
@@ -167,24 +167,24 @@ export function* placeBatches({
     return { header: batch, from: Math.min(from, position), to: position, intact };
   };
   for (const next of walkBatches(bytes, endOffset)) {
-    if (held !== undefined) {
-      const senseless = held.magic < 0 || held.magic > 2 || held.lastOffset < held.baseOffset;
-      const known = senseless ? next.baseOffset : held.lastOffset + 1;
+    if (prior !== undefined) {
+      const senseless = prior.magic < 0 || prior.magic > 2 || prior.lastOffset < prior.baseOffset;
+      const known = senseless ? next.baseOffset : prior.lastOffset + 1;
       yield place(
-        held,
-        next.baseOffset > held.baseOffset ? Math.min(known, next.baseOffset) : known,
+        prior,
+        next.baseOffset > prior.baseOffset ? Math.min(known, next.baseOffset) : known,
       );
     }
-    held = next;
+    prior = next;
   }
-  if (held === undefined) return;
-  const first = Math.max(position, held.baseOffset);
-  if (lastIntact ?? isIntact(bytes, held))
-    yield place(held, Math.max(held.lastOffset, held.baseOffset) + 1, true);
+  if (prior === undefined) return;
+  const first = Math.max(position, prior.baseOffset);
+  if (lastIntact ?? isIntact(bytes, prior))
+    yield place(prior, Math.max(prior.lastOffset, prior.baseOffset) + 1, true);
   else
     yield place(
-      held,
-      Math.max(first + 1, held.magic === 2 ? Math.min(held.lastOffset + 1, endOffset) : 0),
+      prior,
+      Math.max(first + 1, prior.magic === 2 ? Math.min(prior.lastOffset + 1, endOffset) : 0),
       false,
     );
 }

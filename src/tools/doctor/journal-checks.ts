@@ -69,7 +69,7 @@ export function journalChecks(pipeline: PipelineParts, kafka: KafkaParts): Docto
 /** The brokers validate the creation of the topic without creating it. */
 async function absentJournal(
   { engine, inspection: { admin } }: PipelineParts,
-  { probe }: KafkaParts,
+  { inspector }: KafkaParts,
 ): Promise<Diagnosis> {
   const source = await admin.describeTopic(engine.source.topic).catch(() => undefined);
   if (source === undefined)
@@ -77,7 +77,7 @@ async function absentJournal(
   try {
     const brokers = await admin.brokerCount();
     const spec = journalSpec(engine, { brokers, sourcePartitions: source.partitions });
-    await probe.tryCreate(engine.journal.topic, spec);
+    await inspector.tryCreate(engine.journal.topic, spec);
     return ok(
       `does not exist yet: the first start creates it, with ${counted(spec.partitions, 'shard')}`,
     );
@@ -148,7 +148,7 @@ async function positions(
 
 export function groupChecks(
   pipeline: PipelineParts,
-  { kafka: { probe }, roundTrip }: DoctorParts,
+  { kafka: { inspector }, roundTrip }: DoctorParts,
 ): DoctorCheck[] {
   const { source, journal, kafka } = pipeline.engine;
   // No shard uses it: their ids end with a number.
@@ -159,7 +159,9 @@ export function groupChecks(
       about: `group ${source.group}`,
       needs: ['kafka.connect'],
       async run() {
-        const { state, members, isOurs, protocol, protocolType } = await probe.group(source.group);
+        const { state, members, isOurs, protocol, protocolType } = await inspector.group(
+          source.group,
+        );
         const others = new Set(
           members.map(({ clientId, host }) => `${clientId} at ${host.replace(/^\//, '')}`),
         );
@@ -179,11 +181,11 @@ export function groupChecks(
       needs: ['kafka.connect'],
       async run() {
         if (roundTrip === undefined) {
-          await probe.tryTransactionalId(id);
+          await inspector.tryTransactionalId(id);
           return ok('WRITE is allowed');
         }
         const { transactionTimeoutMs } = kafka;
-        await probe.openTransactionalId(id, transactionTimeoutMs);
+        await inspector.openTransactionalId(id, transactionTimeoutMs);
         return ok(`initialised with kafka.transactionTimeout (${transactionTimeoutMs} ms)`);
       },
     },

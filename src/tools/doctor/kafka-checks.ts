@@ -2,7 +2,7 @@
 import { type DoctorCheck, failed, messageOf, together, warning } from './check.ts';
 import type { KafkaParts } from './parts.ts';
 
-export function kafkaChecks({ addresses, probe, login }: KafkaParts): DoctorCheck[] {
+export function kafkaChecks({ addresses, inspector, login }: KafkaParts): DoctorCheck[] {
   return [
     {
       name: 'kafka.connect',
@@ -11,7 +11,7 @@ export function kafkaChecks({ addresses, probe, login }: KafkaParts): DoctorChec
         const failures = await Promise.all(
           addresses.map(async (address) => {
             try {
-              return void (await probe.connect(address));
+              return void (await inspector.connect(address));
             } catch (error) {
               return addresses.length === 1 ? messageOf(error) : `${address}: ${messageOf(error)}`;
             }
@@ -30,7 +30,7 @@ export function kafkaChecks({ addresses, probe, login }: KafkaParts): DoctorChec
       about: 'the brokers of the cluster',
       needs: ['kafka.connect'],
       async run() {
-        const all = await probe.brokers();
+        const all = await inspector.brokers();
         const named = all.map(({ id, address }) => `${id} at ${address}`);
         const problems = all.map(
           ({ id, address, failure }) =>

@@ -1,6 +1,6 @@
 /** Subjects and connections of the doctor. `src/app/tools/doctor.ts` opens them. */
 import type { Clock } from '../../base/clock.ts';
-import type { ClusterProbe } from '../../core/ports/cluster-probe.ts';
+import type { ClusterInspector } from '../../core/ports/cluster-inspector.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { PipelineOptions } from '../../pipeline/context/options.ts';
 import type { Inspection } from '../inspect/context.ts';
@@ -26,7 +26,7 @@ export interface CertificateEnd {
 }
 
 export interface KafkaParts {
-  readonly probe: ClusterProbe;
+  readonly inspector: ClusterInspector;
   /** kafka.brokers. */
   readonly addresses: readonly string[];
   /** `TLS, scram-sha-512, as User:connector`; complete once a connection was made. */

@@ -1,5 +1,5 @@
 /** Checks of the topics: they exist, are replicated, and have the settings that the pipeline needs. */
-import type { PartitionReplicas } from '../../core/ports/cluster-probe.ts';
+import type { PartitionReplicas } from '../../core/ports/cluster-inspector.ts';
 import type { ClusterAdmin, TopicDescription } from '../../core/ports/kafka.ts';
 import { outputProblem } from '../../pipeline/shard/journal-topic.ts';
 import { counted, type Diagnosis, type DoctorCheck, failed, together, warning } from './check.ts';
@@ -14,12 +14,12 @@ interface TopicState {
 
 /** @returns undefined when the topic does not exist */
 export async function topicState(
-  { probe }: KafkaParts,
+  { inspector }: KafkaParts,
   admin: ClusterAdmin,
   topic: string,
 ): Promise<TopicState | undefined> {
   // Reading settings takes another right: a missing topic is reported before a missing right.
-  const replicas = await probe.topic(topic);
+  const replicas = await inspector.topic(topic);
   const description = replicas && (await admin.describeTopic(topic));
   return description && { ...replicas, description };
 }

@@ -3,10 +3,10 @@ import type { Clock } from '../../../../src/base/clock.ts';
 import { systemClock } from '../../../../src/base/system-clock.ts';
 import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/service-error.ts';
 import type {
-  ClusterProbe,
+  ClusterInspector,
   GroupDescription,
   TopicReplicas,
-} from '../../../../src/core/ports/cluster-probe.ts';
+} from '../../../../src/core/ports/cluster-inspector.ts';
 import type {
   ClusterAdmin,
   CommittedOffset,
@@ -102,7 +102,7 @@ export class FakeWorld {
     };
     return {
       clock,
-      kafka: { probe: this.#probe(), addresses: ['a:1', 'b:1'], login: () => 'TLS' },
+      kafka: { inspector: this.#inspector(), addresses: ['a:1', 'b:1'], login: () => 'TLS' },
       certificates: async () => this.certificates,
       service: {
         address: 'https://api.example',
@@ -151,7 +151,7 @@ export class FakeWorld {
     };
   }
 
-  #probe(): ClusterProbe {
+  #inspector(): ClusterInspector {
     return {
       connect: async (address) => {
         if (address === 'b:1' && this.brokers === 0) throw new Error('Connection error');

@@ -37,7 +37,7 @@ export interface GroupDescription {
 }
 
 /** Each method rejects with an error that has cause and remedy. */
-export interface ClusterProbe {
+export interface ClusterInspector {
   /** Connects and logs in at this address of the configuration. */
   connect(address: string): Promise<void>;
   /** Every broker of the cluster, queried at its own address. */

@@ -1,10 +1,10 @@
-/** ClusterProbe: single requests that change nothing, without a consumer or a producer. */
+/** ClusterInspector: single requests that change nothing, without a consumer or a producer. */
 import type {
   BrokerAnswer,
-  ClusterProbe,
+  ClusterInspector,
   GroupDescription,
   TopicReplicas,
-} from '../../core/ports/cluster-probe.ts';
+} from '../../core/ports/cluster-inspector.ts';
 import type { TopicSpec } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { ClusterConnection, coordinatorOf } from '../client/cluster-connection.ts';
@@ -18,7 +18,7 @@ import { createTopic, describeGroup, partitionsOf } from './topic-requests.ts';
 const NO_SUCH_TRANSACTION =
   /^(INVALID_PRODUCER_ID_MAPPING|INVALID_PRODUCER_EPOCH|INVALID_TXN_STATE|PRODUCER_FENCED)$/;
 
-export class KafkaClusterProbe implements ClusterProbe {
+export class KafkaClusterInspector implements ClusterInspector {
   readonly #connect: ConnectOptions;
   readonly #logger: Logger;
   readonly #connection: ClusterConnection;
