@@ -18,12 +18,13 @@ import { LOGICAL_TYPES } from './logical-types.ts';
 import { avroReader } from './reader.ts';
 
 /** Wrapped unions exist for every schema; unwrapped ones do not. */
-export const AVSC_OPTIONS = {
+const OPTIONS: object = {
   logicalTypes: LOGICAL_TYPES,
   wrapUnions: 'always',
   omitRecordMethods: true,
   typeHook: withoutDefaults,
-} as unknown as avsc.ForSchemaOptions;
+};
+export const AVSC_OPTIONS = OPTIONS as avsc.ForSchemaOptions;
 
 /**
  * Defaults are for readers with another schema than the writer's, which this one never has. avsc would

@@ -4,58 +4,46 @@
  * read as its plain type, as the specification requires.
  */
 import avsc from 'avsc';
+import {
+  dateText,
+  isTimeOfDay,
+  jsonDecimal,
+  MAX_SCALE,
+  timestampText,
+  timeText,
+} from '../binary/json-values.ts';
 import { BrokenBytes } from '../binary/limits.ts';
-import { dateText, isTimeOfDay, timestampText, timeText } from '../binary/moments.ts';
-import { jsonDecimal, MAX_SCALE } from '../binary/numbers.ts';
 import type { ByteReader, ReadAvro } from './byte-reader.ts';
 
-/** A type of avsc with the way to read it. */
-export abstract class LogicalType extends avsc.types.LogicalType {
-  abstract readonly read: ReadAvro;
-}
-
-interface DecimalDefinition {
+interface LogicalDefinition {
+  readonly logicalType: string;
   readonly precision?: unknown;
   readonly scale?: unknown;
 }
 
-/** Bytes of a fixed type; undefined for every other. */
-type FixedSize = number | undefined;
-
-/** @returns undefined when the definition is invalid */
+/**
+ * @param plain name of the underlying type
+ * @param size bytes of a fixed type; undefined for every other
+ * @returns undefined when the definition is invalid
+ */
 type Define = (
   plain: string,
-  size: FixedSize,
-  definition: DecimalDefinition,
+  size: number | undefined,
+  definition: LogicalDefinition,
 ) => ReadAvro | undefined;
 
-type LogicalTypeClass = new (schema: avsc.Schema, options?: unknown) => LogicalType;
+const only =
+  (name: string, read: ReadAvro): Define =>
+  (plain) =>
+    plain === name ? read : undefined;
 
-function logicalType(define: Define): LogicalTypeClass {
-  return class extends LogicalType {
-    readonly read: ReadAvro;
-
-    constructor(schema: avsc.Schema, options?: unknown) {
-      super(schema, options);
-      const { typeName } = this.underlyingType;
-      const { size } = this.underlyingType as Partial<avsc.types.FixedType>;
-      const read = define(typeName, size, schema as DecimalDefinition);
-      if (read === undefined) throw new Error('invalid logical type');
-      this.read = read;
-    }
-  };
-}
-
-const only = (name: string, read: ReadAvro): LogicalTypeClass =>
-  logicalType((plain) => (plain === name ? read : undefined));
-
-const timestamp = (digits: number, zone: string): LogicalTypeClass =>
+const timestamp = (digits: number, zone: string): Define =>
   only('long', (bytes) => `${timestampText(bytes.long(), digits)}${zone}`);
 
-export const LOGICAL_TYPES: Readonly<Record<string, LogicalTypeClass>> = {
-  decimal: logicalType(decimal),
+const DEFINITIONS: Readonly<Record<string, Define>> = {
+  decimal,
   'big-decimal': only('bytes', bigDecimal),
-  uuid: logicalType(uuid),
+  uuid,
   date: only('int', (bytes) => dateText(bytes.int())),
   'time-millis': only('int', (bytes) => timeOfDay(bytes.int(), 3)),
   'time-micros': only('long', (bytes) => timeOfDay(bytes.long(), 6)),
@@ -65,13 +53,31 @@ export const LOGICAL_TYPES: Readonly<Record<string, LogicalTypeClass>> = {
   'local-timestamp-millis': timestamp(3, ''),
   'local-timestamp-micros': timestamp(6, ''),
   'local-timestamp-nanos': timestamp(9, ''),
-  duration: logicalType((_, size) => (size === 12 ? duration : undefined)),
+  duration: (_, size) => (size === 12 ? duration : undefined),
 };
+
+/** A type of avsc with the way to read it. */
+export class LogicalType extends avsc.types.LogicalType {
+  readonly read: ReadAvro;
+
+  constructor(schema: avsc.Schema, options?: unknown) {
+    super(schema, options);
+    const definition = Object(schema) as LogicalDefinition;
+    const { typeName, size } = this.underlyingType as Partial<avsc.types.FixedType>;
+    const read = DEFINITIONS[definition.logicalType]?.(String(typeName), size, definition);
+    if (read === undefined) throw new Error('invalid logical type');
+    this.read = read;
+  }
+}
+
+export const LOGICAL_TYPES = Object.fromEntries(
+  Object.keys(DEFINITIONS).map((name) => [name, LogicalType]),
+);
 
 function decimal(
   plain: string,
-  size: FixedSize,
-  { precision, scale = 0 }: DecimalDefinition,
+  size: number | undefined,
+  { precision, scale = 0 }: LogicalDefinition,
 ): ReadAvro | undefined {
   if (!isCount(precision) || precision === 0 || !isCount(scale)) return undefined;
   if (scale > precision || scale > MAX_SCALE) return undefined;
@@ -93,7 +99,7 @@ function bigDecimal(bytes: ByteReader): unknown {
   return value;
 }
 
-function uuid(plain: string, size: FixedSize): ReadAvro | undefined {
+function uuid(plain: string, size: number | undefined): ReadAvro | undefined {
   if (plain === 'string') return (bytes) => bytes.text();
   if (size !== 16) return undefined;
   return (bytes) => {

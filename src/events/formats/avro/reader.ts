@@ -4,8 +4,8 @@
  * and believe any item count (docs/formats.md).
  */
 import type avsc from 'avsc';
+import { jsonDouble, jsonFloat, jsonNumber, setMember } from '../binary/json-values.ts';
 import { BrokenBytes } from '../binary/limits.ts';
-import { jsonDouble, jsonFloat, jsonNumber, setMember } from '../binary/numbers.ts';
 import type { ByteReader, ReadAvro } from './byte-reader.ts';
 import { LogicalType } from './logical-types.ts';
 

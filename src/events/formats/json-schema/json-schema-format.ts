@@ -34,8 +34,8 @@ export function jsonSchemaFormat(
         addSchema: () => undefined,
         compile: (schema: unknown) => Object.assign(() => true, { schema }),
       };
-  const options = { [LIBRARY_TYPES.JSON]: { ajvInstance } } as unknown as LibraryOptions;
-  const load = schemaLibrary(registry.http, 'JSON', options);
+  const options: object = { [LIBRARY_TYPES.JSON]: { ajvInstance } };
+  const load = schemaLibrary(registry.http, 'JSON', options as LibraryOptions);
   const cache = new SchemaCache<ValidateFunction>(async (id, signal) => {
     const found = await load(id, signal);
     return (found as { readonly validate: ValidateFunction } | undefined)?.validate;

@@ -28,13 +28,8 @@ export interface TerminalCodec {
   decode(payload: Buffer): DecodedTerminal;
 }
 
-/** Part of a terminal record that tools show. Not every kind has every member. */
-export interface DecodedTerminal {
-  readonly status?: unknown;
-  readonly result?: unknown;
-  readonly error?: unknown;
-  readonly batch?: unknown;
-}
+/** Terminal record with the names of the JSON form. Not every kind has every member. */
+export type DecodedTerminal = Readonly<Record<string, unknown>>;
 
 /** Formats whose values are framed, with the id of a schema in a registry in front. */
 const FORMATS = {
@@ -85,7 +80,7 @@ function jsonSchemaCodec(schema: string): TerminalCodec {
   return {
     recordName: title,
     encode: (json) => Buffer.from(json),
-    decode: (payload) => JSON.parse(payload.toString('utf8')) as DecodedTerminal,
+    decode: (payload) => JSON.parse(payload.toString('utf8')),
   };
 }
 

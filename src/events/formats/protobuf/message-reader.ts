@@ -5,14 +5,19 @@
 import protobuf from 'protobufjs';
 import { keepNumber } from '../../../base/exact-json.ts';
 import {
+  jsonDecimal,
+  jsonDouble,
+  jsonFloat,
+  setMember,
+  timestampText,
+} from '../binary/json-values.ts';
+import {
   BrokenBytes,
   MAX_DEPTH,
   MAX_ITEMS,
   TOO_MANY_ITEMS,
   ValueLimits,
 } from '../binary/limits.ts';
-import { timestampText } from '../binary/moments.ts';
-import { jsonDecimal, jsonDouble, jsonFloat, setMember } from '../binary/numbers.ts';
 
 protobuf.Reader.recursionLimit = MAX_DEPTH;
 /** Fields in the bytes of a value, whatever they hold: an item of a list may have several. */

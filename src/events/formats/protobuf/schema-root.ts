@@ -25,7 +25,12 @@ export function schemaRoot(schema: ResolvedSchema): SchemaRoot {
   try {
     return understood(schema);
   } catch (error) {
-    throw error instanceof UnusableSchema ? error : unusable(error);
+    if (error instanceof UnusableSchema) throw error;
+    // Some broken texts end in a TypeError of protobufjs's own.
+    const told = error instanceof Error && !(error instanceof TypeError) ? error.message : '';
+    throw new UnusableSchema(
+      told.slice(0, MAX_MESSAGE_CHARACTERS) || 'it is not a valid .proto file',
+    );
   }
 }
 
@@ -90,7 +95,8 @@ interface FromDescriptor {
 }
 
 function addDescriptor(root: protobuf.Root, base64: string): AddedFile {
-  const { FileDescriptorProto } = descriptor as unknown as Record<string, protobuf.Type>;
+  const types: unknown = descriptor;
+  const { FileDescriptorProto } = types as Record<string, protobuf.Type>;
   const decoded: unknown = FileDescriptorProto?.decode(Buffer.from(base64, 'base64'));
   const file = decoded as FileDescriptor;
   const edition = file.syntax === '' ? 'proto2' : file.syntax;
@@ -118,13 +124,4 @@ function addCommon(root: protobuf.Root, name: string): boolean {
   if (common === null) return false;
   root.addJSON((common as { readonly nested: Record<string, protobuf.AnyNestedObject> }).nested);
   return true;
-}
-
-/** protobufjs reports an unexpected token; of some broken texts only a TypeError of its own. */
-function unusable(error: unknown): UnusableSchema {
-  const message =
-    error instanceof Error && !(error instanceof TypeError)
-      ? error.message.slice(0, MAX_MESSAGE_CHARACTERS)
-      : '';
-  return new UnusableSchema(message === '' ? 'it is not a valid .proto file' : message);
 }

@@ -1,4 +1,4 @@
-/** Numbers of binary formats as JSON has them, with all their digits. */
+/** Values of binary formats as JSON has them: numbers with all their digits, dates and times as ISO 8601. */
 import { keepNumber } from '../../../base/exact-json.ts';
 import { BrokenBytes } from './limits.ts';
 
@@ -48,4 +48,50 @@ export function jsonDecimal(bytes: Uint8Array, scale: number): unknown {
 export function setMember(target: object, name: string, value: unknown): void {
   if (name !== '__proto__') (target as Record<string, unknown>)[name] = value;
   else Object.defineProperty(target, name, { value, writable: true, enumerable: true });
+}
+
+// Dates and times for all 64-bit values: Date ends in the year 275760.
+const DAY_SECONDS = 86_400;
+/** The calendar repeats after 400 years. */
+const ERA_DAYS = 146_097;
+
+/** @param day days since 1970-01-01 */
+export function dateText(day: number): string {
+  const eras = Math.floor(day / ERA_DAYS);
+  const date = new Date((day - eras * ERA_DAYS) * DAY_SECONDS * 1_000).toISOString();
+  const year = Number(date.slice(0, 4)) + 400 * eras;
+  return `${yearText(year)}${date.slice(4, 10)}`;
+}
+
+/** Four digits; for other years the form of ISO 8601 with a sign and more digits. */
+function yearText(year: number): string {
+  if (year >= 0 && year <= 9_999) return pad(year, 4);
+  return `${year < 0 ? '-' : '+'}${pad(Math.abs(year), 6)}`;
+}
+
+/**
+ * @param units since midnight, fewer than a day of them
+ * @param digits of a second that a unit is: 3 for milliseconds
+ */
+export function timeText(units: number, digits: number): string {
+  const perSecond = 10 ** digits;
+  const clock = new Date(Math.floor(units / perSecond) * 1_000).toISOString().slice(11, 19);
+  return digits === 0 ? clock : `${clock}.${pad(units % perSecond, digits)}`;
+}
+
+/** @param units since the epoch, in UTC or in local time @param digits as for `timeText` */
+export function timestampText(units: number | bigint, digits: number): string {
+  const perDay = BigInt(DAY_SECONDS) * 10n ** BigInt(digits);
+  const total = BigInt(units);
+  const rest = ((total % perDay) + perDay) % perDay;
+  return `${dateText(Number((total - rest) / perDay))}T${timeText(Number(rest), digits)}`;
+}
+
+/** True if a time of day can be so many units. */
+export function isTimeOfDay(units: number | bigint, digits: number): units is number {
+  return units >= 0 && units < DAY_SECONDS * 10 ** digits;
+}
+
+function pad(value: number, digits: number): string {
+  return String(value).padStart(digits, '0');
 }
