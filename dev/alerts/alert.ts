@@ -37,8 +37,9 @@ export interface Group {
 export const PIPELINE = 'namespace, job, pipeline';
 
 /**
- * Minutes of the last `ofMinutes` in which a vector was above 0, for each of its series. Minutes without data count as 0, so that a series
- * which has just begun is not taken for one that has been so all the time. Some versions of Prometheus count one more than `ofMinutes`.
+ * Minutes of the last `ofMinutes` in which a vector was above 0, per series. Minutes without data
+ * count as 0, so that a new series does not look like a permanent one. Some versions of Prometheus
+ * count one more than `ofMinutes`.
  */
 export const minutesAbove0 = (vector: string, ofMinutes: number): string =>
   `sum_over_time((${vector} > bool 0)[${ofMinutes}m:1m])`;
@@ -53,8 +54,8 @@ export function expr(parts: TemplateStringsArray, ...values: readonly (string | 
 }
 
 /**
- * On one instance a component waited for a reason in more than `minutes` of the last `of`. A share of time: waits come and go, while all is
- * well and while nothing is. Not a number of those who wait, which says how many shards there are.
+ * Waits of an instance for a reason in more than `minutes` of the last `of`. A share of time, since
+ * short waits are normal, and not the number of waiters, which depends on the number of shards.
  */
 export const waited = (
   reasons: string,

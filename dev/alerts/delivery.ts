@@ -33,7 +33,7 @@ export const delivery: Group = {
       summary:
         'Pipeline {{ $labels.pipeline }} has published nothing for an hour, with {{ $value }} events in flight',
       description:
-        'Events have been in flight for the whole hour, and none has had a decision or become a dead letter.',
+        'Events have been in flight for the whole hour without any decision or dead letter.',
     },
     {
       name: 'ContentReviewBatchStuck',
@@ -47,7 +47,7 @@ export const delivery: Group = {
       for: '10m',
       summary:
         'Pipeline {{ $labels.pipeline }}: a batch {{ $value | humanizeDuration }} old is {{ $labels.state }}',
-      description: 'The oldest batch in this state is older than batches of it should get.',
+      description: 'The oldest batch in this state is older than expected.',
     },
     {
       name: 'ContentReviewBalanceBroken',
@@ -57,7 +57,7 @@ export const delivery: Group = {
       summary:
         'Pipeline {{ $labels.pipeline }} on {{ $labels.instance }}: {{ $value }} items are not accounted for',
       description:
-        'What came in is not what ended, was given up or is in flight: a mistake in the connector.',
+        'Consumed events do not equal those settled, released or in flight: a bug in the connector.',
     },
     {
       name: 'ContentReviewRecordsLost',
@@ -67,7 +67,7 @@ export const delivery: Group = {
       summary:
         'Pipeline {{ $labels.pipeline }}: retention removed {{ $value | humanize }} events before they were read',
       description:
-        'These events get no decision and no dead letter: the source topic has them no more.',
+        'These events get no decision and no dead letter: the source topic no longer has them.',
     },
     {
       name: 'ContentReviewInternalErrors',
@@ -77,15 +77,15 @@ export const delivery: Group = {
       summary:
         'Pipeline {{ $labels.pipeline }}: {{ $value | humanize }} internal errors of the connector ({{ $labels.stage }})',
       description:
-        'The connector failed on records, result rows or answers. Records among them are dead letters with reason internal_error; the others go on.',
+        'The connector failed on records, result rows or responses. Affected records are dead letters with reason internal_error; the others continue.',
     },
     {
       name: 'ContentReviewIntakeStopped',
       severity: 'critical',
       expr: expr`sum by (${PIPELINE}) (content_review_consumer_lag) > 0 unless on (${PIPELINE}) (${events('15m')} > 0)`,
       for: '15m',
-      summary: 'Pipeline {{ $labels.pipeline }} takes in nothing, with {{ $value }} events waiting',
-      description: 'There are events to read, and none has been read for a quarter of an hour.',
+      summary: 'Pipeline {{ $labels.pipeline }} reads nothing, with {{ $value }} events waiting',
+      description: 'There are events to read, but none has been read for 15 minutes.',
     },
     {
       name: 'ContentReviewIntakePaused',
@@ -94,7 +94,7 @@ export const delivery: Group = {
       for: '30m',
       summary: 'Pipeline {{ $labels.pipeline }}: intake is paused ({{ $labels.reason }})',
       description:
-        'On an instance, shards or partitions have waited for this reason nearly all the time for half an hour and more.',
+        'On an instance, shards or partitions have waited for this reason almost continuously for half an hour or more.',
     },
     {
       name: 'ContentReviewDeadLetters',
@@ -105,7 +105,8 @@ export const delivery: Group = {
       for: '5m',
       summary:
         'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of events become dead letters',
-      description: 'A producer sends what cannot be reviewed, or the service has given records up.',
+      description:
+        'A producer sends records that cannot be reviewed, or records failed permanently at the service.',
     },
     {
       name: 'ContentReviewUnreadableRecords',
@@ -115,7 +116,7 @@ export const delivery: Group = {
       summary:
         'Pipeline {{ $labels.pipeline }}: {{ $value | humanize }} records cannot be read ({{ $labels.reason }})',
       description:
-        'Record batches of the source are damaged, packed in a way that is not understood, or unpack to too much; or records have too many headers. Each record is a dead letter with its coordinates alone.',
+        'Record batches of the source are corrupt, use an unknown compression or decompress to too much, or records have too many headers. Each record becomes a dead letter with only its coordinates.',
     },
     {
       name: 'ContentReviewErrorDecisions',
@@ -126,7 +127,7 @@ export const delivery: Group = {
       for: '10m',
       summary:
         'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of decisions have status ERROR',
-      description: 'These records got no review: consumers find status ERROR with a code.',
+      description: 'These records were not reviewed: consumers receive status ERROR with a code.',
     },
   ],
 };

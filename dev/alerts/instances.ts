@@ -11,7 +11,7 @@ export const instances: Group = {
       for: '10m',
       // The chart asks for the job of its release.
       summary: 'No connector is scraped{{ with $labels.job }} by job {{ . }}{{ end }}',
-      description: 'Prometheus has the metrics of no connector: none runs, or none is found.',
+      description: 'Prometheus has no metrics of a connector: none runs, or none is discovered.',
     },
     {
       name: 'ContentReviewInstanceDown',
@@ -19,8 +19,8 @@ export const instances: Group = {
       // What `up` is asked of: whatever was a connector within the day.
       expr: 'up == 0 and on (job, instance) last_over_time(content_review_build_info[1d])',
       for: '5m',
-      summary: '{{ $labels.instance }} does not answer',
-      description: 'A connector that was there cannot be scraped. Others take its shards over.',
+      summary: '{{ $labels.instance }} does not respond',
+      description: 'A known connector cannot be scraped. Others take over its shards.',
     },
     {
       name: 'ContentReviewNotReady',
@@ -28,7 +28,7 @@ export const instances: Group = {
       expr: 'min by (namespace, job, instance, condition) (content_review_ready) == 0',
       for: '10m',
       summary: '{{ $labels.instance }} is not ready: {{ $labels.condition }}',
-      description: 'A condition of /readyz has not held for ten minutes; /readyz says why.',
+      description: 'A condition of /readyz has been unmet for ten minutes; /readyz has the reason.',
     },
     {
       name: 'ContentReviewLoopStuck',
@@ -37,15 +37,15 @@ export const instances: Group = {
       for: '2m',
       summary: '{{ $labels.instance }}: {{ $value }} loops are stuck',
       description:
-        'A worker neither makes progress nor says why it waits; /livez names it and answers 503.',
+        'A worker neither makes progress nor reports a wait; /livez names it and returns 503.',
     },
     {
       name: 'ContentReviewNoShards',
       severity: 'critical',
       expr: `sum by (${PIPELINE}) (content_review_shards_owned) == 0`,
       for: '10m',
-      summary: 'Pipeline {{ $labels.pipeline }}: nobody owns a shard',
-      description: 'Instances run, and none of them works for this pipeline.',
+      summary: 'Pipeline {{ $labels.pipeline }}: no shard has an owner',
+      description: 'Instances run, but none works for this pipeline.',
     },
     {
       name: 'ContentReviewRebalanceLoop',
@@ -53,7 +53,7 @@ export const instances: Group = {
       expr: `max by (${PIPELINE}) (increase(content_review_rebalances_total[15m])) > 10`,
       // A rolling upgrade makes two for each replica, of as many replicas as there are shards: it is told by its end.
       for: '1h',
-      summary: 'Pipeline {{ $labels.pipeline }}: the group rebalances again and again',
+      summary: 'Pipeline {{ $labels.pipeline }}: the group keeps rebalancing',
       description:
         'For more than an hour, an instance has joined more than ten generations in each 15 minutes. Each costs seconds of every shard.',
     },
@@ -67,7 +67,7 @@ export const instances: Group = {
       summary:
         'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of Kafka transactions fail',
       description:
-        'Each costs its shard a new claim. Nothing is published twice; decisions come late.',
+        'Each failure makes its shard claim again. Nothing is published twice; decisions are late.',
     },
     {
       name: 'ContentReviewKafkaCertificateExpires',
@@ -77,7 +77,7 @@ export const instances: Group = {
       for: '1h',
       summary:
         'The {{ $labels.certificate }} certificate of Kafka expires in {{ $value | humanizeDuration }}',
-      description: 'After that no connection to Kafka can be made.',
+      description: 'After that connections to Kafka fail.',
     },
     {
       name: 'ContentReviewLogLinesDropped',
@@ -85,7 +85,7 @@ export const instances: Group = {
       expr: 'sum by (namespace, job, instance) (increase(content_review_log_lines_dropped_total[15m])) > 0',
       for: '0m',
       summary: '{{ $labels.instance }} has dropped {{ $value | humanize }} log lines',
-      description: 'Nobody reads its standard output fast enough. Work goes on; the log has holes.',
+      description: 'Standard output is not read fast enough. Work continues; the log has gaps.',
     },
   ],
 };

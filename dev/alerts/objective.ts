@@ -37,8 +37,8 @@ const alerts: readonly Alert[] = [
     expr: `${burning(14.4, '1h', '5m')} or ${burning(6, '6h', '30m')}`,
     for: '2m',
     summary:
-      'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of decisions come too late',
-    description: `The objective (${OBJECTIVE}) will not hold: at this rate the budget of a month is used up within days.`,
+      'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of decisions are too late',
+    description: `The objective (${OBJECTIVE}) will be missed: at this rate the budget of a month is used up within days.`,
   },
   {
     name: 'ContentReviewLateDecisionsSlow',
@@ -46,8 +46,8 @@ const alerts: readonly Alert[] = [
     expr: burning(1, '3d', '6h'),
     for: '1h',
     summary:
-      'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of decisions come too late, for days',
-    description: `The objective (${OBJECTIVE}) does not hold at the rate of the last three days.`,
+      'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of decisions are too late, for days',
+    description: `The objective (${OBJECTIVE}) is missed at the rate of the last three days.`,
   },
   {
     name: 'ContentReviewEventTooOld',
@@ -57,7 +57,7 @@ const alerts: readonly Alert[] = [
     summary:
       'Pipeline {{ $labels.pipeline }}: the oldest event without a decision is {{ $value | humanizeDuration }} old',
     description:
-      'Something does not get settled. What comes late shows in the objective; what does not come at all shows here only.',
+      'Some events are not settled. Late decisions show in the objective; missing ones show only here.',
   },
 ];
 

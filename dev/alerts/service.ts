@@ -31,7 +31,7 @@ export const service: Group = {
       for: '10m',
       summary: '{{ $value | humanizePercentage }} of {{ $labels.operation }} requests fail',
       description:
-        'The service or its storage answers 5xx or 429, or not at all. The connector tries again for as long as it takes.',
+        'The service or its storage returns 5xx or 429, or does not respond. The connector retries indefinitely.',
     },
     {
       name: 'ContentReviewServiceUnavailable',
@@ -45,7 +45,7 @@ export const service: Group = {
       for: '10m',
       summary: 'Pipeline {{ $labels.pipeline }} waits for the service or its storage',
       description:
-        'On an instance most calls of an operation have failed for ten minutes and more, and work waits. Nothing is lost; decisions come late.',
+        'On an instance most calls of an operation have failed for ten minutes or more, and work waits. Nothing is lost; decisions are late.',
     },
     {
       name: 'ContentReviewUnauthorized',
@@ -54,17 +54,16 @@ export const service: Group = {
       for: '1m',
       summary: 'Pipeline {{ $labels.pipeline }}: the service refuses the API key',
       description:
-        'The service has answered 401 or 403 for minutes. Nothing goes on until it takes the key.',
+        'The service has returned 401 or 403 for minutes. Work stops until it accepts the key.',
     },
     {
       name: 'ContentReviewTypePaused',
       severity: 'warning',
       expr: waited('type_rejected|type_failing', { minutes: 11, of: 15 }),
       for: '4m',
-      summary:
-        'Pipeline {{ $labels.pipeline }}: a content type is held back ({{ $labels.reason }})',
+      summary: 'Pipeline {{ $labels.pipeline }}: a content type is blocked ({{ $labels.reason }})',
       description:
-        'The service refuses a type, or batches of it keep failing. Its events wait; other types go on until `in_flight`.',
+        'The service refuses a type, or batches of it keep failing. Its events wait; other types continue until `in_flight`.',
     },
     {
       name: 'ContentReviewResultAnomalies',
@@ -76,7 +75,7 @@ export const service: Group = {
       summary:
         'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} {{ $labels.kind }} result rows',
       description:
-        'The service returns rows that do not fit what was submitted. They are counted, and never published.',
+        'The service returns rows that do not match the submitted ones. They are counted, never published.',
     },
     {
       name: 'ContentReviewResubmissions',
@@ -86,18 +85,18 @@ export const service: Group = {
         / (sum by (${PIPELINE}) (increase(content_review_events_consumed_total[1h])) > 100) > 0.1`,
       for: '15m',
       summary:
-        'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of events are submitted a second time',
+        'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of events are submitted again',
       description:
-        'Batches fail and are submitted again. Decisions are published once all the same; the service works twice.',
+        'Batches fail and are submitted again. Decisions are still published exactly once; the service does double work.',
     },
     {
       name: 'ContentReviewOrphanedBatches',
       severity: 'warning',
       expr: `sum by (${INSTANCES}) (increase(content_review_orphaned_jobs_total[1h])) > 10`,
       for: '5m',
-      summary: '{{ $value | humanize }} creations were answered unclearly within an hour',
+      summary: '{{ $value | humanize }} creations with an unclear outcome within an hour',
       description:
-        'The service may hold batches that nobody knows the id of. Nothing was uploaded to them.',
+        'The service may have batches whose ids are unknown. Nothing was uploaded to them.',
     },
     {
       name: 'ContentReviewDecisionMixShift',
@@ -111,7 +110,7 @@ export const service: Group = {
       summary:
         'Pipeline {{ $labels.pipeline }}: the share of {{ $labels.result }} differs by {{ $value | humanizePercentage }} from a week ago',
       description:
-        'Content, policy or service have changed: compared are the last six hours with the same hours a week ago.',
+        'Content, policy or service have changed: the last six hours are compared with the same hours a week ago.',
     },
     {
       name: 'ContentReviewSchemaRegistryUnavailable',
@@ -120,7 +119,7 @@ export const service: Group = {
       for: '1m',
       summary: 'Pipeline {{ $labels.pipeline }} waits for the schema registry',
       description:
-        'Events with schemas that are not known yet cannot be decoded. Nothing is lost; it goes on by itself.',
+        'Events with uncached schemas cannot be decoded. Nothing is lost; the requests are retried.',
     },
   ],
 };

@@ -41,15 +41,14 @@ const objective: Row = {
     },
     {
       title: 'Oldest event without a decision',
-      about:
-        'Age of the oldest event that was taken in and has neither a decision nor a dead letter.',
+      about: 'Age of the oldest consumed event with neither a decision nor a dead letter.',
       unit: 's',
       lines: [['{{pipeline}}', orZero(age('oldest_unsettled_timestamp_seconds', 'pipeline'))]],
       limits: [OBJECTIVE_SECONDS, 6 * OBJECTIVE_SECONDS],
     },
     {
       title: 'Balance',
-      about: 'Items that are not accounted for: anything but 0 is a mistake in the connector.',
+      about: 'Items that are not accounted for: any value but 0 is a bug in the connector.',
       unit: 'short',
       lines: [['{{pipeline}}', sum('pipeline', `abs(${series('balance_items')})`)]],
       limits: [1, 1],
@@ -57,7 +56,7 @@ const objective: Row = {
     {
       title: 'Alerts',
       about:
-        'Alerts that fire now, of the jobs, instances and pipelines chosen. docs/runbook has a page for each.',
+        'Firing alerts of the selected jobs, instances and pipelines. docs/runbook has a page for each.',
       unit: 'short',
       lines: [['firing', orZero(`count(${FIRING})`)]],
       limits: [1, 1],
@@ -76,7 +75,7 @@ const objective: Row = {
     },
     {
       title: 'In and out',
-      about: 'Events taken in, and how they end. What is taken in and does not end is in flight.',
+      about: 'Consumed events and their outcomes. The difference is in flight.',
       unit: 'ops',
       lines: [
         ['in', rate('events_consumed_total', '')],
@@ -88,7 +87,7 @@ const objective: Row = {
     {
       title: 'In flight',
       about:
-        'Items taken in or recovered, not yet settled; those in buffers wait for their batch to be sealed.',
+        'Items consumed or recovered and not yet settled; buffered ones are in a batch that is not sealed yet.',
       unit: 'short',
       lines: [
         ['{{pipeline}} in flight', gauge('items_in_flight', 'pipeline')],
@@ -103,14 +102,14 @@ const intake: Row = {
   charts: [
     {
       title: 'Lag',
-      about: 'Events of the source that were not read. Work in flight is not lag.',
+      about: 'Source events that are not read yet. Work in flight is not lag.',
       unit: 'short',
       lines: [['{{pipeline}}', gauge('consumer_lag', 'pipeline')]],
     },
     {
       title: 'Who waits, and why',
       about:
-        'Shards, partitions and content types that wait, by reason (docs/operations.md). The most within five minutes: waits come and go.',
+        'Shards, partitions and content types that wait, by reason (docs/operations.md). The maximum over five minutes, since waits come and go.',
       unit: 'short',
       lines: [
         [
@@ -129,7 +128,7 @@ const intake: Row = {
     {
       title: 'Lost or passed over',
       about:
-        'Records that retention removed before they were read, and those passed over by a reset of the group. Both should be 0.',
+        'Records that retention removed before they were read, and those skipped by a reset of the group. Both should be 0.',
       unit: 'short',
       lines: [
         [
@@ -145,7 +144,7 @@ const intake: Row = {
     {
       title: 'Recovered and released',
       about:
-        'Items in live batches that a new owner found, and items in flight when a shard was given up: work that changed hands.',
+        'Items in live batches that a new owner found, and items in flight when a shard was released: work that changed owners.',
       unit: 'ops',
       lines: [
         ['recovered', rate('items_recovered_total', '')],
@@ -155,7 +154,7 @@ const intake: Row = {
     {
       title: 'Schema registry',
       about:
-        'Requests to the schema registry, by answer. None without one, and few with one: schemas are kept.',
+        'Requests to the schema registry, by response. Few, because schemas are cached; none without a registry.',
       unit: 'ops',
       lines: [
         [
@@ -172,7 +171,7 @@ const batches: Row = {
   charts: [
     {
       title: 'Live batches',
-      about: 'By state. At the service they are reviewing.',
+      about: 'Live batches by state. reviewing means at the service.',
       unit: 'short',
       stacked: true,
       lines: [['{{state}}', gauge('batches', 'state')]],
@@ -195,7 +194,7 @@ const batches: Row = {
     },
     {
       title: 'Rows of a batch',
-      about: 'Small batches under load mean that buffers are sealed early for want of memory.',
+      about: 'Small batches under load mean that buffers are sealed early because memory is short.',
       unit: 'short',
       lines: [
         ['half', quantile(0.5, 'batch_rows', '')],
@@ -214,7 +213,7 @@ const batches: Row = {
     {
       title: 'Second submissions',
       about:
-        'Items submitted again, and creations that were answered unclearly. Publication is once all the same.',
+        'Items submitted again, and creations with an unclear outcome. Publication is exactly once all the same.',
       unit: 'ops',
       lines: [
         ['resubmitted items', rate('items_resubmitted_total', '')],
@@ -233,7 +232,7 @@ const stages: Row = {
     ({ title, quantile: q }): PanelSpec => ({
       title,
       about:
-        'Time of a batch in each stage (docs/metrics.md, Labels). review is the time of the service.',
+        'Time of a batch in each stage (docs/metrics.md, Labels). review is the time at the service.',
       unit: 's',
       logarithmic: true,
       lines: [['{{stage}}', quantile(q, 'stage_duration_seconds', 'stage')]],
@@ -246,13 +245,13 @@ const service: Row = {
   charts: [
     {
       title: 'Requests',
-      about: 'By operation and answer. upload and download go to the storage.',
+      about: 'Requests by operation and response. upload and download go to the storage.',
       unit: 'ops',
       lines: [['{{operation}} {{code}}', rate('http_requests_total', 'operation, code')]],
     },
     {
       title: 'Failed requests',
-      about: 'Share of requests that were answered by 4xx or 5xx, or not at all.',
+      about: 'Share of requests with a 4xx or 5xx response, or without a response.',
       unit: 'percentunit',
       lines: [
         [
@@ -265,14 +264,14 @@ const service: Row = {
     },
     {
       title: 'Duration of requests, 99 %',
-      about: 'One request, body included, retries apart.',
+      about: 'Duration of one request with its body, without retries.',
       unit: 's',
       logarithmic: true,
       lines: [['{{operation}}', quantile(0.99, 'http_request_duration_seconds', 'operation')]],
     },
     {
       title: 'Retries',
-      about: 'Requests made again, by what made it necessary.',
+      about: 'Retried requests, by cause.',
       unit: 'ops',
       lines: [
         ['{{operation}} {{reason}}', orZero(rate('http_retries_total', 'operation, reason'))],
@@ -280,8 +279,7 @@ const service: Row = {
     },
     {
       title: 'Concurrency allowed',
-      about:
-        'Requests that may be under way at once: halved by 429, 503 and timeouts, then growing back.',
+      about: 'Limit of concurrent requests: halved by 429, 503 and timeouts, then growing back.',
       unit: 'short',
       lines: [['{{target}}', gauge('http_concurrency_limit', 'target')]],
     },
@@ -293,14 +291,14 @@ const decisions: Row = {
   charts: [
     {
       title: 'Mix of decisions',
-      about: 'Decisions by result. Results beyond metrics.maxResults are other.',
+      about: 'Decisions by result. Results beyond metrics.maxResults count as other.',
       unit: 'ops',
       stacked: true,
       lines: [['{{result}}', rate('decision_results_total', 'result')]],
     },
     {
       title: 'Share of results, and a week ago',
-      about: 'Over six hours, beside the same hours of last week.',
+      about: 'Mix over six hours, compared with the same hours of last week.',
       unit: 'percentunit',
       lines: [
         [
@@ -317,7 +315,7 @@ const decisions: Row = {
     },
     {
       title: 'Decisions with status ERROR',
-      about: 'Share of decisions that carry an error in place of a review.',
+      about: 'Share of decisions with an error instead of a review.',
       unit: 'percentunit',
       lines: [
         [
@@ -328,7 +326,7 @@ const decisions: Row = {
     },
     {
       title: 'Anomalies of results',
-      about: 'Rows that did not fit what was submitted: counted, never published.',
+      about: 'Rows that did not match the submitted ones: counted, never published.',
       unit: 'ops',
       stacked: true,
       lines: [['{{kind}}', rate('result_anomalies_total', 'kind')]],
@@ -342,14 +340,14 @@ const kafka: Row = {
     {
       title: 'Shards',
       about:
-        'Shards that each instance owns. The sum is the number of shards, but for moments after a rebalance.',
+        'Shards owned by each instance. The sum is the number of shards, except briefly after a rebalance.',
       unit: 'short',
       stacked: true,
       lines: [['{{instance}} {{pipeline}}', gauge('shards_owned', 'instance, pipeline')]],
     },
     {
       title: 'Rebalances and claims',
-      about: 'Generations joined, and claims of shards by their outcome.',
+      about: 'Joined generations, and claims of shards by outcome.',
       unit: 'short',
       lines: [
         ['rebalances', sum('', `increase(${series('rebalances_total')}[$__rate_interval])`)],
@@ -361,7 +359,7 @@ const kafka: Row = {
     },
     {
       title: 'Transactions',
-      about: 'By outcome. Each that fails costs its shard a new claim.',
+      about: 'Transactions by outcome. Each failure makes its shard claim again.',
       unit: 'ops',
       lines: [['{{outcome}}', rate('transactions_total', 'outcome')]],
     },
@@ -377,7 +375,7 @@ const kafka: Row = {
     {
       title: 'Certificates',
       about:
-        'Time until the first certificate of the connections to Kafka expires; 0 where there is none.',
+        'Time until the first certificate of the connections to Kafka expires; 0 without certificates.',
       unit: 's',
       lines: [
         [
@@ -396,7 +394,7 @@ const node: Row = {
   charts: [
     {
       title: 'Memory',
-      about: 'Resident memory, the heap, and what of memory.budget is taken.',
+      about: 'Resident memory, the heap, and the used part of memory.budget.',
       unit: 'bytes',
       lines: [
         ['{{instance}} resident', nodeSeries('process_resident_memory_bytes')],
@@ -415,7 +413,7 @@ const node: Row = {
     },
     {
       title: 'Event loop lag, 99 %',
-      about: 'How late timers are. More than a second endangers heartbeats and probes.',
+      about: 'Delay of timers. More than a second endangers heartbeats and health checks.',
       unit: 's',
       lines: [['{{instance}}', nodeSeries('nodejs_eventloop_lag_p99_seconds')]],
     },
@@ -436,7 +434,7 @@ const node: Row = {
     {
       title: 'Loops and conditions',
       about:
-        'Loops of the engine by state (stuck ones are named by /livez), and conditions of /readyz that do not hold.',
+        'Loops of the engine by state (/livez names the stuck ones), and unmet conditions of /readyz.',
       unit: 'short',
       lines: [
         ['{{state}}', gauge('loops', 'state')],
@@ -445,7 +443,8 @@ const node: Row = {
     },
     {
       title: 'Versions and log',
-      about: 'Instances by version, and log lines that nobody read fast enough.',
+      about:
+        'Instances by version, and log lines dropped because standard output was not read fast enough.',
       unit: 'short',
       lines: [
         ['{{version}} on Node {{node}}', `count by (version, node) (${series('build_info')})`],
