@@ -150,29 +150,31 @@ export function choice<const C extends string>(
 
 type Bounds = Described<string> & { readonly min: string; readonly max: string };
 
+const quantity =
+  <U extends 'Ms' | 'Bytes'>(
+    unit: U,
+    noun: string,
+    units: string,
+    parse: (raw: unknown) => number,
+    show: (amount: number) => string,
+  ) =>
+  ({ min, max, ...spec }: Bounds): Value<number, U> =>
+    value({
+      ...spec,
+      unit,
+      show,
+      allowed: `${noun} from ${min} to ${max}, such as ${spec.fallback ?? min} (units ${units})`,
+      parse: (raw) => between(parse(raw), { min: parse(min), max: parse(max) }),
+    });
+
 /** In the typed configuration milliseconds, under a name that ends in `Ms`. */
-export function duration(spec: Bounds): Value<number, 'Ms'> {
-  return quantity(spec, 'Ms', 'a duration', 'ms, s, m, h, d', parseDuration, formatDuration);
-}
+export const duration = quantity(
+  'Ms',
+  'a duration',
+  'ms, s, m, h, d',
+  parseDuration,
+  formatDuration,
+);
 
 /** In the typed configuration bytes, under a name that ends in `Bytes`. */
-export function bytes(spec: Bounds): Value<number, 'Bytes'> {
-  return quantity(spec, 'Bytes', 'a size', 'B, KiB, MiB, GiB', parseBytes, formatBytes);
-}
-
-function quantity<U extends 'Ms' | 'Bytes'>(
-  { min, max, ...spec }: Bounds,
-  unit: U,
-  noun: string,
-  units: string,
-  parse: (raw: unknown) => number,
-  show: (amount: number) => string,
-): Value<number, U> {
-  return value({
-    ...spec,
-    unit,
-    show,
-    allowed: `${noun} from ${min} to ${max}, such as ${spec.fallback ?? min} (units ${units})`,
-    parse: (raw) => between(parse(raw), { min: parse(min), max: parse(max) }),
-  });
-}
+export const bytes = quantity('Bytes', 'a size', 'B, KiB, MiB, GiB', parseBytes, formatBytes);

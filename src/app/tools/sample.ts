@@ -43,7 +43,7 @@ export type SampleOutcome =
       readonly outcome: 'accepted';
       /** Content type, for reviews only. */
       readonly type?: string;
-      /** The body of the upload, or the path that a lookup asks for. */
+      /** Body of the upload, or path of the request of a lookup. */
       readonly upload: string;
       /** With an invented answer of the service. */
       readonly published: PublishedSample;
@@ -141,7 +141,7 @@ async function terminalOf(kind: PipelineKind, item: ContentItem): Promise<Outgoi
   throw new Error('the sample did not come back');
 }
 
-/** Encodes a record as `run` does, except for formats with a schema id, which only the registry knows. */
+/** Encodes a record as `run` does, except for formats with a schema id, which is in the registry only. */
 async function inOutputFormat(
   pipeline: PipelineConfig,
   record: OutgoingRecord,

@@ -34,7 +34,7 @@ const tls = group(
       fallback: 'TLSv1.2',
     }),
     insecureSkipVerification: flag({
-      help: 'Accepts any certificate from a broker, so that anyone on the network path can read and change everything. For diagnosis only; each start logs a warning.',
+      help: 'Accepts any certificate of a broker: anyone on the network path can read and change everything. For diagnosis only; each start logs a warning.',
       fallback: false,
     }),
   },
@@ -115,7 +115,7 @@ export const kafkaOptions = group(
       pattern: /^[A-Za-z0-9._-]{1,200}$/,
     }),
     requestTimeout: duration({
-      help: 'Time for a broker to answer before the connection counts as dead. Requests that wait at the broker by design, such as joining the group, have their wait on top.',
+      help: 'Time for a broker to answer before the connection counts as dead; waits at the broker by design, such as joining the group, come on top.',
       fallback: '30s',
       min: '1s',
       max: '5m',

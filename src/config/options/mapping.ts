@@ -34,7 +34,7 @@ export const mappingOptions = group(
       fallback: 'text',
     }),
     type: value<TypeOption>({
-      help: 'Content type of an event, which decides its batch, or type of an imported record: found in the event, optionally through a map of its values, or the same for all events.',
+      help: 'Type of the content, which decides the batch, or of an imported record: found in the event, optionally through a map, or constant.',
       allowed:
         '{field: EXPRESSION}, {field: EXPRESSION, map: {VALUE: TYPE, …}, otherwise: TYPE} or {constant: TYPE}',
       fallback: { field: 'type' },
@@ -55,14 +55,14 @@ export const mappingOptions = group(
     data: objectExpression('Data of an imported record: an object, or its fields.', 'data'),
     decisionId: fieldOr(
       'value',
-      'Location of the decision id of a lookup. value: the whole value is the id.',
+      'Id of the decision to look up. value: the whole value is the id.',
     ),
     metadata: objectExpression(
       'Object that the decision returns, or its fields; an event may lack it.',
       'metadata',
     ),
     flatten: flag({
-      help: 'Whether nested objects in the metadata become keys, and so columns, of their own: author.id. Decisions then have them in this form too.',
+      help: 'Whether nested objects in the metadata become separate keys, and so columns: author.id. Decisions have them in this form too.',
       fallback: false,
     }),
     flattenSeparator: text({
@@ -80,7 +80,7 @@ export const mappingOptions = group(
 
 export const filterOption = optional(
   expression(
-    "Expression that is true for the records to process, such as status == 'public'. Where it is false or null the record is skipped and counted, without a terminal record; any other result is a mistake, and a dead letter.",
+    "Expression that is true for the records to process, such as status == 'public'. False or null: the record is skipped and counted, without a terminal record; any other result makes a dead letter.",
   ),
   'none',
 );

@@ -14,13 +14,13 @@ const review = group('Following a batch at the service, and handling its failure
     },
   ),
   maxReviewTime: duration({
-    help: 'Maximum duration of a review. The age of a batch is taken from the wall clock once, when it is created or its shard is claimed: later clock corrections end no review.',
+    help: 'Maximum duration of a review. Corrections of the wall clock end no review.',
     fallback: '24h',
     min: '1s',
     max: '365d',
   }),
   onTimeout: choice({
-    help: 'After maxReviewTime: keep waiting (and alert), or end the review with decisions of status ERROR and code review_timeout, or dead letters (onFailure).',
+    help: 'After maxReviewTime: keep waiting (and alert), or end with code review_timeout by onFailure.',
     of: ['wait', 'error'],
     fallback: 'wait',
   }),
@@ -42,36 +42,36 @@ const review = group('Following a batch at the service, and handling its failure
     max: '1h',
   }),
   uploadGrace: duration({
-    help: 'Time for the service to notice an upload before a new batch replaces the old one.',
+    help: 'Time for the service to notice an upload, before a new batch replaces it.',
     fallback: '5m',
     min: '1s',
     max: '1d',
   }),
   missingGrace: duration({
-    help: 'Time for which the service may not know a batch (404, 410) before a new one replaces it.',
+    help: 'Time for which a batch may be unknown (404, 410) before a new one replaces it.',
     fallback: '10m',
     min: '1s',
     max: '1d',
   }),
   attempts: integer({
-    help: 'Attempts at an item before its batch is halved, or the item ends as an ERROR decision or a dead letter (onFailure).',
+    help: 'Attempts at an item before its batch is halved, or the item ends by onFailure.',
     fallback: 3,
     min: 1,
     max: 20,
   }),
   onFailure: choice({
-    help: 'Result for a record that failed permanently: a decision with status ERROR, or a dead letter with the original and the reason review_failed.',
+    help: 'Result for a record that failed permanently: a decision with status ERROR, or a dead letter with the reason review_failed.',
     of: ['error', 'dead-letter'],
     fallback: 'error',
   }),
   maxRetryBatches: integer({
-    help: 'Maximum number of batches spent on one failing batch, its halves included; the remaining records then end as onFailure states.',
+    help: 'Maximum number of batches spent on one failing batch, halves included; the remaining records then end by onFailure.',
     fallback: 64,
     min: 1,
     max: 10_000,
   }),
   downloadRetries: integer({
-    help: 'Further downloads of a result file that is truncated, unreadable or short, before its rows count as missing.',
+    help: 'Further downloads of a truncated, unreadable or short result file, before its rows count as missing.',
     fallback: 3,
     min: 0,
     max: 100,
@@ -108,7 +108,7 @@ const kafka = group('Tuning of the Kafka client of this pipeline; the defaults f
     max: '10m',
   }),
   transactionTimeout: duration({
-    help: "Time after which the broker aborts an open transaction, which readers wait for. At most the brokers' transaction.max.timeout.ms.",
+    help: 'Age at which the broker aborts an open transaction; at most its transaction.max.timeout.ms.',
     fallback: '60s',
     min: '1s',
     max: '15m',
@@ -152,7 +152,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
     pattern: /^[a-z0-9][a-z0-9-]{0,62}$/,
   }),
   kind: choice({
-    help: 'review submits content in batches and publishes decisions; import submits records in JSON Lines files and publishes receipts; lookup reads ids of decisions and publishes the decisions. Options of another kind are refused.',
+    help: 'review submits content in batches and publishes decisions; import submits JSON Lines files and publishes receipts; lookup reads ids and publishes their decisions. Options of another kind are refused.',
     of: ['review', 'import', 'lookup'],
     fallback: 'review',
   }),
@@ -165,7 +165,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
       max: 100_000,
     }),
     maxBytes: bytes({
-      help: 'Maximum size of content and metadata in memory; small nested objects take more than their text.',
+      help: 'Maximum size of content and metadata in memory.',
       fallback: '8MiB',
       min: '1KiB',
       max: '1GiB',
@@ -177,7 +177,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
       max: '1d',
     }),
     escapeFormulas: flag({
-      help: 'Puts an apostrophe before content, metadata and expected results that begin with =, +, -, @, a tab or a line break, so that a spreadsheet treats them as text. Off by default, because the reviewed content then differs from the original; decisions keep the original (service-security.md).',
+      help: 'Puts an apostrophe before content, metadata and expected results that a spreadsheet would run as a formula. The reviewed content then differs from the original, which decisions keep (service-security.md).',
       fallback: false,
     }),
     referenceColumn: text({

@@ -6,13 +6,13 @@ export const processOptions = {
   http: group('The endpoint of /metrics, /livez, /readyz and the console.', {
     enabled: flag({ help: 'Whether the endpoint is served.', fallback: true }),
     host: text({
-      help: 'Address to listen on. The endpoint has no authentication, so the default is reachable from this machine only; use 0.0.0.0 in a container.',
+      help: 'Address to listen on. The endpoint has no authentication: the default is this machine only; use 0.0.0.0 in a container.',
       allowed: 'a host name or an IP address',
       fallback: '127.0.0.1',
       pattern: /^[A-Za-z0-9.:_-]+$/,
     }),
     console: flag({
-      help: 'Whether the console is served at /: pipelines, batches and problems in a browser. It is read-only and shows no content.',
+      help: 'Whether the console is served at /. It is read-only and shows no content.',
       fallback: true,
     }),
     port: integer({
@@ -24,7 +24,7 @@ export const processOptions = {
   }),
   metrics: group('Contents of /metrics.', {
     maxResults: integer({
-      help: 'Maximum number of results with a series of their own in decision_results_total, per pipeline; later ones count as other. 0 disables the metric.',
+      help: 'Maximum number of results with a series of their own in decision_results_total, per pipeline; others count as other. 0 disables it.',
       fallback: 20,
       min: 0,
       max: 200,
@@ -32,7 +32,7 @@ export const processOptions = {
   }),
   memory: group('Memory limits.', {
     budget: bytes({
-      help: 'Bytes of content in memory at once, in the whole process: buffers, sealed bodies, chunks of results. Above it batches are sealed early, then intake pauses.',
+      help: 'Content in memory at once, in the whole process. Above it batches are sealed early, then intake pauses.',
       fallback: '64MiB',
       min: '1MiB',
       max: '64GiB',
@@ -50,7 +50,7 @@ export const processOptions = {
   ),
   shutdown: group('Reaction to SIGTERM and SIGINT.', {
     timeout: duration({
-      help: 'Time to finish open transactions and to leave the group. The next owner resumes reviews in progress; a second signal exits at once.',
+      help: 'Time to finish open transactions and to leave the group; a second signal exits at once.',
       fallback: '5s',
       min: '100ms',
       max: '10m',

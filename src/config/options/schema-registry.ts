@@ -30,11 +30,11 @@ export const schemaRegistryOptions = group(
     }),
     ca: certificates("Authorities that issued the registry's certificate."),
     validate: flag({
-      help: 'Whether values in the format json-schema are validated; an invalid one becomes a dead letter. Producers usually validate already, and it costs processor time for every value.',
+      help: 'Whether values in the format json-schema are validated; an invalid one becomes a dead letter. Producers usually validate already.',
       fallback: false,
     }),
     onUnreadableSource: choice({
-      help: 'When no value can be read with the newest schema under <source topic>-value: refuse to start, or log a warning and let the records become dead letters. Use warn if the producers use another subject.',
+      help: 'If no value can be read with the newest schema under <source topic>-value: refuse to start, or only warn, for producers with another subject.',
       of: ['refuse', 'warn'],
       fallback: 'refuse',
     }),

@@ -57,7 +57,7 @@ const transfer = group(
   {
     hosts: several(
       text({
-        help: 'Hosts of presigned addresses, redirects included. An empty list allows every host with public addresses, and logs each at its first use.',
+        help: 'Hosts of presigned addresses and redirects. An empty list allows every public host, and logs each at its first use.',
         allowed: 'a host',
         check: hostObjection,
       }),
@@ -66,7 +66,7 @@ const transfer = group(
     ),
     allowPrivate: several(
       text({
-        help: 'Hosts and networks with private addresses that may be used; link-local addresses and those of cloud credentials only by network. If baseUrl is this machine, so may be the storage.',
+        help: 'Hosts and networks that may have private addresses; link-local ones and those of cloud credentials only by network.',
         allowed: 'a host or network',
         check: networkObjection,
       }),
@@ -161,7 +161,7 @@ export const serviceOptions = group('The Content Review Service.', {
   ),
   allowHttp: several(
     text({
-      help: "Hosts that may be called by http, baseUrl's and those of transfers: the API key, the content and the signatures of addresses are then sent unencrypted. This machine needs no entry.",
+      help: 'Hosts that may be called by http, which sends API key, content and signed addresses unencrypted. This machine needs no entry.',
       allowed: 'a host',
       check: hostObjection,
     }),

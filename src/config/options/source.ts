@@ -9,7 +9,7 @@ export type EventFormatName = (typeof EVENT_FORMATS)[number];
 export const sourceOptions = group('Records to read, and how to interpret them.', {
   topic: topic('Topic of the events.'),
   group: derived(
-    topic('Consumer group, shared by the replicas of the connector and never by two pipelines.'),
+    topic('Consumer group of all replicas, never shared by two pipelines.'),
     'content-review-<name>',
   ),
   startFrom: choice({
@@ -26,7 +26,7 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
     [],
   ),
   nullValues: choice({
-    help: 'Records without a value become dead letters, or are skipped and counted, without a terminal record.',
+    help: 'Records without a value become dead letters, or are skipped and counted.',
     of: ['dead-letter', 'skip'],
     fallback: 'dead-letter',
   }),
@@ -62,13 +62,13 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
     max: 100_000,
   }),
   maxBatchUnpacked: bytes({
-    help: 'Largest size of a decompressed record batch; records beyond it become dead letters that hold their coordinates only.',
+    help: 'Largest decompressed record batch; records beyond it become dead letters that hold their coordinates only.',
     fallback: '1GiB',
     min: '1MiB',
     max: '64GiB',
   }),
   maxInFlight: integer({
-    help: 'Maximum number of records of a partition in flight: those in live batches, and the offsets from the first record that is in none yet to the newest one read. Intake of the partition pauses above it.',
+    help: 'Maximum number of records in flight per partition: those in live batches, and the offsets from the first record in none yet to the newest one read. Above it intake pauses.',
     fallback: 200_000,
     min: 1_000,
     max: 2_000_000,
