@@ -1,4 +1,4 @@
-/** The balance (DESIGN 'The promise'): consumed + recovered = decided + dead-lettered + skipped + released + in flight. */
+/** The balance of a pipeline: consumed + recovered = decided + dead-lettered + skipped + released + in flight. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { watchOldest } from '../../support/engine/oldest-watch.ts';

@@ -12,7 +12,7 @@ import {
   sourceRecord,
 } from './sample.ts';
 
-test('a decision has every field of DESIGN 5', async () => {
+test('a decision has every documented field', async () => {
   const kind = kindWithFile(
     'Content,Status,Service result,Expected result,Labels,lang,connector_ref\n' +
       'hi,SUCCESS,spam,ham,"[{""name"":""a"",""applied"":false,""explanation"":""why""}]",en,' +
