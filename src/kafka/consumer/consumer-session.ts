@@ -6,15 +6,8 @@
 import type { Consumer, IMemberAssignment } from 'kafkajs';
 import type { Assignment, FetchedBatch, Stream } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import {
-  ClusterConnection,
-  coordinatorOf,
-  EARLIEST,
-  LATEST,
-  listOffsets,
-  READ_COMMITTED,
-} from '../client/cluster-connection.ts';
-import { Client, type ConnectOptions, settledWithin } from '../client/connect.ts';
+import { EARLIEST, LATEST, listOffsets, READ_COMMITTED } from '../client/cluster-connection.ts';
+import { Client, type ConnectOptions } from '../client/connect.ts';
 import { explain, type RequestedAccess } from '../client/errors.ts';
 import type { ConsumerGroup, KafkaCluster } from '../kafkajs/shapes.ts';
 import type { ReadLimits } from '../records/index.ts';
@@ -22,7 +15,8 @@ import { toOffset } from '../records/offsets.ts';
 import type { History } from './assigner.ts';
 import { partitionsOfShards } from './assigner.ts';
 import { createAssigner } from './assigner-protocol.ts';
-import type { GroupOptions } from './group-options.ts';
+import type { GroupSettings } from './group-options.ts';
+import { leaveGroup } from './leave-group.ts';
 import { OWN_TOPIC_LIMITS, type PartitionFetch } from './partition-fetch.ts';
 import { flows, Positions, type ReadPosition } from './positions.ts';
 
@@ -45,28 +39,16 @@ const RETRY = {
 };
 /** Time for one fetch in flight and one request: a broker that hangs must not block a shutdown. */
 const CLOSE_GRACE_MS = 1_200;
-const LEAVE_GRACE_MS = 500;
 /** Wait of the fetch loop while everything is paused: so late may a resumed partition start. */
 const PAUSED_WAIT_MS = 50;
 /** Interval at which a position outside the log is checked again. */
 const OUTSIDE_RETRY_MS = 5_000;
 
-const DEFAULTS = {
-  limits: OWN_TOPIC_LIMITS,
-  sessionTimeoutMs: 30_000,
-  rebalanceTimeoutMs: 60_000,
-  heartbeatMs: 3_000,
-  metadataMaxAgeMs: 30_000,
-  maxBytes: 8 * 1024 * 1024,
-  maxBytesPerPartition: 1024 * 1024,
-  maxWaitMs: 100,
-};
-
 export class ConsumerSession {
   /** Shards of this member, for the next session to report to the group. */
   history: History | undefined;
   readonly #connect: ConnectOptions;
-  readonly #options: GroupOptions & typeof DEFAULTS;
+  readonly #options: GroupSettings;
   readonly #events: SessionEvents;
   readonly #logger: Logger;
   readonly #client: Client;
@@ -81,13 +63,13 @@ export class ConsumerSession {
 
   constructor(
     connect: ConnectOptions,
-    options: GroupOptions,
+    options: GroupSettings,
     history: History | undefined,
     events: SessionEvents,
     logger: Logger,
   ) {
     this.#connect = connect;
-    this.#options = { ...DEFAULTS, ...options };
+    this.#options = options;
     this.#events = events;
     this.#logger = logger;
     this.history = history;
@@ -176,7 +158,8 @@ export class ConsumerSession {
     };
     await this.#client.close(disconnect, CLOSE_GRACE_MS);
     // A join or a fetch that hangs holds up everything on its connection: leave on another one.
-    if (!left && memberId !== null) await this.#leave(memberId);
+    if (!left && memberId !== null)
+      await leaveGroup(this.#connect, this.#options.groupId, memberId, this.#logger);
   }
 
   seek(stream: Stream, partition: number, offset: number): void {
@@ -210,21 +193,6 @@ export class ConsumerSession {
       group: this.#options.groupId,
       principal: this.#connect.security?.principal,
     };
-  }
-
-  /** Never throws: the group misses a member that could not leave after its session timeout. */
-  async #leave(memberId: string): Promise<void> {
-    const { groupId } = this.#options;
-    const connection = new ClusterConnection(this.#connect, this.#logger, 0);
-    const left = connection.request(`leave group ${groupId}`, this.#access, async (cluster) => {
-      const coordinator = await coordinatorOf(cluster, 'group', groupId);
-      await coordinator.leaveGroup({ groupId, memberId });
-    });
-    left.catch((error: unknown) =>
-      this.#logger.debug({ error: explain(error) }, 'could not leave the consumer group'),
-    );
-    await settledWithin(left, LEAVE_GRACE_MS);
-    await connection.close(0);
   }
 
   #joined(memberAssignment: IMemberAssignment): void {

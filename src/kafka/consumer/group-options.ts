@@ -1,28 +1,30 @@
-import type { ReadLimits } from '../records/index.ts';
+/** Options of a member of a pipeline's consumer group, and their defaults. Times in ms, sizes in bytes. */
+import { OWN_TOPIC_LIMITS } from './partition-fetch.ts';
 
-/** Options of a member of a pipeline's consumer group. Times in ms, sizes in bytes. */
-export interface GroupOptions {
+export const GROUP_DEFAULTS = {
+  /** Limits on records of the source topic. */
+  limits: OWN_TOPIC_LIMITS,
+  sessionTimeoutMs: 30_000,
+  rebalanceTimeoutMs: 60_000,
+  heartbeatMs: 3_000,
+  /** Time within which partitions added to a topic are noticed. */
+  metadataMaxAgeMs: 30_000,
+  /** Maximum of one fetch, compressed. A single larger batch still comes. */
+  maxBytes: 8 * 1024 * 1024,
+  maxBytesPerPartition: 1024 * 1024,
+  /** Time that a fetch waits for records. */
+  maxWaitMs: 100,
+  /** Pause before the first restart after a crash; doubles up to 30 s. */
+  restartDelayMs: 500,
+};
+
+export interface GroupOptions extends Partial<typeof GROUP_DEFAULTS> {
   readonly groupId: string;
   readonly sourceTopic: string;
   readonly journalTopic: string;
-  /** Limits on records of the source topic. Default: those for topics that the connector writes itself. */
-  readonly limits?: ReadLimits;
-  /** Default 30,000 ms. */
-  readonly sessionTimeoutMs?: number;
-  /** Default 60,000 ms. */
-  readonly rebalanceTimeoutMs?: number;
-  /** Default 3,000 ms. */
-  readonly heartbeatMs?: number;
-  /** Time within which partitions added to a topic are noticed. Default 30,000 ms. */
-  readonly metadataMaxAgeMs?: number;
-  /** Maximum bytes of one fetch, compressed. A single larger batch still comes. Default 8 MiB. */
-  readonly maxBytes?: number;
-  /** Default 1 MiB. */
-  readonly maxBytesPerPartition?: number;
-  /** Time that a fetch waits for records. Default 100 ms. */
-  readonly maxWaitMs?: number;
   /** Silence of the group after which the client is replaced. Default: session and rebalance timeout and 10 s. */
   readonly maxSilenceMs?: number;
-  /** Pause before the first restart after a crash; doubles up to 30 s. Default 500 ms. */
-  readonly restartDelayMs?: number;
 }
+
+/** Options with their defaults. */
+export type GroupSettings = GroupOptions & typeof GROUP_DEFAULTS;

@@ -6,7 +6,7 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import type { ConnectOptions } from '../client/connect.ts';
 import { explain, protocolErrorOf } from '../client/errors.ts';
 import { ConsumerSession } from './consumer-session.ts';
-import type { GroupOptions } from './group-options.ts';
+import { GROUP_DEFAULTS, type GroupOptions, type GroupSettings } from './group-options.ts';
 
 const MAX_RESTART_DELAY_MS = 30_000;
 /** A session that lasted this long after its join was healthy: its end is a new failure, not one more of a series. */
@@ -21,7 +21,7 @@ const SOON_OVER =
 
 export class KafkaShardGroup implements ShardGroup {
   readonly #connect: ConnectOptions;
-  readonly #options: GroupOptions;
+  readonly #options: GroupSettings;
   readonly #logger: Logger;
   readonly #stopping = new AbortController();
   #listener: GroupListener | undefined;
@@ -38,7 +38,7 @@ export class KafkaShardGroup implements ShardGroup {
 
   constructor(connect: ConnectOptions, options: GroupOptions, logger: Logger) {
     this.#connect = connect;
-    this.#options = options;
+    this.#options = { ...GROUP_DEFAULTS, ...options };
     this.#logger = logger.child({ groupId: options.groupId });
     this.#firstJoin.promise.catch(() => undefined);
   }
@@ -171,7 +171,7 @@ export class KafkaShardGroup implements ShardGroup {
     await session.close();
     while (!this.#stopping.signal.aborted) {
       const delayMs = Math.min(
-        (this.#options.restartDelayMs ?? 500) * 2 ** this.#failures++,
+        this.#options.restartDelayMs * 2 ** this.#failures++,
         MAX_RESTART_DELAY_MS,
       );
       // Never two replicas in step.

@@ -1,0 +1,27 @@
+/** Leave request on a connection of its own, so that the shards of a member need not wait for a timeout. */
+import type { Logger } from '../../core/ports/telemetry.ts';
+import { ClusterConnection, coordinatorOf } from '../client/cluster-connection.ts';
+import { type ConnectOptions, settledWithin } from '../client/connect.ts';
+import { explain } from '../client/errors.ts';
+
+/** With the session's own grace less than two seconds. */
+const GRACE_MS = 500;
+
+/** Never throws: the group misses a member that could not leave after its session timeout. */
+export async function leaveGroup(
+  connect: ConnectOptions,
+  groupId: string,
+  memberId: string,
+  logger: Logger,
+): Promise<void> {
+  const connection = new ClusterConnection(connect, logger, 0);
+  const left = connection.request(`leave group ${groupId}`, { group: groupId }, async (cluster) => {
+    const coordinator = await coordinatorOf(cluster, 'group', groupId);
+    await coordinator.leaveGroup({ groupId, memberId });
+  });
+  left.catch((error: unknown) =>
+    logger.debug({ error: explain(error) }, 'could not leave the consumer group'),
+  );
+  await settledWithin(left, GRACE_MS);
+  await connection.close(0);
+}
