@@ -11,7 +11,7 @@ export interface PromMetricsOptions {
   /** Version of the connector, for `build_info`. */
   readonly version: string;
   /**
-   * Whether Node's own metrics are included (default true). They keep a GC observer and an
+   * Includes Node's own metrics (default true). They keep a GC observer and an
    * event-loop monitor running for the life of the process.
    */
   readonly nodeMetrics?: boolean;
