@@ -58,7 +58,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     return found as string[];
   };
 
-  it('says first whether all is well, how old the oldest record is, and that the balance holds', async (t) => {
+  it('shows first whether all is well, the age of the oldest record, and the balance', async (t) => {
     const { page, complaints, asked, server } = await open(t, busyScene());
     assert.equal(await text(page, '#verdict'), 'All is well with this replica');
     assert.equal(await text(page, '#f-oldest'), '41 s');
@@ -96,7 +96,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     assert.equal(await focused(), at);
   });
 
-  it('says what needs attention, in words, and aloud once', async (t) => {
+  it('shows what needs attention, in words, and announces it once', async (t) => {
     const shown = troubleScene();
     const { page } = await open(t, shown);
     assert.equal(await text(page, '#verdict'), '2 things need attention');
@@ -117,7 +117,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     assert.match((await page.locator('#announce').textContent()) ?? '', /^3 things/);
   });
 
-  it('says since when the connector does not answer, without motion for those who want none, and recovers', async (t) => {
+  it('shows since when the connector does not respond, without motion if reduced, and recovers', async (t) => {
     const shown = busyScene();
     const { page, close, server } = await open(t, shown, { reducedMotion: 'reduce' });
     await close();

@@ -70,7 +70,7 @@ describe('telemetry server', () => {
     assert.equal((await get('/readyz')).status, 200);
   });
 
-  it('knows no other path and no other method', async () => {
+  it('refuses other paths and methods', async () => {
     const missing = await get('/');
     assert.equal(missing.status, 404);
     assert.deepEqual(JSON.parse(missing.body).paths, ['/metrics', '/livez', '/readyz']);
@@ -93,7 +93,7 @@ describe('telemetry server', () => {
     await assert.rejects(fetch(`${server.url}/livez`));
   });
 
-  it('says which setting to change when the port is taken', async () => {
+  it('names the setting to change when the port is in use', async () => {
     await assert.rejects(
       startTelemetryServer({ host: '127.0.0.1', port: server.port, metrics, health, logger }),
       /cannot listen on 127\.0\.0\.1:\d+ \(the port is in use\): change http\.host or http\.port/,

@@ -54,7 +54,7 @@ test('with a reader that stops, the process goes on: lines wait, then are droppe
   assert.equal(parsed.at(-1)?.msg, 'last');
 });
 
-test('what was logged just before a kill is there to read', async () => {
+test('lines logged just before a kill are written', async () => {
   const child = logging(
     `for (let i = 0; i < 50; i++) logger.info({ i }, 'line'); process.kill(process.pid, 'SIGKILL');`,
   );

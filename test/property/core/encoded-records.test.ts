@@ -54,7 +54,7 @@ test('a varint is written as Kafka’s format has it, takes the size foretold, a
   );
 });
 
-test('a record’s bytes take the size foretold, and say what the record said', () => {
+test('encoded records have the computed size and decode to the same record', () => {
   fc.assert(
     fc.property(hostileRecord, fc.nat({ max: 9 }), (record, start) => {
       const size = sizeOfRecord(record);
@@ -136,7 +136,7 @@ function assertHolds(encoded: EncodedRecords, records: readonly OutgoingRecord[]
   assert.equal(at, encoded.bytes);
 }
 
-test('a record with a part that is neither bytes nor text is not added, and the others stay as they are', () => {
+test('a record with a part that is neither bytes nor text is not added, and the others do not change', () => {
   const wrong = 7 as unknown as Buffer;
   const bad: OutgoingRecord[] = [
     { key: wrong, value: null },

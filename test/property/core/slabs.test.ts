@@ -17,7 +17,7 @@ function write(slabs: Slabs, size: number, value: number): void {
   slabs.at += size;
 }
 
-test('a body holds the rows that ended, in their order, wherever slabs end, and every buffer comes back', () => {
+test('a body holds the finished rows in order, wherever slabs end, and every buffer is returned', () => {
   fc.assert(
     fc.property(fc.array(row, { maxLength: 40, size: 'max' }), (rows) => {
       const pool = new BufferPool(1024 * 1024);

@@ -43,7 +43,7 @@ test('an empty key and value are none that are missing', () => {
   );
 });
 
-test('a value that is cut inside a character is no text', () => {
+test('a value truncated inside a character is not text', () => {
   const cut = new RecordView({ ...at, keyStart: 2, keyLength: 3, valueStart: 5, valueLength: 2 });
   assert.equal(valueTextOf(cut), undefined);
   assert.equal(valueTextOf(partsOf(cut)), undefined);

@@ -37,7 +37,7 @@ describe('liveness', () => {
     });
   });
 
-  it('holds for as long as a loop says that it waits, and shows since when and for what', () => {
+  it('holds while a loop reports that it waits, and shows since when and for what', () => {
     health.beat('intake');
     nowMs += 5_000;
     health.waiting('intake', 'broker unreachable');

@@ -69,7 +69,7 @@ describe('logger', () => {
     assert.match(String(error.stack), /logger\.test\.ts/);
   });
 
-  it('chooses text at a terminal, JSON elsewhere, and what LOG_FORMAT says before both', () => {
+  it('chooses text on a terminal and JSON elsewhere, unless LOG_FORMAT is set', () => {
     assert.equal(chooseLogFormat({}, true), 'text');
     assert.equal(chooseLogFormat({}, false), 'json');
     assert.equal(chooseLogFormat({ LOG_FORMAT: 'json' }, true), 'json');
@@ -179,7 +179,7 @@ describe('redaction', () => {
     assert.ok(JSON.stringify(line).length < 8_000);
   });
 
-  it('never lets a signature through, wherever an address stands in a text', () => {
+  it('never lets a signature through, wherever an address is in a text', () => {
     const text = fc.string({ maxLength: 40 });
     fc.assert(
       fc.property(

@@ -48,7 +48,7 @@ describe('metric list', () => {
     assert.equal(METRICS.stage_duration_seconds.buckets.at(-1), 86_400);
   });
 
-  it('is what docs/metrics.md says (run `node dev/docs/generate.ts` when this fails)', async () => {
+  it('equals docs/metrics.md (run `node dev/docs/generate.ts` when this fails)', async () => {
     assert.equal(
       await readFile(new URL('../../../docs/metrics.md', import.meta.url), 'utf8'),
       metricsPage(),
@@ -71,7 +71,7 @@ describe('prometheus metrics', () => {
       assert.ok(text.includes(`# HELP ${METRIC_PREFIX}${name} ${help}\n`), name);
   });
 
-  it('takes a value for every listed metric with exactly its labels', async () => {
+  it('accepts a value for every listed metric with exactly its labels', async () => {
     const metrics = newMetrics();
     for (const [name, definition] of LIST) {
       if (definition.kind === 'counter') metrics.count(name, anyLabels(definition), 2);
@@ -154,7 +154,7 @@ describe('prometheus metrics', () => {
     );
   });
 
-  it('says what runs, and adds the metrics of Node under their usual names', async () => {
+  it('names the versions, and includes the metrics of Node under their usual names', async () => {
     const text = await new PromMetrics({ version: '1.2.3' }).render();
     assert.ok(
       text.includes(`content_review_build_info{version="1.2.3",node="${process.version}"} 1`),
@@ -163,14 +163,14 @@ describe('prometheus metrics', () => {
     assert.match(text, /^nodejs_heap_size_used_bytes /m);
   });
 
-  it('keeps processes apart: two instances share no series', async () => {
+  it('separates instances: two share no series', async () => {
     const [one, two] = [newMetrics(), newMetrics()];
     one.set('memory_used_bytes', {}, 7);
     assert.match(await two.render(), /content_review_memory_used_bytes 0/);
   });
 });
 
-it('an observation counts once unless it says how often, and a whole number of times', async () => {
+it('an observation counts once unless a count is given, which must be a positive integer', async () => {
   const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
   const labels = { pipeline: 'p' };
   metrics.observe('event_to_decision_seconds', labels, 3_000);

@@ -20,7 +20,7 @@ const kind = importKind(
   { createImport: unused, getImport: unused, upload: unused },
 );
 
-test('whatever the types and data, a file has a line for each record that says the same', async () => {
+test('a file has an equivalent line for each record, whatever its type and data', async () => {
   const event = fc.record({ type: hostileText.filter((text) => text !== ''), data: metadataText });
   await fc.assert(
     fc.asyncProperty(fc.array(event, { maxLength: 8 }), async (events) => {

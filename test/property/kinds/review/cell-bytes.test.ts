@@ -53,7 +53,7 @@ test('counts and instants are written as JavaScript writes them', () => {
   );
 });
 
-test('what passes for a number without a look at its text is one', () => {
+test('bytes that pass as a plain number are JSON', () => {
   fc.assert(
     fc.property(fc.oneof(numberLiteral, texts, fc.stringMatching(/^-?[0-9.]{0,6}$/)), (text) => {
       const bytes = Buffer.from(`1${text}1`);

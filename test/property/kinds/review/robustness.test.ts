@@ -38,7 +38,7 @@ test('the decoder never throws, and what it accepts can be uploaded', async () =
   );
 });
 
-test('each key has a header of its own, which is read back and which no other column of the file could be taken for', () => {
+test('each key has a unique header, which is reversible and distinct from all other columns', () => {
   fc.assert(
     fc.property(fc.uniqueArray(hostileKey, { maxLength: 30 }), (keys) => {
       const names = new ColumnNames(['connector_ref', 'Decision']);
@@ -69,7 +69,7 @@ test('the header of a key does not depend on the keys before it', () => {
   );
 });
 
-test('a shape gives back its keys, and stands inside a JSON string as it is', () => {
+test('a shape preserves its keys, and needs no escapes in a JSON string', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ key: hostileKey, json: fc.boolean() }, { noNullPrototype: true }), {

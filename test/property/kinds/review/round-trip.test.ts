@@ -38,7 +38,7 @@ function recordOf(event: Event, offset: number): SourceRecord {
   return { partition, offset, timestampMs, key, headers, value: Buffer.from(text) };
 }
 
-test('what a producer sent comes back deep-equal, through any service that keeps to the interface', async () => {
+test('metadata of a producer is preserved through any service that follows the interface', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(event, { minLength: 1, maxLength: 6 }),
@@ -147,7 +147,7 @@ function flatByHand(value: Readonly<Record<string, unknown>>, prefix = ''): [str
   });
 }
 
-test('chosen fields and flattened metadata come back deep-equal, with the digits of every number', async () => {
+test('selected fields and flattened metadata are preserved, with the digits of every number', async () => {
   await fc.assert(
     fc.asyncProperty(
       metadataText,
@@ -193,7 +193,7 @@ test('chosen fields and flattened metadata come back deep-equal, with the digits
   );
 });
 
-test('a decision has the key that configuration asks for, says the one of its event, and so does one that failed', async () => {
+test('a decision has the configured key and names the one of its event, also after a failure', async () => {
   await fc.assert(
     fc.asyncProperty(
       hostileText,

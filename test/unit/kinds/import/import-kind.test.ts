@@ -63,7 +63,7 @@ test('an event becomes a line with exactly its type and its data, whatever else 
   );
 });
 
-test('what is no {string, object} is a dead letter that says why', () => {
+test('a value that is not {string, object} makes a dead letter with the reason', () => {
   const reasons = [
     null,
     'not json',
@@ -124,7 +124,7 @@ test('the file has one line for each record, types mixed, and ends its last line
   );
 });
 
-test('an import is created without a word, uploaded as JSON Lines and asked for in all its states', async () => {
+test('an import is created without a body, uploaded as JSON Lines and polled in all its states', async () => {
   const calls: unknown[] = [];
   let made = 0;
   let rawStatus = '';
@@ -258,7 +258,7 @@ test('a record that could not be imported gets a receipt with status ERROR', asy
   );
 });
 
-test('data may be put together from expressions, and a filter skips what is not wanted unless it was taken before', () => {
+test('data may be built from expressions, and a filter skips records unless they were accepted before', () => {
   const fields = { id: 'id', name: "join(' ', [first, last])", none: 'none' };
   const over: Partial<ImportOptions> = {
     type: { field: 'kind', map: { 1: 'user' } },

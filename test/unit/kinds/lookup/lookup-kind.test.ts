@@ -93,7 +93,7 @@ test('an id is the whole value, or a field of the event', () => {
   assert.equal(decoded({ ref: { id: 'd-2' } }, { decisionId: 'ref.id' }), 'd-2');
 });
 
-test('what can be no id is a dead letter that says why, and shows nothing of it', () => {
+test('an invalid id makes a dead letter with a reason that does not show it', () => {
   const plain = [null, Buffer.from([0xff]), ' ', '..', 'a\u0000b', 'x'.repeat(2_000)].map((value) =>
     decoded(value),
   );
@@ -127,7 +127,7 @@ test('a job needs nothing of the service, and has an id of its own', async () =>
   assert.equal((await kind.status('id-1', SIGNAL, 'lookup')).state, 'finished');
 });
 
-test('decisions that are made are published with all that the service says; those that are pending are left out', async () => {
+test('made decisions are published with all that the service returns; pending ones are left out', async () => {
   const { offsets, values, outcomes } = await outcomesOf({
     a: {},
     b: { rawStatus: 'PENDING', result: null, labelsJson: null },
@@ -162,7 +162,7 @@ test('decisions that are made are published with all that the service says; thos
   );
 });
 
-test('a status never heard of is told once and taken for pending', async () => {
+test('an unknown status is reported once and treated as pending', async () => {
   const notices: string[] = [];
   await outcomesOf(
     { a: { rawStatus: 'RESTING' }, b: { rawStatus: 'RESTING' } },
@@ -181,7 +181,7 @@ function rounds(answers: Record<string, Answer>, over: Partial<LookupOptions> = 
   };
 }
 
-test('an id that the service does not know, or refuses, is waited for, and then ends as the policy says', async () => {
+test('an id that is unknown or refused is retried, and then ends as configured', async () => {
   const ask = rounds({ a: 'not_found', b: {}, c: 'rejected' });
   assert.deepEqual([(await ask(50)).offsets, (await ask(1_049)).offsets], [[1], [1]]);
   const ended = await ask(1_050);
@@ -200,7 +200,7 @@ test('an id that the service does not know, or refuses, is waited for, and then 
   assert.deepEqual(reasons, ['review_failed', 'review_failed']);
 });
 
-test('ids are not given up while the service does not even find what it found before: a route that is lost ends nothing', async () => {
+test('ids are not given up while the service does not find an earlier decision either: a lost route ends nothing', async () => {
   for (const [failure, status] of [
     ['not_found', 404],
     ['rejected', 400],
@@ -257,7 +257,7 @@ test('a refusal that is not about the id, such as a wrong method, ends nothing',
   assert.equal(told[1], 'answered 405');
 });
 
-test('what is not decided when the time is over ends with the reason: pending, or the cause of an answer that makes no sense', async () => {
+test('an undecided id ends with the reason when its time is over: pending, or the cause of an invalid response', async () => {
   const answers: Record<string, Answer> = {
     a: { rawStatus: 'PENDING', result: null, labelsJson: null },
     b: 'protocol',
@@ -299,7 +299,7 @@ test('what is not decided when the time is over ends with the reason: pending, o
   );
 });
 
-test('a service that cannot be asked ends nothing, also when the time is over', async () => {
+test('an unavailable service ends nothing, even when the time is over', async () => {
   const { offsets, error } = await outcomesOf(
     { a: 'unavailable', b: 'unauthorized', c: {} },
     {},
@@ -309,7 +309,7 @@ test('a service that cannot be asked ends nothing, also when the time is over', 
   assert.ok(error instanceof ServiceError && error.failure === 'unavailable');
 });
 
-test('an answer that makes no sense is told for each decision, and again after five minutes', async () => {
+test('an invalid response is reported for each decision, and again after five minutes', async () => {
   const told: string[] = [];
   const ask = rounds(
     { a: 'protocol', b: 'protocol', c: 'unavailable' },
@@ -337,14 +337,14 @@ test('a 404 or a refusal that passes ends nothing, however old the lookup is', a
   assert.deepEqual((await ask(hours + 1_300)).values[0].status, 'SUCCESS');
 });
 
-test('more unknown ids than are kept apart are believed one after the other, and none before its own grace is over', () => {
+test('more unknown ids than are remembered end one after the other, none before its own grace is over', () => {
   const grace = new Grace(1_000, 2);
   const over = (nowMs: number) => ['a', 'b', 'c'].filter((place) => grace.isOver(place, nowMs));
   assert.deepEqual([over(500), over(1_499)], [[], []]);
   assert.deepEqual([over(1_500), over(2_499), over(2_500)], [['a', 'b'], [], ['c']]);
 });
 
-test('ids that nobody asks about any more make room for others', () => {
+test('ids that are no longer queried make room for others', () => {
   const grace = new Grace(1_000, 1);
   assert.equal(grace.isOver('lost', 0), false);
   const laterMs = 7_201_001;
@@ -371,7 +371,7 @@ test('an id that the service cannot answer for holds up no other, and is the rea
   );
 });
 
-test('a service that answers for none of those asked for at a time ends the round; what was found before counts', async () => {
+test('a service that fails for all concurrent lookups ends the round; earlier results count', async () => {
   const away = Object.fromEntries(
     Array.from({ length: 16 }, (_, n): [number, ServiceFailure] => [16 + n, 'unavailable']),
   );
@@ -383,7 +383,7 @@ test('a service that answers for none of those asked for at a time ends the roun
   );
 });
 
-test('what could not be looked up gets a record with status ERROR', async () => {
+test('an id that could not be looked up gets a record with status ERROR', async () => {
   const value = JSON.parse(
     String(
       kindOf().failure(itemOf('a', 0), { code: 'review_timeout', message: 'too long' }, JOB).value,
@@ -405,7 +405,7 @@ test('a filter skips ids that are not wanted: of events, and of values that are 
   assert.equal(decoded('e-1', { filter: 'content' }), 'mapping_failed');
 });
 
-test('what was found may be published with a key that an expression finds', () => {
+test('a decision may be published with a key from an expression', () => {
   const kind = kindOf({}, { outputKey: "header('tenant')" });
   const result = kind.decode(sourceRecord('d-1', { headers: [['tenant', 'acme']] }), 0);
   assert.ok('item' in result);

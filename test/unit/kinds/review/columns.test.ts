@@ -35,7 +35,7 @@ test('a file without expected results has no such column', async () => {
   ]);
 });
 
-test('keys that could be taken for another column travel under another name, from which they are read back', async () => {
+test('keys similar to another column get an escaped header, which is reversible', async () => {
   const keys = [
     'Status',
     'status',
@@ -151,7 +151,7 @@ test('the connector column refuses names that the result file has a use for', ()
   assert.equal(problemWithReferenceColumn('connector_ref'), undefined);
 });
 
-test('no cell has a NUL: what a reader of CSV may refuse is replaced, and travels in the reference where it must come back', async () => {
+test('no cell has a NUL: it is replaced, and carried in the reference where it must be preserved', async () => {
   const [, row] = await table([
     contentItem({ content: 'a\0b\ud800', expected: 'c\0', metadata: { d: 'e\0' } }),
   ]);

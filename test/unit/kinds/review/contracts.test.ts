@@ -82,7 +82,7 @@ test('a content event is accepted by the schema exactly when the decoder accepts
   }
 });
 
-test('dead letters fit their schema, which knows every header that they add', async () => {
+test('dead letters match their schema, which has every header that they add', async () => {
   const check = await validator('dead-letter');
   const context = { topic: 'events', stage: 'decode', replay: 1, maxValueBytes: 4 } as const;
   const poison = { reason: 'not_json', message: 'the value is not JSON' } as const;

@@ -82,7 +82,7 @@ test('an item without a row gets an ERROR decision with its own metadata, key an
   assert.deepEqual(record.headers, headerList({ ...travelling, 'event-id': 'events-3-41' }));
 });
 
-test('a decision repeats the content only when asked to', () => {
+test('a decision repeats the content only if configured', () => {
   const options = { topic: 'events', includeContent: false };
   assert.equal(
     'content' in

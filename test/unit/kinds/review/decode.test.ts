@@ -95,7 +95,7 @@ test('blank content is content: nothing is trimmed', () => {
   assert.ok('item' in decode(sourceRecord({ content: ' \n', type: 'post' }), 0));
 });
 
-test('absent or null metadata is an empty object, and a null expected result is none', () => {
+test('absent or null metadata is an empty object, and a null expected result counts as absent', () => {
   for (const value of [
     { content: 'x', type: 't' },
     { content: 'x', type: 't', metadata: null, expected_result: null },
@@ -151,7 +151,7 @@ test('paths lead into nested objects, and never to what an object inherits', () 
   }
 });
 
-test('only listed headers are taken, whatever their names', () => {
+test('only listed headers are copied, whatever their names', () => {
   const decoder = createDecoder({ ...DEFAULT_MAPPING, headers: ['trace', 'absent', '__proto__'] });
   const headers: RecordHeaders = [
     ['trace', Buffer.from([255])],

@@ -31,7 +31,7 @@ function fateOf(...given: Parameters<typeof decoded>): string {
   return `${result.poison.reason}: ${result.poison.message}`;
 }
 
-test('a type is looked up in a map, numbers and switches as JSON writes them; otherwise is for everything else', () => {
+test('a type is looked up in a map, numbers and booleans in their JSON form; otherwise is the default', () => {
   const map = { '1': 'comment', true: 'post', x: 'image' };
   const typeOf = (kind: unknown, otherwise?: string) =>
     itemOf({ ...EVENT, kind }, { type: { field: 'kind', map, otherwise } }).type;
@@ -111,7 +111,7 @@ test('two members that would get one name are a dead letter', () => {
   }
 });
 
-test('flattening ends at the limits: a long name stands before each member of its object', () => {
+test('flattening stops at the limits: a long name prefixes each member of its object', () => {
   const members = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`k${index}`, 1]));
   const metadata = { ['x'.repeat(100_000)]: members };
   const tooLong =
@@ -210,7 +210,7 @@ test('a filter takes what it is true for and skips what it is false or null for;
   assert.equal(fate('type', {}, { type: 'post' }), 'item');
 });
 
-test('a filter is asked before anything else can be wrong with an event', () => {
+test('a filter is evaluated before any other part of an event', () => {
   assert.equal(fateOf({ wanted: false }, { filter: 'wanted' }), 'skip filter');
 });
 

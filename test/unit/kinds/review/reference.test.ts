@@ -55,7 +55,7 @@ test('an ordinary reference is short', () => {
   assert.equal(text, '[3,41,1767225600000,"user-1","lang,=score"]');
 });
 
-test('what is no reference is refused with a reason that does not show it', () => {
+test('an invalid reference is refused with a reason that does not show it', () => {
   for (const text of [
     '',
     'SECRET',

@@ -54,7 +54,7 @@ test('every batch status has its state, whatever its spelling', async () => {
   }
 });
 
-test('a finished batch has its address, and a row count when the service told both parts of it', async () => {
+test('a finished batch has its address, and a row count if the service reported both parts of it', async () => {
   const url = 'https://storage.example/get';
   const finished = { state: 'finished', rawState: 'SUCCESS', resultUrl: url };
   assert.deepEqual(await batch('SUCCESS', url), finished);
@@ -98,7 +98,7 @@ function askedForTypes() {
   };
 }
 
-test('a batch of another type than its job is foreign, once the service was heard to repeat types as they were sent', async () => {
+test('a batch with another type than its job is foreign, once the service has repeated types as sent', async () => {
   const asked = askedForTypes();
   // A service with names of its own.
   assert.deepEqual(

@@ -47,7 +47,7 @@ test('every file of the page is served, with all that it imports and names', asy
     );
 });
 
-test('browsers may load nothing from elsewhere, run nothing inline, frame nothing, and get no cookie', async () => {
+test('browsers may not load from elsewhere, run inline scripts or frame the page, and get no cookie', async () => {
   const ask = consoleOf(busyScene());
   for (const path of ['/', '/console/main.js', '/api/state']) {
     const headers = (await ask(path))?.headers ?? {};
@@ -77,14 +77,14 @@ test('browsers may load nothing from elsewhere, run nothing inline, frame nothin
   assert.doesNotMatch(page, /<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=|https?:\/\//);
 });
 
-test('a page that the browser has is not sent again', async () => {
+test('a cached page is not sent again', async () => {
   const ask = consoleOf(busyScene());
   const etag = (await ask('/'))?.headers.etag as string;
   const again = await ask('/', '', { host: 'localhost', 'if-none-match': etag });
   assert.deepEqual([again?.status, again?.body], [304, '']);
 });
 
-test('paths that are not its own are left to others', async () => {
+test('other paths are left to the server', async () => {
   const ask = consoleOf(busyScene());
   for (const path of [
     '/metrics',
@@ -98,7 +98,7 @@ test('paths that are not its own are left to others', async () => {
     assert.equal(await ask(path), undefined, path);
 });
 
-test('on the loopback it answers only to names of this machine, so that no other site gets at it by a name of its own', async () => {
+test('on the loopback interface it accepts only its names, so that no other site reaches it by its own name', async () => {
   const ask = consoleOf(busyScene());
   for (const host of ['localhost', 'LOCALHOST:9464', '127.0.0.1:9464', '127.9.9.9', '[::1]:9464'])
     assert.equal((await ask('/api/state', '', { host }))?.status, 200, host);
@@ -160,7 +160,7 @@ test('with 200 shards and 5,000 batches a response stays small', async () => {
   assert.equal(stateOf(answer).detail.jobs.length, 50);
 });
 
-test('what is not ready or stuck is told with its reason', async () => {
+test('unmet conditions and stuck loops have their reasons', async () => {
   const state = stateOf(await consoleOf(troubleScene())('/api/state'));
   assert.equal(state.ready, false);
   assert.deepEqual(

@@ -24,7 +24,7 @@ const { Throughput } = await load('sparkline.js');
 const stateOfScene = ({ sources }: Scene): Promise<ConsoleState> =>
   consoleState(sources, undefined);
 
-test('every reason to wait has words', () => {
+test('every wait reason has texts', () => {
   const source = readFileSync(
     new URL('../../../../src/pipeline/limits/wait-reasons.ts', import.meta.url),
     'utf8',
@@ -80,7 +80,7 @@ test('a steady stream has a steady rate, and a sparkline reaches back ten minute
   assert.equal(points.at(-1), '200.0,1.0');
 });
 
-test('a good day needs no attention', async () => {
+test('normal operation needs no attention', async () => {
   const [busy, empty] = [await stateOfScene(busyScene()), await stateOfScene(emptyScene())];
   assert.deepEqual([attention(busy), attention(empty)], [[], []]);
   assert.deepEqual(verdict(busy, []), { level: 'good', text: 'All is well with this replica' });
@@ -91,7 +91,7 @@ test('a good day needs no attention', async () => {
   assert.deepEqual(verdict({ ...busy, ready: false }, []), { level: 'warn', text: 'Starting' });
 });
 
-test('the worst comes first; what is a condition and a reason to wait is said once; a day’s work is not said', async () => {
+test('the worst comes first; a condition that is also a wait reason appears once; normal waits do not appear', async () => {
   const shown = troubleScene();
   shown.metrics.set('balance_items', { pipeline: 'comments' }, -2);
   const state = await stateOfScene(shown);
@@ -103,7 +103,7 @@ test('the worst comes first; what is a condition and a reason to wait is said on
   assert.deepEqual(verdict(state, items), { level: 'bad', text: '3 things need attention' });
 });
 
-test('a wait of moments is no news, one that lasts is', async () => {
+test('only a wait that lasts needs attention', async () => {
   const state = await stateOfScene(busyScene());
   const waiting = (ms: number) =>
     attention({
@@ -119,7 +119,7 @@ test('a wait of moments is no news, one that lasts is', async () => {
   assert.match(waiting(6_000)[0].text, /Waiting: shard 1, shard 2 and 10 more\.$/);
 });
 
-test('a replica that does not own every shard speaks for itself alone', async () => {
+test('the verdict of a replica without all shards is limited to itself', async () => {
   const state = await stateOfScene(busyScene());
   const withShards = (assigned: number, jobCount: number) => ({
     ...state,
@@ -142,7 +142,7 @@ test('a replica that does not own every shard speaks for itself alone', async ()
   assert.equal(said(0, 0), 'All is well with this replica, and nothing is pending here');
 });
 
-test('commands are of the program and the configuration that run, for a shell, whatever the names are', async () => {
+test('commands use the running program and configuration, quoted for a shell', async () => {
   const state = await stateOfScene(emptyScene());
   const two = await stateOfScene(busyScene());
   assert.equal(

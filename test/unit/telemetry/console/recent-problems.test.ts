@@ -15,7 +15,7 @@ function logged(level: 'silent' | 'error' = 'silent') {
   return { problems, logger };
 }
 
-test('warnings and errors are kept whatever the level, the newest first, and the same said again only counts', () => {
+test('warnings and errors are kept whatever the level, the newest first, and repetitions are counted', () => {
   const { problems, logger } = logged();
   logger.info({}, 'nothing');
   logger.warn({ try: 1 }, 'again');
@@ -45,7 +45,7 @@ test('warnings and errors are kept whatever the level, the newest first, and the
   ]);
 });
 
-test('however much is logged, little is kept', () => {
+test('the number of kept problems is bounded', () => {
   const { problems, logger } = logged();
   for (let n = 0; n < 500; n++)
     logger.warn({ error: 'e'.repeat(5_000), n }, `${n} ${'m'.repeat(2_000)}`);

@@ -64,7 +64,7 @@ test('a batch is the root of a trace of its own with links; its steps are its ch
   assert.equal(batch.status.code, SpanStatusCode.UNSET);
 });
 
-test('an end counts once, and what is told after it is not heard', () => {
+test('only the first end counts, and later calls are ignored', () => {
   const { exporter, tracer } = traced();
   const span = tracer.startBatch('process events', {}, []);
   span.end('batch_failed');
@@ -78,7 +78,7 @@ test('an end counts once, and what is told after it is not heard', () => {
   assert.deepEqual(batch?.events, []);
 });
 
-test('what is not sampled is no span: nobody records its steps or names it in a log line', () => {
+test('a batch that is not sampled has no span: neither its steps nor log lines name it', () => {
   const provider = new TracerProvider({ sampler: new AlwaysOffSampler() });
   assert.equal(
     new OtelTracer(provider.getTracer('test')).startBatch('process events', {}, []),

@@ -44,7 +44,7 @@ test('defaults are those of the specification', () => {
   });
 });
 
-test('protocol, sampler and batching are read; what is said of traces alone comes first', () => {
+test('protocol, sampler and batching are read; variables of traces take precedence', () => {
   const { settings, problems } = tracingSettings({
     ...ON,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
@@ -70,7 +70,7 @@ test('protocol, sampler and batching are read; what is said of traces alone come
   assert.deepEqual(problems, []);
 });
 
-test('what is wrong is told by its name and left out', () => {
+test('invalid variables are reported by name and ignored', () => {
   const { settings, problems } = tracingSettings({
     OTEL_TRACES_EXPORTER: 'otlp,zipkin',
     OTEL_EXPORTER_OTLP_PROTOCOL: 'thrift',
@@ -93,13 +93,13 @@ test('what is wrong is told by its name and left out', () => {
   ]);
 });
 
-test('grpc is not there: said, with what to do, instead of sent to a port that does not understand', () => {
+test('grpc is unsupported: it is reported with a remedy instead of sending to its port', () => {
   const { settings, problems } = tracingSettings({ ...ON, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' });
   assert.equal(settings, undefined);
   assert.match(problems.join(), /OTEL_EXPORTER_OTLP_PROTOCOL is grpc.*http\/protobuf.*4318/);
 });
 
-test('whatever the variables hold, settings are ones that the SDK takes', () => {
+test('the SDK accepts the settings of any variables', () => {
   const names = [
     'OTEL_TRACES_EXPORTER',
     'OTEL_EXPORTER_OTLP_PROTOCOL',

@@ -32,7 +32,7 @@ function telemetry() {
   return { logger: new RecordingLogger(), metrics: new RecordingMetrics(), version: '1.2.3' };
 }
 
-test('without any variable nothing is traced or said', async () => {
+test('without variables nothing is traced or logged', async () => {
   const parts = telemetry();
   const { tracer, close } = await startTracing({}, parts);
   assert.equal(tracer.enabled, false);
@@ -40,7 +40,7 @@ test('without any variable nothing is traced or said', async () => {
   assert.deepEqual(parts.logger.lines, []);
 });
 
-test('the SDK is loaded by one file, and that file only when traces are wanted: it takes memory and time', () => {
+test('the SDK is loaded by one file, and only when tracing is on: it takes memory and time', () => {
   const sources = globSync('src/**/*.ts', { cwd: ROOT }).map(
     (file) => [file, readFileSync(`${ROOT}/${file}`, 'utf8')] as const,
   );
@@ -107,7 +107,7 @@ test('by default spans go as protobuf, under a name of your own', async () => {
   assert.ok(requests[0]?.body.includes('process events'));
 });
 
-test('a collector that refuses is told of once, and what was lost is counted', async () => {
+test('a refusing collector is logged once, and lost spans are counted', async () => {
   await using collector = await new Collector().start();
   collector.status = 400;
   const env = environment({
@@ -125,7 +125,7 @@ test('a collector that refuses is told of once, and what was lost is counted', a
   assert.equal(metrics.counter('trace_spans_total', { outcome: 'failed' }), 3);
 });
 
-test('what a collector does not take in time at the end is lost, said and counted once', async () => {
+test('spans that a collector does not accept in time at the end are lost, logged and counted once', async () => {
   await using collector = await new Collector().start();
   collector.status = undefined;
   const env = environment({
@@ -166,7 +166,7 @@ test('a provider that was registered before is used, and no other is started', a
   }
 });
 
-test('what cannot be used is said, and the pipelines go on without', async () => {
+test('unusable settings are logged, and the pipelines continue without tracing', async () => {
   const parts = telemetry();
   const { tracer } = await startTracing({ OTEL_TRACES_EXPORTER: 'console' }, parts);
   assert.equal(tracer.enabled, false);

@@ -31,7 +31,7 @@ test('labels are read in every likely form', () => {
   }
 });
 
-test('what is not JSON keeps its text, and delimited names become labels', () => {
+test('a cell that is not JSON keeps its text, and delimited names become labels', () => {
   for (const cell of ['a;b', 'a, b', ' a|b ', 'a\nb']) {
     const read = readLabels(cell);
     assert.deepEqual(JSON.parse(read.json), [named('a'), named('b')], cell);

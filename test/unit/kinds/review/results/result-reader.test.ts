@@ -119,7 +119,7 @@ test('an ERROR row becomes an ERROR decision', async () => {
   });
 });
 
-test('an unknown status counts as success when there is a result, is passed on, and told once', async () => {
+test('an unknown status counts as success if there is a result, is published, and reported once', async () => {
   const notices: ResultNotice[] = [];
   const rows = [
     `x,PARTIAL,spam,,,en,${REF}`,
@@ -141,7 +141,7 @@ test('an unknown status counts as success when there is a result, is passed on, 
   assert.deepEqual(notices, [{ kind: 'unknown_status', value: 'PARTIAL' }]);
 });
 
-test('a row without a result whose status is missing or PENDING is malformed: it is no decision yet', async () => {
+test('a row without a result whose status is missing or PENDING is malformed: it has no decision yet', async () => {
   const undecided = 'the row has neither a result nor a status that says how its review ended';
   const rows = [`x,,,,,en,${REF}`, `x, pending ,,,,en,${REF}`, `x,,spam,,,en,${REF}`];
   assert.deepEqual(shown((await collectRows(kindWithFile([HEADER, ...rows].join('\n')))).rows), [
@@ -160,7 +160,7 @@ test('a row without a result whose status is missing or PENDING is malformed: it
   ]);
 });
 
-test('a column that nobody uploaded is tolerated, kept out of the metadata, and told once', async () => {
+test('a column that was not uploaded is tolerated, kept out of the metadata, and reported once', async () => {
   const notices: ResultNotice[] = [];
   const file = `${HEADER},Reviewed by,Human result\nx,SUCCESS,spam,,,en,${REF},somebody,ham\n`;
   const kind = kindWithFile(file, { onNotice: (notice) => notices.push(notice) });
@@ -176,7 +176,7 @@ test('a column that nobody uploaded is tolerated, kept out of the metadata, and 
   ]);
 });
 
-test('documented columns that are missing are told once, and a result column by its configured name is none of them', async () => {
+test('missing documented columns are reported once, but not a result column with its configured name', async () => {
   const told = async (
     options: { resultColumn?: string },
     file = `Content,Status,Decision,lang,connector_ref\nx,SUCCESS,spam,en,${REF}\n`,
@@ -247,7 +247,7 @@ test('of a column with a name as long as a row only the beginning is logged', as
   assert.deepEqual(notices, [{ kind: 'unknown_column', value: 'n'.repeat(100) }]);
 });
 
-test('what is in the Status column is not told when it is not shaped like a status: cells may have shifted', async () => {
+test('a Status cell that does not look like a status is not reported: cells may have shifted', async () => {
   const notices: ResultNotice[] = [];
   await decisions(
     kindWithFile(`${HEADER}\nx,my secret content,spam,,,en,${REF}\n`, {
@@ -269,7 +269,7 @@ test('of several result columns the first counts, unless configuration names one
   assert.ok(error instanceof ServiceError && /"Other result"/.test(error.message));
 });
 
-test('labels that are not JSON keep their text, and that is told once without showing them', async () => {
+test('labels that are not JSON keep their text, which is reported once without showing them', async () => {
   const notices: ResultNotice[] = [];
   const file = `${HEADER}\nx,SUCCESS,spam,,a; b,en,${REF}\nx,SUCCESS,spam,,c,en,${REF}\n`;
   const [first] = await decisions(
@@ -280,7 +280,7 @@ test('labels that are not JSON keep their text, and that is told once without sh
   assert.deepEqual(notices, [{ kind: 'labels_not_json', value: '' }]);
 });
 
-test('a file without a usable header is a protocol error that says what is missing', async () => {
+test('a file without a usable header is a protocol error that names the missing column', async () => {
   assert.match((await protocolError('')).message, /empty/);
   assert.match(
     (await protocolError('Content,Status,Service result\nSECRET,SUCCESS,x\n')).message,
@@ -316,7 +316,7 @@ test('a file cut anywhere never gives a row that was not whole', async () => {
   }
 });
 
-test('a last row without a line end is held back when it may have been cut, and taken when three downloads end so', async () => {
+test('a last row without a line end is withheld if it may be truncated, and accepted if three downloads end so', async () => {
   const header = 'connector_ref,lang,Labels,Expected result,Content,Status,Acme result';
   const first = `${REF},en,,,x,SUCCESS,spam`;
   const last = `${REF.replace('41', '42')},en,,,x,SUCCESS,spam`;
@@ -343,7 +343,7 @@ test('a last row without a line end is held back when it may have been cut, and 
   assert.deepEqual([shown(rows), error], [both, undefined]);
 });
 
-test('a row that is cut right behind the header is held back, also when csv-parse reads the header', async () => {
+test('a row truncated right behind the header is withheld, even if csv-parse reads the header', async () => {
   for (const header of ['Status,connector_ref', 'Status,connector_ref,"x"y']) {
     for (const cut of ['S', 'SU', '\r', '"']) {
       const { rows, error } = await collectRows(kindWithFile(`${header}\r\n${cut}`));
@@ -353,7 +353,7 @@ test('a row that is cut right behind the header is held back, also when csv-pars
   }
 });
 
-test('a last row without a line end is never believed while the service counts more rows, however often the cut comes again', async () => {
+test('a last row without a line end is never accepted while the service counts more rows, however often the file ends there', async () => {
   const text = `connector_ref,lang,Labels,Expected result,Content,Status,Acme result\n${REF},en,,,x,SUCCESS,approv`;
   const kind = kindWithFile(async function* () {
     yield Buffer.from(text);
@@ -368,7 +368,7 @@ test('a last row without a line end is never believed while the service counts m
   assert.deepEqual(shown((await collectRows(kind, 1)).rows), [[3, 41, 'success']]);
 });
 
-test('a last row without a line end is never believed when another file of the service ended its last line', async () => {
+test('a last row without a line end is never accepted if another file of the service ended its last line', async () => {
   const cut = `connector_ref,lang,Labels,Expected result,Content,Status,Acme result\n${REF},en,,,x,SUCCESS,approv`;
   let text = cut;
   const kind = kindWithFile(async function* () {
@@ -392,7 +392,7 @@ test('a last row without a line end is never believed when another file of the s
   }
 });
 
-test('a last row without a line end is taken at once when its last cell is JSON and so shows that it is whole', async () => {
+test('a last row without a line end is accepted at once if its last cell is complete JSON', async () => {
   const [record] = await decisions(kindWithFile(`${HEADER}\nx,SUCCESS,spam,,,en,${REF}`));
   assert.equal(decisionOf(record).result, 'spam');
 });
@@ -416,7 +416,7 @@ test('quotes in a cell that is not quoted are content', async () => {
   assert.equal(decisionOf(record).content, 'say "hi"');
 });
 
-test('what breaks the download reaches the caller as it is, after the rows that came', async () => {
+test('an error of the download reaches the caller unchanged, after the rows before it', async () => {
   const broken = new ServiceError('unavailable', 'reset', { operation: 'download' });
   const kind = kindWithFile(async function* () {
     yield Buffer.from(`${HEADER}\nx,SUCCESS,spam,,,en,${REF}\nx,SUC`);
@@ -485,7 +485,7 @@ test('a row of commas ends the file wherever the pieces are cut', async () => {
   }
 });
 
-test('a row counts all its bytes, also those that are no content: empty lines and quoted quotes', async () => {
+test('the size of a row includes bytes without content: empty lines and quoted quotes', async () => {
   for (const filler of ['\n', '""']) {
     const { source, asked } = large(
       `${HEADER}\n"`.slice(0, filler === '\n' ? -1 : undefined),

@@ -39,7 +39,7 @@ test('a row is cut wherever its bytes begin, and an empty line has no cells', ()
   assert.deepEqual(cells, [['x', 'y'], [], [], CELLS]);
 });
 
-test('what follows a closing quote, and a row of too many cells, are left to csv-parse as soon as they are seen', () => {
+test('text behind a closing quote and rows of too many cells are left to csv-parse at once', () => {
   const scan = (text: string) => new RowScanner().scan(Buffer.from(text), 0);
   assert.equal(scan('"a"b'), UNKNOWN);
   assert.equal(scan('"a"\rb'), UNKNOWN);

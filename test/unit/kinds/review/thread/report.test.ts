@@ -37,7 +37,7 @@ test('the command line keeps the environment out of its reports', () => {
   assert.doesNotMatch(stdout, /kept-from-reports/);
 });
 
-test('no environment stands in the report of a process whose result thread runs', () => {
+test('the diagnostic report of a process with a result thread holds no environment', () => {
   const env = { ...process.env, SERVICE_API_KEY: 'kept-from-reports' };
   const { stdout, stderr, status } = spawnSync(
     process.execPath,

@@ -110,7 +110,7 @@ test('an empty file, a file without header and a cut file end as here, with the 
   }
 });
 
-test('what the source throws comes out, behind the rows before it', async () => {
+test('an error of the source is thrown after the rows before it', async () => {
   const broken = new Error('the connection broke');
   const source = async function* () {
     yield Buffer.from(HEADER + row(1) + row(2));
@@ -123,7 +123,7 @@ test('what the source throws comes out, behind the rows before it', async () => 
   assert.deepEqual(there.rows, (await collect(readHere(), source())).rows);
 });
 
-test('whoever has enough ends the source, and the thread goes on with other files', async () => {
+test('a caller with enough rows ends the source, and the thread continues with other files', async () => {
   const closed = Promise.withResolvers<void>();
   const endless = (async function* () {
     try {
@@ -142,7 +142,7 @@ test('whoever has enough ends the source, and the thread goes on with other file
   assert.equal((await collect(read, pieces(HEADER + row(1)))).rows.length, 1);
 });
 
-test('every buffer comes back: of files read to their end, given up, broken, cut and not understood', async () => {
+test('every buffer is returned: of files read to their end, abandoned, broken, truncated and invalid', async () => {
   await answered();
   assert.equal(pool.lentBytes, 0);
   const endings: ((source: AsyncGenerator<Buffer>) => AsyncGenerator<Buffer>)[] = [
@@ -178,7 +178,7 @@ test('every buffer comes back: of files read to their end, given up, broken, cut
   assert.equal(pool.lentBytes, 0);
 });
 
-test('records that are much larger than their rows find room, which comes back too', async () => {
+test('records much larger than their rows get room, which is returned too', async () => {
   const content = `"${'\u0001'.repeat(1000)}"`;
   const read = thread.reader({ ...SETTINGS, includeContent: true }, () => {});
   const text =
@@ -194,7 +194,7 @@ test('records that are much larger than their rows find room, which comes back t
   assert.equal(pool.lentBytes, 0);
 });
 
-test('no more of a file is asked for than its reader takes', async () => {
+test('no more of a file is requested than its reader consumes', async () => {
   let given = 0;
   const source = (async function* () {
     yield Buffer.from(HEADER);
@@ -260,7 +260,7 @@ test('a row that the connector fails on is one row: it names its record and wher
   assert.match(poison?.crash ?? '', /^RangeError\n {4}at /);
 });
 
-test('notices reach the pipeline whose file it was; a last row without line end is believed as here', async () => {
+test('notices reach the pipeline of the file; a last row without a line end is accepted as in the same thread', async () => {
   const notices: ResultNotice[] = [];
   const other: ResultNotice[] = [];
   const read = readThere((notice) => notices.push(notice));

@@ -14,7 +14,7 @@ test('the body is RFC 4180: CRLF between records, UTF-8 without a byte order mar
   );
 });
 
-test('a line end of any kind is quoted, also when it stands alone', async () => {
+test('a line end of any kind is quoted, even alone', async () => {
   for (const content of ['\r', '\n', '\r\n', '\n\r', 'a\n', '\ra']) {
     const upload = await uploadOf([contentItem({ content })]);
     assert.ok(upload.startsWith(`Content,connector_ref\r\n"${content}",`), JSON.stringify(content));
@@ -27,7 +27,7 @@ test('content that a spreadsheet would take for a formula is uploaded as it is',
   }
 });
 
-test('when asked for, such cells begin with an apostrophe, headers included, and what they were travels beside them', async () => {
+test('if configured, such cells and headers begin with an apostrophe, and their originals are carried beside them', async () => {
   const escaping = { ...DEFAULT_COLUMNS, escapeFormulas: true };
   const metadata = { '=key': '@value', below: -1, plain: "'=x", text: '-1' };
   const upload = await uploadOf(
@@ -120,7 +120,7 @@ test('the row of an item that fails, and the columns that only it has, are not i
   );
 });
 
-test('without memory for a row the rows before it stay as they are', async () => {
+test('a row without memory leaves the rows before it unchanged', async () => {
   class SmallPool extends BufferPool {
     override take(bytes: number): Buffer<ArrayBuffer> {
       if (bytes > 100_000) throw new RangeError('no memory');
@@ -141,7 +141,7 @@ test('without memory for a row the rows before it stay as they are', async () =>
   assert.equal(pool.lentBytes, 0);
 });
 
-test('every buffer comes back, with a body and without one', async () => {
+test('every buffer is returned, with a body and without one', async () => {
   const pool = new BufferPool(0);
   const rows = new CsvRows(DEFAULT_COLUMNS, pool);
   for (let offset = 0; offset < 1_000; offset++) rows.add(contentItem({ offset }));
@@ -159,7 +159,7 @@ test('every buffer comes back, with a body and without one', async () => {
   assert.equal(pool.lentBytes, 0);
 });
 
-test('what a sink holds grows with the columns that it remembers', () => {
+test('the memory of a sink grows with its columns', () => {
   const rows = new CsvRows(DEFAULT_COLUMNS, new BufferPool(0));
   rows.add(contentItem());
   const { heldBytes } = rows;
