@@ -36,7 +36,7 @@ export function schemaRegistrySuite(
 ): void {
   const newSubject = () => `suite-${randomBytes(6).toString('hex')}-value`;
 
-  test('a subject that nobody registered is unknown, and takes any schema', async () => {
+  test('a subject without versions is unknown, and accepts any schema', async () => {
     const subject = newSubject();
     assert.equal(await registry().version(subject, 'latest', SIGNAL), undefined);
     assert.equal(await registry().lookup(subject, FIRST, SIGNAL), undefined);
@@ -100,7 +100,7 @@ export function schemaRegistrySuite(
     assert.equal((await registry().byId(id, SIGNAL))?.type, 'PROTOBUF');
   });
 
-  test('whoever gave up is not answered', async () => {
+  test('an aborted call is not answered', async () => {
     await assert.rejects(
       registry().lookup(newSubject(), FIRST, AbortSignal.abort(new Error('gave up'))),
       /gave up/,

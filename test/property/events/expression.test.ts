@@ -176,7 +176,7 @@ const PARTS = [
   ],
 ];
 
-test('any text is an expression or is refused, and an expression finds something in any document or says why not', () => {
+test('any text is an expression or is refused, and an expression has a result in any document or a reason', () => {
   const whole = fc.constantFrom(
     ...[
       'a.b[?a > b].a',
@@ -232,7 +232,7 @@ test('any text is an expression or is refused, and an expression finds something
   );
 });
 
-test('what an expression selects keeps the digits of every number', () => {
+test('a value selected by an expression keeps the digits of every number', () => {
   fc.assert(
     fc.property(metadataText, (text) => {
       const source = `{"metadata":${text}}`;

@@ -41,7 +41,7 @@ test('the package exports every declaration, and the files of contracts/ but the
     assert.ok(pkg.files.includes(files), files);
 });
 
-test('a status tells whether there is an error, to the compiler too', () => {
+test('the status decides whether there is an error, for the compiler too', () => {
   const codeOf = (outcome: Decision | LookedUpDecision | Receipt): string | null => {
     if (outcome.status === 'SUCCESS') return outcome.error satisfies null;
     return outcome.error.code;

@@ -211,7 +211,7 @@ const instant = fc
   .date({ noInvalidDate: true, min: new Date(0), max: new Date(8.64e15) })
   .map((date) => date.toISOString());
 
-test('whatever a decision holds comes back over Avro and Protobuf: metadata with its digits, labels with all that was said', () => {
+test('all content of a decision comes back over Avro and Protobuf: metadata with its digits, labels with all members', () => {
   const decision = fc.record({
     head: fc.record(
       { service_status: hostileText, labels_raw: hostileText, content: hostileText },

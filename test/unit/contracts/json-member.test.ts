@@ -8,7 +8,7 @@ const textOf = (json: string, name: string) => {
   return at && json.slice(at.start, at.end);
 };
 
-test('a member is found on the top level alone, whatever lies around and inside it', () => {
+test('a member is found on the top level alone, whatever is around and inside it', () => {
   for (const [json, wanted] of [
     ['{"a":"metadata","b":{"metadata":1},"metadata":{"x":[1,"}"]},"c":2}', '{"x":[1,"}"]}'],
     ['{"metadata":1}', '1'],
@@ -21,7 +21,7 @@ test('a member is found on the top level alone, whatever lies around and inside 
   }
 });
 
-test('what is found is what JSON.parse would give, for any object', () => {
+test('the member found equals that of JSON.parse, for any object', () => {
   const member = fc.tuple(
     fc.oneof(fc.constant('metadata'), fc.string({ unit: 'binary' })),
     fc.jsonValue(),

@@ -86,7 +86,7 @@ for (const { name } of CONTRACTS) {
   });
 }
 
-test('members that a consumer does not know are tolerated everywhere', () => {
+test('unknown members are allowed everywhere', () => {
   for (const { file, contract } of EXAMPLES) {
     const example = JSON.parse(contractFile(`examples/${file}`));
     assertContract(contract, { ...example, added_later: { any: ['thing'] } });
@@ -130,7 +130,7 @@ test('the reasons and stages of dead letters are those of the code; others may c
   }
 });
 
-test('the error codes that decisions are described with are those of the failure table', () => {
+test('the error codes in the description of decisions are those of the failure table', () => {
   const described = String(readSchema('decision').$defs?.error?.properties?.code?.description);
   for (const { job } of FAILURE_TABLE)
     if (job !== undefined) assert.match(described, new RegExp(`\\b${job.failure}\\b`));
@@ -149,7 +149,7 @@ test('a timestamp fits, whatever a producer wrote there', () => {
   }
 });
 
-test('what tests read off the topics is held against the contract of its kind', () => {
+test('records that tests read from the topics are validated against the contract of their kind', () => {
   const cases: [ContractName, unknown][] = [
     ['decision', { batch: { id: 'b', type: 't', attempt: '1' } }],
     ['looked-up-decision', { labels: ['spam'] }],

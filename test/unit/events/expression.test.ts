@@ -39,7 +39,7 @@ const fails = (cases: Readonly<Record<string, RegExp>>) => {
   }
 };
 
-test('every mistake in an expression is told before a record comes, with its place', () => {
+test('every mistake in an expression is reported with its place before a record comes', () => {
   const problems: Readonly<Record<string, RegExp | undefined>> = {
     'a..b': /^column 3: \. is not expected here$/,
     '': /^column 1: it ends too early$/,
@@ -78,7 +78,7 @@ test('every mistake in an expression is told before a record comes, with its pla
   }
 });
 
-test('what an object inherits is not there, and __proto__ is a name like any other', () => {
+test('inherited members are not visible, and __proto__ is a name like any other', () => {
   gives({
     'constructor.name': undefined,
     'constructor.name || `0`': '0',
@@ -112,11 +112,11 @@ test('numbers that a double cannot hold are selected, compared and written with 
   });
 });
 
-test('a number beside them is what it is elsewhere', () => {
+test('numbers beside exact ones stay plain numbers', () => {
   gives({ 'n == one': 'true', 'to_string(n)': '"1"', 'n + one': '2', 'sum([n, one])': '2' });
 });
 
-test('a decimal keeps its scale where it is selected and written, and is its number where it is compared and calculated with', () => {
+test('a decimal keeps its scale when it is selected and converted, and is a plain number in comparisons and arithmetic', () => {
   const decimals = {
     price: keepNumber('10.00'),
     prices: [keepNumber('10.00'), keepNumber('2.50')],
@@ -156,7 +156,7 @@ test('a decimal keeps its scale where it is selected and written, and is its num
   assert.equal(type({ 10: 'ten' }), 'ten');
 });
 
-test('calculating with them is refused, and so is a result that is no number of JSON', () => {
+test('arithmetic with exact numbers is refused, and so is a result that is not a number of JSON', () => {
   fails({
     'id + `1`': /more digits than can be calculated with/,
     '-id': /more digits/,
@@ -172,7 +172,7 @@ test('calculating with them is refused, and so is a result that is no number of 
   });
 });
 
-test('functions do what the language says where the library does not', () => {
+test('functions follow the language where the library does not', () => {
   gives({
     'sort(a.b)': '[1,3,20]',
     'max_by(list, &k).v': '2',
@@ -193,7 +193,7 @@ test('functions do what the language says where the library does not', () => {
   });
 });
 
-test('the record around the value is there as functions', () => {
+test('functions give access to the record around the value', () => {
   gives({
     "header('a')": '"x"',
     "header('twice')": '"2"',
@@ -208,7 +208,7 @@ test('the record around the value is there as functions', () => {
   assert.equal(found('[key(), timestamp()]', without), '[null,null]');
 });
 
-test('no record makes an evaluation endless, whatever the expression does', {
+test('every evaluation ends, whatever record and expression are', {
   timeout: 30_000,
 }, () => {
   const members = (count: number) =>
@@ -260,7 +260,7 @@ test('no record makes an evaluation endless, whatever the expression does', {
   assert.equal(found('length(trim_right(text))', many()), '300001');
 });
 
-test('the expressions for one record share a budget, which another record begins again', () => {
+test('the expressions for one record share a budget, and each record has a new one', () => {
   const json = JSON.stringify({ items: Array.from({ length: 100_000 }, (_, n) => n) });
   const one = inputOf(json);
   const rounds = Array.from({ length: 100 }, () => one).findIndex((input) => {

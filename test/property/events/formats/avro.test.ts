@@ -148,7 +148,7 @@ function named(schema: unknown, next = { name: 0 }): unknown {
   return { ...Object.fromEntries(parts), ...name };
 }
 
-test('what avsc writes is read with every digit, whatever the schema', () => {
+test('bytes written by avsc are read with every digit, whatever the schema', () => {
   fc.assert(
     fc.property(sample, ({ schema, value, json }) => {
       const { event, poison } = readAvro(
@@ -212,7 +212,7 @@ test('a float is a number that is the same float again', () => {
   );
 });
 
-test('bytes that are anything make an event or a dead letter, soon, and never an exception', () => {
+test('random bytes make an event or a dead letter, soon, and never an exception', () => {
   fc.assert(
     fc.property(sample, fc.uint8Array({ maxLength: 60 }), ({ schema }, bytes) => {
       const read = readAvro(

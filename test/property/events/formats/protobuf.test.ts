@@ -60,7 +60,7 @@ function longOf(value: bigint, unsigned: boolean): unknown {
   return Long.fromBits(Number(bits & 0xffffffffn) | 0, Number(bits >> 32n) | 0, unsigned);
 }
 
-test('bytes that are anything make an event or a dead letter, and never an exception; so do records that were damaged', () => {
+test('random bytes and damaged records make an event or a dead letter, and never an exception', () => {
   const file = new URL('../../../fixtures/registry/generate.py', import.meta.url);
   const [, post = ''] =
     /"content\/post\.proto": """([^"]*(?:"[^"]+)*?)""",/s.exec(readFileSync(file, 'utf8')) ?? [];

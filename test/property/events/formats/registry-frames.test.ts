@@ -16,7 +16,7 @@ function written(indexes: readonly number[]): Uint8Array {
   return writer.finish();
 }
 
-test('what is framed is found again: the id, the path to the message, and the payload', () => {
+test('id, message path and payload of a framed value are read back', () => {
   fc.assert(
     fc.property(
       fc.nat(),

@@ -24,7 +24,7 @@ const zigzag = (value: bigint): number[] => {
   return [...bytes, Number(rest)];
 };
 
-test('logical types that no other client here writes: nanoseconds, local times, durations, UUIDs as bytes, big decimals', () => {
+test('logical types without a fixture are read: nanoseconds, local times, durations, UUIDs as bytes, big decimals', () => {
   assert.equal(
     read(logical('long', 'timestamp-nanos'), ...zigzag(1_709_209_800_123_456_789n)),
     '"2024-02-29T12:30:00.123456789Z"',
@@ -65,14 +65,14 @@ test('decimals keep their scale and every digit', () => {
   assert.equal(decimal(1, 0x7f, ...Array(11).fill(0xff)), '3961408125713216879677197516.7');
 });
 
-test('a logical type whose definition is invalid is its plain type, as the specification wants it', () => {
+test('a logical type with an invalid definition is read as its plain type, as the specification requires', () => {
   assert.equal(read(logical('bytes', 'decimal'), 2, 7), '"Bw=="');
   assert.equal(read(logical('bytes', 'decimal', { precision: 2, scale: 3 }), 2, 7), '"Bw=="');
   assert.equal(read(logical('string', 'date'), 2, 0x61), '"a"');
   assert.equal(read(logical('long', 'unheard-of'), 2), '1');
 });
 
-test('defaults, which are for readers with another schema, refuse none: of logical types, of other branches, or wrong ones', () => {
+test('default values never make a schema unusable: of logical types, of other branches, or wrong ones', () => {
   const field = (type: unknown, value: unknown, name = 'D') => ({
     type: 'record',
     name,
@@ -103,7 +103,7 @@ test('defaults, which are for readers with another schema, refuse none: of logic
     assert.equal(read(field(type, value), ...bytes), `{"d":${expected}}`);
 });
 
-test("a table's envelope as Debezium and Connect register it", () => {
+test('an envelope of a table as Debezium and Connect register it is read', () => {
   const connect = (type: string, name: string, more = {}) => ({
     type,
     'connect.version': 1,
@@ -157,7 +157,7 @@ test("a table's envelope as Debezium and Connect register it", () => {
   );
 });
 
-test('every union is its value alone, also where branches look alike', () => {
+test('every union becomes its bare value, also if branches look alike', () => {
   const union = [
     'int',
     'long',
@@ -175,7 +175,7 @@ test('every union is its value alone, also where branches look alike', () => {
   assert.equal(read(union, 8), broken('a branch is chosen that the schema does not have'));
 });
 
-test('numbers that JSON does not have are texts, a float is the shortest number that is it, and a negative zero stays one', () => {
+test('numbers that JSON does not have become strings, a float its shortest number, and a negative zero stays one', () => {
   const float = (value: number) => [...Buffer.from(Float32Array.of(value).buffer)];
   const double = (value: number) => [...Buffer.from(Float64Array.of(value).buffer)];
   assert.equal(read('double', ...double(Number.NaN)), '"NaN"');
@@ -203,11 +203,11 @@ test('a member named __proto__ is a member, of a map and of a record', () => {
   assert.equal(read(record, 14), '{"__proto__":{"x":7}}');
 });
 
-test('blocks may say their size', () => {
+test('blocks with their size are read', () => {
   assert.equal(read({ type: 'array', items: 'int' }, 3, 4, 2, 4, 2, 6, 0), '[1,2,3]');
 });
 
-test('bytes that are not what the schema says are refused, with what is wrong and nothing of what they hold', () => {
+test('bytes that do not fit the schema are refused with the reason, and without their content', () => {
   const list = { type: 'array', items: 'null' };
   assert.equal(read('string', 8, 0x61), broken('the data ends too early'));
   assert.equal(read('string', 1), broken('the data ends too early'));
@@ -238,7 +238,7 @@ test('bytes that are not what the schema says are refused, with what is wrong an
   );
 });
 
-test('a type that holds itself is read to a depth, and refused beyond it', () => {
+test('a recursive type is read to a depth, and refused beyond it', () => {
   const chain = {
     type: 'record',
     name: 'Chain',
@@ -252,7 +252,7 @@ test('a type that holds itself is read to a depth, and refused beyond it', () =>
   );
 });
 
-test('records without a byte of data are few: a schema can make a billion of them out of nothing', () => {
+test('records without a byte of data are limited, as a schema can make a billion of them from nothing', () => {
   let schema: unknown = { type: 'record', name: 'R0', fields: [{ name: 'nothing', type: 'null' }] };
   for (let level = 1; level <= 30; level++) {
     const fields = [
@@ -269,7 +269,7 @@ test('records without a byte of data are few: a schema can make a billion of the
   assert.equal(read({ type: 'array', items: few }, 4, 0), '[{"nothing":null},{"nothing":null}]');
 });
 
-test('items are no more than memory has room for', () => {
+test('the number of items is limited', () => {
   const lists = { type: 'array', items: { type: 'array', items: 'int' } };
   const empty = (count: number) =>
     readAvro(lists, Buffer.from([...zigzag(BigInt(count)), ...Array(count + 1).fill(0)]));

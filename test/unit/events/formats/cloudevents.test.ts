@@ -79,7 +79,7 @@ test('numbers keep their digits in both modes', () => {
   }
 });
 
-test('what is no CloudEvent says what is missing, and nothing of the value', () => {
+test('a record that is not a CloudEvent is refused with the missing part, and without its value', () => {
   const reasons: [NamedHeaders, string, RegExp][] = [
     [{}, '{"content":"SECRET"}', /neither the header ce_specversion/],
     [{ ...BINARY, ce_id: '' }, '"SECRET"', /attribute "id"/],
@@ -108,7 +108,7 @@ test('what is no CloudEvent says what is missing, and nothing of the value', () 
   assert.equal(read(BINARY, '{SECRET').poison?.reason, 'not_json');
 });
 
-test('of several headers of one name the first counts; one without a value is none, but hides those behind it', () => {
+test('the first of several headers with one name counts; one without a value is ignored, but hides the others', () => {
   const typed = read(
     {
       ...BINARY,
@@ -122,7 +122,7 @@ test('of several headers of one name the first counts; one without a value is no
   assert.deepEqual(typed.event?.document, { ...ATTRIBUTES, x: '1', data: 'a' });
 });
 
-test('headers with the name of the payload, or with one that attributes cannot have, are no attributes; constructor is one', () => {
+test('headers with the name of the payload or an invalid name are not attributes; constructor is one', () => {
   const headers = {
     ...BINARY,
     ce_data: 'no',
@@ -137,7 +137,7 @@ test('headers with the name of the payload, or with one that attributes cannot h
   );
 });
 
-test('whatever comes, reading does not throw', () => {
+test('reading never throws', () => {
   const one = fc.oneof(
     fc.string(),
     fc.uint8Array({ maxLength: 8 }).map((bytes) => Buffer.from(bytes)),

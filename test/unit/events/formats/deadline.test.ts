@@ -33,7 +33,7 @@ test('loops and regular expressions without end are interrupted, and what follow
   assert.throws(() => within(() => assert.fail('its own')), /its own/);
 });
 
-test('work that was held up without using the processor is tried again', {
+test('work that was blocked without using the processor is tried again', {
   timeout: 60_000,
 }, () => {
   const within = deadlineOf(200);

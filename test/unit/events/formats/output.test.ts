@@ -84,7 +84,7 @@ test('outcomes of kinds without result files are encoded, also of records that a
   assert.equal(at(1), undefined);
 });
 
-test('what cannot be encoded goes out as an error that says so, in the same format, and nothing of it is told to the log', async () => {
+test('a record that cannot be encoded is published as an error in the same format, and none of it is logged', async () => {
   const told: unknown[] = [];
   const picky: OutputFormat = {
     name: 'avro',
@@ -112,7 +112,7 @@ test('what cannot be encoded goes out as an error that says so, in the same form
   assert.deepEqual(told, ['events-0-0']);
 });
 
-test('when not even that can be encoded the record becomes a dead letter, and nothing of the exception but its place is kept', async () => {
+test('if the error cannot be encoded either, the record becomes a dead letter with the place of the exception alone', async () => {
   const broken: OutputFormat = {
     name: 'avro',
     encode() {
@@ -157,7 +157,7 @@ test('a status that the schemas do not know is written as unknown', async () => 
   }
 });
 
-test('subjects are named by topic, by record, by both, or as told', () => {
+test('subjects are named by topic, by record, by both, or as configured', () => {
   const subject = (
     format: 'avro' | 'protobuf' | 'json-schema',
     choice: ConstructorParameters<typeof RegisteredFormat>[0]['subject'],
@@ -171,7 +171,7 @@ test('subjects are named by topic, by record, by both, or as told', () => {
   assert.equal(subject('avro', { name: 'mine' }), 'mine');
 });
 
-test('a CloudEvent says what it is, and headers of the source record do not contradict it', () => {
+test('a CloudEvent has its own attributes, and headers of the source record do not contradict them', () => {
   const value = contractFile('examples/decision.json');
   const { id, decided_at, source } = JSON.parse(value);
   const travelling = { ce_traceparent: ['t', null], toString: 'x', 'event-id': id };
@@ -207,7 +207,7 @@ test('a CloudEvent says what it is, and headers of the source record do not cont
   assert.equal(JSON.parse(String(structured.value)).datacontenttype, 'application/json');
 });
 
-test('tools read every format back, whichever was in use when a record was written', async () => {
+test('tools read records of every format', async () => {
   const json = contractFile('examples/decision.json');
   const wanted = await readDecision(Buffer.from(json), undefined);
   assert.equal(wanted?.status, JSON.parse(json).status);

@@ -59,7 +59,7 @@ message Post {
 const PAYLOAD = [10, 8, 10, 2, 0x03, 0xe8, 16, 4, 24, 2, 18, 1, 0x61];
 const EXPECTED = '{"amount":10.00,"content":"a","amounts":[],"by_name":{}}';
 
-test("Confluent's annotations are read over, with its own files registered or not, and by either path of its decimal", () => {
+test("Confluent's annotations are ignored, with its own files registered or not, and with either path of its decimal", () => {
   for (const path of ['confluent/type/decimal.proto', 'confluent/types/decimal.proto']) {
     assert.equal(read(POST(path), PAYLOAD), EXPECTED);
     assert.equal(
@@ -72,7 +72,7 @@ test("Confluent's annotations are read over, with its own files registered or no
   assert.equal(read(variant, [10, 3, 10, 1, 0x61]), '{"v":{"metadata":"YQ==","value":""}}');
 });
 
-test('options of every shape are read over: on files, messages, fields, enums and their values, oneofs, ranges, services', () => {
+test('options of every shape are ignored: on files, messages, fields, enums and their values, oneofs, ranges, services', () => {
   const text = `syntax = "proto2"; package p;
     option java_package = "com.example"; option (file) = { a { b: 1; c: [{d: 2}, {d: 3}] }, e: "}" };
     message M {
@@ -123,7 +123,7 @@ test('options that change how data is read are kept: features of editions, and e
   assert.equal(read(text('(y) = {}', ''), []), '{}');
 });
 
-test('empty statements are read over, wherever they are', () => {
+test('empty statements are ignored, wherever they are', () => {
   const text = `;syntax = "proto3";; package p;; import "google/protobuf/any.proto";;
     message M {; string a = 1;; Kind kind = 2; ; oneof o {; int32 b = 3;; }; message N {;};; };;
     enum Kind {; ZERO = 0;; ONE = 1; }; service S {; rpc Get (M) returns (M);; };`;

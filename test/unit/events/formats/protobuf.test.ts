@@ -19,7 +19,7 @@ const proto3 = (body: string, head = '') => `syntax = "proto3"; ${head} message 
 const broken = (message: string) =>
   `undecodable: the value is not Protobuf of its schema: ${message}`;
 
-test('a message that comes in parts is merged, a scalar is the last one sent', () => {
+test('a message in several parts is merged, and of scalars the last one counts', () => {
   const text = proto3('M child = 1; int64 a = 2; repeated int64 list = 3; int64 b = 4;');
   assert.equal(
     read(text, 10, 2, 16, 1, 10, 4, 32, 7, 24, 5, 16, 1, 16, 2),
@@ -27,7 +27,7 @@ test('a message that comes in parts is merged, a scalar is the last one sent', (
   );
 });
 
-test('of a oneof only the member that came last is there', () => {
+test('only the last member of a oneof is kept', () => {
   const text = proto3('oneof either { string text = 1; M message = 2; int64 number = 3; }');
   assert.equal(read(text, 10, 1, 'a', 24, 5), '{"number":5}');
   assert.equal(read(text, 24, 5, 18, 2, 24, 6), '{"message":{"number":6}}');
@@ -69,7 +69,7 @@ test('a field that the schema does not have, or has with another wire type, is s
   assert.equal(read(text, 13, 0, 0, 0, 0), '{"a":0}');
 });
 
-test('without presence a default is there, with presence only what was sent', () => {
+test('fields without presence have a default, fields with presence are there only if sent', () => {
   const body =
     'string a = 1; optional string b = 2; Kind c = 3; bytes d = 4; bool e = 5; double f = 6; Empty g = 7; map<string, int32> h = 8;';
   const head = 'enum Kind { FIRST = 0; SECOND = 1; }';
@@ -83,20 +83,20 @@ test('without presence a default is there, with presence only what was sent', ()
   );
 });
 
-test('a required field that is missing is told by its name', () => {
+test('a missing required field is named', () => {
   assert.equal(
     read('syntax = "proto2"; message M { required int32 a = 1; }'),
     broken("missing required 'a'"),
   );
 });
 
-test("editions say by their features what has presence; protobufjs's are understood", () => {
+test('features of editions decide which fields have presence', () => {
   const text =
     'edition = "2023"; option features.field_presence = IMPLICIT; message M { int32 a = 1; int32 b = 2 [features.field_presence = EXPLICIT]; }';
   assert.equal(read(text), '{"a":0}');
 });
 
-test('an Any of a type that the schema knows is its message, of any other its bytes', () => {
+test('an Any of a known type is read as its message, of any other type as its bytes', () => {
   const head = 'import "google/protobuf/any.proto"; import "google/protobuf/duration.proto";';
   const text = `syntax = "proto3"; ${head} message M { google.protobuf.Any any = 1; int32 a = 2; }`;
   const anyOf = (url: string, ...data: number[]) => {
@@ -122,7 +122,7 @@ test("Confluent's decimal is a number with its digits", () => {
   assert.equal(read(text, 10, 8, 10, 2, 0x03, 0xe8, 16, 4, 24, 2), '{"price":10.00}');
 });
 
-test('a schema that cannot be used says why', () => {
+test('an unusable schema is refused with the reason', () => {
   const objection = (text: string, expected: RegExp) =>
     assert.throws(
       () => protobufReader(text),
@@ -168,7 +168,7 @@ test('messages of an imported file of the same package are not counted', () => {
   );
 });
 
-test('bytes that are no message are refused, with what is wrong and nothing of what they hold', () => {
+test('bytes that are not a message are refused with the reason, and without their content', () => {
   const text = proto3('int32 a = 1; string b = 2; M c = 3; map<string, M> d = 4;');
   assert.equal(read(text, 18, 5, 'a'), broken('the data ends too early'));
   assert.equal(read(text, 18, 2, 0xc3, 0x28), broken('a text is not UTF-8'));
@@ -184,7 +184,7 @@ test('bytes that are no message are refused, with what is wrong and nothing of w
   assert.equal(read(text, ...Array(600).fill(0x2b)), broken('max depth exceeded'));
 });
 
-test('empty messages are few: each becomes an object with a member for every field without presence', () => {
+test('empty messages are limited, as each becomes an object with a member for every field without presence', () => {
   const fields = Array.from(
     { length: 50 },
     (_, index) => `string field_${index} = ${index + 1};`,
@@ -199,7 +199,7 @@ test('empty messages are few: each becomes an object with a member for every fie
   assert.equal(protobufReader(text)(many.subarray(0, 10_000)).poison, undefined);
 });
 
-test('items of repeated fields are no more than memory has room for, packed or not', () => {
+test('the number of items of repeated fields is limited, packed or not', () => {
   const text = `${proto3('repeated Item items = 1; repeated int32 numbers = 2;')} message Item { int32 a = 1; }`;
   const repeated = (times: number, ...field: number[]) =>
     protobufReader(text)(Buffer.alloc(times * field.length, Buffer.from(field)));

@@ -38,7 +38,7 @@ async function read(format: EventFormat, id: number, payload: string | Buffer): 
   return event?.document ?? `${poison?.reason}: ${poison?.message}`;
 }
 
-test('all that a batch of records names is asked for once; what is no frame, and what has no value, asks for nothing', async () => {
+test('each schema of a batch of records is loaded once; records without frame or value load none', async () => {
   await using server = await fakeRegistry({ '/schemas/ids/1': avro, '/schemas/ids/2': avro });
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   const format = avroFormat(registry);
@@ -81,7 +81,7 @@ test('a schema with defaults that the library would refuse is read, and so is on
   await registry.close();
 });
 
-test("a schema of another type than the source's format is told with both", async () => {
+test("a schema of another type than the source's format is refused with both names", async () => {
   await using server = await fakeRegistry({
     '/schemas/ids/1': avro,
     '/schemas/ids/2': proto,
@@ -99,7 +99,7 @@ test("a schema of another type than the source's format is told with both", asyn
   await registry.close();
 });
 
-test('a schema that is broken, or refers to what is not there, makes dead letters that say so', async () => {
+test('a broken schema, and one with a missing reference, makes dead letters with the reason', async () => {
   await using server = await fakeRegistry({
     '/schemas/ids/1': {
       schema: '{"type":"record","name":"R","fields":[{"name":"a","type":"Missing"}]}',
@@ -134,7 +134,7 @@ test('a Protobuf record without message indexes is refused', async () => {
   await registry.close();
 });
 
-test('JSON is checked against its schema only when that is wanted, and told by the place in the schema alone', async () => {
+test('JSON is validated only if configured, and an error names the place in the schema alone', async () => {
   const POST = {
     type: 'object',
     properties: { content: { type: 'string' } },
@@ -163,7 +163,7 @@ test('JSON is checked against its schema only when that is wanted, and told by t
   await registry.close();
 });
 
-test('harmless schemas with hostile values end in time: a dead letter names the deadline, and honest values fit', {
+test('a hostile value of a harmless schema makes a dead letter that names the deadline, and honest values fit', {
   timeout: 60_000,
 }, async () => {
   const of = (properties: object, more = {}) => json({ type: 'object', properties, ...more });
@@ -224,7 +224,7 @@ test('harmless schemas with hostile values end in time: a dead letter names the 
   await registry.close();
 });
 
-test('drafts of JSON Schema from 06 to 2020-12 are understood, a reference is found by its name, and other drafts are told', async () => {
+test('drafts of JSON Schema from 06 to 2020-12 are supported, a reference is resolved by its name, and other drafts are refused', async () => {
   const draft = (uri: string) => ({
     $schema: uri,
     type: 'object',
@@ -314,7 +314,7 @@ test('values that fit are let through: decimals that are multiples, and patterns
   await registry.close();
 });
 
-test('a schema that is there and cannot be understood makes dead letters; nobody waits for it, nor for one of thousands of types', async () => {
+test('a schema that cannot be parsed makes dead letters without retries, and one of thousands of types is read at once', async () => {
   const chain = Array.from({ length: 5_000 }, (_, n) => `message M${n} { M${n + 1} m = 1; }`).join(
     ' ',
   );
@@ -348,7 +348,7 @@ test('a schema that is there and cannot be understood makes dead letters; nobody
   await registry.close();
 });
 
-test("a keyword of the validator's own, which would answer with a promise that nobody waits for, makes a schema unusable", async () => {
+test("a schema with the validator's own keyword $async is unusable", async () => {
   await using server = await fakeRegistry({
     '/schemas/ids/1': json({ $async: true, type: 'object', required: ['content'] }),
   });
@@ -360,7 +360,7 @@ test("a keyword of the validator's own, which would answer with a promise that n
   await registry.close();
 });
 
-test('a record whose schema was forgotten since it was prepared is not given up: reading it throws, and it is prepared again', async () => {
+test('reading a record whose schema has been dropped from the cache throws, so that it is prepared again', async () => {
   await using server = await fakeRegistry({ '/schemas/ids/1': avro });
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   assert.throws(
@@ -370,7 +370,7 @@ test('a record whose schema was forgotten since it was prepared is not given up:
   await registry.close();
 });
 
-test('what of a schema can never be read is known without a record', async () => {
+test('a schema whose records can never be read is recognized without a record', async () => {
   const enumeration = { type: 'enum', name: 'E', symbols: ['A'] };
   const cases: readonly (readonly [object, EventVerdict])[] = [
     [avro, []],

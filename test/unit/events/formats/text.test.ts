@@ -5,13 +5,13 @@ import { sourceRecord } from '../../kinds/review/sample.ts';
 
 const read = (value: Buffer) => textFormat.read({ ...sourceRecord(null), value });
 
-test('the value is the content, whatever it looks like', () => {
+test('the value is the content, whatever its form', () => {
   for (const text of ['hello', '{"content": 1}', '', 'żółć 😀\n"x"']) {
     assert.deepEqual(read(Buffer.from(text)).event?.document, { content: text });
   }
 });
 
-test('bytes that are not UTF-8 are no text, and are not shown', () => {
+test('bytes that are not UTF-8 are refused and not shown', () => {
   const { poison } = read(Buffer.from([0xff, 0x53, 0x45, 0x43]));
   assert.deepEqual(poison, {
     reason: 'undecodable',

@@ -14,7 +14,7 @@ test('a frame is a zero byte and an id in four bytes, as Confluent writes it', (
   assert.deepEqual(readFrame(bytes(0, 0, 0, 1, 2, 9), []), { id: 258 });
 });
 
-test('a value without a frame says what was expected, and nothing of what it holds', () => {
+test('a value without a frame is refused with the expected form, and without its content', () => {
   const objection = (value: Buffer, headers: RecordHeaders = []) =>
     readFrame(value, headers).poison;
   assert.deepEqual(objection(Buffer.from('{"content":1}')), {
@@ -55,7 +55,7 @@ test('message indexes are a count and zigzag varints; the first message is the o
   assert.deepEqual(readMessageIndexes(bytes(2, 0), 0), { indexes: [0], end: 2 });
 });
 
-test('what is no path of message indexes is none', () => {
+test('an invalid path of message indexes is not read', () => {
   for (const broken of [
     bytes(),
     bytes(2),

@@ -26,7 +26,7 @@ async function unavailable(call: Promise<unknown>): Promise<RegistryUnavailable>
   return error;
 }
 
-test('what a status means: 5xx, 429, 408 and refused credentials are no answer, other 4xx are', async () => {
+test('5xx, 429, 408 and refused credentials are retried, other 4xx are answers', async () => {
   await using server = await fakeRegistry();
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   const answer = (status: number, body: string) => {
@@ -58,7 +58,7 @@ test('what a status means: 5xx, 429, 408 and refused credentials are no answer, 
   await registry.close();
 });
 
-test("a 404 that is not a registry's own is no unknown schema: a wrong path must not make dead letters of everything", async () => {
+test("a 404 without a registry's error code does not make a schema unknown, so that a wrong path makes no dead letters", async () => {
   await using server = await fakeRegistry();
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   const bodies = [
@@ -80,7 +80,7 @@ test("a 404 that is not a registry's own is no unknown schema: a wrong path must
   await registry.close();
 });
 
-test('addresses are tried in turn, and the one that answered goes first from then on', async () => {
+test('addresses are tried in order, and the one that answered is tried first from then on', async () => {
   await using server = await fakeRegistry({ '/schemas/ids/1': TEXT });
   const observer = recordingObserver();
   const registry = new ConfluentRegistry(
@@ -92,7 +92,7 @@ test('addresses are tried in turn, and the one that answered goes first from the
   await registry.close();
 });
 
-test('what one address does not know, or cannot say, another may', async () => {
+test('an id that one address does not know, or cannot answer, is looked up at another', async () => {
   await using behind = await fakeRegistry();
   await using ahead = await fakeRegistry({ '/schemas/ids/1': TEXT });
   const registry = new ConfluentRegistry(
@@ -103,7 +103,7 @@ test('what one address does not know, or cannot say, another may', async () => {
   await registry.close();
 });
 
-test('a lookup, which changes nothing, is asked of every address; what registers is not', async () => {
+test('a lookup is sent to every address, a registration to one', async () => {
   await using behind = await fakeRegistry();
   await using ahead = await fakeRegistry({
     '/subjects/s': { id: 7, version: 2 },
@@ -121,7 +121,7 @@ test('a lookup, which changes nothing, is asked of every address; what registers
   await other.close();
 });
 
-test('whether a schema is compatible is asked of the versions that the rule names, by the latest where that cannot be asked', async () => {
+test('compatibility is checked with the versions that the rule names, or with the latest if the registry checks only one', async () => {
   const all = '/compatibility/subjects/s/versions';
   const latest = `${all}/latest`;
   const no = { is_compatible: false, messages: ['b is missing'] };
@@ -175,7 +175,7 @@ test('whether a schema is compatible is asked of the versions that the rule name
   }
 });
 
-test('an address that has just given no answer is not asked for what another does not know', async () => {
+test('an address that has just failed to answer is skipped when another does not know an id', async () => {
   await using hung = await fakeRegistry();
   await using live = await fakeRegistry({ '/schemas/ids/1': TEXT });
   hung.instead = () => {};
@@ -188,7 +188,7 @@ test('an address that has just given no answer is not asked for what another doe
   await registry.close();
 });
 
-test('a registry that does not answer in time is given up, and a caller that gives up is let go at once', async () => {
+test('a request to a slow registry times out, and an aborted caller returns at once', async () => {
   await using server = await fakeRegistry();
   server.instead = () => {};
   const hasty = new ConfluentRegistry(registrySettings([server.url], { timeoutMs: 50 }));
@@ -207,7 +207,7 @@ test('a registry that does not answer in time is given up, and a caller that giv
   await Promise.all([hasty.close(), patient.close()]);
 });
 
-test('credentials are asked for with each request, and no message holds them', async () => {
+test('credentials are read for each request, and appear in no message', async () => {
   await using server = await fakeRegistry({ '/schemas/ids/1': TEXT });
   let password = 'old';
   const basic = { kind: 'basic', user: 'ann', password: async () => password } as const;
@@ -228,7 +228,7 @@ test('credentials are asked for with each request, and no message holds them', a
   await Promise.all([registry.close(), other.close(), refused.close()]);
 });
 
-test('references are collected once each, those that are referred to first, also when they refer to one another', async () => {
+test('each reference is collected once, before those that refer to it, also in a cycle', async () => {
   const reference = (name: string) => ({ name, subject: `${name}-value`, version: 1 });
   const version = (id: number, name: string, ...names: string[]) => ({
     id,

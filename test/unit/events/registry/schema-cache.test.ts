@@ -12,7 +12,7 @@ const { signal } = new AbortController();
 /** Immediately: nothing waits here. */
 const sleep = async () => {};
 
-test('an id is asked for once, whoever waits for it, and never again', async () => {
+test('an id is loaded once for all that wait for it', async () => {
   const answer = Promise.withResolvers<string>();
   const asked: number[] = [];
   const cache = new SchemaCache<string>((id) => {
@@ -28,7 +28,7 @@ test('an id is asked for once, whoever waits for it, and never again', async () 
   assert.equal(cache.ensure([1, 2], signal), undefined);
 });
 
-test('a registry that cannot answer is asked until it can, and says so once it does', async () => {
+test('a registry that cannot answer is retried until it can, and its recovery is reported once', async () => {
   const observer = recordingObserver();
   let failures = 3;
   const cache = new SchemaCache<string>(
@@ -46,7 +46,7 @@ test('a registry that cannot answer is asked until it can, and says so once it d
   assert.deepEqual(cache.get(1), { schema: 'schema' });
 });
 
-test('who gives up is let go at once; the load goes on for others, and ends when nobody waits', async () => {
+test('an aborted caller returns at once; the load continues for others, and ends when no caller waits', async () => {
   const stopped = Promise.withResolvers<void>();
   let loads = 0;
   const cache = new SchemaCache<string>((_, loading) => {
@@ -70,7 +70,7 @@ test('who gives up is let go at once; the load goes on for others, and ends when
   assert.equal(cache.get(1), undefined);
 });
 
-test('a loss that nobody waits for any more is not reported for ever', async () => {
+test('an outage is no longer reported when no caller waits for a schema', async () => {
   const down = Promise.withResolvers<string>();
   const observer = recordingObserver(down.resolve);
   const failing = () => Promise.reject(new RegistryUnavailable('503', 'the registry answered 503'));
@@ -87,7 +87,7 @@ test('a loss that nobody waits for any more is not reported for ever', async () 
   assert.deepEqual(observer.calls, ['unavailable: the registry answered 503', 'available']);
 });
 
-test('an unknown id is a dead letter, and is asked for again after a while: a registry may lag behind a producer', async () => {
+test('an unknown id makes a dead letter, and is looked up again later, as a registry may lag behind a producer', async () => {
   let nowMs = 0;
   let known = false;
   const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
@@ -108,7 +108,7 @@ test('an unknown id is a dead letter, and is asked for again after a while: a re
   assert.deepEqual(cache.get(7), { schema: 'schema' });
 });
 
-test('an id is unknown when the registry says so twice, a second apart, also while values name new ones all the time', async () => {
+test('an id is unknown after two answers a second apart, also while values keep naming new ids', async () => {
   const slept: number[] = [];
   const asked: number[] = [];
   const clock = {
@@ -132,7 +132,7 @@ test('an id is unknown when the registry says so twice, a second apart, also whi
   );
 });
 
-test('a schema that cannot be used, or that the registry refuses, is a dead letter that says why', async () => {
+test('an unusable or refused schema makes a dead letter with the reason', async () => {
   const failures = [
     new UnusableSchema('it is JSON'),
     new RegistryRefused(422, 42202, 'Invalid version'),
@@ -149,7 +149,7 @@ test('a schema that cannot be used, or that the registry refuses, is a dead lett
   });
 });
 
-test('schemas that nobody asked for lately are forgotten when there are many; those in use are not', async () => {
+test('schemas that were not used lately are dropped when there are many; those in use are kept', async () => {
   let nowMs = 0;
   const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
   const cache = new SchemaCache<number>(async (id) => id, registrySettings([], { clock }));
@@ -162,7 +162,7 @@ test('schemas that nobody asked for lately are forgotten when there are many; th
   assert.equal(cache.get(1), undefined);
 });
 
-test('ids that lead nowhere are forgotten sooner when there are very many, as in values that are none of a registry', async () => {
+test('unknown ids are dropped sooner when there are very many', async () => {
   let nowMs = 0;
   const clock = { ...registrySettings([]).clock, monotonic: () => nowMs, sleep };
   const cache = new SchemaCache<number>(
