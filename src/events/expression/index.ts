@@ -27,7 +27,7 @@ export function compileExpression(text: string): Expression {
   const path = parsePath(text);
   if (path === undefined) {
     const parsed = parseExpression(text);
-    if (!parsed.ok) throw new RangeError(`"${text}" is no expression: ${parsed.error}`);
+    if (!parsed.ok) throw new RangeError(`"${text}" is not a valid expression: ${parsed.error}`);
     const find = (input: EventInput) => evaluator.evaluate(parsed.value, input);
     return { text, isPath: false, find, exactly: find };
   }

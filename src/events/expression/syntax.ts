@@ -49,7 +49,7 @@ const MISTAKES: readonly (readonly [RegExp, (found: string) => string])[] = [
   [
     /[^\w$\s()*,.:@\]{}+%?\u2212\u00d7\u00f7!<>=&|/\-[\\'"`]/u,
     (character) =>
-      `${JSON.stringify(character)} means nothing here; a name with anything but a-z A-Z 0-9 _ is put in quotes, a text into '…'`,
+      `${JSON.stringify(character)} is not allowed here; a name with anything but a-z A-Z 0-9 _ is put in quotes, a text into '…'`,
   ],
 ];
 

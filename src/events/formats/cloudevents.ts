@@ -87,7 +87,7 @@ function problemWith(attributes: EventAttributes): ReadEvent | undefined {
   if (specversion === undefined) {
     return poison(
       'undecodable',
-      'the record is no CloudEvent: it has neither the header ce_specversion nor the content type application/cloudevents+json with a specversion',
+      'the record is not a CloudEvent: it has neither the header ce_specversion nor the content type application/cloudevents+json with a specversion',
     );
   }
   if (specversion !== VERSION)
@@ -97,7 +97,7 @@ function problemWith(attributes: EventAttributes): ReadEvent | undefined {
     return typeof value !== 'string' || value === '';
   });
   if (missing === undefined) return undefined;
-  const message = `the CloudEvent must have the attribute "${missing}", a text that is not empty`;
+  const message = `the CloudEvent must have the attribute "${missing}", a non-empty text`;
   return poison('undecodable', message);
 }
 

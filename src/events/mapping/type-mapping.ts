@@ -47,7 +47,7 @@ function finder(source: TypeSource): (input: EventInput) => string {
     if (map === undefined) {
       if (typeof found !== 'string' || found === '') {
         const is = found === '' ? 'empty' : typeOfFound(found);
-        throw part.failure('no_type', `must be a string that is not empty, but is ${is}`);
+        throw part.failure('no_type', `must be a non-empty string, but is ${is}`);
       }
       part.limit(found.length, MAX_TYPE_LENGTH, 'characters', 'of a content type');
       return found;

@@ -125,7 +125,7 @@ export class RegistryHttp {
       this.#http ??= this.#settings.open();
       return this.#http;
     } catch (error) {
-      throw unavailable(`no way to the registry: ${(error as Error).message}`);
+      throw unavailable(`cannot connect to the registry: ${(error as Error).message}`);
     }
   }
 
@@ -184,7 +184,7 @@ function networkFailure(error: unknown, timeoutMs: number): RegistryUnavailable 
       : failure === 'proxy_failed'
         ? [
             failure,
-            `the proxy did not let the request to the registry through (${code}): check service.proxy, or HTTPS_PROXY and NO_PROXY`,
+            `the proxy refused the request to the registry (${code}): check service.proxy, or HTTPS_PROXY and NO_PROXY`,
           ]
         : failure === 'tls_failed'
           ? [failure, `no TLS connection to the registry (${code})`]

@@ -69,7 +69,7 @@ async function answer(
     const found = await http.ask({ operation, path }, signal);
     const { type, text } = schemaText(found);
     if (type !== wanted)
-      throw new UnusableSchema(`it is ${type}, and ${wanted} is what the source is configured as`);
+      throw new UnusableSchema(`it is ${type}, but the source is configured as ${wanted}`);
     // JSON Schema: the library resolves a reference only by the $id of its target.
     const schema = type === 'JSON' && name !== undefined ? withId(text, String(name)) : text;
     return { data: () => ({ ...(found as object), schema }) };

@@ -95,14 +95,14 @@ test('a schema of which only some records can be read is a warning, and one that
   assert.equal(source?.status, 'warning');
   assert.match(
     source?.found ?? '',
-    /^version 1 of subject events-value can be read, but not all .*: values of the branch null are no objects$/,
+    /^version 1 of subject events-value can be read, but not all .*: values of the branch null are not objects$/,
   );
   registry = new MemoryRegistry();
   await registry.register(SUBJECT, { type: 'AVRO', text: '"string"' }, SIGNAL);
   assert.deepEqual((await ask()).source, {
     status: 'failed',
     found:
-      'version 1 of subject events-value: its values (string) are no objects, which events are: records or maps',
+      'version 1 of subject events-value: its values (string) are not objects, as events must be: records or maps',
     remedy: 'correct the schema, or source.format',
   });
 });

@@ -93,7 +93,7 @@ test('registry and token endpoint are reached by the proxy of the service, with 
   const without = configOf({ registry, proxy: `{url: "${proxy.url}"}` });
   assert.match(
     await refused(t, without),
-    /the proxy did not let the request to the registry through \(HTTP_407\)/,
+    /the proxy refused the request to the registry \(HTTP_407\)/,
   );
   await assert.rejects(token(without), /no token for Kafka .* the proxy refused the request/);
 });
@@ -146,7 +146,7 @@ test('a proxy that is reached by https is trusted by the authorities of the serv
   assert.equal(await answered(t, configOf({ ...setup, more: `, tls: {ca: "${ca}"}` })), '"string"');
   assert.match(
     await refused(t, configOf(setup)),
-    /the proxy did not let the request to the registry through \((UNABLE_TO|SELF_SIGNED)/,
+    /the proxy refused the request to the registry \((UNABLE_TO|SELF_SIGNED)/,
   );
 });
 
@@ -188,7 +188,7 @@ test('a file of authorities that is gone is told with its name, by registry and 
   rmSync(ca);
   assert.match(
     await refused(t, config),
-    /no way to the registry: the file .*ca\.pem cannot be read \(ENOENT\)/,
+    /cannot connect to the registry: the file .*ca\.pem cannot be read \(ENOENT\)/,
   );
   await assert.rejects(
     token(config),

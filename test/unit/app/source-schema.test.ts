@@ -103,7 +103,7 @@ test('a schema that no record can be read with is refused, with the subject, the
   await refused(
     'avro',
     { type: 'AVRO', text: '"string"' },
-    /: its values \(string\) are no objects, .*: correct the schema/,
+    /: its values \(string\) are not objects, .*: correct the schema/,
   );
   await refused(
     'protobuf',

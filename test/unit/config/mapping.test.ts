@@ -81,7 +81,7 @@ describe('the mapping in a configuration', () => {
       /map: 1: put quotes around it: "2"/,
     ],
     [
-      'a key of decisions that is no expression',
+      'a key of decisions that is not a valid expression',
       'maxInFlight: 1000}, output: {key: {field: "a b"}',
       /output\.key: .*field: column 3: b is not expected here/,
     ],

@@ -55,7 +55,7 @@ test('every mistake in an expression is reported with its place before a record 
     '"abc': /^column 1: a name in quotes begins here/,
     'a == `1': /^column 6: a literal begins here/,
     'a\\.b': /^column 2: a name with a dot.* is put in quotes: "a\.b"\.c/,
-    ключ: /^column 1: "к" means nothing here; a name with anything but .* is put in quotes/,
+    ключ: /^column 1: "к" is not allowed here; a name with anything but .* is put in quotes/,
     'id == `12345678901234567890`': /^column 7: a number has more digits/,
     'map(a, b)': /argument 1 of map\(\) is an expression: write & before it/,
     'length(&a)': /argument 1 of length\(\) is a value: leave out the &/,

@@ -74,8 +74,8 @@ function verdictOn(type: avsc.Type): SchemaVerdict {
     .filter(({ typeName }) => !OBJECTS.includes(typeName))
     .map(({ branchName, typeName }) => branchName ?? typeName);
   return others.length < branches.length
-    ? ok(others.map((name) => `values of the branch ${name} are no objects`))
-    : err(`its values (${others.join(', ')}) are no objects, which events are: records or maps`);
+    ? ok(others.map((name) => `values of the branch ${name} are not objects`))
+    : err(`its values (${others.join(', ')}) are not objects, as events must be: records or maps`);
 }
 
 function readerOf(type: avsc.Type): ReadAvro {

@@ -50,7 +50,7 @@ export function jsonSchemaFormat(
       return objection === undefined ? parsed : poison('undecodable', objection);
     },
     judge: ({ schema }) =>
-      isNeverObject(schema) ? err('no value that fits it is an object, which events are') : ok([]),
+      isNeverObject(schema) ? err('no value that fits it is an object, as events must be') : ok([]),
   });
 }
 

@@ -44,7 +44,7 @@ export const OWN_KEYWORDS: readonly (FuncKeywordDefinition & { readonly keyword:
     errors: false,
     compile(factor: number) {
       if (!(factor > 0 && factor < Number.POSITIVE_INFINITY))
-        throw new Error('it has a multipleOf that is no number above 0');
+        throw new Error('it has a multipleOf that is not a number above 0');
       return (value: number) => isMultipleOf(value, factor);
     },
   },

@@ -52,7 +52,7 @@ export function schemaCompiler(): SchemaCompiler {
       const validate = ajv.compile(schema as SchemaObject);
       // It would return a promise, which is true, and rejects unhandled.
       if ('$async' in validate)
-        throw new Error('it has the keyword $async, which is no keyword of JSON Schema');
+        throw new Error('it has the keyword $async, which JSON Schema does not have');
       return validate;
     },
   };

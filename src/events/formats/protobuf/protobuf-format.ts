@@ -26,9 +26,7 @@ export function protobufFormat(registry: ConfluentRegistry): EventFormat {
     const schema = await registry.byId(id, signal);
     if (schema === undefined) return undefined;
     if (schema.type !== 'PROTOBUF') {
-      throw new UnusableSchema(
-        `it is ${schema.type}, and PROTOBUF is what the source is configured as`,
-      );
+      throw new UnusableSchema(`it is ${schema.type}, but the source is configured as PROTOBUF`);
     }
     const { root, messages } = schemaRoot(schema);
     return { messages, readers: new MessageReaders(root) };
@@ -41,8 +39,8 @@ function verdictOn({ messages }: ProtobufFile): SchemaVerdict {
   const names = messages.map(({ fullName }) => fullName.slice(1));
   const others = names.filter(isNeverObject);
   if (others.length === names.length)
-    return err(`its messages (${others.join(', ')}) are no objects, which events are`);
-  const notObjects = others.map((name) => `messages ${name} are no objects`);
+    return err(`its messages (${others.join(', ')}) are not objects, as events must be`);
+  const notObjects = others.map((name) => `messages ${name} are not objects`);
   return ok([...notObjects, ...ambiguities(messages)]);
 }
 

@@ -89,7 +89,7 @@ test("a schema of another type than the source's format is refused with both nam
   });
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   const wrong = (id: number, is: string, configured: string) =>
-    `undecodable: schema ${id} cannot be used: it is ${is}, and ${configured} is what the source is configured as`;
+    `undecodable: schema ${id} cannot be used: it is ${is}, but the source is configured as ${configured}`;
   assert.equal(await read(avroFormat(registry), 2, ''), wrong(2, 'PROTOBUF', 'AVRO'));
   assert.equal(await read(protobufFormat(registry), 1, ''), wrong(1, 'AVRO', 'PROTOBUF'));
   assert.equal(
@@ -355,7 +355,7 @@ test("a schema with the validator's own keyword $async is unusable", async () =>
   const registry = new ConfluentRegistry(registrySettings([server.url]));
   assert.equal(
     await read(jsonSchemaFormat(registry, { validate: true }), 1, '{}'),
-    'undecodable: schema 1 cannot be used: it has the keyword $async, which is no keyword of JSON Schema',
+    'undecodable: schema 1 cannot be used: it has the keyword $async, which JSON Schema does not have',
   );
   await registry.close();
 });
@@ -380,12 +380,12 @@ test('a schema whose records can never be read is recognized without a record', 
       { schema: JSON.stringify(['null', EVENT, enumeration]) },
       [/^values of the branch null are/, /^values of the branch E are/],
     ],
-    [{ schema: '"string"' }, /^its values \(string\) are no objects/],
+    [{ schema: '"string"' }, /^its values \(string\) are not objects/],
     [
       { schema: '{"type":"long","logicalType":"timestamp-millis"}' },
-      /^its values \(long\) are no objects/,
+      /^its values \(long\) are not objects/,
     ],
-    [{ schema: JSON.stringify(['null', enumeration]) }, /^its values \(null, E\) are no objects/],
+    [{ schema: JSON.stringify(['null', enumeration]) }, /^its values \(null, E\) are not objects/],
     [{ schema: '{"type":"no such type"}' }, /^schema \d+ cannot be used: /],
     [proto, []],
     [

@@ -146,7 +146,7 @@ test('paths lead into nested objects, and never to what an object inherits', () 
   for (const content of ['a..b', '', 'a\\.b']) {
     assert.throws(() => createDecoder({ ...DEFAULT_MAPPING, content }), {
       name: 'RangeError',
-      message: /is no expression/,
+      message: /is not a valid expression/,
     });
   }
 });

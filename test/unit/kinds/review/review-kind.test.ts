@@ -161,5 +161,8 @@ test('settings that cannot work are refused at once', () => {
     () => reviewKind({ topic: 't', resultColumn: 'Connector_Ref' }, service),
     /is also the result column/,
   );
-  assert.throws(() => reviewKind({ topic: 't', content: 'a..b' }, service), /is no expression/);
+  assert.throws(
+    () => reviewKind({ topic: 't', content: 'a..b' }, service),
+    /is not a valid expression/,
+  );
 });
