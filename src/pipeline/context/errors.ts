@@ -19,7 +19,7 @@ export class Unprepared extends Error {
   readonly ready: Promise<void>;
 
   constructor(ready: Promise<void>) {
-    super('what the records need to be decoded is not at hand');
+    super('the records cannot be decoded yet');
     this.ready = ready;
   }
 }

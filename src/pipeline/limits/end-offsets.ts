@@ -63,10 +63,7 @@ export class EndOffsets {
       this.#reportLeaderless(partitions.filter((partition) => !ends.has(partition)));
     } catch (error) {
       if (!this.#stopped)
-        logger.debug(
-          { error: String(error) },
-          'could not query the end of the source; trying again',
-        );
+        logger.debug({ error: String(error) }, 'could not query the end of the source; retrying');
     }
     this.start();
   }

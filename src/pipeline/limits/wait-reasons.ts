@@ -228,7 +228,7 @@ export class WaitReasons {
     if (who.length > 0) {
       spell.logged = true;
       const about = { reason, waiting: who.length, who: who.slice(0, NAMED) };
-      logger.warn({ ...about, seconds: this.#secondsOf(spell) }, 'waiting');
+      logger.warn({ ...about, seconds: this.#secondsOf(spell) }, 'pipeline stalled');
     }
     spell.cancelLog = clock.after(spell.logged ? REMIND_MS : SAME_MS, () =>
       this.#log(reason, spell),
@@ -239,7 +239,7 @@ export class WaitReasons {
     spell.cancelLog();
     this.#spells.delete(reason);
     if (spell.logged)
-      this.#deps.logger.info({ reason, seconds: this.#secondsOf(spell) }, 'no longer waiting');
+      this.#deps.logger.info({ reason, seconds: this.#secondsOf(spell) }, 'pipeline resumed');
   }
 
   #secondsOf({ sinceMs }: Spell): number {

@@ -170,7 +170,7 @@ function startPosition(
     // An offset that was set by hand counts; a partition added later starts at its beginning.
     const first = meta === undefined && options.source.startFrom === 'latest' ? end : start;
     const offset = within(reset ?? first);
-    logger.info({ partition, offset, end }, 'starts reading this source partition');
+    logger.info({ partition, offset, end }, 'reading source partition');
     return PartitionState.startAt(partition, offset, { inherited: reset !== undefined });
   }
 

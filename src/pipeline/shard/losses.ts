@@ -95,7 +95,7 @@ export class Losses {
   get text(): string | undefined {
     if (this.#times < REPEATED) return undefined;
     const named = this.#named;
-    const what = named === '' ? 'cannot be claimed' : `is claimed again and again at ${named}`;
+    const what = named === '' ? 'cannot be claimed' : `is lost repeatedly at ${named}`;
     return `${what} (${this.#times} times): ${shortly(this.#error)}`;
   }
 

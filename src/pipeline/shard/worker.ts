@@ -201,7 +201,7 @@ export class ShardWorker {
     } else if (this.#owned === undefined) health.waiting(this.#loop, 'claiming the shard');
     else if (overdue === undefined) health.beat(this.#loop);
     else if (!this.#stuck)
-      health.waiting(this.#loop, `${overdue}: nothing outside can hold this up`, 0);
+      health.waiting(this.#loop, `${overdue}: stuck without an outside cause`, 0);
     this.#stuck = overdue !== undefined;
     if (this.#owned === undefined) return;
     const { progressIntervalMs, ownershipCheckIntervalMs } = options.kafka;

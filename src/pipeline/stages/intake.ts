@@ -199,7 +199,7 @@ export class Intake {
       let prepared = 0;
       for (let rest: RecordPiece | undefined = piece; rest !== undefined; ) {
         if (++prepared > MAX_PREPARED)
-          throw new NotPrepared('what was prepared for a record is gone again and again');
+          throw new NotPrepared('the preparation of a record is gone repeatedly');
         await this.#shard.prepared(rest.records, patienceMs);
         signal.throwIfAborted();
         const taken: Taken = await this.#take(batch.partition, rest, admitted);

@@ -59,7 +59,7 @@ export class PerItemSettler implements Settler {
     const nowMs = clock.monotonic();
     if (cut !== undefined && this.#log.allows(`${cut.failure} ${cut.status}`, nowMs)) {
       const about = { ...fields, error: cut.message };
-      logger.warn(about, 'could not ask what became of records; trying again');
+      logger.warn(about, 'could not get outcomes of records; retrying');
     }
     return { do: 'again', afterMs: 0, unanswered: cut };
   }
@@ -92,10 +92,7 @@ export class PerItemSettler implements Settler {
     if (overdue > 0) {
       const failure = 'review_timeout';
       metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: failure });
-      this.#shard.logger.warn(
-        { ...fields, failure, records: overdue },
-        'a batch did not end with a decision for each record',
-      );
+      this.#shard.logger.warn({ ...fields, failure, records: overdue }, 'batch failed');
     }
     return cut;
   }

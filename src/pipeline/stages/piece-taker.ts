@@ -179,7 +179,7 @@ export class PieceTaker {
     const about = { reason: poison.reason, cause: poison.message, letters };
     this.#shard.logger.warn(
       { topic, partition, from, to, ...about },
-      'records of the source topic cannot be read: they become dead letters',
+      'unreadable records of the source topic become dead letters',
     );
   }
 

@@ -99,7 +99,7 @@ class Download {
         const about = { malformed: this.#malformed, reason: this.#firstMalformed };
         this.#shard.logger.warn(
           { ...this.#fields, ...about },
-          'the results had malformed rows beside those of the batch',
+          'the result file has malformed rows besides those of the batch',
         );
       }
       return { do: 'done' };
@@ -207,7 +207,7 @@ class Download {
     if (status.detail?.reason !== cut.message) {
       this.#shard.logger.warn(
         { ...this.#fields, error: cut.message, left: left.size },
-        'the download of results ended early; trying again',
+        'result download ended early; retrying',
       );
     }
     status.detail = { reason: cut.message };

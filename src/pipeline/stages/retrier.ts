@@ -52,7 +52,7 @@ export class Retrier {
     const about = { failure, action, attempt: record.attempt, left: left.size };
     logger.warn(
       { ...this.#shard.fieldsOf(job), ...about, live: state.jobs.size, ...status.detail },
-      'a batch did not end with a decision for each record',
+      'batch failed',
     );
 
     const retry = { job, failure, action, counted };

@@ -158,7 +158,7 @@ export class Submitter {
         return err('unavailable');
       }
       const about = { type, ...spanFields(span), error: error.message };
-      logger.warn(about, 'could not create a batch; trying again');
+      logger.warn(about, 'could not create a batch; retrying');
       this.#unanswered(type, reaction.because, error.retryAfterMs);
     }
     return err('unavailable');
@@ -167,7 +167,7 @@ export class Submitter {
   #logTaken({ remoteId }: CreatedJob, type: string, span: Span): void {
     this.#shard.logger.error(
       { batch: remoteId, type, ...spanFields(span) },
-      'the service gave an id that a live job already has: creating another',
+      'the service returned the id of a live job; creating another batch',
     );
   }
 
@@ -253,7 +253,7 @@ export class Submitter {
         signal.throwIfAborted();
         if (!(error instanceof ServiceError)) throw error;
         const about = { ...this.#shard.fieldsOf(job), error: error.message };
-        this.#shard.logger.warn(about, 'the upload failed');
+        this.#shard.logger.warn(about, 'upload failed');
         const reaction = reactionTo('upload', error.failure);
         mayHaveArrived ||= error.mayHaveArrived;
         if (reaction.do === 'fail') {

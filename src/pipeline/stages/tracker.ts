@@ -148,10 +148,9 @@ export class Tracker {
 
   #fail(job: LiveJob, { remote }: FollowState, { as }: Fail): void {
     const log = (message: string) => this.#shard.logger.error(this.#shard.fieldsOf(job), message);
-    if (remote === 'missing')
-      log('the service no longer knows this batch: submitting its records again');
+    if (remote === 'missing') log('batch unknown to the service; submitting its records again');
     if (remote === 'foreign')
-      log('the service gave this batch the id of another one: submitting its records again');
+      log('the service has another batch under this id; submitting the records again');
     this.#stages.fail(job, as);
   }
 
@@ -160,7 +159,7 @@ export class Tracker {
     const { labels, logger, metrics } = this.#shard;
     metrics.count('jobs_failed_total', { ...labels, reason: 'review_overdue' });
     const about = { ...this.#shard.fieldsOf(job), state: job.status.heard?.state };
-    logger.error(about, 'the review takes longer than maxReviewTime; waiting on');
+    logger.error(about, 'the review exceeds maxReviewTime; still waiting');
     return true;
   }
 
@@ -178,7 +177,7 @@ export class Tracker {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) throw error;
       const about = { ...this.#shard.fieldsOf(job), error: error.message };
-      logger.warn(about, 'could not ask for the state of a batch; trying again');
+      logger.warn(about, 'could not poll the state of a batch; retrying');
       return err(error);
     }
   }

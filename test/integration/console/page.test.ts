@@ -71,7 +71,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     await page.locator('#more-batches').click();
     assert.equal(await page.locator('#t-batches tbody tr').count(), 15);
     assert.match(await text(page, '#t-outcomes'), /decision SUCCESS [\d,]+/);
-    assert.match(await text(page, '#problems'), /comments: could not ask for the state of a batch/);
+    assert.match(await text(page, '#problems'), /comments: could not poll the state of a batch/);
     assert.equal(await text(page, '#k-shards'), '4 of 8 here');
     assert.deepEqual(complaints, []);
     assert.deepEqual(

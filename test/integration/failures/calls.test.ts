@@ -136,7 +136,7 @@ test('response that violates the API contract: the call is repeated until the re
   await odd.endsWell();
   assert.equal(odd.batches.length, 1);
   await odd.untilLogged(/could not create a batch/);
-  await odd.untilLogged(/could not ask for the state/);
+  await odd.untilLogged(/could not poll the state/);
 });
 
 test('response that violates the API contract: quoted rows of an upload are not logged', async () => {

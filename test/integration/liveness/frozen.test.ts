@@ -106,7 +106,7 @@ test('the broker frozen: alive, not ready and why, waiting for Kafka; thawed, al
     (await probe(replica, '/readyz')).body,
     /the brokers have not answered group \S+ for \d+ s|not a member of group/,
   );
-  await replica.logged('waiting', { where: ({ reason }) => reason === 'kafka' });
+  await replica.logged('pipeline stalled', { where: ({ reason }) => reason === 'kafka' });
   // Longer than the client's own patience: it gives its requests up, and retries.
   await whileAlive(
     replica,
@@ -153,7 +153,9 @@ test('the service frozen: alive and ready, waiting for the service; thawed, all 
     'the service is seen to be waited for',
     async () => (await waits(replica, 'service_unavailable')) > 0,
   );
-  await replica.logged('waiting', { where: ({ reason }) => reason === 'service_unavailable' });
+  await replica.logged('pipeline stalled', {
+    where: ({ reason }) => reason === 'service_unavailable',
+  });
   // Until requests were given up and made again.
   await whileAlive(
     replica,

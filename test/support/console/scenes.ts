@@ -230,7 +230,7 @@ export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
       error: { message: 'the service answered 503' },
       batch: 'batch_77ab01fe',
     },
-    'could not ask for the state of a batch; trying again',
+    'could not poll the state of a batch; retrying',
   );
   return made;
 }
@@ -333,7 +333,7 @@ export function troubleScene(nowMs = Date.now()): Scene {
       batch: 'batch_9c3f1a27',
       error: 'the service answered 401 to get_batch',
     },
-    'could not ask for the state of a batch; trying again',
+    'could not poll the state of a batch; retrying',
   );
   return made;
 }

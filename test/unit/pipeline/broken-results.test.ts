@@ -307,11 +307,9 @@ test('a batch is warned of once, however often its file is downloaded, with the 
     logger.lines
       .filter(({ level, fields }) => level === 'warn' && fields.batch === batch)
       .map(({ message, fields }) => [message, fields.malformed, fields.reason ?? fields.error]);
-  assert.deepEqual(warnings('batch-1'), [
-    ['a batch did not end with a decision for each record', 2, 'x'],
-  ]);
+  assert.deepEqual(warnings('batch-1'), [['batch failed', 2, 'x']]);
   assert.deepEqual(warnings('batch-2'), [
-    ['the download of results ended early; trying again', undefined, 'scripted protocol'],
-    ['a batch did not end with a decision for each record', undefined, 'scripted protocol'],
+    ['result download ended early; retrying', undefined, 'scripted protocol'],
+    ['batch failed', undefined, 'scripted protocol'],
   ]);
 });

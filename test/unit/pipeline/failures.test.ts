@@ -153,9 +153,7 @@ test('a remote id that a live job already has is a failed create: no job takes i
   world.assertExactlyOnce();
   assert.equal(world.service.submissions(0, 5), 1);
   assert.equal(
-    instance.logger.lines.filter(({ message }) =>
-      message.includes('an id that a live job already has'),
-    ).length,
+    instance.logger.lines.filter(({ message }) => message.includes('the id of a live job')).length,
     3,
   );
 });
@@ -219,8 +217,7 @@ test('the same remote id given to two creates at once becomes one job, not two',
   world.assertExactlyOnce();
   assert.deepEqual(submitted(world), [[1], [], [2]]);
   assert.equal(
-    logger.lines.filter(({ message }) => message.includes('an id that a live job already has'))
-      .length,
+    logger.lines.filter(({ message }) => message.includes('the id of a live job')).length,
     1,
   );
   assert.deepEqual(

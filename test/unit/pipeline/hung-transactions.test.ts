@@ -48,7 +48,7 @@ test('so does one of an owner that has lost its shard meanwhile: it holds what o
   assert.ok(isLive());
   assert.match(
     instance.logger.text(),
-    /starts reading this source partition .*"partition":3/,
+    /reading source partition .*"partition":3/,
     'the shard was claimed again',
   );
   await world.clock.advance(250_000);

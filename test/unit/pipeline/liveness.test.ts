@@ -29,7 +29,7 @@ const waits = (instance: Instance, reason: WaitReason): number =>
   instance.gauge('shards_paused', { reason }) ?? 0;
 const told = (instance: Instance): unknown[] =>
   instance.logger.lines
-    .filter(({ message }) => message === 'waiting')
+    .filter(({ message }) => message === 'pipeline stalled')
     .map(({ fields }) => fields.reason);
 
 test('Kafka out of reach for an hour: alive all the time, not ready and why, and everything is decided once when it is back', async () => {

@@ -42,7 +42,7 @@ test('a shard that fails at the same position again and again is named with part
   await world.clock.advance(5 * MINUTE);
   assert.match(
     readiness(instance),
-    /shard 0 is claimed again and again at partition 2, offset 3 \(\d+ times\): TypeError at .*losses\.test\.ts/,
+    /shard 0 is lost repeatedly at partition 2, offset 3 \(\d+ times\): TypeError at .*losses\.test\.ts/,
   );
   assert.doesNotMatch(readiness(instance), /shard 1/);
   const lines = instance.logger.lines.filter(

@@ -160,7 +160,7 @@ test('an answer that makes no sense is waited for under its own name, also betwe
   assert.equal(seen, 240, 'shown all the time');
   assert.ok(asked.length > 3);
   const lines = world.instances[0]?.logger.lines.filter(({ message }) =>
-    message.startsWith('could not ask what became'),
+    message.startsWith('could not get outcomes'),
   );
   assert.deepEqual(
     lines?.map(({ level, fields }) => [level, 'error' in fields && fields.error]),

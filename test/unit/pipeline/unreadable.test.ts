@@ -83,7 +83,9 @@ test('each offset that cannot be read becomes one dead letter by its coordinates
   assert.equal(world.committed(0).offset, 11);
   assert.equal(instance.metrics.counter('dead_lettered_total', { reason: 'unreadable_batch' }), 3);
   assert.equal(instance.metrics.counter('events_consumed_total'), 15);
-  const told = instance.logger.lines.filter(({ message }) => message.includes('cannot be read'));
+  const told = instance.logger.lines.filter(({ message }) =>
+    message.includes('unreadable records'),
+  );
   assert.deepEqual(
     told.map(({ level, fields }) => [
       level,

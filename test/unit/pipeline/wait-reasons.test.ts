@@ -137,7 +137,7 @@ test('a wait is logged once it lasts, again while it goes on, and when it is ove
   await clock.advance(3_000);
   const second = waits.begin('memory', 'shard 2');
   await clock.advance(2_000);
-  const waiting = { level: 'warn', message: 'waiting', reason: 'memory' };
+  const waiting = { level: 'warn', message: 'pipeline stalled', reason: 'memory' };
   assert.deepEqual(said(), [{ ...waiting, waiting: 2, who: ['shard 1', 'shard 2'], seconds: 5 }]);
   first();
   second();
@@ -148,7 +148,7 @@ test('a wait is logged once it lasts, again while it goes on, and when it is ove
   third();
   await clock.advance(5_000);
   assert.deepEqual(said().slice(2), [
-    { level: 'info', message: 'no longer waiting', reason: 'memory', seconds: 314 },
+    { level: 'info', message: 'pipeline resumed', reason: 'memory', seconds: 314 },
   ]);
   await clock.advance(600_000);
   assert.deepEqual([said().length, clock.timers], [3, 0]);
