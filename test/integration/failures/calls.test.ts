@@ -165,7 +165,7 @@ test('remote id returned twice: no second batch uses it, another is created', as
   const twice = scene('twice');
   const terminal = await twice.endsWell();
   assert.equal(new Set(terminal.map(({ decision }) => decision?.batch.id)).size, 2);
-  await twice.untilLogged(/"level":"error".*an id that a live job already has/);
+  await twice.untilLogged(/"level":"error".*the id of a live job/);
 });
 
 test('upload address expired: the batch is abandoned and its records are submitted in a new one', async () => {
