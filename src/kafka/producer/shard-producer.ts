@@ -97,27 +97,30 @@ export class KafkaShardProducer implements ShardProducer {
     await this.#producer.close();
   }
 
-  async #run({ journal, outputs = [], offsets = [] }: Transaction): Promise<number> {
+  /** Reads the journal records once the producer is initialised, the offsets once all is sent. */
+  async #run(transaction: Transaction): Promise<number> {
     const { journalTopic, sourceTopic, groupId } = this.#options;
-    const planned = await this.#planOutputs(outputs);
+    const planned = await this.#planOutputs(transaction.outputs ?? []);
     const { maxMessageBytes } = await this.#lookUp(journalTopic);
-    const records = EncodedRecords.of(journal);
-    const batches = planBatchesTo(this.#shard, records, sendBytesFor(maxMessageBytes));
-    const all = [{ topic: journalTopic, records, batches }, ...planned];
 
-    await this.#producer.begin(
-      new Map(
-        all.map(({ topic, batches }) => [topic, new Set(batches.map((one) => one.partition))]),
-      ),
-    );
-    const firstOffsets = [];
-    for (const output of all) firstOffsets.push(await this.#send(output));
+    const partitions = planned.map(({ topic, batches }): [string, Set<number>] => [
+      topic,
+      new Set(batches.map((one) => one.partition)),
+    ]);
+    await this.#producer.begin(new Map([[journalTopic, new Set([this.#shard])], ...partitions]));
+
+    const records = EncodedRecords.of(transaction.journal);
+    const batches = planBatchesTo(this.#shard, records, sendBytesFor(maxMessageBytes));
+    const journalOffset = await this.#send({ topic: journalTopic, records, batches });
+    for (const output of planned) await this.#send(output);
+
+    const { offsets = [] } = transaction;
     if (offsets.length > 0) await this.#producer.sendOffsets(groupId, sourceTopic, offsets);
     await this.#producer.end(true, () => {
       this.#ended.signal.throwIfAborted();
       this.#phase = 'committing';
     });
-    return firstOffsets[0] as number;
+    return journalOffset as number;
   }
 
   async #planOutputs(outputs: NonNullable<Transaction['outputs']>): Promise<PlannedOutput[]> {
