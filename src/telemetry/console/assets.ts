@@ -1,5 +1,4 @@
 /** Files of the page, served as they are in page/: there is no build step. */
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -14,7 +13,6 @@ const TYPES: Readonly<Record<string, string>> = {
 
 export interface Asset {
   readonly type: string;
-  readonly etag: string;
   readonly body: Buffer;
 }
 
@@ -23,9 +21,8 @@ export function loadAssets(): ReadonlyMap<string, Asset> {
   return new Map(
     readdirSync(PAGE).map((file) => {
       const body = readFileSync(new URL(file, PAGE));
-      const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
       const type = TYPES[path.extname(file)] ?? 'application/octet-stream';
-      return [file === 'index.html' ? '/' : `/console/${file}`, { type, etag, body }];
+      return [file === 'index.html' ? '/' : `/console/${file}`, { type, body }];
     }),
   );
 }

@@ -35,24 +35,15 @@ export class Console implements Pages {
       (asset === undefined && isForeignScript(headers)
         ? 'scripts of other sites may not read the state'
         : undefined);
-    if (reason !== undefined) return json(403, { status: 'refused', reason });
-    if (asset === undefined) {
-      const pipeline = new URLSearchParams(query).get('pipeline') ?? undefined;
-      return json(200, await consoleState(this.#sources, pipeline));
-    }
-    const { etag, type, body } = asset;
-    const caching = { ...PROTECTION, etag, 'cache-control': 'no-cache' };
-    if (headers['if-none-match'] === etag) return { status: 304, headers: caching, body: '' };
-    return { status: 200, headers: { ...caching, 'content-type': type }, body };
+    if (reason !== undefined) return respond({ status: 'refused', reason }, 403);
+    if (asset !== undefined) return { ...respond('', 200, asset.type), body: asset.body };
+    const pipeline = new URLSearchParams(query).get('pipeline') ?? undefined;
+    return respond(await consoleState(this.#sources, pipeline), 200);
   }
 }
 
-const json = (status: number, body: object): PageResponse => ({
+const respond = (body: unknown, status: number, type = 'application/json'): PageResponse => ({
   status,
-  headers: {
-    ...PROTECTION,
-    'content-type': 'application/json; charset=utf-8',
-    'cache-control': 'no-store',
-  },
+  headers: { ...PROTECTION, 'content-type': type, 'cache-control': 'no-store' },
   body: JSON.stringify(body),
 });

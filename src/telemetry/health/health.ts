@@ -7,15 +7,7 @@
  */
 import type { HealthReporter, Metrics } from '../../core/ports/telemetry.ts';
 
-export interface LoopReport {
-  readonly name: string;
-  readonly state: 'running' | 'waiting' | 'stuck';
-  /** Seconds since its last progress, or since its wait began. */
-  readonly seconds: number;
-  readonly reason?: string;
-}
-
-export interface ConditionReport {
+interface ConditionReport {
   readonly name: string;
   readonly ready: boolean;
   readonly reason?: string;
@@ -81,20 +73,21 @@ export class Health implements HealthReporter {
     this.#conditions.delete(name);
   }
 
-  liveness(): { readonly ok: boolean; readonly loops: readonly LoopReport[] } {
+  liveness() {
     const now = this.#now();
-    const loops = [...this.#loops].map(([name, { sinceMs, atMostMs, ...wait }]): LoopReport => {
+    const loops = [...this.#loops].map(([name, { sinceMs, atMostMs, ...wait }]) => {
       const silentMs = now - sinceMs;
       const isStuck = silentMs > this.#stuckAfterMs + atMostMs;
       const state = isStuck ? 'stuck' : 'reason' in wait ? 'waiting' : 'running';
+      // Seconds since its last progress, or since its wait began.
       return { name, state, seconds: Math.round(silentMs) / 1_000, ...wait };
     });
     return { ok: loops.every(({ state }) => state !== 'stuck'), loops };
   }
 
   /** Ready once at least one condition is reported and all of them hold. */
-  readiness(): { readonly ok: boolean; readonly conditions: readonly ConditionReport[] } {
-    const starting = { name: 'started', ready: false, reason: 'still starting' };
+  readiness() {
+    const starting: ConditionReport = { name: 'started', ready: false, reason: 'still starting' };
     const conditions = this.#conditions.size === 0 ? [starting] : [...this.#conditions.values()];
     return { ok: conditions.every(({ ready }) => ready), conditions };
   }
