@@ -104,7 +104,6 @@ export function nameOf(value: unknown): string {
 /** True if a value of JSON is a number, or anything in it is. */
 export function hasNumber(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return typeof value === 'number';
-  if (Array.isArray(value)) return value.some(hasNumber);
   for (const name in value) if (hasNumber((value as JsonMembers)[name])) return true;
   return false;
 }

@@ -33,14 +33,10 @@ const MEMBER_BYTES = 16;
 /** @returns bytes. @param value nested no deeper than a mapping allows */
 export function memoryBesideText(value: object): number {
   let bytes = CONTAINER_BYTES;
-  if (Array.isArray(value)) for (const member of value) bytes += memoryOfMember(member);
-  else
-    for (const name in value)
-      bytes += memoryOfMember((value as Readonly<Record<string, unknown>>)[name]);
+  for (const name in value) {
+    const member = (value as Readonly<Record<string, unknown>>)[name];
+    bytes += MEMBER_BYTES;
+    if (typeof member === 'object' && member !== null) bytes += memoryBesideText(member);
+  }
   return bytes;
-}
-
-function memoryOfMember(member: unknown): number {
-  const nested = typeof member === 'object' && member !== null;
-  return MEMBER_BYTES + (nested ? memoryBesideText(member) : 0);
 }

@@ -153,7 +153,7 @@ export class ConfluentRegistry implements SchemaRegistry {
         );
       }
       await this.#collect(found.references, imports, seen, signal);
-      imports.push({ name, type: found.type, text: found.text, references: found.references });
+      imports.push({ name, text: found.text });
     }
   }
 }

@@ -53,18 +53,12 @@ const MAX_MESSAGE_DEPTH = 64;
 /** Message indexes of the first message of a file, [0]. */
 export const FIRST_MESSAGE = Buffer.of(0);
 
-/** Path to a message: the index of a top-level one, of one nested in it, and so on. */
-export interface MessageIndexes {
-  readonly indexes: readonly number[];
-  /** Start of the payload, in bytes. */
-  readonly end: number;
-}
-
 /**
- * Reads a count and the indexes, as zigzag varints; the usual [0] is the one byte 0.
- * @returns undefined when there is no such path at `start`
+ * Reads the path to a message: the index of a top-level one, of one nested in it, and so on. It is a
+ * count and the indexes, as zigzag varints; the usual [0] is the one byte 0.
+ * @returns the path and the start of the payload, or undefined when there is no path at `start`
  */
-export function readMessageIndexes(bytes: Buffer, start: number): MessageIndexes | undefined {
+export function readMessageIndexes(bytes: Buffer, start: number) {
   const reader = new VarintReader();
   reader.reset(bytes, start, bytes.length);
   try {

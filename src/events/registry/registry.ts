@@ -27,8 +27,9 @@ export interface SubjectVersion extends RegisteredSchema {
 }
 
 /** Another schema, by the name that it is imported under. */
-export interface ImportedSchema extends SchemaText {
+export interface ImportedSchema {
   readonly name: string;
+  readonly text: string;
 }
 
 /** A schema with everything it refers to, directly or through others: each name once, those that are referred to first. */
@@ -43,11 +44,7 @@ export interface Compatibility {
   readonly messages: readonly string[];
 }
 
-export interface NewSchema {
-  readonly type: SchemaType;
-  readonly text: string;
-  readonly references?: readonly SchemaReference[];
-}
+export type NewSchema = Pick<SchemaText, 'type' | 'text'> & Partial<SchemaText>;
 
 /**
  * A Confluent-compatible schema registry: one try per call. Every call may throw

@@ -45,23 +45,17 @@ interface SchemaLoad {
   waiting: number;
 }
 
-type CacheSettings = Pick<
-  RegistrySettings,
-  'clock' | 'random' | 'observer' | 'backoff' | 'unknownMs'
->;
+/** Loads a schema: undefined for an unknown id. Rejects as SchemaRegistry does. */
+type LoadSchema<T> = (id: number, signal: AbortSignal) => Promise<T | undefined>;
 
 export class SchemaCache<T> {
-  readonly #load: (id: number, signal: AbortSignal) => Promise<T | undefined>;
-  readonly #settings: CacheSettings;
+  readonly #load: LoadSchema<T>;
+  readonly #settings: RegistrySettings;
   readonly #entries = new Map<number, CacheEntry<T>>();
   readonly #loads = new Map<number, SchemaLoad>();
   #secondLooks = { sinceMs: 0, count: 0 };
 
-  /** @param load resolves to undefined for an unknown id, and rejects as SchemaRegistry does */
-  constructor(
-    load: (id: number, signal: AbortSignal) => Promise<T | undefined>,
-    settings: CacheSettings,
-  ) {
+  constructor(load: LoadSchema<T>, settings: RegistrySettings) {
     this.#load = load;
     this.#settings = settings;
   }

@@ -32,24 +32,21 @@ function patternOf(pattern: string): RegExp {
   }
 }
 
-/** The methods of Ajv that the library calls: schemas that are referred to come first. */
-export interface SchemaCompiler {
-  addSchema(schema: unknown, id?: string): unknown;
-  compile(schema: unknown): ValidateFunction;
-}
-
-/** A compiler that starts over with each compiled schema: two subjects may name schemas alike. */
-export function schemaCompiler(): SchemaCompiler {
+/**
+ * Stand-in for Ajv that starts over with each compiled schema: two subjects may name schemas
+ * alike. The library adds the schemas that are referred to first.
+ */
+export function schemaCompiler() {
   let referred: (readonly [SchemaObject, string | undefined])[] = [];
   return {
-    addSchema: (schema, id) => referred.push([schema as SchemaObject, id]),
-    compile(schema) {
+    addSchema: (schema: SchemaObject, id?: string) => referred.push([schema, id]),
+    compile(schema: SchemaObject): ValidateFunction {
       const others = referred;
       referred = [];
       const ajv = ajvFor(schema);
       for (const keyword of OWN_KEYWORDS) ajv.removeKeyword(keyword.keyword).addKeyword(keyword);
       for (const other of others) ajv.addSchema(...other);
-      const validate = ajv.compile(schema as SchemaObject);
+      const validate = ajv.compile(schema);
       // It would return a promise, which is true, and rejects unhandled.
       if ('$async' in validate)
         throw new Error('it has the keyword $async, which JSON Schema does not have');

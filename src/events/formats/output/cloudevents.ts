@@ -23,7 +23,7 @@ const TYPES: Readonly<Record<OutputContract, string>> = {
 /** Members that all contracts have. */
 interface TerminalIdentity {
   readonly id: string;
-  readonly source: { readonly topic: string; readonly partition: number; readonly offset: number };
+  readonly source: Readonly<Record<string, unknown>>;
   readonly decided_at: string;
 }
 

@@ -35,17 +35,17 @@ export type DecodedTerminal = Readonly<Record<string, unknown>>;
 const FORMATS = {
   'json-schema': {
     type: 'JSON',
-    file: (contract: OutputContract) => `${contract}.schema.json`,
+    file: ['', '.schema.json'],
     codec: jsonSchemaCodec,
   },
   avro: {
     type: 'AVRO',
-    file: (contract: OutputContract) => `avro/${contract}.avsc`,
+    file: ['avro/', '.avsc'],
     codec: avroCodec,
   },
   protobuf: {
     type: 'PROTOBUF',
-    file: (contract: OutputContract) => `protobuf/${contract}.proto`,
+    file: ['protobuf/', '.proto'],
     codec: protobufCodec,
   },
 } as const;
@@ -68,8 +68,8 @@ export interface ContractCodec extends TerminalCodec {
 
 /** @throws Error when the installation lacks the file */
 export function codecOf(contract: OutputContract, format: RegistryFormatName): ContractCodec {
-  const { type, file: fileOf, codec } = FORMATS[format];
-  const file = fileOf(contract);
+  const { type, codec, file: parts } = FORMATS[format];
+  const file = parts.join(contract);
   const text = readFileSync(new URL(file, CONTRACTS), 'utf8');
   return { file, schema: { type, text }, ...codec(text) };
 }

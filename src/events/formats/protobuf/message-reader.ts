@@ -195,6 +195,8 @@ const SCALARS: Readonly<Record<string, ToJson>> = {
 /** Turns a message into JSON, from the JSON of its fields and from the decoded message. */
 type WellKnown = (json: MessageMembers, message: MessageMembers) => unknown;
 
+const MAX_NANOS = 999_999_999;
+
 const wrapped: WellKnown = ({ value }) => value;
 const WRAPPERS = [
   'Double',
@@ -211,8 +213,8 @@ const WRAPPERS = [
 /** Messages that Protobuf's JSON writes in a way of their own: https://protobuf.dev/programming-guides/json */
 const WELL_KNOWN: ReadonlyMap<string, WellKnown> = new Map<string, WellKnown>([
   ...WRAPPERS.map((name) => [`google.protobuf.${name}Value`, wrapped] as const),
-  ['google.protobuf.Timestamp', (_, message) => timestamp(secondsAndNanos(message))],
-  ['google.protobuf.Duration', (_, message) => duration(secondsAndNanos(message))],
+  ['google.protobuf.Timestamp', (_, message) => timestamp(message)],
+  ['google.protobuf.Duration', (_, message) => duration(message)],
   ['google.protobuf.FieldMask', ({ paths }) => fieldMask(paths as string[])],
   ['google.protobuf.Struct', ({ fields }) => fields],
   ['google.protobuf.ListValue', ({ values }) => values],
@@ -225,27 +227,25 @@ export function isNeverObject(fullName: string): boolean {
   return WELL_KNOWN.has(fullName) && !/\.(?:Struct|Value)$/.test(fullName);
 }
 
-interface Moment {
-  readonly seconds: bigint;
-  readonly nanos: number;
+/** @param least nanoseconds @returns whole seconds, and nanoseconds. @throws BrokenBytes */
+function timeOf({ seconds, nanos }: MessageMembers, least: number): [bigint, number] {
+  const fraction = Number(nanos);
+  if (!(fraction >= least && fraction <= MAX_NANOS))
+    throw new BrokenBytes('the nanoseconds of a timestamp or a duration are out of range');
+  return [BigInt(String(seconds)), fraction];
 }
 
-function secondsAndNanos({ seconds, nanos }: MessageMembers): Moment {
-  if (Math.abs(nanos as number) > 999_999_999)
-    throw new BrokenBytes('a timestamp or a duration has more than a second of nanoseconds');
-  return { seconds: BigInt(String(seconds)), nanos: nanos as number };
-}
-
-function timestamp({ seconds, nanos }: Moment): string {
-  if (nanos < 0) throw new BrokenBytes('a timestamp has negative nanoseconds');
+function timestamp(message: MessageMembers): string {
+  const [seconds, nanos] = timeOf(message, 0);
   return `${timestampText(seconds, 0)}${fraction(nanos)}Z`;
 }
 
-function duration({ seconds, nanos }: Moment): string {
-  if (seconds !== 0n && nanos !== 0 && seconds < 0n !== nanos < 0)
-    throw new BrokenBytes('a duration has two signs');
-  const sign = seconds < 0n || nanos < 0 ? '-' : '';
-  return `${sign}${seconds < 0n ? -seconds : seconds}${fraction(Math.abs(nanos))}s`;
+function duration(message: MessageMembers): string {
+  const [seconds, nanos] = timeOf(message, -MAX_NANOS);
+  const isNegative = seconds < 0n || nanos < 0;
+  if (isNegative && (seconds > 0n || nanos > 0)) throw new BrokenBytes('a duration has two signs');
+  const [sign, whole] = isNegative ? ['-', -seconds] : ['', seconds];
+  return `${sign}${whole}${fraction(Math.abs(nanos))}s`;
 }
 
 /** None, three, six or nine digits. */
