@@ -34,7 +34,7 @@ export const LABELS = {
   target: 'Hosts with separate limits: api (calls to baseUrl) or storage (uploads, downloads).',
   code: 'HTTP status, or the kind of failure if there was no response.',
   stage:
-    'Stage of a batch: buffer (until sealed), create, journal, upload, review (from its creation to the last look at its results), download (reading them, each time), settle (the last download and the transactions of its rows). For internal errors: the stage of the dead letter (decode, create, rewind, settle) or the call to the service (create, upload, status, results).',
+    'Stage of a batch: buffer (until sealed), create, journal, upload, review, download (each reading of the results), settle (the last download and its transactions). Of an internal error: the stage of its dead letter, or the call to the service.',
   state:
     'State of a batch (uploading, reviewing, settling, retrying) or of a loop (running, waiting, stuck).',
   condition: 'Name of a readiness condition.',
