@@ -78,8 +78,8 @@ export function viewPipeline(
     phases,
     jobs: jobs.slice(0, limits.jobs).map(({ job, shard }) => viewJob(job, shard, waiting)),
     waits: context?.waits.view(limits.waiters) ?? [],
-    gates: [...(context?.breakers.blocked() ?? [])]
-      .slice(0, limits.gates)
+    breakers: [...(context?.breakers.blocked() ?? [])]
+      .slice(0, limits.breakers)
       .map((one) => ({ ...one, type: one.type.slice(0, TYPE_CHARACTERS) })),
   };
 }

@@ -12,7 +12,7 @@ export interface ViewLimits {
   readonly shards: number;
   /** Source partitions, over all shards. */
   readonly positions: number;
-  readonly gates: number;
+  readonly breakers: number;
   /** Waiters that each reason names. */
   readonly waiters: number;
 }
@@ -40,7 +40,7 @@ export interface PipelineView {
   /** Sorted by age, the oldest first. */
   readonly jobs: readonly JobView[];
   readonly waits: readonly WaitView[];
-  readonly gates: readonly GateView[];
+  readonly breakers: readonly BreakerView[];
 }
 
 export interface ShardView {
@@ -96,7 +96,7 @@ export interface WaitView {
 }
 
 /** A content type that is held back. */
-export interface GateView {
+export interface BreakerView {
   readonly type: string;
   readonly reason: string;
   /** Failed batches in a row. */

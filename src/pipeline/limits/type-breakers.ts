@@ -8,7 +8,7 @@
  */
 import { abortable } from '../../base/abortable.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { GateView } from '../../core/ports/pipeline-view.ts';
+import type { BreakerView } from '../../core/ports/pipeline-view.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { WaitReason, WaitReasons } from './wait-reasons.ts';
 
@@ -183,7 +183,7 @@ export class TypeBreakers {
   }
 
   /** Blocked types. */
-  *blocked(): Generator<GateView> {
+  *blocked(): Generator<BreakerView> {
     const aheadMs = this.#deps.clock.now() - this.#deps.clock.monotonic();
     for (const [type, { reason, failures, blockedUntilMs }] of this.#breakers)
       if (blockedUntilMs > 0) yield { type, reason, failures, nextTryMs: blockedUntilMs + aheadMs };

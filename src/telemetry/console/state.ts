@@ -5,8 +5,14 @@ import type { PromMetrics } from '../metrics/metrics.ts';
 import type { RecentProblems } from './recent-problems.ts';
 
 /** Keeps a response below 100 kB at 200 shards with thousands of batches. */
-export const LIMITS: ViewLimits = { jobs: 50, shards: 256, positions: 256, gates: 20, waiters: 8 };
-const COUNTS_ONLY: ViewLimits = { jobs: 0, shards: 0, positions: 0, gates: 0, waiters: 0 };
+export const LIMITS: ViewLimits = {
+  jobs: 50,
+  shards: 256,
+  positions: 256,
+  breakers: 20,
+  waiters: 8,
+};
+const COUNTS_ONLY: ViewLimits = { jobs: 0, shards: 0, positions: 0, breakers: 0, waiters: 0 };
 const MAX_CONDITIONS = 50;
 const MAX_STUCK = 20;
 const MAX_OUTCOMES = 200;

@@ -190,7 +190,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
         remoteId: HOSTILE + job.remoteId,
         remoteState: HOSTILE,
       })),
-      gates: view.gates.map((gate) => ({ ...gate, type: HOSTILE })),
+      breakers: view.breakers.map((breaker) => ({ ...breaker, type: HOSTILE })),
     };
     shown.problems.add('error', { pipeline: 'comments', error: HOSTILE }, HOSTILE);
     const { page, complaints } = await open(t, shown);

@@ -92,7 +92,7 @@ export function pipelineView(changes: Partial<PipelineView> = {}): PipelineView 
     phases,
     jobs,
     waits: [],
-    gates: [],
+    breakers: [],
     ...changes,
   };
 }
@@ -285,7 +285,7 @@ export function troubleScene(nowMs = Date.now()): Scene {
     shards: [...shards, lost],
     jobs,
     waits,
-    gates: [
+    breakers: [
       { type: 'profile', reason: 'type_failing', failures: 7, nextTryMs: nowMs + 21 * SECOND },
     ],
   });

@@ -6,7 +6,7 @@ import { changed } from './changed.ts';
 import { type Instance, TOPICS, type World, type WrapPorts } from './world.ts';
 
 const OLDEST = 'oldest_unsettled_timestamp_seconds';
-const ALL = { jobs: 0, shards: 1_000, positions: 1_000, gates: 0, waiters: 0 };
+const ALL = { jobs: 0, shards: 1_000, positions: 1_000, breakers: 0, waiters: 0 };
 
 /**
  * Fails a report in which the gauge is there without a record in flight, or missing with one, or later than the oldest record that

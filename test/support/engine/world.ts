@@ -304,7 +304,7 @@ export class World {
     for (const { logger, metrics, health, tracer, pipeline } of this.instances) {
       const said = [
         JSON.stringify(
-          pipeline.view({ jobs: 100, shards: 100, positions: 100, gates: 100, waiters: 100 }),
+          pipeline.view({ jobs: 100, shards: 100, positions: 100, breakers: 100, waiters: 100 }),
         ),
         logger.text(),
         tracer.text(),

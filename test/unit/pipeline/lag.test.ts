@@ -51,7 +51,7 @@ test('the lag of a partition that is paused grows with what is produced', async 
   for (let n = 0; n < 5_000; n++) world.event(0);
   await world.clock.advance(20 * SECOND);
   assert.equal(instance.gauge('consumer_lag'), 5_000);
-  const limits = { jobs: 0, shards: 1, positions: 1, gates: 0, waiters: 0 };
+  const limits = { jobs: 0, shards: 1, positions: 1, breakers: 0, waiters: 0 };
   assert.equal(
     instance.pipeline.view(limits).shards[0]?.positions[0]?.end,
     5_030,

@@ -91,7 +91,7 @@ test('a wait is reported with its reason until the type is unblocked or the wait
   assert.deepEqual(waits.current(), []);
 });
 
-test('a gate that closes again while somebody waits holds them for the new pause too', async () => {
+test('a type that is blocked again during a wait blocks for the new pause too', async () => {
   const { clock, breakers } = world();
   breakers.rejected('a', 'no');
   let open = false;

@@ -5,7 +5,7 @@ import type { ViewLimits } from '../../../src/core/ports/pipeline-view.ts';
 import { type Instance, World } from '../../support/engine/world.ts';
 import type { ServiceScript } from '../../support/memory/review-service.ts';
 
-const LIMITS: ViewLimits = { jobs: 50, shards: 64, positions: 64, gates: 8, waiters: 4 };
+const LIMITS: ViewLimits = { jobs: 50, shards: 64, positions: 64, breakers: 8, waiters: 4 };
 const NEVER: ServiceScript = { review: () => ({ afterMs: 'never' }) };
 const jobsOf = (instance: Instance) => instance.pipeline.view(LIMITS).jobs;
 
@@ -15,7 +15,7 @@ test('before its start is through, a pipeline shows its names and nothing else',
     [view.name, view.kind, view.shardCount, view.instance],
     ['reviews', 'scripted', null, null],
   );
-  assert.deepEqual([view.shards, view.jobs, view.waits, view.gates], [[], [], [], []]);
+  assert.deepEqual([view.shards, view.jobs, view.waits, view.breakers], [[], [], [], []]);
 });
 
 test('a batch under review shows its id, type, age, rows, a record to explain, and that the service is at it', async () => {

@@ -48,19 +48,21 @@ export function attention(state) {
       sinceMs,
     });
   }
-  for (const gate of detail.gates) {
-    const known = REASONS[gate.reason];
+  for (const breaker of detail.breakers) {
+    const known = REASONS[breaker.reason];
     const failed =
-      gate.failures > 0 ? ` ${counted(gate.failures, 'batch', 'batches')} failed in a row.` : '';
+      breaker.failures > 0
+        ? ` ${counted(breaker.failures, 'batch', 'batches')} failed in a row.`
+        : '';
     const next =
-      gate.nextTryMs > nowMs
-        ? ` Next probe in ${duration((gate.nextTryMs - nowMs) / 1000)}.`
+      breaker.nextTryMs > nowMs
+        ? ` Next probe in ${duration((breaker.nextTryMs - nowMs) / 1000)}.`
         : ' A probe batch is under way.';
     items.push({
       level: 'warn',
-      key: `gate ${gate.type}`,
-      title: `Type ${gate.type} is blocked`,
-      text: `${known?.title ?? gate.reason}.${failed}${next}`,
+      key: `breaker ${breaker.type}`,
+      title: `Type ${breaker.type} is blocked`,
+      text: `${known?.title ?? breaker.reason}.${failed}${next}`,
       sinceMs: null,
     });
   }
@@ -72,7 +74,7 @@ export function attention(state) {
       (reason === 'unauthorized' && refused)
     )
       continue;
-    if (detail.gates.length > 0 && (reason === 'type_failing' || reason === 'type_rejected'))
+    if (detail.breakers.length > 0 && (reason === 'type_failing' || reason === 'type_rejected'))
       continue;
     const more = waiting > who.length ? ` and ${count(waiting - who.length)} more` : '';
     items.push({

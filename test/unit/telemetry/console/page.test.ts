@@ -98,7 +98,7 @@ test('the worst comes first; a condition that is also a wait reason appears once
   const items = attention(state);
   assert.deepEqual(
     items.map(({ key, level }: { key: string; level: string }) => `${level} ${key}`),
-    ['bad balance comments', 'bad condition comments/service', 'warn gate profile'],
+    ['bad balance comments', 'bad condition comments/service', 'warn breaker profile'],
   );
   assert.deepEqual(verdict(state, items), { level: 'bad', text: '3 things need attention' });
 });
