@@ -6,21 +6,24 @@ import type { Coordinates } from '../../core/bytes/terminal-records.ts';
 import { TransactionError } from '../../core/ports/kafka.ts';
 import { placeOf } from '../../core/record.ts';
 
+interface ChunkLimits {
+  readonly maxRows: number;
+  readonly maxBytes: number;
+}
+
 export class ChunkSize {
-  readonly #maxRows: number;
-  readonly #maxBytes: number;
+  readonly #limits: ChunkLimits;
   #rows: number;
   readonly #oversized = new Set<string>();
 
-  constructor(limits: { readonly maxRows: number; readonly maxBytes: number }) {
-    this.#maxRows = limits.maxRows;
-    this.#maxBytes = limits.maxBytes;
+  constructor(limits: ChunkLimits) {
+    this.#limits = limits;
     this.#rows = limits.maxRows;
   }
 
   /** Returns true if this much is enough for one transaction. */
   isFull(rows: number, bytes: number): boolean {
-    return rows >= this.#rows || bytes >= this.#maxBytes;
+    return rows >= this.#rows || bytes >= this.#limits.maxBytes;
   }
 
   /** Returns true if Kafka refused the terminal record of this source record, alone in its transaction. */
@@ -30,7 +33,7 @@ export class ChunkSize {
   }
 
   succeeded(): void {
-    this.#rows = Math.min(this.#maxRows, this.#rows * 2);
+    this.#rows = Math.min(this.#limits.maxRows, this.#rows * 2);
   }
 
   /** Halves the next chunks: the failed one may have been too large, or too slow for its timeout. */

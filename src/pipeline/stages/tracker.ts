@@ -84,9 +84,10 @@ export class Tracker {
       let step = next(state, answer.ok ? answer.value.state : 'none', nowMs, review);
       if (step.do === 'settle' && answer.ok) {
         // After a wait for its order, the address in this answer may have expired.
-        const hadToWait = await this.#stages.order.reached(job);
-        if (hadToWait) waitMs = 0;
-        if (hadToWait) continue;
+        if (await this.#stages.order.reached(job)) {
+          waitMs = 0;
+          continue;
+        }
         const settled = await this.#settle(job, answer.value, step.isLast);
         if (settled.do === 'done') return;
         if (settled.do === 'again') {
