@@ -1,4 +1,6 @@
-/** How long to wait before trying again: exponential growth, full jitter, and the other side's wish as a floor. */
+/**
+ * Delay before a retry: exponential growth, full jitter, and the peer's Retry-After as a minimum.
+ */
 import type { Random } from './clock.ts';
 
 export interface Backoff {

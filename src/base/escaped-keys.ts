@@ -15,7 +15,7 @@ const MARKS: Readonly<Record<string, string>> = {
   ':': ',',
 };
 
-/** Whether a key in a JSON text has an escape. */
+/** True if a key in a JSON text has an escape. */
 export function hasEscapedKeys(text: string): boolean {
   let quote = -1;
   for (let mark = text.indexOf('\\'); mark !== -1; ) {

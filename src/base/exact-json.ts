@@ -31,7 +31,10 @@ const EXPONENT = /[\d.][eE][-+]?\d{3}/;
 /** Least length of a run of digits and points in the first kind of suspects. */
 const LONG = 16;
 
-/** Whether anything in a text looks like a part of a suspect. Most texts have nothing of the kind, and this finds that out in a third of the time. */
+/**
+ * Returns true if a text has anything that looks like part of a suspect. Most have nothing, which
+ * this test finds in a third of the time.
+ */
 function mayHaveSuspects(text: string): boolean {
   // Every date has a minus before a zero.
   if ((text.includes('-0') && NEGATIVE_ZERO.test(text)) || EXPONENT.test(text)) return true;
@@ -49,7 +52,10 @@ function mayHaveSuspects(text: string): boolean {
 
 const isDigitOrPoint = (unit: number): boolean => unit === 0x2e || (unit >= 0x30 && unit <= 0x39);
 
-/** Whether a plain `JSON.parse` of this text might change a number. May say yes in vain, never no in vain. */
+/**
+ * Returns true if a plain `JSON.parse` of this text might change a number; false positives are
+ * possible, false negatives are not.
+ */
 export function mayLoseDigits(text: string): boolean {
   if (!mayHaveSuspects(text)) return false;
   SUSPECT.lastIndex = 0;
@@ -75,7 +81,7 @@ export function parseKeepingDigits(
   );
 }
 
-/** Whether a value stands for a number that kept its digits. */
+/** True if a value stands for a number that kept its digits. */
 export function isKeptNumber(value: unknown): boolean {
   return sourceTextJson.isRawJSON(value);
 }
@@ -87,12 +93,15 @@ export function keepNumber(text: string): object {
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 
-/** Whether a text is one number as JSON writes it. */
+/** True if a text is one number as JSON writes it. */
 export function isNumberText(text: string): boolean {
   return NUMBER.test(text);
 }
 
-/** Whether a text is one JSON value, nested no deeper than metadata can be. Numbers and literals, the common ones, are not parsed. */
+/**
+ * True if a text is one JSON value, nested no deeper than metadata can be. Numbers and literals,
+ * the common ones, are not parsed.
+ */
 export function isJsonText(text: string): boolean {
   if (isNumberText(text) || text === 'true' || text === 'false' || text === 'null') return true;
   try {

@@ -1,7 +1,10 @@
 /** Levels of metadata: writing deeper values out again would need a deep stack, here and wherever decisions are read. */
 export const MAX_DEPTH = 64;
 
-/** Whether a value of JSON nests more levels of arrays and objects than allowed. Looks no deeper than that itself. */
+/**
+ * True if a value of JSON nests more levels of arrays and objects than allowed. Looks no deeper
+ * than that itself.
+ */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;

@@ -12,7 +12,7 @@ export class Once {
     this.#most = most;
   }
 
-  /** Whether to log it: the first of its kind. */
+  /** True if to log it: the first of its kind. */
   allows(kind: string): boolean {
     if (this.#said.has(kind) || this.#said.size >= this.#most) return false;
     this.#said.add(kind);

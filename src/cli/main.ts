@@ -2,7 +2,10 @@
 /** The entry point. Nothing modern may be imported before Node's version is known: its own error would be unreadable. */
 import { nodeVersionProblem } from './node-version.ts';
 
-/** When something still holds the process open this long after the last command is done, it ends anyway: a part of run.ts's CLOSING_MS. */
+/**
+ * Time after the last command after which the process exits even if something holds it open: a part
+ * of run.ts's CLOSING_MS.
+ */
 const LINGER_MS = 250;
 
 // A diagnostic report (--report-uncaught-exception and its like) would have the keys that came by the environment (I6).

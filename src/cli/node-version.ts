@@ -3,7 +3,10 @@
 /** The oldest Node that the connector and its libraries run on (package.json, engines). */
 const OLDEST = [22, 19] as const;
 
-/** What to tell somebody whose Node is too old; undefined when it is not. `version` as in `process.versions.node`. */
+/**
+ * Returns the message for a Node that is too old, or undefined. `version` as in
+ * `process.versions.node`.
+ */
 export function nodeVersionProblem(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) return undefined;

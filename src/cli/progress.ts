@@ -9,8 +9,8 @@ const BAR_CELLS = 24;
 const MAX_LINE = 400;
 const TO_LINE_START = '\r\u001b[K';
 
-/** Progress of a command on standard error: one line that is overwritten at a terminal, now and then a line elsewhere. */
-export class Progress {
+/** CommandProgress of a command on standard error: one line that is overwritten at a terminal, now and then a line elsewhere. */
+export class CommandProgress {
   readonly #io: Io;
   readonly #nowMs: () => number;
   #shownMs: number;

@@ -51,7 +51,7 @@ export class Pipeline {
   #context: PipelineContext | undefined;
   readonly #stopping = new AbortController();
   readonly #retired = new Set<ShardWorker>();
-  /** Why this is not a member of the group. */
+  /** Reason for not being a member of the group. */
   #leftBecause: string | undefined;
   #cancelReport: (() => void) | undefined;
 
@@ -199,7 +199,10 @@ export class Pipeline {
     this.#publishMembership();
   }
 
-  /** Why this is not a member of the group. A frozen broker closes no connection: it is only silent. */
+  /**
+   * Returns the reason for not being a member of the group. A frozen broker closes no connection:
+   * it is only silent.
+   */
   #absence(): string | undefined {
     const { clock, group } = this.#ports;
     const { source, kafka } = this.#options;
@@ -265,7 +268,7 @@ export class Pipeline {
     this.#onRefused(new RefusedError(message, { cause: error.cause ?? error }));
   }
 
-  /** Claims a lost shard again once the group answers: two owners would fence each other for ever. */
+  /** Claims a lost shard again once the group answers: two owners would fence each other permanently. */
   async #reclaim(shard: number, slot: Slot, error: unknown): Promise<void> {
     if (error instanceof RefusedError || error instanceof JournalFormatError) {
       this.#refuse(new RefusedError(`shard ${shard}: ${error.message}`, { cause: error }));

@@ -14,7 +14,7 @@ export const STANDARD_OUTPUT = '-';
 export interface OutputPlace {
   /** `-` is standard output. */
   readonly target: string;
-  /** Whether an existing file is replaced. */
+  /** True if an existing file is replaced. */
   readonly force: boolean;
 }
 

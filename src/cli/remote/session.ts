@@ -2,7 +2,7 @@ import { ContentReviewError } from '../../client/index.ts';
 import { CommandFailed, EXIT, type ExitCode } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
 import type { Io } from '../io.ts';
-import { Progress } from '../progress.ts';
+import { CommandProgress } from '../progress.ts';
 import { connect, type ServiceConnection } from './connection.ts';
 import { failureOf } from './failures.ts';
 import type { ServiceFlags } from './flags.ts';
@@ -11,7 +11,7 @@ import type { ServiceFlags } from './flags.ts';
 export interface Session extends ServiceConnection {
   readonly io: Io;
   readonly flags: ServiceFlags;
-  readonly progress: Progress;
+  readonly progress: CommandProgress;
   /** Aborts with Interrupted. */
   readonly signal: AbortSignal;
   /** Command that continues this one; failures show it. */
@@ -29,7 +29,7 @@ export async function runSession(
   flags: ServiceFlags,
   work: (session: Session) => Promise<ExitCode>,
 ): Promise<void> {
-  const progress = new Progress(io);
+  const progress = new CommandProgress(io);
   const connection = await connect(flags, io.env, retryNotes(progress));
   let session: Session | undefined;
   try {
@@ -56,7 +56,7 @@ export async function runSession(
 }
 
 /** Notes each retry, and consecutive retries for the same reason once. */
-function retryNotes(progress: Progress): (operation: string, reason: string) => void {
+function retryNotes(progress: CommandProgress): (operation: string, reason: string) => void {
   let last = '';
   return (operation, reason) => {
     const empty = operation.startsWith('create_') ? ' (what it may have created stays empty)' : '';

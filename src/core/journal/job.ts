@@ -142,7 +142,7 @@ export interface JobStatus {
   span: Span;
   /** Downloads of its results since one of them last settled something. */
   downloads: number;
-  /** Why the batch failed. */
+  /** Failure of the batch. */
   failure: JobFailure | undefined;
   /** The failure in detail: of its result file, or of the first malformed row and how many. Never content. */
   detail: { readonly reason: string; readonly malformed?: number } | undefined;

@@ -1,5 +1,5 @@
 /**
- * What goes wrong, and what happens: the one table. The engine decides by it (failure-policy.ts),
+ * Table of failures and their handling. The engine decides by it (failure-policy.ts),
  * docs/failures.md is generated from it, and each row has a test in test/integration/failures whose
  * name begins with its event.
  */

@@ -29,7 +29,7 @@ export interface PipelineView {
   };
   /** Id of this process in the owner records of the journal; null before the start is complete. */
   readonly instance: string | null;
-  /** Why this is not a member of the group. */
+  /** Reason for not being a member of the group. */
   readonly absent: string | null;
   /** K; null before the topics were looked at. The shards that are not assigned here belong to other members of the group. */
   readonly shardCount: number | null;

@@ -6,7 +6,7 @@ import { CLOSED_IN_HANDSHAKE, tlsRemedy } from '../security/tls-failure.ts';
 /** Message of the error that a socket factory throws once its client is closed (connect.ts). */
 export const CLIENT_CLOSED = 'this Kafka client is closed';
 
-/** What a request was for, as far as the caller knows: names the right (ACL) that is missing. */
+/** Access that a request needs, as far as the caller knows: names the missing right (ACL). */
 export interface RequestedAccess {
   /** Operation on the topic: READ, WRITE, DESCRIBE_CONFIGS, CREATE. */
   readonly operation?: string | undefined;
@@ -67,7 +67,7 @@ export function protocolErrorOf(error: unknown): string | undefined {
   });
 }
 
-/** Whether an error comes from a client that was closed on purpose. */
+/** True if an error comes from a client that was closed on purpose. */
 export function isClientClosed(error: unknown): boolean {
   return [...causesOf(error)].some(({ message }) => message.includes(CLIENT_CLOSED));
 }
@@ -76,7 +76,7 @@ export function isClientClosed(error: unknown): boolean {
 const TRANSIENT =
   /^(CONCURRENT_TRANSACTIONS|OPERATION_NOT_ATTEMPTED|KafkaJSGroupCoordinatorNotFound|KafkaJSLockTimeout)$/;
 
-/** Whether the same request may succeed a moment later. */
+/** True if the same request may succeed a moment later. */
 export function isTransient(error: unknown): boolean {
   if (isClientClosed(error)) return false;
   const security = securityErrorOf(error);
@@ -207,7 +207,10 @@ function handshakeFailure(error: unknown): string | undefined {
   });
 }
 
-/** Whether certificates or the lack of TLS keep this client out. A broker that goes away in a handshake may be back. */
+/**
+ * True if certificates or the lack of TLS keep this client out. A broker that goes away in a
+ * handshake may be back.
+ */
 function isHandshakeFailure(error: unknown): boolean {
   return (
     handshakeFailure(error) !== undefined &&

@@ -42,7 +42,7 @@ export class Positions {
     return this.#positions.get(`${topic}/${partition}`);
   }
 
-  /** Whether any partition flows. */
+  /** True if any partition flows. */
   get flow(): boolean {
     return [...this.#positions.values()].some(flows);
   }

@@ -126,7 +126,7 @@ async function untilVisible(
   }
 }
 
-/** Why an existing topic cannot be this pipeline's journal, with the remedy. */
+/** Returns the reason why an existing topic cannot be this pipeline's journal, with the remedy. */
 export function journalProblem(
   options: Pick<PipelineOptions, 'journal'>,
   journal: TopicDescription,

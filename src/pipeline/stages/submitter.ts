@@ -22,7 +22,7 @@ const BACKOFF = { baseMs: 500, capMs: 30_000 };
 /** Far more than the largest batch takes; nothing outside can delay it. */
 const MAX_ENCODE_MS = 60_000;
 
-/** Why a batch was not created: it may be tried again, or its type is refused. */
+/** Reason for a batch that was not created: a transient failure, or a refused type. */
 type NotCreated = 'unavailable' | 'type_refused';
 
 export class Submitter {

@@ -29,7 +29,7 @@ export type Settled =
       readonly do: 'again';
       /** Shortest wait before, ms. */
       readonly afterMs: number;
-      /** Why the service gave no answer about some of the records. */
+      /** Error that prevented answers about some of the records. */
       readonly unanswered?: ServiceError | undefined;
     };
 

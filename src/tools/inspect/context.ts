@@ -31,7 +31,7 @@ export interface InspectedPipeline {
   /** Null values are skipped, not dead-lettered. */
   readonly skipsNullValues: boolean;
   /**
-   * Whether the present source.filter excludes a record; undefined when decoding it takes a schema
+   * True if the present source.filter excludes a record; undefined when decoding it takes a schema
    * registry. Absent: no filter.
    */
   readonly isFiltered?: ((record: SourceRecord) => boolean | undefined) | undefined;

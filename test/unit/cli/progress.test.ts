@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import type { Io } from '../../../src/cli/io.ts';
-import { bar, Progress, size } from '../../../src/cli/progress.ts';
+import { bar, CommandProgress, size } from '../../../src/cli/progress.ts';
 import { commandLine } from '../../../src/cli/remote/flags.ts';
 
 /** An outlet that records its output, on the test's own clock. */
@@ -19,7 +19,7 @@ function stage(columns: number | undefined) {
     data: async () => true,
     finish: () => {},
   };
-  return { said, clock, io, progress: new Progress(io, () => clock.ms) };
+  return { said, clock, io, progress: new CommandProgress(io, () => clock.ms) };
 }
 
 describe('progress', () => {
