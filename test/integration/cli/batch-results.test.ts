@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
-import { Progress } from '../../../src/cli/progress.ts';
+import { CommandProgress } from '../../../src/cli/progress.ts';
 import { fetchResults } from '../../../src/cli/remote/results.ts';
 import { ContentReviewClient } from '../../../src/client/index.ts';
 import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
@@ -221,7 +221,7 @@ describe('batch get and batch results', { timeout: 120_000 }, () => {
         baseUrl: '',
         keyFrom: '',
         flags,
-        progress: new Progress(io),
+        progress: new CommandProgress(io),
         signal: stop.signal,
       };
       const output = { write, complete: never, discard: never };
