@@ -4,83 +4,81 @@
  */
 
 /**
- * Value of a record on the source topic of a review pipeline, with the default mapping; where each
- * part is in your events is configurable (source.mapping). Other members are ignored. Of several
- * members with one name the last counts. A record that does not fit becomes a dead letter.
+ * Value of a record on the source topic of a review pipeline, with the default mapping; the
+ * location of each part is configurable (source.mapping). Other members are ignored. Of several
+ * members with the same name the last one counts. A record that does not match becomes a dead
+ * letter.
  */
 export interface ContentEvent {
-  /** What is reviewed: a text or a URL. At most source.maxContent (4 MiB unless configured). */
+  /** Content to review: a text or a URL. At most source.maxContent (default 4 MiB). */
   readonly content: string;
-  /** Content type: it decides the batch that the item joins. */
+  /** Content type, which selects the batch of the item. */
   readonly type: string;
   /**
-   * Comes back in the decision deep-equal. Nested at most 64 levels deep. null counts as absent,
-   * and absent as {}.
+   * Returned in the decision, deep-equal. At most 64 levels deep. null counts as absent, and absent
+   * as {}.
    */
   readonly metadata?: Readonly<Record<string, unknown>> | null;
   /**
-   * The result that the producer expects, for comparison; comes back in the decision. null counts
-   * as absent.
+   * Result expected by the producer, for comparison; returned in the decision. null counts as
+   * absent.
    */
   readonly expected_result?: string | null;
 }
 
-/**
- * A label of the policy, and whether it applies. The service may say more of it: further members,
- * of any type.
- */
+/** A label of the policy, and whether it applies. The service may add members of any type. */
 export interface DecisionLabel {
-  /** Name of the label, the policy's own. */
+  /** Name of the label, defined by the policy. */
   readonly name: string;
-  /** Whether the label applies to the content. True when the service only listed it. */
+  /** True if the label applies to the content, or if the service only lists it. */
   readonly applied: boolean;
-  /** Why, in the service's words; null when it gave none. */
+  /** Explanation by the service; null if it gave none. */
   readonly explanation: string | null;
 }
 
-/** Why there is no decision. */
+/** Reason for the missing decision. */
 export interface DecisionError {
   /**
-   * review_failed: the service reported an error for this item. Others tell how the batches of the
-   * item ended: batch_failed, batch_cancelled, batch_unknown, upload_lost, upload_expired,
-   * upload_rejected, upload_blocked, upload_too_large, results_unreadable, rows_missing,
-   * rows_malformed, rows_failed, review_timeout. encoding_failed: the outcome could not be written
-   * in the format of the output. More may come: treat a code that you do not know as any other
+   * review_failed: the service reported an error for this item. The other codes state how the
+   * batches of the item ended: batch_failed, batch_cancelled, batch_unknown, upload_lost,
+   * upload_expired, upload_rejected, upload_blocked, upload_too_large, results_unreadable,
+   * rows_missing, rows_malformed, rows_failed, review_timeout. encoding_failed: the outcome could
+   * not be encoded in the output format. More may be added: treat an unknown code like any other
    * error.
    */
   readonly code: string;
-  /** For people; its wording may change. Never shows content. */
+  /** For people; its wording may change. Never contains content. */
   readonly message: string;
 }
 
-/** The last batch that the item was in. */
+/** Last batch of the item. */
 export interface DecisionBatch {
-  /** The service's id of the batch; null when none was made. */
+  /** Id of the batch at the service; null if none was created. */
   readonly id: string | null;
   /** Content type. */
   readonly type: string;
-  /** 1 for the first batch that the item was in. */
+  /** 1 for the first batch of the item. */
   readonly attempt: number;
 }
 
-/** The source record that this answers for. */
+/** The source record of this outcome. */
 export interface DecisionSource {
   /** The source topic. */
   readonly topic: string;
   /** Its partition. */
   readonly partition: number;
-  /** Its offset there: tells the order of events of one partition. */
+  /** Its offset: the order of events within a partition. */
   readonly offset: number;
   /**
-   * Its key as text; base64 when key_encoding says so; null when it has none. The terminal record
+   * Its key as text; base64 if key_encoding is base64; null if it has none. The terminal record
    * itself has the same key, byte by byte.
    */
   readonly key: string | null;
-  /** Present when the key is not UTF-8: key is its base64. */
+  /** Present if the key is not UTF-8: key is then in base64. */
   readonly key_encoding?: 'base64';
   /**
-   * Its timestamp, ISO 8601, UTC, milliseconds; null when it has none that a date can hold. Years
-   * beyond 9999, which only a producer's mistake makes, have a sign and six digits.
+   * Its timestamp, ISO 8601, UTC, milliseconds; null if it has none that a date can represent.
+   * Years beyond 9999, always a mistake of a producer, have a sign and six digits.
    */
   readonly timestamp: string | null;
 }
@@ -88,50 +86,51 @@ export interface DecisionSource {
 /** Members that it has whatever its status. */
 export interface DecisionMembers {
   /**
-   * <topic>-<partition>-<offset> of the source record, with #<n> once the consumer group was reset
-   * n times. The same over every retry and restart, and unique among the terminal records of a
-   * pipeline: the key to deduplicate by. Also in the header event-id.
+   * <topic>-<partition>-<offset> of the source record, with #<n> after n resets of the consumer
+   * group. Stable across retries and restarts, and unique among the terminal records of a pipeline:
+   * use it to deduplicate. The header event-id repeats it.
    */
   readonly id: string;
   /**
-   * SUCCESS: the service decided. ERROR: no decision could be had; error says why. v1 has no other
-   * status.
+   * SUCCESS: the service decided. ERROR: there is no decision; error has the reason. v1 has no
+   * other status.
    */
   readonly status: 'SUCCESS' | 'ERROR';
-  /** Status as the service spelled it; present only when it is neither SUCCESS nor ERROR. */
+  /** Status in the service's spelling; present only if it is neither SUCCESS nor ERROR. */
   readonly service_status?: string;
-  /** Result of the policy; its values are the policy's own. null when there is none. */
+  /** Result of the policy, which defines its values. null if there is none. */
   readonly result: string | null;
-  /** As the content event gave it; null when it gave none. */
+  /** Expected result of the content event; null if it has none. */
   readonly expected_result: string | null;
-  /** Empty when the service gave none. */
+  /** Labels; empty if the service gave none. */
   readonly labels: readonly DecisionLabel[];
   /**
-   * The labels as the service wrote them; present only when that was not JSON, and labels are a
+   * Labels as the service wrote them; present only if that was not JSON, so that labels are a
    * guess.
    */
   readonly labels_raw?: string;
   /**
-   * Deep-equal to the content event's metadata: types, nesting, and the digits of numbers. Read
-   * numbers beyond a double (ids of 64 bits, decimals) with a parser that keeps them.
+   * Metadata of the content event, deep-equal: types, nesting, and the digits of numbers. For
+   * numbers that a double cannot represent (64-bit ids, decimals) use a parser that keeps their
+   * digits.
    */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** The reviewed content; present only when output.includeContent is on. */
+  /** Reviewed content; present only if output.includeContent is on. */
   readonly content?: string;
-  /** null exactly when status is SUCCESS. */
+  /** null if and only if status is SUCCESS. */
   readonly error: DecisionError | null;
   readonly batch: DecisionBatch;
   readonly source: DecisionSource;
-  /** When the connector published it. RFC 3339, UTC, milliseconds. */
+  /** Time of publication by the connector. RFC 3339, UTC, milliseconds. */
   readonly decided_at: string;
 }
 
 /**
- * Value of a record on the output topic of a review pipeline: exactly one per content event that
- * was understood, for a consumer that reads committed records. The record's key is the source
- * record's key, byte by byte; the header event-id repeats the id; configured headers of the source
- * record come back. Later versions of v1 may add members and error codes: ignore what you do not
- * know. Read with isolation.level=read_committed.
+ * Value of a record on the output topic of a review pipeline: exactly one per decodable content
+ * event, for consumers that read committed records. The record has the key of the source record,
+ * byte by byte, the id in the header event-id, and the configured headers of the source record.
+ * Later versions of v1 may add members and error codes: ignore unknown ones. Read with
+ * isolation.level=read_committed.
  */
 export type Decision = DecisionMembers &
   (
@@ -145,68 +144,68 @@ export type Decision = DecisionMembers &
       }
   );
 
-/**
- * A label of the policy, and whether it applies. The service may say more of it: further members,
- * of any type.
- */
+/** A label of the policy, and whether it applies. The service may add members of any type. */
 export type LookedUpDecisionLabel = DecisionLabel;
 
-/** Why there is no decision. */
+/** Reason for the missing decision. */
 export interface LookedUpDecisionError {
   /**
-   * review_failed: the service reports an error for this decision. decision_unknown: it does not
-   * know the id. decision_refused: it refuses to look the id up. decision_unreadable: its answer
-   * made no sense until the time was over. review_timeout: the decision was not made in time.
-   * encoding_failed: the outcome could not be written in the format of the output. More may come:
-   * treat a code that you do not know as any other error.
+   * review_failed: the service reports an error for this decision. decision_unknown: the id is
+   * unknown to the service. decision_refused: the service refuses to look up the id.
+   * decision_unreadable: its responses stayed invalid until the timeout. review_timeout: the
+   * decision was not made in time. encoding_failed: the outcome could not be encoded in the output
+   * format. More may be added: treat an unknown code like any other error.
    */
   readonly code: string;
-  /** For people; its wording may change. Never shows content. */
+  /** For people; its wording may change. Never contains content. */
   readonly message: string;
 }
 
-/** The source record that this answers for. */
+/** The source record of this outcome. */
 export type LookedUpDecisionSource = DecisionSource;
 
 /** Members that it has whatever its status. */
 export interface LookedUpDecisionMembers {
   /**
-   * <topic>-<partition>-<offset> of the source record, with #<n> once the consumer group was reset
-   * n times. The same over every retry and restart, and unique among the terminal records of a
-   * pipeline: the key to deduplicate by. Also in the header event-id.
+   * <topic>-<partition>-<offset> of the source record, with #<n> after n resets of the consumer
+   * group. Stable across retries and restarts, and unique among the terminal records of a pipeline:
+   * use it to deduplicate. The header event-id repeats it.
    */
   readonly id: string;
   /**
-   * SUCCESS: the decision is made. ERROR: it failed, or could not be had; error says why. v1 has no
-   * other status.
+   * SUCCESS: the decision was made. ERROR: it failed or is unavailable; error has the reason. v1
+   * has no other status.
    */
   readonly status: 'SUCCESS' | 'ERROR';
-  /** The id that was looked up. */
+  /** Id of the decision. */
   readonly decision_id: string;
   /**
-   * Status of the decision as the service spelled it; null when it does not know the decision, or
-   * gives no answer that makes sense.
+   * Status of the decision in the service's spelling; null if the decision is unknown to the
+   * service, or its response is invalid.
    */
   readonly decision_status: string | null;
-  /** Result of the policy; its values are the policy's own. null when there is none. */
+  /** Result of the policy, which defines its values. null if there is none. */
   readonly result: string | null;
-  /** Empty when the service gave none, or null; numbers keep their digits. */
+  /** Labels; empty if the service gave none, or null. Numbers keep their digits. */
   readonly labels: readonly LookedUpDecisionLabel[];
-  /** As the service has it; numbers keep their digits. {} when it does not know the decision. */
+  /**
+   * Metadata at the service; numbers keep their digits. {} if the decision is unknown to the
+   * service.
+   */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** null exactly when status is SUCCESS. */
+  /** null if and only if status is SUCCESS. */
   readonly error: LookedUpDecisionError | null;
   readonly source: LookedUpDecisionSource;
-  /** When the connector published it. RFC 3339, UTC, milliseconds. */
+  /** Time of publication by the connector. RFC 3339, UTC, milliseconds. */
   readonly decided_at: string;
 }
 
 /**
  * Value of a record on the output topic of a lookup pipeline: exactly one per event that names a
- * decision, for a consumer that reads committed records. The record's key is the source record's
- * key, byte by byte; the header event-id repeats the id; configured headers of the source record
- * come back. Later versions of v1 may add members and error codes: ignore what you do not know.
- * Read with isolation.level=read_committed.
+ * decision, for consumers that read committed records. The record has the key of the source record,
+ * byte by byte, the id in the header event-id, and the configured headers of the source record.
+ * Later versions of v1 may add members and error codes: ignore unknown ones. Read with
+ * isolation.level=read_committed.
  */
 export type LookedUpDecision = LookedUpDecisionMembers &
   (
@@ -220,54 +219,54 @@ export type LookedUpDecision = LookedUpDecisionMembers &
       }
   );
 
-/** Why it was not imported. */
+/** Reason for the failed import. */
 export interface ReceiptError {
   /**
-   * How the last import of the record ended: batch_failed, batch_cancelled, batch_unknown,
-   * upload_lost, upload_expired, upload_rejected, upload_blocked, upload_too_large, rows_missing,
-   * review_timeout. encoding_failed: the outcome could not be written in the format of the output.
-   * More may come: treat a code that you do not know as any other error.
+   * End of the record's last import: batch_failed, batch_cancelled, batch_unknown, upload_lost,
+   * upload_expired, upload_rejected, upload_blocked, upload_too_large, rows_missing,
+   * review_timeout. encoding_failed: the outcome could not be encoded in the output format. More
+   * may be added: treat an unknown code like any other error.
    */
   readonly code: string;
-  /** For people; its wording may change. Never shows content. */
+  /** For people; its wording may change. Never contains content. */
   readonly message: string;
 }
 
-/** The source record that this answers for. */
+/** The source record of this outcome. */
 export type ReceiptSource = DecisionSource;
 
 /** Members that it has whatever its status. */
 export interface ReceiptMembers {
   /**
-   * <topic>-<partition>-<offset> of the source record, with #<n> once the consumer group was reset
-   * n times. The same over every retry and restart, and unique among the terminal records of a
-   * pipeline: the key to deduplicate by. Also in the header event-id.
+   * <topic>-<partition>-<offset> of the source record, with #<n> after n resets of the consumer
+   * group. Stable across retries and restarts, and unique among the terminal records of a pipeline:
+   * use it to deduplicate. The header event-id repeats it.
    */
   readonly id: string;
   /**
-   * SUCCESS: the import that the record was in is complete. ERROR: it could not be imported; error
-   * says why. v1 has no other status.
+   * SUCCESS: the import of the record is complete. ERROR: the record was not imported; error has
+   * the reason. v1 has no other status.
    */
   readonly status: 'SUCCESS' | 'ERROR';
-  /** The service's id of the import; null when none was made. */
+  /** Id of the import at the service; null if none was created. */
   readonly import_id: string | null;
-  /** Status of the import as the service spelled it; null when status is ERROR. */
+  /** Status of the import in the service's spelling; null if status is ERROR. */
   readonly import_status: string | null;
-  /** 1 for the first import that the record was in. */
+  /** 1 for the first import of the record. */
   readonly attempt: number;
-  /** null exactly when status is SUCCESS. */
+  /** null if and only if status is SUCCESS. */
   readonly error: ReceiptError | null;
   readonly source: ReceiptSource;
-  /** When the connector published it. RFC 3339, UTC, milliseconds. */
+  /** Time of publication by the connector. RFC 3339, UTC, milliseconds. */
   readonly decided_at: string;
 }
 
 /**
- * Value of a record on the output topic of an import pipeline: exactly one per event that was
- * understood, for a consumer that reads committed records. The record's key is the source record's
- * key, byte by byte; the header event-id repeats the id; configured headers of the source record
- * come back. Later versions of v1 may add members and error codes: ignore what you do not know.
- * Read with isolation.level=read_committed.
+ * Value of a record on the output topic of an import pipeline: exactly one per decodable event, for
+ * consumers that read committed records. The record has the key of the source record, byte by byte,
+ * the id in the header event-id, and the configured headers of the source record. Later versions of
+ * v1 may add members and error codes: ignore unknown ones. Read with
+ * isolation.level=read_committed.
  */
 export type Receipt = ReceiptMembers &
   (
@@ -282,34 +281,32 @@ export type Receipt = ReceiptMembers &
   );
 
 /**
- * Headers, as UTF-8 text, of a record on the dead-letter topic: the headers are the contract. Key
- * and value are the source record's own bytes, and its own headers come along untouched (one whose
- * name is used here is replaced). The value is null when the source record had none, is gone, or
- * was too large for the topic; the key and the source's headers are missing too when only the
- * coordinates are known. Exactly one per source record that has no decision, for a consumer that
- * reads committed records. Later versions of v1 may add headers, reasons and stages: ignore what
- * you do not know.
+ * Headers, as UTF-8 text, of a record on the dead-letter topic; they are the contract. Key, value
+ * and headers of the source record are copied unchanged (a header whose name is used here is
+ * replaced). The value is null if the source record had none, is gone, or was too large for the
+ * topic; the key and the source's headers are missing too if only the coordinates are known.
+ * Exactly one per source record without a decision, for consumers that read committed records.
+ * Later versions of v1 may add headers, reasons and stages: ignore unknown ones.
  */
 export interface DeadLetterHeaders {
   /**
-   * <topic>-<partition>-<offset> of the source record, with #<n> once the consumer group was reset
-   * n times. The same over every retry and restart, and unique among the terminal records of a
-   * pipeline: the key to deduplicate by.
+   * <topic>-<partition>-<offset> of the source record, with #<n> after n resets of the consumer
+   * group. Stable across retries and restarts, and unique among the terminal records of a pipeline:
+   * use it to deduplicate.
    */
   readonly 'event-id': string;
   /**
-   * Why. null_value, not_json, not_an_object: the value is not there, or no JSON object.
-   * unknown_schema: its schema is not in the registry. unreadable_batch: the record batch that it
-   * stands in cannot be read (damaged, or compressed in a way that is not understood).
-   * too_many_headers: it has more headers than source.maxHeaders. undecodable: its bytes do not fit
-   * its schema or format. mapping_failed, bad_content: the configured mapping found nothing usable.
-   * no_content, empty_content, no_type, bad_metadata: a part of the event is missing, empty or of
-   * the wrong type. type_not_allowed: its content type is not in source.types. too_large: it, or
-   * what would be published for it, is larger than allowed. source_unavailable: it had to be read
-   * again, and is gone from the source topic. rejected_type: the service refuses its content type.
-   * review_failed: nothing more is tried for it. internal_error: the connector failed on it, by a
-   * fault of its own, and only its coordinates are given. More may come: treat a reason that you do
-   * not know as any other.
+   * Reason. null_value, not_json, not_an_object: the value is missing, or not a JSON object.
+   * unknown_schema: its schema is not in the registry. unreadable_batch: its record batch cannot be
+   * read (damaged, or compressed with an unknown codec). too_many_headers: it has more headers than
+   * source.maxHeaders. undecodable: its bytes do not match its schema or format. mapping_failed,
+   * bad_content: the configured mapping found nothing usable. no_content, empty_content, no_type,
+   * bad_metadata: a part of the event is missing, empty or of the wrong type. type_not_allowed: its
+   * content type is not in source.types. too_large: the record, or its outcome, is larger than
+   * allowed. source_unavailable: it had to be reread, and is gone from the source topic.
+   * rejected_type: the service rejects its content type. review_failed: its review failed
+   * permanently. internal_error: a bug of the connector; only its coordinates are given. More may
+   * be added: treat an unknown reason like any other.
    */
   readonly 'dead-letter-reason':
     | 'null_value'
@@ -333,16 +330,17 @@ export interface DeadLetterHeaders {
     | 'internal_error'
     | (string & Record<never, never>);
   /**
-   * For people: what was expected, and where. Its wording may change. Never shows what the record
-   * holds.
+   * For people: the problem and its place. Its wording may change. Never contains content of the
+   * record.
    */
   readonly 'dead-letter-message': string;
   /**
-   * Where it was noticed. decode: when the record was first read. create: the service refused its
-   * content type, or it could not be written into the upload. rewind: when it was read again for
-   * another attempt, or to give it up. settle: when its outcome was to be published: it is larger
-   * than the output topic takes; or the record, read again for it, is gone or no longer fits the
-   * configuration; or there was none, and configuration makes that a dead letter. More may come.
+   * Stage that detected the problem. decode: the record was read for the first time. create: the
+   * service rejected its content type, or it could not be written into the upload. rewind: it was
+   * reread, for another attempt or for its terminal record. settle: its outcome could not be
+   * published, because it is larger than the output topic accepts, because the record, reread for
+   * it, is gone or no longer matches the configuration, or because there was none and the
+   * configuration turns that into a dead letter. More may be added.
    */
   readonly 'dead-letter-stage':
     | 'decode'
@@ -357,8 +355,8 @@ export interface DeadLetterHeaders {
   /** Its offset, decimal. */
   readonly 'dead-letter-offset': string;
   /**
-   * Size in bytes, decimal, of a value that was too large for the dead-letter topic and is left
-   * out.
+   * Size in bytes, decimal, of a value that is omitted because it was too large for the dead-letter
+   * topic.
    */
   readonly 'dead-letter-value-omitted-bytes'?: string;
 }
