@@ -17,7 +17,7 @@ export function protobufReader(
     type: 'PROTOBUF' as const,
     references: [],
   }));
-  const { root, messages } = schemaRoot({
+  const { types, messages } = schemaRoot({
     id: 1,
     type: 'PROTOBUF',
     text,
@@ -26,6 +26,6 @@ export function protobufReader(
   });
   const found = messageAt(messages, indexes);
   if (!found.ok) throw new Error(found.error);
-  const readers = new MessageReaders(root);
+  const readers = new MessageReaders(types);
   return (value) => binaryEvent('Protobuf', () => readers.read(found.value, Buffer.from(value)));
 }

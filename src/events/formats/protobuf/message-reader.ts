@@ -29,11 +29,14 @@ type ToJson = (value: unknown, limits: ValueLimits) => unknown;
 
 /** Readers of the messages of one schema; a type may hold itself. */
 export class MessageReaders {
-  readonly #root: protobuf.Root;
+  readonly #types: ReadonlyMap<string, protobuf.Type>;
   readonly #known = new Map<protobuf.Type, ToJson>();
 
-  constructor(root: protobuf.Root) {
-    this.#root = root;
+  /** @param types every type of the schema, by its full name */
+  constructor(types: ReadonlyMap<string, protobuf.Type>) {
+    this.#types = types;
+    // protobufjs would make a list for each repeated field of each empty message.
+    for (const type of types.values()) type.ctor = class extends protobuf.Message {};
   }
 
   /** @returns JSON of the whole of `bytes`. @param type resolved. @throws BrokenBytes */
@@ -94,32 +97,70 @@ export class MessageReaders {
 
   /** The message, where the schema knows its type; otherwise its bytes. */
   #any(message: unknown, limits: ValueLimits): MessageMembers {
-    const { type_url: url, value } = message as { type_url: string; value: Uint8Array };
+    const { type_url: url, value } = message as { type_url: string; value: Buffer };
     if (url === '') return {};
     const name = url.slice(url.lastIndexOf('/') + 1);
-    const type = this.#root.lookup(`.${name}`);
-    if (!(type instanceof protobuf.Type)) return { '@type': url, value: base64(value) };
+    // Not protobufjs's lookup: it keeps each name, and takes the square of the length of one.
+    const type = this.#types.get(name);
+    if (type === undefined) return { '@type': url, value: base64(value) };
 
-    const inner = this.#message(type)(decode(type, Buffer.from(value)), limits);
+    const inner = this.#message(type)(decode(type, value), limits);
     const special = WELL_KNOWN.has(name) || name === 'google.protobuf.Any';
     return { '@type': url, ...(special ? { value: inner } : (inner as object)) };
   }
 }
 
+/** Reader that counts fields and numbers before they take memory. */
+class CountingReader extends protobuf.BufferReader {
+  #fields = 0;
+  #numbers = 0;
+
+  override tag(): number {
+    if (++this.#fields > MAX_FIELDS) throw new BrokenBytes(TOO_MANY_ITEMS);
+    return super.tag();
+  }
+
+  /** Also the texts of proto2, which may be anything by its rules. */
+  override string(): string {
+    return this.stringVerify();
+  }
+
+  /** Also each number of a packed list of enums. */
+  override int32(): number {
+    this.#countNumbers(1);
+    return super.int32();
+  }
+
+  /** Counts the varints of the packed list that comes next. */
+  countPacked(): void {
+    const { pos } = this;
+    const bytes = this.bytes();
+    this.pos = pos;
+    let numbers = 0;
+    for (const byte of bytes) if (byte < 0x80) numbers++;
+    this.#countNumbers(numbers);
+  }
+
+  #countNumbers(count: number): void {
+    this.#numbers += count;
+    if (this.#numbers > MAX_FIELDS) throw new BrokenBytes(TOO_MANY_ITEMS);
+  }
+}
+
+/** Lists of numbers that may take a byte each; a number of fixed length is no smaller than its bytes. */
+for (const name of ['bools', 'int32s', 'uint32s', 'sint32s', 'int64s', 'uint64s', 'sint64s']) {
+  const read: unknown = Reflect.get(protobuf.Reader.prototype, name);
+  Object.defineProperty(CountingReader.prototype, name, {
+    value(this: CountingReader, items?: unknown[]) {
+      this.countPacked();
+      return (read as (items?: unknown[]) => unknown).call(this, items);
+    },
+  });
+}
+
 /** @throws BrokenBytes with the message of protobufjs, which quotes nothing of the bytes */
 function decode(type: protobuf.Type, bytes: Buffer): unknown {
-  const reader = protobuf.Reader.create(bytes) as protobuf.Reader & {
-    tag(): number;
-    stringVerify(): string;
-  };
-  const { tag } = reader;
-  let fields = 0;
-  reader.tag = () => {
-    if (++fields > MAX_FIELDS) throw new BrokenBytes(TOO_MANY_ITEMS);
-    return tag.call(reader);
-  };
-  // Also the texts of proto2, which may be anything by its rules.
-  reader.string = reader.stringVerify;
+  const reader = new CountingReader(bytes);
   try {
     return type.decode(reader);
   } catch (error) {

@@ -28,8 +28,8 @@ export function protobufFormat(registry: ConfluentRegistry): EventFormat {
     if (schema.type !== 'PROTOBUF') {
       throw new UnusableSchema(`it is ${schema.type}, but the source is configured as PROTOBUF`);
     }
-    const { root, messages } = schemaRoot(schema);
-    return { messages, readers: new MessageReaders(root) };
+    const { types, messages } = schemaRoot(schema);
+    return { messages, readers: new MessageReaders(types) };
   }, registry.settings);
   return registryFormat('protobuf', cache, { read, judge: verdictOn });
 }

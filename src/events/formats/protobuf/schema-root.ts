@@ -15,7 +15,8 @@ const MAX_MESSAGE_CHARACTERS = 300;
 const load = createRequire(import.meta.url);
 
 export interface SchemaRoot {
-  readonly root: protobuf.Root;
+  /** All types, those of imports too, by their full names without the first dot. */
+  readonly types: ReadonlyMap<string, protobuf.Type>;
   /** The messages of the schema's own file that are in no other message, in their order. */
   readonly messages: readonly protobuf.Type[];
 }
@@ -54,7 +55,14 @@ function understood(schema: ResolvedSchema): SchemaRoot {
   const messages = scope.nestedArray.filter((one) => one instanceof protobuf.Type);
   addImports(imports);
   root.resolveAll();
-  return { root, messages };
+  return { types: new Map(typesIn(root).map((type) => [type.fullName.slice(1), type])), messages };
+}
+
+function typesIn(scope: protobuf.NamespaceBase): protobuf.Type[] {
+  return scope.nestedArray.flatMap((one) => [
+    ...(one instanceof protobuf.Type ? [one] : []),
+    ...(one instanceof protobuf.Namespace || one instanceof protobuf.Type ? typesIn(one) : []),
+  ]);
 }
 
 interface AddedFile {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import protobuf from 'protobufjs';
 import { UnusableSchema } from '../../../../src/events/registry/index.ts';
 import { protobufReader } from '../../../support/protobuf.ts';
@@ -247,4 +248,69 @@ test('groups within groups, and parts within parts, are read in one go, to a dep
       'the value is not Protobuf of its schema: max depth exceeded',
     );
   }
+});
+
+/** Runs code with 128 MiB of heap, in which `read(schema, bytes)` gives the reason for a dead letter. */
+async function readWithLittleMemory(code: string): Promise<string> {
+  const support = new URL('../../../support/protobuf.ts', import.meta.url).href;
+  const worker = new Worker(
+    `import(${JSON.stringify(support)}).then(({ protobufReader }) => {
+      const read = (text, bytes) => {
+        const { poison } = protobufReader(text)(bytes);
+        return poison === undefined ? 'read' : poison.reason + ': ' + poison.message;
+      };
+      require('node:worker_threads').parentPort.postMessage((() => { ${code} })());
+    })`,
+    { eval: true, resourceLimits: { maxOldGenerationSizeMb: 128 } },
+  );
+  try {
+    return await new Promise((resolve, reject) => {
+      worker.once('message', resolve).once('error', reject);
+    });
+  } finally {
+    await worker.terminate();
+  }
+}
+
+test('empty messages take no memory for the lists and maps that they might have', async () => {
+  const message = await readWithLittleMemory(`
+    const fields = Array.from({ length: 200 }, (_, at) => 'repeated string f' + (at + 2) + ' = ' + (at + 2) + ';');
+    const text = 'syntax = "proto3"; message M { repeated M list = 1; ' + fields.join(' ') + ' }';
+    return read(text, Buffer.alloc(200_000, Buffer.of(10, 0)));`);
+  assert.equal(message, broken('its objects have far more members than the data has bytes'));
+});
+
+test('numbers of a packed list are counted before they take memory', async () => {
+  for (const type of ['int64', 'sint64', 'uint64', 'bool', 'int32', 'uint32', 'sint32', 'E']) {
+    const message = await readWithLittleMemory(`
+      const text = 'syntax = "proto2"; message M { repeated ${type} list = 1; } enum E { A = 1; }';
+      return read(text, Buffer.concat([Buffer.of(10, 0x80, 0x80, 0x80, 8), Buffer.alloc(16 * 2 ** 20, 1)]));`);
+    assert.equal(message, broken('its arrays and maps have too many items'), type);
+  }
+});
+
+test('a chain of Any takes no copy of its bytes for each level', () => {
+  const text = proto3('google.protobuf.Any any = 1;', 'import "google/protobuf/any.proto";');
+  const field = (number: number, bytes: Uint8Array) => {
+    const { length } = bytes;
+    const varint = Buffer.of((length & 127) | 128, ((length >> 7) & 127) | 128, length >> 14);
+    return Buffer.concat([Buffer.of(8 * number + 2), varint, bytes]);
+  };
+  let any = field(2, Buffer.alloc(200_000));
+  const name = field(1, Buffer.from('t/google.protobuf.Any'));
+  for (let level = 0; level < 400; level++) any = Buffer.concat([name, field(2, any)]);
+  const value = field(1, any);
+  const before = process.memoryUsage().arrayBuffers;
+  assert.equal(protobufReader(text)(value).poison, undefined);
+  assert.ok(process.memoryUsage().arrayBuffers - before < 20_000_000);
+});
+
+test('the name of a type in an Any may be long and senseless', () => {
+  const text = proto3('google.protobuf.Any any = 1;', 'import "google/protobuf/any.proto";');
+  const url = Buffer.alloc(100_000, '.');
+  const any = Buffer.concat([Buffer.of(10, 0xa0, 0x8d, 6), url]);
+  const value = Buffer.concat([Buffer.of(10, 0xa4, 0x8d, 6), any]);
+  assert.deepEqual(protobufReader(text)(value).event?.document, {
+    any: { '@type': url.toString(), value: '' },
+  });
 });
