@@ -7,7 +7,7 @@ import { type FunctionSignature, TreeInterpreter, TYPE_STRING } from '@jmespath-
 import { isKeptNumber } from '../../base/exact-json.ts';
 import { isObject } from '../json-event.ts';
 import { asDouble, compareNumbers, digitsOf, isSame } from './exact-number.ts';
-import { headerText, RECORD_FUNCTIONS, replacements } from './functions.ts';
+import { RECORD_FUNCTIONS, replacements } from './functions.ts';
 import { EvaluationProblem, type EventInput } from './input.ts';
 
 const Interpreter = TreeInterpreter.constructor as new () => typeof TreeInterpreter;
@@ -47,11 +47,11 @@ class Evaluator extends Interpreter {
       this.visit(reference as Node, value as Given);
     for (const [name, run] of Object.entries(replacements(visit, this.#compare)))
       Object.assign(table[name] as object, { _func: run });
-    const input = () => this.#input ?? fail('there is no record');
-    for (const [name, find] of Object.entries(RECORD_FUNCTIONS))
-      runtime.register(name, () => find(input()), []);
-    const header = ([name]: readonly unknown[]) => headerText(input(), name as string);
-    runtime.register('header', header, [{ types: [TYPE_STRING] }]);
+    for (const [name, find] of Object.entries(RECORD_FUNCTIONS)) {
+      const run = ([argument]: readonly unknown[]) =>
+        find(this.#input ?? fail('there is no record'), argument as string);
+      runtime.register(name, run, name === 'header' ? [{ types: [TYPE_STRING] }] : []);
+    }
 
     const call = runtime.callFunction.bind(runtime);
     runtime.callFunction = (name, args) => {

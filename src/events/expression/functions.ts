@@ -65,21 +65,17 @@ export function replacements(
   };
 }
 
-/** Functions without arguments that look at the record around the value. */
-export const RECORD_FUNCTIONS: Readonly<
-  Record<string, (input: EventInput) => string | number | null>
-> = {
+type RecordFunction = (input: EventInput, name: string) => string | number | null;
+
+/** Functions that look at the record around the value. Only `header` has an argument. */
+export const RECORD_FUNCTIONS: Readonly<Record<string, RecordFunction>> = {
+  header: ({ record }, name) => textOf(lastHeader(record.headers, name)),
   key: ({ record }) => textOf(record.key),
   offset: ({ record }) => record.offset,
   partition: ({ record }) => record.partition,
   timestamp: ({ record }) => timestamp(record.timestampMs),
   topic: ({ topic }) => topic,
 };
-
-/** The last header of a name as text. */
-export function headerText({ record }: EventInput, name: string): string | null {
-  return textOf(lastHeader(record.headers, name));
-}
 
 /** Returns null when there is no value, and for bytes that are not text. */
 function textOf(value: Buffer | string | null | undefined): string | null {
