@@ -1,6 +1,7 @@
 /** Gauges and readiness of a pipeline, from the reports of its workers. */
 import type { HealthReporter, Labels, Metrics } from '../core/ports/telemetry.ts';
 import type { PipelineContext } from './context/pipeline-context.ts';
+import { earliest } from './limits/in-flight.ts';
 import type { Losses } from './shard/losses.ts';
 import type { ShardWorker, WorkerReport } from './shard/worker.ts';
 
@@ -17,7 +18,7 @@ export function publishGauges(
     reports.reduce((total, report) => total + of(report), 0);
   /** Without a time the series is removed. */
   const oldest = (name: string, of: Labels, timesMs: readonly number[]) => {
-    const oldestMs = Math.min(...timesMs);
+    const oldestMs = earliest(timesMs);
     if (oldestMs === Number.POSITIVE_INFINITY) metrics.remove(name, of);
     else metrics.set(name, of, oldestMs / 1000);
   };

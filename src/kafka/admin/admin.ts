@@ -99,7 +99,7 @@ export class KafkaAdmin implements ClusterAdmin {
     return new Map(
       partitions.map((partition) => [
         partition,
-        { start: starts.get(partition) ?? 0, end: ends.get(partition) ?? 0 },
+        { start: answered(starts, partition, topic), end: answered(ends, partition, topic) },
       ]),
     );
   }
@@ -145,7 +145,7 @@ export class KafkaAdmin implements ClusterAdmin {
         const coordinator = await coordinatorOf(cluster, 'group', group);
         const topics = [{ topic, partitions: partitions.map((partition) => ({ partition })) }];
         const { responses } = await coordinator.offsetFetch({ groupId: group, topics });
-        return new Map(
+        const offsets = new Map(
           responses
             .flatMap((one) => one.partitions)
             .map(({ partition, offset, metadata }) => [
@@ -153,6 +153,7 @@ export class KafkaAdmin implements ClusterAdmin {
               { offset: Number(offset) < 0 ? null : toOffset(offset), metadata: metadata ?? '' },
             ]),
         );
+        return new Map(partitions.map((one) => [one, answered(offsets, one, topic)]));
       },
     );
   }
@@ -188,6 +189,14 @@ export class KafkaAdmin implements ClusterAdmin {
   #using(topic: string): RequestedAccess {
     return { topic, operation: this.#connect.uses?.get(topic) };
   }
+}
+
+/** @throws RangeError for a partition without an answer: a made-up offset would begin the topic again */
+function answered<T>(answers: ReadonlyMap<number, T>, partition: number, topic: string): T {
+  const answer = answers.get(partition);
+  if (answer === undefined)
+    throw new RangeError(`the brokers gave no offset of partition ${partition} of topic ${topic}`);
+  return answer;
 }
 
 /** undefined without the right to read it. */

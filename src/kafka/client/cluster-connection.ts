@@ -127,14 +127,21 @@ export async function coordinatorOf(
   });
 }
 
-/** Returns the partitions of a topic, at most some minutes old. */
+const retriable = (error: Error): Error => Object.assign(error, { retriable: true });
+
+/**
+ * Returns the partitions of a topic, at most some minutes old.
+ * @throws Error, transient, when a refresh that began before the topic was requested has ended last
+ */
 export async function knownPartitions(
   cluster: KafkaCluster,
   topic: string,
 ): Promise<readonly PartitionMetadata[]> {
   await cluster.addMultipleTargetTopics([topic]);
   await cluster.refreshMetadataIfNecessary();
-  return cluster.findTopicPartitionMetadata(topic);
+  const known = cluster.findTopicPartitionMetadata(topic);
+  if (known.length === 0) throw retriable(new Error(`the metadata lack topic ${topic}`));
+  return known;
 }
 
 /**
@@ -149,9 +156,7 @@ export async function leadersOf(
   const known = await knownPartitions(cluster, topic);
   const unknown = partitions.find((one) => known.every(({ partitionId }) => partitionId !== one));
   if (unknown !== undefined)
-    throw Object.assign(new RangeError(`topic ${topic} has no partition ${unknown}`), {
-      retriable: true,
-    });
+    throw retriable(new RangeError(`topic ${topic} has no partition ${unknown}`));
   return await Promise.all(
     Object.entries(cluster.findLeaderForPartitions(topic, partitions)).map(
       async ([nodeId, led]) => [await cluster.findBroker({ nodeId }), led] as const,

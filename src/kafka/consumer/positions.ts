@@ -44,7 +44,8 @@ export class Positions {
 
   /** True if any partition flows. */
   get flow(): boolean {
-    return [...this.#positions.values()].some(flows);
+    for (const position of this.#positions.values()) if (flows(position)) return true;
+    return false;
   }
 
   #add(stream: Stream, partition: number): void {

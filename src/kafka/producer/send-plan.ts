@@ -26,6 +26,8 @@ export function planBatches(
   nullKeyPartition: number,
   maxBytes: number = MAX_SEND_BYTES,
 ): PlannedBatch[] {
+  // Records without a partition would be lost.
+  if (partitions === 0) throw new RangeError('a topic has no partitions');
   const rowsOf = Array.from({ length: partitions }, (): number[] => []);
   for (let row = 0; row < records.length; row++) {
     const hash = records.hashKey(row, murmur2);

@@ -18,7 +18,7 @@ export class InFlightCount {
 
   /** Timestamp of the oldest record, ms; Infinity if there are no records. */
   get oldestEventMs(): number {
-    return Math.min(...[...this.#all].map(({ oldestEventMs }) => oldestEventMs));
+    return earliest([...this.#all].map(({ oldestEventMs }) => oldestEventMs));
   }
 
   add(records: number, oldestEventMs: number): InFlightRecords {
@@ -53,4 +53,9 @@ export class InFlight {
   get oldestEventMs(): number {
     return Math.min(this.unassigned.oldestEventMs, this.committing.oldestEventMs);
   }
+}
+
+/** Returns the least of some times; Infinity for none. There may be more than a call has arguments. */
+export function earliest(timesMs: readonly number[]): number {
+  return timesMs.reduce((least, ms) => Math.min(least, ms), Number.POSITIVE_INFINITY);
 }

@@ -14,7 +14,7 @@ import { endSpan } from '../context/batch-span.ts';
 import { RefusedError, ShardLostError } from '../context/errors.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
 import { shardContext } from '../context/shard-context.ts';
-import type { InFlightCount } from '../limits/in-flight.ts';
+import { earliest, type InFlightCount } from '../limits/in-flight.ts';
 import type { ChunkSize } from '../publish/chunk-size.ts';
 import { QueueClosedError, TransactionQueue } from '../publish/transaction-queue.ts';
 import { claimShard, ownerRecord } from './claim.ts';
@@ -145,7 +145,7 @@ export class ShardWorker {
     const oldestEventMs = Math.min(
       intake.oldestEventMs,
       shard.inFlight.oldestEventMs,
-      ...jobs.map(({ record }) => record.oldestEventMs),
+      earliest(jobs.map(({ record }) => record.oldestEventMs)),
     );
     const { buffered } = shard.inFlight;
     return {

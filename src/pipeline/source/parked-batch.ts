@@ -19,11 +19,12 @@ const OBJECT_BYTES = 1024;
  */
 export function parkedBatch(
   shard: ShardContext,
-  { from, inFlight, ...plan }: BatchPlan,
+  { type, bytes, from, inFlight, attempt, depth, spent, place }: BatchPlan,
   records: CoordinateList,
   submit: (submission: Submission) => void,
 ): RereadRequest {
-  const { type, place } = plan;
+  // The members of the plan alone: a submission has rows and memory as well.
+  const plan = { type, bytes, from, inFlight, attempt, depth, spent, ...(place && { place }) };
   const { signal } = shard;
   signal.throwIfAborted();
   // In the share of intake, which stops when it is full of coordinates. Those of a job cost little.
@@ -34,7 +35,7 @@ export function parkedBatch(
   return {
     type,
     records: () => records,
-    bytes: memoryOfItems(records.length, 2 * plan.bytes),
+    bytes: memoryOfItems(records.length, 2 * bytes),
     from,
     inFlight,
     reached: async () => place?.reached(),
@@ -44,7 +45,7 @@ export function parkedBatch(
       release();
       const made = await batchOf(items);
       if (made === undefined) place?.leave();
-      else submit({ ...plan, from, inFlight, permit, ...made });
+      else submit({ ...plan, permit, ...made });
     },
   };
 }

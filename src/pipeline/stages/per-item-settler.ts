@@ -120,8 +120,10 @@ export class PerItemSettler implements Settler {
       return {
         wanted: piece,
         found: (records, unreadable) => {
-          for (const { partition, offset } of unreadable) missing.delete(partition, offset);
-          unread.push(...unreadable);
+          for (const one of unreadable) {
+            missing.delete(one.partition, one.offset);
+            unread.push(one);
+          }
           for (const record of records) decode(record);
         },
       };

@@ -208,10 +208,10 @@ export class Submitter {
     const committed = () =>
       queue.run(() => {
         if (state.hasRemoteId(remoteId)) return undefined;
+        const step =
+          from === undefined ? state.submit(record, records) : state.move(from, record, records);
         inFlight?.drop(records.length);
-        return from === undefined
-          ? state.submit(record, records)
-          : state.move(from, record, records);
+        return step;
       });
     await (from === undefined ? committed() : shrinking(from, committed));
 

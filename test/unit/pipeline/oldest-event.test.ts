@@ -1,6 +1,7 @@
 /** The age that is alerted on: of the oldest record that was taken and has no terminal record, wherever it waits. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { earliest, InFlightCount } from '../../../src/pipeline/limits/in-flight.ts';
 import { oldestTakenMs, watchOldest } from '../../support/engine/oldest-watch.ts';
 import { World, type WorldSettings } from '../../support/engine/world.ts';
 
@@ -126,3 +127,10 @@ for (const [where, waiting] of Object.entries(CASES)) {
     assert.equal(instance.gauge('oldest_unsettled_timestamp_seconds'), undefined);
   });
 }
+
+test('the oldest of more batches than a call has arguments is found', () => {
+  const counts = new InFlightCount();
+  for (let n = 300_000; n > 0; n--) counts.add(1, n);
+  assert.equal(counts.oldestEventMs, 1);
+  assert.equal(earliest([]), Number.POSITIVE_INFINITY);
+});

@@ -1,6 +1,10 @@
 /** A content type whose batches wait takes no memory that others need (I7). Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CoordinateList } from '../../../src/core/offsets/coordinate-list.ts';
+import type { ShardContext } from '../../../src/pipeline/context/shard-context.ts';
+import { MemoryBudget } from '../../../src/pipeline/limits/memory-budget.ts';
+import { parkedBatch } from '../../../src/pipeline/source/parked-batch.ts';
 import { type Instance, World, type WorldSettings } from '../../support/engine/world.ts';
 import { headerOf } from '../../support/headers.ts';
 import { sourceValue } from '../../support/memory/scripted-kind.ts';
@@ -277,4 +281,19 @@ test('a probe whose records are gone from the source passes its turn on: the nex
   it.kafka.cluster.log('content', 0).deleteBefore(1);
   await it.clock.advance(10 * MINUTE);
   assert.deepEqual([it.published('dead').length, it.decisions().length], [1, 1]);
+});
+
+test('a parked batch keeps its plan, and nothing of the submission that it was', () => {
+  const { signal } = new AbortController();
+  const shard = { signal, budget: new MemoryBudget(BUDGET) } as object as ShardContext;
+  const plan = { type: 'bad', bytes: 10, attempt: 1, depth: 0, spent: 1 };
+  const submission = {
+    ...plan,
+    get batch(): never {
+      throw new Error('the rows of a parked batch are kept');
+    },
+  };
+  const { type, bytes } = parkedBatch(shard, submission, new CoordinateList(), () => undefined);
+  assert.equal(type, 'bad');
+  assert.ok(bytes >= 2 * plan.bytes);
 });

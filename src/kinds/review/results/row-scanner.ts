@@ -148,16 +148,18 @@ export class RowScanner {
 
   /** Lays out decoded cells as a row of UTF-8. */
   place(texts: readonly string[]): void {
+    // One by one: halves of a surrogate pair in two cells would become one character.
+    const cells = texts.map((text) => Buffer.from(text));
     let at = 0;
-    this.cells = texts.length;
-    while (this.#starts.length < texts.length) this.#grow();
-    for (const [cell, text] of texts.entries()) {
+    this.cells = cells.length;
+    while (this.#starts.length < cells.length) this.#grow();
+    for (const [cell, { length }] of cells.entries()) {
       this.#starts[cell] = at;
-      at += Buffer.byteLength(text);
+      at += length;
       this.#ends[cell] = at;
     }
     this.#doubled.fill(0);
-    this.bytes = Buffer.from(texts.join(''));
+    this.bytes = Buffer.concat(cells);
   }
 
   #grow(): void {

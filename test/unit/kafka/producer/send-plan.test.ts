@@ -31,6 +31,10 @@ describe('sends of a transaction', () => {
     }
   });
 
+  it('are refused for a topic without partitions, where records would be lost', () => {
+    assert.throws(() => planBatches(numbered(2, String), 0, Number.NaN), /has no partitions/);
+  });
+
   it('carry every record once, in order within its partition', () => {
     const records = numbered(300, (n) => `key-${n % 9}`);
     const plan = planBatches(records, 4, 0, 300);

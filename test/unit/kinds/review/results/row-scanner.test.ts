@@ -48,3 +48,9 @@ test('text behind a closing quote and rows of too many cells are left to csv-par
   assert.equal(scan(`${','.repeat(MAX_COLUMNS - 1)}\n`), MAX_COLUMNS);
   assert.equal(scan(','.repeat(MAX_COLUMNS)), UNKNOWN);
 });
+
+test('halves of a surrogate pair in two cells do not move the cells behind them', () => {
+  const scanner = new RowScanner();
+  scanner.place(['a\ud83d', '\ude00b', 'c']);
+  assert.deepEqual(scanner.texts(), ['a\ufffd', '\ufffdb', 'c']);
+});
