@@ -1,6 +1,6 @@
 /**
  * Random valid histories of one shard, told twice: by ShardState, whose journal writes are kept, and by a naive model that has
- * a word for every record. Whoever uses it compares the two.
+ * a word for every record. Its users compare the two.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
