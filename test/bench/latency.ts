@@ -1,7 +1,7 @@
 /** Latency that the connector adds: from finished results to readable decisions. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestKafka } from '../support/kafka/kafka.ts';
-import { TopicReader } from '../support/topic-reader.ts';
+import { TopicReader } from '../support/stack/topic-reader.ts';
 import { type Load, write } from './load.ts';
 import { type ConnectorSetup, withConnector } from './rounds.ts';
 

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kept, spawnKept } from '../../dev/process/kept.ts';
 import { type TestKafka, uniqueName } from '../support/kafka/kafka.ts';
-import { createStack, type Replica, type Stack } from '../support/stack.ts';
-import { TopicReader } from '../support/topic-reader.ts';
+import { createStack, type Replica, type Stack } from '../support/stack/stack.ts';
+import { TopicReader } from '../support/stack/topic-reader.ts';
 import { cpuSecondsOf, machineTimes, peakMiBOf } from './process-time.ts';
 
 export interface Round {

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { startRegistry } from '../../dev/registry/start.ts';
 import { ConfluentRegistry } from '../../src/events/registry/index.ts';
-import { avroType } from '../support/avro.ts';
 import type { TestKafka } from '../support/kafka/kafka.ts';
-import { registrySettings } from '../support/registry.ts';
+import { avroType } from '../support/records/avro.ts';
+import { registrySettings } from '../support/stack/registry.ts';
 import { type Load, posts, textOf, write } from './load.ts';
 import { type ConnectorSetup, connectorRound, type Round } from './rounds.ts';
 

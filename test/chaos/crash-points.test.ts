@@ -24,7 +24,7 @@ import {
   type Visit,
 } from '../support/crash/visits.ts';
 import { testKafka } from '../support/kafka/kafka.ts';
-import { startSandboxProcess } from '../support/stack.ts';
+import { startSandboxProcess } from '../support/stack/stack.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const rehearsals = VISITS.map(rehearsalOf);

@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually.ts';
 import type { SeededRandom } from '../support/memory/clock.ts';
-import type { LogLine, Replica, Stack } from '../support/stack.ts';
-import { liveJobs, ownedShards, shardsIn, someOfOne } from '../support/stack-control.ts';
+import type { LogLine, Replica, Stack } from '../support/stack/stack.ts';
+import { liveJobs, ownedShards, shardsIn, someOfOne } from '../support/stack/stack-control.ts';
 
 export type Attack =
   /** SIGKILL to a replica that owns shards with live jobs. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { SIMULATED_KINDS } from '../support/engine/simulation/kinds.ts';
-import { playAll } from '../support/engine/simulation/pool.ts';
+import { playAll } from '../support/engine/simulation/search/pool.ts';
 
 /** About two minutes of processor time. */
 const HISTORIES = 2_500;

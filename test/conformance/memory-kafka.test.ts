@@ -1,7 +1,8 @@
 /** The Kafka ports in memory, held to what the real adapter is held to: in plain order, and under schedules drawn by chance. */
-import { KafkaClient } from '../support/memory/client.ts';
+
 import { SeededRandom, VirtualClock } from '../support/memory/clock.ts';
-import { MemoryKafka } from '../support/memory/kafka.ts';
+import { KafkaClient } from '../support/memory/kafka/client.ts';
+import { MemoryKafka } from '../support/memory/kafka/kafka.ts';
 import { VirtualProcess } from '../support/memory/process.ts';
 import { clusterAdminSuite } from './kafka-admin.suite.ts';
 import { shardGroupSuite } from './kafka-group.suite.ts';

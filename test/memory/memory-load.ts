@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { eventually } from '../support/eventually.ts';
 import type { NewRecord, TestKafka } from '../support/kafka/kafka.ts';
-import { type Replica, type Stack, startStack } from '../support/stack.ts';
+import { type Replica, type Stack, startStack } from '../support/stack/stack.ts';
 
 /** As the package starts it: the first line of src/cli/main.ts. */
 const CONNECTOR = [

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
 import { exclusiveKafka } from '../support/kafka/kafka.ts';
-import { sandboxBatches } from '../support/stack-control.ts';
+import { sandboxBatches } from '../support/stack/stack-control.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type Event, Load } from './memory-load.ts';
 

@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { SIMULATED_KINDS, type SimulatedKind } from '../support/engine/simulation/kinds.ts';
 import { planOf } from '../support/engine/simulation/plan.ts';
 import { readScript, type Script } from '../support/engine/simulation/script.ts';
-import { WEAKENED } from '../support/engine/simulation/weakened.ts';
+import { WEAKENED } from '../support/engine/simulation/search/weakened.ts';
 import { replay } from './replay.ts';
 import { search } from './search.ts';
 

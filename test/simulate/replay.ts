@@ -1,7 +1,7 @@
 /** One history, told step by step. */
 import { play } from '../support/engine/simulation/history.ts';
 import type { Script } from '../support/engine/simulation/script.ts';
-import { WEAKENED } from '../support/engine/simulation/weakened.ts';
+import { WEAKENED } from '../support/engine/simulation/search/weakened.ts';
 
 /** @returns the exit code */
 export async function replay(script: Script, weaken: string | undefined): Promise<number> {

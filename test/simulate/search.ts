@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { play } from '../support/engine/simulation/history.ts';
 import type { SimulatedKind } from '../support/engine/simulation/kinds.ts';
-import { playAll, type Tally } from '../support/engine/simulation/pool.ts';
 import type { Script } from '../support/engine/simulation/script.ts';
-import { shrink } from '../support/engine/simulation/shrink.ts';
-import { WEAKENED } from '../support/engine/simulation/weakened.ts';
+import { playAll, type Tally } from '../support/engine/simulation/search/pool.ts';
+import { shrink } from '../support/engine/simulation/search/shrink.ts';
+import { WEAKENED } from '../support/engine/simulation/search/weakened.ts';
 
 const PROGRESS_MS = 5_000;
 /** Failing seeds that are named; after so many the search ends. */

@@ -8,7 +8,7 @@ import {
   readSchema,
 } from '../../dev/contracts/contracts.ts';
 import type { RecordHeaders } from '../../src/core/record.ts';
-import { headerOf } from './headers.ts';
+import { headerOf } from './records/headers.ts';
 
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 const validators = new Map<ContractName, ValidateFunction>();

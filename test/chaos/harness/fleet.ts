@@ -3,8 +3,13 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../support/eventually.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
-import { type LogLine, parseLogLine, type Replica, type Stack } from '../../support/stack.ts';
-import { liveJobs, ownedShards, type ShardName, someOfOne } from '../../support/stack-control.ts';
+import { type LogLine, parseLogLine, type Replica, type Stack } from '../../support/stack/stack.ts';
+import {
+  liveJobs,
+  ownedShards,
+  type ShardName,
+  someOfOne,
+} from '../../support/stack/stack-control.ts';
 import { Prober } from './observe/prober.ts';
 
 /** Longest orderly end, ms: the connector promises 5 s; a loaded machine gets more. */

@@ -2,7 +2,7 @@
 
 import type { TestKafka } from '../../support/kafka/kafka.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
-import type { StackPipeline } from '../../support/stack.ts';
+import type { StackPipeline } from '../../support/stack/stack.ts';
 import { LookupEvents } from '../load/lookup-events.ts';
 import { eventsOf, type Kind, partitionsOf } from '../load/pipelines.ts';
 import { RegisteredEvents } from '../load/registered-events.ts';

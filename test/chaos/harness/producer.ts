@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { BatchRefused, RawProducer } from '../../support/kafka/raw-producer.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
-import { TopicWriter } from '../../support/topic-writer.ts';
+import { TopicWriter } from '../../support/stack/topic-writer.ts';
 import type { ChaosEvent, EventSource } from '../load/events.ts';
 import type { HostileWrite } from './faults/hostile-writes.ts';
 import { traceOf } from './observe/trace-of.ts';

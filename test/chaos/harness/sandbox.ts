@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import { type Kept, spawnKept } from '../../../dev/process/kept.ts';
 import type { MadeDecision } from '../../../src/sandbox/decisions.ts';
 import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
-import { makeDecisions } from '../../support/stack-control.ts';
+import { makeDecisions } from '../../support/stack/stack-control.ts';
 
 const CLI = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 const ANSWER_MS = 5_000;

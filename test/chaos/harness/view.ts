@@ -4,8 +4,12 @@
 
 import { lastHeader } from '../../../src/core/record.ts';
 import type { TestKafka } from '../../support/kafka/kafka.ts';
-import type { StackTopics } from '../../support/stack.ts';
-import type { ReadRecord, TopicReader, UnreadableRecord } from '../../support/topic-reader.ts';
+import type { StackTopics } from '../../support/stack/stack.ts';
+import type {
+  ReadRecord,
+  TopicReader,
+  UnreadableRecord,
+} from '../../support/stack/topic-reader.ts';
 import type { Produced } from '../judge/judge-records.ts';
 import type { Ledger } from './observe/ledger.ts';
 import { traceOf } from './observe/trace-of.ts';

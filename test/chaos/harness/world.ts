@@ -1,16 +1,16 @@
 /** Everything that runs: brokers behind proxies, the sandbox behind one, a schema registry, replicas, the producer and the observer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LocalKafka, startKafka } from '../../../dev/kafka/start.ts';
-import { CANARY } from '../../support/canary.ts';
 import { eventually } from '../../support/eventually.ts';
 import { TestKafka } from '../../support/kafka/kafka.ts';
 import { SeededRandom } from '../../support/memory/clock.ts';
+import { CANARY } from '../../support/stack/canary.ts';
 import {
   createStack,
   type Stack,
   type StackOptions,
   type StackPipeline,
-} from '../../support/stack.ts';
+} from '../../support/stack/stack.ts';
 import { REVIEW_RULES } from '../load/hostile-events.ts';
 import { type Kind, setupOf } from '../load/pipelines.ts';
 import { TcpProxy } from './faults/proxy.ts';

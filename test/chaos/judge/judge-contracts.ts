@@ -1,6 +1,6 @@
 /** Every terminal record of a run against its published contract (contracts/). */
 import { deadLetterProblem, outputProblem } from '../../support/contracts.ts';
-import type { ReadRecord } from '../../support/topic-reader.ts';
+import type { ReadRecord } from '../../support/stack/topic-reader.ts';
 import type { Complaints } from './complaints.ts';
 
 export function judgeContracts(

@@ -4,8 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { RecordHeaders } from '../../../src/core/record.ts';
-import { headerOf, headersAsBytes } from '../../support/headers.ts';
-import type { ReadRecord } from '../../support/topic-reader.ts';
+import { headerOf, headersAsBytes } from '../../support/records/headers.ts';
+import type { ReadRecord } from '../../support/stack/topic-reader.ts';
 import type { ChaosEvent, Fate, ImportedRecord } from '../load/events.ts';
 import type { Complaints } from './complaints.ts';
 

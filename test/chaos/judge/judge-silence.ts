@@ -2,8 +2,8 @@
  * Contents that must not appear in the records of a pipeline (I6): the content that its events
  * hold, the key, a signature.
  */
-import { secretIn } from '../../support/canary.ts';
-import type { ReadRecord } from '../../support/topic-reader.ts';
+import { secretIn } from '../../support/stack/canary.ts';
+import type { ReadRecord } from '../../support/stack/topic-reader.ts';
 import type { Kind } from '../load/pipelines.ts';
 import type { Complaints } from './complaints.ts';
 

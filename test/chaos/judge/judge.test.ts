@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { headerList, type NamedHeaders } from '../../support/headers.ts';
-import type { ReadRecord } from '../../support/topic-reader.ts';
+import { headerList, type NamedHeaders } from '../../support/records/headers.ts';
+import type { ReadRecord } from '../../support/stack/topic-reader.ts';
 import { Complaints } from './complaints.ts';
 import { type Evidence, judge } from './judge.ts';
 import { judgeContracts } from './judge-contracts.ts';

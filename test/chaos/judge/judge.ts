@@ -2,7 +2,7 @@
  * The promise, checked from the outside, for pipelines of every kind: what went into the source topic against what a
  * read_committed consumer finds in the output topics, and what is left in the journal.
  */
-import type { ReadRecord } from '../../support/topic-reader.ts';
+import type { ReadRecord } from '../../support/stack/topic-reader.ts';
 import { Complaints } from './complaints.ts';
 import { at, type Ground, judgeDeadLetter, judgeOutput, type Produced } from './judge-records.ts';
 

@@ -1,8 +1,8 @@
 /** Gathers what there is to say about one pipeline of a stack: its events, its topics, its group, and what the service has. */
 import type { TestKafka } from '../../support/kafka/kafka.ts';
-import type { StackPipeline } from '../../support/stack.ts';
-import { groupPositions } from '../../support/stack-control.ts';
-import type { ReadRecord, TopicReader } from '../../support/topic-reader.ts';
+import type { StackPipeline } from '../../support/stack/stack.ts';
+import { groupPositions } from '../../support/stack/stack-control.ts';
+import type { ReadRecord, TopicReader } from '../../support/stack/topic-reader.ts';
 import { RETURNED_HEADERS } from '../load/hostile-parts.ts';
 import type { Kind } from '../load/pipelines.ts';
 import { Complaints } from './complaints.ts';

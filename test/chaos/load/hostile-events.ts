@@ -1,6 +1,7 @@
 /** Content events for reviews: hostile metadata, keys and headers, some poison. */
-import { CANARY } from '../../support/canary.ts';
+
 import type { SeededRandom } from '../../support/memory/clock.ts';
+import { CANARY } from '../../support/stack/canary.ts';
 import type { ChaosEvent, EventSource } from './events.ts';
 import { HostileParts } from './hostile-parts.ts';
 

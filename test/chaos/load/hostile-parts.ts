@@ -5,8 +5,8 @@
 import fc from 'fast-check';
 import type { RecordHeaders } from '../../../src/core/record.ts';
 import { keyBytes, metadataText } from '../../property/kinds/review/hostile.ts';
-import { headerList } from '../../support/headers.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
+import { headerList } from '../../support/records/headers.ts';
 
 /** Headers that terminal records must carry; events have others too, that they must not. */
 export const RETURNED_HEADERS = ['trace', 'binary', 'toString', '__proto__', 'twice'] as const;

@@ -1,6 +1,7 @@
 /** Records to import, of several types, each unlike all others; some poison. */
-import { CANARY } from '../../support/canary.ts';
+
 import type { SeededRandom } from '../../support/memory/clock.ts';
+import { CANARY } from '../../support/stack/canary.ts';
 import type { ChaosEvent, EventSource } from './events.ts';
 import { HostileParts } from './hostile-parts.ts';
 

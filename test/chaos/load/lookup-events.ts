@@ -1,7 +1,7 @@
 /** Ids of decisions to look up: most are made at the service before they are asked for, some it never heard of; some poison. */
 import type { MadeDecision as DecisionToMake } from '../../../src/sandbox/decisions.ts';
-import { CANARY } from '../../support/canary.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
+import { CANARY } from '../../support/stack/canary.ts';
 import type { ChaosEvent, EventSource, MadeDecision } from './events.ts';
 import { HostileParts } from './hostile-parts.ts';
 

@@ -1,6 +1,6 @@
 /** Pipelines of all kinds as the kill test and chaos set them up, and the events that they are fed with. */
 import type { SeededRandom } from '../../support/memory/clock.ts';
-import type { PipelineSetup, StackOptions } from '../../support/stack.ts';
+import type { PipelineSetup, StackOptions } from '../../support/stack/stack.ts';
 import type { EventSource } from './events.ts';
 import { ReviewEvents } from './hostile-events.ts';
 import { RETURNED_HEADERS } from './hostile-parts.ts';

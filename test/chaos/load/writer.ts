@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestKafka } from '../../support/kafka/kafka.ts';
 import type { SeededRandom } from '../../support/memory/clock.ts';
-import type { Stack, StackPipeline } from '../../support/stack.ts';
-import { makeDecisions } from '../../support/stack-control.ts';
+import type { Stack, StackPipeline } from '../../support/stack/stack.ts';
+import { makeDecisions } from '../../support/stack/stack-control.ts';
 import type { Produced } from '../judge/judge-records.ts';
 import type { ChaosEvent, EventSource } from './events.ts';
 import { LookupEvents } from './lookup-events.ts';

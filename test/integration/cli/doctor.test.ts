@@ -4,10 +4,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
-import { assertSilent } from '../../support/canary.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
-import { parseLogLine, type Stack, startStack } from '../../support/stack.ts';
+import { assertSilent } from '../../support/stack/canary.ts';
+import { parseLogLine, type Stack, startStack } from '../../support/stack/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { tool } from '../tools/tool.ts';
 

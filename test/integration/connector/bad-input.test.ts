@@ -3,13 +3,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { parse, stringify } from 'yaml';
-import { CANARY } from '../../support/canary.ts';
 import { eventually } from '../../support/eventually.ts';
-import { headerList, headerOf } from '../../support/headers.ts';
 import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
-import { type Stack, startStack } from '../../support/stack.ts';
+import { headerList, headerOf } from '../../support/records/headers.ts';
+import { CANARY } from '../../support/stack/canary.ts';
+import { type Stack, startStack } from '../../support/stack/stack.ts';
+import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { TerminalRecords } from '../../support/terminal-records.ts';
 import { runCliProcess } from '../cli/cli-process.ts';
 
 const MIB = 1024 * 1024;

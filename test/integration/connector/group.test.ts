@@ -3,10 +3,15 @@ import { after, test } from 'node:test';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { eventually } from '../../support/eventually.ts';
 import { exclusiveKafka, TestKafka } from '../../support/kafka/kafka.ts';
-import { type Replica, type Stack, type StackOptions, startStack } from '../../support/stack.ts';
-import { groupPositions, ownedJobs } from '../../support/stack-control.ts';
+import {
+  type Replica,
+  type Stack,
+  type StackOptions,
+  startStack,
+} from '../../support/stack/stack.ts';
+import { groupPositions, ownedJobs } from '../../support/stack/stack-control.ts';
+import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { TerminalRecords } from '../../support/terminal-records.ts';
 
 const directories = Array.from({ length: 5 }, () => temporaryDirectory());
 // Of its own, since Kafka's tools run beside it.

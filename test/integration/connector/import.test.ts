@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { eventually } from '../../support/eventually.ts';
-import { headerList, headerOf } from '../../support/headers.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
-import { startStack } from '../../support/stack.ts';
-import { liveJobs, setFaults } from '../../support/stack-control.ts';
+import { headerList, headerOf } from '../../support/records/headers.ts';
+import { startStack } from '../../support/stack/stack.ts';
+import { liveJobs, setFaults } from '../../support/stack/stack-control.ts';
+import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { TerminalRecords } from '../../support/terminal-records.ts';
 
 const PARTITIONS = 2;
 const RECORDS = 200;

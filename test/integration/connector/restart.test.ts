@@ -3,10 +3,10 @@ import { after, test } from 'node:test';
 import { liveJobKeys } from '../../chaos/judge/judge.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
-import { startStack } from '../../support/stack.ts';
-import { liveJobs, setFaults } from '../../support/stack-control.ts';
+import { startStack } from '../../support/stack/stack.ts';
+import { liveJobs, setFaults } from '../../support/stack/stack-control.ts';
+import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { TerminalRecords } from '../../support/terminal-records.ts';
 
 const JOBS = 1_000;
 const ROWS_PER_JOB = 3;

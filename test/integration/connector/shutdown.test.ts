@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { eventually } from '../../support/eventually.ts';
 import { exclusiveKafka } from '../../support/kafka/kafka.ts';
-import { type Replica, type Stack, startStack } from '../../support/stack.ts';
-import { liveJobs, ownedJobs, setFaults } from '../../support/stack-control.ts';
+import { type Replica, type Stack, startStack } from '../../support/stack/stack.ts';
+import { liveJobs, ownedJobs, setFaults } from '../../support/stack/stack-control.ts';
+import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { TerminalRecords } from '../../support/terminal-records.ts';
 
 const PARTITIONS = 4;
 /** The promise of every orderly end. */

@@ -13,12 +13,12 @@ import {
   type SourceFormatRecord,
   sourceFormatRecords,
 } from '../../support/formats/source-records.ts';
-import { headerOf } from '../../support/headers.ts';
 import { type NewRecord, testKafka } from '../../support/kafka/kafka.ts';
-import { registrySettings } from '../../support/registry.ts';
-import { type Stack, type StackPipeline, startStack } from '../../support/stack.ts';
+import { headerOf } from '../../support/records/headers.ts';
+import { registrySettings } from '../../support/stack/registry.ts';
+import { type Stack, type StackPipeline, startStack } from '../../support/stack/stack.ts';
+import { type Terminal, TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { type Terminal, TerminalRecords } from '../../support/terminal-records.ts';
 
 const SOON = {
   batch: { maxRows: 50, maxAge: '500ms' },

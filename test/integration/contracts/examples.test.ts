@@ -4,11 +4,11 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { spawnKept } from '../../../dev/process/kept.ts';
 import { eventually } from '../../support/eventually.ts';
-import { headerOf } from '../../support/headers.ts';
 import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
-import { startStack } from '../../support/stack.ts';
+import { headerOf } from '../../support/records/headers.ts';
+import { startStack } from '../../support/stack/stack.ts';
+import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { TerminalRecords } from '../../support/terminal-records.ts';
 
 const example = (name: string) =>
   fileURLToPath(new URL(`../../../examples/${name}.ts`, import.meta.url));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { headerList } from '../../support/headers.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
+import { headerList } from '../../support/records/headers.ts';
 
 const kafka = await testKafka();
 

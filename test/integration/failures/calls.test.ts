@@ -1,8 +1,8 @@
 /** Rows of the failure table: calls to the service that fail. The name of a test begins with the event of its row. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { headerOf } from '../../support/headers.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
+import { headerOf } from '../../support/records/headers.ts';
 import { outcomes, run } from './scenes.ts';
 
 const REFUSED = {

@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
-import { headersAsBytes } from '../../support/headers.ts';
 import {
   bomb,
   MALFORMED_BODIES,
@@ -15,9 +14,10 @@ import {
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { RawProducer } from '../../support/kafka/raw-producer.ts';
 import { type RawRecord, rawBatch } from '../../support/kafka/record-batches.ts';
-import { type Stack, startStack } from '../../support/stack.ts';
+import { headersAsBytes } from '../../support/records/headers.ts';
+import { type Stack, startStack } from '../../support/stack/stack.ts';
+import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { TerminalRecords } from '../../support/terminal-records.ts';
 
 const MIB = 1024 * 1024;
 /** Time limit of each scene, from its last record to its last terminal record. */

@@ -11,13 +11,13 @@ import type { SourceCoordinate } from '../../../src/core/record.ts';
 import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
 import type { PolicyInput } from '../../../src/sandbox/policy/schema.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts';
-import { CANARY, plant } from '../../support/canary.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type TestKafka, uniqueName } from '../../support/kafka/kafka.ts';
-import { merge, type Replica, type StackTopics, spawnReplica } from '../../support/stack.ts';
+import { CANARY, plant } from '../../support/stack/canary.ts';
+import { merge, type Replica, type StackTopics, spawnReplica } from '../../support/stack/stack.ts';
+import { type Terminal, TerminalRecords } from '../../support/stack/terminal-records.ts';
+import type { NewRecord } from '../../support/stack/topic-writer.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { type Terminal, TerminalRecords } from '../../support/terminal-records.ts';
-import type { NewRecord } from '../../support/topic-writer.ts';
 
 export const API_KEY = CANARY.key;
 const DEADLINE_MS = 60_000;

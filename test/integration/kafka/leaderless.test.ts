@@ -4,9 +4,9 @@ import { after, test } from 'node:test';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { eventually } from '../../support/eventually.ts';
 import { exclusiveKafka } from '../../support/kafka/kafka.ts';
-import { type Replica, type StackPipeline, startStack } from '../../support/stack.ts';
+import { type Replica, type StackPipeline, startStack } from '../../support/stack/stack.ts';
+import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { TerminalRecords } from '../../support/terminal-records.ts';
 
 const PARTITIONS = 3;
 const DEADLINE_MS = 90_000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
-import { type Stack, startStack } from '../../support/stack.ts';
+import { type Stack, startStack } from '../../support/stack/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { tool } from '../tools/tool.ts';
 import { documentedRights, grant, type Right, revoke } from './documented-rights.ts';

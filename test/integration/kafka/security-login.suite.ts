@@ -12,9 +12,9 @@ import {
   type TlsOptions,
 } from '../../../src/kafka/index.ts';
 import { recordingLogger } from '../../conformance/recording-logger.ts';
-import { allOf, assertSilent } from '../../support/canary.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { directHttp } from '../../support/direct-http.ts';
+import { allOf, assertSilent } from '../../support/stack/canary.ts';
 import { PASSWORD, SESSION_MS, type SecuredKafka } from './secured-kafka.ts';
 import { tokenAnswer, tokenServer, unsignedToken } from './token-server.ts';
 

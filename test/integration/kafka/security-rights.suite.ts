@@ -7,7 +7,7 @@ import { TransactionError } from '../../../src/core/ports/kafka.ts';
 import { connectKafka, type KafkaConnection, Security } from '../../../src/kafka/index.ts';
 import { createLogger } from '../../../src/telemetry/logging/logger.ts';
 import { eventually } from '../../support/eventually.ts';
-import { type Stack, startStack } from '../../support/stack.ts';
+import { type Stack, startStack } from '../../support/stack/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type ToolEnd, tool, toolJson } from '../tools/tool.ts';
 import { documentedRights, grant, type Right, revoke } from './documented-rights.ts';

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { eventually } from '../../support/eventually.ts';
 import { exclusiveKafka } from '../../support/kafka/kafka.ts';
-import { type Replica, type Stack, startStack } from '../../support/stack.ts';
-import { liveJobs, setFaults } from '../../support/stack-control.ts';
+import { type Replica, type Stack, startStack } from '../../support/stack/stack.ts';
+import { liveJobs, setFaults } from '../../support/stack/stack-control.ts';
+import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { TerminalRecords } from '../../support/terminal-records.ts';
 
 const PARTITIONS = 2;
 /** After the last fault everything is decided within this time, on a machine that does other things too. */

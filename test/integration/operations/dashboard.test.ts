@@ -13,7 +13,7 @@ import { startPrometheus } from '../../../dev/prometheus/server.ts';
 import { METRICS, type MetricDefinition } from '../../../src/telemetry/metrics/metric-list.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
-import { startStack } from '../../support/stack.ts';
+import { startStack } from '../../support/stack/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const PARTITIONS = 2;

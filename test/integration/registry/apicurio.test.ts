@@ -10,7 +10,7 @@ import {
   RegistryUnavailable,
   writeFrame,
 } from '../../../src/events/registry/index.ts';
-import { recordingObserver, registrySettings } from '../../support/registry.ts';
+import { recordingObserver, registrySettings } from '../../support/stack/registry.ts';
 
 const { signal } = new AbortController();
 /** A registry that just started answers slowly on a busy machine. */

@@ -8,10 +8,10 @@ import { ConfluentRegistry } from '../../../src/events/registry/index.ts';
 import { schemaRegistrySuite } from '../../conformance/schema-registry.suite.ts';
 import { assertContract } from '../../support/contracts.ts';
 import { eventually } from '../../support/eventually.ts';
-import { headerOf } from '../../support/headers.ts';
 import { type ReadRecord, testKafka } from '../../support/kafka/kafka.ts';
-import { registrySettings } from '../../support/registry.ts';
-import { type StackPipeline, startStack } from '../../support/stack.ts';
+import { headerOf } from '../../support/records/headers.ts';
+import { registrySettings } from '../../support/stack/registry.ts';
+import { type StackPipeline, startStack } from '../../support/stack/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { tool, toolJson } from '../tools/tool.ts';
 

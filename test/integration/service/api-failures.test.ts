@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { ServiceFailure } from '../../../src/core/outcome/service-error.ts';
-import { allOf } from '../../support/canary.ts';
+import { allOf } from '../../support/stack/canary.ts';
 import { EndlessSleepClock } from '../../unit/service/fakes.ts';
 import { clientFor, deadAddress, httpServer, json, KEY, NEVER, rawServer } from './servers.ts';
 

@@ -4,9 +4,9 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { assertSilent, CANARY, secretIn } from '../../support/canary.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
-import { startStack } from '../../support/stack.ts';
+import { assertSilent, CANARY, secretIn } from '../../support/stack/canary.ts';
+import { startStack } from '../../support/stack/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const CLI = new URL('../../../src/cli/main.ts', import.meta.url).pathname;

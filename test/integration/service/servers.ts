@@ -10,7 +10,7 @@ import type { TestContext } from 'node:test';
 import type { UploadBody } from '../../../src/http/upload-body.ts';
 import { ServiceClient } from '../../../src/service/client.ts';
 import type { ServiceClientOptions } from '../../../src/service/options.ts';
-import { allOf, assertSilent, CANARY } from '../../support/canary.ts';
+import { allOf, assertSilent, CANARY } from '../../support/stack/canary.ts';
 import { constantRandom, InstantClock, RecordingObserver } from '../../unit/service/fakes.ts';
 
 export interface Seen {

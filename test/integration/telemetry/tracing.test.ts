@@ -1,14 +1,14 @@
 /** Traces, trace headers and debug lines of the real process, over a real broker, the sandbox and a collector that the test plays. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { assertSilent, CANARY } from '../../support/canary.ts';
-import { Collector } from '../../support/collector.ts';
 import { eventually } from '../../support/eventually.ts';
-import { headerList, headerOf } from '../../support/headers.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
-import { createStack, startSandboxProcess } from '../../support/stack.ts';
+import { headerList, headerOf } from '../../support/records/headers.ts';
+import { assertSilent, CANARY } from '../../support/stack/canary.ts';
+import { Collector } from '../../support/stack/collector.ts';
+import { createStack, startSandboxProcess } from '../../support/stack/stack.ts';
+import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { TerminalRecords } from '../../support/terminal-records.ts';
 
 const PATIENCE_MS = 60_000;
 /** Far more than an orderly end takes, however busy the machine is. */

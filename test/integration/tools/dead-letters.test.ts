@@ -20,8 +20,8 @@ import type { DeadLetterList } from '../../../src/tools/inspect/dead-letters.ts'
 import type { ReplayReport } from '../../../src/tools/inspect/replay.ts';
 import { memoryTopicOf } from '../../../src/tools/inspect/replay-memory.ts';
 import { eventually } from '../../support/eventually.ts';
-import { headerList } from '../../support/headers.ts';
 import { type NewRecord, testKafka, uniqueName } from '../../support/kafka/kafka.ts';
+import { headerList } from '../../support/records/headers.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { startCli } from '../cli/cli-process.ts';
 import { tool, toolJson } from './tool.ts';

@@ -6,7 +6,7 @@ import { parse, stringify } from 'yaml';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
 import { eventually } from '../../support/eventually.ts';
 import { exclusiveKafka, uniqueName } from '../../support/kafka/kafka.ts';
-import { startStack } from '../../support/stack.ts';
+import { startStack } from '../../support/stack/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { startCli } from '../cli/cli-process.ts';
 import { tool } from './tool.ts';

@@ -7,9 +7,9 @@ import type { Explanation } from '../../../src/tools/inspect/explanation.ts';
 import type { JournalReport } from '../../../src/tools/inspect/journal-report.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
-import { startStack } from '../../support/stack.ts';
+import { startStack } from '../../support/stack/stack.ts';
+import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { TerminalRecords } from '../../support/terminal-records.ts';
 import { tool, toolJson } from './tool.ts';
 
 const SECRET = 'nobody-may-see-this';

@@ -20,8 +20,8 @@ import {
   type Stack,
   type StackPipeline,
   startStack,
-} from '../../support/stack.ts';
-import { liveJobs, ownedShards } from '../../support/stack-control.ts';
+} from '../../support/stack/stack.ts';
+import { liveJobs, ownedShards } from '../../support/stack/stack-control.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { allBuilds, type Build } from './builds.ts';
 

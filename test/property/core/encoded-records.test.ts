@@ -6,7 +6,7 @@ import { varintSize, writeVarint } from '../../../src/base/varint.ts';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { readRecord, sizeOfRecord, writeRecord } from '../../../src/core/bytes/record-bytes.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';
-import { asBytes, hostileRecord } from '../../support/hostile-records.ts';
+import { asBytes, hostileRecord } from '../../support/records/hostile-records.ts';
 
 // kafkajs as it was released: another encoder.
 const load = createRequire(import.meta.url);

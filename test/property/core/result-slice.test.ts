@@ -9,8 +9,8 @@ import type {
 } from '../../../src/core/batch/read-row.ts';
 import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import { TerminalRecords } from '../../../src/core/bytes/terminal-records.ts';
-import { asBytes, hostileRecord } from '../../support/hostile-records.ts';
-import { sliceOf } from '../../support/slices.ts';
+import { asBytes, hostileRecord } from '../../support/records/hostile-records.ts';
+import { sliceOf } from '../../support/records/slices.ts';
 
 const place = { partition: fc.nat(), offset: fc.maxSafeNat() };
 const whole: fc.Arbitrary<ResultRow> = fc.record(

@@ -19,7 +19,7 @@ import {
 } from '../../../src/core/journal/shard-state.ts';
 import type { JournalWrite, OffsetCommit } from '../../../src/core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
-import { columnsOf } from '../../support/coordinates.ts';
+import { columnsOf } from '../../support/records/coordinates.ts';
 
 export const PARTITIONS = [1, 4];
 const FIRST_OFFSET = 100;

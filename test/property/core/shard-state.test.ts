@@ -5,7 +5,7 @@ import type { CoordinateSet } from '../../../src/core/journal/job.ts';
 import { type JournalState, JournalView } from '../../../src/core/journal/journal-view.ts';
 import { PartitionState } from '../../../src/core/journal/partition-state.ts';
 import { commitMetadata, isOwnCommit, ShardState } from '../../../src/core/journal/shard-state.ts';
-import { columnsOf } from '../../support/coordinates.ts';
+import { columnsOf } from '../../support/records/coordinates.ts';
 import { actions, PARTITIONS, ShardHistory, timestampOf } from './shard-history.ts';
 
 function replay(history: ShardHistory): JournalState {

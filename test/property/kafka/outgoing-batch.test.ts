@@ -10,8 +10,8 @@ import { sizeOfRecord } from '../../../src/core/bytes/record-bytes.ts';
 import type { Header, OutgoingRecord } from '../../../src/core/record.ts';
 import { headBytes, OutgoingBatch } from '../../../src/kafka/producer/outgoing-batch.ts';
 import { planBatches, planBatchesTo } from '../../../src/kafka/producer/send-plan.ts';
-import { headerList } from '../../support/headers.ts';
-import { readAll } from '../../support/read-pieces.ts';
+import { headerList } from '../../support/records/headers.ts';
+import { readAll } from '../../support/records/read-pieces.ts';
 
 // kafkajs as it was released, to compare with byte for byte.
 const load = createRequire(import.meta.url);

@@ -12,7 +12,7 @@ import {
   slowCrc32c,
   writeBatch,
 } from '../../support/kafka/record-batches.ts';
-import { END, nextOffset, type Read, readAll } from '../../support/read-pieces.ts';
+import { END, nextOffset, type Read, readAll } from '../../support/records/read-pieces.ts';
 
 // kafkajs as it was released, to compare with.
 const load = createRequire(import.meta.url);

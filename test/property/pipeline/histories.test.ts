@@ -9,11 +9,11 @@ import {
   type PlayOptions,
   play,
 } from '../../support/engine/simulation/history.ts';
+import type { Rule } from '../../support/engine/simulation/judges/violation.ts';
 import { planOf } from '../../support/engine/simulation/plan.ts';
 import { readScript } from '../../support/engine/simulation/script.ts';
-import { shrink } from '../../support/engine/simulation/shrink.ts';
-import type { Rule } from '../../support/engine/simulation/violation.ts';
-import { WEAKENED } from '../../support/engine/simulation/weakened.ts';
+import { shrink } from '../../support/engine/simulation/search/shrink.ts';
+import { WEAKENED } from '../../support/engine/simulation/search/weakened.ts';
 
 const SEEDS = 40;
 

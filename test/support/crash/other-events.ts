@@ -5,11 +5,11 @@ import type { Produced } from '../../chaos/judge/judge-records.ts';
 import type { ChaosEvent, Fate } from '../../chaos/load/events.ts';
 import { NUMBER } from '../../chaos/load/hostile-parts.ts';
 import type { Kind } from '../../chaos/load/pipelines.ts';
-import { CANARY } from '../canary.ts';
-import { headerList } from '../headers.ts';
 import type { TestKafka } from '../kafka/kafka.ts';
-import type { Stack } from '../stack.ts';
-import { makeDecisions, sandboxFaults } from '../stack-control.ts';
+import { headerList } from '../records/headers.ts';
+import { CANARY } from '../stack/canary.ts';
+import type { Stack } from '../stack/stack.ts';
+import { makeDecisions, sandboxFaults } from '../stack/stack-control.ts';
 import type { Submitted } from './visits.ts';
 
 export type OtherKind = Exclude<Kind, 'review'>;

@@ -6,9 +6,9 @@ import type { Produced } from '../../chaos/judge/judge-records.ts';
 import { judgeSilence } from '../../chaos/judge/judge-silence.ts';
 import { Witness } from '../../chaos/judge/witness.ts';
 import { RETURNED_HEADERS } from '../../chaos/load/hostile-parts.ts';
-import { CANARY } from '../canary.ts';
 import { eventually } from '../eventually.ts';
 import { type TestKafka, uniqueName } from '../kafka/kafka.ts';
+import { CANARY } from '../stack/canary.ts';
 import {
   createStack,
   type LogLine,
@@ -16,10 +16,10 @@ import {
   type Replica,
   type SandboxProcess,
   type Stack,
-} from '../stack.ts';
-import { groupPositions, sandboxBatches, sandboxFaults } from '../stack-control.ts';
-import { TerminalRecords } from '../terminal-records.ts';
-import type { ReadRecord } from '../topic-reader.ts';
+} from '../stack/stack.ts';
+import { groupPositions, sandboxBatches, sandboxFaults } from '../stack/stack-control.ts';
+import { TerminalRecords } from '../stack/terminal-records.ts';
+import type { ReadRecord } from '../stack/topic-reader.ts';
 import { importsSubmitted, writeOthers } from './other-events.ts';
 import { CRASH_NTH, CRASH_POINT, type CrashPoint, type LastWords } from './points.ts';
 import { SITUATIONS, type Situation, type Submitted, type Visit } from './visits.ts';

@@ -2,9 +2,9 @@
 import { deadLetter } from '../../../src/core/outcome/dead-letter.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import type { Inspection } from '../../../src/tools/inspect/context.ts';
-import { KafkaClient } from '../memory/client.ts';
+import { KafkaClient } from '../memory/kafka/client.ts';
+import { MemoryTopicScan } from '../memory/kafka/topic-scan.ts';
 import { VirtualProcess } from '../memory/process.ts';
-import { MemoryTopicScan } from '../memory/topic-scan.ts';
 import { TOPICS, type World } from './world.ts';
 
 export interface InspectionSettings {

@@ -1,5 +1,5 @@
 /** The judge of I4: notes every upload that reached the storage before its job was committed to the journal. */
-import type { Cluster } from '../memory/cluster.ts';
+import type { Cluster } from '../memory/kafka/cluster.ts';
 
 export class UploadWatch {
   /** Remote ids uploaded too early. */

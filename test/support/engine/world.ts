@@ -10,22 +10,26 @@ import { ENGINE_LIMITS, type PipelineOptions } from '../../../src/pipeline/conte
 import type { PipelinePorts } from '../../../src/pipeline/context/pipeline-context.ts';
 import type { MemoryBudget } from '../../../src/pipeline/limits/memory-budget.ts';
 import { Pipeline } from '../../../src/pipeline/pipeline.ts';
-import { assertSilent } from '../canary.ts';
 import { assertConserved, assertExactlyOnce, judge, type Verdict } from '../memory/checker.ts';
-import { KafkaClient } from '../memory/client.ts';
 import { SeededRandom, VirtualClock, type VirtualClockOptions } from '../memory/clock.ts';
-import { type KafkaHooks, type KafkaSettings, MemoryKafka } from '../memory/kafka.ts';
+import { KafkaClient } from '../memory/kafka/client.ts';
+import { type KafkaHooks, type KafkaSettings, MemoryKafka } from '../memory/kafka/kafka.ts';
+import type { MemoryShardGroup } from '../memory/kafka/shard-group.ts';
 import { VirtualProcess } from '../memory/process.ts';
+import { ReviewService, type ServiceScript } from '../memory/service/review-service.ts';
+import {
+  type ScriptedDecision,
+  ScriptedKind,
+  sourceValue,
+} from '../memory/service/scripted-kind.ts';
+import { StrictBudget } from '../memory/strict-pool.ts';
 import {
   RecordingHealth,
   RecordingLogger,
   RecordingMetrics,
-} from '../memory/recording-telemetry.ts';
-import { RecordingTracer } from '../memory/recording-tracer.ts';
-import { ReviewService, type ServiceScript } from '../memory/review-service.ts';
-import { type ScriptedDecision, ScriptedKind, sourceValue } from '../memory/scripted-kind.ts';
-import type { MemoryShardGroup } from '../memory/shard-group.ts';
-import { StrictBudget } from '../memory/strict-pool.ts';
+} from '../memory/telemetry/recording-telemetry.ts';
+import { RecordingTracer } from '../memory/telemetry/recording-tracer.ts';
+import { assertSilent } from '../stack/canary.ts';
 
 export const TOPICS = { group: 'reviewers', source: 'content', journal: 'journal' };
 const OUTPUTS = ['decisions', 'dead'];

@@ -1,8 +1,8 @@
 /** Records of every format that a source may have, with what becomes of each: the mapping is the test's. */
 import assert from 'node:assert/strict';
 import { type SchemaRegistry, writeFrame } from '../../../src/events/registry/index.ts';
-import { headerList } from '../headers.ts';
-import type { NewRecord } from '../topic-writer.ts';
+import { headerList } from '../records/headers.ts';
+import type { NewRecord } from '../stack/topic-writer.ts';
 import { type ConfluentRecord, confluentRecords } from './confluent-records.ts';
 
 export type Format = 'avro' | 'protobuf' | 'json-schema' | 'text' | 'cloudevents';

@@ -13,12 +13,12 @@ import { type KafkaOptions, type LocalKafka, startKafka } from '../../../dev/kaf
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { Kafka, logLevel } from '../../../src/kafka/kafkajs/patches.ts';
 import { eventually } from '../eventually.ts';
-import { type ReadRecord, TopicReader, type TopicReaderOptions } from '../topic-reader.ts';
-import { type NewRecord, TopicWriter } from '../topic-writer.ts';
+import { type ReadRecord, TopicReader, type TopicReaderOptions } from '../stack/topic-reader.ts';
+import { type NewRecord, TopicWriter } from '../stack/topic-writer.ts';
 
 export type { LocalKafka } from '../../../dev/kafka/start.ts';
-export type { ReadRecord } from '../topic-reader.ts';
-export type { NewRecord } from '../topic-writer.ts';
+export type { ReadRecord } from '../stack/topic-reader.ts';
+export type { NewRecord } from '../stack/topic-writer.ts';
 
 export interface TopicOptions {
   /** Default 1. */

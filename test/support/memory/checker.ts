@@ -6,8 +6,8 @@
 import { JournalView } from '../../../src/core/journal/journal-view.ts';
 import { DEAD_LETTER_HEADERS } from '../../../src/core/outcome/dead-letter.ts';
 import { lastHeader, type SourceCoordinate, type SourceRecord } from '../../../src/core/record.ts';
-import type { PipelineTopics } from './client.ts';
-import type { Cluster } from './cluster.ts';
+import type { PipelineTopics } from './kafka/client.ts';
+import type { Cluster } from './kafka/cluster.ts';
 
 export interface CheckOptions extends PipelineTopics {
   /** Topics that take terminal records: decisions and dead letters. */

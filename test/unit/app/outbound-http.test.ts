@@ -12,8 +12,8 @@ import type { Config } from '../../../src/config/schema.ts';
 import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
 import { requestToken } from '../../../src/kafka/security/token-endpoint.ts';
 import { httpsServer, pem, proxyServer } from '../../integration/service/tls-servers.ts';
-import { assertSilent } from '../../support/canary.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
+import { assertSilent } from '../../support/stack/canary.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const { signal } = new AbortController();

@@ -9,8 +9,8 @@ import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
 import { RefusedError } from '../../../src/pipeline/context/errors.ts';
 import { contractFile } from '../../support/contracts.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
-import { RecordingLogger } from '../../support/memory/recording-telemetry.ts';
 import { MemoryRegistry } from '../../support/memory/schema-registry.ts';
+import { RecordingLogger } from '../../support/memory/telemetry/recording-telemetry.ts';
 import { parse } from '../config/problems-of.ts';
 import { contentItem, decisions, JOB, kindWithFile, SIGNAL } from '../kinds/review/sample.ts';
 

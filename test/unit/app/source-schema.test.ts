@@ -6,8 +6,11 @@ import { refuseUnreadableSources } from '../../../src/app/formats/source-schema.
 import type { EventFormatName } from '../../../src/config/options/source.ts';
 import { ConfluentRegistry, type NewSchema } from '../../../src/events/registry/index.ts';
 import { RefusedError } from '../../../src/pipeline/context/errors.ts';
-import { type LogLine, RecordingLogger } from '../../support/memory/recording-telemetry.ts';
-import { fakeRegistry, registrySettings } from '../../support/registry.ts';
+import {
+  type LogLine,
+  RecordingLogger,
+} from '../../support/memory/telemetry/recording-telemetry.ts';
+import { fakeRegistry, registrySettings } from '../../support/stack/registry.ts';
 import { parse } from '../config/problems-of.ts';
 
 const server = await fakeRegistry();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { trySample } from '../../../src/app/tools/sample.ts';
-import { headerList } from '../../support/headers.ts';
+import { headerList } from '../../support/records/headers.ts';
 import { parse } from '../config/problems-of.ts';
 
 const EVENTS: Readonly<Record<string, object>> = {

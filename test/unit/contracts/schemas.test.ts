@@ -20,7 +20,7 @@ import {
   deadLetterProblem,
   outputProblem,
 } from '../../support/contracts.ts';
-import { headerList } from '../../support/headers.ts';
+import { headerList } from '../../support/records/headers.ts';
 
 /** By the start of their names: `decision-error` is an example of `decision`. */
 const EXAMPLES = readdirSync(new URL('examples/', CONTRACTS_DIRECTORY)).map((file) => {

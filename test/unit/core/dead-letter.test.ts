@@ -8,7 +8,7 @@ import {
   eventId,
 } from '../../../src/core/outcome/dead-letter.ts';
 import type { RecordHeaders, SourceRecord } from '../../../src/core/record.ts';
-import { headerList } from '../../support/headers.ts';
+import { headerList } from '../../support/records/headers.ts';
 
 const context: DeadLetterContext = {
   topic: 'content',

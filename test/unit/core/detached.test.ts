@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { detached } from '../../../src/core/batch/detached.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import { originalOf } from '../../../src/tools/inspect/replay.ts';
-import { headerList } from '../../support/headers.ts';
+import { headerList } from '../../support/records/headers.ts';
 
 test('a record that is kept holds nothing of the response that it came in, and is the same', () => {
   const response = Buffer.alloc(1_000_000, 'x');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RecordView, valueLengthOf, valueTextOf } from '../../../src/core/bytes/record-view.ts';
-import { partsOf } from '../../support/record-parts.ts';
+import { partsOf } from '../../support/records/record-parts.ts';
 
 const bytes = Buffer.from('..keyvälue\xff', 'utf8');
 const at = { partition: 1, offset: 2, timestampMs: 3, headers: [], bytes };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { TraceLinks, traceParentOf } from '../../../src/core/trace-context.ts';
-import { headerList, type NamedHeaders } from '../../support/headers.ts';
+import { headerList, type NamedHeaders } from '../../support/records/headers.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';

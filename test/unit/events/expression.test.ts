@@ -8,7 +8,7 @@ import {
   expressionProblem,
 } from '../../../src/events/expression/index.ts';
 import { compileType } from '../../../src/events/mapping/type-mapping.ts';
-import { headerList } from '../../support/headers.ts';
+import { headerList } from '../../support/records/headers.ts';
 import { found, inputOf } from './event-input.ts';
 
 const DIGITS = '12345678901234567890';

@@ -13,7 +13,7 @@ import {
   writeBatch,
   writeMarker,
 } from '../../support/kafka/record-batches.ts';
-import { partsOf } from '../../support/record-parts.ts';
+import { partsOf } from '../../support/records/record-parts.ts';
 
 function data(batches: readonly Buffer[], given: Partial<FetchedPartition> = {}): FetchedPartition {
   const messages = Buffer.concat(batches);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Instance, World, type WorldSettings } from '../../support/engine/world.ts';
-import { sourceKind } from '../../support/memory/source-kind.ts';
+import { sourceKind } from '../../support/memory/service/source-kind.ts';
 
 const MINUTE = 60_000;
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NO_TRACER } from '../../../src/core/ports/tracing.ts';
 import { World } from '../../support/engine/world.ts';
-import type { RecordedSpan } from '../../support/memory/recording-tracer.ts';
-import { sourceValue } from '../../support/memory/scripted-kind.ts';
+import { sourceValue } from '../../support/memory/service/scripted-kind.ts';
+import type { RecordedSpan } from '../../support/memory/telemetry/recording-tracer.ts';
 
 const MINUTE = 60_000;
 const traceparent = (n: number) =>

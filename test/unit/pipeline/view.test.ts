@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ViewLimits } from '../../../src/core/ports/pipeline-view.ts';
 import { type Instance, World } from '../../support/engine/world.ts';
-import type { ServiceScript } from '../../support/memory/review-service.ts';
+import type { ServiceScript } from '../../support/memory/service/review-service.ts';
 
 const LIMITS: ViewLimits = { jobs: 50, shards: 64, positions: 64, breakers: 8, waiters: 4 };
 const NEVER: ServiceScript = { review: () => ({ afterMs: 'never' }) };

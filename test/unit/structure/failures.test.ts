@@ -17,15 +17,15 @@ const NAMES = globSync('test/integration/failures/**/*.test.ts', { cwd: ROOT }).
 /** Events that need a broker of their own, or the engine in memory: the tests that prove them. */
 const ELSEWHERE: Readonly<Record<string, readonly [file: string, test: string]>> = {
   'upload address not allowed': [
-    'test/unit/pipeline/blocked.test.ts',
+    'test/unit/pipeline/stages/blocked.test.ts',
     'upload address not allowed: the records go into new batches until the address is allowed, and none is given up',
   ],
   'download refused by the connector': [
-    'test/unit/pipeline/blocked.test.ts',
+    'test/unit/pipeline/stages/blocked.test.ts',
     'download refused by the connector: it is tried again every five minutes, and rows never count as missing',
   ],
   'unexpected exception': [
-    'test/unit/pipeline/internal-errors.test.ts',
+    'test/unit/pipeline/publish/internal-errors.test.ts',
     'records of which none can be written as a row end as dead letters, and what comes later is submitted',
   ],
   'Kafka unreachable': [

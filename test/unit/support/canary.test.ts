@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allOf, assertSilent, CANARY, plant, secretIn } from '../../support/canary.ts';
+import { allOf, assertSilent, CANARY, plant, secretIn } from '../../support/stack/canary.ts';
 
 test('a canary is found as it is, in pieces, and in every way that it may be written', () => {
   for (const secret of Object.values(CANARY)) {

@@ -16,7 +16,7 @@ import {
   type CheckOptions,
   judge,
 } from '../../support/memory/checker.ts';
-import { Cluster } from '../../support/memory/cluster.ts';
+import { Cluster } from '../../support/memory/kafka/cluster.ts';
 
 const options: CheckOptions = {
   group: 'g',

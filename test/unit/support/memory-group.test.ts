@@ -2,12 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Assignment, FetchedBatch, GroupListener } from '../../../src/core/ports/kafka.ts';
-import { KafkaClient } from '../../support/memory/client.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
-import { type KafkaHooks, type KafkaSettings, MemoryKafka } from '../../support/memory/kafka.ts';
-import { recordsOf } from '../../support/memory/pieces.ts';
+import { KafkaClient } from '../../support/memory/kafka/client.ts';
+import {
+  type KafkaHooks,
+  type KafkaSettings,
+  MemoryKafka,
+} from '../../support/memory/kafka/kafka.ts';
+import { recordsOf } from '../../support/memory/kafka/pieces.ts';
+import { assignShards } from '../../support/memory/kafka/shard-assignment.ts';
 import { VirtualProcess } from '../../support/memory/process.ts';
-import { assignShards } from '../../support/memory/shard-assignment.ts';
 
 const TOPICS = { group: 'g', source: 'in', journal: 'journal' };
 

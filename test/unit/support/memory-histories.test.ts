@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { type ShardProducer, TransactionError } from '../../../src/core/ports/kafka.ts';
-import { KafkaClient } from '../../support/memory/client.ts';
 import { SeededRandom, VirtualClock } from '../../support/memory/clock.ts';
-import { type CommitFate, MemoryKafka } from '../../support/memory/kafka.ts';
+import { KafkaClient } from '../../support/memory/kafka/client.ts';
+import { type CommitFate, MemoryKafka } from '../../support/memory/kafka/kafka.ts';
 import { VirtualProcess } from '../../support/memory/process.ts';
 
 const TOPICS = { group: 'g', source: 'in', journal: 'journal' };

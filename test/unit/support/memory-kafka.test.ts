@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { type Transaction, TransactionError } from '../../../src/core/ports/kafka.ts';
-import { KafkaClient } from '../../support/memory/client.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
-import { type CommitFate, type KafkaHooks, MemoryKafka } from '../../support/memory/kafka.ts';
+import { KafkaClient } from '../../support/memory/kafka/client.ts';
+import { type CommitFate, type KafkaHooks, MemoryKafka } from '../../support/memory/kafka/kafka.ts';
 import { VirtualProcess } from '../../support/memory/process.ts';
 
 const TOPICS = { group: 'g', source: 'in', journal: 'journal' };

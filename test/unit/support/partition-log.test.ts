@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { headerList } from '../../support/headers.ts';
-import { PartitionLog } from '../../support/memory/partition-log.ts';
+import { PartitionLog } from '../../support/memory/kafka/partition-log.ts';
+import { headerList } from '../../support/records/headers.ts';
 
 const record = (name: string, value: string | null = name) => ({ key: name, value });
 const keysOf = (log: PartitionLog) => log.committed().map(({ key }) => String(key));

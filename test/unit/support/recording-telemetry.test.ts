@@ -4,7 +4,7 @@ import {
   RecordingHealth,
   RecordingLogger,
   RecordingMetrics,
-} from '../../support/memory/recording-telemetry.ts';
+} from '../../support/memory/telemetry/recording-telemetry.ts';
 
 test('counters sum over the series that match; gauges are exact, and can be taken away', () => {
   const metrics = new RecordingMetrics();

@@ -4,8 +4,8 @@ import { bodyOf } from '../../../src/core/batch/body-of.ts';
 import type { JobContext, RemoteStatus } from '../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, SourceRecord } from '../../../src/core/record.ts';
 import { VirtualClock } from '../../support/memory/clock.ts';
-import { ReviewService, type ServiceScript } from '../../support/memory/review-service.ts';
-import { ScriptedKind, sourceValue } from '../../support/memory/scripted-kind.ts';
+import { ReviewService, type ServiceScript } from '../../support/memory/service/review-service.ts';
+import { ScriptedKind, sourceValue } from '../../support/memory/service/scripted-kind.ts';
 
 const forever = new AbortController().signal;
 const job: JobContext = {

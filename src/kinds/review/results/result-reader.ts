@@ -8,11 +8,11 @@ import type { ResultColumns } from '../../../core/bytes/result-slice.ts';
 import { type Rooms, SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import { CsvParser, tooLarge } from './csv-parser.ts';
-import { DecisionWriter } from './decision-writer.ts';
 import type { SharedByFiles } from './file-settings.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { readResultHeader, unreadable } from './result-header.ts';
 import { NOT_WHOLE, RowScanner, UNKNOWN } from './row-scanner.ts';
+import { DecisionWriter } from './writers/decision-writer.ts';
 
 const LINE_FEED = 0x0a;
 /** Mark of a file that csv-parse reads as UTF-16. */

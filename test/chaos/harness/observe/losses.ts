@@ -1,5 +1,5 @@
 /** Shards and group memberships that replicas lost, by their logs: a fault outside may cost one, a record, a file or an answer never. */
-import type { LogLine } from '../../../support/stack.ts';
+import type { LogLine } from '../../../support/stack/stack.ts';
 
 /** Messages of the connector's log. */
 const LOST_SHARD = 'lost the shard; claiming it again once the group answers';

@@ -1,8 +1,8 @@
 /** The verdict on a run, from what was written, what can be read, and what the journals and the groups hold at the end. */
 
-import type { LogLine } from '../../../support/stack.ts';
-import { type GroupPosition, groupPositions } from '../../../support/stack-control.ts';
-import type { ReadRecord } from '../../../support/topic-reader.ts';
+import type { LogLine } from '../../../support/stack/stack.ts';
+import { type GroupPosition, groupPositions } from '../../../support/stack/stack-control.ts';
+import type { ReadRecord } from '../../../support/stack/topic-reader.ts';
 import { Complaints } from '../../judge/complaints.ts';
 import { Imported } from '../../judge/imported.ts';
 import { liveJobKeys } from '../../judge/judge.ts';

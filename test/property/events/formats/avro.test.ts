@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import avsc from 'avsc';
 import fc from 'fast-check';
-import { readAvro } from '../../../support/avro.ts';
+import { readAvro } from '../../../support/records/avro.ts';
 
 /** A schema, with a value as avsc writes it and as JSON text. */
 interface Sample {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { protobufReader } from '../../../support/protobuf.ts';
+import { protobufReader } from '../../../support/records/protobuf.ts';
 
 /** Characters that mean something in a .proto file, wherever they mean nothing. */
 const anything = fc.string({

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import protobuf from 'protobufjs';
-import { protobufReader } from '../../../support/protobuf.ts';
+import { protobufReader } from '../../../support/records/protobuf.ts';
 
 const INTEGERS = {
   int32: fc.integer().map(BigInt),

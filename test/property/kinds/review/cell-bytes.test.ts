@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isJsonText } from '../../../../src/base/exact-json.ts';
 import { CellMemo } from '../../../../src/kinds/review/results/cell-memo.ts';
+import { RowScanner } from '../../../../src/kinds/review/results/row-scanner.ts';
 import {
   isPlainNumber,
   JsonWriter,
   stringSize,
-} from '../../../../src/kinds/review/results/json-writer.ts';
-import { RowScanner } from '../../../../src/kinds/review/results/row-scanner.ts';
+} from '../../../../src/kinds/review/results/writers/json-writer.ts';
 import { hostileText, numberLiteral } from './hostile.ts';
 
 const texts = hostileText.map((text) => text.toWellFormed());

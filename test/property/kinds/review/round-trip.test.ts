@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { bodyOf } from '../../../../src/core/batch/body-of.ts';
 import type { RecordHeaders, SourceRecord } from '../../../../src/core/record.ts';
 import { reviewKind } from '../../../../src/kinds/review/index.ts';
-import { headerOf, headersAsBytes } from '../../../support/headers.ts';
+import { headerOf, headersAsBytes } from '../../../support/records/headers.ts';
 import { readCsv } from '../../../unit/kinds/review/plain-csv.ts';
 import {
   collectRows,

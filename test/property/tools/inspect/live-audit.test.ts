@@ -12,9 +12,9 @@ import {
   rewriteReads,
 } from '../../../support/engine/inspection.ts';
 import { World } from '../../../support/engine/world.ts';
-import { headerOf } from '../../../support/headers.ts';
 import { SeededRandom } from '../../../support/memory/clock.ts';
-import type { CommitFate } from '../../../support/memory/kafka.ts';
+import type { CommitFate } from '../../../support/memory/kafka/kafka.ts';
+import { headerOf } from '../../../support/records/headers.ts';
 
 /** Some fixed, some new every time: a failure names its seed. */
 const SEEDS = [

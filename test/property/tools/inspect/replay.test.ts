@@ -5,9 +5,9 @@ import { type ReplayReport, replayDeadLetters } from '../../../../src/tools/insp
 import { memoryTopicOf } from '../../../../src/tools/inspect/replay-memory.ts';
 import { inspectionOf, putDeadLetter } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
-import { KafkaClient } from '../../../support/memory/client.ts';
 import { SeededRandom } from '../../../support/memory/clock.ts';
-import type { CommitFate } from '../../../support/memory/kafka.ts';
+import { KafkaClient } from '../../../support/memory/kafka/client.ts';
+import type { CommitFate } from '../../../support/memory/kafka/kafka.ts';
 import { VirtualProcess } from '../../../support/memory/process.ts';
 
 const SEEDS = [

@@ -3,11 +3,11 @@ import { NO_HEADERS } from '../../../../src/core/record.ts';
 import { TOPICS, type World } from '../world.ts';
 import type { Cast } from './cast.ts';
 import { compact } from './faults.ts';
+import type { Obligations } from './judges/obligations.ts';
+import { oddHeadersOf } from './judges/odd-headers.ts';
+import type { Truth } from './judges/truth.ts';
 import { type KindOfHistory, keyOf } from './kinds.ts';
-import type { Obligations } from './obligations.ts';
-import { oddHeadersOf } from './odd-headers.ts';
 import type { Action } from './script.ts';
-import type { Truth } from './truth.ts';
 
 /** Time for which a producer's transaction stays open. */
 const PRODUCER_TRANSACTION_MS = 1_500;

@@ -6,8 +6,8 @@ import type { HealthReporter, Logger } from '../../../../src/core/ports/telemetr
 import type { PipelinePorts } from '../../../../src/pipeline/context/pipeline-context.ts';
 import { Health } from '../../../../src/telemetry/health/health.ts';
 import type { Instance, World } from '../world.ts';
+import { Violation } from './judges/violation.ts';
 import type { PlacedStrike } from './script.ts';
-import { Violation } from './violation.ts';
 
 const STUCK_AFTER_MS = 60_000;
 

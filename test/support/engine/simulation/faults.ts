@@ -1,6 +1,6 @@
 /** Makes the cluster and the service of a world go wrong where strikes say so; the rest is drawn from the seed. */
 import type { SeededRandom } from '../../memory/clock.ts';
-import type { CommitFate, KafkaHooks } from '../../memory/kafka.ts';
+import type { CommitFate, KafkaHooks } from '../../memory/kafka/kafka.ts';
 import type {
   Fault,
   Operation,
@@ -9,7 +9,7 @@ import type {
   ReviewPlan,
   ServiceRow,
   ServiceScript,
-} from '../../memory/review-service.ts';
+} from '../../memory/service/review-service.ts';
 import { TOPICS, type World } from '../world.ts';
 import { Chance } from './chance.ts';
 import type { Shape, Strike } from './script.ts';

@@ -2,21 +2,21 @@
  * One history of the real engine over a world in memory: faults for a while, as a script says, then none; after that
  * everything must settle, and nothing may be held any more. The same script gives the same history.
  */
-import { Decisions } from '../../memory/decision-service.ts';
+import { Decisions } from '../../memory/service/decision-service.ts';
 import { TOPICS, World, type WorldSettings } from '../world.ts';
 import { act, type Stage } from './actions.ts';
 import { Cast, tracedLogger } from './cast.ts';
 import { scheduleOf } from './chance.ts';
-import { addTo, type Coverage, coverageOf } from './coverage.ts';
 import { clusterFaults, serviceFaults } from './faults.ts';
-import { Judge } from './judge.ts';
+import { Judge } from './judges/judge.ts';
+import { Obligations } from './judges/obligations.ts';
+import { assertAtRest, assertNothingLeft } from './judges/rest.ts';
+import { Truth } from './judges/truth.ts';
+import { type Rule, Violation } from './judges/violation.ts';
 import { kindOfHistory, MISSING_GRACE_MS } from './kinds.ts';
-import { Obligations } from './obligations.ts';
-import { assertAtRest, assertNothingLeft } from './rest.ts';
 import { type Action, kindOf, type PlacedStrike, type Script, type Shape } from './script.ts';
+import { addTo, type Coverage, coverageOf } from './search/coverage.ts';
 import { Strikes } from './strikes.ts';
-import { Truth } from './truth.ts';
-import { type Rule, Violation } from './violation.ts';
 
 /** Virtual ms within which everything is settled after the last fault: a transaction without an answer takes minutes. */
 const SETTLES_MS = 1_800_000;

@@ -3,14 +3,14 @@ import type { SourceCoordinate } from '../../../../src/core/record.ts';
 import { importKind } from '../../../../src/kinds/import/index.ts';
 import { lookupKind } from '../../../../src/kinds/lookup/index.ts';
 import { SeededRandom } from '../../memory/clock.ts';
-import { type Decisions, MemoryDecisions } from '../../memory/decision-service.ts';
-import { MemoryImports } from '../../memory/import-service.ts';
-import type { ReviewService } from '../../memory/review-service.ts';
-import { ScriptedKind, sourceValue } from '../../memory/scripted-kind.ts';
-import { ServiceCalls } from '../../memory/service-calls.ts';
+import { type Decisions, MemoryDecisions } from '../../memory/service/decision-service.ts';
+import { MemoryImports } from '../../memory/service/import-service.ts';
+import type { ReviewService } from '../../memory/service/review-service.ts';
+import { ScriptedKind, sourceValue } from '../../memory/service/scripted-kind.ts';
+import { ServiceCalls } from '../../memory/service/service-calls.ts';
 import type { MakeKind } from '../world.ts';
 import { Chance } from './chance.ts';
-import { RETURNED_HEADERS } from './odd-headers.ts';
+import { RETURNED_HEADERS } from './judges/odd-headers.ts';
 
 export const SIMULATED_KINDS = ['review', 'import', 'lookup'] as const;
 /** A review is the scripted kind, which has all that can go wrong with result files; the others are the product's own. */

@@ -2,8 +2,8 @@
  * A history, spelled out: the shape of the world, what people and machines do to it and when, and which calls go wrong. It is
  * plain data, so that it can be cut down, printed and played again.
  */
-import type { CommitFate } from '../../memory/kafka.ts';
-import type { Fault } from '../../memory/review-service.ts';
+import type { CommitFate } from '../../memory/kafka/kafka.ts';
+import type { Fault } from '../../memory/service/review-service.ts';
 import type { SimulatedKind } from './kinds.ts';
 
 /** Picks one of those that an action can hit, modulo their number. */

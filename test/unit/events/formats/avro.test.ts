@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAvro, recordOf } from '../../../support/avro.ts';
+import { readAvro, recordOf } from '../../../support/records/avro.ts';
 
 /** Reads a field of this type. @returns JSON text */
 function read(type: unknown, ...bytes: number[]): string {

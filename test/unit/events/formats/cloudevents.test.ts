@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { cloudEventsFormat } from '../../../../src/events/formats/cloudevents.ts';
-import { headerList, type NamedHeaders } from '../../../support/headers.ts';
+import { headerList, type NamedHeaders } from '../../../support/records/headers.ts';
 import { sourceRecord } from '../../kinds/review/sample.ts';
 
 const BINARY = {

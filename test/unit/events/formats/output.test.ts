@@ -16,8 +16,8 @@ import {
 } from '../../../../src/events/formats/output/index.ts';
 import { readDecision } from '../../../../src/tools/inspect/decision-value.ts';
 import { contractFile, contractProblem } from '../../../support/contracts.ts';
-import { headerList, headerOf } from '../../../support/headers.ts';
 import { MemoryRegistry } from '../../../support/memory/schema-registry.ts';
+import { headerList, headerOf } from '../../../support/records/headers.ts';
 import { collectRows, contentItem, JOB, kindWithFile, SIGNAL } from '../../kinds/review/sample.ts';
 
 const FILE = [

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UnusableSchema } from '../../../../src/events/registry/index.ts';
-import { protobufReader } from '../../../support/protobuf.ts';
+import { protobufReader } from '../../../support/records/protobuf.ts';
 
 /** The first message as JSON text. */
 function read(

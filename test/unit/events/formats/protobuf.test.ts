@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import protobuf from 'protobufjs';
 import { UnusableSchema } from '../../../../src/events/registry/index.ts';
-import { protobufReader } from '../../../support/protobuf.ts';
+import { protobufReader } from '../../../support/records/protobuf.ts';
 
 /** A message as JSON text. */
 function read(text: string, ...bytes: (number | string)[]): string {
@@ -252,7 +252,7 @@ test('groups within groups, and parts within parts, are read in one go, to a dep
 
 /** Runs code with 128 MiB of heap, in which `read(schema, bytes)` gives the reason for a dead letter. */
 async function readWithLittleMemory(code: string): Promise<string> {
-  const support = new URL('../../../support/protobuf.ts', import.meta.url).href;
+  const support = new URL('../../../support/records/protobuf.ts', import.meta.url).href;
   const worker = new Worker(
     `import(${JSON.stringify(support)}).then(({ protobufReader }) => {
       const read = (text, bytes) => {

@@ -8,7 +8,11 @@ import { avroFormat } from '../../../../src/events/formats/avro/avro-format.ts';
 import { jsonSchemaFormat } from '../../../../src/events/formats/json-schema/json-schema-format.ts';
 import { protobufFormat } from '../../../../src/events/formats/protobuf/protobuf-format.ts';
 import { ConfluentRegistry } from '../../../../src/events/registry/index.ts';
-import { type FakeRegistry, fakeRegistry, registrySettings } from '../../../support/registry.ts';
+import {
+  type FakeRegistry,
+  fakeRegistry,
+  registrySettings,
+} from '../../../support/stack/registry.ts';
 
 interface Fixture {
   readonly name: string;

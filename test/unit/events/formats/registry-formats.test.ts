@@ -7,7 +7,7 @@ import { jsonSchemaFormat } from '../../../../src/events/formats/json-schema/jso
 import { protobufFormat } from '../../../../src/events/formats/protobuf/protobuf-format.ts';
 import { ConfluentRegistry, writeFrame } from '../../../../src/events/registry/index.ts';
 import { growthOf, LINEAR } from '../../../support/cpu-growth.ts';
-import { fakeRegistry, registrySettings } from '../../../support/registry.ts';
+import { fakeRegistry, registrySettings } from '../../../support/stack/registry.ts';
 
 const { signal } = new AbortController();
 const EVENT = {

@@ -5,7 +5,11 @@ import {
   RegistryRefused,
   RegistryUnavailable,
 } from '../../../../src/events/registry/index.ts';
-import { fakeRegistry, recordingObserver, registrySettings } from '../../../support/registry.ts';
+import {
+  fakeRegistry,
+  recordingObserver,
+  registrySettings,
+} from '../../../support/stack/registry.ts';
 
 const { signal } = new AbortController();
 const TEXT = { schema: '"string"' };

@@ -6,7 +6,7 @@ import {
   SchemaCache,
   UnusableSchema,
 } from '../../../../src/events/registry/index.ts';
-import { recordingObserver, registrySettings } from '../../../support/registry.ts';
+import { recordingObserver, registrySettings } from '../../../support/stack/registry.ts';
 
 const { signal } = new AbortController();
 /** Immediately: nothing waits here. */

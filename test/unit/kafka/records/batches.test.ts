@@ -9,7 +9,7 @@ import {
   writeBatch,
   writeRecord,
 } from '../../../support/kafka/record-batches.ts';
-import { nextOffset, readAll } from '../../../support/read-pieces.ts';
+import { nextOffset, readAll } from '../../../support/records/read-pieces.ts';
 
 const INT64 = { least: -(2n ** 63n), most: 2n ** 63n - 1n };
 const three = (baseOffset: number) => writeBatch({ baseOffset, records: [{}, {}, {}] });

@@ -13,7 +13,7 @@ import {
   writeRecord,
   writeRecords,
 } from '../../../support/kafka/record-batches.ts';
-import { LIMITS, readAll } from '../../../support/read-pieces.ts';
+import { LIMITS, readAll } from '../../../support/records/read-pieces.ts';
 
 const MIB = 1024 * 1024;
 const v = (text: string) => ({ value: Buffer.from(text) });

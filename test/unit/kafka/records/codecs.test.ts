@@ -11,7 +11,7 @@ import {
   writeRecords,
 } from '../../../support/kafka/record-batches.ts';
 import { compressSnappy } from '../../../support/kafka/snappy.ts';
-import { admitAll, LIMITS, readAll } from '../../../support/read-pieces.ts';
+import { admitAll, LIMITS, readAll } from '../../../support/records/read-pieces.ts';
 
 const GARBAGE = Buffer.from('trailing garbage');
 const RECORDS = Array.from({ length: 50 }, (_, n) => ({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TRANSACTIONAL, writeBatch, writeMarker } from '../../../support/kafka/record-batches.ts';
-import { readAll } from '../../../support/read-pieces.ts';
+import { readAll } from '../../../support/records/read-pieces.ts';
 
 const NONE = -1n;
 const batch = (baseOffset: number, producerId = NONE, key: Buffer | null = null) =>

@@ -6,7 +6,7 @@ import {
   writeBatch,
   writeRecord,
 } from '../../../support/kafka/record-batches.ts';
-import { readAll } from '../../../support/read-pieces.ts';
+import { readAll } from '../../../support/records/read-pieces.ts';
 
 const PROTOTYPE_NAMES =
   'toString constructor valueOf hasOwnProperty isPrototypeOf __proto__ __defineGetter__ toLocaleString propertyIsEnumerable'.split(

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
 import { CODECS, type Codec, writeBatch } from '../../../support/kafka/record-batches.ts';
-import { readAll } from '../../../support/read-pieces.ts';
+import { readAll } from '../../../support/records/read-pieces.ts';
 
 const load = createRequire(import.meta.url);
 type Encode = (message: {

@@ -8,7 +8,7 @@ import type { ContentItem, SourceRecord } from '../../../../src/core/record.ts';
 import { type ImportOptions, importKind } from '../../../../src/kinds/import/index.ts';
 import type { ImportService } from '../../../../src/kinds/service.ts';
 import { assertContract } from '../../../support/contracts.ts';
-import { headerList } from '../../../support/headers.ts';
+import { headerList } from '../../../support/records/headers.ts';
 import { JOB, SIGNAL, sourceRecord } from '../review/sample.ts';
 
 const COMPLETE: RemoteStatus = { state: 'finished', rawState: 'COMPLETE' };

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { bodyOf } from '../../../../src/core/batch/body-of.ts';
 import type { EventFormat } from '../../../../src/events/format.ts';
 import { reviewKind } from '../../../../src/kinds/review/index.ts';
-import { readAvro } from '../../../support/avro.ts';
-import { protobufReader } from '../../../support/protobuf.ts';
+import { readAvro } from '../../../support/records/avro.ts';
+import { protobufReader } from '../../../support/records/protobuf.ts';
 import { decisions, itemOf, kindWithFile, scriptedService, sourceRecord } from './sample.ts';
 
 const DECIMAL = { type: 'bytes', logicalType: 'decimal', precision: 8, scale: 2 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failedDecision } from '../../../../src/kinds/review/decision.ts';
-import { headerList, headersAsBytes } from '../../../support/headers.ts';
+import { headerList, headersAsBytes } from '../../../support/records/headers.ts';
 import {
   contentItem,
   decisionOf,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RecordHeaders } from '../../../../src/core/record.ts';
 import { readReference } from '../../../../src/kinds/review/reference.ts';
-import { headerList, headersAsBytes } from '../../../support/headers.ts';
+import { headerList, headersAsBytes } from '../../../support/records/headers.ts';
 import { writeReference } from '../../../support/review/plain-reference.ts';
 import { contentItem } from './sample.ts';
 

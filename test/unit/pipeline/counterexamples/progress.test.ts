@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fetchedThrough } from '../../../support/engine/changed.ts';
 import { World } from '../../../support/engine/world.ts';
-import { headerOf } from '../../../support/headers.ts';
+import { headerOf } from '../../../support/records/headers.ts';
 import {
   claims,
   jobsLeft,

@@ -7,7 +7,7 @@ import {
   type World,
   type WrapPorts,
 } from '../../../support/engine/world.ts';
-import type { CommitAttempt, CommitFate } from '../../../support/memory/kafka.ts';
+import type { CommitAttempt, CommitFate } from '../../../support/memory/kafka/kafka.ts';
 
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;

@@ -11,8 +11,8 @@ import {
 import { NO_SPAN } from '../../../../src/core/ports/tracing.ts';
 import { traceParentOf } from '../../../../src/core/trace-context.ts';
 import { OtelTracer } from '../../../../src/telemetry/tracing/otel-tracer.ts';
-import { assertSilent, CANARY } from '../../../support/canary.ts';
-import { headerList } from '../../../support/headers.ts';
+import { headerList } from '../../../support/records/headers.ts';
+import { assertSilent, CANARY } from '../../../support/stack/canary.ts';
 
 function traced() {
   const exporter = new InMemorySpanExporter();

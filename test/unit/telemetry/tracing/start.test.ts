@@ -10,9 +10,12 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import { startTracing } from '../../../../src/telemetry/tracing/index.ts';
-import { Collector } from '../../../support/collector.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { RecordingLogger, RecordingMetrics } from '../../../support/memory/recording-telemetry.ts';
+import {
+  RecordingLogger,
+  RecordingMetrics,
+} from '../../../support/memory/telemetry/recording-telemetry.ts';
+import { Collector } from '../../../support/stack/collector.ts';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 

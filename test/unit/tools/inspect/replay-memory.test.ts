@@ -7,7 +7,7 @@ import { replayDeadLetters } from '../../../../src/tools/inspect/replay.ts';
 import { memoryTopicOf } from '../../../../src/tools/inspect/replay-memory.ts';
 import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
-import { KafkaClient } from '../../../support/memory/client.ts';
+import { KafkaClient } from '../../../support/memory/kafka/client.ts';
 import { VirtualProcess } from '../../../support/memory/process.ts';
 
 function putLetter(world: World, offset: number): void {

@@ -16,10 +16,10 @@ import {
   putDeadLetter,
 } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
-import { headerList } from '../../../support/headers.ts';
-import { KafkaClient } from '../../../support/memory/client.ts';
-import type { CommitFate, MemoryKafka } from '../../../support/memory/kafka.ts';
+import { KafkaClient } from '../../../support/memory/kafka/client.ts';
+import type { CommitFate, MemoryKafka } from '../../../support/memory/kafka/kafka.ts';
 import { VirtualProcess } from '../../../support/memory/process.ts';
+import { headerList } from '../../../support/records/headers.ts';
 
 type CommitAttempt = Parameters<NonNullable<MemoryKafka['hooks']['commitFate']>>[0];
 

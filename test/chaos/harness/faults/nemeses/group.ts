@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { eventually } from '../../../../support/eventually.ts';
 import type { SeededRandom } from '../../../../support/memory/clock.ts';
-import { type GroupPosition, groupPositions } from '../../../../support/stack-control.ts';
+import { type GroupPosition, groupPositions } from '../../../../support/stack/stack-control.ts';
 import type { PipelineRun } from '../../pipeline-run.ts';
 import type { World } from '../../world.ts';
 import type { Nemesis } from '../nemesis.ts';

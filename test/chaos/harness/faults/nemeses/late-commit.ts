@@ -3,7 +3,7 @@
  * of a sleeper who wakes. Kafka must refuse it; if it is applied, records are lost or come twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ShardName } from '../../../../support/stack-control.ts';
+import type { ShardName } from '../../../../support/stack/stack-control.ts';
 import type { World } from '../../world.ts';
 import { API, type ApiName } from '../kafka-frames.ts';
 import type { Nemesis } from '../nemesis.ts';

@@ -1,6 +1,6 @@
 /** Faults of the connector's processes. */
-import type { LogLine, Replica } from '../../../../support/stack.ts';
-import { type ShardName, shardsIn } from '../../../../support/stack-control.ts';
+import type { LogLine, Replica } from '../../../../support/stack/stack.ts';
+import { type ShardName, shardsIn } from '../../../../support/stack/stack-control.ts';
 import { SESSION_MS, type World } from '../../world.ts';
 import type { Nemesis } from '../nemesis.ts';
 

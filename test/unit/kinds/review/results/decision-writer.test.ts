@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ResultSlice } from '../../../../../src/core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../../../src/core/bytes/slice-writer.ts';
-import { DecisionWriter } from '../../../../../src/kinds/review/results/decision-writer.ts';
 import { readResultHeader } from '../../../../../src/kinds/review/results/result-header.ts';
 import { RowScanner } from '../../../../../src/kinds/review/results/row-scanner.ts';
+import { DecisionWriter } from '../../../../../src/kinds/review/results/writers/decision-writer.ts';
 import { JOB } from '../sample.ts';
 
 const HEADER = [

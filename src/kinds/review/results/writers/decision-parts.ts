@@ -1,0 +1,64 @@
+/** Parts of a decision that its status and label cells determine. */
+import { shownCode } from '../../../../base/shown-code.ts';
+import { normaliseDecisionStatus } from '../../../../service/contract.ts';
+import { readLabels } from '../labels.ts';
+import type { ResultNotice } from '../notices.ts';
+import type { ResultHeader } from '../result-header.ts';
+import type { RowScanner } from '../row-scanner.ts';
+
+export interface StatusPart {
+  /** Value of `status`, and perhaps `service_status`. */
+  readonly json: Buffer;
+  readonly isError: boolean;
+}
+
+export interface LabelPart {
+  /** Value of `labels`, and perhaps `labels_raw`. */
+  readonly json: Buffer;
+  readonly isJson: boolean;
+}
+
+export const SUCCESS: StatusPart = { json: Buffer.from('"SUCCESS"'), isError: false };
+const ERROR: StatusPart = { json: Buffer.from('"ERROR"'), isError: true };
+export const NO_LABELS: LabelPart = { json: Buffer.from('[]'), isJson: true };
+
+/**
+ * Reads the status of a row. An unknown one is a success if there is a result.
+ * @returns undefined if the review of the row has not ended
+ */
+export function statusPart(
+  row: RowScanner,
+  { status, result }: ResultHeader,
+  onNotice: (notice: ResultNotice) => void,
+): StatusPart | undefined {
+  if (isSuccess(row, status)) return SUCCESS;
+  const text = status === -1 ? '' : row.text(status).trim();
+  const known = text.toUpperCase();
+  if (known === 'SUCCESS') return SUCCESS;
+  if (known === 'ERROR') return ERROR;
+  const hasResult = row.size(result) > 0;
+  if (!hasResult && (text === '' || normaliseDecisionStatus(text) === 'PENDING')) return undefined;
+  // In a file whose cells have shifted the text may be content.
+  if (status !== -1) onNotice({ kind: 'unknown_status', value: shownCode(text) ?? '' });
+  const part = hasResult ? SUCCESS : ERROR;
+  if (text === '') return part;
+  return { ...part, json: Buffer.from(`${part.json},"service_status":${JSON.stringify(text)}`) };
+}
+
+/** Compares without decoding: nearly all rows have this status. */
+function isSuccess(row: RowScanner, column: number): boolean {
+  const word = SUCCESS.json;
+  if (row.size(column) !== word.length - 2) return false;
+  // The JSON has a quote before the word.
+  const before = row.start(column) - 1;
+  for (let at = 1; at < word.length - 1; at++)
+    if (row.bytes[before + at] !== word[at]) return false;
+  return true;
+}
+
+/** Reads the text of a label cell. */
+export function labelPart(text: string): LabelPart {
+  const { json, raw } = readLabels(text);
+  const rawPart = raw === undefined ? '' : `,"labels_raw":${JSON.stringify(raw)}`;
+  return { json: Buffer.from(json + rawPart), isJson: raw === undefined };
+}

@@ -1,0 +1,107 @@
+/** Watches a world while it runs, and remembers the first thing that must not be. */
+import type { KafkaHooks } from '../../../memory/kafka/kafka.ts';
+import { TOPICS, type World } from '../../world.ts';
+import { CONTENT_MARK } from '../kinds.ts';
+import type { Shape } from '../script.ts';
+import type { Obligations } from './obligations.ts';
+import type { Truth } from './truth.ts';
+import { type Rule, Violation } from './violation.ts';
+
+export class Judge {
+  violation: Violation | undefined;
+  readonly #obligations: Obligations;
+  readonly #truth: Truth;
+  readonly #ignored: ReadonlySet<Rule>;
+  readonly #epochs = new Map<string, number>();
+  readonly #longestMs: number;
+
+  constructor(obligations: Obligations, truth: Truth, shape: Shape, ignored: readonly Rule[]) {
+    this.#obligations = obligations;
+    this.#truth = truth;
+    this.#ignored = new Set(ignored);
+    // A transaction is some ten requests and answers. A remote call that goes wrong takes longer.
+    this.#longestMs = 1_000 + 30 * shape.latencyMs;
+  }
+
+  accuse(violation: Violation): void {
+    if (!this.#ignored.has(violation.rule)) this.violation ??= violation;
+  }
+
+  /** @throws Violation */
+  check(): void {
+    if (this.violation !== undefined) throw this.violation;
+  }
+
+  /** I1, I2 and truth: after every committed transaction. */
+  watch({ kafka }: World): void {
+    kafka.transactions.watch((transaction) => {
+      if (this.violation !== undefined) return;
+      try {
+        this.#obligations.committed(transaction);
+        for (let partition = 0; partition < kafka.cluster.partitions(TOPICS.source); partition++) {
+          const { offset, metadata } = kafka.cluster.committedOffset(
+            TOPICS.group,
+            TOPICS.source,
+            partition,
+          );
+          const watermark = this.#obligations.watermark(partition);
+          if (metadata !== '' && offset !== null && offset > watermark)
+            throw new Violation(
+              'I1',
+              `offset ${offset} of partition ${partition} is committed, and progress is at ${watermark}`,
+            );
+        }
+        this.#truth.committed(transaction);
+      } catch (error) {
+        this.accuse(
+          error instanceof Violation ? error : new Violation('I1', String(error), { cause: error }),
+        );
+      }
+    });
+  }
+
+  /** I3: no commit of a fenced owner. I5: no transaction waits for anything but Kafka. */
+  hooks(world: () => World): Pick<KafkaHooks, 'initialised' | 'committed'> {
+    return {
+      initialised: (id, epoch) => this.#epochs.set(id, epoch),
+      committed: ({ client, transactionalId, startedMs }, { epoch, fate }) => {
+        const newest = this.#epochs.get(transactionalId) ?? 0;
+        if (epoch < newest)
+          this.accuse(
+            new Violation(
+              'I3',
+              `${client} committed for ${transactionalId} with epoch ${epoch}, fenced by ${newest}`,
+            ),
+          );
+        const process = world().instances.find(
+          (instance) => instance.process.name === client,
+        )?.process;
+        const tookMs = world().clock.now() - startedMs;
+        if (
+          fate === 'commit' &&
+          process !== undefined &&
+          process.stalledUntilMs < startedMs &&
+          tookMs > this.#longestMs
+        )
+          this.accuse(new Violation('I5', `a transaction of ${client} was open for ${tookMs} ms`));
+      },
+    };
+  }
+
+  /** I4: a body reaches the storage. */
+  uploaded(remoteId: string): void {
+    if (!this.#obligations.isRecorded(remoteId))
+      this.accuse(
+        new Violation('I4', `${remoteId} was uploaded before its job was in the journal`),
+      );
+  }
+
+  /** I6: nothing that was logged shows content, or the query of a signed address. */
+  checkSilence({ instances }: World): void {
+    for (const { logger, process } of instances) {
+      const text = logger.text();
+      if (text.includes(CONTENT_MARK) || text.includes('signature='))
+        throw new Violation('I6', `the log of ${process.name} shows what it must not`);
+    }
+  }
+}

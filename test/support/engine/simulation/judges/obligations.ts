@@ -1,0 +1,337 @@
+/**
+ * Terminal records that the connector owes, derived from the committed transactions one by one: the
+ * judge of I1 and I2. It depends on the journal's format only. After a reset of the group, records
+ * from its offset on are owed again as a new generation; those that a live job still names stay
+ * owed as before.
+ */
+import type { CoordinateSet, JobRecord } from '../../../../../src/core/journal/job.ts';
+import {
+  type PartitionProgress,
+  readJournalRecord,
+} from '../../../../../src/core/journal/journal-records.ts';
+import type { OutgoingRecord } from '../../../../../src/core/record.ts';
+import type { PipelineTopics } from '../../../memory/kafka/client.ts';
+import type { CommittedTransaction } from '../../../memory/kafka/transaction-coordinator.ts';
+import { settledBy } from './settled-by.ts';
+import { Violation } from './violation.ts';
+
+interface Owed {
+  readonly offset: number;
+  /** It does not decode, or cannot be read: it must become a dead letter with this reason. */
+  readonly reason: string | undefined;
+  /** It could be read at first. */
+  damaged: boolean;
+  /** Number of times that the group had been reset when it was last asked for. */
+  generation: number;
+  settled: boolean;
+  /** Generations that it has a terminal record of. */
+  readonly terminal: Set<number>;
+  /** Live jobs that name it. */
+  readonly jobs: Set<string>;
+  /** Nothing more is owed: passed over by a reset forward, or removed from the topic before a job named it. */
+  excuse: 'skipped' | 'removed' | undefined;
+}
+
+interface Partition {
+  readonly records: Map<number, Owed>;
+  progress: PartitionProgress | undefined;
+  /** Offsets that Kafka's tool has set, and no owner has taken up yet. */
+  resets: number[];
+  logStart: number;
+}
+
+export class Obligations {
+  /** Resets that an owner took up. */
+  resets = 0;
+  /** Terminal records seen. */
+  terminals = 0;
+  readonly #topics: PipelineTopics;
+  readonly #outputs: readonly string[];
+  readonly #partitions = new Map<number, Partition>();
+  readonly #jobs = new Map<string, JobRecord>();
+  readonly #left = new Map<string, CoordinateSet>();
+  readonly #recorded = new Set<string>();
+  /** Places of jobs in the order of submission, by job id. */
+  readonly #places = new Map<string, number>();
+  /** Records that the transaction at hand takes out of jobs, and the places of these. */
+  readonly #taken = new Map<string, number>();
+  readonly #ordered: boolean;
+  readonly #mayBe: (reason: string | undefined) => boolean;
+
+  /**
+   * @param expected.mayBe whether a record that decodes and is there may end as a dead letter of this reason; undefined: as a decision
+   * @param expected.ordered batches of a partition are published in the order of their submission
+   */
+  constructor(
+    topics: PipelineTopics,
+    outputs: readonly string[],
+    expected: {
+      readonly mayBe: (reason: string | undefined) => boolean;
+      readonly ordered: boolean;
+    },
+  ) {
+    this.#topics = topics;
+    this.#outputs = outputs;
+    this.#mayBe = expected.mayBe;
+    this.#ordered = expected.ordered;
+  }
+
+  /** @param reason of the dead letter that it must become; undefined: it decodes */
+  produced(partition: number, offset: number, reason: string | undefined): void {
+    const { records, progress } = this.#partition(partition);
+    records.set(offset, {
+      offset,
+      reason,
+      damaged: false,
+      generation: progress?.replay ?? 0,
+      settled: false,
+      terminal: new Set(),
+      jobs: new Set(),
+      excuse: undefined,
+    });
+  }
+
+  /** Records below `start` are gone from the source. What no job named yet may still be in progress. */
+  removed(partition: number, start: number): void {
+    const state = this.#partition(partition);
+    state.logStart = Math.max(state.logStart, start);
+    for (const owed of state.records.values())
+      if (owed.offset < start && !owed.settled && owed.jobs.size === 0) owed.excuse ??= 'removed';
+  }
+
+  /** Records in [from, to) cannot be read any more. @returns how many are owed a terminal record still */
+  damaged(partition: number, from: number, to: number): number {
+    let owing = 0;
+    for (const owed of this.#partition(partition).records.values()) {
+      if (owed.offset < from || owed.offset >= to) continue;
+      owed.damaged = true;
+      if (!owed.settled) owing++;
+    }
+    return owing;
+  }
+
+  resetByTool(partition: number, offset: number): void {
+    this.#partition(partition).resets.push(offset);
+  }
+
+  /** True if the journal has ever named this remote id. */
+  isRecorded(remoteId: string): boolean {
+    return this.#recorded.has(remoteId);
+  }
+
+  /** W of a partition, in the journal. */
+  watermark(partition: number): number {
+    return this.#partition(partition).progress?.watermark ?? 0;
+  }
+
+  /** Nothing is owed any more. */
+  get settled(): boolean {
+    return this.#jobs.size === 0 && this.missing().length === 0;
+  }
+
+  /** Records without their terminal record. */
+  missing(): string[] {
+    return [...this.#partitions].flatMap(([partition, { records }]) =>
+      [...records.values()]
+        .filter((owed) => !owed.settled && owed.excuse === undefined)
+        .map(({ offset }) => `${partition}:${offset}`),
+    );
+  }
+
+  liveJobs(): string[] {
+    return [...this.#jobs.keys()];
+  }
+
+  /** @throws Violation of I1 or I2 */
+  committed({ records, offsets }: CommittedTransaction): void {
+    const touched = new Set<number>();
+    this.#taken.clear();
+    for (const { topic, record } of records)
+      if (topic === this.#topics.journal) this.#fold(record, touched);
+    for (const { topic, record } of records)
+      if (this.#outputs.includes(topic)) this.#terminal(record, touched);
+    for (const { topic, commit } of offsets) {
+      if (topic !== this.#topics.source) continue;
+      const { progress } = this.#partition(commit.partition);
+      if (progress?.watermark !== commit.offset || commit.metadata !== `v1:${progress.seq}`) {
+        throw new Violation(
+          'I1',
+          `offset ${commit.offset} committed for partition ${commit.partition} is not what progress says`,
+        );
+      }
+    }
+    for (const id of this.#jobs.keys())
+      if (!this.#left.has(id)) throw new Violation('I1', `nothing says what is left of job ${id}`);
+    for (const id of this.#left.keys())
+      if (!this.#jobs.has(id))
+        throw new Violation('I1', `something is left of job ${id}, which is gone`);
+    for (const partition of touched) this.#check(partition);
+  }
+
+  #fold({ key, value }: OutgoingRecord, touched: Set<number>): void {
+    const entry = readJournalRecord(String(key), value === null ? null : String(value));
+    if (entry.entry === 'progress') {
+      this.#progress(entry.partition, entry.value);
+      touched.add(entry.partition);
+    } else if (entry.entry === 'job') {
+      if (entry.value === null) this.#jobs.delete(entry.id);
+      else {
+        this.#jobs.set(entry.id, entry.value);
+        this.#recorded.add(entry.value.remoteId);
+        this.#places.set(entry.id, entry.value.sequence);
+      }
+    } else if (entry.entry === 'left') {
+      const place = this.#places.get(entry.id) ?? 0;
+      for (const { partition, offset } of this.#left.get(entry.id) ?? []) {
+        if (entry.value?.has(partition, offset) !== true)
+          this.#taken.set(`${partition}:${offset}`, place);
+        this.#partition(partition).records.get(offset)?.jobs.delete(entry.id);
+        touched.add(partition);
+      }
+      if (entry.value === null) this.#left.delete(entry.id);
+      else this.#left.set(entry.id, entry.value);
+      for (const { partition, offset } of entry.value ?? []) {
+        this.#owed('I1', partition, offset).jobs.add(entry.id);
+        touched.add(partition);
+      }
+    }
+  }
+
+  #progress(partition: number, next: PartitionProgress): void {
+    const state = this.#partition(partition);
+    const before = state.progress;
+    state.progress = next;
+    if (before === undefined) {
+      const explained = state.resets.length > 0 || next.watermark <= state.logStart;
+      if (!explained)
+        throw new Violation(
+          'I1',
+          `partition ${partition} begins at ${next.watermark}: nobody said so`,
+        );
+      for (const owed of state.records.values())
+        if (owed.offset < next.watermark) owed.excuse ??= 'skipped';
+      state.resets = [];
+    } else if (next.replay !== before.replay) this.#reset(partition, state, next, before.replay);
+    else if (next.watermark < before.watermark)
+      throw new Violation(
+        'I1',
+        `the watermark of partition ${partition} fell from ${before.watermark} to ${next.watermark}`,
+      );
+  }
+
+  #reset(partition: number, state: Partition, next: PartitionProgress, before: number): void {
+    const live = new Set(
+      [...state.records.values()].filter(({ jobs }) => jobs.size > 0).map(({ offset }) => offset),
+    );
+    const watermarkOf = (offset: number) => {
+      let at = offset;
+      while (live.has(at)) at++;
+      return at;
+    };
+    // Records may have been removed since the owner looked. Beyond the end of the log a reset goes to the end.
+    const asked = state.resets.findLast(
+      (offset) =>
+        offset > next.watermark ||
+        [offset, Math.max(offset, state.logStart)].some((at) => watermarkOf(at) === next.watermark),
+    );
+    if (asked === undefined || next.replay !== before + 1)
+      throw new Violation(
+        'I1',
+        `partition ${partition} was reset to ${next.watermark}, which nobody asked for`,
+      );
+    this.resets++;
+    state.resets = [];
+    const from = Math.min(asked, next.watermark);
+    for (const owed of state.records.values()) {
+      if (owed.jobs.size > 0) continue;
+      if (owed.offset < from) {
+        if (!owed.settled) owed.excuse ??= 'skipped';
+        continue;
+      }
+      owed.generation = next.replay;
+      owed.settled = false;
+      owed.excuse = owed.offset < state.logStart ? 'removed' : undefined;
+    }
+  }
+
+  #terminal(record: OutgoingRecord, touched: Set<number>): void {
+    const { partition, offset, generation, reason } = settledBy(record);
+    const owed = this.#owed('I2', partition, offset);
+    this.terminals++;
+    touched.add(partition);
+    const name = `record ${partition}:${offset}`;
+    if (owed.terminal.has(generation))
+      throw new Violation('I2', `${name} has two terminal records (generation ${generation})`);
+    if (generation !== owed.generation) {
+      throw new Violation(
+        'I2',
+        `${name} got a terminal record of generation ${generation}, and ${owed.generation} is owed`,
+      );
+    }
+    const { logStart } = this.#partition(partition);
+    const explained =
+      reason === owed.reason ||
+      (owed.damaged && reason === 'unreadable_batch') ||
+      (owed.reason === undefined &&
+        (reason === 'source_unavailable' ? offset < logStart : this.#mayBe(reason)));
+    if (!explained)
+      throw new Violation('reason', `${name} ended as ${reason ?? 'a decision'}: without cause`);
+    if (owed.excuse === 'skipped')
+      throw new Violation('I2', `${name} got a terminal record, though it was skipped`);
+    owed.terminal.add(generation);
+    owed.settled = true;
+    if (this.#ordered) this.#checkOrder(partition, offset);
+  }
+
+  #checkOrder(partition: number, offset: number): void {
+    const place = this.#taken.get(`${partition}:${offset}`);
+    if (place === undefined) return;
+    for (const [id, left] of this.#left) {
+      const earlier = (this.#places.get(id) ?? 0) < place;
+      if (earlier && left.entries().some(([of]) => of === partition))
+        throw new Violation(
+          'order',
+          `record ${partition}:${offset} is published before what is left of the earlier job ${id}`,
+        );
+    }
+  }
+
+  /** I1, for every record of the partition. */
+  #check(partition: number): void {
+    const { progress, records } = this.#partition(partition);
+    for (const { offset, settled, jobs, excuse } of records.values()) {
+      const name = `record ${partition}:${offset}`;
+      if (jobs.size > 1)
+        throw new Violation('I1', `${name} is in two live jobs: ${[...jobs].join(' ')}`);
+      if (jobs.size > 0 && settled)
+        throw new Violation('I1', `${name} is settled, and in live job ${[...jobs].join(' ')}`);
+      const isClaimed =
+        progress !== undefined && (offset < progress.watermark || progress.claimed.has(offset));
+      if (isClaimed && !settled && jobs.size === 0 && excuse === undefined)
+        throw new Violation(
+          'I1',
+          `${name} is lost: claimed, and neither settled nor in a live job`,
+        );
+      if (!isClaimed && (settled || jobs.size > 0))
+        throw new Violation(
+          'I1',
+          `${name} is ${settled ? 'settled' : 'in a live job'}, and not claimed: it would be reviewed again`,
+        );
+    }
+  }
+
+  #owed(rule: 'I1' | 'I2', partition: number, offset: number): Owed {
+    const owed = this.#partition(partition).records.get(offset);
+    if (owed === undefined) throw new Violation(rule, `there is no record ${partition}:${offset}`);
+    return owed;
+  }
+
+  #partition(partition: number): Partition {
+    let state = this.#partitions.get(partition);
+    if (state === undefined) {
+      state = { records: new Map(), progress: undefined, resets: [], logStart: 0 };
+      this.#partitions.set(partition, state);
+    }
+    return state;
+  }
+}

@@ -1,0 +1,61 @@
+/** The end of a history: everything is settled, so nothing may be held any more. */
+import { type Instance, TOPICS, type World } from '../../world.ts';
+import type { Cast } from '../cast.ts';
+import { Violation } from './violation.ts';
+
+/** Gauges that are 0 when there is nothing to do. */
+const IDLE = [
+  'balance_items',
+  'items_in_flight',
+  'items_buffered',
+  'consumer_lag',
+  'shards_paused',
+  'batches',
+];
+
+/** @throws Violation that says what is still held, and by whom */
+export function assertAtRest(world: World, cast: Cast): void {
+  const held = cast.running.flatMap((instance) =>
+    cast.hangs(instance) ? [] : heldBy(instance, cast),
+  );
+  const { cluster } = world.kafka;
+  for (let partition = 0; partition < cluster.partitions(TOPICS.source); partition++) {
+    const { end } = cluster.log(TOPICS.source, partition);
+    const { offset } = world.committed(partition);
+    if (offset !== end)
+      held.push(`partition ${partition}: ${offset} is committed, and the log ends at ${end}`);
+  }
+  // By the logs, after all compaction: what a restart would find.
+  for (const { record } of world.liveJobs()) held.push(`live job ${record.id}`);
+  if (held.length > 0) throw new Violation('rest', held.join('; '));
+}
+
+function heldBy(instance: Instance, cast: Cast): string[] {
+  const { process, budget, metrics } = instance;
+  const held: string[] = [];
+  if (budget.usedBytes !== 0) held.push(`${budget.usedBytes} bytes of memory`);
+  if (budget.pool.lentBytes !== 0) held.push(`${budget.pool.lentBytes} bytes of buffers`);
+  for (const [series, value] of metrics.gauges) {
+    if (value !== 0 && IDLE.includes(series.slice(0, series.indexOf('{'))))
+      held.push(`${series} ${value}`);
+  }
+  const { ok, conditions } = cast.health(instance).readiness();
+  if (!ok) held.push(`not ready: ${conditions.flatMap(({ reason = [] }) => reason).join(', ')}`);
+  return held.map((one) => `${process.name} keeps ${one}`);
+}
+
+/** @throws Violation when stopped instances left a timer, a buffer or a transaction behind */
+export function assertNothingLeft({ instances, kafka }: World, cast: Cast): void {
+  const [open] = kafka.transactions.openTransactions();
+  if (open !== undefined) throw new Violation('rest', `a transaction of ${open} stays open`);
+  const ended = instances.filter((instance) => !cast.hangs(instance));
+  const left = ended.filter(({ process }) => process.state !== 'killed').flatMap(leftBy);
+  if (left.length > 0) throw new Violation('rest', left.join('; '));
+}
+
+function leftBy({ process, budget }: Instance): string[] {
+  const left: string[] = [];
+  if (process.timers > 0) left.push(`${process.timers} timer(s)`);
+  if (budget.pool.lentBytes > 0) left.push(`${budget.pool.lentBytes} bytes of buffers`);
+  return left.map((one) => `${process.name} leaves ${one}`);
+}

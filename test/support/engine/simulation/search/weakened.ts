@@ -1,0 +1,265 @@
+/** Worlds in which one rule of the protocol is missing: a simulation that is worth its name finds what then goes wrong. */
+
+import { unpooledBody } from '../../../../../src/core/bytes/no-rows.ts';
+import { CoordinateSet } from '../../../../../src/core/journal/job.ts';
+import type { OffsetCommit, Transaction } from '../../../../../src/core/ports/kafka.ts';
+import type { PerItemKind } from '../../../../../src/core/ports/pipeline-kind.ts';
+import type { OutgoingRecord } from '../../../../../src/core/record.ts';
+import type { PipelinePorts } from '../../../../../src/pipeline/context/pipeline-context.ts';
+import { MemoryKafka } from '../../../memory/kafka/kafka.ts';
+import { recordsOf, withRecords } from '../../../memory/kafka/pieces.ts';
+import { TransactionCoordinator } from '../../../memory/kafka/transaction-coordinator.ts';
+import { sliceOf } from '../../../records/slices.ts';
+import { changed, fetchedThrough, withFiles } from '../../changed.ts';
+import type { WrapPorts } from '../../world.ts';
+import type { Weakened } from '../history.ts';
+
+/** No producer is fenced: one with an old epoch is taken for the newest. */
+class Unfenced extends TransactionCoordinator {
+  readonly #newest = new Map<string, number>();
+  override initialise(transactionalId: string): number {
+    const epoch = super.initialise(transactionalId);
+    this.#newest.set(transactionalId, epoch);
+    return epoch;
+  }
+  override append(
+    id: string,
+    _epoch: number,
+    topic: string,
+    partition: number,
+    records: readonly OutgoingRecord[],
+  ): number {
+    return super.append(id, this.#newest.get(id) ?? 0, topic, partition, records);
+  }
+  override addOffsets(
+    id: string,
+    _epoch: number,
+    group: string,
+    topic: string,
+    offsets: readonly OffsetCommit[],
+  ): void {
+    super.addOffsets(id, this.#newest.get(id) ?? 0, group, topic, offsets);
+  }
+  override end(id: string, _epoch: number, outcome: 'commit' | 'abort'): void {
+    super.end(id, this.#newest.get(id) ?? 0, outcome);
+  }
+}
+
+class UnfencedKafka extends MemoryKafka {
+  override readonly transactions = new Unfenced(
+    this.cluster,
+    this.clock,
+    this.settings.transactions,
+  );
+}
+
+/** Each transaction goes through `commit`, which has the real producer's and may do other things. */
+const withCommits =
+  (
+    commit: (
+      transaction: Transaction,
+      real: (transaction: Transaction) => Promise<{ readonly journalOffset: number }>,
+      world: Parameters<WrapPorts>[1],
+    ) => Promise<{ readonly journalOffset: number }>,
+  ): WrapPorts =>
+  (ports, world) => ({
+    ...ports,
+    producers: {
+      open: (shard) => {
+        const producer = ports.producers.open(shard);
+        return changed(producer, {
+          commit: (transaction) => commit(transaction, (one) => producer.commit(one), world),
+        });
+      },
+    },
+  });
+
+const kind =
+  (change: (ports: PipelinePorts) => Partial<PipelinePorts['kind']>): WrapPorts =>
+  (ports) => ({ ...ports, kind: changed(ports.kind, change(ports)) });
+
+/**
+ * Passes outcomes of kinds without result files through `change`; other histories stay unchanged.
+ */
+const outcomes =
+  (change: (real: PerItemKind) => PerItemKind['outcomes']): WrapPorts =>
+  (ports) => ({
+    ...ports,
+    kind:
+      'outcomes' in ports.kind
+        ? changed<PerItemKind>(ports.kind, { outcomes: change(ports.kind) })
+        : ports.kind,
+  });
+
+const OWNER = { key: 'owner', value: '{"v":1,"instance":"i","claim":"c","atMs":1}' };
+
+export const WEAKENED: Readonly<Record<string, Weakened>> = {
+  'owners are not fenced': {
+    cluster: (clock, hooks, settings) => new UnfencedKafka(clock, clock, hooks, settings),
+  },
+  'outputs are not part of the transaction': {
+    wrap: withCommits(async ({ outputs = [], ...rest }, real, { kafka }) => {
+      for (const { topic, records } of outputs) kafka.cluster.produce(topic, 0, [...records]);
+      return real(rest);
+    }),
+  },
+  'the journal is not part of the transaction': {
+    wrap: withCommits(async (transaction, real) => {
+      const { journalOffset } = await real({ journal: transaction.journal });
+      const { outputs, offsets } = transaction;
+      const [head] = transaction.journal;
+      if (outputs !== undefined || offsets !== undefined)
+        await real({ ...transaction, journal: [head] });
+      return { journalOffset };
+    }),
+  },
+  'source offsets are not part of the transaction': {
+    wrap: withCommits(async ({ offsets = [], ...rest }, real, { kafka, options }) => {
+      for (const { partition, offset, metadata } of offsets)
+        kafka.cluster.commitOffset(
+          options.source.group,
+          options.source.topic,
+          partition,
+          offset,
+          metadata,
+        );
+      return real(rest);
+    }),
+  },
+  'what is left of a job is not written': {
+    wrap: withCommits((transaction, real) => {
+      const [head, ...tail] = transaction.journal.filter(
+        ({ key, value }) =>
+          value === null || !key.endsWith('/left') || transaction.outputs === undefined,
+      );
+      return real({ ...transaction, journal: [head ?? OWNER, ...tail] });
+    }),
+  },
+  'claimed offsets are not written, the watermark alone is': {
+    wrap: withCommits((transaction, real) => {
+      const [head, ...tail] = transaction.journal.map(({ key, value }) =>
+        key.startsWith('progress/') && value !== null
+          ? { key, value: JSON.stringify({ ...(JSON.parse(value) as object), claimed: '' }) }
+          : { key, value },
+      );
+      return real({ ...transaction, journal: [head as (typeof transaction.journal)[0], ...tail] });
+    }),
+  },
+  'a claim does not read the journal to its end': {
+    wrap: fetchedThrough((batch, give) => {
+      const records = recordsOf(batch);
+      const isOwn = records.some(({ key }) => String(key) === 'owner');
+      if (batch.stream !== 'journal' || !isOwn) return give(batch);
+      const kept = records.filter(({ key }) => String(key) === 'owner' || String(key) === 'meta');
+      give(withRecords(batch, kept));
+    }),
+  },
+  'a committed offset of somebody else is believed at once': {
+    wrap: (ports) => ({
+      ...ports,
+      admin: changed(ports.admin, {
+        committed: async (...asked) =>
+          new Map(
+            [...(await ports.admin.committed(...asked))].map(([partition, { offset }]) => [
+              partition,
+              { offset, metadata: '' },
+            ]),
+          ),
+      }),
+    }),
+  },
+  'a batch is uploaded before its job is in the journal': {
+    wrap: kind(({ kind: real }) => ({
+      create: async (type, signal) => {
+        const created = await real.create(type, signal);
+        await real.upload(created, unpooledBody(Buffer.from('[]'), 0), signal);
+        return created;
+      },
+    })),
+  },
+  'a transaction waits for the service': {
+    beforeCommit: async ({ clock }) => {
+      await clock.sleep(15_000);
+    },
+  },
+  'batches are published as they finish, though their order was promised': { order: 'completion' },
+  'a row may come twice, and the engine is told another offset the second time': {
+    wrap: kind(({ kind: real }) => ({
+      results: async function* (status, job, signal) {
+        for await (const slice of withFiles(real).results(status, job, signal)) {
+          yield sliceOf(
+            Array.from(slice, (row) =>
+              !('record' in row) || row.offset === 0
+                ? row
+                : {
+                    ...row,
+                    record: { ...row.record, value: forge(row.record.value, row.offset - 1) },
+                  },
+            ),
+          );
+        }
+      },
+    })),
+  },
+  'a receipt names an import that its record was not in': {
+    wrap: outcomes((real) => (items, status, job, signal, last) => {
+      const other = { ...job(), remoteId: 'batch-1' };
+      return real.outcomes(items, status, () => other, signal, last);
+    }),
+  },
+  'a decision that is pending is taken for the final one': {
+    wrap: outcomes(
+      (real) =>
+        async function* (items, status, job, signal, last) {
+          const said = new CoordinateSet();
+          for await (const some of real.outcomes(items, status, job, signal, last)) {
+            for (const { partition, offset } of some) said.add(partition, offset);
+            yield some;
+          }
+          const left = items.filter(({ partition, offset }) => !said.has(partition, offset));
+          yield left.map((item) => {
+            const { key, value } = real.failure(item, { code: 'none', message: '' }, job());
+            const pending = {
+              ...(JSON.parse(String(value)) as object),
+              status: 'SUCCESS',
+              decision_status: 'PENDING',
+              error: null,
+            };
+            const { partition, offset } = item;
+            return {
+              partition,
+              offset,
+              status: 'success' as const,
+              record: { key, value: JSON.stringify(pending) },
+            };
+          });
+        },
+    ),
+  },
+  'the records of a job that were read again are not those of the job': {
+    wrap: outcomes((real) => (items, status, job, signal, last) => {
+      const shifted = items.map((item, index) => ({
+        ...item,
+        key: items[(index + 1) % items.length]?.key ?? null,
+      }));
+      return real.outcomes(shifted, status, job, signal, last);
+    }),
+  },
+  'a rewind passes over records that are there': {
+    wrap: (ports) => ({
+      ...ports,
+      reader: changed(ports.reader, {
+        read: (range, onPiece, signal) =>
+          ports.reader.read(
+            range,
+            (piece) => onPiece({ ...piece, records: piece.records.slice(1) }),
+            signal,
+          ),
+      }),
+    }),
+  },
+};
+
+function forge(value: Buffer | string | null, offset: number): string {
+  return JSON.stringify({ ...(JSON.parse(String(value)) as object), offset });
+}

@@ -1,0 +1,60 @@
+/** One instance's connections to a MemoryKafka: the ports, all bound to the process that hears the answers. */
+import type { Clock } from '../../../../src/base/clock.ts';
+import type {
+  ClusterAdmin,
+  ShardProducers,
+  SourceReader,
+} from '../../../../src/core/ports/kafka.ts';
+import type { Scheduler } from '../scheduler.ts';
+import { MemoryClusterAdmin } from './cluster-admin.ts';
+import type { MemoryKafka } from './kafka.ts';
+import { MemoryShardGroup } from './shard-group.ts';
+import { MemoryShardProducer } from './shard-producer.ts';
+import { MemorySourceReader } from './source-reader.ts';
+
+/** The names that one pipeline uses in the cluster. */
+export interface PipelineTopics {
+  readonly group: string;
+  readonly source: string;
+  readonly journal: string;
+}
+
+/**
+ * Environment of an instance: its own clock, and the scheduler that brings it answers (a
+ * VirtualProcess is both).
+ */
+export type Home = Pick<Clock, 'now' | 'monotonic' | 'after'> & Scheduler;
+
+export class KafkaClient {
+  readonly name: string;
+  readonly #kafka: MemoryKafka;
+  readonly #home: Home;
+  readonly #topics: PipelineTopics;
+
+  constructor(kafka: MemoryKafka, home: Home, name: string, topics: PipelineTopics) {
+    this.#kafka = kafka;
+    this.#home = home;
+    this.name = name;
+    this.#topics = topics;
+  }
+
+  producers(): ShardProducers {
+    return {
+      open: (shard) =>
+        new MemoryShardProducer(this.#kafka, this.#home, this.name, this.#topics, shard),
+    };
+  }
+
+  /** `member`: its id in the group; a member that comes back under its old id gets its old shards first. */
+  group(member = this.name): MemoryShardGroup {
+    return new MemoryShardGroup(this.#kafka, this.#home, member, this.#topics);
+  }
+
+  admin(): ClusterAdmin {
+    return new MemoryClusterAdmin(this.#kafka, this.#home, this.name);
+  }
+
+  sourceReader(): SourceReader {
+    return new MemorySourceReader(this.#kafka, this.#home, this.name, this.#topics.source);
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * Fetch loop of a group member for one partition: one fetch at a time, each a request and an answer
+ * that other things get between.
+ */
+import type { FetchedBatch, Stream } from '../../../../src/core/ports/kafka.ts';
+import type { Home, PipelineTopics } from './client.ts';
+import type { MemoryKafka } from './kafka.ts';
+import { type LogRead, type PartitionLog, wireBytes } from './partition-log.ts';
+import { memoryBatch } from './pieces.ts';
+
+/**
+ * Number of times that a position above the log's end is looked at again: only a seek, or a longer
+ * log, can help it.
+ */
+const OUTSIDE_RETRY_MS = 5_000;
+
+export interface FetchContext {
+  readonly kafka: MemoryKafka;
+  readonly home: Home;
+  readonly member: string;
+  readonly topics: PipelineTopics;
+  /** True if the generation that the fetcher belongs to is still this member's. */
+  readonly isLive: () => boolean;
+  readonly isCut: () => boolean;
+  readonly deliver: (batch: FetchedBatch) => void;
+}
+
+export class PartitionFetcher {
+  readonly #context: FetchContext;
+  readonly #stream: Stream;
+  readonly #partition: number;
+  /** undefined: nothing is read before a seek. */
+  #position: number | undefined;
+  #paused = true;
+  #underWay = false;
+  /** Counts seeks: tells an answer to a fetch from before the last one. */
+  #seeks = 0;
+  /** The position was above the end when last looked at, and it is not yet time to look again. */
+  #outside = false;
+
+  constructor(
+    context: FetchContext,
+    stream: Stream,
+    partition: number,
+    position: number | undefined,
+  ) {
+    this.#context = context;
+    this.#stream = stream;
+    this.#partition = partition;
+    this.#position = position;
+  }
+
+  seek(offset: number): void {
+    this.#position = offset;
+    this.#outside = false;
+    this.#seeks++;
+    this.fetchSoon();
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.fetchSoon();
+  }
+
+  /** Asks for the next batch, unless there is nothing to read, or one is under way already. */
+  fetchSoon(): void {
+    const { kafka, home, member, isLive, isCut } = this.#context;
+    const from = this.#position;
+    if (
+      from === undefined ||
+      this.#underWay ||
+      this.#paused ||
+      isCut() ||
+      !isLive() ||
+      !this.#hasMore(from)
+    )
+      return;
+    this.#underWay = true;
+    const seeks = this.#seeks;
+    const channel = `fetch/${member}/${this.#stream}-${this.#partition}`;
+    kafka.network.defer(channel, () => {
+      const limit =
+        kafka.hooks.batchRecords?.(member, this.#stream, this.#partition) ??
+        kafka.settings.maxBatchRecords;
+      const read = this.#log()?.read(from, limit);
+      home.defer(channel, () => this.#answered(read, seeks));
+    });
+  }
+
+  #answered(read: LogRead | undefined, seeks: number): void {
+    const { kafka, member, isLive, isCut, deliver } = this.#context;
+    this.#underWay = false;
+    if (!isLive() || isCut() || read === undefined) return;
+    const sought = seeks !== this.#seeks;
+    const stale = sought || this.#paused;
+    if (!stale || kafka.hooks.deliverStale?.(member, this.#stream, this.#partition) === true) {
+      // A seek made meanwhile stands; one made by the listener wins over this batch.
+      if (!sought) this.#moveTo(read);
+      deliver(this.#toBatch(read));
+    }
+    this.fetchSoon();
+  }
+
+  #moveTo(read: LogRead): void {
+    this.#position = read.nextOffset;
+    if (this.#log()?.isOutOfRange(read.nextOffset) !== true) return;
+    this.#outside = true;
+    const seeks = this.#seeks;
+    this.#context.home.after(OUTSIDE_RETRY_MS, () => {
+      if (seeks !== this.#seeks) return;
+      this.#outside = false;
+      this.fetchSoon();
+    });
+  }
+
+  #toBatch(read: LogRead): FetchedBatch {
+    const bytes = read.records.reduce((sum, record) => sum + wireBytes(record), 0);
+    const { fetchOffset, nextOffset, endOffset, pieces } = read;
+    return memoryBatch(
+      {
+        stream: this.#stream,
+        partition: this.#partition,
+        fetchOffset,
+        nextOffset,
+        endOffset,
+        bytes,
+      },
+      pieces,
+    );
+  }
+
+  /** A position out of range counts as something to read: the answer, an empty batch, says where the log is. */
+  #hasMore(from: number): boolean {
+    const log = this.#log();
+    if (log === undefined || this.#outside) return false;
+    return from < log.stableEnd || log.isOutOfRange(from);
+  }
+
+  /** undefined when the topic is gone. */
+  #log(): PartitionLog | undefined {
+    const { cluster } = this.#context.kafka;
+    const topic = this.#context.topics[this.#stream];
+    return this.#partition < cluster.partitions(topic)
+      ? cluster.log(topic, this.#partition)
+      : undefined;
+  }
+}

@@ -1,0 +1,47 @@
+/** Fetched batches whose records are at hand, so that a test may look at them, and change them, before the engine does. */
+import type { FetchedBatch, RecordPiece } from '../../../../src/core/ports/kafka.ts';
+import type { SourceRecord } from '../../../../src/core/record.ts';
+
+export interface MemoryBatch extends FetchedBatch {
+  readonly held: readonly RecordPiece[];
+}
+
+export function memoryBatch(
+  fields: Omit<FetchedBatch, 'pieces'>,
+  held: readonly RecordPiece[],
+): MemoryBatch {
+  return {
+    ...fields,
+    held,
+    async *pieces() {
+      yield* held;
+    },
+  };
+}
+
+const heldIn = (batch: FetchedBatch): readonly RecordPiece[] => (batch as MemoryBatch).held;
+
+export const recordsOf = (batch: FetchedBatch): readonly SourceRecord[] =>
+  heldIn(batch).flatMap(({ records }) => records);
+
+/** The batch with these records instead of its own, and nothing that cannot be read. */
+export function withRecords(batch: FetchedBatch, records: readonly SourceRecord[]): MemoryBatch {
+  return memoryBatch(batch, [{ records, unreadable: undefined, nextOffset: batch.nextOffset }]);
+}
+
+/** The pieces below `until`. */
+export function below(pieces: readonly RecordPiece[], until: number): RecordPiece[] {
+  const kept: RecordPiece[] = [];
+  for (const { records, unreadable, nextOffset } of pieces) {
+    kept.push({
+      records: records.filter(({ offset }) => offset < until),
+      unreadable:
+        unreadable && unreadable.from < until
+          ? { ...unreadable, to: Math.min(unreadable.to, until) }
+          : undefined,
+      nextOffset,
+    });
+    if (nextOffset >= until) break;
+  }
+  return kept;
+}

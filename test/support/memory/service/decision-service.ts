@@ -1,0 +1,120 @@
+/** Single decisions at the service in memory: made some time, or never heard of. */
+import type { Clock } from '../../../../src/base/clock.ts';
+import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
+import type { FoundDecision, LookupService } from '../../../../src/kinds/service.ts';
+import type { ServiceScript } from './review-service.ts';
+import type { ServiceCalls } from './service-calls.ts';
+
+/** Failures that say nothing about a decision. */
+const SENSELESS: ReadonlySet<string> = new Set(['protocol', 'too_large', 'expired']);
+
+interface Made {
+  readonly decision: FoundDecision;
+  /** Wall clock, ms; until then it is pending. */
+  dueMs: number;
+}
+
+/** All decisions, and what instances were told of them. */
+export class Decisions {
+  readonly #made = new Map<string, Made>();
+  readonly #longestWithoutMs = new Map<string, number>();
+  readonly #unreadable = new Set<string>();
+
+  make(id: string, decision: FoundDecision, dueMs: number): void {
+    this.#made.set(id, { decision, dueMs });
+  }
+
+  get(id: string): Made | undefined {
+    return this.#made.get(id);
+  }
+
+  /** Nothing is pending any more. */
+  finishAll(nowMs: number): void {
+    for (const made of this.#made.values()) made.dueMs = Math.min(made.dueMs, nowMs);
+  }
+
+  /** For how long one instance was told, without a break, that it is unknown or refused, ms; undefined: never. */
+  withoutMs(id: string): number | undefined {
+    return this.#longestWithoutMs.get(id);
+  }
+
+  /** True if an instance got an answer about it that makes no sense. */
+  wasUnreadable(id: string): boolean {
+    return this.#unreadable.has(id);
+  }
+
+  toldNonsense(id: string): void {
+    this.#unreadable.add(id);
+  }
+
+  toldNothing(id: string, forMs: number): void {
+    this.#longestWithoutMs.set(id, Math.max(forMs, this.#longestWithoutMs.get(id) ?? 0));
+  }
+}
+
+/** One per instance. */
+export class MemoryDecisions implements LookupService {
+  readonly #decisions: Decisions;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #calls: ServiceCalls;
+  readonly #script: ServiceScript;
+  /** First time of an unknown or refused answer since the decision was present. */
+  readonly #withoutSinceMs = new Map<string, number>();
+
+  constructor(
+    decisions: Decisions,
+    clock: Pick<Clock, 'now'>,
+    calls: ServiceCalls,
+    script: ServiceScript,
+  ) {
+    this.#decisions = decisions;
+    this.#clock = clock;
+    this.#calls = calls;
+    this.#script = script;
+  }
+
+  async getDecision(
+    id: string,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<FoundDecision> {
+    try {
+      const found = await this.#calls.call('decision', signal, id, undefined, () =>
+        this.#answer(id),
+      );
+      this.#withoutSinceMs.delete(id);
+      return found;
+    } catch (error) {
+      if (
+        error instanceof ServiceError &&
+        (error.failure === 'not_found' || error.failure === 'rejected')
+      )
+        this.#without(id);
+      if (error instanceof ServiceError && SENSELESS.has(error.failure))
+        this.#decisions.toldNonsense(id);
+      throw error;
+    }
+  }
+
+  #answer(id: string): FoundDecision {
+    const made = this.#decisions.get(id);
+    if (made === undefined)
+      throw new ServiceError('not_found', 'no such decision', {
+        operation: 'get_decision',
+        status: 404,
+      });
+    const { decision, dueMs } = made;
+    const rawStatus =
+      this.#script.decisionStatus?.(id) ??
+      (this.#clock.now() < dueMs ? 'PENDING' : decision.rawStatus);
+    return rawStatus === decision.rawStatus
+      ? decision
+      : { ...decision, rawStatus, result: null, labelsJson: null };
+  }
+
+  #without(id: string): void {
+    const nowMs = this.#clock.now();
+    const sinceMs = this.#withoutSinceMs.get(id) ?? nowMs;
+    this.#withoutSinceMs.set(id, sinceMs);
+    this.#decisions.toldNothing(id, nowMs - sinceMs);
+  }
+}

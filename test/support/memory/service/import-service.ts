@@ -1,0 +1,67 @@
+/** Imports at the service in memory: batches without results to download. One per instance. */
+
+import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
+import type { RemoteState } from '../../../../src/core/ports/pipeline-kind.ts';
+import type { ImportService, ImportState, NewImport } from '../../../../src/kinds/service.ts';
+import type { ReviewService, ServiceRow } from './review-service.ts';
+import type { ServiceCalls } from './service-calls.ts';
+
+const RAW: Readonly<Record<RemoteState, string>> = {
+  waiting_for_upload: 'WAITING_FOR_UPLOAD',
+  pending: 'IN_PROGRESS',
+  finished: 'COMPLETE',
+  failed: 'FAILED',
+  cancelled: 'FAILED',
+  unknown: 'QUEUED',
+  missing: '',
+  foreign: '',
+};
+
+interface Options {
+  readonly signal: AbortSignal;
+}
+
+export class MemoryImports implements ImportService {
+  readonly #service: ReviewService;
+  readonly #calls: ServiceCalls;
+
+  constructor(service: ReviewService, calls: ServiceCalls) {
+    this.#service = service;
+    this.#calls = calls;
+  }
+
+  createImport({ signal }: Options): Promise<NewImport> {
+    return this.#calls.call('create', signal, undefined, 'import', () => {
+      const { id } = this.#service.create('import');
+      return { importId: id, uploadUrl: `memory://upload/${id}?signature=secret` };
+    });
+  }
+
+  getImport(importId: string, { signal }: Options): Promise<ImportState> {
+    return this.#calls.call('status', signal, importId, undefined, () => {
+      const { state } = this.#service.batch(importId);
+      if (state === 'missing')
+        throw new ServiceError('not_found', `no import ${importId}`, {
+          operation: 'get_import',
+          status: 404,
+        });
+      return { rawStatus: RAW[state] };
+    });
+  }
+
+  /** Counts invalid lines of an import too (a test may upload anything). */
+  upload(url: string, body: Buffer, { signal }: Options): Promise<void> {
+    const importId = /^memory:\/\/upload\/([^?]+)/.exec(url)?.[1] ?? '';
+    const lines = body.toString().split('\n').slice(0, -1);
+    return this.#calls.call('upload', signal, importId, undefined, () =>
+      this.#service.put(importId, lines.map(rowOf)),
+    );
+  }
+}
+
+const rowOf = (content: string, offset: number): ServiceRow => ({
+  partition: -1,
+  offset,
+  content,
+  status: 'success',
+});

@@ -1,0 +1,73 @@
+/** Calls of one instance to the service in memory: request, effect, answer, each in its turn; faults as scripted. */
+import { abortable } from '../../../../src/base/abortable.ts';
+import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
+import { sleepOn } from '../clock.ts';
+import type { Home } from '../kafka/client.ts';
+import { roundTrip } from '../scheduler.ts';
+import type { Fault, Operation, ReviewService } from './review-service.ts';
+
+export class ServiceCalls {
+  readonly #service: ReviewService;
+  readonly #home: Home;
+  readonly #client: string;
+  /** Calls race with each other, so each has a channel of its own. */
+  #calls = 0;
+
+  /** `home` brings the answers of the service to this instance; `client` names it. */
+  constructor(service: ReviewService, home: Home, client: string) {
+    this.#service = service;
+    this.#home = home;
+    this.#client = client;
+  }
+
+  /** One call; ends at once when aborted. */
+  async call<T>(
+    operation: Operation,
+    signal: AbortSignal,
+    remoteId: string | undefined,
+    type: string | undefined,
+    effect: (fault: Fault | undefined) => T,
+  ): Promise<T> {
+    signal.throwIfAborted();
+    const channel = `service/${this.#client}/${operation}/${++this.#calls}`;
+    let hangMs: number | undefined;
+    const request = roundTrip(this.#service.network, this.#home, channel, () => {
+      this.#service.calls[operation]++;
+      const fault = this.#service.script.fault?.(operation, remoteId, type);
+      hangMs = fault?.hangMs;
+      const fails =
+        fault !== undefined &&
+        (hangMs !== undefined || (fault.failure !== undefined && fault.afterRows === undefined));
+      const value = fails && fault.after !== true ? undefined : effect(fault);
+      if (fails) throw errorOf(fault, operation);
+      return value as T;
+    });
+    try {
+      return await abortable(request, signal);
+    } catch (error) {
+      if (hangMs !== undefined && !signal.aborted) await sleepOn(this.#home, hangMs, signal);
+      throw error;
+    }
+  }
+
+  /** Lets others run between two slices. */
+  turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      this.#home.defer(`service/${this.#client}/slice`, resolve);
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+}
+
+export function errorOf(fault: Fault, operation: Operation): ServiceError {
+  const failure = fault.failure ?? 'unavailable';
+  const status = failure === 'rejected' ? 400 : undefined;
+  const { retryAfterMs } = fault;
+  const mayHaveArrived = operation === 'upload' && fault.after === true;
+  return new ServiceError(failure, `scripted ${failure}`, {
+    operation,
+    status,
+    retryAfterMs,
+    mayHaveArrived,
+  });
+}

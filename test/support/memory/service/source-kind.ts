@@ -1,0 +1,84 @@
+/** A PerItemKind over the scripted service: its jobs finish as batches do, and a script says what became of each item. */
+import type {
+  ItemOutcome,
+  JobContext,
+  PerItemKind,
+  PipelineKind,
+} from '../../../../src/core/ports/pipeline-kind.ts';
+import type { ContentItem, SourceCoordinate } from '../../../../src/core/record.ts';
+import type { ScriptedDecision } from './scripted-kind.ts';
+
+export interface SourceKindScript {
+  /** Outcome of an item; undefined while pending. May throw a ServiceError. Default: success. */
+  readonly outcome?: (
+    item: ContentItem,
+    last: boolean,
+  ) => 'success' | 'error' | 'letter' | 'overdue' | undefined;
+  /** True if something can be said about records that cannot be read. */
+  readonly withoutRecord?: boolean;
+  /** Outcomes given at a time. */
+  readonly slice?: number;
+  /** The value of a terminal record. */
+  readonly value?: (at: SourceCoordinate) => string | undefined;
+}
+
+export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): PerItemKind {
+  const outcome = (
+    { partition, offset, replay }: SourceCoordinate & { readonly replay: number },
+    status: 'success' | 'error',
+    job: JobContext,
+  ): ItemOutcome => {
+    const value: ScriptedDecision = {
+      partition,
+      offset,
+      status,
+      job: job.jobId,
+      remote: job.remoteId,
+      type: job.type,
+      attempt: job.attempt,
+      ...(replay === 0 ? {} : { replay }),
+    };
+    return {
+      partition,
+      offset,
+      status,
+      record: {
+        key: `${partition}:${offset}`,
+        value: script.value?.({ partition, offset }) ?? JSON.stringify(value),
+      },
+    };
+  };
+  return {
+    name: inner.name,
+    ...(inner.prepare === undefined ? {} : { prepare: inner.prepare }),
+    decode: (record, replay, again) => inner.decode(record, replay, again),
+    rows: (pool) => inner.rows(pool),
+    create: (type, signal) => inner.create(type, signal),
+    upload: (job, body, signal) => inner.upload(job, body, signal),
+    status: (remoteId, signal, type) => inner.status(remoteId, signal, type),
+    failure: (item, error, job) => inner.failure(item, error, job),
+    async *outcomes(items, _status, job, signal, last) {
+      let slice: ItemOutcome[] = [];
+      for (const item of items) {
+        signal.throwIfAborted();
+        const became = (script.outcome ?? (() => 'success' as const))(item, last);
+        const { partition, offset } = item;
+        if (became === 'letter')
+          slice.push({
+            partition,
+            offset,
+            poison: { reason: 'review_failed', message: 'given up' },
+          });
+        else if (became === 'overdue')
+          slice.push({ ...outcome(item, 'error', job()), overdue: true });
+        else if (became !== undefined) slice.push(outcome(item, became, job()));
+        if (slice.length < (script.slice ?? 2)) continue;
+        yield slice;
+        slice = [];
+      }
+      if (slice.length > 0) yield slice;
+    },
+    outcomeOf: (at, _status, job) =>
+      script.withoutRecord ? outcome(at, 'success', job) : undefined,
+  };
+}

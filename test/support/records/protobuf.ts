@@ -1,0 +1,31 @@
+/** Protobuf messages as records have them, without a registry. */
+import type { ReadEvent } from '../../../src/events/format.ts';
+import { binaryEvent } from '../../../src/events/formats/binary/registry-format.ts';
+import { messageAt } from '../../../src/events/formats/protobuf/message-path.ts';
+import { MessageReaders } from '../../../src/events/formats/protobuf/message-reader.ts';
+import { schemaRoot } from '../../../src/events/formats/protobuf/schema-root.ts';
+
+/** A reader of the message at `indexes` of a file. @throws UnusableSchema; Error when there is no such message */
+export function protobufReader(
+  text: string,
+  indexes: readonly number[] = [0],
+  imports: Readonly<Record<string, string>> = {},
+): (value: Uint8Array) => ReadEvent {
+  const others = Object.entries(imports).map(([name, text]) => ({
+    name,
+    text,
+    type: 'PROTOBUF' as const,
+    references: [],
+  }));
+  const { types, messages } = schemaRoot({
+    id: 1,
+    type: 'PROTOBUF',
+    text,
+    references: [],
+    imports: others,
+  });
+  const found = messageAt(messages, indexes);
+  if (!found.ok) throw new Error(found.error);
+  const readers = new MessageReaders(types);
+  return (value) => binaryEvent('Protobuf', () => readers.read(found.value, Buffer.from(value)));
+}

@@ -1,0 +1,195 @@
+/**
+ * Queries of tests to a running stack: the jobs of a replica by its log, the sandbox's batches and
+ * faults, the group's offsets.
+ */
+import type { BatchSummary } from '../../../src/sandbox/control-routes.ts';
+import type { MadeDecision } from '../../../src/sandbox/decisions.ts';
+import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
+import type { ScriptEntry } from '../../../src/sandbox/faults/script.ts';
+import type { TestKafka } from '../kafka/kafka.ts';
+import type { SeededRandom } from '../memory/clock.ts';
+import {
+  type LogLine,
+  parseLogLine,
+  type Replica,
+  type Stack,
+  type StackPipeline,
+} from './stack.ts';
+
+export interface SandboxBatches {
+  readonly totals: { readonly batches: number; readonly uploads: number; readonly rows: number };
+  readonly batches: readonly BatchSummary[];
+}
+
+/** Every batch that the sandbox has seen. */
+export async function sandboxBatches(stack: Stack): Promise<SandboxBatches> {
+  const answer = await fetch(`${stack.sandboxUrl}/sandbox/batches`);
+  if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}`);
+  return (await answer.json()) as SandboxBatches;
+}
+
+/** The fault script, with how often each entry has hit. */
+export async function sandboxFaults(stack: Stack): Promise<readonly ScriptEntry[]> {
+  const answer = await fetch(`${stack.sandboxUrl}/sandbox/faults`);
+  if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}`);
+  return ((await answer.json()) as { readonly faults: readonly ScriptEntry[] }).faults;
+}
+
+/** Replaces the fault script. */
+export async function setFaults(stack: Stack, faults: readonly FaultInput[]): Promise<void> {
+  const answer = await fetch(`${stack.sandboxUrl}/sandbox/faults`, {
+    method: 'PUT',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(faults),
+  });
+  if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}: ${await answer.text()}`);
+}
+
+/** Makes decisions at a sandbox, in place of those with the same ids. */
+export async function makeDecisions(
+  sandboxUrl: string,
+  decisions: readonly MadeDecision[],
+  signal?: AbortSignal,
+): Promise<void> {
+  if (decisions.length === 0) return;
+  const answer = await fetch(`${sandboxUrl}/sandbox/decisions`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(decisions),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  if (!answer.ok) throw new Error(`the sandbox answered ${answer.status}: ${await answer.text()}`);
+}
+
+/** Name of a shard among several pipelines. */
+export type ShardName = `${string}/${number}`;
+
+/** A shard that a replica owns, by its own log. */
+interface Held {
+  /** Live ones. */
+  jobs: number;
+  /** Time at which it became the owner, in ms. */
+  readonly sinceMs: number;
+}
+
+/** Shards of a replica by its log, and the position in that log. */
+class Followed {
+  at = 0;
+  readonly held = new Map<ShardName, Held>();
+  /** Time of the group's last assignment of the shard to the replica, in ms. */
+  readonly assignedMs = new Map<ShardName, number>();
+}
+
+const followed = new WeakMap<Replica, Followed>();
+
+function follow(replica: Replica): Followed {
+  const log = followed.get(replica) ?? new Followed();
+  followed.set(replica, log);
+  for (; log.at < replica.lines.length; log.at++) {
+    const line = parseLogLine(replica.lines[log.at] as string);
+    if (typeof line?.pipeline === 'string') take(line, line.pipeline, log);
+  }
+  return log;
+}
+
+function take(line: LogLine, pipeline: string, { held, assignedMs }: Followed): void {
+  const name: ShardName = `${pipeline}/${Number(line.shard)}`;
+  const shard = held.get(name);
+  const timeMs = Date.parse(String(line.time));
+  if (line.msg === 'joined the group') {
+    const kept = new Set(shardsIn(line));
+    for (const known of [held, assignedMs])
+      for (const one of known.keys())
+        if (one.startsWith(`${pipeline}/`) && !kept.has(one)) known.delete(one);
+    for (const one of kept) assignedMs.set(one, timeMs);
+  } else if (line.msg === 'owns the shard')
+    held.set(name, { jobs: Number(line.jobs), sinceMs: timeMs });
+  else if (line.msg === 'lost the shard; claiming it again once the group answers')
+    held.delete(name);
+  else if (shard === undefined) return;
+  else if (line.msg === 'batch created') shard.jobs++;
+  else if (line.msg === 'batch settled') shard.jobs = Math.max(0, shard.jobs - 1);
+}
+
+/**
+ * Shards that a replica owns, with the number of live jobs in each, by what it has logged (level debug).
+ * @param others may have been given what the replica does not know to be lost: it slept, or Kafka does not reach it
+ */
+export function ownedShards(
+  replica: Replica,
+  others: readonly Replica[] = [],
+): ReadonlyMap<ShardName, number> {
+  const isLost = (name: ShardName, { sinceMs }: Held) =>
+    others.some(
+      (other) => other !== replica && (follow(other).assignedMs.get(name) ?? 0) > sinceMs,
+    );
+  return new Map(
+    [...follow(replica).held].flatMap(([name, held]) =>
+      isLost(name, held) ? [] : [[name, held.jobs] as const],
+    ),
+  );
+}
+
+/** The same for a stack with one pipeline, by number. */
+export function ownedJobs(replica: Replica): ReadonlyMap<number, number> {
+  return new Map(
+    [...ownedShards(replica)].map(([name, jobs]) => [
+      Number(name.slice(name.lastIndexOf('/') + 1)),
+      jobs,
+    ]),
+  );
+}
+
+/**
+ * Draws one pipeline and returns its shards among these: each pipeline has a group that rebalances
+ * by itself.
+ */
+export function someOfOne(
+  shards: Iterable<ShardName>,
+  random: SeededRandom,
+): ReadonlySet<ShardName> {
+  const byPipeline = [
+    ...Map.groupBy(shards, (name) => name.slice(0, name.lastIndexOf('/'))).values(),
+  ];
+  return new Set(byPipeline[random.below(Math.max(1, byPipeline.length))]);
+}
+
+/** The shards named in a line of a pipeline's log. */
+export function shardsIn({ pipeline, shard, shards }: LogLine): ShardName[] {
+  return [shard, shards]
+    .flat()
+    .flatMap((one) => (typeof one === 'number' ? [`${String(pipeline)}/${one}` as const] : []));
+}
+
+/** Live jobs of all shards that a replica owns. */
+export function liveJobs(replica: Replica, others: readonly Replica[] = []): number {
+  let sum = 0;
+  for (const jobs of ownedShards(replica, others).values()) sum += jobs;
+  return sum;
+}
+
+export interface GroupPosition {
+  readonly partition: number;
+  /** -1 when the group has none. */
+  readonly committed: number;
+  /** One past the last record, control records included. */
+  readonly end: number;
+}
+
+/** Returns the committed source offsets of a pipeline's group (of a stack: its first pipeline). */
+export async function groupPositions(
+  kafka: TestKafka,
+  { topics, group }: Pick<StackPipeline, 'topics' | 'group'>,
+): Promise<GroupPosition[]> {
+  const admin = await kafka.admin();
+  const topic = topics.source;
+  const [committed] = await admin.fetchOffsets({ groupId: group, topics: [topic] });
+  const ends = await admin.fetchTopicOffsets(topic);
+  return ends.map(({ partition, high }) => ({
+    partition,
+    committed: Number(
+      committed?.partitions.find((one) => one.partition === partition)?.offset ?? -1,
+    ),
+    end: Number(high),
+  }));
+}

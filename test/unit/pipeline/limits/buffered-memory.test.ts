@@ -1,0 +1,73 @@
+/** Memory of open batches in the budget (I7). Whole pipeline in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { JsonLines } from '../../../../src/kinds/import/jsonl-upload.ts';
+import { changed } from '../../../support/engine/changed.ts';
+import { type Instance, World } from '../../../support/engine/world.ts';
+import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
+import { headerList } from '../../../support/records/headers.ts';
+
+/** A batch and its first sixteen coordinates. */
+const EMPTY_BYTES = 1024 + 16 * 20;
+
+/** Rows lie in slabs, as in a real kind, and nothing seals for an hour. */
+function filling(): { world: World; instance: Instance } {
+  const world = new World({
+    partitions: 1,
+    budgetBytes: 8 * 1024 * 1024,
+    options: { batch: { maxRows: 100_000, maxBytes: 8 * 1024 * 1024, maxAgeMs: 3_600_000 } },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, { rows: (pool) => new JsonLines(pool) }),
+    }),
+  });
+  return { world, instance: world.start() };
+}
+
+test('a batch that is being filled counts the buffers that its rows lie in, and its coordinates', async () => {
+  const { world, instance } = filling();
+  for (let n = 0; n < 1_000; n++)
+    world.put(0, sourceValue({ type: 'a', content: 'x'.repeat(400) }));
+  await world.clock.advance(10_000);
+  assert.equal(instance.gauge('items_buffered'), 1_000);
+  const { usedBytes, pool } = instance.budget;
+  assert.equal(usedBytes, pool.lentBytes + 1024 + 1024 * 20);
+  assert.ok(
+    pool.lentBytes >= 1_000 * 401 && pool.lentBytes < 2 * 1_000 * 401,
+    `${pool.lentBytes} bytes of slabs`,
+  );
+});
+
+test('a hundred types with one item each take some kilobytes each, and give them back when their owner stops', async () => {
+  const { world, instance } = filling();
+  for (let n = 0; n < 100; n++) world.event(0, `type ${n}`);
+  await world.clock.advance(10_000);
+  assert.equal(instance.gauge('items_buffered'), 100);
+  const { budget } = instance;
+  assert.equal(budget.usedBytes, 100 * (8 * 1024 + EMPTY_BYTES));
+  assert.equal(budget.pool.lentBytes, 100 * 8 * 1024);
+  await world.through(instance.stop());
+  assert.deepEqual([budget.usedBytes, budget.pool.lentBytes], [0, 0]);
+});
+
+test('a batch counts the trace contexts that it keeps until it is sealed, with the states of their vendors', async () => {
+  const { world, instance } = filling();
+  const context = (n: number, state: string) =>
+    headerList({
+      traceparent: `00-${'a'.repeat(32)}-${String(n).padStart(16, '0')}-01`,
+      tracestate: state,
+    });
+  const put = (n: number) =>
+    world.put(0, sourceValue({ type: 'a', content: 'x' }), {
+      headers: context(n, 'v='.padEnd(1_000, 's')),
+    });
+  for (let n = 1; n <= 100; n++) put(n);
+  await world.clock.advance(10_000);
+  assert.equal(instance.gauge('items_buffered'), 100);
+  const { usedBytes, pool } = instance.budget;
+  const kept = usedBytes - pool.lentBytes - 1024 - 128 * 20;
+  assert.ok(kept >= 100 * 1_000 && kept <= 100 * 3_000, `${kept} bytes for 100 contexts`);
+  put(100);
+  await world.clock.advance(10_000);
+  assert.equal(instance.budget.usedBytes, usedBytes, 'a span that is known costs nothing');
+});

@@ -1,0 +1,189 @@
+/** The lag of intake: what is between it and the end of the log, also while it is paused. Over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { changed } from '../../../support/engine/changed.ts';
+import { World, type WorldSettings } from '../../../support/engine/world.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+interface Questions {
+  readonly asked: number[][];
+  answers: boolean;
+}
+
+/** A world that remembers which ends were asked for. */
+function watched(settings: WorldSettings): { world: World; questions: Questions } {
+  const questions: Questions = { asked: [], answers: true };
+  const world = new World({
+    ...settings,
+    wrap: (ports) => ({
+      ...ports,
+      admin: changed(ports.admin, {
+        ends: (topic, partitions) => {
+          questions.asked.push([...partitions]);
+          return questions.answers
+            ? ports.admin.ends(topic, partitions)
+            : new Promise(() => undefined);
+        },
+      }),
+    }),
+  });
+  return { world, questions };
+}
+
+/** One record holds up W, so that intake pauses when it has read 20 more. */
+const PAUSED: WorldSettings = {
+  partitions: 1,
+  options: { source: { maxInFlight: 20 } },
+  service: {
+    fault: (operation) => (operation === 'create' ? { failure: 'unavailable' } : undefined),
+  },
+};
+
+test('the lag of a partition that is paused grows with what is produced', async () => {
+  const { world } = watched(PAUSED);
+  const instance = world.start();
+  for (let n = 0; n < 30; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 1);
+  assert.equal(instance.gauge('consumer_lag'), 0, 'one fetch brings all of them');
+  for (let n = 0; n < 5_000; n++) world.event(0);
+  await world.clock.advance(20 * SECOND);
+  assert.equal(instance.gauge('consumer_lag'), 5_000);
+  const limits = { jobs: 0, shards: 1, positions: 1, breakers: 0, waiters: 0 };
+  assert.equal(
+    instance.pipeline.view(limits).shards[0]?.positions[0]?.end,
+    5_030,
+    'and the console shows the same end',
+  );
+});
+
+test('records behind a transaction that a producer left open are lag, until they can be read', async () => {
+  const world = new World({ partitions: 1 });
+  const instance = world.start();
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.equal(instance.gauge('consumer_lag'), 0);
+  const log = world.kafka.cluster.log('content', 0);
+  log.append([{ key: null, value: 'hangs' }], world.clock.now(), 77);
+  for (let n = 0; n < 9; n++) world.event(0);
+  await world.clock.advance(20 * SECOND);
+  assert.equal(instance.gauge('consumer_lag'), 10);
+  await world.clock.advance(10 * MINUTE);
+  assert.equal(instance.gauge('consumer_lag'), 10);
+  // A second one: what lies between them can be read now, and what lies behind it is known to.
+  log.append([{ key: null, value: 'hangs' }], world.clock.now(), 78);
+  world.event(0);
+  await world.clock.advance(20 * SECOND);
+  log.finish(77, 'abort', world.clock.now());
+  await world.clock.advance(2 * SECOND);
+  assert.equal(
+    instance.gauge('consumer_lag'),
+    2,
+    'at least: the end of the first transaction is not known yet',
+  );
+  log.finish(78, 'abort', world.clock.now());
+  await world.clock.advance(5 * SECOND);
+  assert.equal(instance.gauge('consumer_lag'), 0);
+});
+
+test('records that were fetched and wait for memory are lag: they are not taken yet', async () => {
+  const world = new World({
+    partitions: 1,
+    budgetBytes: 100_000,
+    options: { batch: { maxRows: 10_000, maxAgeMs: 600 * SECOND } },
+    hooks: { batchRecords: () => 5 },
+    service: {
+      fault: (operation) => (operation === 'create' ? { failure: 'unavailable' } : undefined),
+    },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 1_000; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.equal(instance.gauge('shards_paused', { reason: 'memory' }), 1);
+  const taken = instance.metrics.counter('events_consumed_total');
+  assert.ok(taken > 0 && taken < 900);
+  assert.deepEqual(
+    [instance.gauge('items_in_flight'), instance.gauge('consumer_lag')],
+    [taken, 1_000 - taken],
+  );
+});
+
+test('all partitions of a pipeline are asked for at once, and none that was just fetched', async () => {
+  const { world, questions } = watched({ partitions: 6, options: { journal: { partitions: 3 } } });
+  world.start();
+  await world.clock.advance(MINUTE);
+  questions.asked.splice(0);
+  for (let n = 0; n < 300; n++) {
+    world.event(0);
+    await world.clock.advance(200);
+  }
+  assert.ok(
+    questions.asked.length >= 5 && questions.asked.length <= 7,
+    `${questions.asked.length} questions in a minute`,
+  );
+  for (const partitions of questions.asked)
+    assert.deepEqual(partitions.toSorted(), [1, 2, 3, 4, 5]);
+});
+
+test('while Kafka does not answer, nobody asks again, the shard goes on, and a stop waits for nothing', async () => {
+  const { world, questions } = watched({ partitions: 1 });
+  questions.answers = false;
+  const instance = world.start();
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.clock.advance(10 * MINUTE);
+  assert.equal(questions.asked.length, 1);
+  assert.deepEqual(
+    [world.decisions().length, instance.gauge('shards_paused', { reason: 'kafka' }) ?? 0],
+    [3, 0],
+  );
+  assert.ok([...instance.health.loops.values()].every((loop) => loop === 'beat'));
+  await world.through(instance.stop(), 5 * SECOND);
+  assert.equal(instance.process.timers, 0);
+});
+
+test('an answer that fails ends no shard: the question is asked again later', async () => {
+  let failing = true;
+  const world = new World({
+    ...PAUSED,
+    hooks: {
+      failure: (operation) => (operation === 'ends' && failing ? new Error('scripted') : undefined),
+    },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 30; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  for (let n = 0; n < 70; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.equal(instance.gauge('consumer_lag'), 0);
+  failing = false;
+  await world.clock.advance(20 * SECOND);
+  assert.equal(instance.gauge('consumer_lag'), 70);
+  assert.equal(instance.metrics.counter('claims_total'), 1);
+});
+
+test('nobody asks once the pipeline has stopped', async () => {
+  const { world, questions } = watched({ partitions: 1 });
+  const instance = world.start();
+  await world.clock.advance(MINUTE);
+  await world.through(instance.stop());
+  const asked = questions.asked.length;
+  assert.ok(asked > 0);
+  await world.clock.advance(10 * MINUTE);
+  assert.deepEqual([questions.asked.length, instance.process.timers], [asked, 0]);
+});
+
+test('brokers that do not answer the group are not asked either', async () => {
+  const { world, questions } = watched({ partitions: 1 });
+  const instance = world.start();
+  await world.clock.advance(MINUTE);
+  instance.group.isolate();
+  await world.clock.advance(MINUTE);
+  const asked = questions.asked.length;
+  await world.clock.advance(10 * MINUTE);
+  assert.equal(questions.asked.length, asked);
+  instance.group.heal();
+  await world.clock.advance(MINUTE);
+  assert.ok(questions.asked.length > asked);
+});

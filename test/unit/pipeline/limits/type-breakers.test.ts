@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  FAILURES_IN_A_ROW,
+  type Permit,
+  TypeBreakers,
+} from '../../../../src/pipeline/limits/type-breakers.ts';
+import { WaitReasons } from '../../../../src/pipeline/limits/wait-reasons.ts';
+import { VirtualClock } from '../../../support/memory/clock.ts';
+import {
+  RecordingLogger,
+  RecordingMetrics,
+} from '../../../support/memory/telemetry/recording-telemetry.ts';
+
+const forever = new AbortController().signal;
+
+function world() {
+  const clock = new VirtualClock();
+  const logger = new RecordingLogger();
+  const waits = new WaitReasons({
+    metrics: new RecordingMetrics(),
+    pipeline: 'p',
+    clock,
+    logger: new RecordingLogger(),
+  });
+  const breakers = new TypeBreakers({ clock, logger, waits, pauseMs: 10_000 });
+  /** Returns for how long a type is blocked, ms; Infinity beyond 60 s. */
+  const blockedMs = async (type: string): Promise<number> => {
+    const fromMs = clock.now();
+    let openedMs: number | undefined;
+    void breakers.ready(type, forever).then(() => {
+      openedMs = clock.now();
+    });
+    await clock.runUntil(() => openedMs !== undefined, 60_000);
+    return (openedMs ?? Number.POSITIVE_INFINITY) - fromMs;
+  };
+  return { clock, logger, waits, breakers, blockedMs };
+}
+
+test('a type without history is not blocked', async () => {
+  assert.equal(await world().blockedMs('a'), 0);
+});
+
+test('a rejected type is blocked for the pause, others are not, and the log names the type', async () => {
+  const { breakers, blockedMs, logger } = world();
+  breakers.rejected('a', 'HTTP 400');
+  assert.equal(await blockedMs('b'), 0);
+  assert.equal(await blockedMs('a'), 10_000);
+  assert.equal(await blockedMs('a'), 0, 'after the pause it is tried again');
+  assert.deepEqual(
+    logger.lines.map(({ level, fields }) => [level, fields.type, fields.error]),
+    [['error', 'a', 'HTTP 400']],
+  );
+});
+
+test('five failures in a row block a type, four do not, and after the pause one more is enough', async () => {
+  const { breakers, blockedMs, logger } = world();
+  for (let n = 1; n < FAILURES_IN_A_ROW; n++) breakers.failed('a');
+  assert.equal(await blockedMs('a'), 0);
+  assert.equal(logger.lines.length, 0);
+  breakers.failed('a');
+  assert.equal(await blockedMs('b'), 0);
+  assert.equal(await blockedMs('a'), 10_000);
+  breakers.failed('a');
+  assert.equal(await blockedMs('a'), 10_000);
+  assert.equal(logger.lines.length, 2);
+});
+
+test('a success between failures restarts the count', async () => {
+  const { breakers, blockedMs } = world();
+  for (let n = 1; n < FAILURES_IN_A_ROW; n++) breakers.failed('a');
+  breakers.succeeded('a');
+  for (let n = 1; n < FAILURES_IN_A_ROW; n++) breakers.failed('a');
+  assert.equal(await blockedMs('a'), 0);
+});
+
+test('a wait is reported with its reason until the type is unblocked or the wait is given up', async () => {
+  const { clock, breakers, waits } = world();
+  breakers.rejected('a', 'no');
+  for (let n = 0; n < FAILURES_IN_A_ROW; n++) breakers.failed('b');
+  const abort = new AbortController();
+  const given = breakers.ready('a', abort.signal);
+  const other = breakers.ready('b', abort.signal);
+  given.catch(() => undefined);
+  assert.deepEqual(waits.current(), [
+    { reason: 'type_rejected', who: ['type a'] },
+    { reason: 'type_failing', who: ['type b'] },
+  ]);
+  await clock.advance(5_000);
+  const reason = new Error('the shard is lost');
+  abort.abort(reason);
+  await assert.rejects(given, reason);
+  await assert.rejects(other, reason);
+  assert.deepEqual(waits.current(), []);
+});
+
+test('a type that is blocked again during a wait blocks for the new pause too', async () => {
+  const { clock, breakers } = world();
+  breakers.rejected('a', 'no');
+  let open = false;
+  void breakers.ready('a', new AbortController().signal).then(() => {
+    open = true;
+  });
+  await clock.advance(9_000);
+  breakers.rejected('a', 'still no');
+  await clock.advance(2_000);
+  assert.equal(open, false);
+  await clock.advance(8_000);
+  assert.equal(open, true);
+});
+
+test('a blocked type lets one batch through per pause, the probe, until something of the type succeeds', async () => {
+  const { clock, breakers } = world();
+  assert.equal(breakers.tryAcquire('a', forever), 'free');
+  for (let n = 1; n < FAILURES_IN_A_ROW; n++) assert.equal(breakers.failed('a'), false);
+  assert.equal(breakers.tryAcquire('a', forever), 'free');
+  assert.equal(breakers.failed('a'), true, 'from now on a failure says nothing about the content');
+  assert.equal(breakers.tryAcquire('a', forever), undefined);
+  await clock.advance(10_000);
+  assert.deepEqual(
+    [breakers.tryAcquire('a', forever), breakers.tryAcquire('a', forever)],
+    ['probe', undefined],
+  );
+  await clock.advance(10_000);
+  assert.deepEqual(
+    [breakers.tryAcquire('a', forever), breakers.tryAcquire('b', forever)],
+    ['probe', 'free'],
+  );
+  breakers.succeeded('a');
+  assert.deepEqual(
+    [breakers.tryAcquire('a', forever), breakers.tryAcquire('a', forever)],
+    ['free', 'free'],
+  );
+});
+
+test('a batch that is created unblocks a refused type, but not one whose batches fail', () => {
+  const { breakers } = world();
+  breakers.rejected('a', 'no');
+  breakers.accepted('a');
+  assert.equal(breakers.tryAcquire('a', forever), 'free');
+  for (let n = 0; n < FAILURES_IN_A_ROW; n++) breakers.failed('b');
+  breakers.accepted('b');
+  assert.equal(breakers.tryAcquire('b', forever), undefined);
+});
+
+test('a probe that is lost with its shard before the service answered is returned: the next batch is the probe', async () => {
+  const { clock, breakers, blockedMs } = world();
+  breakers.rejected('a', 'no');
+  assert.equal(await blockedMs('a'), 10_000);
+  const lost = new AbortController();
+  assert.equal(breakers.tryAcquire('a', lost.signal), 'probe');
+  let next: Permit | undefined;
+  void breakers.acquire('a', forever).then((permit) => {
+    next = permit;
+  });
+  lost.abort();
+  await clock.advance(1);
+  assert.equal(next, 'probe');
+});
+
+test('a probe that was answered is not returned when its shard is lost later', async () => {
+  const { breakers, blockedMs } = world();
+  breakers.rejected('a', 'no');
+  await blockedMs('a');
+  const lost = new AbortController();
+  assert.equal(breakers.tryAcquire('a', lost.signal), 'probe');
+  breakers.rejected('a', 'no');
+  lost.abort();
+  breakers.returned('a', lost.signal);
+  assert.equal(await blockedMs('a'), 10_000);
+});
+
+test('permits are given in the order of the calls, and a failed probe that waits again comes last', async () => {
+  const { clock, breakers } = world();
+  for (let n = 0; n < FAILURES_IN_A_ROW; n++) breakers.failed('a');
+  const probes: string[] = [];
+  const wait = async (name: string): Promise<void> => {
+    assert.equal(await breakers.acquire('a', new AbortController().signal), 'probe');
+    probes.push(name);
+    await clock.sleep(1_000, new AbortController().signal);
+    breakers.failed('a');
+    return wait(name);
+  };
+  for (const name of ['x', 'y', 'z']) void wait(name);
+  await clock.advance(60_000);
+  assert.deepEqual(probes.slice(0, 5), ['x', 'y', 'z', 'x', 'y']);
+});
+
+test('fewer failures in a row may be enough, and a batch that is created does not unblock the type', () => {
+  const { breakers } = world();
+  assert.equal(breakers.failed('a', 2), false);
+  assert.equal(breakers.failed('a', 2), true);
+  breakers.accepted('a');
+  assert.equal(breakers.tryAcquire('a', new AbortController().signal), undefined);
+});
+
+test('a pause lasts as long as it should, though the wall clock is set back meanwhile', async () => {
+  const { clock, breakers, blockedMs } = world();
+  breakers.rejected('a', 'no');
+  clock.correct(-3_600_000);
+  assert.equal(await blockedMs('a'), 10_000);
+  assert.deepEqual(
+    [...breakers.blocked()].map(({ nextTryMs }) => nextTryMs),
+    [clock.now()],
+  );
+});
+
+test('a type that keeps failing is logged once per pause, however many of its batches were in flight', async () => {
+  const { clock, breakers, logger } = world();
+  for (let n = 0; n < 3 * FAILURES_IN_A_ROW; n++) breakers.failed('a');
+  assert.equal(logger.lines.length, 1);
+  await clock.advance(10_000);
+  breakers.failed('a');
+  assert.equal(logger.lines.length, 2);
+});

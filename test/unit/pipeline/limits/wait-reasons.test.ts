@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { WaitReasons } from '../../../../src/pipeline/limits/wait-reasons.ts';
+import { VirtualClock } from '../../../support/memory/clock.ts';
+import {
+  RecordingLogger,
+  RecordingMetrics,
+} from '../../../support/memory/telemetry/recording-telemetry.ts';
+
+function world() {
+  const clock = new VirtualClock();
+  const metrics = new RecordingMetrics();
+  const logger = new RecordingLogger();
+  const waits = new WaitReasons({ metrics, pipeline: 'p', clock, logger });
+  const gauge = (reason: string) => metrics.gauge('shards_paused', { pipeline: 'p', reason });
+  const said = () =>
+    logger.lines.map(({ level, message, fields }) => ({ level, message, ...fields }));
+  return { clock, waits, gauge, said };
+}
+
+const forever = new AbortController().signal;
+
+test('each reason shows who waits for it, and its gauge counts them', () => {
+  const { waits, gauge } = world();
+  const one = waits.begin('memory', 'shard 1');
+  const two = waits.begin('memory', 'shard 2');
+  const full = waits.begin('in_flight', 'partition 3');
+  assert.deepEqual(waits.current(), [
+    { reason: 'memory', who: ['shard 1', 'shard 2'] },
+    { reason: 'in_flight', who: ['partition 3'] },
+  ]);
+  assert.deepEqual([gauge('memory'), gauge('in_flight'), gauge('claim')], [2, 1, undefined]);
+  one();
+  full();
+  assert.deepEqual(waits.current(), [{ reason: 'memory', who: ['shard 2'] }]);
+  assert.deepEqual([gauge('memory'), gauge('in_flight')], [1, 0]);
+  two();
+  assert.deepEqual(waits.current(), []);
+});
+
+test('who waits twice waits until both waits are over, and an end told twice counts once', () => {
+  const { waits, gauge } = world();
+  const first = waits.begin('service_unavailable', 'shard 0');
+  const second = waits.begin('service_unavailable', 'shard 0');
+  first();
+  first();
+  assert.deepEqual(waits.current(), [{ reason: 'service_unavailable', who: ['shard 0'] }]);
+  assert.equal(gauge('service_unavailable'), 1);
+  second();
+  assert.deepEqual(waits.current(), []);
+});
+
+test('work that takes long says what it waits for, and no longer than it takes', async () => {
+  const { clock, waits, gauge } = world();
+  const work = Promise.withResolvers<string>();
+  const result = waits.during('kafka', 'shard 1', work.promise);
+  await clock.advance(4_999);
+  assert.equal(gauge('kafka'), undefined);
+  await clock.advance(1);
+  assert.deepEqual(waits.current(), [{ reason: 'kafka', who: ['shard 1'] }]);
+  work.resolve('done');
+  assert.equal(await result, 'done');
+  assert.equal(gauge('kafka'), 0);
+  await assert.rejects(waits.during('kafka', 'shard 1', Promise.reject(new Error('no'))), /no/);
+  await clock.advance(10_000);
+  assert.deepEqual([gauge('kafka'), clock.timers], [0, 0]);
+});
+
+test('work that needs nobody outside is overdue after its time, until it ends', async () => {
+  const { clock, waits } = world();
+  const work = Promise.withResolvers<void>();
+  const result = waits.during('encode', 'shard 1', work.promise, 60_000);
+  await clock.advance(59_999);
+  assert.equal(waits.overdue('shard 1'), undefined);
+  await clock.advance(1);
+  assert.deepEqual([waits.overdue('shard 1'), waits.overdue('shard 2')], ['encode', undefined]);
+  work.resolve();
+  await result;
+  assert.equal(waits.overdue('shard 1'), undefined);
+});
+
+test('a permit that is long in coming is a wait, what runs with it is not, and a caller that was aborted waits no more and runs nothing', async () => {
+  const { clock, waits, gauge } = world();
+  const turn = Promise.withResolvers<void>();
+  const limit = async <T>(run: () => Promise<T>) => {
+    await turn.promise;
+    return run();
+  };
+  const abort = new AbortController();
+  const one = waits.permitted(limit, 'shard 1: uploads', forever, () => clock.sleep(20_000));
+  const two = waits.permitted(limit, 'shard 2: uploads', abort.signal, async () =>
+    assert.fail('aborted'),
+  );
+  const refused = assert.rejects(two, /lost/);
+  await clock.advance(5_000);
+  assert.equal(gauge('permit'), 2);
+  abort.abort(new Error('lost'));
+  await clock.settle();
+  assert.deepEqual(waits.current(), [{ reason: 'permit', who: ['shard 1: uploads'] }]);
+  turn.resolve();
+  await clock.advance(10_000);
+  assert.equal(gauge('permit'), 0);
+  await clock.advance(10_000);
+  await Promise.all([one, refused]);
+});
+
+test('a stream is a wait while its next is long in coming, and is let go when nobody wants more', async () => {
+  const { clock, waits, gauge } = world();
+  let freed = false;
+  async function* source() {
+    try {
+      yield 1;
+      await clock.sleep(8_000);
+      yield 2;
+      yield 3;
+    } finally {
+      freed = true;
+    }
+  }
+  const seen: number[] = [];
+  const reading = (async () => {
+    for await (const one of waits.each('download', 'shard 1', source())) {
+      seen.push(one);
+      if (one === 2) break;
+    }
+  })();
+  await clock.advance(6_000);
+  assert.deepEqual([seen, gauge('download')], [[1], 1]);
+  await clock.advance(3_000);
+  await reading;
+  assert.deepEqual([seen, gauge('download'), freed], [[1, 2], 0, true]);
+});
+
+test('a wait is logged once it lasts, again while it goes on, and when it is over; moments without it are not its end', async () => {
+  const { clock, waits, said } = world();
+  waits.begin('memory', 'shard 9')();
+  await clock.advance(60_000);
+  assert.deepEqual(said(), []);
+  const first = waits.begin('memory', 'shard 1');
+  await clock.advance(3_000);
+  const second = waits.begin('memory', 'shard 2');
+  await clock.advance(2_000);
+  const waiting = { level: 'warn', message: 'pipeline stalled', reason: 'memory' };
+  assert.deepEqual(said(), [{ ...waiting, waiting: 2, who: ['shard 1', 'shard 2'], seconds: 5 }]);
+  first();
+  second();
+  await clock.advance(4_000);
+  const third = waits.begin('memory', 'shard 3');
+  await clock.advance(300_000);
+  assert.deepEqual(said().slice(1), [{ ...waiting, waiting: 1, who: ['shard 3'], seconds: 305 }]);
+  third();
+  await clock.advance(5_000);
+  assert.deepEqual(said().slice(2), [
+    { level: 'info', message: 'pipeline resumed', reason: 'memory', seconds: 314 },
+  ]);
+  await clock.advance(600_000);
+  assert.deepEqual([said().length, clock.timers], [3, 0]);
+});

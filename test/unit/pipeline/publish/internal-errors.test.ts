@@ -1,0 +1,344 @@
+/** The safety net: whatever the connector itself fails on, one record at most is given up for it, and never a shard. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ReadRow } from '../../../../src/core/batch/read-row.ts';
+import {
+  crashOf,
+  InternalError,
+  internalPoison,
+} from '../../../../src/core/outcome/internal-error.ts';
+import type { KindSteps, PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
+import {
+  type ContentItem,
+  lastHeader,
+  type Poison,
+  type SourceRecord,
+} from '../../../../src/core/record.ts';
+import { guardedKind } from '../../../../src/pipeline/context/guarded-kind.ts';
+import { InternalErrors } from '../../../../src/pipeline/context/internal-errors.ts';
+import { changed, withFiles } from '../../../support/engine/changed.ts';
+import {
+  type Instance,
+  type OptionChanges,
+  World,
+  type WorldSettings,
+} from '../../../support/engine/world.ts';
+import { sourceKind } from '../../../support/memory/service/source-kind.ts';
+import {
+  RecordingLogger,
+  RecordingMetrics,
+} from '../../../support/memory/telemetry/recording-telemetry.ts';
+import { sliceOf } from '../../../support/records/slices.ts';
+
+const MINUTE = 60_000;
+/** The record that the connector fails on. */
+const BAD = 3;
+
+/** Throws an exception with content in its message, which the world's silence check looks for. */
+function fail(): never {
+  throw new TypeError('cannot read "event of a"');
+}
+
+const failsOnBad = ({ offset }: { readonly offset: number }): void => {
+  if (offset === BAD) fail();
+};
+
+function sixRecords(
+  kind: (real: PipelineKind) => PipelineKind,
+  settings: WorldSettings = {},
+): World {
+  const world = new World({
+    partitions: 1,
+    ...settings,
+    wrap: (ports) => ({ ...ports, kind: kind(ports.kind) }),
+    options: { batch: { maxRows: 6, maxAgeMs: 2_000 }, ...settings.options },
+  });
+  world.start();
+  for (let n = 0; n < 6; n++) world.event(0);
+  return world;
+}
+
+const headerOf = ({ headers }: SourceRecord, name: string): string =>
+  String(lastHeader(headers, name));
+
+/** Decodes with the real kind except for the given record. */
+const decoding =
+  (decode: (given: SourceRecord) => void, only: 'first' | 'again' | 'both') =>
+  (real: PipelineKind) =>
+    changed(real, {
+      decode: (...given: Parameters<KindSteps['decode']>) => {
+        if (only === 'both' || (only === 'again') === (given[2] !== undefined)) decode(given[0]);
+        return real.decode(...given);
+      },
+    });
+
+const rows = (change: (row: ReadRow) => ReadRow) => (real: PipelineKind) =>
+  changed(withFiles(real), {
+    results: async function* (status, job, signal) {
+      for await (const slice of withFiles(real).results(status, job, signal))
+        yield sliceOf(Array.from(slice, change));
+    },
+  });
+
+/** @param write sees each item before its row is written, and the number of its batch */
+const writing = (write: (item: ContentItem, batch: number) => unknown) => (real: PipelineKind) => {
+  let batches = 0;
+  return changed(real, {
+    rows: (pool) => {
+      const sink = real.rows(pool);
+      const batch = ++batches;
+      return changed(sink, {
+        add: (item) => {
+          write(item, batch);
+          sink.add(item);
+        },
+      });
+    },
+  });
+};
+
+/** A part that a record should never have, and that cannot be sent. */
+const NO_BYTES = 7 as unknown as Buffer;
+
+const CASES: Readonly<
+  Record<
+    string,
+    { stage: string; kind: (real: PipelineKind) => PipelineKind; settings?: WorldSettings }
+  >
+> = {
+  'is decoded': { stage: 'decode', kind: decoding(failsOnBad, 'both') },
+  'is prepared': {
+    stage: 'decode',
+    kind: (real) =>
+      changed(real, {
+        prepare: (records: readonly SourceRecord[]) => {
+          for (const record of records) failsOnBad(record);
+          return undefined;
+        },
+      }),
+  },
+  'is written as a row of the upload': {
+    stage: 'decode',
+    kind: writing((item) => failsOnBad(item)),
+  },
+  'is written as a row once more for another attempt': {
+    stage: 'rewind',
+    kind: writing((item, batch) => batch > 1 && failsOnBad(item)),
+    settings: {
+      service: { review: ({ id }) => ({ state: id === 'batch-1' ? 'failed' : 'finished' }) },
+    },
+  },
+  'is decoded again for another attempt': {
+    stage: 'rewind',
+    kind: decoding(failsOnBad, 'again'),
+    settings: {
+      service: { review: ({ id }) => ({ state: id === 'batch-1' ? 'failed' : 'finished' }) },
+    },
+  },
+  'is to become a dead letter': {
+    stage: 'decode',
+    kind: (real) =>
+      changed(real, {
+        decode: (...given: Parameters<KindSteps['decode']>) => {
+          const [record] = given;
+          if (record.offset !== BAD) return real.decode(...given);
+          Object.assign(record, { headers: [['odd', NO_BYTES]] });
+          return { poison: { reason: 'not_json', message: 'the value is not JSON' } };
+        },
+      }),
+  },
+  'has a result row': {
+    stage: 'settle',
+    kind: rows((row) =>
+      'record' in row && row.offset === BAD
+        ? { ...row, record: { ...row.record, value: NO_BYTES } }
+        : row,
+    ),
+  },
+  'is looked up': {
+    stage: 'settle',
+    kind: (real) =>
+      sourceKind(real, {
+        value: ({ offset }) => (offset === BAD ? (NO_BYTES as unknown as string) : undefined),
+      }),
+  },
+};
+
+/** One record ended as a dead letter with nothing but its coordinates, and the others as if it were not there. */
+function assertOneLetter(world: World, instance: Instance, stage: string): void {
+  world.assertExactlyOnce();
+  const [letter, ...more] = world.published('dead');
+  assert.ok(letter !== undefined && more.length === 0, `${more.length + 1} letters`);
+  assert.deepEqual(
+    ['reason', 'stage', 'topic', 'partition', 'offset'].map((name) =>
+      headerOf(letter, `dead-letter-${name}`),
+    ),
+    ['internal_error', stage, 'content', '0', String(BAD)],
+  );
+  assert.deepEqual([letter.key, letter.value], [null, null]);
+  assert.equal(world.decisions().length, 5);
+  assert.equal(
+    instance.metrics.counter('claims_total', { outcome: 'owned' }),
+    1,
+    'the shard was never lost',
+  );
+  assert.ok(instance.metrics.counter('internal_errors_total', { pipeline: 'reviews', stage }) >= 1);
+  const lines = instance.logger.lines.filter(({ message }) => message.startsWith('internal error'));
+  assert.ok(lines.length >= 1);
+  for (const { level, fields } of lines) {
+    assert.deepEqual(
+      [level, fields.topic, fields.partition, fields.offset],
+      ['error', 'content', 0, BAD],
+    );
+    assert.match(String(fields.error), /^TypeError\n {4}at .*\.ts:\d+/);
+  }
+  assert.equal(instance.budget.usedBytes, 0);
+  assert.equal(instance.gauge('balance_items') ?? 0, 0);
+}
+
+for (const [when, { stage, kind, settings }] of Object.entries(CASES)) {
+  test(`a record that the connector fails on when it ${when} becomes a dead letter by its coordinates, and its neighbours are decided`, async () => {
+    const world = sixRecords(kind, settings);
+    await world.untilSettled(5 * MINUTE);
+    assertOneLetter(world, world.instances[0] as Instance, stage);
+  });
+}
+
+test('so does one that gets an ERROR decision which cannot be made', async () => {
+  const options: OptionChanges = { review: { attempts: 1, maxRetryBatches: 1 } };
+  const failing = (real: PipelineKind) =>
+    changed(real, {
+      failure: (...given: Parameters<KindSteps['failure']>) => {
+        failsOnBad(given[0]);
+        return real.failure(...given);
+      },
+    });
+  const world = sixRecords(failing, { options, service: { review: () => ({ state: 'failed' }) } });
+  await world.untilSettled(5 * MINUTE);
+  assertOneLetter(world, world.instances[0] as Instance, 'rewind');
+});
+
+test('records of which none can be written as a row end as dead letters, and what comes later is submitted', async () => {
+  let broken = true;
+  const world = sixRecords(writing(() => broken && fail()));
+  await world.untilSettled(5 * MINUTE);
+  broken = false;
+  world.event(0);
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([world.published('dead').length, world.decisions().length], [6, 1]);
+  assert.equal(world.instances[0]?.metrics.counter('claims_total', { outcome: 'owned' }), 1);
+});
+
+test('so do records of which none can be written again for another attempt', async () => {
+  const settings = { service: { review: () => ({ state: 'failed' as const }) } };
+  const world = sixRecords(
+    writing((_, batch) => batch > 1 && fail()),
+    settings,
+  );
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([world.published('dead').length, world.decisions().length], [6, 0]);
+  assert.equal(
+    world.instances[0]?.metrics.counter('internal_errors_total', { stage: 'rewind' }),
+    6,
+  );
+});
+
+for (const call of ['create', 'upload', 'status', 'results'] as const) {
+  test(`an answer to ${call} that the connector fails on counts as one that is not what the interface promises: no shard is lost`, async () => {
+    let failures = 2;
+    const world = sixRecords((real) =>
+      changed(withFiles(real), {
+        [call]: (...given: never[]) => {
+          if (failures-- > 0) fail();
+          return (withFiles(real)[call] as (...given: never[]) => never)(...given);
+        },
+      }),
+    );
+    await world.untilSettled(20 * MINUTE);
+    world.assertExactlyOnce();
+    const instance = world.instances[0] as Instance;
+    assert.deepEqual(
+      [world.decisions().length, instance.metrics.counter('claims_total', { outcome: 'owned' })],
+      [6, 1],
+    );
+    assert.equal(
+      instance.metrics.counter('internal_errors_total', { pipeline: 'reviews', stage: call }),
+      2,
+    );
+    assert.match(instance.logger.text(), /internal error of the connector/);
+  });
+}
+
+test('a malformed row that the connector failed on is reported with its batch, and the others are decided', async () => {
+  const world = sixRecords(
+    rows((row) =>
+      'record' in row && row.offset === BAD
+        ? { malformed: 'the connector failed on this row', crash: 'TypeError' }
+        : row,
+    ),
+    { options: { review: { downloadRetries: 0, attempts: 1, maxRetryBatches: 1 } } },
+  );
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  const { metrics, logger } = world.instances[0] as Instance;
+  assert.equal(world.decisions().filter(({ status }) => status === 'success').length, 5);
+  assert.equal(metrics.counter('internal_errors_total', { stage: 'results' }), 1);
+  assert.ok(
+    logger.lines.some(({ fields }) => fields.error === 'TypeError' && fields.batch === 'batch-1'),
+  );
+});
+
+test('a record that could not be prepared once, and was not decoded then, is decoded when it is read again', async () => {
+  let failing = true;
+  const internal = new InternalErrors({
+    metrics: new RecordingMetrics(),
+    pipeline: 'reviews',
+    logger: new RecordingLogger(),
+  });
+  const poison: Poison = { reason: 'not_json', message: 'it is not JSON' };
+  const real = {
+    prepare: async () => (failing ? fail() : undefined),
+    decode: () => ({ poison }),
+  } as unknown as PipelineKind;
+  const kind = guardedKind(real, internal);
+  const { signal } = new AbortController();
+  const record = () => ({
+    partition: 0,
+    offset: 7,
+    timestampMs: 1,
+    key: null,
+    value: Buffer.from('{}'),
+    headers: [],
+  });
+  const [before, after] = [record(), record()];
+  await kind.prepare?.([before], signal);
+  failing = false;
+  await kind.prepare?.([after], signal);
+  assert.deepEqual(kind.decode(after, 0), { poison });
+});
+
+test('lines about one place in the code are bounded, and the count goes on', async () => {
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => ({ ...ports, kind: changed(ports.kind, { decode: fail }) }),
+  });
+  const instance = world.start();
+  for (let n = 0; n < 300; n++) world.event(0);
+  await world.untilSettled(5 * MINUTE);
+  assert.equal(instance.metrics.counter('internal_errors_total', { stage: 'decode' }), 300);
+  const lines = instance.logger.lines.filter(({ message }) => message.startsWith('internal error'));
+  assert.equal(lines.length, 20);
+});
+
+test('of an exception its class and its frames are kept, whatever its message looks like', () => {
+  const error = new RangeError('secret\n    at secret (file.ts:1:1)');
+  const crash = crashOf(error);
+  assert.match(crash, /^RangeError\n {4}at .*internal-errors\.test\.ts/);
+  assert.doesNotMatch(crash, /secret/);
+  assert.equal(crashOf('secret'), 'string');
+  error.name = 'secret secret';
+  assert.doesNotMatch(JSON.stringify(internalPoison(error)), /secret secret/);
+  assert.equal(crashOf(new InternalError('ours')), 'ours');
+});

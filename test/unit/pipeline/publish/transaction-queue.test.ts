@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type ShardProducer,
+  type Transaction,
+  TransactionError,
+} from '../../../../src/core/ports/kafka.ts';
+import { WaitReasons } from '../../../../src/pipeline/limits/wait-reasons.ts';
+import {
+  QueueClosedError,
+  TransactionQueue,
+} from '../../../../src/pipeline/publish/transaction-queue.ts';
+import { VirtualClock } from '../../../support/memory/clock.ts';
+import {
+  RecordingLogger,
+  RecordingMetrics,
+} from '../../../support/memory/telemetry/recording-telemetry.ts';
+
+interface Pending {
+  readonly transaction: Transaction;
+  readonly commit: (journalOffset: number) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** A producer whose commits a test ends by hand. */
+function world() {
+  const clock = new VirtualClock();
+  const metrics = new RecordingMetrics();
+  const pending: Pending[] = [];
+  const failures: TransactionError[] = [];
+  const producer: ShardProducer = {
+    commit: (transaction) =>
+      new Promise((resolve, reject) => {
+        pending.push({
+          transaction,
+          commit: (journalOffset) => resolve({ journalOffset }),
+          fail: reject,
+        });
+      }),
+    close: async () => undefined,
+  };
+  const waits = new WaitReasons({ metrics, pipeline: 'p', clock, logger: new RecordingLogger() });
+  const onFailure = (error: TransactionError) => failures.push(error);
+  const queue = new TransactionQueue(producer, {
+    clock,
+    metrics,
+    waits,
+    pipeline: 'p',
+    who: 'shard 0',
+    onFailure,
+  });
+  const keys = () => pending.map(({ transaction }) => transaction.journal[0].key);
+  return { clock, metrics, pending, failures, queue, keys };
+}
+
+const write = (key: string): Transaction => ({ journal: [{ key, value: null }] });
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test('transactions run one after the other, in the order they were asked for, each built only when its turn comes', async () => {
+  const { queue, pending, keys } = world();
+  const built: string[] = [];
+  const run = (key: string) =>
+    queue.run(() => {
+      built.push(key);
+      return write(key);
+    });
+  const [a, b, c] = [run('a'), run('b'), run('c')];
+  await turn();
+  assert.deepEqual([built, keys()], [['a'], ['a']]);
+  pending[0]?.commit(7);
+  assert.equal(await a, 7);
+  await turn();
+  assert.deepEqual(
+    [built, keys()],
+    [
+      ['a', 'b'],
+      ['a', 'b'],
+    ],
+  );
+  pending[1]?.commit(8);
+  await turn();
+  pending[2]?.commit(9);
+  assert.deepEqual([await b, await c], [8, 9]);
+});
+
+test('a turn with nothing to do commits nothing and counts nothing', async () => {
+  const { queue, keys, metrics, clock } = world();
+  const before = queue.lastCommitMs;
+  await clock.advance(5);
+  assert.equal(await queue.run(() => undefined), undefined);
+  assert.deepEqual(
+    [keys(), metrics.counter('transactions_total'), queue.lastCommitMs],
+    [[], 0, before],
+  );
+});
+
+for (const failure of ['fenced', 'unknown', 'too_large', 'rejected', 'aborted'] as const) {
+  test(`a transaction that ends ${failure} ends the queue: nothing after it is built, its owner is told once`, async () => {
+    const { queue, pending, failures, keys, metrics } = world();
+    const error = new TransactionError(failure, 'no');
+    const a = queue.run(() => write('a'));
+    const b = queue.run(() => assert.fail('must not be built'));
+    a.catch(() => undefined);
+    b.catch(() => undefined);
+    await turn();
+    pending[0]?.fail(error);
+    await assert.rejects(a, error);
+    await assert.rejects(b, error);
+    await assert.rejects(
+      queue.run(() => assert.fail('must not be built')),
+      error,
+    );
+    assert.deepEqual(keys(), ['a']);
+    assert.deepEqual(failures, [error]);
+    assert.equal(metrics.counter('transactions_total', { outcome: failure }), 1);
+    assert.equal(queue.runningSinceMs, undefined);
+  });
+}
+
+test('a step that cannot be built ends the queue too: the state behind it is not to be trusted', async () => {
+  const { queue, failures } = world();
+  const broken = new Error('record 0:1 is claimed already');
+  await assert.rejects(
+    queue.run(() => {
+      throw broken;
+    }),
+    broken,
+  );
+  assert.deepEqual(
+    failures.map(({ failure, cause }) => [failure, cause]),
+    [['unknown', broken]],
+  );
+  await assert.rejects(
+    queue.run(() => write('b')),
+    broken,
+  );
+});
+
+test('closing lets the transaction in hand end, and starts no other', async () => {
+  const { queue, pending, keys, failures } = world();
+  const a = queue.run(() => write('a'));
+  const b = queue.run(() => write('b'));
+  b.catch(() => undefined);
+  await turn();
+  let closed = false;
+  const closing = queue.close().then(() => {
+    closed = true;
+  });
+  await turn();
+  assert.equal(closed, false);
+  pending[0]?.commit(1);
+  assert.equal(await a, 1);
+  await closing;
+  await assert.rejects(b, QueueClosedError);
+  await assert.rejects(
+    queue.run(() => write('c')),
+    QueueClosedError,
+  );
+  assert.deepEqual([keys(), failures], [['a'], []]);
+});
+
+test('how long the transaction in hand runs can be seen, and how long ago the last one was committed', async () => {
+  const { queue, pending, clock, metrics } = world();
+  assert.equal(queue.runningSinceMs, undefined);
+  await clock.advance(10);
+  const startedMs = clock.now();
+  const a = queue.run(() => write('a'));
+  await turn();
+  assert.equal(queue.runningSinceMs, startedMs);
+  await clock.advance(1500);
+  pending[0]?.commit(1);
+  await a;
+  assert.equal(queue.runningSinceMs, undefined);
+  assert.equal(queue.lastCommitMs, startedMs + 1500);
+  assert.deepEqual([...metrics.observations.values()], [[1.5]]);
+  assert.equal(metrics.counter('transactions_total', { outcome: 'committed' }), 1);
+});

@@ -1,0 +1,544 @@
+/** Claim and lost ownership, over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { writeMeta, writeProgress } from '../../../../src/core/journal/journal-records.ts';
+import { commitMetadata } from '../../../../src/core/journal/shard-state.ts';
+import { OffsetSet } from '../../../../src/core/offsets/offset-set.ts';
+import { RefusedError } from '../../../../src/pipeline/context/errors.ts';
+import { changed, withFiles } from '../../../support/engine/changed.ts';
+import { TOPICS, World, type WorldSettings } from '../../../support/engine/world.ts';
+
+const MINUTE = 60_000;
+
+/** A world whose journal exists before the engine starts. */
+function withJournal(
+  settings: WorldSettings,
+  journal: { partitions?: number; deleteRetentionMs?: number } = {},
+): World {
+  const world = new World(settings);
+  world.kafka.cluster.createTopic(TOPICS.journal, journal.partitions ?? 1, {
+    settings: [
+      ['cleanup.policy', 'compact'],
+      ['delete.retention.ms', String(journal.deleteRetentionMs ?? 86_400_000)],
+    ],
+  });
+  return world;
+}
+
+const journalKeys = (world: World, shard = 0) =>
+  world.kafka.cluster
+    .log(TOPICS.journal, shard)
+    .committed()
+    .map(({ key }) => String(key));
+
+test('the first claim writes owner, then meta and the start position in one transaction', async () => {
+  const transactions: [string[], string][] = [];
+  const world = new World({
+    partitions: 1,
+    hooks: {
+      commitFate: ({ transaction: { journal, offsets } }) => {
+        transactions.push([
+          journal.map(({ key }) => key),
+          (offsets ?? []).map(({ offset, metadata }) => `${offset} ${metadata}`).join(),
+        ]);
+        return 'commit';
+      },
+    },
+  });
+  world.start();
+  await world.clock.advance(1_000);
+  assert.deepEqual(transactions, [
+    [['owner'], ''],
+    [['meta', 'progress/0'], '0 v1:1'],
+  ]);
+});
+
+test('a new pipeline starts at the earliest record, or at the latest when configured, or at an offset that was set by hand', async () => {
+  const starts: (number | null)[] = [];
+  for (const [startFrom, committed, metadata] of [
+    ['earliest', undefined, ''],
+    ['latest', undefined, ''],
+    ['latest', 4, ''],
+    ['earliest', 99, ''],
+  ] as const) {
+    const world = new World({ partitions: 1, options: { source: { startFrom } } });
+    for (let n = 0; n < 10; n++) world.event(0);
+    if (committed !== undefined)
+      world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, committed, metadata);
+    world.start();
+    await world.clock.runUntil(() => world.committed(0).metadata === 'v1:1', 10_000);
+    starts.push(world.committed(0).offset);
+  }
+  assert.deepEqual(starts, [0, 10, 4, 10]);
+});
+
+test('source partitions added while running start at their beginning, also where a new pipeline would start at the latest', async () => {
+  const world = new World({ partitions: 2, options: { source: { startFrom: 'latest' } } });
+  world.start();
+  await world.clock.advance(2_000);
+  world.produce(10);
+  await world.untilSettled(MINUTE);
+  world.kafka.cluster.addPartitions(TOPICS.source, 3);
+  for (let n = 0; n < 7; n++) world.event(2);
+  await world.untilSettled(2 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(world.decisions().filter(({ partition }) => partition === 2).length, 7);
+});
+
+test('a journal of another pipeline is refused before anything of its owner is fenced, with what to change', async () => {
+  const meta = { group: TOPICS.group, source: TOPICS.source, shards: 1, kind: 'scripted' };
+  for (const wrong of [
+    { group: 'theirs' },
+    { source: 'theirs' },
+    { shards: 7 },
+    { kind: 'imports' },
+  ]) {
+    const world = withJournal({ partitions: 1 });
+    world.kafka.cluster.produce(TOPICS.journal, 0, [writeMeta({ ...meta, ...wrong })]);
+    const instance = world.start();
+    await world.clock.advance(10_000);
+    const [field] = Object.keys(wrong);
+    assert.ok(instance.refused instanceof RefusedError);
+    assert.match(
+      instance.refused.message,
+      new RegExp(`belongs to ${field} .*give this pipeline a journal topic and a group of its own`),
+    );
+    assert.deepEqual(journalKeys(world), ['meta']);
+  }
+});
+
+/** A pipeline that has decided its records, and stopped; then its journal is changed. */
+async function stoppedPipeline(): Promise<World> {
+  const world = new World({ partitions: 2 });
+  const instance = world.start();
+  for (const partition of [0, 0, 1, 1]) world.event(partition);
+  await world.untilSettled(MINUTE);
+  await world.through(instance.stop());
+  return world;
+}
+
+async function refusalOf(world: World): Promise<string> {
+  const instance = world.start();
+  await world.clock.advance(10_000);
+  const refusal = instance.refused ?? instance.startFailure;
+  assert.ok(refusal instanceof RefusedError, 'it is refused');
+  return refusal.message;
+}
+
+test('a journal that is gone under a group that has committed offsets is refused, and none is made', async () => {
+  const world = await stoppedPipeline();
+  world.kafka.cluster.deleteTopic(TOPICS.journal);
+  const message = await refusalOf(world);
+  assert.match(
+    message,
+    /committed offsets of partition 0, 1 of source topic .* does not exist\. .*docs\/faq\.md, "Can I change the number/,
+  );
+  assert.equal(world.kafka.cluster.describe(TOPICS.journal), undefined);
+});
+
+for (const shards of [1, 2, 3]) {
+  test(`an empty journal of ${shards} partitions under a group that has committed offsets is refused, and nothing is written to it`, async () => {
+    const world = await stoppedPipeline();
+    world.kafka.cluster.deleteTopic(TOPICS.journal);
+    world.kafka.cluster.createTopic(TOPICS.journal, shards, {
+      settings: [
+        ['cleanup.policy', 'compact'],
+        ['delete.retention.ms', '86400000'],
+      ],
+    });
+    assert.match(await refusalOf(world), /but the journal topic .* is empty/);
+    for (let shard = 0; shard < shards; shard++) assert.deepEqual(journalKeys(world, shard), []);
+  });
+}
+
+test('a journal that lost one of its partitions is refused, and names it with the source partitions that it answered for', async () => {
+  const world = await stoppedPipeline();
+  const kept = world.kafka.cluster.log(TOPICS.journal, 0).committed();
+  world.kafka.cluster.deleteTopic(TOPICS.journal);
+  world.kafka.cluster.createTopic(TOPICS.journal, 2, {
+    settings: [
+      ['cleanup.policy', 'compact'],
+      ['delete.retention.ms', '86400000'],
+    ],
+  });
+  world.kafka.cluster.produce(
+    TOPICS.journal,
+    0,
+    kept.map(({ key, value }) => ({ key, value })),
+  );
+  assert.match(
+    await refusalOf(world),
+    /offsets of partition 1 of source topic .* is empty in partition 1\./,
+  );
+});
+
+test('a journal whose beginning was removed is refused by the claim of its shard', async () => {
+  const world = await stoppedPipeline();
+  const log = world.kafka.cluster.log(TOPICS.journal, 1);
+  log.deleteBefore(log.end);
+  assert.match(
+    await refusalOf(world),
+    /shard 1: .*offsets of partition 1 of source topic .* has lost their records in partition 1\./,
+  );
+});
+
+test('offsets that a newer owner commits while a shard is claimed are not taken for a lost journal: the shard is lost, and claimed again', async () => {
+  let overtaken = false;
+  const world = withJournal({
+    partitions: 1,
+    wrap: (ports) => ({
+      ...ports,
+      admin: changed(ports.admin, {
+        committed: async (...about) => {
+          // The start asks too, before the journal is read.
+          if (!overtaken && journalKeys(world).includes('owner')) {
+            overtaken = true;
+            const { cluster, transactions } = world.kafka;
+            transactions.initialise(`${TOPICS.journal}-0`);
+            const meta = {
+              group: TOPICS.group,
+              source: TOPICS.source,
+              shards: 1,
+              kind: 'scripted',
+            };
+            const none = {
+              watermark: 0,
+              claimed: new OffsetSet(),
+              replay: 0,
+              read: 0,
+              last: null,
+              start: 0,
+            };
+            cluster.produce(TOPICS.journal, 0, [
+              writeMeta(meta),
+              writeProgress(0, { seq: 1, ...none }),
+            ]);
+            cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 0, commitMetadata(1));
+          }
+          return ports.admin.committed(...about);
+        },
+      }),
+    }),
+  });
+  const instance = world.start();
+  world.event(0);
+  await world.untilSettled(MINUTE);
+  assert.equal(instance.refused, undefined);
+  assert.equal(instance.metrics.counter('transactions_total', { outcome: 'fenced' }), 1);
+  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
+  world.assertExactlyOnce();
+});
+
+test('a new journal is accepted once the offsets of the group were set by hand, and only until the next commit', async () => {
+  const world = await stoppedPipeline();
+  world.kafka.cluster.deleteTopic(TOPICS.journal);
+  for (const partition of [0, 1])
+    world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, partition, 2);
+  const instance = world.start();
+  world.event(0);
+  await world.untilSettled(MINUTE);
+  assert.equal(instance.refused, undefined);
+  world.assertExactlyOnce();
+  await world.through(instance.stop());
+  world.kafka.cluster.deleteTopic(TOPICS.journal);
+  assert.match(await refusalOf(world), /does not exist/);
+});
+
+test('a journal that a newer version wrote is refused before anything of its owner is fenced', async () => {
+  const world = withJournal({ partitions: 1 });
+  world.kafka.cluster.produce(TOPICS.journal, 0, [{ key: 'meta', value: '{"v":2}' }]);
+  const instance = world.start();
+  await world.clock.advance(10_000);
+  assert.match(instance.refused?.message ?? '', /has format 2; this version reads up to 1/);
+  assert.deepEqual(journalKeys(world), ['meta']);
+});
+
+test('a recovery that took longer than half of delete.retention is discarded and repeated', async () => {
+  let slow = true;
+  const world = withJournal(
+    {
+      partitions: 1,
+      wrap: (ports, { clock }) => ({
+        ...ports,
+        admin: changed(ports.admin, {
+          ranges: async (topic, partitions) => {
+            if (slow && topic === TOPICS.journal) await clock.sleep(30 * MINUTE + 1);
+            slow = false;
+            return ports.admin.ranges(topic, partitions);
+          },
+        }),
+      }),
+    },
+    { deleteRetentionMs: 60 * MINUTE },
+  );
+  const instance = world.start();
+  world.event(0);
+  await world.clock.advance(30 * MINUTE + 1_000);
+  await world.untilSettled(MINUTE);
+  assert.deepEqual(
+    [
+      instance.metrics.counter('claims_total', { outcome: 'failed' }),
+      instance.metrics.counter('claims_total', { outcome: 'owned' }),
+    ],
+    [1, 1],
+  );
+  assert.match(
+    instance.logger.text(),
+    /the recovery took so long that the journal may have dropped tombstones/,
+  );
+});
+
+test('a zombie that wakes commits nothing, and what the next owner did stands', async () => {
+  const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 20_000 }) } });
+  const first = world.start('first');
+  world.produce(50);
+  await world.clock.advance(10_000);
+  assert.equal(world.liveJobs().length, 10);
+  first.process.freeze();
+  world.start('second');
+  await world.clock.advance(50_000);
+  assert.equal(world.verdict().settled, 50, 'the second has settled them all');
+  const before = journalKeys(world);
+  first.process.thaw();
+  await world.clock.advance(5_000);
+  assert.ok(first.metrics.counter('transactions_total', { outcome: 'fenced' }) > 0, 'it tried');
+  assert.deepEqual(
+    journalKeys(world).slice(before.length),
+    ['owner'],
+    'only the proof of the second, when the first joins again',
+  );
+  world.assertExactlyOnce();
+  assert.equal(first.gauge('shards_owned'), 0);
+});
+
+test('an owner that was fenced confirms its membership before it claims again, so that two owners do not ping-pong', async () => {
+  const world = new World({ partitions: 1 });
+  const instance = world.start();
+  world.produce(10);
+  await world.untilSettled(MINUTE);
+  const claims = () => instance.metrics.counter('claims_total', { outcome: 'owned' });
+  instance.group.isolate();
+  world.kafka.transactions.initialise(`${TOPICS.journal}-0`);
+  // The probe of the idle shard finds the fence.
+  await world.clock.advance(90_000);
+  assert.equal(instance.metrics.counter('transactions_total', { outcome: 'fenced' }), 1);
+  assert.deepEqual([claims(), instance.gauge('shards_owned')], [1, 0]);
+  assert.match(instance.health.conditions.get('reviews/shards') ?? '', /claiming shard\(s\) 0/);
+  world.event(0);
+  instance.group.heal();
+  await world.untilSettled(MINUTE);
+  assert.equal(claims(), 2);
+  world.assertExactlyOnce();
+});
+
+test('each transaction of unknown outcome ends the owner, and the journal tells the next what happened', async () => {
+  for (const fate of [
+    'reply-lost',
+    'lost',
+    'committed-fenced',
+    'aborted',
+    'fenced',
+    'unsent',
+  ] as const) {
+    let hit = 0;
+    const world = new World({
+      partitions: 1,
+      hooks: {
+        commitFate: ({ transaction }) =>
+          transaction.journal.some(({ key }) => key.startsWith('job/')) && hit++ % 4 === 1
+            ? fate
+            : 'commit',
+      },
+    });
+    world.start();
+    world.produce(40);
+    await world.untilSettled(10 * MINUTE);
+    world.assertExactlyOnce();
+    assert.ok(hit > 4, fate);
+  }
+});
+
+test('a kept shard proves that it is still its owner’s at each join, and an idle one every minute', async () => {
+  const world = new World({ partitions: 2 });
+  const first = world.start();
+  await world.clock.advance(5_000);
+  const owners = (shard: number) =>
+    journalKeys(world, shard).filter((key) => key === 'owner').length;
+  assert.deepEqual([owners(0), owners(1)], [1, 1]);
+  world.start();
+  await world.clock.advance(10_000);
+  assert.deepEqual(
+    [owners(0), owners(1)].sort(),
+    [2, 2],
+    'one by its probe, one by the claim of the new owner',
+  );
+  assert.equal(first.metrics.counter('claims_total'), 2, 'the kept shard was not claimed again');
+  assert.equal(
+    first.gauge('shards_owned'),
+    1,
+    'the other was given up at the join, not when a fence told it',
+  );
+  await world.clock.advance(65_000);
+  assert.deepEqual([owners(0), owners(1)], [3, 3]);
+});
+
+test('records of kept partitions are neither lost nor read twice over a rebalance, though batches were under way', async () => {
+  const world = new World({
+    partitions: 4,
+    kafka: { unsought: 'committed' },
+    hooks: { deliverStale: () => true, batchRecords: () => 3 },
+  });
+  const first = world.start();
+  for (let round = 0; round < 10; round++) {
+    world.produce(40);
+    await world.clock.advance(1_300);
+    if (round === 3) world.start();
+    if (round === 6) void world.instances[1]?.stop();
+  }
+  await world.untilSettled(2 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(first.metrics.counter('unread_records_lost_total'), 0);
+  for (let p = 0; p < 4; p++)
+    for (let offset = 0; offset < 100; offset++)
+      assert.equal(world.service.submissions(p, offset), 1);
+});
+
+test('a source topic that was made anew is refused, though its offsets would fit', async () => {
+  const world = new World({ partitions: 1 });
+  for (let n = 0; n < 10; n++) world.event(0);
+  const first = world.start();
+  await world.untilSettled(MINUTE);
+  await world.through(first.stop());
+  world.kafka.cluster.deleteTopic(TOPICS.source);
+  world.kafka.cluster.createTopic(TOPICS.source, 1);
+  await world.clock.advance(10_000);
+  for (let n = 0; n < 30; n++) world.event(0);
+  const second = world.start();
+  await world.clock.advance(10_000);
+  assert.match(
+    second.refused?.message ?? '',
+    /offset 9 in partition 0 of source topic content .* was deleted and created again/,
+  );
+  assert.equal(world.decisions().length, 10);
+});
+
+test('a watermark beyond the end of the source is refused, with what to change', async () => {
+  const world = new World({ partitions: 1 });
+  for (let n = 0; n < 10; n++) world.event(0);
+  const first = world.start();
+  await world.untilSettled(MINUTE);
+  await world.through(first.stop());
+  world.kafka.cluster.deleteTopic(TOPICS.source);
+  world.kafka.cluster.createTopic(TOPICS.source, 1);
+  for (let n = 0; n < 3; n++) world.event(0);
+  const second = world.start();
+  await world.clock.advance(10_000);
+  assert.ok(second.refused instanceof RefusedError);
+  assert.match(
+    second.refused.message,
+    /ends at offset 3 in partition 0, but this pipeline has read up to 10: .*Give the pipeline a new journal topic/,
+  );
+});
+
+test('records that retention took while nobody was running are counted as lost, those already claimed are not', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 2, maxAgeMs: 600_000 } },
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
+  const first = world.start();
+  for (const type of ['a', 'b', 'b', 'c', 'd', 'd']) world.event(0, type);
+  await world.clock.advance(5_000);
+  await world.through(first.stop());
+  world.kafka.cluster.log(TOPICS.source, 0).deleteBefore(5);
+  const second = world.start();
+  await world.clock.advance(5_000);
+  assert.equal(
+    second.metrics.counter('unread_records_lost_total'),
+    2,
+    'offsets 0 and 3: the others are in jobs',
+  );
+  await world.clock.advance(11_000);
+  assert.equal(world.committed(0).offset, 6);
+});
+
+test('a claim that Kafka refuses for good (a missing permission) is refused, and not tried for ever', async () => {
+  const world = new World({ partitions: 1, hooks: { commitFate: () => 'rejected' } });
+  const instance = world.start();
+  await world.clock.advance(10_000);
+  assert.ok(instance.refused instanceof RefusedError);
+  assert.match(instance.refused.message, /shard 0: Kafka refuses to let this connector write: /);
+});
+
+test('a shard that is lost again and again right after its claim is claimed more and more slowly', async () => {
+  let broken = true;
+  const world = new World({
+    partitions: 1,
+    // Each owner has the shard for three seconds before its first decisions fail.
+    wrap: (ports, { clock }) => ({
+      ...ports,
+      kind: changed(withFiles(ports.kind), {
+        results: async function* (status, job, signal) {
+          await clock.sleep(3_000, signal);
+          yield* withFiles(ports.kind).results(status, job, signal);
+        },
+      }),
+    }),
+    hooks: {
+      commitFate: ({ transaction }) =>
+        broken && transaction.outputs !== undefined ? 'fenced' : 'commit',
+    },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(10 * MINUTE);
+  const claims = instance.metrics.counter('claims_total', { outcome: 'owned' });
+  assert.ok(claims > 20 && claims < 80, `${claims} claims in ten minutes`);
+  broken = false;
+  await world.untilSettled(2 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('a rejoin in the middle of a claim costs no more than the rejoin: the replay goes on where it was', async () => {
+  const world = new World({
+    partitions: 2,
+    shuffle: true,
+    options: { journal: { partitions: 2 }, batch: { maxRows: 1 }, concurrency: { transfers: 50 } },
+    hooks: { batchRecords: (_member, stream) => (stream === 'journal' ? 1 : 500) },
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
+  const first = world.start();
+  world.produce(300);
+  await world.clock.runUntil(() => world.service.calls.upload === 300, 2 * MINUTE);
+  await world.through(first.stop());
+  const second = world.start();
+  await world.clock.advance(1_000);
+  world.start();
+  const owned = () =>
+    world.instances.reduce(
+      (sum, one) => sum + one.metrics.counter('claims_total', { outcome: 'owned' }),
+      0,
+    );
+  const before = owned();
+  await world.clock.advance(45_000);
+  assert.equal(second.metrics.counter('rebalances_total'), 2);
+  assert.equal(owned() - before, 2);
+});
+
+test('partitions added to the journal while replicas run are refused by each of them, before any record changes its shard', async () => {
+  const world = new World({ partitions: 4, options: { journal: { partitions: 2 } } });
+  const [first, second] = [world.start('first'), world.start('second')];
+  world.produce(20);
+  await world.untilSettled(MINUTE);
+  world.kafka.cluster.addPartitions(TOPICS.journal, 3);
+  first.group.crash('the client was rebuilt');
+  await world.clock.advance(MINUTE);
+  for (const { refused } of [first, second]) {
+    assert.ok(refused instanceof RefusedError);
+    assert.match(
+      refused.message,
+      /pipeline reviews, journal journal: it had 2 partitions when this process started and has 3 now/,
+    );
+  }
+  assert.deepEqual(journalKeys(world, 2), [], 'nothing was claimed under the new number');
+});

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  JournalFormatError,
+  writeMeta,
+  writeOwner,
+} from '../../../../src/core/journal/journal-records.ts';
+import type {
+  FetchedBatch,
+  JournalWrite,
+  ShardGroup,
+  UnreadableRecords,
+} from '../../../../src/core/ports/kafka.ts';
+import { ShardLostError } from '../../../../src/pipeline/context/errors.ts';
+import { JournalRecovery } from '../../../../src/pipeline/shard/journal-recovery.ts';
+import { VirtualClock } from '../../../support/memory/clock.ts';
+import { memoryBatch } from '../../../support/memory/kafka/pieces.ts';
+
+const SHARD = 3;
+const meta = writeMeta({ group: 'g', source: 's', shards: 4, kind: 'k' });
+const owner = (claim: string) => writeOwner({ instance: 'i', claim, atMs: 1 });
+const forever = new AbortController().signal;
+
+/** A replay whose fetches a test answers by hand. */
+function world() {
+  const clock = new VirtualClock();
+  const calls: string[] = [];
+  const group = {
+    seek: (stream: string, partition: number, offset: number) =>
+      calls.push(`seek ${stream} ${partition} ${offset}`),
+    pause: (stream: string, partition: number) => calls.push(`pause ${stream} ${partition}`),
+    resume: (stream: string, partition: number) => calls.push(`resume ${stream} ${partition}`),
+  } as Partial<ShardGroup> as ShardGroup;
+  const replay = new JournalRecovery({ group, clock, topic: 'journal', shard: SHARD });
+  const batch = (
+    fetchOffset: number,
+    writes: readonly JournalWrite[],
+    nextOffset = fetchOffset + writes.length,
+    unreadable?: UnreadableRecords,
+  ): FetchedBatch => {
+    const fields = {
+      stream: 'journal',
+      partition: SHARD,
+      fetchOffset,
+      nextOffset,
+      endOffset: nextOffset,
+      bytes: 1,
+    } as const;
+    const records = writes.map(({ key, value }, index) => ({
+      partition: SHARD,
+      offset: fetchOffset + index,
+      timestampMs: 0,
+      key: Buffer.from(key),
+      value: value === null ? null : Buffer.from(value),
+      headers: [],
+    }));
+    return memoryBatch(fields, [{ records, unreadable, nextOffset }]);
+  };
+  return { clock, calls, replay, batch };
+}
+
+test('a replay reads from the journal’s first offset until the barrier is reached, and stops', async () => {
+  const { replay, calls, batch } = world();
+  replay.start(10);
+  replay.fetched(batch(10, [owner('old'), meta]));
+  assert.equal((await replay.meta(12, forever))?.kind, 'k');
+  const state = replay.upTo(12, 'mine', forever);
+  replay.fetched(batch(12, [owner('mine')]));
+  assert.equal((await state).owner?.claim, 'mine');
+  replay.stop();
+  assert.deepEqual(calls, [
+    `seek journal ${SHARD} 10`,
+    `resume journal ${SHARD}`,
+    `pause journal ${SHARD}`,
+  ]);
+});
+
+test('a barrier that compaction has taken counts as reached when it is passed', async () => {
+  const { replay, batch } = world();
+  replay.start(0);
+  replay.fetched(batch(0, [meta, owner('mine')]));
+  const state = replay.upTo(5, 'mine', forever);
+  replay.fetched(batch(2, [], 6));
+  assert.equal((await state).owner?.claim, 'mine');
+});
+
+test('a journal without meta is new once it was read to its end', async () => {
+  const { replay, batch } = world();
+  replay.start(0);
+  const found = replay.meta(3, forever);
+  replay.fetched(batch(0, [owner('dead')], 3));
+  assert.equal(await found, undefined);
+  const empty = world();
+  empty.replay.start(7);
+  assert.equal(await empty.replay.meta(7, forever), undefined);
+});
+
+test('a batch that was under way for another position is dropped, and the position set again', async () => {
+  const { replay, calls, batch } = world();
+  replay.start(0);
+  calls.length = 0;
+  replay.fetched(batch(40, [owner('other')]));
+  assert.deepEqual(calls, [`seek journal ${SHARD} 0`]);
+  const state = replay.upTo(1, 'mine', forever);
+  replay.fetched(batch(0, [meta, owner('mine')]));
+  assert.deepEqual([(await state).owner?.claim, (await state).meta?.kind], ['mine', 'k']);
+});
+
+test('after a rejoin the replay goes on from where it was', () => {
+  const { replay, calls, batch } = world();
+  replay.rejoined();
+  assert.deepEqual(calls, [], 'it has not begun');
+  replay.start(0);
+  replay.fetched(batch(0, [meta, owner('x')]));
+  calls.length = 0;
+  replay.rejoined();
+  assert.deepEqual(calls, [`seek journal ${SHARD} 2`, `resume journal ${SHARD}`]);
+  replay.stop();
+  calls.length = 0;
+  replay.rejoined();
+  replay.fetched(batch(2, [owner('y')]));
+  assert.deepEqual(calls, [], 'it is over');
+});
+
+test('a journal that is fetched faster than it is folded pauses, and goes on once there is room; a rejoin meanwhile reads nothing twice', async () => {
+  const { replay, calls, batch } = world();
+  const gate = Promise.withResolvers<void>();
+  const large = (offset: number, writes: readonly JournalWrite[]): FetchedBatch => {
+    const whole = batch(offset, writes);
+    return {
+      ...whole,
+      bytes: 600_000,
+      async *pieces(admit) {
+        await gate.promise;
+        yield* whole.pieces(admit);
+      },
+    };
+  };
+  replay.start(0);
+  replay.fetched(large(0, [meta]));
+  replay.fetched(large(1, [owner('old')]));
+  assert.deepEqual(calls.splice(0), [
+    `seek journal ${SHARD} 0`,
+    `resume journal ${SHARD}`,
+    `pause journal ${SHARD}`,
+  ]);
+  replay.rejoined();
+  assert.deepEqual(calls.splice(0), [`seek journal ${SHARD} 2`, `resume journal ${SHARD}`]);
+  const state = replay.upTo(2, 'mine', forever);
+  gate.resolve();
+  replay.fetched(batch(2, [owner('mine')]));
+  assert.equal((await state).owner?.claim, 'mine');
+  assert.deepEqual(calls, [`pause journal ${SHARD}`, `resume journal ${SHARD}`]);
+});
+
+test('a stretch of the journal that cannot be read ends the replay with its topic, partition and offset', async () => {
+  const { replay, batch } = world();
+  replay.start(0);
+  const poison = { reason: 'unreadable_batch', message: 'its CRC-32C is wrong' } as const;
+  replay.fetched(batch(0, [meta], 5, { from: 1, to: 4, timestampMs: 0, poison }));
+  await assert.rejects(replay.upTo(9, 'mine', forever), {
+    name: 'JournalFormatError',
+    message: `the journal journal cannot be read at partition ${SHARD}, offset 1: its CRC-32C is wrong`,
+  });
+});
+
+test('a record behind our claim means that another instance owns the shard', async () => {
+  const { replay, batch } = world();
+  replay.start(0);
+  const state = replay.upTo(1, 'mine', forever);
+  replay.fetched(batch(0, [meta, owner('mine'), owner('theirs')]));
+  await assert.rejects(
+    state,
+    (error) => error instanceof ShardLostError && /continues behind this claim/.test(error.message),
+  );
+});
+
+test('another owner’s record where ours should be means that the shard is lost', async () => {
+  const { replay, batch } = world();
+  replay.start(0);
+  const state = replay.upTo(1, 'mine', forever);
+  replay.fetched(batch(0, [meta, owner('theirs')]));
+  await assert.rejects(
+    state,
+    (error) =>
+      error instanceof ShardLostError && /the journal has a newer claim/.test(error.message),
+  );
+});
+
+test('a record that cannot be read ends the replay with what is wrong', async () => {
+  const { replay, batch } = world();
+  replay.start(0);
+  const found = replay.meta(5, forever);
+  replay.fetched(batch(0, [{ key: 'meta', value: 'not json' }]));
+  await assert.rejects(found, JournalFormatError);
+  await assert.rejects(replay.upTo(9, 'mine', forever), JournalFormatError, 'and stays so');
+});
+
+test('a replay that reads nothing for a minute has lost its place; one that reads slowly has not', async () => {
+  const { replay, clock, batch } = world();
+  replay.start(0);
+  const state = replay.upTo(100, 'mine', forever);
+  const failures: unknown[] = [];
+  state.catch((error: unknown) => failures.push(error));
+  for (let at = 0; at < 5; at++) {
+    await clock.advance(59_000);
+    replay.fetched(batch(at, [owner(`o${at}`)]));
+    await clock.settle();
+  }
+  assert.deepEqual(failures, []);
+  await clock.advance(60_000);
+  assert.match(
+    String(failures),
+    /^ShardLostError: the journal could not be read further than offset 5$/,
+  );
+});
+
+test('a replay that is given up ends at once with the reason', async () => {
+  const { replay } = world();
+  const abort = new AbortController();
+  replay.start(0);
+  const state = replay.upTo(5, 'mine', abort.signal);
+  const reason = new Error('the connector stops');
+  abort.abort(reason);
+  await assert.rejects(state, reason);
+  await assert.rejects(replay.meta(5, abort.signal), reason);
+});

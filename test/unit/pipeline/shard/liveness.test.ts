@@ -1,0 +1,213 @@
+/** I8: who waits says why, who is stuck is seen, and an outage of an hour costs nothing but the hour. Over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
+import type { PipelinePorts } from '../../../../src/pipeline/context/pipeline-context.ts';
+import type { WaitReason } from '../../../../src/pipeline/limits/wait-reasons.ts';
+import { Health } from '../../../../src/telemetry/health/health.ts';
+import { changed } from '../../../support/engine/changed.ts';
+import { type Instance, World, type WorldSettings } from '../../../support/engine/world.ts';
+import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
+
+const MINUTE = 60_000;
+
+/** A world whose one instance has the real health, as the probes of a deployment see it. */
+function world(settings: WorldSettings = {}) {
+  let health: Health | undefined;
+  const made: World = new World({
+    ...settings,
+    wrap: (ports, self) => {
+      health = new Health({ stuckAfterMs: MINUTE, now: () => made.clock.now() });
+      return { ...(settings.wrap?.(ports, self) ?? ports), health };
+    },
+  });
+  const instance = made.start();
+  return { world: made, instance, health: health as unknown as Health };
+}
+
+const waits = (instance: Instance, reason: WaitReason): number =>
+  instance.gauge('shards_paused', { reason }) ?? 0;
+const told = (instance: Instance): unknown[] =>
+  instance.logger.lines
+    .filter(({ message }) => message === 'pipeline stalled')
+    .map(({ fields }) => fields.reason);
+
+test('Kafka out of reach for an hour: alive all the time, not ready and why, and everything is decided once when it is back', async () => {
+  let away = false;
+  const {
+    world: it,
+    instance,
+    health,
+  } = world({
+    partitions: 4,
+    hooks: {
+      commitFate: () => (away ? 'unsent' : 'commit'),
+      failure: () => (away ? new Error('no broker can be reached') : undefined),
+    },
+    service: { review: () => ({ afterMs: 20_000 }) },
+  });
+  it.produce(60, { poisonEvery: 9 });
+  await it.clock.advance(10_000);
+  assert.ok(it.liveJobs().length > 0, 'it strikes while work is in flight');
+  away = true;
+  instance.group.isolate();
+  for (let minute = 1; minute <= 60; minute++) {
+    await it.clock.advance(MINUTE);
+    assert.equal(health.liveness().ok, true, JSON.stringify(health.liveness()));
+    const why = health.readiness().conditions.map(({ reason }) => reason ?? '');
+    assert.match(
+      why.join('; '),
+      /the brokers have not answered group reviewers for \d+ s|not a member of group/,
+    );
+  }
+  assert.ok(waits(instance, 'membership') + waits(instance, 'claim') > 0);
+  assert.ok(told(instance).includes('membership') || told(instance).includes('claim'));
+  away = false;
+  instance.group.heal();
+  await it.untilSettled(3 * MINUTE);
+  it.assertExactlyOnce();
+  await it.clock.advance(10_000);
+  assert.equal(health.readiness().ok, true);
+  assert.equal(instance.refused, undefined);
+});
+
+test('a service that answers nothing for an hour: alive and ready, the wait is told within seconds, nothing is lost', async () => {
+  let hung = true;
+  const {
+    world: it,
+    instance,
+    health,
+  } = world({
+    service: { fault: () => (hung ? { hangMs: 10 * MINUTE } : undefined) },
+  });
+  it.produce(40);
+  await it.clock.advance(10_000);
+  assert.ok(waits(instance, 'service_unavailable') > 0, 'before the first request has given up');
+  assert.ok(told(instance).includes('service_unavailable'));
+  for (let minute = 1; minute <= 60; minute++) {
+    await it.clock.advance(MINUTE);
+    assert.deepEqual([health.liveness().ok, health.readiness().ok], [true, true]);
+  }
+  assert.ok(waits(instance, 'permit') > 0, 'those who may not even ask say so');
+  hung = false;
+  await it.untilSettled(12 * MINUTE);
+  it.assertExactlyOnce();
+  await it.clock.advance(10_000);
+  for (const reason of ['service_unavailable', 'permit', 'upload', 'download'] as const)
+    assert.equal(waits(instance, reason), 0);
+});
+
+test('an upload, and the results, that do not come are told as what they are', async () => {
+  let hung: 'upload' | 'results' | undefined = 'upload';
+  const { world: it, instance } = world({
+    partitions: 1,
+    service: { fault: (operation) => (operation === hung ? { hangMs: MINUTE } : undefined) },
+  });
+  it.produce(5, { types: ['a'] });
+  await it.clock.advance(10_000);
+  assert.deepEqual([waits(instance, 'upload'), waits(instance, 'download')], [1, 0]);
+  hung = 'results';
+  await it.clock.runUntil(() => waits(instance, 'download') > 0, 5 * MINUTE);
+  assert.equal(waits(instance, 'upload'), 0);
+  hung = undefined;
+  await it.untilSettled(5 * MINUTE);
+});
+
+test('a worker that is stuck is named by liveness, the others go on, and nothing is restarted', async () => {
+  let stuck = true;
+  const never = Promise.withResolvers<void>();
+  const {
+    world: it,
+    instance,
+    health,
+  } = world({
+    partitions: 2,
+    wrap: (ports) =>
+      withKind(ports, {
+        rows: (pool) => {
+          const sink = ports.kind.rows(pool);
+          let hangs = false;
+          return changed(sink, {
+            add: (item) => {
+              hangs ||= item.partition === 1;
+              sink.add(item);
+            },
+            finish: async () => {
+              if (stuck && hangs) await never.promise;
+              return sink.finish();
+            },
+          });
+        },
+      }),
+  });
+  it.event(0);
+  await it.clock.advance(MINUTE);
+  assert.equal(it.decisions().length, 1);
+  it.event(1);
+  await it.clock.advance(MINUTE);
+  assert.equal(health.liveness().ok, true);
+  assert.deepEqual(waits(instance, 'encode'), 1);
+  await it.clock.advance(2 * MINUTE);
+  const { ok, loops } = health.liveness();
+  assert.equal(ok, false);
+  assert.deepEqual(
+    loops.map(({ name, state }) => [name, state]),
+    [
+      ['reviews/shard-0', 'running'],
+      ['reviews/shard-1', 'stuck'],
+    ],
+  );
+  assert.match(loops[1]?.reason ?? '', /^encode: /);
+  assert.equal(
+    instance.metrics.counter('claims_total', { outcome: 'owned' }),
+    2,
+    'nobody claims anew',
+  );
+  stuck = false;
+  never.resolve();
+  await it.untilSettled(MINUTE);
+  await it.clock.advance(2_000);
+  assert.equal(health.liveness().ok, true);
+});
+
+test('a quiet type of a quiet partition is submitted soon although the budget is full all the time', async () => {
+  const { world: it, instance } = world({
+    partitions: 8,
+    budgetBytes: 400_000,
+    options: { batch: { maxRows: 10, maxAgeMs: 2_000 }, concurrency: { transfers: 1 } },
+    kafka: { maxBatchRecords: 10 },
+    wrap: (ports) =>
+      withKind(ports, {
+        upload: async (job, body, signal) => {
+          await ports.clock.sleep(500, signal);
+          return ports.kind.upload(job, body, signal);
+        },
+      }),
+  });
+  const loud = sourceValue({ type: 'loud', content: 'x'.repeat(2_000) });
+  for (let n = 0; n < 4_000; n++) it.put(n % 7, loud);
+  await it.clock.advance(30_000);
+  assert.ok(waits(instance, 'memory') > 0);
+  it.event(7, 'quiet');
+  const fromMs = it.clock.now();
+  const submitted = () =>
+    [...it.service.batches.values()].some(
+      ({ type, rows }) => type === 'quiet' && rows !== undefined,
+    );
+  await it.clock.runUntil(submitted, 10 * MINUTE);
+  const tookMs = it.clock.now() - fromMs;
+  assert.ok(waits(instance, 'memory') > 0, 'the budget is full still');
+  // Its age, and the uploads of what the budget holds and of one fetched batch of each other shard.
+  assert.ok(tookMs < 2_000 + (14 + 2 * 8) * 500, `${tookMs} ms`);
+});
+
+/** The ports with some calls of the kind replaced. */
+function withKind(ports: PipelinePorts, calls: Partial<PipelineKind>): PipelinePorts {
+  const kind = new Proxy(ports.kind, {
+    get: (of, name) => {
+      const value = Reflect.get(calls, name) ?? Reflect.get(of, name);
+      return typeof value === 'function' ? value.bind(of) : value;
+    },
+  });
+  return { ...ports, kind };
+}

@@ -1,0 +1,225 @@
+/** Decoding waits for what it needs (KindSteps.prepare): a schema registry that is down. Over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NotPrepared } from '../../../../src/core/outcome/internal-error.ts';
+import type { SourceRecord } from '../../../../src/core/record.ts';
+import { changed } from '../../../support/engine/changed.ts';
+import { World } from '../../../support/engine/world.ts';
+import { sourceKind } from '../../../support/memory/service/source-kind.ts';
+import { headerOf } from '../../../support/records/headers.ts';
+
+const MINUTE = 60_000;
+
+/** A registry that answers when it is told to. Records that were not prepared cannot be decoded. */
+class Registry {
+  readonly prepared = new Set<string>();
+  #up = Promise.withResolvers<void>();
+
+  constructor({ up }: { up: boolean }) {
+    if (up) this.#up.resolve();
+  }
+
+  back(): void {
+    this.#up.resolve();
+  }
+
+  down(): void {
+    this.#up = Promise.withResolvers<void>();
+  }
+
+  prepare(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> {
+    const aborted = new Promise<never>((_, reject) =>
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+    );
+    aborted.catch(() => undefined);
+    return Promise.race([this.#up.promise, aborted]).then(() => {
+      for (const record of records) this.prepared.add(placeOf(record));
+    });
+  }
+}
+
+const placeOf = ({ partition, offset }: { partition: number; offset: number }): string =>
+  `${partition}:${offset}`;
+
+function worldWith(registry: Registry, failing = false): World {
+  return new World({
+    partitions: 2,
+    ...(failing
+      ? {
+          service: {
+            review: ({ id }: { id: string }) =>
+              id === 'batch-1' ? { afterMs: 10_000, state: 'failed' as const } : {},
+          },
+        }
+      : {}),
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        prepare: (...given: Parameters<Registry['prepare']>) => registry.prepare(...given),
+        decode: (...given: Parameters<typeof ports.kind.decode>) => {
+          assert.ok(registry.prepared.has(placeOf(given[0])), 'decoded before it was prepared');
+          return ports.kind.decode(...given);
+        },
+      }),
+    }),
+  });
+}
+
+test('intake waits, and says why, while the schemas of its records cannot be had; nothing is lost', async () => {
+  const registry = new Registry({ up: false });
+  const world = worldWith(registry);
+  const instance = world.start();
+  for (let n = 0; n < 20; n++) world.event(n % 2);
+  await world.clock.advance(5 * MINUTE);
+  assert.equal(world.service.batches.size, 0);
+  assert.equal(world.published('dead').length, 0);
+  assert.equal(instance.gauge('shards_paused', { reason: 'schema_registry' }), 2);
+  registry.back();
+  await world.untilSettled(2 * MINUTE);
+  assert.equal(instance.gauge('shards_paused', { reason: 'schema_registry' }), 0);
+  world.assertExactlyOnce();
+});
+
+test('a replica that waits for schemas stops all the same, and the next one goes on', async () => {
+  const registry = new Registry({ up: false });
+  const world = worldWith(registry);
+  const first = world.start();
+  for (let n = 0; n < 20; n++) world.event(n % 2);
+  await world.clock.advance(MINUTE);
+  await world.through(first.stop());
+  registry.back();
+  world.start();
+  await world.untilSettled(2 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('records that are read again wait for their schemas too', async () => {
+  const registry = new Registry({ up: true });
+  const world = worldWith(registry, true);
+  const instance = world.start();
+  for (let n = 0; n < 20; n++) world.event(0);
+  await world.clock.advance(5_000);
+  registry.down();
+  registry.prepared.clear();
+  await world.clock.advance(5 * MINUTE);
+  assert.equal(world.decisions().length, 15, 'those of the other batches');
+  assert.equal(instance.gauge('shards_paused', { reason: 'schema_registry' }), 1);
+  assert.equal(instance.budget.usedBytes, 0, 'other pipelines may need the memory meanwhile');
+  registry.back();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('so do records that are settled from the source', async () => {
+  const registry = new Registry({ up: true });
+  const world = new World({
+    partitions: 1,
+    service: { review: () => ({ afterMs: 10_000 }) },
+    wrap: (ports) => ({
+      ...ports,
+      kind: sourceKind(
+        changed(ports.kind, {
+          prepare: (...given: Parameters<Registry['prepare']>) => registry.prepare(...given),
+        }),
+      ),
+    }),
+  });
+  const instance = world.start();
+  for (let n = 0; n < 20; n++) world.event(0);
+  await world.clock.advance(5_000);
+  registry.down();
+  await world.clock.advance(5 * MINUTE);
+  assert.deepEqual(
+    [world.decisions().length, instance.gauge('shards_paused', { reason: 'schema_registry' })],
+    [0, 1],
+  );
+  assert.equal(instance.budget.usedBytes, 0);
+  registry.back();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+for (const [stage, filed] of [
+  ['rewind', true],
+  ['settle', false],
+] as const) {
+  test(`records whose schema was deleted after they were claimed become dead letters at ${stage}, once and for all; their neighbours go on`, async () => {
+    let readings = 0;
+    let deleted = false;
+    const world = new World({
+      partitions: 1,
+      options: { batch: { maxRows: 6, maxAgeMs: 2_000 } },
+      service: {
+        review: ({ id }) =>
+          id === 'batch-1' ? { afterMs: 10_000, state: filed ? 'failed' : 'finished' } : {},
+      },
+      wrap: (ports) => {
+        const kind = changed(ports.kind, {
+          decode: (...given: Parameters<typeof ports.kind.decode>) => {
+            const [{ offset }] = given;
+            if (!deleted || offset % 2 === 0) return ports.kind.decode(...given);
+            readings++;
+            return {
+              poison: {
+                reason: 'unknown_schema',
+                message: 'the registry does not know the schema id 7',
+              },
+            };
+          },
+        });
+        return { ...ports, kind: filed ? kind : sourceKind(kind) };
+      },
+    });
+    const instance = world.start();
+    for (let n = 0; n < 6; n++) world.event(0);
+    await world.clock.advance(5_000);
+    assert.equal(world.liveJobs().length, 1);
+    deleted = true;
+    await world.untilSettled(5 * MINUTE);
+    world.assertExactlyOnce();
+    const letters = world.published('dead').map(({ headers }) => {
+      const said = (name: string) => headerOf({ headers }, `dead-letter-${name}`);
+      return [said('offset'), said('reason'), said('stage')];
+    });
+    assert.deepEqual(
+      letters.sort(),
+      ['1', '3', '5'].map((offset) => [offset, 'unknown_schema', stage]),
+    );
+    assert.deepEqual(
+      world
+        .decisions()
+        .map(({ offset }) => offset)
+        .sort(),
+      [0, 2, 4],
+    );
+    assert.equal(readings, 3, 'each is decoded once more, and never again');
+    assert.equal(instance.budget.usedBytes, 0);
+    assert.equal(instance.gauge('balance_items', {}) ?? 0, 0);
+  });
+}
+
+test('a record that its format will not read unprepared is prepared again: neither it nor its shard is given up', async () => {
+  let forgotten = 3;
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        decode: (...given: Parameters<typeof ports.kind.decode>) => {
+          if (given[0].offset === 5 && forgotten-- > 0)
+            throw new NotPrepared('schema 7 is not at hand');
+          return ports.kind.decode(...given);
+        },
+      }),
+    }),
+  });
+  const instance = world.start();
+  for (let n = 0; n < 10; n++) world.event(0);
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    [world.published('dead').length, world.decisions().length, forgotten < 0],
+    [0, 10, true],
+  );
+  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
+});

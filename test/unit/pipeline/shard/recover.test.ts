@@ -1,0 +1,289 @@
+/** Recovery and tracking, over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { changed } from '../../../support/engine/changed.ts';
+import { TOPICS, World } from '../../../support/engine/world.ts';
+
+const MINUTE = 60_000;
+
+const batches = (world: World) => [...world.service.batches.values()];
+
+test('a batch waiting for its upload is abandoned after the grace, not before', async () => {
+  const world = new World({
+    partitions: 1,
+    service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0) },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.runUntil(() => world.service.calls.upload === 1, MINUTE);
+  const uploadedMs = world.clock.now();
+  await world.clock.advance(59_900);
+  assert.equal(batches(world).length, 1);
+  await world.clock.runUntil(() => batches(world).length === 2, 10_000);
+  const waitedMs = world.clock.now() - uploadedMs;
+  assert.ok(
+    waitedMs >= 60_000 && waitedMs < 66_000,
+    `${waitedMs} ms: the grace, and at most one poll`,
+  );
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(instance.metrics.counter('jobs_failed_total', { reason: 'upload_lost' }), 1);
+  assert.equal(instance.metrics.counter('items_resubmitted_total'), 5);
+  assert.deepEqual(
+    [...new Set(world.decisions().map(({ attempt, remote }) => `${remote} ${attempt}`))],
+    ['batch-2 2'],
+  );
+});
+
+test('an upload that the service sees within the grace is not sent again', async () => {
+  const world = new World({ partitions: 1, service: { arrivalMs: () => 55_000 } });
+  world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.untilSettled(2 * MINUTE);
+  assert.equal(batches(world).length, 1);
+  world.assertExactlyOnce();
+});
+
+test('a late upload after the abandonment publishes nothing twice', async () => {
+  const world = new World({
+    partitions: 1,
+    service: {
+      arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0),
+      review: () => ({ afterMs: 20_000 }),
+    },
+  });
+  world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.runUntil(() => batches(world).length === 2, 2 * MINUTE);
+  world.service.arrive('batch-1');
+  world.service.finish('batch-1');
+  await world.untilSettled(2 * MINUTE);
+  await world.clock.advance(2 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(world.service.submissions(0, 0), 2, 'submission is at least once');
+  assert.deepEqual([...new Set(world.decisions().map(({ remote }) => remote))], ['batch-2']);
+});
+
+test('a restart counts the grace from its claim: the upload may have been made by the owner before it', async () => {
+  const world = new World({
+    partitions: 1,
+    service: { arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0) },
+  });
+  const first = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(50_000);
+  await world.through(first.stop());
+  world.start();
+  const claimedMs = world.clock.now();
+  await world.clock.runUntil(() => batches(world).length === 2, 2 * MINUTE);
+  assert.ok(world.clock.now() - claimedMs >= 60_000);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('after a restart each live job goes on from where the service has it: waiting, pending, finished, failed or forgotten', async () => {
+  const plans = {
+    waits: 'never',
+    pends: 'never',
+    ends: 'never',
+    fails: 'never',
+    lost: 'never',
+  } as const;
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1 } },
+    service: {
+      review: ({ rows }) => (rows?.[0] !== undefined && first ? { afterMs: 'never' } : {}),
+    },
+  });
+  let first = true;
+  const one = world.start();
+  for (const type of Object.keys(plans)) world.event(0, type);
+  await world.clock.advance(10_000);
+  const idOf = (type: string) =>
+    batches(world).find((batch) => batch.type === type)?.id ?? assert.fail(type);
+  one.process.kill();
+  first = false;
+  world.service.finish(idOf('ends'));
+  world.service.end(idOf('fails'), 'failed');
+  world.service.end(idOf('lost'), 'missing');
+  world.start();
+  await world.clock.advance(45_000);
+  assert.deepEqual(
+    world
+      .decisions()
+      .map(({ type }) => type)
+      .sort(),
+    ['ends', 'fails'],
+  );
+  world.service.finish(idOf('pends'));
+  world.service.finish(idOf('waits'));
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    Object.keys(plans).map((type) => batches(world).filter((batch) => batch.type === type).length),
+    [1, 1, 1, 2, 2],
+  );
+});
+
+test('a batch that the service no longer knows is given up only after the grace for that', async () => {
+  const world = new World({
+    partitions: 1,
+    service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 'never' } : {}) },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(10_000);
+  const { state } = world.service.batch('batch-1');
+  world.service.end('batch-1', 'missing');
+  await world.clock.advance(50_000);
+  world.service.batch('batch-1').state = state;
+  await world.clock.advance(20_000);
+  world.service.end('batch-1', 'missing');
+  await world.clock.advance(55_000);
+  assert.equal(batches(world).length, 1, 'known again in between: the grace begins anew');
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(instance.metrics.counter('jobs_failed_total', { reason: 'batch_unknown' }), 1);
+});
+
+for (const [call, what] of [
+  ['status', 'a poll that is told to wait waits that long'],
+  [
+    'results',
+    'a download that is told to wait waits that long before the batch is asked for again',
+  ],
+] as const) {
+  test(what, async () => {
+    const asked: number[] = [];
+    const world: World = new World({
+      partitions: 1,
+      service: {
+        fault: (operation) => {
+          if (operation !== call) return undefined;
+          asked.push(world.clock.now());
+          return asked.length === 1 ? { failure: 'unavailable', retryAfterMs: 120_000 } : undefined;
+        },
+      },
+    });
+    world.start();
+    for (let n = 0; n < 5; n++) world.event(0);
+    await world.untilSettled(10 * MINUTE);
+    assert.ok((asked[1] as number) - (asked[0] as number) >= 120_000);
+  });
+}
+
+test('downloads that the storage is too busy for never count as rows that are missing', async () => {
+  let downloads = 0;
+  const world = new World({
+    partitions: 1,
+    service: {
+      fault: (operation) => {
+        if (operation !== 'results' || ++downloads > 6) return undefined;
+        return { failure: downloads === 6 ? 'protocol' : 'unavailable' };
+      },
+    },
+  });
+  world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([downloads, world.service.batches.size], [7, 1]);
+});
+
+test('hundreds of jobs found by a restart are polled a few at a time, not in a storm', async () => {
+  let open = 0;
+  let most = 0;
+  const world = new World({
+    partitions: 1,
+    budgetBytes: 10_000_000,
+    options: { batch: { maxRows: 1 }, concurrency: { requests: 3, transfers: 50 } },
+    service: { review: () => ({ afterMs: 'never' }) },
+    wrap: (ports, { clock }) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        status: async (...asked: Parameters<typeof ports.kind.status>) => {
+          most = Math.max(most, ++open);
+          await clock.sleep(400);
+          return ports.kind.status(...asked).finally(() => open--);
+        },
+      }),
+    }),
+  });
+  const first = world.start();
+  world.produce(200);
+  await world.clock.advance(10_000);
+  first.process.kill();
+  open = 0;
+  most = 0;
+  world.start();
+  await world.clock.advance(50_000);
+  assert.equal(most, 3);
+});
+
+test('the grace begins when the upload is through, however long that took', async () => {
+  const world: World = new World({
+    partitions: 1,
+    service: {
+      arrivalMs: (id) => (id === 'batch-1' ? 'never' : 0),
+      fault: (operation) =>
+        operation === 'upload' && world.clock.now() < untilMs
+          ? { failure: 'unavailable' }
+          : undefined,
+    },
+  });
+  const untilMs = world.clock.now() + 50_000;
+  world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(105_000);
+  assert.equal(batches(world).length, 1);
+  await world.untilSettled(2 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('stopping releases the shards within the time of one transaction, and leaves the jobs to the next owner', async () => {
+  const world = new World({ partitions: 4, service: { review: () => ({ afterMs: 30_000 }) } });
+  const first = world.start();
+  world.produce(100);
+  await world.clock.advance(10_000);
+  const jobs = world.liveJobs().length;
+  assert.ok(jobs >= 20);
+  for (let partition = 0; partition < 4; partition++) world.event(partition, 'waits');
+  await world.clock.advance(100);
+  assert.ok(first.budget.usedBytes > 0);
+  const stopMs = world.clock.now();
+  await world.through(first.stop());
+  await world.through(first.stop());
+  assert.ok(world.clock.now() - stopMs < 1_000);
+  assert.equal(world.liveJobs().length, jobs);
+  assert.deepEqual(
+    [first.gauge('items_in_flight'), first.gauge('balance_items'), first.budget.usedBytes],
+    [0, 0, 0],
+  );
+  world.start();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  for (let p = 0; p < 4; p++)
+    for (let offset = 0; offset < 25; offset++)
+      assert.equal(world.service.submissions(p, offset), 1);
+});
+
+test('the heir of a first owner that died in its very first transaction does not wait for that to time out', async () => {
+  const world = new World({
+    partitions: 1,
+    hooks: { commitFate: ({ client }) => (client === 'i1' ? 'silent' : 'commit') },
+  });
+  const first = world.start();
+  await world.clock.runUntil(
+    () =>
+      (world.kafka.cluster.describe(TOPICS.journal) &&
+        world.kafka.cluster.log(TOPICS.journal, 0).end > 0) === true,
+    MINUTE,
+  );
+  first.process.kill();
+  world.event(0);
+  const heir = world.start();
+  await world.clock.runUntil(() => heir.group.lastHeardMs() > 0, MINUTE);
+  await world.untilSettled(15_000);
+  world.assertExactlyOnce();
+});

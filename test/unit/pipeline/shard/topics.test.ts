@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ClusterAdmin } from '../../../../src/core/ports/kafka.ts';
+import { RefusedError } from '../../../../src/pipeline/context/errors.ts';
+import { prepareTopics } from '../../../../src/pipeline/shard/journal-topic.ts';
+import { changed } from '../../../support/engine/changed.ts';
+import { engineOptions, type OptionChanges } from '../../../support/engine/world.ts';
+import { VirtualClock } from '../../../support/memory/clock.ts';
+import { KafkaClient } from '../../../support/memory/kafka/client.ts';
+import { MemoryKafka } from '../../../support/memory/kafka/kafka.ts';
+import { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
+
+const GOOD: Readonly<Record<string, string>> = {
+  'cleanup.policy': 'compact',
+  'min.insync.replicas': '2',
+  'delete.retention.ms': '86400000',
+};
+
+interface Setting {
+  readonly brokers?: number;
+  readonly sourcePartitions?: number;
+  readonly topics?: readonly string[];
+  /** Number of times that the broker that is asked does not know a journal that was just made. */
+  readonly unseen?: number;
+}
+
+function world(setting: Setting = {}) {
+  const clock = new VirtualClock();
+  const kafka = new MemoryKafka(clock, clock, {}, { brokers: setting.brokers ?? 3 });
+  for (const topic of setting.topics ?? ['content', 'decisions', 'dead'])
+    kafka.cluster.createTopic(topic, topic === 'content' ? (setting.sourcePartitions ?? 6) : 2);
+  const asked = new KafkaClient(kafka, clock, 'a', {
+    group: 'g',
+    source: 'content',
+    journal: 'journal',
+  }).admin();
+  let unseen = setting.unseen ?? 0;
+  const admin = changed<ClusterAdmin>(asked, {
+    describeTopic: async (topic) => {
+      const found = await asked.describeTopic(topic);
+      return topic === 'journal' && found !== undefined && unseen-- > 0 ? undefined : found;
+    },
+  });
+  const logger = new RecordingLogger();
+  const prepare = async (changes: OptionChanges = {}) => {
+    let over = false;
+    const work = prepareTopics(admin, engineOptions(changes), logger, clock).finally(() => {
+      over = true;
+    });
+    work.catch(() => undefined);
+    await clock.runUntil(() => over, 60_000);
+    return work;
+  };
+  const journal = (settings: Record<string, string>, partitions = 6) =>
+    kafka.cluster.createTopic('journal', partitions, {
+      settings: Object.entries(settings),
+      replicationFactor: 3,
+    });
+  return { kafka, logger, prepare, journal };
+}
+
+test('a missing journal is made: compacted, with a shard for each source partition, three replicas and two in sync', async () => {
+  const { kafka, prepare, logger } = world();
+  const facts = await prepare();
+  const made = kafka.cluster.describe('journal');
+  assert.deepEqual([made?.partitions, made?.replicationFactor], [6, 3]);
+  assert.deepEqual(Object.fromEntries(made?.settings ?? []), {
+    'cleanup.policy': 'compact',
+    'segment.bytes': '16777216',
+    'segment.ms': '600000',
+    'min.cleanable.dirty.ratio': '0.1',
+    'delete.retention.ms': '86400000',
+    'min.insync.replicas': '2',
+  });
+  assert.deepEqual([facts.shards, facts.deleteRetentionMs], [6, 86_400_000]);
+  assert.match(logger.text(), /created the journal topic .*"shards":6/);
+});
+
+test('a journal that was just made is waited for until the broker that is asked knows it, but not for ever', async () => {
+  const { prepare, kafka } = world({ unseen: 20 });
+  assert.deepEqual(
+    [(await prepare()).shards, kafka.cluster.describe('journal')?.partitions],
+    [6, 6],
+  );
+  await assert.rejects(
+    world({ unseen: Number.POSITIVE_INFINITY }).prepare(),
+    /journal was created but cannot be seen after 30000 ms/,
+  );
+});
+
+test('on one broker the journal has one replica, on two it has two', async () => {
+  for (const [brokers, replicas, insync] of [
+    [1, 1, '1'],
+    [2, 2, '2'],
+    [5, 3, '2'],
+  ] as const) {
+    const { kafka, prepare } = world({ brokers });
+    await prepare();
+    const made = kafka.cluster.describe('journal');
+    assert.deepEqual(
+      [made?.replicationFactor, made?.settings.get('min.insync.replicas')],
+      [replicas, insync],
+    );
+  }
+});
+
+test('a journal has at most 64 shards unless configuration wants more', async () => {
+  const many = world({ sourcePartitions: 100 });
+  assert.equal((await many.prepare()).shards, 64);
+  const told = world({ sourcePartitions: 100 });
+  assert.equal((await told.prepare({ journal: { partitions: 100 } })).shards, 100);
+});
+
+test('a replication factor that the cluster cannot give, or that would lose the journal with one broker, is refused', async () => {
+  await assert.rejects(
+    world({ brokers: 2 }).prepare({ journal: { replicationFactor: 3 } }),
+    refused(/replicationFactor is 3, but the cluster has 2 broker/),
+  );
+  await assert.rejects(
+    world({ brokers: 2 }).prepare({ journal: { replicationFactor: 1 } }),
+    refused(/needs at least 2 replicas/),
+  );
+  assert.equal(
+    (await world({ brokers: 1 }).prepare({ journal: { replicationFactor: 1 } })).shards,
+    6,
+  );
+});
+
+for (const [topic, role] of [
+  ['content', 'source'],
+  ['decisions', 'output'],
+  ['dead', 'dead-letter'],
+] as const) {
+  test(`a missing ${role} topic is named, and no journal is made`, async () => {
+    const { kafka, prepare } = world({
+      topics: ['content', 'decisions', 'dead'].filter((one) => one !== topic),
+    });
+    await assert.rejects(
+      prepare(),
+      refused(
+        new RegExp(`the ${role} topic "${topic}" does not exist: create it, or correct its name`),
+      ),
+    );
+    assert.equal(kafka.cluster.describe('journal'), undefined);
+  });
+}
+
+test('an existing journal with the right settings is taken as it is', async () => {
+  const { prepare, journal, logger } = world();
+  journal(GOOD, 4);
+  assert.deepEqual(await prepare(), {
+    shards: 4,
+    deleteRetentionMs: 86_400_000,
+    maxOutputBytes: Number.POSITIVE_INFINITY,
+    maxDeadLetterBytes: 1_048_588,
+  });
+  assert.equal(logger.lines.length, 0);
+  const hour = world();
+  hour.journal({ ...GOOD, 'delete.retention.ms': '3600000' });
+  assert.equal((await hour.prepare()).deleteRetentionMs, 3_600_000);
+});
+
+const WRONG: readonly [
+  name: string,
+  settings: Record<string, string>,
+  changes: OptionChanges,
+  says: RegExp,
+][] = [
+  [
+    'that is deleted',
+    { ...GOOD, 'cleanup.policy': 'delete' },
+    {},
+    /cleanup\.policy is "delete", must be exactly "compact"/,
+  ],
+  [
+    'that is compacted and deleted',
+    { ...GOOD, 'cleanup.policy': 'compact,delete' },
+    {},
+    /cleanup\.policy is "compact,delete"/,
+  ],
+  [
+    'with one replica in sync',
+    { ...GOOD, 'min.insync.replicas': '1' },
+    {},
+    /min\.insync\.replicas is 1, must be at least 2/,
+  ],
+  [
+    'that forgets deletions too soon',
+    { ...GOOD, 'delete.retention.ms': '3599999' },
+    {},
+    /delete\.retention\.ms is 3599999, must be at least 3600000/,
+  ],
+  [
+    'whose retention nobody knows',
+    { ...GOOD, 'delete.retention.ms': '' },
+    {},
+    /delete\.retention\.ms is /,
+  ],
+  [
+    'with another number of shards',
+    GOOD,
+    { journal: { partitions: 5 } },
+    /it has 6 partitions, but the configuration says 5/,
+  ],
+];
+
+for (const [name, settings, changes, says] of WRONG) {
+  test(`a journal ${name} is refused, with what to change`, async () => {
+    const { prepare, journal } = world();
+    journal(settings);
+    await assert.rejects(prepare(changes), (error) => {
+      assert.ok(error instanceof RefusedError);
+      assert.match(error.message, says);
+      assert.match(
+        error.message,
+        /^the journal topic "journal" cannot be used: .*(Alter the topic with kafka-configs|Set journal\.partitions to 6 or auto; .* new journal and a new group, as docs\/faq\.md)/,
+      );
+      return true;
+    });
+  });
+}
+
+test('everything wrong with a journal is told at once', async () => {
+  const { prepare, journal } = world();
+  journal({ 'cleanup.policy': 'delete', 'min.insync.replicas': '1', 'delete.retention.ms': '1' });
+  await assert.rejects(
+    prepare({ journal: { partitions: 2 } }),
+    refused(
+      /cleanup\.policy.*; min\.insync.*; delete\.retention.*; it has 6 partitions.*kafka-configs.*Set journal\.partitions to 6/,
+    ),
+  );
+});
+
+test('one replica in sync is enough where there is one broker', async () => {
+  const { prepare, journal } = world({ brokers: 1 });
+  journal({ ...GOOD, 'min.insync.replicas': '1' });
+  assert.equal((await prepare()).shards, 6);
+});
+
+test('the message sizes of the outputs’ own topics bound what they are given', async () => {
+  const { kafka, prepare } = world({ topics: ['content'] });
+  kafka.cluster.createTopic('dead', 1, { settings: [['max.message.bytes', '10000000']] });
+  kafka.cluster.createTopic('decisions', 1, { settings: [['max.message.bytes', '20000000']] });
+  const { maxOutputBytes, maxDeadLetterBytes } = await prepare();
+  assert.deepEqual([maxOutputBytes, maxDeadLetterBytes], [20_000_000, 10_000_000]);
+});
+
+const refused = (says: RegExp) => (error: unknown) =>
+  error instanceof RefusedError && says.test(error.message);
+
+for (const [role, topic] of [
+  ['output', 'decisions'],
+  ['dead-letter', 'dead'],
+] as const) {
+  test(`a compacted ${role} topic is refused: it would forget decisions and take no record without a key`, async () => {
+    const { kafka, prepare } = world({
+      topics: ['content', topic === 'dead' ? 'decisions' : 'dead'],
+    });
+    kafka.cluster.createTopic(topic, 2, {
+      settings: [['cleanup.policy', 'compact,delete']],
+      replicationFactor: 3,
+    });
+    await assert.rejects(
+      prepare(),
+      (error) =>
+        error instanceof RefusedError &&
+        error.message.includes(topic) &&
+        /must be "delete"/.test(error.message),
+    );
+  });
+}

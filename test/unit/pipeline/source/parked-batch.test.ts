@@ -1,0 +1,299 @@
+/** A content type whose batches wait takes no memory that others need (I7). Over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CoordinateList } from '../../../../src/core/offsets/coordinate-list.ts';
+import type { ShardContext } from '../../../../src/pipeline/context/shard-context.ts';
+import { MemoryBudget } from '../../../../src/pipeline/limits/memory-budget.ts';
+import { parkedBatch } from '../../../../src/pipeline/source/parked-batch.ts';
+import { type Instance, World, type WorldSettings } from '../../../support/engine/world.ts';
+import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
+import { headerOf } from '../../../support/records/headers.ts';
+
+const MINUTE = 60_000;
+const BUDGET = 1_000_000;
+
+/** Much of what comes is of type `bad`: 3.6 times the budget in all. */
+function world(settings: WorldSettings): World {
+  const { options, ...rest } = settings;
+  return new World({
+    partitions: 1,
+    budgetBytes: BUDGET,
+    ...rest,
+    options: { batch: { maxRows: 2, maxBytes: 200_000 }, ...options },
+  });
+}
+
+async function pour(it: World, instance: Instance): Promise<number> {
+  let peak = 0;
+  for (let round = 0; round < 30; round++) {
+    for (let n = 0; n < 4; n++) {
+      it.count();
+      it.put(0, sourceValue({ type: 'bad', content: 'x'.repeat(30_000) }));
+    }
+    await it.clock.advance(1_500);
+    peak = Math.max(peak, instance.budget.usedBytes);
+  }
+  return peak;
+}
+
+async function peakOver(it: World, instance: Instance, seconds: number): Promise<number> {
+  let peak = 0;
+  for (let second = 0; second < seconds; second++) {
+    await it.clock.advance(1_000);
+    peak = Math.max(peak, instance.budget.usedBytes);
+  }
+  return peak;
+}
+
+async function otherTypesGoOn(it: World): Promise<void> {
+  it.event(0, 'good');
+  it.count();
+  await it.clock.advance(MINUTE);
+  assert.ok(it.decisions().some(({ type }) => type === 'good'));
+}
+
+test('a type whose batches fail for hours holds no content while it waits, other types go on, and in the end all is settled', async () => {
+  let failing = true;
+  const it = world({
+    options: {
+      review: { typePauseMs: 10 * MINUTE, poll: { initialMs: 500, maxMs: 30_000 }, attempts: 100 },
+    },
+    service: {
+      review: ({ type }) => (type === 'bad' && failing ? { afterMs: MINUTE, state: 'failed' } : {}),
+    },
+  });
+  const instance = it.start();
+  await pour(it, instance);
+  const peak = await peakOver(it, instance, 1_500);
+  assert.ok(peak < BUDGET, `${peak} bytes used at the most, of ${BUDGET}`);
+  assert.equal(instance.gauge('shards_paused', { reason: 'type_failing' }), 1);
+  await otherTypesGoOn(it);
+  failing = false;
+  await it.untilSettled(60 * MINUTE);
+  it.assertExactlyOnce();
+  await it.clock.advance(2_000);
+  assert.deepEqual([instance.budget.usedBytes, instance.gauge('balance_items')], [0, 0]);
+});
+
+test('records that are submitted again wait for those before them, however many failed: the budget holds', async () => {
+  // A fifth of them fails, so that the type never pauses; then uploads hang.
+  let hang = false;
+  const it = world({
+    service: {
+      review: ({ id }) => ({
+        afterMs: MINUTE,
+        ...(Number(id.slice(6)) % 2 === 0 ? { state: 'failed' as const } : {}),
+      }),
+      fault: (operation) => (operation === 'upload' && hang ? { hangMs: MINUTE } : undefined),
+    },
+  });
+  const instance = it.start();
+  await pour(it, instance);
+  hang = true;
+  const peak = await peakOver(it, instance, 300);
+  assert.ok(peak <= BUDGET, `${peak} bytes used at the most, of ${BUDGET}`);
+  assert.ok(instance.budget.usedBytes > 0);
+  hang = false;
+  await it.untilSettled(60 * MINUTE);
+  it.assertExactlyOnce();
+});
+
+test('a type that is refused holds coordinates and no content, other types go on, and it is read again when it is accepted', async () => {
+  let refuse = true;
+  const it = world({
+    service: {
+      fault: (operation, _id, type) =>
+        operation === 'create' && type === 'bad' && refuse ? { failure: 'rejected' } : undefined,
+    },
+  });
+  const instance = it.start();
+  const peak = await pour(it, instance);
+  assert.ok(peak < BUDGET, `${peak}`);
+  assert.ok(
+    instance.budget.usedBytes < 100_000,
+    `${instance.budget.usedBytes} bytes for 120 records of 30 KB`,
+  );
+  await it.clock.advance(60 * MINUTE);
+  await otherTypesGoOn(it);
+  assert.equal(instance.gauge('shards_paused', { reason: 'memory' }) ?? 0, 0);
+  assert.equal(it.committed(0).offset, 0, 'W stays in front of what waits');
+  refuse = false;
+  await it.untilSettled(10 * MINUTE);
+  it.assertExactlyOnce();
+  assert.equal(it.decisions().length, 121);
+  await it.clock.advance(2_000);
+  assert.deepEqual(
+    [instance.budget.usedBytes, instance.gauge('balance_items'), instance.gauge('items_in_flight')],
+    [0, 0, 0],
+  );
+});
+
+test('a retry that cannot be created keeps none of the memory that retries of other types need', async () => {
+  let refuse = false;
+  const it = world({
+    options: { batch: { maxRows: 6, maxBytes: 200_000 } },
+    service: {
+      // Each type fails once, and `bad` cannot be created from then on.
+      review: ({ id, type }) =>
+        ['batch-1', 'batch-2'].includes(id)
+          ? { state: 'failed', afterMs: type === 'bad' ? 100 : MINUTE }
+          : {},
+      fault: (operation, _id, type) =>
+        operation === 'create' && type === 'bad' && refuse ? { failure: 'not_found' } : undefined,
+    },
+  });
+  const instance = it.start();
+  for (let n = 0; n < 6; n++) {
+    it.put(0, sourceValue({ type: 'bad', content: 'x'.repeat(30_000) }));
+    it.event(0, 'good');
+  }
+  await it.clock.runUntil(() => it.service.calls.upload === 2, MINUTE);
+  refuse = true;
+  await it.clock.advance(5 * MINUTE);
+  assert.deepEqual(
+    it.decisions().map(({ type }) => type),
+    Array(6).fill('good'),
+  );
+  assert.equal(instance.gauge('shards_paused', { reason: 'work_memory' }) ?? 0, 0);
+  refuse = false;
+  await it.untilSettled(5 * MINUTE);
+  it.assertExactlyOnce();
+  await it.clock.advance(2_000);
+  assert.equal(instance.budget.usedBytes, 0);
+});
+
+test('what waits for a refused type is bounded by maxInFlight, and says so', async () => {
+  const it = world({
+    options: { source: { maxInFlight: 50 } },
+    service: {
+      fault: (operation, _id, type) =>
+        operation === 'create' && type === 'bad' ? { failure: 'rejected' } : undefined,
+    },
+    hooks: { batchRecords: () => 4 },
+  });
+  const instance = it.start();
+  await pour(it, instance);
+  await it.clock.advance(MINUTE);
+  assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 1);
+  assert.ok(instance.metrics.counter('events_consumed_total') <= 50 + 2 * 4);
+});
+
+test('an owner that loses its shard while a type is held back gives the memory back, and its successor settles everything', async () => {
+  let refuse = true;
+  const it = world({
+    service: {
+      fault: (operation) =>
+        operation === 'create' && refuse ? { failure: 'rejected' } : undefined,
+    },
+  });
+  const first = it.start();
+  await pour(it, first);
+  assert.ok(first.budget.usedBytes > 0);
+  await it.through(first.stop());
+  await it.clock.advance(2_000);
+  assert.equal(first.budget.usedBytes, 0);
+  it.start();
+  await it.clock.advance(MINUTE);
+  refuse = false;
+  await it.untilSettled(10 * MINUTE);
+  it.assertExactlyOnce();
+});
+
+test('records that retention took while their type was held back end with their coordinates, the others are reviewed', async () => {
+  let refuse = true;
+  const it = world({
+    service: {
+      fault: (operation) =>
+        operation === 'create' && refuse ? { failure: 'rejected' } : undefined,
+    },
+  });
+  const instance = it.start();
+  for (let n = 0; n < 11; n++) it.event(0, 'bad');
+  await it.clock.advance(MINUTE);
+  it.kafka.cluster.log('content', 0).deleteBefore(5);
+  refuse = false;
+  await it.clock.advance(MINUTE);
+  const letters = it
+    .published('dead')
+    .map((record) => [headerOf(record, 'dead-letter-reason'), record.value]);
+  assert.deepEqual(letters, Array(5).fill(['source_unavailable', null]));
+  assert.deepEqual(
+    it
+      .decisions()
+      .map(({ offset }) => offset)
+      .sort((a, b) => a - b),
+    [5, 6, 7, 8, 9, 10],
+  );
+  await it.clock.advance(2_000);
+  assert.deepEqual(
+    [instance.budget.usedBytes, instance.gauge('balance_items'), it.committed(0).offset],
+    [0, 0, 11],
+  );
+});
+
+test('what was held back keeps the order of its submissions, and none that comes before its turn takes the memory of the first', async () => {
+  let refuse = true;
+  const it = world({
+    // A body is more than all that records read again may take, and the pause is over before a probe is answered.
+    options: { output: { order: 'source' }, batch: { maxRows: 6 }, review: { typePauseMs: 20 } },
+    service: {
+      fault: (operation) =>
+        operation === 'create' && refuse ? { failure: 'rejected' } : undefined,
+    },
+    shuffle: true,
+  });
+  it.start();
+  // The first batch is tried; those that come after it find the gate closed.
+  for (const count of [6, 24]) {
+    for (let n = 0; n < count; n++)
+      it.put(0, sourceValue({ type: 'bad', content: 'x'.repeat(30_000) }));
+    await it.clock.advance(5_000);
+  }
+  await it.clock.advance(5 * MINUTE);
+  refuse = false;
+  await it.untilSettled(10 * MINUTE);
+  it.assertExactlyOnce();
+  const submitted = [...it.service.batches.values()].flatMap(({ rows = [] }) =>
+    rows.map(({ offset }) => offset),
+  );
+  assert.deepEqual(
+    submitted,
+    Array.from({ length: 30 }, (_, n) => n),
+  );
+});
+
+test('a probe whose records are gone from the source passes its turn on: the next batch of the type need not wait another pause', async () => {
+  let refuse = true;
+  const it = world({
+    options: { batch: { maxRows: 1 }, review: { typePauseMs: 10 * MINUTE } },
+    service: {
+      fault: (operation) =>
+        operation === 'create' && refuse ? { failure: 'rejected' } : undefined,
+    },
+  });
+  it.start();
+  await it.clock.advance(1_000);
+  it.event(0);
+  await it.clock.advance(1_000);
+  it.event(0);
+  await it.clock.advance(MINUTE);
+  refuse = false;
+  it.kafka.cluster.log('content', 0).deleteBefore(1);
+  await it.clock.advance(10 * MINUTE);
+  assert.deepEqual([it.published('dead').length, it.decisions().length], [1, 1]);
+});
+
+test('a parked batch keeps its plan, and nothing of the submission that it was', () => {
+  const { signal } = new AbortController();
+  const shard = { signal, budget: new MemoryBudget(BUDGET) } as object as ShardContext;
+  const plan = { type: 'bad', bytes: 10, attempt: 1, depth: 0, spent: 1 };
+  const submission = {
+    ...plan,
+    get batch(): never {
+      throw new Error('the rows of a parked batch are kept');
+    },
+  };
+  const { type, bytes } = parkedBatch(shard, submission, new CoordinateList(), () => undefined);
+  assert.equal(type, 'bad');
+  assert.ok(bytes >= 2 * plan.bytes);
+});

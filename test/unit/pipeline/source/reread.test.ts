@@ -1,0 +1,338 @@
+/** Reread queue: records to be submitted again are read from the source once more. Over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { lastHeader } from '../../../../src/core/record.ts';
+import { changed } from '../../../support/engine/changed.ts';
+import { TOPICS, World } from '../../../support/engine/world.ts';
+import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
+import { headerOf } from '../../../support/records/headers.ts';
+
+const MINUTE = 60_000;
+
+const batches = (world: World) => [...world.service.batches.values()];
+
+test('records that retention removed before a retry become dead letters with their coordinates and nothing else', async () => {
+  const world = new World({
+    partitions: 1,
+    service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 30_000, state: 'failed' } : {}) },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 5; n++)
+    world.put(0, sourceValue({ type: 'a', content: 'x' }), {
+      key: `k${n}`,
+      headers: [['trace', 't']],
+    });
+  await world.clock.advance(20_000);
+  world.kafka.cluster.log(TOPICS.source, 0).deleteBefore(3);
+  await world.clock.advance(MINUTE);
+  assert.deepEqual(
+    world
+      .decisions()
+      .map(({ offset }) => offset)
+      .sort(),
+    [3, 4],
+  );
+  const letters = world
+    .published('dead')
+    .map(({ key, value, headers }) => [
+      key,
+      value,
+      lastHeader(headers, 'trace'),
+      headerOf({ headers }, 'dead-letter-reason'),
+      headerOf({ headers }, 'dead-letter-stage'),
+      headerOf({ headers }, 'dead-letter-offset'),
+    ]);
+  assert.deepEqual(
+    letters.toSorted(),
+    [0, 1, 2].map((offset) => [
+      null,
+      null,
+      undefined,
+      'source_unavailable',
+      'rewind',
+      String(offset),
+    ]),
+  );
+  assert.equal(
+    instance.metrics.counter('dead_lettered_total', { reason: 'source_unavailable' }),
+    3,
+  );
+  await world.clock.advance(1_000);
+  assert.equal(instance.gauge('balance_items'), 0);
+});
+
+test('a source that lost everything ends every waiting retry as dead letters', async () => {
+  const world = new World({
+    partitions: 1,
+    service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 30_000, state: 'failed' } : {}) },
+  });
+  world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(20_000);
+  world.kafka.cluster.log(TOPICS.source, 0).deleteBefore(5);
+  await world.clock.advance(MINUTE);
+  assert.deepEqual(
+    [world.decisions().length, world.published('dead').length, world.liveJobs().length],
+    [0, 5, 0],
+  );
+});
+
+test('records that are wanted again keep their job’s type and pass the filters of today', async () => {
+  let filter = false;
+  const world = new World({
+    partitions: 1,
+    service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 10_000, state: 'failed' } : {}) },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        decode: (...given: Parameters<typeof ports.kind.decode>) =>
+          filter && given[2] === undefined ? { skip: 'filtered' } : ports.kind.decode(...given),
+      }),
+    }),
+  });
+  world.start();
+  for (let n = 0; n < 5; n++) world.event(0, 'old type');
+  await world.clock.advance(5_000);
+  filter = true;
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    batches(world).map(({ type, rows }) => [type, rows?.length]),
+    [
+      ['old type', 5],
+      ['old type', 5],
+    ],
+  );
+});
+
+test('a rewind that the cluster refuses is tried again by the next claim', async () => {
+  let refusals = 0;
+  const world = new World({
+    partitions: 1,
+    hooks: {
+      failure: (operation) =>
+        operation === 'read' && refusals++ < 2 ? new Error('no leader') : undefined,
+    },
+    service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) },
+  });
+  world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.untilSettled(2 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(refusals, 3);
+});
+
+test('one pass over the source serves all retries that wait for it', async () => {
+  let passes = 0;
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1 } },
+    service: {
+      review: ({ id }) => ({
+        afterMs: 5_000,
+        ...(Number(id.slice(6)) <= 4 ? { state: 'failed' } : {}),
+      }),
+    },
+    wrap: (ports, { clock }) => ({
+      ...ports,
+      reader: changed(ports.reader, {
+        read: async (range, onBatch, signal) => {
+          passes++;
+          await clock.sleep(MINUTE, signal);
+          return ports.reader.read(range, onBatch, signal);
+        },
+      }),
+    }),
+  });
+  world.start();
+  for (let n = 0; n < 8; n++) world.event(0);
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    [passes, batches(world).length],
+    [2, 12],
+    'one for the first that failed, one for those that came meanwhile',
+  );
+});
+
+test('memory for a rewind is asked for in whole bytes: fractions would add up to something that is never given back', async () => {
+  const asked: number[] = [];
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 7 } },
+    service: {
+      review: ({ id }) => (id === 'batch-1' ? { results: (rows) => rows.slice(0, 4) } : {}),
+    },
+  });
+  const { budget } = world.start();
+  const work = budget.work.bind(budget);
+  budget.work = (bytes, signal) => {
+    asked.push(bytes);
+    return work(bytes, signal);
+  };
+  for (let n = 0; n < 7; n++) world.event(0);
+  await world.untilSettled(5 * MINUTE);
+  assert.ok(asked.length > 5);
+  assert.deepEqual(
+    asked.filter((bytes) => !Number.isInteger(bytes)),
+    [],
+  );
+});
+
+test('records that are submitted again after a reset of the group keep the event id that the reset gave them', async () => {
+  const world = new World({
+    partitions: 1,
+    service: { review: ({ id }) => (id === 'batch-2' ? { state: 'failed' } : { afterMs: 10_000 }) },
+  });
+  const first = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.untilSettled(MINUTE);
+  await world.through(first.stop());
+  world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 0);
+  world.start();
+  await world.clock.runUntil(() => batches(world).length === 3, MINUTE);
+  await world.clock.advance(1_000);
+  assert.deepEqual(
+    world
+      .liveJobs()
+      .map(({ record }) => [
+        record.remoteId,
+        record.attempt,
+        record.sources.map(({ replay }) => replay),
+      ]),
+    [['batch-3', 2, [1]]],
+  );
+});
+
+test('records that lie far apart are read where they are, not everything between', async () => {
+  const reads: string[] = [];
+  const world = new World({
+    partitions: 1,
+    service: {
+      review: ({ type }) =>
+        type === 'a' && reads.length === 0 ? { afterMs: 30_000, state: 'failed' } : {},
+    },
+    wrap: (ports) => ({
+      ...ports,
+      reader: changed(ports.reader, {
+        read: (range, onBatch, signal) => {
+          reads.push(`${range.from}..${range.to}`);
+          return ports.reader.read(range, onBatch, signal);
+        },
+      }),
+    }),
+  });
+  world.start();
+  for (const offset of [0, 1, 1_100]) {
+    while (world.kafka.cluster.log(TOPICS.source, 0).end < offset) world.event(0, 'b');
+    world.event(0, 'a');
+  }
+  await world.untilSettled(2 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(reads, ['0..1', '1100..1100']);
+});
+
+/** The topic is created again and filled past what was read, while nothing of it is fetched. */
+function recreateSource(world: World): void {
+  world.kafka.cluster.deleteTopic(TOPICS.source);
+  world.kafka.cluster.createTopic(TOPICS.source, 1);
+  for (let n = 0; n < 50; n++) world.event(0);
+}
+
+const RECREATED =
+  /offset \d in partition 0 of source topic content is not what this pipeline has read there/;
+
+test('a retry that finds other records at the offsets of its job is refused, and decides nothing', async () => {
+  const world = new World({
+    partitions: 1,
+    service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 30_000, state: 'failed' } : {}) },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(20_000);
+  recreateSource(world);
+  await world.clock.advance(MINUTE);
+  assert.match(instance.refused?.message ?? '', RECREATED);
+  const decided = world.decisions().filter(({ offset }) => offset < 5);
+  assert.deepEqual([decided.length, world.published('dead').length], [0, 0]);
+});
+
+test('a dead letter that would quote another record than the one that failed is refused', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1 }, review: { onFailure: 'dead-letter', attempts: 1 } },
+    service: { review: () => ({ afterMs: 30_000, state: 'failed' }) },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(20_000);
+  recreateSource(world);
+  await world.clock.advance(MINUTE);
+  assert.match(instance.refused?.message ?? '', RECREATED);
+  assert.equal(world.published('dead').length, 0);
+});
+
+test('a batch that was held back and finds other records at its offsets is refused, and submits nothing', async () => {
+  let failing = true;
+  const world = new World({
+    partitions: 1,
+    options: {
+      batch: { maxRows: 1 },
+      review: { typePauseMs: MINUTE, attempts: 100 },
+    },
+    service: {
+      fault: (operation) =>
+        operation === 'create' && failing ? { failure: 'rejected', status: 422 } : undefined,
+    },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(20_000);
+  assert.equal(world.liveJobs().length, 0, 'no job remembers the records');
+  recreateSource(world);
+  failing = false;
+  await world.clock.advance(5 * MINUTE);
+  assert.match(instance.refused?.message ?? '', RECREATED);
+  assert.deepEqual([batches(world).length, world.decisions().length], [0, 0]);
+});
+
+test('items that are collected for a retry hold nothing of the response that they were read from', async () => {
+  const response = Buffer.alloc(1_000_000, 'x');
+  const inResponse: boolean[] = [];
+  const world = new World({
+    partitions: 1,
+    service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 10_000, state: 'failed' } : {}) },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        decode: (...given) => {
+          const decoded = ports.kind.decode(...given);
+          if (!('item' in decoded)) return decoded;
+          return {
+            item: {
+              ...decoded.item,
+              key: response.subarray(0, 2),
+              headers: [['trace', response.subarray(2, 4)]],
+            },
+          };
+        },
+        rows: (pool) => {
+          const sink = ports.kind.rows(pool);
+          return changed(sink, {
+            add: (item) => {
+              for (const part of [item.key, item.headers[0]?.[1]]) {
+                assert.deepEqual(part, Buffer.from('xx'));
+                inResponse.push((part as Buffer).buffer === response.buffer);
+              }
+              sink.add(item);
+            },
+          });
+        },
+      }),
+    }),
+  });
+  world.start();
+  for (let n = 0; n < 2; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.deepEqual(inResponse, [true, true, true, true, false, false, false, false]);
+});

@@ -1,0 +1,315 @@
+/** A service whose result files settle nothing pauses its types; a row that breaks a file stands alone in the end. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { changed } from '../../../support/engine/changed.ts';
+import { World, type WorldSettings } from '../../../support/engine/world.ts';
+import type { ResultLine, ReviewPlan } from '../../../support/memory/service/review-service.ts';
+import type { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
+
+const MINUTE = 60_000;
+
+/** Broken result files of the service: download errors and contents. */
+const SPOILED = {
+  'a file that cannot be read': { failure: 'protocol', results: undefined },
+  'a file without rows': { failure: undefined, results: () => [] },
+  'a file whose every row is malformed': {
+    failure: undefined,
+    results: (rows: readonly object[]) => rows.map(() => ({ malformed: 'the reference is empty' })),
+  },
+} as const;
+
+/** A service that spoils every file while `broken`. */
+function spoiling(
+  how: keyof typeof SPOILED,
+  isBroken: () => boolean,
+): NonNullable<WorldSettings['service']> {
+  const { failure, results } = SPOILED[how];
+  return {
+    review: (): ReviewPlan => (results !== undefined && isBroken() ? { results } : {}),
+    fault: (operation) =>
+      operation === 'results' && failure !== undefined && isBroken()
+        ? { failure, afterRows: 0 }
+        : undefined,
+  };
+}
+
+const isPaused = (logger: RecordingLogger) =>
+  logger.lines.some(({ message }) => message.includes('keep failing'));
+const errors = (world: World) => world.decisions().filter(({ status }) => status === 'error');
+
+/** Until each record has its decision, and none with status ERROR. */
+async function untilDecided(world: World): Promise<void> {
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(errors(world), []);
+}
+
+for (const how of Object.keys(SPOILED) as (keyof typeof SPOILED)[]) {
+  for (const maxRows of [1, 5, 40]) {
+    test(`${how}, batches of ${maxRows}: the type pauses, nothing is given up, and all is decided once the service is well`, async () => {
+      let broken = true;
+      const world = new World({
+        partitions: 1,
+        options: {
+          batch: { maxRows, maxAgeMs: 1_000 },
+          review: { attempts: 3, downloadRetries: 1 },
+        },
+        service: spoiling(how, () => broken),
+      });
+      const { logger } = world.start();
+      for (let n = 0; n < 40; n++) world.event(0);
+      await world.clock.advance(MINUTE);
+      assert.deepEqual(world.decisions(), []);
+      assert.ok(
+        logger.lines.some(
+          ({ level, message }) => level === 'error' && message.includes('keep failing'),
+        ),
+      );
+      const submitted = world.service.batches.size;
+      await world.clock.advance(MINUTE / 2);
+      assert.ok(world.service.batches.size - submitted <= 4, 'a probe per pause of ten seconds');
+      assert.deepEqual(world.decisions(), []);
+      broken = false;
+      await untilDecided(world);
+    });
+  }
+}
+
+for (const [what, others] of [
+  ['without the others', undefined],
+  ['with the others malformed', { malformed: 'the reference is empty' }],
+] as const) {
+  test(`files with one row of forty, ${what}: the type pauses, nothing is given up, and all is decided once the service is well`, async () => {
+    let broken = true;
+    const world = new World({
+      partitions: 1,
+      options: {
+        batch: { maxRows: 40, maxAgeMs: 1_000 },
+        review: { attempts: 3, downloadRetries: 0 },
+      },
+      service: {
+        review: () => ({
+          results: ([first = assert.fail(), ...rest]): ResultLine[] =>
+            broken
+              ? [first, ...(others === undefined ? [] : rest.map(() => others))]
+              : [first, ...rest],
+        }),
+      },
+    });
+    const { logger } = world.start();
+    for (let n = 0; n < 400; n++) world.event(0);
+    await world.clock.advance(MINUTE);
+    assert.deepEqual(errors(world), []);
+    assert.ok(isPaused(logger));
+    broken = false;
+    await untilDecided(world);
+  });
+}
+
+test('files that hold ten rows at most: batches are halved until all of their rows come back, and none is given up', async () => {
+  const world = new World({
+    partitions: 1,
+    options: {
+      batch: { maxRows: 40, maxAgeMs: 1_000 },
+      review: { attempts: 2, downloadRetries: 0 },
+    },
+    service: { review: () => ({ results: (rows) => rows.slice(0, 10) }) },
+  });
+  world.start();
+  for (let n = 0; n < 400; n++) world.event(0);
+  await world.untilSettled(60 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(errors(world), []);
+});
+
+for (const maxRows of [1, 40]) {
+  test(`a storage that finds every upload too large, batches of ${maxRows}: the type pauses before a record is given up`, async () => {
+    let broken = true;
+    const world = new World({
+      partitions: 1,
+      options: { batch: { maxRows, maxAgeMs: 1_000 }, review: { maxRetryBatches: 8 } },
+      service: {
+        fault: (operation) =>
+          operation === 'upload' && broken ? { failure: 'too_large' } : undefined,
+      },
+    });
+    const { logger } = world.start();
+    for (let n = 0; n < 80; n++) world.event(0);
+    await world.clock.advance(9_000);
+    assert.deepEqual(world.decisions(), []);
+    assert.ok(isPaused(logger));
+    broken = false;
+    await untilDecided(world);
+  });
+}
+
+test('a storage that takes five rows at a time pauses no type: batches are halved to its size', async () => {
+  const sizes = new Map<string, number>();
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 40, maxAgeMs: 1_000 } },
+    service: {
+      fault: (operation, id) =>
+        operation === 'upload' && (sizes.get(id ?? '') ?? 0) > 5
+          ? { failure: 'too_large' }
+          : undefined,
+    },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        upload: (job, body, signal) => {
+          sizes.set(job.remoteId, body.rows);
+          return ports.kind.upload(job, body, signal);
+        },
+      }),
+    }),
+  });
+  const { logger } = world.start();
+  for (let n = 0; n < 200; n++) world.event(0);
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([errors(world), isPaused(logger)], [[], false]);
+});
+
+test('a single record of its type is given up as a probe only, unless others of the type are decided meanwhile', async () => {
+  let broken = true;
+  const world = new World({
+    partitions: 1,
+    options: { review: { attempts: 1, downloadRetries: 0 } },
+    service: spoiling('a file without rows', () => broken),
+  });
+  world.start();
+  world.event(0);
+  await world.clock.advance(8_000);
+  assert.deepEqual([world.service.batches.size, world.decisions()], [1, []]);
+  broken = false;
+  await world.untilSettled(MINUTE);
+  assert.deepEqual(errors(world), []);
+});
+
+test('a single record of its type whose results never come ends all the same, after a pause', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { review: { attempts: 2, downloadRetries: 0 } },
+    service: spoiling('a file whose every row is malformed', () => true),
+  });
+  world.start();
+  world.event(0);
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    errors(world).map(({ error }) => error),
+    [
+      {
+        code: 'rows_malformed',
+        message: 'the results had only malformed rows for this item: the reference is empty',
+      },
+    ],
+  );
+});
+
+test('a row that breaks its file takes no other with it: what is missing behind it is halved until it stands alone', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 100, maxAgeMs: 10_000 }, review: { downloadRetries: 1 } },
+    service: {
+      fault: (operation, id) => {
+        if (operation !== 'results' || id === undefined) return undefined;
+        const at = world.service.batch(id).rows?.findIndex(({ offset }) => offset === 0) ?? -1;
+        return at < 0 ? undefined : { failure: 'protocol', afterRows: at };
+      },
+    },
+  });
+  world.start();
+  for (let n = 0; n < 100; n++) world.event(0);
+  await world.untilSettled(30 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    errors(world).map(({ offset, error }) => [offset, error?.code]),
+    [[0, 'results_unreadable']],
+  );
+});
+
+test('a malformed row that swallows others takes none of them with it', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 20, maxAgeMs: 10_000 }, review: { downloadRetries: 0 } },
+    service: {
+      review: () => ({
+        results: (rows) => {
+          const at = rows.findIndex(({ offset }) => offset === 3);
+          return at < 0
+            ? rows
+            : [...rows.slice(0, at), { malformed: 'the row has 1 cells, the header 6' }];
+        },
+      }),
+    },
+  });
+  world.start();
+  for (let n = 0; n < 20; n++) world.event(0);
+  await world.untilSettled(30 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    errors(world).map(({ offset, error }) => [offset, error?.code]),
+    [[3, 'rows_malformed']],
+  );
+  const { metrics } = world.instances[0] ?? assert.fail();
+  const reason = 'results_unreadable';
+  assert.ok(
+    (metrics.counter('jobs_failed_total', { reason }) ?? 0) > 0,
+    'while rows were missing too',
+  );
+});
+
+test('a batch that settles something ends the row of failures of its type', async () => {
+  const world = new World({
+    partitions: 1,
+    options: {
+      batch: { maxRows: 4, maxAgeMs: 1_000 },
+      review: { attempts: 3, downloadRetries: 0 },
+    },
+    // The first row of each file is missing, so every batch of one row settles nothing.
+    service: { review: () => ({ results: (rows) => rows.slice(1) }) },
+  });
+  const { logger } = world.start();
+  for (let n = 0; n < 40; n++) {
+    for (let row = 0; row < 4; row++) world.event(0);
+    await world.clock.advance(2_000);
+  }
+  const warned = logger.lines.filter(({ message }) => message.includes('keep failing'));
+  assert.equal(warned.length, 0);
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('a batch is warned of once, however often its file is downloaded, with the first reason and the number of its malformed rows', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 4, maxAgeMs: 1_000 }, review: { downloadRetries: 3 } },
+    service: {
+      review: ({ id }) =>
+        id === 'batch-1'
+          ? {
+              results: (rows) => [rows[0] ?? assert.fail(), { malformed: 'x' }, { malformed: 'y' }],
+            }
+          : {},
+      fault: (operation, id) =>
+        operation === 'results' && id === 'batch-2'
+          ? { failure: 'protocol', afterRows: 0 }
+          : undefined,
+    },
+  });
+  const { logger } = world.start();
+  for (let n = 0; n < 4; n++) world.event(0);
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  const warnings = (batch: string) =>
+    logger.lines
+      .filter(({ level, fields }) => level === 'warn' && fields.batch === batch)
+      .map(({ message, fields }) => [message, fields.malformed, fields.reason ?? fields.error]);
+  assert.deepEqual(warnings('batch-1'), [['batch failed', 2, 'x']]);
+  assert.deepEqual(warnings('batch-2'), [
+    ['result download ended early; retrying', undefined, 'scripted protocol'],
+    ['batch failed', undefined, 'scripted protocol'],
+  ]);
+});

@@ -1,0 +1,322 @@
+/** Failures of the service and the reactions to them, over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
+import type { Transaction } from '../../../../src/core/ports/kafka.ts';
+import { changed } from '../../../support/engine/changed.ts';
+import { TOPICS, World, type WorldSettings } from '../../../support/engine/world.ts';
+
+const MINUTE = 60_000;
+
+/** One batch of `rows` records of one type. */
+function oneBatch(rows: number, settings: WorldSettings = {}): World {
+  const { options, ...rest } = settings;
+  const world = new World({
+    partitions: 1,
+    options: { ...options, batch: { maxRows: rows, maxAgeMs: 600_000, ...options?.batch } },
+    ...rest,
+  });
+  world.start();
+  for (let n = 0; n < rows; n++) world.event(0);
+  return world;
+}
+
+const submitted = (world: World) =>
+  [...world.service.batches.values()].map(({ rows }) => rows?.map(({ offset }) => offset) ?? []);
+const errors = (world: World) => world.decisions().filter(({ status }) => status === 'error');
+const failures = (world: World, reason: string) =>
+  world.instances.reduce(
+    (sum, { metrics }) => sum + metrics.counter('jobs_failed_total', { reason }),
+    0,
+  );
+
+test('halving stops at the most batches that one job may cost; what is left then gets ERROR decisions', async () => {
+  const world = oneBatch(64, {
+    options: { batch: { maxAgeMs: 1_000 }, review: { maxRetryBatches: 9 } },
+    service: {
+      review: ({ rows }) =>
+        (rows?.[0]?.offset ?? 0) < 64 ? { state: 'failed', afterMs: 4_000 * ++failed } : {},
+    },
+  });
+  let failed = 0;
+  // Between any two of them others of the type succeed: it is not the service that fails.
+  for (let n = 0; n < 200; n++) {
+    await world.clock.advance(1_000);
+    world.event(0);
+  }
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(errors(world).length, 64);
+  const spent = submitted(world).filter(([first]) => (first ?? 0) < 64).length;
+  assert.equal(spent, 9 + 1, 'the second attempt of the whole is not a half');
+});
+
+test('a type that fails for ever still ends: one probe per pause counts, and in the end each item has its ERROR decision', async () => {
+  const world = oneBatch(8, {
+    options: { review: { typePauseMs: 1_000 } },
+    service: { review: () => ({ state: 'failed' }) },
+  });
+  await world.untilSettled(20 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(errors(world).length, 8);
+});
+
+test('the bound on halving holds over a restart', async () => {
+  const world = oneBatch(64, {
+    options: { review: { maxRetryBatches: 9, typePauseMs: 1_000 } },
+    service: { review: () => ({ state: 'failed' }) },
+  });
+  for (let restart = 0; restart < 10; restart++) {
+    await world.clock.advance(4_000);
+    await world.through((world.instances.at(-1) ?? assert.fail()).stop());
+    world.start();
+  }
+  await world.untilSettled(30 * MINUTE);
+  world.assertExactlyOnce();
+  assert.ok(submitted(world).length <= 2 * 9 + 1, `${submitted(world).length} batches for one job`);
+});
+
+test('an upload address that expires again and again never gives items up', async () => {
+  let expired = 0;
+  const world = oneBatch(5, {
+    service: {
+      fault: (operation) =>
+        operation === 'upload' && expired++ < 12 ? { failure: 'expired' } : undefined,
+    },
+  });
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(errors(world), []);
+});
+
+test('an upload that is too large is split in two at once, and an item too large alone gets an ERROR decision', async () => {
+  const sizes = new Map<string, number>();
+  const world = oneBatch(4, {
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        upload: (job, body, signal) => {
+          sizes.set(job.remoteId, body.rows);
+          return ports.kind.upload(job, body, signal);
+        },
+      }),
+    }),
+    service: {
+      fault: (operation, id) =>
+        operation === 'upload' && ((sizes.get(id ?? '') ?? 0) > 1 || id === 'batch-5')
+          ? { failure: 'too_large' }
+          : undefined,
+    },
+  });
+  await world.untilSettled(2 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([...sizes.values()], [4, 2, 2, 1, 1, 1, 1]);
+  const depths = world.kafka.cluster
+    .log(TOPICS.journal, 0)
+    .committed()
+    .filter(({ key, value }) => value !== null && /^job\/[^/]+$/.test(String(key)))
+    .map(({ value }) => (JSON.parse(String(value)) as { depth: number }).depth);
+  assert.deepEqual(depths, [0, 1, 1, 2, 2, 2, 2]);
+  assert.deepEqual(
+    errors(world).map(({ error }) => error?.code),
+    ['upload_too_large'],
+  );
+});
+
+test('a remote id that a live job already has is a failed create: no job takes it, and another is asked for', async () => {
+  let repeats = 3;
+  const world = new World({
+    partitions: 1,
+    service: { review: ({ id }) => (id === 'batch-1' ? { afterMs: 2 * MINUTE } : {}) },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        create: async (type, signal) => {
+          const created = await ports.kind.create(type, signal);
+          return created.remoteId !== 'batch-1' && repeats-- > 0
+            ? { ...created, remoteId: 'batch-1' }
+            : created;
+        },
+      }),
+    }),
+  });
+  const instance = world.start();
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(5_000);
+  for (let n = 0; n < 5; n++) world.event(0);
+  await world.clock.advance(30_000);
+  assert.deepEqual(
+    world.liveJobs().map(({ record }) => record.remoteId),
+    ['batch-1'],
+  );
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(world.service.submissions(0, 5), 1);
+  assert.equal(
+    instance.logger.lines.filter(({ message }) => message.includes('the id of a live job')).length,
+    3,
+  );
+});
+
+test('a batch whose state cannot be asked for is overdue as well, once, and ends by itself once it can', async () => {
+  let down = false;
+  const world = oneBatch(3, {
+    options: { review: { maxReviewTimeMs: 60 * MINUTE, onTimeout: 'error' } },
+    service: { review: () => ({ afterMs: 10 * MINUTE }) },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        status: async (...asked) => {
+          if (down) throw new ServiceError('unavailable', 'no answer', { operation: 'get_batch' });
+          return ports.kind.status(...asked);
+        },
+      }),
+    }),
+  });
+  await world.clock.advance(5 * MINUTE);
+  down = true;
+  await world.clock.advance(50 * MINUTE);
+  assert.equal(failures(world, 'review_overdue'), 0);
+  await world.clock.advance(3 * 60 * MINUTE);
+  assert.deepEqual([failures(world, 'review_overdue'), world.decisions().length], [1, 0]);
+  down = false;
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([errors(world), failures(world, 'review_overdue')], [[], 1]);
+});
+
+test('the same remote id given to two creates at once becomes one job, not two', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1 } },
+    wrap: (ports, { clock }) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        create: async (type, signal) => {
+          const created = await ports.kind.create(type, signal);
+          return created.remoteId === 'batch-2' ? { ...created, remoteId: 'batch-1' } : created;
+        },
+      }),
+      producers: {
+        open: (shard) => {
+          const producer = ports.producers.open(shard);
+          // Dead letters take a while: both creates are through before the first job's turn in the queue.
+          const commit = async (transaction: Transaction) => {
+            if (transaction.outputs?.[0]?.topic === 'dead') await clock.sleep(5_000);
+            return producer.commit(transaction);
+          };
+          return changed(producer, { commit });
+        },
+      },
+    }),
+  });
+  world.put(0, 'not json');
+  for (let n = 0; n < 2; n++) world.event(0);
+  const { logger } = world.start();
+  await world.untilSettled(2 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(submitted(world), [[1], [], [2]]);
+  assert.equal(
+    logger.lines.filter(({ message }) => message.includes('the id of a live job')).length,
+    1,
+  );
+  assert.deepEqual(
+    world.decisions().map(({ attempt }) => attempt),
+    [1, 1],
+  );
+});
+
+test('content and presigned addresses never reach the log, whatever fails (I6)', async () => {
+  let n = 0;
+  const world = oneBatch(8, {
+    service: {
+      fault: (operation) =>
+        n++ % 3 === 0 ? { failure: operation === 'upload' ? 'expired' : 'unavailable' } : undefined,
+      review: ({ rows }) => (rows?.some(({ offset }) => offset === 2) ? { state: 'failed' } : {}),
+    },
+  });
+  world.put(0, 'not json: event of a');
+  await world.untilSettled(30 * MINUTE);
+  const text = world.instances.map(({ logger }) => logger.text()).join('\n');
+  assert.ok(text.length > 1_000);
+  assert.doesNotMatch(text, /event of a|signature|memory:\/\//);
+  assert.ok(
+    world.kafka.cluster
+      .log(TOPICS.journal, 0)
+      .durable()
+      .every(({ value }) => !/event of a|signature/.test(String(value))),
+  );
+});
+
+test('the most batches that one job may cost holds over a restart too', async () => {
+  const world = oneBatch(8, {
+    options: {
+      batch: { maxAgeMs: 1_000 },
+      review: { attempts: 1, maxRetryBatches: 6, typePauseMs: 1_000 },
+    },
+    service: {
+      // The second half fails after the restart, while the halves of the first are under review still.
+      review: ({ rows = [] }) => {
+        const atOnce = rows.length === 8 || (rows.length === 4 && rows[0]?.offset === 0);
+        return { state: 'failed', afterMs: atOnce ? 0 : rows.length === 4 ? 200_000 : 900_000 };
+      },
+    },
+  });
+  await world.clock.runUntil(
+    () => submitted(world).filter((rows) => rows.length === 2).length === 2,
+    10 * MINUTE,
+  );
+  world.instances[0]?.process.kill();
+  world.start();
+  await world.untilSettled(60 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(world.service.batches.size, 5);
+});
+
+test('a batch that turns out to be somebody else’s is given up at once, and its records come back in another', async () => {
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        status: async (id, signal, type) =>
+          id === 'batch-1'
+            ? { state: 'foreign', rawState: 'PENDING' }
+            : ports.kind.status(id, signal, type),
+      }),
+    }),
+  });
+  world.start();
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.untilSettled(60_000);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    new Set(world.decisions().map(({ remote, attempt }) => `${remote} ${attempt}`)),
+    new Set(['batch-2 2']),
+  );
+});
+
+test('a finished batch without an address for its results is asked about on, and that is logged once', async () => {
+  let without = 20;
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        status: async (...call) => {
+          const status = await ports.kind.status(...call);
+          if (status.state !== 'finished' || without-- <= 0) return status;
+          return { state: 'pending', rawState: 'SUCCESS', withoutResults: true };
+        },
+      }),
+    }),
+  });
+  world.start();
+  for (let n = 0; n < 4; n++) world.event(0);
+  await world.untilSettled(30 * 60_000);
+  world.assertExactlyOnce();
+  const lines = world.instances[0]?.logger.lines.filter(({ message }) =>
+    message.includes('without an address'),
+  );
+  assert.deepEqual([lines?.length, lines?.[0]?.level], [1, 'warn']);
+});

@@ -1,0 +1,186 @@
+/** Intake: contradictions of fetched batches about positions, and how intake keeps its place. Over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SourceRecord } from '../../../../src/core/record.ts';
+import { fetchedThrough } from '../../../support/engine/changed.ts';
+import { World, type WrapPorts } from '../../../support/engine/world.ts';
+import { recordsOf, withRecords } from '../../../support/memory/kafka/pieces.ts';
+
+const MINUTE = 60_000;
+
+/** Wrapper that rewrites each source batch. */
+const rewriting = (fetched: Parameters<typeof fetchedThrough>[0]): WrapPorts =>
+  fetchedThrough((batch, give, ports) =>
+    batch.stream === 'source' ? fetched(batch, give, ports) : give(batch),
+  );
+
+test('a batch that was under way for another position is dropped: nothing of it is taken, nothing before it is passed over', async () => {
+  let forged = 0;
+  const world = new World({
+    partitions: 1,
+    hooks: { batchRecords: () => 4 },
+    wrap: rewriting((batch, tell) => {
+      const ahead = recordsOf(batch).slice(1);
+      if (ahead[0] !== undefined && forged++ < 20)
+        tell(withRecords({ ...batch, fetchOffset: ahead[0].offset }, ahead));
+      tell(batch);
+    }),
+  });
+  world.start();
+  world.produce(40);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  assert.ok(forged >= 10);
+});
+
+test('records below the position that come with a batch are passed over, not taken twice', async () => {
+  let before: readonly SourceRecord[] = [];
+  const world = new World({
+    partitions: 1,
+    hooks: { batchRecords: () => 4 },
+    wrap: rewriting((batch, tell) => {
+      tell(withRecords(batch, [...before, ...recordsOf(batch)]));
+      before = recordsOf(batch);
+    }),
+  });
+  const instance = world.start();
+  world.produce(40);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(instance.metrics.counter('events_consumed_total'), 40);
+});
+
+test('a position that the client has moved by itself is set back, and reading goes on there', async () => {
+  let moved = 0;
+  const world = new World({
+    partitions: 1,
+    hooks: { batchRecords: () => 4 },
+    wrap: rewriting((batch, tell, { group }) => {
+      tell(batch);
+      if (moved++ === 3) group.seek('source', 0, batch.nextOffset + 10);
+    }),
+  });
+  world.start();
+  world.produce(80);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(world.service.submissions(0, 79), 1);
+});
+
+test('a source topic that is made anew under a running owner is refused as soon as its position lies beyond the end', async () => {
+  const world = new World({ partitions: 1 });
+  const instance = world.start();
+  world.produce(20);
+  await world.untilSettled(MINUTE);
+  world.kafka.cluster.deleteTopic('content');
+  world.kafka.cluster.createTopic('content', 1);
+  world.event(0);
+  await world.clock.advance(10_000);
+  assert.match(
+    instance.refused?.message ?? '',
+    /offset 20 in partition 0 of source topic content .* created again/,
+  );
+});
+
+test('a source topic that is created again while the client is away, and is longer than what was read, is refused: its first records are not passed over', async () => {
+  const world = new World({ partitions: 2 });
+  const instance = world.start();
+  world.produce(20);
+  await world.untilSettled(MINUTE);
+  instance.group.crash('the topic is gone');
+  world.kafka.cluster.deleteTopic('content');
+  world.kafka.cluster.createTopic('content', 2);
+  for (let n = 0; n < 50; n++) world.event(n % 2);
+  await world.clock.advance(10_000);
+  assert.match(
+    instance.refused?.message ?? '',
+    /offset 9 in partition \d of source topic content is not what this pipeline has read/,
+  );
+});
+
+test('a rejoin looks at the newest record again, and goes on behind it although retention has removed it', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 100, maxAgeMs: 5_000 } } });
+  const instance = world.start();
+  for (let n = 0; n < 10; n++) world.event(0);
+  await world.clock.advance(1_000);
+  assert.equal(
+    instance.metrics.counter('events_consumed_total'),
+    10,
+    'read, and waiting in a buffer',
+  );
+  world.kafka.cluster.log('content', 0).deleteBefore(10);
+  instance.group.crash('the client was rebuilt');
+  await world.clock.advance(2_000);
+  for (let n = 0; n < 10; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.equal(instance.metrics.counter('unread_records_lost_total'), 0);
+  assert.equal(instance.metrics.counter('events_consumed_total'), 20);
+  assert.deepEqual([world.published('decisions').length, world.committed(0).offset], [20, 20]);
+});
+
+test('records that retention takes before a running owner reads them are counted as lost, and intake goes on behind them', async () => {
+  let down = true;
+  const world = new World({
+    partitions: 1,
+    options: { source: { maxInFlight: 10 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
+    hooks: { batchRecords: () => 4 },
+    service: {
+      fault: (operation) =>
+        operation === 'create' && down ? { failure: 'unavailable' } : undefined,
+    },
+  });
+  const instance = world.start();
+  for (let n = 0; n < 100; n++) world.event(0);
+  await world.clock.advance(30_000);
+  const read = instance.metrics.counter('events_consumed_total');
+  world.kafka.cluster.log('content', 0).deleteBefore(60);
+  down = false;
+  await world.clock.advance(MINUTE);
+  assert.equal(instance.metrics.counter('unread_records_lost_total'), 60 - read);
+  assert.deepEqual(
+    [
+      world.published('decisions').length,
+      world.published('dead').length,
+      world.committed(0).offset,
+    ],
+    [read + 40, 0, 100],
+  );
+  assert.ok(
+    instance.logger.lines.some(
+      ({ level, message }) =>
+        level === 'error' && message.includes('removed from the source topic'),
+    ),
+  );
+});
+
+test('retention that overtakes what is fetched but not yet taken loses nothing of that', async () => {
+  const commit = Promise.withResolvers<void>();
+  const world = new World({
+    partitions: 1,
+    hooks: {
+      batchRecords: () => 4,
+      // The dead letter of the first record is slow to commit: what is fetched meanwhile waits.
+      beforeCommit: ({ transaction: { outputs } }) =>
+        outputs === undefined ? undefined : commit.promise,
+    },
+  });
+  const instance = world.start();
+  world.put(0, 'not json');
+  for (let n = 1; n < 20; n++) world.event(0);
+  await world.clock.advance(10_000);
+  world.kafka.cluster.log('content', 0).deleteBefore(40);
+  world.event(0);
+  await world.clock.advance(10_000);
+  for (let n = 0; n < 30; n++) world.event(0);
+  world.kafka.cluster.log('content', 0).deleteBefore(40);
+  await world.clock.advance(10_000);
+  commit.resolve();
+  await world.clock.advance(MINUTE);
+  assert.equal(
+    instance.metrics.counter('unread_records_lost_total') +
+      world.decisions().length +
+      world.published('dead').length,
+    51,
+  );
+  assert.ok(world.decisions().length >= 30, `${world.decisions().length}`);
+});

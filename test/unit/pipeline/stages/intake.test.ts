@@ -1,0 +1,584 @@
+/** Intake, sealing and creation of batches, over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OffsetSet } from '../../../../src/core/offsets/offset-set.ts';
+import { lastHeader, type RecordHeaders } from '../../../../src/core/record.ts';
+import { changed } from '../../../support/engine/changed.ts';
+import { TOPICS, World } from '../../../support/engine/world.ts';
+import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
+import { headerOf } from '../../../support/records/headers.ts';
+
+const MINUTE = 60_000;
+
+/** Times at which batches were created, ms since `fromMs`. */
+const creations = (world: World, fromMs: number) =>
+  [...world.service.batches.values()].map(({ createdMs }) => createdMs - fromMs);
+
+test('a buffer seals by the wall clock also when no record comes', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1000, maxAgeMs: 30_000 } },
+  });
+  world.start();
+  await world.clock.advance(5_000);
+  const fromMs = world.clock.now();
+  world.event(0);
+  await world.clock.advance(20_000);
+  world.event(0);
+  await world.clock.advance(9_999);
+  assert.deepEqual(creations(world, fromMs), []);
+  await world.clock.advance(1);
+  assert.deepEqual(creations(world, fromMs), [30_000], 'the age is that of the oldest record');
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('a buffer seals by rows and by bytes at once, and each content type fills its own', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 3, maxBytes: 400, maxAgeMs: 600_000 } },
+  });
+  world.start();
+  await world.clock.advance(1_000);
+  for (const type of ['a', 'b', 'a', 'b', 'a']) world.event(0, type);
+  await world.clock.advance(1_000);
+  const rows = () =>
+    [...world.service.batches.values()].map(({ type, rows }) => [type, rows?.length]);
+  assert.deepEqual(rows(), [['a', 3]]);
+  for (let n = 0; n < 2; n++) world.put(0, sourceValue({ type: 'c', content: 'x'.repeat(250) }));
+  await world.clock.advance(1_000);
+  assert.deepEqual(rows(), [
+    ['a', 3],
+    ['c', 1],
+  ]);
+});
+
+test('a batch whose offsets no longer fit one journal record is sealed before', async () => {
+  const world = new World({
+    partitions: 1,
+    budgetBytes: 100_000_000,
+    options: { batch: { maxRows: 100_000, maxAgeMs: 600_000 }, maxOffsetBytes: 1_000 },
+  });
+  world.start();
+  // Two types in turn: a bitmap of every other offset, 1 bit each and base64 on top.
+  world.produce(20_000, { types: ['a', 'b'] });
+  await world.clock.advance(5_000);
+  const sizes = [...world.service.batches.values()].map(({ rows }) => rows?.length ?? 0);
+  assert.ok(sizes.length >= 2 && sizes.every((size) => size > 1_000 && size <= 4_096), `${sizes}`);
+});
+
+test('records that another owner has settled or put into a job are not taken again, and gaps between them are passed', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 2, maxAgeMs: 600_000 } },
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
+  const first = world.start();
+  // 0 and 3 wait for a second one of their type; 1 and 2 are one batch.
+  for (const type of ['a', 'b', 'b', 'c']) world.event(0, type);
+  await world.clock.advance(1_000);
+  assert.equal(world.service.batches.size, 1);
+  first.process.kill();
+  world.start();
+  await world.clock.advance(MINUTE);
+  world.event(0, 'a');
+  world.event(0, 'c');
+  await world.clock.advance(1_000);
+  assert.deepEqual(
+    [...world.service.batches.values()].map(({ rows }) => rows?.map(({ offset }) => offset)),
+    [
+      [1, 2],
+      [0, 4],
+      [3, 5],
+    ],
+  );
+  world.assertConserved();
+});
+
+test('a gap of 2^28 offsets and more behind a record that waits holds up nothing, and costs the journal nothing', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxAgeMs: 30_000 } } });
+  const log = world.kafka.cluster.log(TOPICS.source, 0);
+  const offsets = [100, 2 ** 28 + 1, 2 ** 40].map((gap) => {
+    log.leap(gap);
+    return world.event(0);
+  });
+  const instance = world.start();
+  await world.untilSettled(2 * MINUTE);
+  assert.deepEqual(
+    world
+      .decisions()
+      .map(({ offset }) => offset)
+      .sort((a, b) => a - b),
+    offsets,
+  );
+  assert.equal(world.service.batches.size, 1, 'they share a batch');
+  world.assertExactlyOnce();
+  assert.equal(world.committed(0).offset, (offsets[2] as number) + 1);
+  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
+  for (const { value } of world.kafka.cluster.log(TOPICS.journal, 0).durable())
+    assert.ok((value?.length ?? 0) < 1_000);
+});
+
+test('a gap of 2^28 offsets between a record whose type waits and the next ones pauses the partition until the type is taken', async () => {
+  let refuse = true;
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxAgeMs: 1_000 } },
+    service: {
+      fault: (operation) =>
+        operation === 'create' && refuse ? { failure: 'rejected' } : undefined,
+    },
+  });
+  world.event(0);
+  const first = world.start();
+  await world.clock.advance(MINUTE);
+  world.kafka.cluster.log(TOPICS.source, 0).leap(2 ** 28);
+  for (let n = 0; n < 10; n++) world.event(0, 'b');
+  await world.clock.advance(MINUTE);
+  assert.equal(first.gauge('shards_paused', { reason: 'in_flight' }), 1);
+  await world.through(first.stop());
+  world.start();
+  await world.clock.advance(MINUTE);
+  refuse = false;
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('offsets without records (aborted transactions, compaction) do not hold the watermark', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 1 } } });
+  const log = world.kafka.cluster.log('content', 0);
+  world.start();
+  await world.clock.advance(1_000);
+  world.event(0);
+  log.append(
+    [
+      { key: null, value: 'aborted' },
+      { key: null, value: 'aborted' },
+    ],
+    world.clock.now(),
+    77,
+  );
+  log.finish(77, 'abort', world.clock.now());
+  world.event(0);
+  await world.untilSettled(MINUTE);
+  // W that moves without a job is committed within ten seconds.
+  log.append([{ key: null, value: 'aborted' }], world.clock.now(), 78);
+  log.finish(78, 'abort', world.clock.now());
+  await world.clock.advance(12_000);
+  assert.equal(world.committed(0).offset, 7);
+  world.assertExactlyOnce();
+});
+
+test('a record that cannot be decoded becomes a dead letter, claimed in the same transaction, and blocks nothing', async () => {
+  const commits: string[][] = [];
+  const world = new World({
+    partitions: 1,
+    hooks: {
+      commitFate: ({ transaction }) => {
+        if (transaction.outputs !== undefined)
+          commits.push([
+            ...transaction.outputs.map(({ topic }) => topic),
+            ...transaction.journal.map(({ key }) => key),
+            `W=${transaction.offsets?.[0]?.offset}`,
+          ]);
+        return 'commit';
+      },
+    },
+  });
+  world.start();
+  world.put(0, 'not json', { key: 'k', headers: [['trace', 't']] });
+  world.put(0, null);
+  world.put(0, '{"content":"no type"}');
+  world.event(0);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(commits[0], ['dead', 'progress/0', 'W=3']);
+  const letters = world
+    .published('dead')
+    .map(({ key, value, headers }) => [
+      key && String(key),
+      value && String(value),
+      headerOf({ headers }, 'dead-letter-reason'),
+      headerOf({ headers }, 'dead-letter-offset'),
+      lastHeader(headers, 'trace')?.toString(),
+    ]);
+  const byOffset = letters.toSorted((a, b) => Number(a[3]) - Number(b[3]));
+  assert.deepEqual(byOffset, [
+    ['k', 'not json', 'not_json', '0', 't'],
+    [null, null, 'null_value', '1', undefined],
+    [null, '{"content":"no type"}', 'no_type', '2', undefined],
+  ]);
+  const { metrics } = world.instances[0] ?? assert.fail();
+  assert.equal(metrics.counter('dead_lettered_total', { reason: 'null_value' }), 1);
+});
+
+test('an undecodable record with a header twice, one of them null, becomes a dead letter with both, and the record behind it is decided', async () => {
+  const world = new World({ partitions: 1 });
+  world.start();
+  const headers: RecordHeaders = [
+    ['x', null],
+    ['constructor', Buffer.from('2')],
+    ['x', Buffer.from('1')],
+  ];
+  world.put(0, 'not json', { headers });
+  world.event(0);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  const [letter, ...more] = world.published('dead');
+  assert.deepEqual([more.length, letter?.headers.slice(0, 3)], [0, headers]);
+  assert.equal(world.published('decisions').length, 1);
+});
+
+test('records that configuration skips (null values, filters) are counted, get no terminal record, and move the watermark', async () => {
+  const world = new World({ partitions: 1 });
+  const instance = world.start();
+  for (let n = 0; n < 30; n++) world.put(0, sourceValue({ type: 'a', content: 'x', skip: true }));
+  await world.clock.advance(15_000);
+  assert.equal(instance.metrics.counter('events_skipped_total', { reason: 'filtered' }), 30);
+  assert.equal(instance.metrics.counter('events_consumed_total'), 30);
+  assert.deepEqual(
+    [world.published('decisions'), world.published('dead'), world.service.batches.size],
+    [[], [], 0],
+  );
+  assert.equal(world.committed(0).offset, 30);
+  assert.equal(instance.gauge('balance_items'), 0);
+});
+
+test('intake pauses at maxInFlight, says so, and resumes when the watermark has moved', async () => {
+  const world = new World({
+    partitions: 1,
+    options: {
+      source: { maxInFlight: 20 },
+      batch: { maxRows: 5, maxAgeMs: 1_000 },
+      kafka: { progressIntervalMs: 60 * MINUTE },
+    },
+    hooks: { batchRecords: () => 4 },
+    service: {
+      fault: (operation, _id, type) =>
+        operation === 'create' && type === 'stuck' && stuck
+          ? { failure: 'unavailable' }
+          : undefined,
+    },
+  });
+  let stuck = true;
+  const instance = world.start();
+  world.event(0, 'stuck');
+  for (let n = 0; n < 100; n++) world.event(0, 'a');
+  await world.clock.advance(MINUTE);
+  assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 1);
+  assert.equal(
+    instance.metrics.counter('events_consumed_total'),
+    24,
+    'the span is seen after a fetch: 20, and what that fetch brought',
+  );
+  assert.equal(world.committed(0).offset, 0);
+  assert.ok((instance.gauge('consumer_lag') ?? 0) > 70);
+  stuck = false;
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  await world.clock.advance(2_000);
+  assert.equal(instance.gauge('shards_paused', { reason: 'in_flight' }), 0);
+});
+
+test('records in live batches count against maxInFlight, after a restart too, and settling makes room', async () => {
+  const world = new World({
+    partitions: 2,
+    options: { source: { maxInFlight: 20 }, batch: { maxRows: 5, maxAgeMs: 1_000 } },
+    hooks: { batchRecords: () => 4 },
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
+  for (let n = 0; n < 1_000; n++) world.event(0);
+  for (let n = 0; n < 10; n++) world.event(1);
+  const submitted = () => {
+    const rows = [...world.service.batches.values()].flatMap((batch) => batch.rows ?? []);
+    return [0, 1].map((partition) => rows.filter((row) => row.partition === partition).length);
+  };
+  const first = world.start();
+  await world.clock.advance(MINUTE);
+  assert.deepEqual(
+    submitted(),
+    [24, 10],
+    '20, and what the last fetch brought; the other partition has room',
+  );
+  assert.equal(first.gauge('shards_paused', { reason: 'in_flight' }), 1);
+  await world.through(first.stop());
+
+  const second = world.start();
+  await world.clock.advance(MINUTE);
+  assert.deepEqual(submitted(), [24, 10], 'what the journal names counts from the first fetch on');
+  assert.equal(second.gauge('shards_paused', { reason: 'in_flight' }), 1);
+  world.service.script = {};
+  for (const id of [...world.service.batches.keys()]) world.service.finish(id);
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  await world.clock.advance(2_000);
+  assert.equal(second.gauge('shards_paused', { reason: 'in_flight' }), 0);
+});
+
+test('an owner that takes over more records under review than maxInFlight settles them first and then reads on', async () => {
+  const wide = { batch: { maxRows: 5, maxAgeMs: 1_000 } };
+  const world = new World({
+    partitions: 1,
+    options: wide,
+    service: { review: () => ({ afterMs: 'never' }) },
+  });
+  for (let n = 0; n < 200; n++) world.event(0);
+  const first = world.start();
+  await world.clock.advance(MINUTE);
+  assert.equal(world.service.batches.size, 40);
+  await world.through(first.stop());
+
+  Object.assign(world.options.source, { maxInFlight: 20 });
+  for (let n = 0; n < 10; n++) world.event(0);
+  world.start();
+  await world.clock.advance(MINUTE);
+  assert.equal(world.service.batches.size, 40, 'intake waits');
+  const all = [...world.service.batches.keys()];
+  for (const id of all.slice(0, 35)) world.service.finish(id);
+  await world.clock.advance(MINUTE);
+  assert.equal(world.service.batches.size, 40, '25 are left');
+  world.service.script = {};
+  world.service.finish(all[35] as string);
+  await world.clock.advance(MINUTE);
+  assert.equal(
+    world.service.batches.size,
+    42,
+    'a batch that hangs holds up no more than its own records',
+  );
+  for (const id of all.slice(36)) world.service.finish(id);
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('records that are skipped alone do not pause a partition for good: the watermark is committed when it gets far', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { source: { maxInFlight: 20 } },
+    hooks: { batchRecords: () => 10 },
+  });
+  world.start();
+  for (let n = 0; n < 500; n++) world.put(0, sourceValue({ type: 'a', content: 'x', skip: true }));
+  world.event(0);
+  await world.clock.advance(3_000);
+  assert.equal(
+    world.decisions().length,
+    1,
+    'without waiting for the ten seconds of the next progress',
+  );
+});
+
+test('intake pauses when memory is full, seals the largest buffer to make room, and resumes', async () => {
+  let down = true;
+  const world = new World({
+    partitions: 2,
+    budgetBytes: 100_000,
+    options: { batch: { maxRows: 10_000, maxAgeMs: 600_000 }, chunk: { maxBytes: 10_000 } },
+    hooks: {
+      batchRecords: (_member, stream) => {
+        if (stream === 'source') fetches++;
+        return 5;
+      },
+    },
+    service: {
+      fault: (operation) =>
+        operation === 'create' && down ? { failure: 'unavailable' } : undefined,
+    },
+  });
+  let fetches = 0;
+  const instance = world.start();
+  const content = 'x'.repeat(100);
+  for (let n = 0; n < 1_000; n++) world.put(n % 2, sourceValue({ type: 'a', content }));
+  await world.clock.advance(MINUTE);
+  assert.ok((instance.gauge('shards_paused', { reason: 'memory' }) ?? 0) > 0);
+  const used = instance.budget.usedBytes;
+  assert.ok(
+    used >= 70_000 && used < 80_000,
+    `70 % of the budget and what one fetch brings, not ${used}`,
+  );
+  assert.ok(fetches < 150, `${fetches} fetches of 200: what is not taken is not fetched either`);
+  down = false;
+  await world.untilSettled(20 * MINUTE);
+  world.assertExactlyOnce();
+  await world.clock.advance(2_000);
+  assert.deepEqual(
+    [instance.gauge('shards_paused', { reason: 'memory' }), instance.budget.usedBytes],
+    [0, 0],
+  );
+});
+
+test('one hanging create blocks nobody: other batches are journaled and settled past it', async () => {
+  let hung = 0;
+  const world = new World({
+    partitions: 1,
+    service: {
+      fault: (operation, _id, type) =>
+        operation === 'create' && type === 'slow' && hung++ === 0 ? { hangMs: 120_000 } : undefined,
+    },
+  });
+  world.start();
+  world.event(0, 'slow');
+  for (let n = 0; n < 50; n++) world.event(0, 'a');
+  await world.clock.advance(30_000);
+  assert.equal(world.decisions().length, 50);
+  assert.equal(world.committed(0).offset, 0, 'W waits for the record of the hanging batch');
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(world.service.submissions(0, 1), 1);
+});
+
+test('W that has moved is in the journal with the claimed set, so that a restart takes up exactly what was waiting', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 2, maxAgeMs: 600_000 } } });
+  world.start();
+  for (const type of ['a', 'b', 'b', 'c', 'b', 'b']) world.event(0, type);
+  await world.clock.advance(5_000);
+  const progress = world.kafka.cluster
+    .log('journal', 0)
+    .committed()
+    .findLast(({ key }) => String(key) === 'progress/0');
+  const { watermark, claimed, read } = JSON.parse(String(progress?.value)) as {
+    watermark: number;
+    claimed: string;
+    read: number;
+  };
+  assert.deepEqual([watermark, [...OffsetSet.decode(claimed)], read], [0, [1, 2, 4, 5], 6]);
+});
+
+test('a record that was waiting when its owner went keeps its age: it seals when it is old enough, not anew', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 2, maxAgeMs: 120_000 } } });
+  const first = world.start();
+  await world.clock.advance(2_000);
+  const fromMs = world.clock.now();
+  world.event(0, 'waits');
+  world.event(0, 'b');
+  world.event(0, 'b');
+  await world.clock.advance(60_000);
+  await world.through(first.stop());
+  world.start();
+  await world.clock.advance(55_000);
+  assert.equal(creations(world, fromMs).length, 1);
+  await world.clock.advance(8_000);
+  assert.equal(creations(world, fromMs)[1], 120_000);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('a dead letter that is larger than its topic takes leaves its value out, or all but its coordinates; the shard is kept', async () => {
+  const world = new World({ partitions: 1 });
+  const instance = world.start();
+  world.put(0, 'small', { key: 'a' });
+  // Below the limit as it came, above it with the reason in its headers; its value alone would fit.
+  world.put(0, 'x'.repeat(970_000), { key: 'k', headers: [['big', 'h'.repeat(78_400)]] });
+  world.put(0, 'small', { key: 'b' });
+  // A batch that is compressed may hold such records.
+  world.put(0, 'small', { key: 'k'.repeat(5_000_000) });
+  world.put(0, 'small', { headers: [['h'.repeat(2_000_000), 'x']] });
+  world.event(0);
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  const letters = world
+    .published('dead')
+    .map(({ key, value, headers }) => [
+      headerOf({ headers }, 'dead-letter-offset'),
+      key && String(key),
+      value && String(value),
+    ]);
+  assert.deepEqual(letters.toSorted(), [
+    ['0', 'a', 'small'],
+    ['1', 'k', null],
+    ['2', 'b', 'small'],
+    ['3', null, null],
+    ['4', null, null],
+  ]);
+  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
+});
+
+test('a record that waits alone when its shard changes hands keeps its age as well', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1000, maxAgeMs: 120_000 } },
+  });
+  const first = world.start();
+  await world.clock.advance(2_000);
+  const fromMs = world.clock.now();
+  world.event(0);
+  await world.clock.advance(60_000);
+  await world.through(first.stop());
+  world.start();
+  await world.clock.advance(2 * MINUTE);
+  assert.deepEqual(creations(world, fromMs), [120_000]);
+});
+
+test('a batch that waits for its upload is counted with its body alone, and with nothing once it is through', async () => {
+  let sent = 0;
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 50 } },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        upload: (job, body, signal) => {
+          sent = body.body.length;
+          return ports.kind.upload(job, body, signal);
+        },
+      }),
+    }),
+    service: {
+      fault: (operation) =>
+        operation === 'upload' && down ? { failure: 'unavailable' } : undefined,
+    },
+  });
+  let down = true;
+  const { budget } = world.start();
+  world.produce(50, { types: ['a'] });
+  await world.clock.advance(5_000);
+  assert.ok(sent > 1_000);
+  assert.equal(budget.usedBytes, sent);
+  down = false;
+  await world.untilSettled(MINUTE);
+  assert.equal(budget.usedBytes, 0);
+});
+
+test('records that take long to decode leave the processor to others in between, when they are read again too', async () => {
+  let spentMs = 0;
+  const turns: number[] = [0];
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 1_000, maxAgeMs: 60_000 } },
+    wrap: (ports) => {
+      const clock = {
+        now: () => ports.clock.now() + spentMs,
+        monotonic: () => ports.clock.monotonic() + spentMs,
+        after: ports.clock.after.bind(ports.clock),
+        sleep: (ms: number, signal?: AbortSignal) => {
+          turns.push(0);
+          return ports.clock.sleep(ms, signal);
+        },
+      };
+      const decode: typeof ports.kind.decode = (record, replay, again) => {
+        spentMs += record.offset % 3 === 0 ? 250 : 1;
+        turns.push((turns.pop() ?? 0) + 1);
+        return ports.kind.decode(record, replay, again);
+      };
+      return { ...ports, clock, kind: changed(ports.kind, { decode }) };
+    },
+    service: { review: () => (again++ > 0 ? {} : { state: 'failed' }) },
+  });
+  let again = 0;
+  for (let n = 0; n < 60; n++) {
+    if (n % 10 === 9) world.put(0, 'not json');
+    else world.event(0);
+  }
+  const instance = world.start();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(instance.metrics.counter('events_consumed_total'), 60);
+  assert.equal(
+    turns.reduce((sum, records) => sum + records),
+    60 + 54,
+    'one batch failed, and was read again',
+  );
+  // Three in a piece, and where two pieces meet the end of one with the beginning of the other.
+  assert.ok(Math.max(...turns) <= 6, `${turns}`);
+  await world.clock.advance(2_000);
+  assert.equal(instance.gauge('balance_items'), 0);
+});

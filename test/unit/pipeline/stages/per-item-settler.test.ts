@@ -1,0 +1,357 @@
+/** Jobs without a result file: their terminal records are made from the source records (PerItemKind), over the engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
+import { changed } from '../../../support/engine/changed.ts';
+import { World, type WorldSettings } from '../../../support/engine/world.ts';
+import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
+import { type SourceKindScript, sourceKind } from '../../../support/memory/service/source-kind.ts';
+import { headerOf } from '../../../support/records/headers.ts';
+
+const MINUTE = 60_000;
+const HUGE = 'x'.repeat(2_000_000);
+
+function worldOf(script: SourceKindScript, settings: WorldSettings = {}): World {
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => ({ ...ports, kind: sourceKind(ports.kind, script) }),
+    ...settings,
+    options: { batch: { maxRows: 6, maxAgeMs: 2_000 }, ...settings.options },
+  });
+  world.start();
+  for (let n = 0; n < 6; n++) world.event(0);
+  return world;
+}
+
+const said = (world: World) =>
+  world
+    .decisions()
+    .map(({ offset, status }) => `${offset} ${status}`)
+    .sort();
+const letters = (world: World) =>
+  world
+    .published('dead')
+    .map(
+      (record) =>
+        `${headerOf(record, 'dead-letter-offset')} ${headerOf(record, 'dead-letter-reason')}`,
+    );
+const balanced = (world: World) => {
+  for (const { budget, metrics } of world.instances) {
+    assert.equal(budget.usedBytes, 0);
+    assert.equal(metrics.gauge('balance_items', { pipeline: 'reviews' }) ?? 0, 0);
+  }
+};
+
+test('each record of a finished job gets what the kind says of it, once', async () => {
+  const world = worldOf({ outcome: ({ offset }) => (offset === 3 ? 'error' : 'success') });
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(said(world), [
+    '0 success',
+    '1 success',
+    '2 success',
+    '3 error',
+    '4 success',
+    '5 success',
+  ]);
+  balanced(world);
+});
+
+test('what the kind gives up becomes a dead letter as it came', async () => {
+  const world = worldOf({ outcome: ({ offset }) => (offset === 3 ? 'letter' : 'success') });
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([said(world).length, letters(world)], [5, ['3 review_failed']]);
+  const [letter] = world.published('dead');
+  assert.equal(String(letter?.value), sourceValue({ type: 'a', content: 'event of a' }));
+  balanced(world);
+});
+
+test('what is not through is asked for again, and only that', async () => {
+  const asked: number[] = [];
+  const world = worldOf({
+    outcome: ({ offset }) => {
+      asked.push(offset);
+      return asked.filter((one) => one === offset).length > offset ? 'success' : undefined;
+    },
+  });
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    [0, 1, 2, 3, 4, 5].map((offset) => asked.filter((one) => one === offset).length),
+    [1, 2, 3, 4, 5, 6],
+  );
+  assert.equal(world.service.batches.size, 1);
+  balanced(world);
+});
+
+test('what never is through fails when its time is over', async () => {
+  const world = worldOf(
+    { outcome: ({ offset }) => (offset === 2 ? undefined : 'success') },
+    { options: { review: { maxReviewTimeMs: 5 * MINUTE, onTimeout: 'error' } } },
+  );
+  await world.untilSettled(30 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    said(world).filter((one) => one.startsWith('2')),
+    ['2 error'],
+  );
+  balanced(world);
+});
+
+test('a service that cannot answer is waited for, with the reason; what was said before counts', async () => {
+  let failing = true;
+  const world = worldOf({
+    slice: 1,
+    outcome: ({ offset }) => {
+      if (failing && offset === 2)
+        throw new ServiceError('unavailable', 'down', { operation: 'get_decision' });
+      return 'success';
+    },
+  });
+  await world.clock.advance(30_000);
+  assert.deepEqual(said(world), ['0 success', '1 success']);
+  failing = false;
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  balanced(world);
+});
+
+test('a key that is refused is said to be the reason', async () => {
+  const world = worldOf({
+    outcome: () => {
+      throw new ServiceError('unauthorized', 'wrong key', { operation: 'get_decision' });
+    },
+  });
+  let seen = 0;
+  for (let second = 0; second < 30; second++) {
+    await world.clock.advance(1_000);
+    seen +=
+      world.instances[0]?.metrics.gauge('shards_paused', {
+        pipeline: 'reviews',
+        reason: 'unauthorized',
+      }) ?? 0;
+  }
+  assert.ok(seen >= 10, `${seen} of 30 s`);
+});
+
+test('an answer that makes no sense is waited for under its own name, also between two questions, and logged once', async () => {
+  const asked: number[] = [];
+  const world = worldOf({
+    outcome: ({ offset }) => {
+      if (offset !== 2) return 'success';
+      asked.push(offset);
+      throw new ServiceError('protocol', 'get_decision answered 200, but: nonsense', {
+        operation: 'get_decision',
+        status: 200,
+      });
+    },
+  });
+  let seen = 0;
+  await world.clock.advance(10_000);
+  for (let second = 0; second < 240; second++) {
+    await world.clock.advance(1_000);
+    seen +=
+      world.instances[0]?.metrics.gauge('shards_paused', {
+        pipeline: 'reviews',
+        reason: 'bad_answer',
+      }) ?? 0;
+  }
+  assert.equal(seen, 240, 'shown all the time');
+  assert.ok(asked.length > 3);
+  const lines = world.instances[0]?.logger.lines.filter(({ message }) =>
+    message.startsWith('could not get outcomes'),
+  );
+  assert.deepEqual(
+    lines?.map(({ level, fields }) => [level, 'error' in fields && fields.error]),
+    [['warn', 'get_decision answered 200, but: nonsense']],
+  );
+});
+
+test('what never is through ends with what the kind gives for it when its time is over, and is counted', async () => {
+  const world = worldOf(
+    { outcome: ({ offset }, last) => (offset < 4 ? 'success' : last ? 'overdue' : undefined) },
+    { options: { review: { maxReviewTimeMs: 5 * MINUTE, onTimeout: 'error' } } },
+  );
+  await world.untilSettled(30 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(said(world).slice(4), ['4 error', '5 error']);
+  assert.equal(
+    world.instances[0]?.metrics.counter('jobs_failed_total', {
+      pipeline: 'reviews',
+      reason: 'review_timeout',
+    }),
+    1,
+  );
+  balanced(world);
+});
+
+test('a service that cannot be asked ends nothing, however late it is', async () => {
+  let failing = true;
+  const world = worldOf(
+    {
+      outcome: () => {
+        if (failing) throw new ServiceError('unavailable', 'down', { operation: 'get_decision' });
+        return 'success';
+      },
+    },
+    { options: { review: { maxReviewTimeMs: 5 * MINUTE, onTimeout: 'error' } } },
+  );
+  await world.clock.advance(30 * MINUTE);
+  assert.deepEqual(said(world), []);
+  failing = false;
+  await world.untilSettled(5 * MINUTE);
+  assert.ok(said(world).every((one) => one.endsWith('success')));
+  balanced(world);
+});
+
+for (const withoutRecord of [true, false]) {
+  test(`records that retention took ${withoutRecord ? 'end all the same, when the kind needs none of them' : 'become dead letters'}`, async () => {
+    const world = worldOf({ withoutRecord }, { service: { review: () => ({ afterMs: 20_000 }) } });
+    await world.clock.advance(10_000);
+    world.kafka.cluster.log('content', 0).deleteBefore(2);
+    await world.untilSettled(5 * MINUTE);
+    const rest = ['2 success', '3 success', '4 success', '5 success'];
+    assert.deepEqual(said(world), withoutRecord ? ['0 success', '1 success', ...rest] : rest);
+    assert.deepEqual(
+      letters(world),
+      withoutRecord ? [] : ['0 source_unavailable', '1 source_unavailable'],
+    );
+    balanced(world);
+  });
+}
+
+test('a terminal record that Kafka refuses for its size ends as a dead letter; the others are published', async () => {
+  const world = worldOf({ value: ({ offset }) => (offset === 4 ? HUGE : undefined) });
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(said(world), ['0 success', '1 success', '2 success', '3 success', '5 success']);
+  assert.deepEqual(letters(world), ['4 too_large']);
+  balanced(world);
+});
+
+test('a job larger than the memory for reading again is read in pieces', async () => {
+  let most = 0;
+  const world = worldOf(
+    {},
+    { budgetBytes: 16_000, options: { batch: { maxRows: 40, maxAgeMs: 2_000 } } },
+  );
+  for (let n = 0; n < 34; n++) world.event(0);
+  for (const { budget } of world.instances) {
+    const reread = budget.reread.bind(budget);
+    budget.reread = (bytes, signal) => {
+      most = Math.max(most, bytes);
+      return reread(bytes, signal);
+    };
+  }
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.ok(most > 0 && most <= 16_000 * 0.15, String(most));
+  balanced(world);
+});
+
+test('a record that the service cannot answer for holds up no other piece of its job', async () => {
+  let failing = true;
+  const world = worldOf(
+    {
+      outcome: ({ offset }) => {
+        if (failing && offset === 0)
+          throw new ServiceError('unavailable', 'down', { operation: 'get_decision' });
+        return 'success';
+      },
+    },
+    { budgetBytes: 16_000, options: { batch: { maxRows: 40, maxAgeMs: 2_000 } } },
+  );
+  for (let n = 0; n < 34; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.ok(world.decisions().length > 30, `${world.decisions().length} of 40`);
+  failing = false;
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('large outcomes are published before they pile up', async () => {
+  let held = 0;
+  let most = 0;
+  const world = worldOf(
+    {
+      slice: 1,
+      value: () => {
+        held++;
+        most = Math.max(most, held - world.published('decisions').length);
+        return 'y'.repeat(100_000);
+      },
+    },
+    {
+      options: {
+        batch: { maxRows: 60, maxAgeMs: 2_000 },
+        chunk: { maxRows: 5_000, maxBytes: 500_000 },
+      },
+    },
+  );
+  for (let n = 0; n < 54; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.equal(held, 60);
+  assert.ok(most <= 6, `${most} at a time`);
+});
+
+test('killed between chunks, the next owner settles the rest', async () => {
+  const world = worldOf({
+    slice: 1,
+    outcome: ({ offset }) => (offset < 3 || world.instances.length > 1 ? 'success' : undefined),
+  });
+  await world.clock.advance(20_000);
+  assert.deepEqual(said(world), ['0 success', '1 success', '2 success']);
+  world.instances[0]?.process.kill();
+  world.start();
+  await world.untilSettled(10 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(world.decisions().length, 6);
+});
+
+test('a finished job that finds other records at its offsets is refused, and decides nothing about them', async () => {
+  const world = worldOf(
+    { outcome: () => 'success' },
+    { service: { review: () => ({ afterMs: 30_000 }) } },
+  );
+  await world.clock.advance(20_000);
+  world.kafka.cluster.deleteTopic('content');
+  world.kafka.cluster.createTopic('content', 1);
+  for (let n = 0; n < 6; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.match(
+    world.instances[0]?.refused?.message ?? '',
+    /offset 0 in partition 0 of source topic content is not what/,
+  );
+  assert.equal(world.decisions().length, 0);
+});
+
+test('items that wait for what the service decided hold nothing of the response that they were read from', async () => {
+  const response = Buffer.alloc(1_000_000, 'x');
+  const inResponse: boolean[] = [];
+  const world = worldOf(
+    {},
+    {
+      wrap: (ports) => {
+        const kind = sourceKind(ports.kind, {});
+        return {
+          ...ports,
+          kind: changed(kind, {
+            decode: (...given) => {
+              const decoded = kind.decode(...given);
+              return 'item' in decoded
+                ? { item: { ...decoded.item, key: response.subarray(0, 2) } }
+                : decoded;
+            },
+            outcomes: (items, ...others) => {
+              inResponse.push(...items.map(({ key }) => key?.buffer === response.buffer));
+              return kind.outcomes(items, ...others);
+            },
+          }),
+        };
+      },
+    },
+  );
+  await world.untilSettled(5 * MINUTE);
+  assert.deepEqual(inResponse, [false, false, false, false, false, false]);
+});

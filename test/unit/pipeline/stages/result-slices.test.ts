@@ -1,0 +1,149 @@
+/** The memory of result files over the whole engine: a slice is given back once its decisions are committed, and on every other path. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ResultFileKind } from '../../../../src/core/ports/pipeline-kind.ts';
+import { withOutputFormat } from '../../../../src/events/formats/output/with-output-format.ts';
+import { changed, withFiles } from '../../../support/engine/changed.ts';
+import { World, type WorldSettings } from '../../../support/engine/world.ts';
+import { LentSlices } from '../../../support/memory/service/lent-slices.ts';
+import type { ResultLine, ServiceRow } from '../../../support/memory/service/review-service.ts';
+
+const MINUTE = 60_000;
+
+/** A batch of 12 records whose result file comes two rows at a time; a chunk has three. */
+function twelve(
+  results: (rows: readonly ServiceRow[]) => readonly ResultLine[] = (rows) => rows,
+  { service, options, ...settings }: WorldSettings = {},
+): World {
+  const world = new World({
+    partitions: 1,
+    service: {
+      rowsPerSlice: 2,
+      review: ({ id }) => (id === 'batch-1' ? { results } : {}),
+      ...service,
+    },
+    options: { ...options, batch: { maxRows: 12, maxAgeMs: 600_000 } },
+    ...settings,
+  });
+  world.start();
+  for (let n = 0; n < 12; n++) world.event(0);
+  return world;
+}
+
+/** Decisions are what they are wherever the memory was written again: see LentSlices. */
+async function assertSettled(world: World, made: number): Promise<void> {
+  await world.untilSettled(15 * MINUTE);
+  world.assertExactlyOnce();
+  await world.clock.settle();
+  assert.deepEqual([world.service.slices.made, world.service.slices.lent], [made, 0]);
+}
+
+const rowOf = ([first]: readonly ServiceRow[]): ServiceRow => first ?? assert.fail();
+
+test('slices are given back with the chunk that has the last of their rows, and not before it is committed', async () => {
+  const world = twelve();
+  await assertSettled(world, 6);
+  assert.equal(world.service.slices.mostLent, 2, 'three rows come from two slices');
+});
+
+test('slices without a row that is taken are given back at once: they hold nothing of the chunk', async () => {
+  const strangers = (rows: readonly ServiceRow[]) =>
+    Array.from({ length: 40 }, (_, n) => ({ ...rowOf(rows), offset: 100 + n }));
+  const malformed = Array.from({ length: 40 }, () => ({ malformed: 'no row' }));
+  const world = twelve((rows) => [...strangers(rows), ...malformed, ...rows]);
+  await assertSettled(world, 46);
+  assert.equal(world.service.slices.mostLent, 2);
+});
+
+test('slices with one row to take among many to drop do not pile up: their memory makes a chunk full', async () => {
+  const mixed = (rows: readonly ServiceRow[]) =>
+    rows.flatMap((row) => [row, { ...row, offset: 100 + row.offset }]);
+  // A slice has about 200 bytes.
+  const world = twelve(mixed, { options: { chunk: { maxRows: 1_000, maxBytes: 350 } } });
+  await assertSettled(world, 12);
+  assert.ok(world.service.slices.mostLent <= 5, `${world.service.slices.mostLent} at once`);
+});
+
+test('slices of a download that is cut are given back', async () => {
+  let cuts = 0;
+  const fault = (operation: string) =>
+    operation === 'results' && cuts++ === 0
+      ? { failure: 'unavailable' as const, afterRows: 5 }
+      : undefined;
+  await assertSettled(twelve(undefined, { service: { fault } }), 3 + 6);
+});
+
+for (const fate of [
+  'fenced',
+  'aborted',
+  'lost',
+  'reply-lost',
+  'too-large',
+  'committed-fenced',
+] as const) {
+  test(`slices are given back when the transaction of their rows ends as ${fate}`, async () => {
+    let commits = 0;
+    const world = twelve(undefined, {
+      hooks: {
+        commitFate: ({ transaction }) =>
+          transaction.outputs === undefined || commits++ !== 1 ? 'commit' : fate,
+      },
+    });
+    await world.untilSettled(15 * MINUTE);
+    world.assertExactlyOnce();
+    await world.clock.settle();
+    assert.ok(world.service.slices.made > 6);
+    assert.equal(world.service.slices.lent, 0);
+  });
+}
+
+test('a slice that comes after the shard was given up is given back', async () => {
+  const slices = new LentSlices();
+  let asked = false;
+  const world = twelve(undefined, {
+    wrap: (ports, { clock }) => ({
+      ...ports,
+      kind: changed(withFiles(ports.kind), {
+        results: async function* (status, job, signal) {
+          for await (const slice of withFiles(ports.kind).results(status, job, signal)) {
+            asked = true;
+            // As a storage does that has more at hand.
+            await clock.sleep(2_000);
+            yield slices.of(slice);
+            slice.release();
+          }
+        },
+      }),
+    }),
+  });
+  await world.clock.runUntil(() => asked, MINUTE);
+  const [first] = world.instances;
+  let stopped = false;
+  void first?.stop().then(() => {
+    stopped = true;
+  });
+  await world.clock.runUntil(() => stopped && slices.made > 0, MINUTE);
+  await world.clock.settle();
+  assert.deepEqual([slices.made, slices.lent], [1, 0]);
+});
+
+test('an output format gives back what it read, also when nobody wants its next slice', async () => {
+  const slices = new LentSlices();
+  const record = { key: null, value: '{"id":"a"}' };
+  const results: ResultFileKind['results'] = async function* () {
+    for (let offset = 0; offset < 3; offset++)
+      yield slices.of([{ partition: 0, offset, status: 'success', record }]);
+  };
+  const kind = withOutputFormat(
+    { results } as ResultFileKind,
+    { name: 'avro', encode: (given) => ({ ...given, value: `marked ${String(given.value)}` }) },
+    () => undefined,
+  );
+  const status = { state: 'finished', rawState: 'SUCCESS' } as const;
+  const job = () => ({ jobId: 'j', remoteId: 'r', type: 't', attempt: 1, decidedAtMs: 0 });
+  for await (const slice of withFiles(kind).results(status, job, new AbortController().signal)) {
+    assert.equal(String(slice.record(0).value), 'marked {"id":"a"}');
+    break;
+  }
+  assert.deepEqual([slices.made, slices.lent], [1, 0]);
+});

@@ -1,0 +1,363 @@
+/** Offsets of the source that cannot be read (a damaged batch, a record beyond a limit): over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type {
+  AdmitLargeRecord,
+  FetchedBatch,
+  RecordPiece,
+} from '../../../../src/core/ports/kafka.ts';
+import type { Poison } from '../../../../src/core/record.ts';
+import { audit } from '../../../../src/tools/inspect/audit.ts';
+import { explainRecord } from '../../../../src/tools/inspect/explain.ts';
+import { changed, fetchedThrough } from '../../../support/engine/changed.ts';
+import { inspectionOf } from '../../../support/engine/inspection.ts';
+import { TOPICS, World, type WrapPorts } from '../../../support/engine/world.ts';
+import { sourceValue } from '../../../support/memory/service/scripted-kind.ts';
+import { headerOf } from '../../../support/records/headers.ts';
+
+const MINUTE = 60_000;
+const BATCH: Poison = {
+  reason: 'unreadable_batch',
+  message: 'the record batch at offset 2 cannot be read: its CRC-32C is wrong',
+};
+const HEADERS: Poison = {
+  reason: 'too_many_headers',
+  message: 'the record has 2000 headers, and 1000 are allowed',
+};
+
+const source = (world: World) => world.kafka.cluster.log(TOPICS.source, 0);
+const letters = (world: World) =>
+  world
+    .published('dead')
+    .map(
+      (letter) =>
+        [
+          Number(headerOf(letter, 'dead-letter-offset')),
+          headerOf(letter, 'dead-letter-reason'),
+        ] as const,
+    );
+
+/** `count` events in partition 0. */
+function events(world: World, count: number): void {
+  for (let n = 0; n < count; n++) world.event(0);
+}
+
+/** Wrapper that rewrites the pieces of every source batch. */
+const repieced = (
+  pieces: (batch: FetchedBatch, admit: AdmitLargeRecord) => AsyncIterable<RecordPiece>,
+): WrapPorts =>
+  fetchedThrough((batch, give) =>
+    give(
+      batch.stream === 'journal' ? batch : { ...batch, pieces: (admit) => pieces(batch, admit) },
+    ),
+  );
+
+test('each offset that cannot be read becomes one dead letter by its coordinates, in order, and the records around it are decided', async () => {
+  const world = new World({ partitions: 2 });
+  events(world, 10);
+  world.put(0, 'not json');
+  for (let n = 0; n < 4; n++) world.event(1);
+  source(world).spoil(2, 5, BATCH);
+  source(world).spoil(7, 8, HEADERS);
+  const instance = world.start();
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(
+    letters(world).toSorted(([a], [b]) => a - b),
+    [
+      [2, 'unreadable_batch'],
+      [3, 'unreadable_batch'],
+      [4, 'unreadable_batch'],
+      [7, 'too_many_headers'],
+      [10, 'not_json'],
+    ],
+  );
+  const letter =
+    world.published('dead').find((one) => headerOf(one, 'dead-letter-offset') === '3') ??
+    assert.fail();
+  assert.deepEqual([letter.key, letter.value], [null, null]);
+  assert.deepEqual(
+    ['stage', 'topic', 'partition', 'message'].map((name) =>
+      headerOf(letter, `dead-letter-${name}`),
+    ),
+    ['decode', 'content', '0', BATCH.message],
+  );
+  assert.equal(headerOf(letter, 'event-id'), 'content-0-3');
+  assert.equal(world.decisions().length, 10);
+  assert.equal(world.committed(0).offset, 11);
+  assert.equal(instance.metrics.counter('dead_lettered_total', { reason: 'unreadable_batch' }), 3);
+  assert.equal(instance.metrics.counter('events_consumed_total'), 15);
+  const told = instance.logger.lines.filter(({ message }) =>
+    message.includes('unreadable records'),
+  );
+  assert.deepEqual(
+    told.map(({ level, fields }) => [
+      level,
+      fields.partition,
+      fields.from,
+      fields.to,
+      fields.reason,
+    ]),
+    [
+      ['warn', 0, 2, 5, 'unreadable_batch'],
+      ['warn', 0, 7, 8, 'too_many_headers'],
+    ],
+  );
+});
+
+test('a range of very many offsets goes out chunk by chunk; an owner that dies between chunks is followed by one that goes on there', async () => {
+  const sizes: number[] = [];
+  let died = false;
+  const world = new World({
+    partitions: 1,
+    kafka: { maxBatchRecords: 10_000 },
+    options: { chunk: { maxRows: 1_000 } },
+    hooks: {
+      commitFate: ({ transaction }) => {
+        const [output] = transaction.outputs ?? [];
+        if (output !== undefined) sizes.push(output.records.length);
+        if (sizes.length !== 2 || died) return 'commit';
+        died = true;
+        return 'lost';
+      },
+    },
+  });
+  events(world, 5_003);
+  source(world).spoil(1, 5_002, BATCH);
+  const instance = world.start();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(world.published('dead').length, 5_001);
+  assert.ok(
+    sizes.every((rows) => rows <= 1_000),
+    `${Math.max(...sizes)} rows in a transaction`,
+  );
+  assert.ok(instance.metrics.counter('claims_total', { outcome: 'owned' }) >= 2);
+  const offsets = letters(world).map(([offset]) => offset);
+  assert.deepEqual(new Set(offsets).size, 5_001);
+});
+
+test('a batch that can be read after all, by a newer version or a wider limit, is not taken for a topic made anew', async () => {
+  const world = new World({ partitions: 1 });
+  for (let n = 0; n < 4; n++)
+    world.put(0, sourceValue({ type: 'a', content: 'x' }), { timestampMs: 1_000 + n });
+  source(world).spoil(1, 4, BATCH);
+  const first = world.start();
+  await world.untilSettled(MINUTE);
+  await world.through(first.stop());
+  for (const [offset, reason] of letters(world))
+    assert.deepEqual([offset > 0, reason], [true, 'unreadable_batch']);
+  source(world).spoil(1, 4, undefined);
+  world.start();
+  world.event(0);
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('a record that can no longer be read when it is to be submitted again becomes a dead letter that says why', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 4 } },
+    service: {
+      review: ({ id }) => {
+        if (id !== 'batch-1') return {};
+        source(world).spoil(1, 3, BATCH);
+        return { state: 'failed' };
+      },
+    },
+  });
+  events(world, 4);
+  world.start();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(letters(world), [
+    [1, 'unreadable_batch'],
+    [2, 'unreadable_batch'],
+  ]);
+  const [letter] = world.published('dead');
+  assert.deepEqual(
+    [headerOf(letter ?? {}, 'dead-letter-stage'), headerOf(letter ?? {}, 'dead-letter-message')],
+    ['rewind', BATCH.message],
+  );
+});
+
+test('a journal that cannot be read is refused with its topic, partition and offset, and nothing is claimed', async () => {
+  const world = new World({ partitions: 1 });
+  events(world, 3);
+  const first = world.start();
+  await world.untilSettled(MINUTE);
+  await world.through(first.stop());
+  const journal = world.kafka.cluster.log(TOPICS.journal, 0);
+  journal.spoil(2, 3, BATCH);
+  const second = world.start();
+  await world.clock.advance(MINUTE);
+  assert.match(
+    second.refused?.message ?? '',
+    /the journal journal cannot be read at partition 0, offset 2: the record batch .* its CRC-32C is wrong/,
+  );
+  assert.equal(second.metrics.counter('claims_total', { outcome: 'owned' }), 0);
+});
+
+test('audit counts the offsets that cannot be read as dead letters, and explain says why they cannot', async () => {
+  const world = new World({ partitions: 1 });
+  events(world, 6);
+  source(world).spoil(2, 4, BATCH);
+  world.start();
+  await world.untilSettled(MINUTE);
+  const { verdict, totals } = await world.through(audit(inspectionOf(world), { partitions: [] }));
+  assert.deepEqual(
+    [verdict, totals.records, totals.decided, totals.deadLettered],
+    ['balanced', 6, 4, 2],
+  );
+  const said = await world.through(
+    explainRecord(inspectionOf(world), { partition: 0, offset: 3 }, { thorough: false }),
+  );
+  assert.deepEqual([said.state, said.source.record], ['dead_lettered', 'unreadable']);
+  assert.match(said.summary, /unreadable_batch/);
+  assert.deepEqual(said.notes, [`the source record cannot be read: ${BATCH.message}`]);
+});
+
+test('tools report the offsets of an output that they could not read', async () => {
+  const world = new World({ partitions: 1 });
+  events(world, 3);
+  world.start();
+  await world.untilSettled(MINUTE);
+  const [log] = [0, 1]
+    .map((partition) => world.kafka.cluster.log('decisions', partition))
+    .filter(({ end }) => end > 0);
+  log?.spoil(0, 1, BATCH);
+  const notices: string[] = [];
+  const inspection = { ...inspectionOf(world), notice: (text: string) => void notices.push(text) };
+  const { totals } = await world.through(audit(inspection, { partitions: [] }));
+  assert.equal(totals.decided, 2);
+  assert.ok(
+    notices.some((text) => text.includes('offsets 0 to 0 cannot be read and are not counted')),
+    notices.join('\n'),
+  );
+});
+
+test('while memory is full no more than one piece of a batch is decoded', async () => {
+  let asked = 0;
+  let down = true;
+  const world = new World({
+    partitions: 1,
+    budgetBytes: 20_000,
+    options: { batch: { maxRows: 10_000, maxAgeMs: 600_000 }, chunk: { maxBytes: 2_000 } },
+    service: {
+      fault: (operation) =>
+        operation === 'create' && down ? { failure: 'unavailable' } : undefined,
+    },
+    wrap: repieced(async function* (batch, admit) {
+      for await (const { records, nextOffset } of batch.pieces(admit)) {
+        for (const record of records) {
+          asked++;
+          yield { records: [record], unreadable: undefined, nextOffset: record.offset + 1 };
+        }
+        yield { records: [], unreadable: undefined, nextOffset };
+      }
+    }),
+  });
+  const instance = world.start();
+  for (let n = 0; n < 100; n++)
+    world.put(0, sourceValue({ type: 'a', content: 'x'.repeat(1_000) }));
+  await world.clock.advance(30_000);
+  const taken = instance.metrics.counter('events_consumed_total');
+  assert.ok(taken > 0 && taken < 50, `${taken} taken`);
+  assert.equal(asked, taken + 1);
+  down = false;
+  await world.untilSettled(30 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('a large record waits for memory before it is read, gives it back when it was taken, and an owner that goes ends the pieces', async () => {
+  const said: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const world = new World({
+    partitions: 1,
+    wrap: repieced(async function* (batch, admit) {
+      try {
+        for await (const piece of batch.pieces(admit)) {
+          const release = await admit(1_000);
+          said.push(`admitted with ${instance.budget.usedBytes}`);
+          yield piece;
+          release();
+          said.push(`taken`);
+        }
+        await gate.promise;
+      } finally {
+        said.push('ended');
+      }
+    }),
+  });
+  const instance = world.start();
+  events(world, 1);
+  await world.clock.advance(5_000);
+  assert.deepEqual(said, ['admitted with 1000', 'taken']);
+  const stopped = instance.stop();
+  gate.resolve();
+  await world.through(stopped);
+  assert.deepEqual(said, ['admitted with 1000', 'taken', 'ended']);
+});
+
+test('a large record that cannot be decoded yet gives its memory back while it waits, and is read again', async () => {
+  let down = true;
+  const up = Promise.withResolvers<void>();
+  const said: string[] = [];
+  const pieces = repieced(async function* (batch, admit) {
+    for await (const piece of batch.pieces(admit)) {
+      const release = await admit(15_000);
+      said.push('admitted');
+      try {
+        yield piece;
+      } finally {
+        release();
+        said.push('released');
+      }
+    }
+  });
+  const world = new World({
+    partitions: 1,
+    budgetBytes: 20_000,
+    wrap: (ports, ...more) =>
+      pieces(
+        { ...ports, kind: changed(ports.kind, { prepare: () => (down ? up.promise : undefined) }) },
+        ...more,
+      ),
+  });
+  const instance = world.start();
+  events(world, 3);
+  await world.clock.advance(MINUTE);
+  assert.deepEqual(said, ['admitted', 'released']);
+  assert.equal(instance.gauge('shards_paused', { reason: 'schema_registry' }), 1);
+  assert.equal(instance.budget.usedBytes, 0);
+  down = false;
+  up.resolve();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(said, ['admitted', 'released', 'admitted', 'released']);
+  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
+});
+
+test('records that cannot be read, each for itself, share transactions, whatever stands between them', async () => {
+  let transactions = 0;
+  const world = new World({
+    partitions: 1,
+    budgetBytes: 100_000_000,
+    options: { chunk: { maxRows: 1_000 } },
+    kafka: { maxBatchRecords: 10_000 },
+    hooks: {
+      commitFate: ({ transaction }) => {
+        if (transaction.outputs?.some(({ topic }) => topic === 'dead') === true) transactions++;
+        return 'commit';
+      },
+    },
+  });
+  events(world, 3_000);
+  for (let offset = 0; offset < 3_000; offset++)
+    if (offset % 3 !== 0) source(world).spoil(offset, offset + 1, HEADERS);
+  world.start();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.equal(letters(world).length, 2_000);
+  assert.ok(transactions <= 10, `${transactions} transactions`);
+});
