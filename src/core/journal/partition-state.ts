@@ -9,7 +9,7 @@
 import { OffsetSet } from '../offsets/offset-set.ts';
 import type { PartitionProgress } from './journal-records.ts';
 
-type Progress = Omit<PartitionProgress, 'seq'>;
+type StartProgress = Omit<PartitionProgress, 'seq'>;
 
 export class PartitionState {
   readonly partition: number;
@@ -33,12 +33,12 @@ export class PartitionState {
   #seenOffset = -1;
   #seenTimestampMs = 0;
   /** Progress as this owner found it. */
-  readonly #journaled: Progress;
+  readonly #journaled: StartProgress;
   #dirty = false;
   /** `read` as the journal has it. */
   #writtenRead: number;
 
-  private constructor(partition: number, progress: Progress) {
+  private constructor(partition: number, progress: StartProgress) {
     this.partition = partition;
     this.replay = progress.replay;
     this.#watermark = progress.watermark;
@@ -57,7 +57,7 @@ export class PartitionState {
   }
 
   /** Starts with progress that the journal lacks (first start, reset): the next commit writes it. */
-  static begin(partition: number, progress: Progress): PartitionState {
+  static begin(partition: number, progress: StartProgress): PartitionState {
     const state = new PartitionState(partition, progress);
     state.#dirty = true;
     return state;
@@ -207,7 +207,7 @@ export function resetProgress(
   previous: PartitionProgress,
   offset: number,
   live: OffsetSet,
-): { progress: Progress; skipped: number } {
+): { progress: StartProgress; skipped: number } {
   const claimed = new OffsetSet();
   for (const one of live) if (one >= offset) claimed.add(one);
   let skipped = 0;

@@ -1,6 +1,6 @@
 /** Kafka as the engine uses it. `src/kafka` implements it over kafkajs; tests run it in memory. */
 import type { EncodedRecords } from '../bytes/encoded-records.ts';
-import type { Poison, RecordHeaders, SourceRecord } from '../record.ts';
+import type { Poison, SourceRecord } from '../record.ts';
 
 /** The two topics that one consumer group reads: content, and the connector's journal. */
 export type Stream = 'source' | 'journal';
@@ -245,5 +245,3 @@ export interface SourceReader {
   ): Promise<void>;
   close(): Promise<void>;
 }
-
-export type { RecordHeaders };

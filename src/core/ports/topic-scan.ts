@@ -13,7 +13,7 @@ export interface PartitionBounds {
 export interface TopicScan {
   /** Bounds of every partition, ascending. Rejects with an error that names the topic. */
   bounds(topic: string): Promise<ReadonlyMap<number, PartitionBounds>>;
-  /** For each partition the first offset whose record is not older than `timestampMs`; the end when there is none. */
+  /** For each partition the first offset whose record is not older than `timestampMs`; the end without such a record. */
   firstAt(topic: string, timestampMs: number): Promise<ReadonlyMap<number, number>>;
   /**
    * Delivers the committed records of one partition from `from` up to, not including, `until`, in

@@ -17,7 +17,8 @@ import type { Settled, Settler } from './tracker.ts';
 
 const GONE: Poison = {
   reason: 'source_unavailable',
-  message: 'the source topic no longer has this record, and its outcome cannot be told without it',
+  message:
+    'the source topic no longer has this record, and its outcome cannot be determined without it',
 };
 
 export class PerItemSettler implements Settler {
