@@ -153,14 +153,14 @@ export async function leadersOf(
   topic: string,
   partitions: readonly number[],
 ): Promise<(readonly [KafkaBroker, readonly number[]])[]> {
-  const known = await knownPartitions(cluster, topic);
-  const unknown = partitions.find((one) => known.every(({ partitionId }) => partitionId !== one));
+  await knownPartitions(cluster, topic);
+  const leaders = Object.entries(cluster.findLeaderForPartitions(topic, partitions));
+  const led = new Set(leaders.flatMap(([, some]) => some));
+  const unknown = partitions.find((one) => !led.has(one));
   if (unknown !== undefined)
     throw retriable(new RangeError(`topic ${topic} has no partition ${unknown}`));
   return await Promise.all(
-    Object.entries(cluster.findLeaderForPartitions(topic, partitions)).map(
-      async ([nodeId, led]) => [await cluster.findBroker({ nodeId }), led] as const,
-    ),
+    leaders.map(async ([nodeId, some]) => [await cluster.findBroker({ nodeId }), some] as const),
   );
 }
 

@@ -12,6 +12,6 @@ export class UnusableOffset extends RangeError {
 /** @throws UnusableOffset */
 export function toOffset(text: string): number {
   const offset = Number(text);
-  if (!Number.isSafeInteger(offset) || offset < 0) throw new UnusableOffset(text);
+  if (text === '' || !Number.isSafeInteger(offset) || offset < 0) throw new UnusableOffset(text);
   return offset;
 }

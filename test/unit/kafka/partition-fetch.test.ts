@@ -110,7 +110,7 @@ describe('a fetch of one partition', () => {
 describe('offsets', () => {
   it('beyond what a number holds exactly are refused', () => {
     assert.equal(toOffset('9007199254740991'), 2 ** 53 - 1);
-    for (const text of ['9007199254740993', '-1', 'x', '1.5'])
+    for (const text of ['9007199254740993', '-1', 'x', '1.5', ''])
       assert.throws(() => toOffset(text), UnusableOffset, text);
   });
 

@@ -24,7 +24,8 @@ interface Sent {
   readonly epoch: number;
   readonly bytes: Buffer;
 }
-type Answer = (attempt: number) => void | Promise<void>;
+/** Returns the offset of the answer; 40 by default. */
+type Answer = (attempt: number) => unknown;
 
 const { prototype: cluster } = internal<{ prototype: object }>('cluster/index.js');
 const createRequest =
@@ -66,9 +67,9 @@ async function producerTo(answer: Answer) {
         epoch: bytes.readInt16BE(51),
         bytes: Buffer.from(bytes),
       });
-      await answer(sent.length);
+      const baseOffset = (await answer(sent.length)) ?? '40';
       const { topic, batch } = options.topicData;
-      const partitions = [{ partition: batch.partition, errorCode: 0, baseOffset: '40' }];
+      const partitions = [{ partition: batch.partition, errorCode: 0, baseOffset }];
       return { topics: [{ topicName: topic, partitions }] };
     },
   };
@@ -85,7 +86,9 @@ async function producerTo(answer: Answer) {
     findGroupCoordinator: async () => broker,
     findTopicPartitionMetadata: () =>
       Array.from({ length: partitions }, (_, partitionId) => ({ partitionId, leader: 7 })),
-    findLeaderForPartitions: (_: string, led: number[]) => ({ 7: led }),
+    findLeaderForPartitions: (_: string, led: number[]) => ({
+      7: led.filter((partition) => partition < partitions),
+    }),
     findBroker: async () => broker,
   });
   const ended = new AbortController();
@@ -125,6 +128,11 @@ describe('sends of a producer', () => {
       [0, 10, 0, 13].map((sequence) => [sequence, 5n, 3]),
     );
     assert.equal(pool.lentBytes, 0);
+  });
+
+  it('fail when the answer has no offset', async () => {
+    const { producer } = await producerTo(() => '');
+    await assert.rejects(producer.send('out', batchOf(1)), /^UnusableOffset/);
   });
 
   for (const [what, error] of Object.entries({
