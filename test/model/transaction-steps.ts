@@ -1,5 +1,5 @@
 /**
- * Outcomes of the transaction that an owner waits for (src/pipeline/publish/transaction-queue.ts).
+ * Outcomes of the transaction that an owner waits for (src/pipeline/context/transaction-queue.ts).
  */
 import { instanceName, type Model } from './model.ts';
 import * as s from './state.ts';

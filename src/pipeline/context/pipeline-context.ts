@@ -14,8 +14,8 @@ import type { EndOffsets } from '../limits/end-offsets.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { TypeBreakers } from '../limits/type-breakers.ts';
 import type { WaitReasons } from '../limits/wait-reasons.ts';
-import type { Ledger } from '../publish/ledger.ts';
 import type { InternalErrors } from './internal-errors.ts';
+import type { Ledger } from './ledger.ts';
 import type { PipelineOptions } from './options.ts';
 
 /** Ports of one pipeline. */

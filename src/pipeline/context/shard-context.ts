@@ -7,10 +7,10 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import { InFlight } from '../limits/in-flight.ts';
 import type { WaitReason } from '../limits/wait-reasons.ts';
-import type { TransactionQueue } from '../publish/transaction-queue.ts';
 import { batchLinks, spanFields } from './batch-span.ts';
 import { Unprepared } from './errors.ts';
 import type { PipelineContext } from './pipeline-context.ts';
+import type { TransactionQueue } from './transaction-queue.ts';
 
 interface ShardParts {
   readonly shard: number;

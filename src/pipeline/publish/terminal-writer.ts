@@ -36,11 +36,11 @@ import type {
   SourceRecord,
 } from '../../core/record.ts';
 import { shrinking, step } from '../context/batch-span.ts';
+import { DecisionTally } from '../context/result-counts.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
 import type { ChunkSize } from './chunk-size.ts';
 import type { OutputOrder } from './output-order.ts';
-import { DecisionTally } from './result-counts.ts';
 
 /** A source record that ends as a dead letter. */
 export interface DeadLetter extends UnassignedRecord {

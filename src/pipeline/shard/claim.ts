@@ -10,7 +10,7 @@ import { OffsetSet } from '../../core/offsets/offset-set.ts';
 import type { CommittedOffset, PartitionRange, Transaction } from '../../core/ports/kafka.ts';
 import { RefusedError, ShardLostError } from '../context/errors.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
-import type { TransactionQueue } from '../publish/transaction-queue.ts';
+import type { TransactionQueue } from '../context/transaction-queue.ts';
 import { rangesBehind, skipRemoved, sourceRecreated } from '../source/reread.ts';
 import { forgottenJournal } from './forgotten-journal.ts';
 import type { JournalRecovery } from './journal-recovery.ts';

@@ -30,7 +30,24 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['node:buffer', 'node:timers/promises', 'node:worker_threads'],
   ],
   kafka: ['base', 'core', 'kafkajs', 'node:*'],
-  pipeline: ['base', 'core', 'p-limit'],
+  'pipeline/limits': ['base', 'core'],
+  'pipeline/context': ['base', 'core', 'pipeline/limits', 'p-limit'],
+  'pipeline/publish': ['base', 'core', 'pipeline/limits', 'pipeline/context'],
+  'pipeline/source': [
+    ...['base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
+  ],
+  'pipeline/stages': [
+    ...['base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
+    'pipeline/source',
+  ],
+  'pipeline/shard': [
+    ...['base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
+    ...['pipeline/source', 'pipeline/stages'],
+  ],
+  pipeline: [
+    ...['base', 'core', 'pipeline/limits', 'pipeline/context', 'pipeline/publish'],
+    ...['pipeline/shard', 'p-limit'],
+  ],
   config: ['base', 'core', 'events/expression', 'http', 'yaml', 'node:*'],
   telemetry: [
     ...['base', 'core', 'pino', 'prom-client', 'node:*', '@opentelemetry/api'],
@@ -38,11 +55,12 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['@opentelemetry/resources', '@opentelemetry/sdk-trace'],
   ],
   'tools/inspect': ['base', 'core'],
-  'tools/doctor': ['base', 'core', 'pipeline', 'tools/inspect'],
+  'tools/doctor': ['base', 'core', 'pipeline/context', 'pipeline/shard', 'tools/inspect'],
   client: ['base', 'core', 'http', 'service', 'kinds/review', 'node:*'],
   app: [
     ...['base', 'core', 'config', 'events', 'events/formats', 'events/registry', 'http', 'kafka'],
-    ...['kinds', 'pipeline', 'service', 'telemetry', 'tools/inspect', 'tools/doctor', 'node:*'],
+    ...['kinds', 'pipeline', 'pipeline/limits', 'pipeline/context', 'service', 'telemetry'],
+    ...['tools/inspect', 'tools/doctor', 'node:*'],
   ],
   sandbox: [
     ...['base', 'service/contract.ts', 'csv-parse', 'csv-stringify', 'yaml', 'zod', 'node:*'],

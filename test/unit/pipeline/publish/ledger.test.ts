@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Ledger } from '../../../../src/pipeline/publish/ledger.ts';
-import { DecisionTally, ResultCounts } from '../../../../src/pipeline/publish/result-counts.ts';
+import { Ledger } from '../../../../src/pipeline/context/ledger.ts';
+import { DecisionTally, ResultCounts } from '../../../../src/pipeline/context/result-counts.ts';
 import { RecordingMetrics } from '../../../support/memory/telemetry/recording-telemetry.ts';
 
 test('what came in and has not ended is open, and each way in and out has its counter', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DecisionTally, ResultCounts } from '../../../../src/pipeline/publish/result-counts.ts';
+import { DecisionTally, ResultCounts } from '../../../../src/pipeline/context/result-counts.ts';
 import { RecordingMetrics } from '../../../support/memory/telemetry/recording-telemetry.ts';
 
 function mixOf(maxResults: number, ...results: (string | undefined)[]): Record<string, number> {

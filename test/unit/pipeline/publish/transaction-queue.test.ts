@@ -5,11 +5,11 @@ import {
   type Transaction,
   TransactionError,
 } from '../../../../src/core/ports/kafka.ts';
-import { WaitReasons } from '../../../../src/pipeline/limits/wait-reasons.ts';
 import {
   QueueClosedError,
   TransactionQueue,
-} from '../../../../src/pipeline/publish/transaction-queue.ts';
+} from '../../../../src/pipeline/context/transaction-queue.ts';
+import { WaitReasons } from '../../../../src/pipeline/limits/wait-reasons.ts';
 import { VirtualClock } from '../../../support/memory/clock.ts';
 import {
   RecordingLogger,

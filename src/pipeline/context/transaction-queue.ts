@@ -6,8 +6,8 @@
 import type { Clock } from '../../base/clock.ts';
 import { type ShardProducer, type Transaction, TransactionError } from '../../core/ports/kafka.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
-import { describe } from '../context/errors.ts';
 import type { WaitReasons } from '../limits/wait-reasons.ts';
+import { describe } from './errors.ts';
 
 interface QueueDeps {
   readonly clock: Clock;
