@@ -91,6 +91,13 @@ test('a missing required field is named', () => {
   );
 });
 
+test('an unknown number stays in an open enum, and is dropped from a closed one', () => {
+  const body = 'enum K { A = 0; B = 1; } message M { optional K one = 1; repeated K many = 2; }';
+  const bytes = [8, 9, 16, 1, 16, 9];
+  assert.equal(read(`syntax = "proto3"; ${body}`, ...bytes), '{"one":9,"many":["B",9]}');
+  assert.equal(read(`syntax = "proto2"; ${body}`, ...bytes), '{"many":["B"]}');
+});
+
 test('features of editions decide which fields have presence', () => {
   const text =
     'edition = "2023"; option features.field_presence = IMPLICIT; message M { int32 a = 1; int32 b = 2 [features.field_presence = EXPLICIT]; }';
