@@ -27,8 +27,6 @@ export function replacements(
 ): Readonly<Record<string, Run>> {
   type OneList = readonly [readonly Sortable[]];
   type ListBy = readonly [readonly unknown[], unknown];
-  const smallest = ([list]: OneList) => inOrder(list, list)[0] ?? null;
-  const largest = ([list]: OneList) => inOrder(list, list, -1)[0] ?? null;
   const keysOf = ([list, by]: ListBy) => sortable(list.map((one) => asDouble(visit(by, one))));
 
   return {
@@ -46,10 +44,10 @@ export function replacements(
       assertFits(parts.reduce((length, part) => length + part.length + glue.length, 0));
       return parts.join(glue);
     },
-    max: largest,
+    max: ([list]: OneList) => inOrder(list, list, -1)[0] ?? null,
     max_by: (args: ListBy) => inOrder(args[0], keysOf(args), -1)[0] ?? null,
     merge: (objects: readonly object[]) => Object.fromEntries(objects.flatMap(Object.entries)),
-    min: smallest,
+    min: ([list]: OneList) => inOrder(list, list)[0] ?? null,
     min_by: (args: ListBy) => inOrder(args[0], keysOf(args))[0] ?? null,
     pad_left: (args: Padding) => args[0].padStart(...paddingOf(args)),
     pad_right: (args: Padding) => args[0].padEnd(...paddingOf(args)),

@@ -15,17 +15,13 @@ import { registryFormat } from '../binary/registry-format.ts';
 import { DeadlineExceeded, deadlineOf } from './deadline.ts';
 import { schemaCompiler } from './validators.ts';
 
-export interface JsonSchemaOptions {
-  /** True if values are checked against their schemas, as their producers already did. */
-  readonly validate: boolean;
-}
-
 /** Deadline for the check of a value, ms. A megabyte usually takes a few milliseconds. */
 const DEADLINE_MS = 250;
 
+/** @param validate true if values are checked against their schemas, as their producers already did */
 export function jsonSchemaFormat(
   registry: ConfluentRegistry,
-  { validate }: JsonSchemaOptions,
+  { validate }: { readonly validate: boolean },
 ): EventFormat {
   // Without validation one that the validator does not understand must not stop anything.
   const ajvInstance = validate

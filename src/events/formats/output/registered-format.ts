@@ -18,19 +18,13 @@ import {
 } from './contract.ts';
 import type { OutputFormat } from './with-output-format.ts';
 
-/** Subject of a topic's schema: the three strategies of Confluent's serializers, or a name. */
-export type SubjectChoice =
-  | 'topic-name'
-  | 'record-name'
-  | 'topic-record-name'
-  | { readonly name: string };
-
 export interface RegisteredFormatOptions {
   readonly contract: OutputContract;
   readonly format: RegistryFormatName;
   /** The output topic. */
   readonly topic: string;
-  readonly subject: SubjectChoice;
+  /** Subject of the schema: a strategy of Confluent's serializers, or a name. */
+  readonly subject: 'topic-name' | 'record-name' | 'topic-record-name' | { readonly name: string };
 }
 
 /** The id is looked up once, at the start: encoding needs no registry. */
