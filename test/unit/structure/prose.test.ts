@@ -8,9 +8,20 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 const DOCBLOCK = /\/\*\*([\s\S]*?)\*\//g;
+const COMMENT = /\/\*\*[\s\S]*?\*\/|(?<=^|\s)\/\/ .*$/gm;
 
 /** A docblock that begins with a clause or an elliptical "Of …" instead of a noun or a verb. */
 const CLAUSE_FIRST = /^(?:What|Who|Whom|Whose|Whoever|Where|How|Whether|When|Why|Of)\b/;
+
+/** Machine or record as the subject of a verb of speech or will. */
+const PERSONIFIED =
+  /\b(?:broker|cluster|service|server|storage|topic|journal|log|file|header|answer|record|batch|engine|connector|kafkajs|Kafka|registry|proxy|port|option|code|call|client)s? (?:says?|said|tells?|told|wants?|asks?|believes?|thinks?|speaks?)\b/;
+
+const DIALECT =
+  /\b(?:for ever|anew|nobody|somebody|whoever|everybody|anybody|(?<!there )(?:is|are) none|what (?:is|are) (?:told|said|shown|asked))\b/i;
+
+/** Documents that are not in the repository. */
+const ELSEWHERE = /\b(?:DESIGN|FINDINGS)(?:\.md)? \d|service-interface\.md/;
 
 const textOf = (comment: string): string =>
   comment
@@ -20,10 +31,14 @@ const textOf = (comment: string): string =>
 
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
 
-const CODE = globSync('{dev,test}/**/*.ts', { cwd: ROOT }).filter(
+const CODE = globSync('{src,dev,test}/**/*.ts', { cwd: ROOT }).filter(
   (file) => !file.includes('node_modules') && !file.endsWith('structure/prose.test.ts'),
 );
-function found(files: readonly string[], blocks: RegExp, pattern: RegExp): string[] {
+const PAGES = globSync('{*.md,docs/**/*.md}', { cwd: ROOT }).filter(
+  (file) => !/^CHANGELOG|^CONTRIBUTING|docs\/adr\//.test(file),
+);
+
+function found(files: readonly string[], blocks: RegExp | undefined, pattern: RegExp): string[] {
   return files.flatMap((file) => {
     const texts = blocks === undefined ? [read(file)] : (read(file).match(blocks) ?? []);
     return texts.map(textOf).flatMap((text) => {
@@ -37,4 +52,18 @@ function found(files: readonly string[], blocks: RegExp, pattern: RegExp): strin
 
 test('a docblock begins with a noun or a verb in the third person', () => {
   assert.deepEqual(found(CODE, DOCBLOCK, CLAUSE_FIRST), []);
+});
+
+test('machines neither speak nor want in comments and pages', () => {
+  assert.deepEqual(found(CODE, COMMENT, PERSONIFIED), []);
+  assert.deepEqual(found(PAGES, undefined, PERSONIFIED), []);
+});
+
+test('comments and pages use the words of the field', () => {
+  assert.deepEqual(found(CODE, COMMENT, DIALECT), []);
+  assert.deepEqual(found(PAGES, undefined, DIALECT), []);
+});
+
+test('comments refer only to documents of this repository', () => {
+  assert.deepEqual(found(CODE, COMMENT, ELSEWHERE), []);
 });
