@@ -36,7 +36,7 @@ export class CsvViolation extends Error {
 /**
  * Parses strict CSV (RFC 4180) with csv-parse, and counts lines: csv-parse counts a CRLF inside a quoted cell twice, and has
  * only the line in which a record ends.
- * @param maxRecordBytes a record with larger contents is the violation CSV_MAX_RECORD_SIZE.
+ * @param maxRecordBytes a larger record is the violation CSV_MAX_RECORD_SIZE.
  * @throws CsvViolation
  */
 export async function* csvRecords(
@@ -72,6 +72,8 @@ export async function* csvRecords(
   };
   function* taken(error?: Error | null): Generator<CsvRecord, void, undefined> {
     for (const { cells, end } of parsed.splice(0)) {
+      // csv-parse limits the contents of cells: those of quotes take half of their bytes.
+      if (end - offset > maxRecordBytes) throw new CsvViolation('CSV_MAX_RECORD_SIZE', line, 1);
       const begin = line;
       const ending = advance(end).subarray(-3).toString('latin1');
       const [lineEnd] = /\r?\n$/.exec(ending) ?? [];

@@ -218,4 +218,11 @@ describe('a CSV file', () => {
     assert.match(findings.first.at(-1)?.message ?? '', /more than 16,384 columns/);
     assert.ok(read <= MAX_ROW_BYTES + 2 * piece.length, `${read} bytes were read`);
   });
+
+  it('with a row of quotes is refused by its bytes, not by the text that they stand for', async () => {
+    const quotes = Buffer.alloc(1.5 * MAX_ROW_BYTES, '"');
+    const { findings } = await checkCsv(Buffer.concat([Buffer.from('Content\n'), quotes]));
+    assert.deepEqual([findings.length, findings[0]?.line], [1, 2]);
+    assert.match(findings[0]?.message ?? '', /in a row larger than 16 MiB/);
+  });
 });
