@@ -85,12 +85,21 @@ function unknownKey(key: string, path: Path, known: readonly string[]): string {
   return `unknown option; known ${where}: ${known.join(', ')}`;
 }
 
-/** The value as written, but nothing from inside a mapping or list, and no credentials of an address. */
+/** User and password of an address, and its query or fragment: either may be a secret. */
+const SECRET_PARTS: readonly (readonly [RegExp, string])[] = [
+  [/^(\s*[a-z][a-z\d+.-]*:\/\/)[^?#]*@/i, '$1[secret]@'],
+  [/^\s*[\w.%+-]+:(?!\/\/)[^@]*@/, '[secret]@'],
+  [/^(\s*[a-z][a-z\d+.-]*:\/\/[^?#]*[?#]).*$/is, '$1[secret]'],
+];
+
+/** The value as written, but nothing from inside a mapping or list, and no secret parts of an address. */
 function shown(found: unknown): string {
   if (Array.isArray(found)) return found.length === 0 ? 'an empty list' : 'a list';
   if (typeof found === 'object' && found !== null) return 'a mapping';
   const text = JSON.stringify(
-    typeof found === 'string' ? found.replace(/\/\/[^/@\s]*@/g, '//[secret]@') : found,
+    typeof found === 'string'
+      ? SECRET_PARTS.reduce((text, [part, mask]) => text.replace(part, mask), found)
+      : found,
   );
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }

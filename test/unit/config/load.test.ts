@@ -159,6 +159,21 @@ htpp: {}
     );
   });
 
+  it('shows no password and no query of an address that is refused', () => {
+    for (const [address, shown] of [
+      ['https://review.example?key=HIDDEN', 'https://review.example?[secret]'],
+      ['https://review.example/#HIDDEN', 'https://review.example/#[secret]'],
+      ['https://me:HID/DEN@review.example', 'https://[secret]@review.example'],
+      ['ftp://me:HID DEN@review.example/?HIDDEN', 'ftp://[secret]@review.example/?[secret]'],
+      ['me:HIDDEN@review.example', '[secret]@review.example'],
+    ] as const) {
+      const service = `service: {baseUrl: '${address}', apiKey: k}`;
+      const { message } = errorOf(MINIMAL.replace(/^service:.*$/m, service));
+      assert.ok(message.includes(`service.baseUrl: "${shown}" is not allowed`), message);
+      assert.doesNotMatch(message, /HID|DEN/);
+    }
+  });
+
   it('lists everything in the message, with places that editors understand', () => {
     assert.match(
       errorOf(`${MINIMAL}htpp: 1\nlgo: 2\n`).message,
