@@ -1,10 +1,11 @@
 /**
- * Reads decisions and dead letters, and acts on each once. Ends in order on SIGTERM and Ctrl-C.
+ * Reads decisions and dead letters, and acts on each once. Stops cleanly on SIGTERM and Ctrl-C.
  *
  *   KAFKA_BROKERS=127.0.0.1:9092 node examples/consumer.ts
  *
- * Whatever your language: read with isolation.level=read_committed. The connector publishes in transactions; who reads
- * uncommitted records sees decisions of transactions that were aborted, and then the same decisions again.
+ * In every language, read with isolation.level=read_committed. The connector publishes in
+ * transactions; a consumer of uncommitted records sees decisions of aborted transactions, and then
+ * the same decisions again.
  */
 import type { DeadLetterHeaders, Decision } from 'content-review-connector/contracts';
 import { type IHeaders, Kafka, logLevel } from 'kafkajs';
@@ -16,28 +17,31 @@ const {
   GROUP = 'moderation',
 } = process.env;
 
-/** Event ids that were acted on. In a real consumer: a unique column, written in one database transaction with what you do. */
+/**
+ * Processed event ids. In a real consumer: a unique column, written in the same database transaction
+ * as the effects of the decision.
+ */
 const seen = new Set<string>();
 
 function onDecision(decision: Decision): void {
   switch (decision.status) {
     case 'SUCCESS':
-      // Results and labels are those of your policy.
+      // Your policy defines results and labels.
       console.log(`${decision.id}: ${decision.result}, about ${JSON.stringify(decision.metadata)}`);
       return;
     case 'ERROR':
-      // No decision will come for this event: let a person look, or send the event again. More codes may come.
+      // This event gets no decision: let a person look at it, or send it again. More codes may be added.
       console.log(
         `${decision.id}: no decision (${decision.error.code}: ${decision.error.message})`,
       );
       return;
     default:
-      // v1 has no other status: the compiler knows, and tells when a later version has one.
+      // v1 has no other status: the compiler reports an error if a later version has one.
       decision satisfies never;
   }
 }
 
-/** The source record's own key and value come along, for whoever mends and replays them. */
+/** The dead letter has the key and value of the source record, to be corrected and replayed. */
 function onDeadLetter(headers: DeadLetterHeaders): void {
   console.log(
     `${headers['event-id']}: dead letter, ${headers['dead-letter-reason']}: ${headers['dead-letter-message']}`,
@@ -51,13 +55,13 @@ const kafka = new Kafka({
   brokers: KAFKA_BROKERS.split(','),
   logLevel: logLevel.WARN,
 });
-// read_committed is this client's default; said here because everything depends on it.
+// read_committed is this client's default; explicit because everything depends on it.
 const consumer = kafka.consumer({ groupId: GROUP, readUncommitted: false });
 
 await consumer.connect();
 await consumer.subscribe({ topics: [DECISIONS, DEAD_LETTERS], fromBeginning: true });
 await consumer.run({
-  // An error thrown here makes the client deliver the record again, and those after it: that is what `seen` is for.
+  // After an error the client delivers this record and the following ones again: hence `seen`.
   eachMessage: async ({ topic, message: { value, headers } }) => {
     const eventId = text(headers, 'event-id');
     if (seen.has(eventId)) {
@@ -65,7 +69,7 @@ await consumer.run({
       return;
     }
     if (topic === DECISIONS) {
-      // JSON.parse makes doubles of numbers: with 64-bit ids in your metadata, take a parser that keeps their digits.
+      // JSON.parse turns numbers into doubles: use another parser for 64-bit ids in your metadata.
       onDecision(JSON.parse(String(value)) as Decision);
     } else {
       const names = Object.keys(headers ?? {});

@@ -19,7 +19,7 @@ const COMMENTS: readonly Comment[] = [
   { id: 'c-3', author: 'u-7', text: 'Send money, and I tell you how to earn more.' },
 ];
 
-/** What is reviewed, and under which content type; `metadata` comes back in the decision exactly as it is here. */
+/** Content event of a comment. The decision returns `metadata` unchanged. */
 function eventOf({ id, author, text }: Comment): ContentEvent {
   return { content: text, type: 'comment', metadata: { comment: id, author: { id: author } } };
 }
@@ -32,7 +32,7 @@ const kafka = new Kafka({
 });
 const producer = kafka.producer({
   allowAutoTopicCreation: false,
-  // A send that is tried again writes nothing twice: the connector reviews whatever is there, also the same text again.
+  // Retries write nothing twice: the connector reviews every record, even a repeated text.
   idempotent: true,
   createPartitioner: Partitioners.DefaultPartitioner,
 });
@@ -43,10 +43,10 @@ try {
     topic: TOPIC,
     acks: -1,
     messages: COMMENTS.map((comment) => ({
-      // The decision has the same key. Choose what your consumers want to have in one partition; any bytes will do, or none.
+      // The decision has the same key, so it selects the partition. Any bytes, or none.
       key: comment.author,
       value: JSON.stringify(eventOf(comment)),
-      // Come back in the decision when output.headers names them. event-id is the connector's own.
+      // Copied to the decision if output.headers lists them. event-id is reserved.
       headers: { 'trace-id': randomUUID() },
     })),
   });

@@ -1,5 +1,5 @@
 {{/*
-What a schema cannot say: values that do not fit one another. All that is wrong is told at once, each with what to do.
+Checks beyond the schema: inconsistent values. Every problem is reported at once, with its remedy.
 */}}
 {{- define "crc.checks" -}}
 {{- $problems := list -}}
@@ -17,13 +17,13 @@ What a schema cannot say: values that do not fit one another. All that is wrong 
 
 {{- $apiKey := dig "service" "apiKey" "" $config -}}
 {{- if and (not $apiKey) (not .Values.apiKey.existingSecret) -}}
-{{- $problems = append $problems "apiKey.existingSecret is missing: a Secret that holds the key of the service (kubectl create secret generic content-review --from-literal=api-key=…)" -}}
+{{- $problems = append $problems "apiKey.existingSecret is missing: a Secret with the API key of the service (kubectl create secret generic content-review --from-literal=api-key=…)" -}}
 {{- else if and $apiKey .Values.apiKey.existingSecret -}}
-{{- $problems = append $problems "both config.service.apiKey and apiKey.existingSecret are set: leave one out" -}}
+{{- $problems = append $problems "both config.service.apiKey and apiKey.existingSecret are set: remove one of them" -}}
 {{- end -}}
 {{- range $path := splitList "\n" (include "crc.plainSecrets" (dict "value" $config "path" "config") | trim) -}}
 {{- if $path -}}
-{{- $problems = append $problems (printf "%s holds a secret as a text, which would stand in a ConfigMap: mount it with secretFiles and write {file: secrets/…}" $path) -}}
+{{- $problems = append $problems (printf "%s holds a secret as a text, which would be stored in a ConfigMap: mount it with secretFiles and write {file: secrets/…}" $path) -}}
 {{- end -}}
 {{- end -}}
 
@@ -59,7 +59,7 @@ What a schema cannot say: values that do not fit one another. All that is wrong 
 {{- end -}}
 {{- $host := dig "http" "host" "0.0.0.0" $config -}}
 {{- if has $host (list "127.0.0.1" "localhost" "::1") -}}
-{{- $problems = append $problems (printf "config.http.host is %s: nobody outside the container reaches that, the probes neither; leave it out, or write 0.0.0.0 or ::" $host) -}}
+{{- $problems = append $problems (printf "config.http.host is %s: it is unreachable from outside the container, also for the probes; omit it, or write 0.0.0.0 or ::" $host) -}}
 {{- end -}}
 
 {{- $timeout := dig "shutdown" "timeout" "5s" $config -}}
@@ -70,7 +70,7 @@ What a schema cannot say: values that do not fit one another. All that is wrong 
 {{- $problems = append $problems (printf "config.shutdown.timeout is %v: write a length of time such as 5s, or set terminationGracePeriodSeconds" $timeout) -}}
 {{- end -}}
 {{- else if and (not (kindIs "invalid" $grace)) (lt (int64 $grace) (add (int64 $seconds) 5)) -}}
-{{- $problems = append $problems (printf "terminationGracePeriodSeconds is %d, but config.shutdown.timeout is %v: the process would be killed within its orderly end; write at least %d, or null" (int64 $grace) $timeout (add (int64 $seconds) 5)) -}}
+{{- $problems = append $problems (printf "terminationGracePeriodSeconds is %d, but config.shutdown.timeout is %v: the process would be killed during its shutdown; write at least %d, or null" (int64 $grace) $timeout (add (int64 $seconds) 5)) -}}
 {{- end -}}
 
 {{- $budget := dig "memory" "budget" "64MiB" $config -}}
@@ -85,7 +85,7 @@ What a schema cannot say: values that do not fit one another. All that is wrong 
 {{- end -}}
 
 {{- if and .Values.autoscaling.enabled .Values.keda.enabled -}}
-{{- $problems = append $problems "autoscaling.enabled and keda.enabled are both true: two would scale the same Deployment; switch one off" -}}
+{{- $problems = append $problems "autoscaling.enabled and keda.enabled are both true: both would scale the same Deployment; disable one of them" -}}
 {{- end -}}
 {{- $shards := include "crc.shards" . -}}
 {{- range $name := list "autoscaling" "keda" -}}
@@ -95,7 +95,7 @@ What a schema cannot say: values that do not fit one another. All that is wrong 
 {{- $problems = append $problems (printf "%s.maxReplicas is %d, less than minReplicas, %d" $name (int $scaler.maxReplicas) (int $scaler.minReplicas)) -}}
 {{- end -}}
 {{- if and $shards (gt (int $scaler.maxReplicas) (int $shards)) -}}
-{{- $problems = append $problems (printf "%s.maxReplicas is %d, but no pipeline has more than %s shards (journal.partitions): replicas beyond that stand idle" $name (int $scaler.maxReplicas) $shards) -}}
+{{- $problems = append $problems (printf "%s.maxReplicas is %d, but no pipeline has more than %s shards (journal.partitions): replicas beyond that are idle" $name (int $scaler.maxReplicas) $shards) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -144,7 +144,7 @@ What a schema cannot say: values that do not fit one another. All that is wrong 
 {{- if .Values.prometheusRule.enabled -}}
 {{- range $matcher := splitList "\n" (include "crc.ungroupedMatchers" .Values.prometheusRule.selector | trim) -}}
 {{- if and $matcher (not (regexMatch "^\\w+=\"" $matcher)) -}}
-{{- $problems = append $problems (printf "prometheusRule.selector has %s: what the rules record bears a label of yours only as name=\"value\"; write that, or ask for namespace, job or pipeline instead" $matcher) -}}
+{{- $problems = append $problems (printf "prometheusRule.selector has %s: recorded series have other labels only as name=\"value\"; write that, or select by namespace, job or pipeline instead" $matcher) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -153,11 +153,11 @@ What a schema cannot say: values that do not fit one another. All that is wrong 
 {{- end -}}
 
 {{- if $problems -}}
-{{- fail (printf "\n\nThese values do not fit (docs/kubernetes.md):\n  - %s\n" (join "\n  - " $problems)) -}}
+{{- fail (printf "\n\nThese values are inconsistent (docs/kubernetes.md):\n  - %s\n" (join "\n  - " $problems)) -}}
 {{- end -}}
 {{- end -}}
 
-{{/* Paths of options that are secrets by their name and hold a literal text, one a line. */}}
+{{/* Paths of options that are secrets by their name and hold a literal text, one per line. */}}
 {{- define "crc.plainSecrets" -}}
 {{- $path := .path -}}
 {{- if kindIs "map" .value -}}

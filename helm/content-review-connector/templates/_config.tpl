@@ -1,6 +1,6 @@
 {{/*
-Takes keys without a value out of a part of the configuration: to the connector they are not written. Changes it; prints nothing. Before
-anything else in each template that looks into the configuration, as `dig` goes through mappings alone.
+Removes keys without a value from a part of the configuration: the connector treats them as absent. Changes it; prints nothing. Called
+first in each template that reads the configuration, because `dig` supports mappings only.
 */}}
 {{- define "crc.dropEmptyKeys" -}}
 {{- if kindIs "map" . -}}
@@ -14,7 +14,7 @@ anything else in each template that looks into the configuration, as `dig` goes 
 {{- end -}}
 
 {{/*
-The configuration as the connector gets it: `values.config`, with what only the chart knows. What `values.config` says goes first.
+Configuration of the connector: `values.config`, with defaults that only the chart knows. `values.config` takes precedence.
 */}}
 {{- define "crc.config" -}}
 {{- $config := deepCopy .Values.config -}}
@@ -45,19 +45,19 @@ The configuration as the connector gets it: `values.config`, with what only the 
 {{- end -}}
 {{- end -}}
 
-{{/* MiB that the container needs at least: docs/operations.md, Memory. */}}
+{{/* Minimum memory of the container in MiB: docs/operations.md, Memory. */}}
 {{- define "crc.neededMebibytes" -}}
 {{- $budget := include "crc.mebibytes" (dig "memory" "budget" "64MiB" .Values.config) -}}
 {{- addf 200.0 (mulf 1.5 (default "0" $budget | float64)) | ceil | int64 -}}
 {{- end -}}
 
-{{/* The same with items of up to 2 MB, without what the shards hold. */}}
+{{/* The same with items of up to 2 MB, without the largest records of the shards. */}}
 {{- define "crc.neededMebibytesLarge" -}}
 {{- $budget := include "crc.mebibytes" (dig "memory" "budget" "64MiB" .Values.config) -}}
 {{- addf 200.0 (mulf 3.0 (default "0" $budget | float64)) | ceil | int64 -}}
 {{- end -}}
 
-{{/* The most replicas that have work, when every pipeline fixes its number of shards; empty otherwise. */}}
+{{/* Maximum number of replicas with work, if every pipeline sets its number of shards; otherwise empty. */}}
 {{- define "crc.shards" -}}
 {{- $shards := 0 -}}
 {{- $known := true -}}
@@ -72,29 +72,29 @@ The configuration as the connector gets it: `values.config`, with what only the 
 {{- if and $known (gt $shards 0) -}}{{- $shards -}}{{- end -}}
 {{- end -}}
 
-{{/* The brokers as one text with commas. */}}
+{{/* Brokers, separated by commas. */}}
 {{- define "crc.brokers" -}}
 {{- $brokers := dig "kafka" "brokers" "" .Values.config -}}
 {{- if kindIs "slice" $brokers -}}{{- join "," $brokers -}}{{- else -}}{{- $brokers -}}{{- end -}}
 {{- end -}}
 
-{{/* The addresses of the registry as one text with commas; empty: there is none. So the next two. */}}
+{{/* Addresses of the registry, separated by commas; empty if there is none. The next two are alike. */}}
 {{- define "crc.schemaRegistryAddresses" -}}
 {{- $urls := dig "schemaRegistry" "urls" "" .Values.config -}}
 {{- if kindIs "slice" $urls -}}{{- join "," $urls -}}{{- else -}}{{- $urls -}}{{- end -}}
 {{- end -}}
 
-{{/* Where the tokens for the brokers come from. */}}
+{{/* Endpoint of the tokens for the brokers. */}}
 {{- define "crc.tokenEndpointAddresses" -}}
 {{- dig "kafka" "sasl" "oauth" "tokenEndpoint" "" .Values.config -}}
 {{- end -}}
 
-{{/* Where traces go: docs/tracing.md. */}}
+{{/* Addresses of the trace collector: docs/tracing.md. */}}
 {{- define "crc.tracesAddresses" -}}
 {{- $addresses := list -}}
 {{- range tpl (toYaml .Values.env) . | fromYamlArray -}}
 {{- if has .name (list "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") -}}
-{{- /* What comes from elsewhere is as little known here as a variable. */ -}}
+{{- /* Values from other sources are as unknown here as variables. */ -}}
 {{- $addresses = append $addresses (default (ternary "${}" "" (hasKey . "valueFrom")) .value) -}}
 {{- end -}}
 {{- end -}}
@@ -102,7 +102,7 @@ The configuration as the connector gets it: `values.config`, with what only the 
 {{- end -}}
 
 {{/*
-Every relative path of a file that the configuration names, one a line: a text anywhere in it that begins with secrets/ or files/.
+Every relative path of a file in the configuration, one per line: any text in it that begins with secrets/ or files/.
 */}}
 {{- define "crc.namedFiles" -}}
 {{- if kindIs "map" . -}}
@@ -117,8 +117,8 @@ Every relative path of a file that the configuration names, one a line: a text a
 {{- end -}}
 
 {{/*
-Every file that comes from a Secret: existingSecret, key, path below secrets/, and the option that names it with its value, where the
-chart sets it. YAML.
+Every file from a Secret, as YAML: existingSecret, key, path below secrets/, and, if the chart sets it, the option that refers to it, with
+its value.
 */}}
 {{- define "crc.secretMounts" -}}
 {{- $mounts := list -}}
@@ -162,7 +162,7 @@ chart sets it. YAML.
 {{- toYaml (concat $mounts .Values.secretFiles) -}}
 {{- end -}}
 
-{{/* Sets an option that is not written: dict "map" {…} "path" (list "kafka" "tls" "ca") "value" …. Changes the map; prints nothing. */}}
+{{/* Sets an option that is absent: dict "map" {…} "path" (list "kafka" "tls" "ca") "value" …. Changes the map; prints nothing. */}}
 {{- define "crc.setOption" -}}
 {{- $name := first .path -}}
 {{- if eq (len .path) 1 -}}
@@ -173,20 +173,20 @@ chart sets it. YAML.
 {{- end -}}
 {{- end -}}
 
-{{/* Every path that is mounted beside the configuration, one a line. */}}
+{{/* Every path that is mounted next to the configuration, one per line. */}}
 {{- define "crc.mountedFiles" -}}
 {{- range include "crc.secretMounts" . | fromYamlArray }}{{ printf "secrets/%s\n" .path }}{{ end -}}
 {{- range .Values.configFiles }}{{ printf "files/%s\n" .path }}{{ end -}}
 {{- end -}}
 
 {{/*
-One projected volume holds the configuration and the files that it names by relative paths: they change together, and the same
-configuration works wherever its directory is.
+One projected volume with the configuration and the files to which it refers by relative paths: they change together, and the same
+configuration works in any directory.
 */}}
 {{- define "crc.configVolume" -}}
 name: config
 projected:
-  # The group may read it, nobody else.
+  # Readable by the group only.
   defaultMode: 0440
   sources:
     - configMap:

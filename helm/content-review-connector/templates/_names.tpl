@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* At most 52 characters, so that what is appended (-dashboard-…, -test) still fits into a name. */}}
+{{/* At most 52 characters, so that suffixes (-dashboard-…, -test) still fit into a name. */}}
 {{- define "crc.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
 {{- $full := printf "%s-%s" .Release.Name $name -}}
@@ -26,13 +26,13 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Never changes over the life of a release: a Deployment's selector cannot. */}}
+{{/* Constant for the life of a release, because a Deployment's selector is immutable. */}}
 {{- define "crc.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "crc.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
-{{/* What tells the workers from the pod of `helm test`. */}}
+{{/* Label that distinguishes the workers from the pods of `helm test`. */}}
 {{- define "crc.workerLabels" -}}
 {{ include "crc.selectorLabels" . }}
 app.kubernetes.io/component: connector

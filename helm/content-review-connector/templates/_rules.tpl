@@ -1,6 +1,6 @@
 {{/*
-The groups of files/alerts.yaml and of values, without disabled alerts, as YAML. Its {{ $labels }} are Prometheus's: not rendered.
-Those of the file ask for this release only, and link to the runbook where it is published; those of values are as they were written.
+Groups of files/alerts.yaml and of values, without disabled alerts, as YAML. {{ $labels }} in them belongs to Prometheus and is not rendered.
+Groups of the file select this release only, and link to the published runbook; those of values are unchanged.
 */}}
 {{- define "crc.ruleGroups" -}}
 {{- $rules := .Values.prometheusRule -}}
@@ -31,7 +31,7 @@ Those of the file ask for this release only, and link to the runbook where it is
 {{- toYaml $groups -}}
 {{- end -}}
 
-{{/* Matchers for the series of this release. The operator gives `job`: namespace/name of a PodMonitor, the Service's name for a ServiceMonitor. */}}
+{{/* Matchers for the series of this release. The operator sets `job`: namespace/name of a PodMonitor, the Service's name for a ServiceMonitor. */}}
 {{- define "crc.ruleSelector" -}}
 {{- $name := include "crc.fullname" . -}}
 {{- if .Values.prometheusRule.selector -}}
@@ -42,7 +42,7 @@ Those of the file ask for this release only, and link to the runbook where it is
 {{- end -}}
 {{- end -}}
 
-{{/* The matchers of a selector on labels that the rules do not group by, which what they record has lost, one a line. */}}
+{{/* Matchers of a selector on labels by which the rules do not group, so that recorded series lack them, one per line. */}}
 {{- define "crc.ungroupedMatchers" -}}
 {{- range regexFindAll "\\w+(=~|!~|!=|=)\"([^\"\\\\]|\\\\.)*\"" . -1 -}}
 {{- if not (regexMatch "^(namespace|job|pipeline)\\W" .) }}{{ . }}
@@ -50,7 +50,7 @@ Those of the file ask for this release only, and link to the runbook where it is
 {{- end -}}
 {{- end -}}
 
-{{/* Labels that what is recorded gets from a selector, as YAML: alerts look for them there too. Prometheus quotes as YAML does. */}}
+{{/* Labels that recorded series get from a selector, as YAML, because alerts select by them too. Prometheus quotes like YAML. */}}
 {{- define "crc.recordedLabels" -}}
 {{- range $matcher := splitList "\n" (include "crc.ungroupedMatchers" . | trim) -}}
 {{- if regexMatch "^\\w+=\"" $matcher }}{{ regexReplaceAll "^(\\w+)=" $matcher "\"${1}\": " }}
@@ -59,8 +59,8 @@ Those of the file ask for this release only, and link to the runbook where it is
 {{- end -}}
 
 {{/*
-`expr` with `selector` at each metric, recordings included: first where there are matchers, then where there are none. It comes last, as
-names of namespaces and releases may look like metrics.
+`expr` with `selector` at each metric, recorded series included: first at metrics with matchers, then at those without. It is applied last,
+because names of namespaces and releases may look like metrics.
 */}}
 {{- define "crc.scoped" -}}
 {{- if .selector -}}

@@ -1,5 +1,5 @@
 {{/*
-What a pod that asks as the connector asks has in common with it: all that decides what it reaches, and as whom.
+Settings shared with the connector by a pod that connects in its place: everything that affects its network access and identity.
 */}}
 {{- define "crc.toolPod" -}}
 restartPolicy: Never

@@ -1,4 +1,4 @@
-{{/* Seconds of a length of time of the configuration ("90s", "1.5m"), rounded up; empty when it is none. */}}
+{{/* Seconds of a duration in the configuration ("90s", "1.5m"), rounded up; empty if it is invalid. */}}
 {{- define "crc.seconds" -}}
 {{- $text := toString . | trim -}}
 {{- if regexMatch "^[0-9]+(\\.[0-9]+)? *(ms|s|m|h|d)$" $text -}}
@@ -8,7 +8,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* MiB, with a fraction, of a size of the configuration ("64MiB"); empty when it is none. */}}
+{{/* MiB, with a fraction, of a size in the configuration ("64MiB"); empty if it is invalid. */}}
 {{- define "crc.mebibytes" -}}
 {{- $text := toString . | trim -}}
 {{- if regexMatch "^[0-9]+(\\.[0-9]+)? *(B|KiB|MiB|GiB)$" $text -}}
@@ -18,7 +18,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* MiB, with a fraction, of a quantity of Kubernetes ("512Mi", "1G", 536870912); empty when it is none. */}}
+{{/* MiB, with a fraction, of a Kubernetes quantity ("512Mi", "1G", 536870912); empty if it is invalid. */}}
 {{- define "crc.quantityMebibytes" -}}
 {{- $text := ternary (. | toString) (. | int64 | toString) (kindIs "string" .) -}}
 {{- if regexMatch "^[0-9]+(\\.[0-9]+)?([kMGT]|[KMGT]i)?$" $text -}}
