@@ -28,6 +28,8 @@ interface ResponseDecoder {
 
 const TOPIC_AUTHORIZATION_FAILED = 29;
 const UNSUPPORTED_SASL_MECHANISM = 33;
+/** Error of partitions that are not added to a transaction because of others. */
+const NOT_ATTEMPTED = 55;
 const NO_LEADER = -1;
 const NOTHING = Buffer.alloc(0);
 
@@ -47,6 +49,7 @@ export function patchResponses(): void {
 
   const { createErrorFromCode } = internal<ProtocolErrors>('protocol/error.js');
   const isRefused = ({ errorCode }: ErrorCode) => errorCode === TOPIC_AUTHORIZATION_FAILED;
+  const isCause = ({ errorCode }: ErrorCode) => errorCode !== 0 && errorCode !== NOT_ATTEMPTED;
   const refuse = (topic: string | undefined): void => {
     if (topic !== undefined)
       throw Object.assign(createErrorFromCode(TOPIC_AUTHORIZATION_FAILED), { topic });
@@ -57,7 +60,13 @@ export function patchResponses(): void {
   });
   beforeParsing<AddPartitionsResponse>('addPartitionsToTxn', (data) => {
     refuse(data.errors.find(({ partitionErrors }) => partitionErrors.some(isRefused))?.topic);
-    return data;
+    const errors = data.errors.map(({ topic, partitionErrors }) => ({
+      topic,
+      partitionErrors: partitionErrors.filter(isCause),
+    }));
+    return errors.some(({ partitionErrors }) => partitionErrors.length > 0)
+      ? { ...data, errors }
+      : data;
   });
   beforeParsing<ClusterMetadata>('metadata', (data) => {
     const isTopicRefused = (one: { readonly topicErrorCode: number }) =>

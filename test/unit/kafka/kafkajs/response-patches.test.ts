@@ -76,6 +76,9 @@ describe('kafkajs, patched', () => {
       }),
     );
     assert.deepEqual([error.type, error.topic], ['TOPIC_AUTHORIZATION_FAILED', 'decisions']);
+    const gone = { errors: [added('journal', 55), added('decisions', 3)] };
+    const { type } = await errorOf(response('addPartitionsToTxn/v1').parse(gone));
+    assert.equal(type, 'UNKNOWN_TOPIC_OR_PARTITION');
     const metadata = {
       topicMetadata: [{ topic: 'events', topicErrorCode: 29, partitionMetadata: [] }],
     };
