@@ -204,7 +204,7 @@ export class DecisionWriter {
     const { partition, offset, keyStart, keyEnd } = this.#reference;
     const keyBytes = keyStart === -1 ? -1 : keyEnd - keyStart;
     out.at = writeVarint(out.to, keyBytes, out.at);
-    if (keyBytes > 0) out.bytes(row.bytes, keyStart, keyEnd);
+    if (keyBytes > 0) out.range(row.bytes, keyStart, keyEnd);
     const start = out.at;
     out.at += LENGTH_BYTES;
     this.#value(row);

@@ -34,12 +34,12 @@ export class JsonWriter {
     this.to[this.at++] = byte;
   }
 
-  bytes(from: Buffer, start = 0, end = from.length): void {
-    const { to, at } = this;
-    const size = end - start;
-    if (size > FEW_BYTES) from.copy(to, at, start, end);
-    else for (let byte = 0; byte < size; byte++) to[at + byte] = from[start + byte] as number;
-    this.at = at + size;
+  bytes(from: Buffer): void {
+    this.range(from, 0, from.length);
+  }
+
+  range(from: Buffer, start: number, end: number): void {
+    this.at = copied(this.to, from, start, end, this.at);
   }
 
   text(text: string): void {
@@ -56,7 +56,7 @@ export class JsonWriter {
     const { bytes } = row;
     const end = row.end(cell);
     if (!row.isDoubled(cell)) {
-      this.bytes(bytes, row.start(cell), end);
+      this.range(bytes, row.start(cell), end);
       return;
     }
     for (let read = row.start(cell); read < end; read++) {
@@ -113,6 +113,14 @@ export class JsonWriter {
     this.at = writeDigits(this.to, value, digits, this.at);
     this.to[this.at++] = mark;
   }
+}
+
+/** Copies bytes. @returns the offset of the next byte */
+function copied(to: Buffer, from: Buffer, start: number, end: number, at: number): number {
+  const size = end - start;
+  if (size > FEW_BYTES) from.copy(to, at, start, end);
+  else for (let byte = 0; byte < size; byte++) to[at + byte] = from[start + byte] as number;
+  return at + size;
 }
 
 /** Returns an upper bound of the JSON string of bytes, counted byte by byte. */
