@@ -28,8 +28,8 @@ export function fullJitterMs(
 }
 
 /**
- * The wait before the next try, in ms, never shorter than `floorMs` (a Retry-After). The jitter is added on top of the
- * floor: everyone who was told the same second would otherwise knock in that second.
+ * Wait before the next attempt, in ms, never shorter than `floorMs` (a Retry-After). The jitter is added on top of the
+ * floor: clients that received the same Retry-After would otherwise all return in the same second.
  */
 export function retryWaitMs(
   attempt: number,

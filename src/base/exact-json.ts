@@ -28,7 +28,7 @@ const SUSPECT =
 
 const NEGATIVE_ZERO = /[[:,\s]-0/;
 const EXPONENT = /[\d.][eE][-+]?\d{3}/;
-/** Least length of a run of digits and points in the first kind of suspects. */
+/** Shortest run of digits and points that makes a literal suspect by its length. */
 const LONG = 16;
 
 /**

@@ -1,4 +1,4 @@
-/** Levels of metadata: writing deeper values out again would need a deep stack, here and wherever decisions are read. */
+/** Maximum nesting of metadata: serialising a deeper value would need a deep stack, here and in the readers of decisions. */
 export const MAX_DEPTH = 64;
 
 /**

@@ -1,4 +1,4 @@
-/** The known name that was probably meant: a small number of typing slips away, or the same without case, dashes and underscores. */
+/** Returns the known name that was probably meant: a few typing errors away, or equal except for case, dashes and underscores. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const plain = (text: string) => text.toLowerCase().replace(/[-_]/g, '');
   let best: string | undefined;

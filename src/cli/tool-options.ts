@@ -6,7 +6,7 @@ import { choosePipeline } from '../config/choose-pipeline.ts';
 import { loadConfig } from '../config/load/load.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import { durationOf } from '../config/units.ts';
-import { DEAD_LETTER_REASONS } from '../core/record.ts';
+import { DEAD_LETTER_REASONS } from '../core/outcome/dead-letter-reason.ts';
 import { CommandFailed, EXIT, type ExitCode } from './exit-codes.ts';
 import type { Io } from './io.ts';
 import { printableLines, sentence } from './text.ts';

@@ -4,6 +4,7 @@
  * Offsets are plain numbers: Kafka's 64-bit offsets exceed 2^53 only after 285 years at a million
  * records a second (ADR 0002); the Kafka adapter rejects an offset that is not a safe integer.
  */
+import type { DeadLetterReason } from './outcome/dead-letter-reason.ts';
 
 /** One header. Kafka allows any name, a name several times, and no value. */
 export type Header = readonly [name: string, value: Buffer | string | null];
@@ -72,31 +73,6 @@ export interface ContentItem extends SourceCoordinate {
   /** Bytes this item is counted with in the memory budget and in the batch's size limit. */
   readonly bytes: number;
 }
-
-/** Reasons of dead letters: a closed set, since each is a metric label. */
-export const DEAD_LETTER_REASONS = [
-  'null_value',
-  'not_json',
-  'not_an_object',
-  'unknown_schema',
-  'unreadable_batch',
-  'too_many_headers',
-  'undecodable',
-  'mapping_failed',
-  'bad_content',
-  'no_content',
-  'empty_content',
-  'no_type',
-  'type_not_allowed',
-  'bad_metadata',
-  'too_large',
-  'source_unavailable',
-  'rejected_type',
-  'review_failed',
-  'internal_error',
-] as const;
-
-export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number];
 
 export interface Poison {
   readonly reason: DeadLetterReason;

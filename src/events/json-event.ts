@@ -2,7 +2,8 @@
 import { hasEscapedKeys, parseEscapedKeys } from '../base/escaped-keys.ts';
 import { mayLoseDigits } from '../base/exact-json.ts';
 import { textOf, valueLengthOf, valueTextOf } from '../core/bytes/record-view.ts';
-import type { DeadLetterReason, Poison } from '../core/record.ts';
+import type { DeadLetterReason } from '../core/outcome/dead-letter-reason.ts';
+import type { Poison } from '../core/record.ts';
 import { parseExactly } from './expression/exact-number.ts';
 import type { EventFormat, ReadEvent } from './format.ts';
 import { hasTooManyMarks, MAX_MARKS } from './json-memory.ts';

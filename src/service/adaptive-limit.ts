@@ -40,7 +40,7 @@ export class AdaptiveLimit {
     context.observer.limit(target, max);
   }
 
-  /** Learns from an attempt that began at `startedMs`, and returns it. */
+  /** Adapts the limit to the result of an attempt that began at `startedMs`, and returns the attempt. */
   learn<T>(attempt: ServiceAttempt<T>, startedMs: number): ServiceAttempt<T> {
     if (!attempt.ok) {
       if (OVERLOAD.test(attempt.error.reason)) this.overloaded(startedMs);
@@ -54,11 +54,11 @@ export class AdaptiveLimit {
     return attempt;
   }
 
-  /** Learns that the exchange that began at `startedMs` was too much. */
+  /** Lowers the limit after an exchange that began at `startedMs` and met an overload. */
   overloaded(startedMs: number): void {
     const nowMs = this.#context.clock.monotonic();
     this.#quietSinceMs = nowMs;
-    // What began before the last cut ran under the old limit: its failure is no news.
+    // An exchange from before the last cut ran under the old limit: it is no evidence against the new one.
     if (startedMs < this.#cutMs || nowMs - this.#cutMs < this.#windowMs) return;
     this.#cutMs = nowMs;
     this.#change(Math.max(1, Math.floor(this.#limit / 2)));

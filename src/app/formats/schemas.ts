@@ -92,7 +92,7 @@ async function schemaReport(
     const problem = registryProblem(error, register ? 'write' : 'read');
     if (problem === undefined) throw error;
     const failure = problem.isRefusal ? 'refused' : 'unreachable';
-    const why = problem.why + (problem.isRefusal ? '' : `; asked: ${urls.join(', ')}`);
+    const why = problem.why + (problem.isRefusal ? '' : `; addresses tried: ${urls.join(', ')}`);
     throw new InspectError(failure, `pipeline ${pipeline}, subject ${subject}: ${why}`, {
       cause: error,
     });

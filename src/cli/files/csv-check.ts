@@ -51,7 +51,7 @@ export async function checkCsv(
       }
       first = record;
       for (const problem of headerProblems(record.cells)) findings.add(1, problem);
-      // Without the column Content it is probably no header, and its width says nothing.
+      // Without the column Content it is probably not a header, so rows cannot be compared with its width.
       if (!record.cells.includes(CONTENT)) break;
     }
     if (rows === 0 && findings.total === 0)

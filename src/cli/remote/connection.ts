@@ -5,7 +5,7 @@ import { CommandFailed, systemReason } from '../exit-codes.ts';
 import { KEY_VARIABLE, type ServiceFlags, URL_VARIABLE } from './flags.ts';
 import { readServiceSection } from './service-section.ts';
 
-/** Client of the service, and what messages say about the connection. */
+/** Client of the service, and details of the connection for messages. */
 export interface ServiceConnection {
   readonly client: ContentReviewClient;
   readonly baseUrl: string;

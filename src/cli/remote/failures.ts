@@ -60,7 +60,7 @@ const MEANINGS: Readonly<
   unavailable: (error, connection) => {
     const { status, retryAfterMs = 0 } = error;
     const what = status === undefined ? 'cannot be reached' : 'is not available';
-    const when = retryAfterMs < 1_000 ? '' : `, and asks to retry in ${ago(0, retryAfterMs)}`;
+    const when = retryAfterMs < 1_000 ? '' : `; it can be retried in ${ago(0, retryAfterMs)}`;
     return [`${targetOf(error, connection).replace(/^t/, 'T')} ${what}${when}`, EXIT.unreachable];
   },
   expired: ({ operation }) => [

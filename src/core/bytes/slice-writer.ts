@@ -1,6 +1,6 @@
 /** Writer of consecutive slices: terminal records go into one buffer, the other facts into columns. */
 
-import type { BrokenRow, MalformedRow, ReadRow } from '../batch/read-row.ts';
+import type { BrokenRow, MalformedRow, ReadRow } from '../batch/result-row.ts';
 import { internalPoison } from '../outcome/internal-error.ts';
 import { grown } from './grown.ts';
 import { sizeOfRecord, writeRecord } from './record-bytes.ts';

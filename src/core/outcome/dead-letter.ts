@@ -26,13 +26,13 @@ export function eventId(topic: string, at: SourceCoordinate, replay: number): st
   return `${topic}-${at.partition}-${at.offset}${replay > 0 ? `#${replay}` : ''}`;
 }
 
-export interface LetterContext {
+export interface DeadLetterOrigin {
   readonly topic: string;
   readonly stage: DeadLetterStage;
   readonly replay: number;
 }
 
-export interface DeadLetterContext extends LetterContext {
+export interface DeadLetterContext extends DeadLetterOrigin {
   /** A larger value is left out. */
   readonly maxValueBytes: number;
 }
@@ -62,12 +62,12 @@ export function deadLetter(
 export function deadLetterOf(
   at: SourceCoordinate,
   poison: Poison,
-  context: LetterContext,
+  context: DeadLetterOrigin,
 ): OutgoingRecord {
   return { key: null, value: null, headers: reasonHeaders(at, poison, context) };
 }
 
-function reasonHeaders(at: SourceCoordinate, poison: Poison, context: LetterContext): Header[] {
+function reasonHeaders(at: SourceCoordinate, poison: Poison, context: DeadLetterOrigin): Header[] {
   return [
     [DEAD_LETTER_HEADERS.reason, poison.reason],
     [DEAD_LETTER_HEADERS.message, poison.message],

@@ -1,5 +1,6 @@
 /** Parts of a mapping, and the failure of one for a record. */
-import type { DeadLetterReason, Poison } from '../../core/record.ts';
+import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
+import type { Poison } from '../../core/record.ts';
 import {
   compileExpression,
   EvaluationProblem,

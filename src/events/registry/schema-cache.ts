@@ -5,7 +5,8 @@
  */
 import { abortable } from '../../base/abortable.ts';
 import { retryWaitMs } from '../../base/backoff.ts';
-import type { DeadLetterReason, Poison } from '../../core/record.ts';
+import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
+import type { Poison } from '../../core/record.ts';
 import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
 import type { RegistrySettings } from './settings.ts';
 

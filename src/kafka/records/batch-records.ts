@@ -1,8 +1,8 @@
 /** The records of one batch, one after the other, as far as memory allows. */
 
 import { MalformedError, VarintReader } from '../../base/varint-reader.ts';
+import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import type { UnreadableRecords } from '../../core/ports/kafka.ts';
-import type { DeadLetterReason } from '../../core/record.ts';
 import { type PlacedBatch, RECORDS_AT } from './batch-walk.ts';
 import { unpack } from './compression/unpack.ts';
 import type { ReadLimits } from './fetched-bytes.ts';

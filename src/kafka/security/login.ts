@@ -1,6 +1,6 @@
 /**
  * Logins, as kafkajs's authentication providers: with the current password or token, and with
- * errors that tell a broker that refuses from one that went away. kafkajs takes both for a refusal.
+ * errors that distinguish a refusal from a lost connection. kafkajs reports both as a refusal.
  */
 import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';

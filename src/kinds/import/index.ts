@@ -37,7 +37,7 @@ export function importKind(options: ImportOptions, service: ImportService): PerI
 
     status: (remoteId, signal) => statusCheck.status(remoteId, signal),
 
-    // All records of a complete import are imported: the items only say where the receipts go.
+    // All records of a complete import are imported: the items only determine where the receipts go.
     async *outcomes(items, { rawState }, job, signal) {
       for (let from = 0; from < items.length; from += SLICE) {
         signal.throwIfAborted();

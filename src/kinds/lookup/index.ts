@@ -1,7 +1,7 @@
 /** Lookup kind: takes decision ids and publishes their decisions once they are not pending. */
 
-import { Once, Seldom } from '../../base/seldom.ts';
-import { NoRows } from '../../core/bytes/no-rows.ts';
+import { LogOnce, LogSeldom } from '../../base/log-limits.ts';
+import { NoRows } from '../../core/bytes/unpooled-body.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import { internalPoison } from '../../core/outcome/internal-error.ts';
 import { REFUSES_INPUT, ServiceError } from '../../core/outcome/service-error.ts';
@@ -38,9 +38,9 @@ const MAX_NOTICES = 100;
 /** Creates the pipeline kind. @throws RangeError for an invalid expression */
 export function lookupKind(options: LookupOptions, service: LookupService): PerItemKind {
   const { topic } = options;
-  const notices = new Once(MAX_NOTICES);
+  const notices = new LogOnce(MAX_NOTICES);
   const grace = new Grace(options.missingGraceMs);
-  const badAnswers = new Seldom();
+  const badAnswers = new LogSeldom();
   /** The decision found last. */
   let found: { readonly id: string; readonly atMs: number } | undefined;
 

@@ -1,5 +1,5 @@
 /** Review kind: batches of CSV rows are uploaded, result files downloaded, one decision per item. */
-import { Once } from '../../base/seldom.ts';
+import { LogOnce } from '../../base/log-limits.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteState, RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kind.ts';
 import { CONTENT_TYPES, normaliseBatchStatus } from '../../service/contract.ts';
@@ -143,7 +143,7 @@ export function remoteStatus({ rawStatus, downloadUrl, counts }: BatchState): Re
 }
 
 function onceEach(report: (notice: ResultNotice) => void): (notice: ResultNotice) => void {
-  const notices = new Once(MAX_NOTICES);
+  const notices = new LogOnce(MAX_NOTICES);
   return ({ kind, value }) => {
     const notice = { kind, value: value.slice(0, MAX_NOTICE_CHARACTERS) };
     if (notices.allows(`${kind} ${notice.value}`)) report(notice);

@@ -21,20 +21,15 @@ import { TerminalRecords } from '../../core/bytes/terminal-records.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { Step, UnassignedRecord } from '../../core/journal/shard-state.ts';
 import {
+  type DeadLetterOrigin,
   type DeadLetterStage,
   deadLetter,
   deadLetterOf,
-  type LetterContext,
 } from '../../core/outcome/dead-letter.ts';
+import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type { UnreadableRecords } from '../../core/ports/kafka.ts';
-import type {
-  DeadLetterReason,
-  OutgoingRecord,
-  Poison,
-  SourceCoordinate,
-  SourceRecord,
-} from '../../core/record.ts';
+import type { OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
 import { shrinking, step } from '../context/batch-span.ts';
 import { DecisionTally } from '../context/result-counts.ts';
 import type { ShardContext } from '../context/shard-context.ts';
@@ -212,7 +207,11 @@ export class TerminalWriter {
   }
 
   /** Returns undefined if even key and headers alone are more than the topic takes. */
-  #repeat(record: SourceRecord, poison: Poison, about: LetterContext): OutgoingRecord | undefined {
+  #repeat(
+    record: SourceRecord,
+    poison: Poison,
+    about: DeadLetterOrigin,
+  ): OutgoingRecord | undefined {
     for (const maxValueBytes of [Number.POSITIVE_INFINITY, 0]) {
       const letter = deadLetter(record, poison, { ...about, maxValueBytes });
       if (fits(sizeOfRecord(letter), this.#shard.topics.maxDeadLetterBytes)) return letter;

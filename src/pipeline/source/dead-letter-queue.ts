@@ -15,7 +15,7 @@ export interface DeadLetterBatch extends Pick<DeadLetter, 'poison' | 'stage' | '
 }
 
 /** A dead letter whose record is read again. */
-export interface RereadLetter extends DeadLetter {
+export interface RereadDeadLetter extends DeadLetter {
   readonly job: LiveJob | undefined;
   readonly written: WrittenBetween;
 }
@@ -46,7 +46,7 @@ export class DeadLetterQueue {
 
   async #run(): Promise<void> {
     const { budget, options, signal } = this.#shard;
-    const due: RereadLetter[] = [];
+    const due: RereadDeadLetter[] = [];
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const { records, from: job, poison, stage, inFlight } = next;
       if (due.length > 0 && due.length + records.length > MAX_RECORDS) break;
@@ -70,10 +70,10 @@ export class DeadLetterQueue {
 export async function publishReread(
   shard: ShardContext,
   writer: TerminalWriter,
-  all: readonly RereadLetter[],
+  all: readonly RereadDeadLetter[],
 ): Promise<void> {
   const due = new Map(all.map((one) => [placeOf(one), one]));
-  const publish = async (letters: readonly RereadLetter[]) => {
+  const publish = async (letters: readonly RereadDeadLetter[]) => {
     // Records that are in no job share transactions, whatever batches they were sealed into.
     for (const [job, some] of Map.groupBy(letters, (one) => one.job))
       await writer.deadLetters(job, some);
@@ -83,7 +83,7 @@ export async function publishReread(
   await readAgain(shard, wanted, (records) =>
     publish(
       records.map((record) => {
-        const one = due.get(placeOf(record)) as RereadLetter;
+        const one = due.get(placeOf(record)) as RereadDeadLetter;
         assertSameLog(shard.options, record, one.written);
         return { ...one, record };
       }),

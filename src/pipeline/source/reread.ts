@@ -169,7 +169,7 @@ export async function readToDecode(
   },
 ): Promise<() => void> {
   const { budget, clock, signal } = shard;
-  // Twice as patient each time: what was found to be no schema is asked for again after a while.
+  // The wait doubles each time: an id that the registry did not know is requested again after a while.
   for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
     const release = await shard.waitFor('work_memory', budget.reread(bytes, signal));
     try {

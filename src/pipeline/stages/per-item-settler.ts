@@ -2,7 +2,7 @@
  * Settles finished jobs of kinds without a result file: reads the remaining records from the source
  * topic, obtains the outcome of each from the kind, and publishes them chunk by chunk.
  */
-import { Seldom } from '../../base/seldom.ts';
+import { LogSeldom } from '../../base/log-limits.ts';
 import { detached, detachedItem } from '../../core/batch/detached.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
@@ -25,7 +25,7 @@ export class PerItemSettler implements Settler {
   readonly #shard: ShardContext;
   readonly #writer: TerminalWriter;
   readonly #kind: PerItemKind;
-  readonly #log = new Seldom();
+  readonly #log = new LogSeldom();
 
   constructor(shard: ShardContext, writer: TerminalWriter, kind: PerItemKind) {
     this.#shard = shard;

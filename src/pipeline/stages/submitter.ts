@@ -42,13 +42,13 @@ export class Submitter {
     if (from === undefined) submission.place ??= this.#stages.order.enter(type);
     const { place } = submission;
     let { permit } = submission;
-    let outcome: 'handed_over' | 'rejected_type' | 'held_back' = 'handed_over';
+    let outcome: 'handed_over' | 'rejected_type' | 'parked' = 'handed_over';
     let span = NO_SPAN;
     let body: EncodedBody | undefined;
     let job: LiveJob | undefined;
     try {
       if (permit === undefined && breakers.blocks(type)) {
-        outcome = 'held_back';
+        outcome = 'parked';
         return;
       }
       span = startBatchSpan(this.#shard, submission, from?.status.span);
@@ -79,7 +79,7 @@ export class Submitter {
         }
         // Bodies of one type must not fill the memory that others need.
         if (from === undefined ? breakers.blocks(type) : !breakers.isFree(type)) {
-          outcome = 'held_back';
+          outcome = 'parked';
           return;
         }
       }
@@ -92,7 +92,7 @@ export class Submitter {
       body?.release();
       batch.sink.release();
       submission.memory.release();
-      if (outcome === 'held_back') this.#stages.park(submission, batch.records);
+      if (outcome === 'parked') this.#stages.park(submission, batch.records);
       else place?.leave();
     }
   }

@@ -2,8 +2,9 @@
  * Follows each live job at the service until it is settled or has failed: polls with backoff and
  * jitter, some jobs at a time. The rules are in core/outcome/follow-policy.ts.
  */
+
+import { LogOnce } from '../../base/log-limits.ts';
 import { err, ok, type Result } from '../../base/result.ts';
-import { Once } from '../../base/seldom.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import { type Fail, type FollowState, heard, next } from '../../core/outcome/follow-policy.ts';
@@ -42,7 +43,7 @@ export class Tracker {
   readonly #shard: ShardContext;
   readonly #stages: ShardStages;
   readonly #settler: Settler;
-  readonly #logged = new Once(MAX_LOGGED);
+  readonly #logged = new LogOnce(MAX_LOGGED);
 
   constructor(shard: ShardContext, stages: ShardStages, settler: Settler) {
     this.#shard = shard;

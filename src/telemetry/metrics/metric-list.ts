@@ -4,7 +4,7 @@
  * Names lack the prefix `content_review_`; units are base units (seconds, bytes). No label takes
  * values from content, remote ids or error messages: LABELS names the source of each.
  */
-import { DEAD_LETTER_REASONS } from '../../core/record.ts';
+import { DEAD_LETTER_REASONS } from '../../core/outcome/dead-letter-reason.ts';
 
 export interface MetricDefinition {
   readonly kind: 'counter' | 'gauge' | 'histogram';

@@ -116,7 +116,7 @@ describe('the connection', { timeout: 120_000 }, () => {
       CONTENT_REVIEW_URL: `${baseUrl}/v1/`,
     });
     service.faults({ operation: 'get_batch', action: 'answer', status: 429, retryAfter: '1h' });
-    await told(EXIT.unreachable, /is not available, and asks to retry in 1h\.\n/);
+    await told(EXIT.unreachable, /is not available; it can be retried in 1h\.\n/);
     service.faults({ operation: 'get_batch', action: 'answer', status: 200, body: '<html>' });
     await told(EXIT.failure, /^Unexpected response from the service at \S+\.\n/);
   });

@@ -151,7 +151,7 @@ function dyingGroup(inner: ShardGroup, transactions: Transactions, fate: Fate): 
         joined: (assignment) => listener.joined(assignment),
         fetched: (batch) => {
           if (batch.stream === 'journal' && batch.nextOffset > batch.fetchOffset)
-            fate.reached(transactions.claimed ? 'replay:after-fence' : 'replay:before-fence');
+            fate.reached(transactions.claimed ? 'recovery:after-fence' : 'recovery:before-fence');
           listener.fetched(batch);
         },
         left: (reason) => listener.left(reason),

@@ -42,9 +42,9 @@ export type CrashPoint =
   /** Some rows of the results are here, others are not. */
   | 'download:mid'
   /** The journal is being read, and the previous owner may write still. */
-  | 'replay:before-fence'
+  | 'recovery:before-fence'
   /** The journal is being read up to our owner record. */
-  | 'replay:after-fence'
+  | 'recovery:after-fence'
   /** Records of the source have come again, and are not taken yet. */
   | 'read:mid'
   /** A partition was read again. */

@@ -145,12 +145,12 @@ export const VISITS: readonly Visit[] = [
   visit('skipping', NOTHING, ['progress:sent', 1]),
   visit('skipping', NOTHING, ['progress:after', 1]),
 
-  visit('three batches', NOTHING, HALF_WAY, ['replay:before-fence', 1]),
+  visit('three batches', NOTHING, HALF_WAY, ['recovery:before-fence', 1]),
   visit('three batches', NOTHING, HALF_WAY, ['claim:before', 1]),
   visit('three batches', NOTHING, HALF_WAY, ['claim:begun', 1]),
   visit('three batches', NOTHING, HALF_WAY, ['claim:committing', 1]),
   visit('three batches', NOTHING, HALF_WAY, ['claim:after', 1]),
-  visit('three batches', NOTHING, HALF_WAY, ['claim:sent', 1], ['replay:after-fence', 1]),
+  visit('three batches', NOTHING, HALF_WAY, ['claim:sent', 1], ['recovery:after-fence', 1]),
 
   visit('failed batch', NOTHING, ['read:mid', 2]),
   visit('failed batch', NOTHING, ['read:after', 2]),
@@ -163,7 +163,7 @@ export const VISITS: readonly Visit[] = [
   visit('a replica beside', CUT_PUT, ['upload:mid', 1]),
   visit('a replica beside', NOTHING, ['settle:after', 1]),
   visit('a replica at work', NOTHING, ['claim:begun', 1]),
-  visit('a replica at work', NOTHING, ['replay:after-fence', 1]),
+  visit('a replica at work', NOTHING, ['recovery:after-fence', 1]),
 
   visitOther(
     'import',

@@ -131,7 +131,7 @@ describe('schemas register', () => {
     assert.equal(gone.code, EXIT.unreachable);
     assert.match(
       gone.err,
-      /no connection to the registry \(ECONNREFUSED\); asked: http:\/\/127\.0\.0\.1:1\b/,
+      /no connection to the registry \(ECONNREFUSED\); addresses tried: http:\/\/127\.0\.0\.1:1\b/,
     );
   });
 });

@@ -10,8 +10,9 @@ import {
 } from '../../../dev/contracts/contracts.ts';
 import { type JsonSchema, resolved } from '../../../dev/contracts/json-schema.ts';
 import type { DeadLetterStage } from '../../../src/core/outcome/dead-letter.ts';
+import { DEAD_LETTER_REASONS } from '../../../src/core/outcome/dead-letter-reason.ts';
 import { FAILURE_TABLE } from '../../../src/core/outcome/failure-table.ts';
-import { DEAD_LETTER_REASONS, type RecordHeaders } from '../../../src/core/record.ts';
+import type { RecordHeaders } from '../../../src/core/record.ts';
 import { sourceMembers } from '../../../src/events/terminal-parts.ts';
 import {
   assertContract,

@@ -212,7 +212,7 @@ test('records of a type that is refused, or that waits, end their span without a
     [
       'pause',
       [
-        ['ok', 'held_back'],
+        ['ok', 'parked'],
         ['ok', 'settled'],
       ],
     ],

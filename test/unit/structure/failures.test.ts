@@ -25,7 +25,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, test: string]>>
     'download refused by the connector: it is tried again every five minutes, and rows never count as missing',
   ],
   'unexpected exception': [
-    'test/unit/pipeline/publish/internal-errors.test.ts',
+    'test/unit/pipeline/context/internal-errors.test.ts',
     'records of which none can be written as a row end as dead letters, and what comes later is submitted',
   ],
   'Kafka unreachable': [

@@ -1,7 +1,7 @@
 /**
  * Reads Avro's binary encoding into JSON, from the types that avsc made of a schema. avsc's own
  * readers refuse longs beyond 2^53, wrap the branches of some unions, set prototypes by map keys,
- * and believe any item count (docs/formats.md).
+ * and do not check item counts (docs/formats.md).
  */
 import type avsc from 'avsc';
 import { jsonDouble, jsonFloat, jsonNumber, setMember } from '../binary/json-values.ts';

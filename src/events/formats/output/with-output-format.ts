@@ -121,7 +121,7 @@ function withoutParts(json: string, format: string) {
     readonly id: string;
     readonly [member: string]: unknown;
   };
-  const message = `The outcome could not be written as ${format}; the connector's log says why.`;
+  const message = `The outcome could not be written as ${format}; the connector's log has the cause.`;
   return {
     ...rest,
     ...Object.fromEntries(Object.entries(WITHOUT_PARTS).filter(([name]) => name in rest)),

@@ -5,7 +5,7 @@ import descriptor from 'protobufjs/ext/descriptor/index.js';
 import { type ResolvedSchema, UnusableSchema } from '../../registry/index.ts';
 import { bundledFile } from './bundled-files.ts';
 
-/** Files that only say how to annotate schemas: nothing in a payload is of their types. */
+/** Files that only define annotations of schemas: no payload has values of their types. */
 const ANNOTATIONS =
   /^(?:confluent\/meta|google\/api\/[a-z_]+|buf\/validate\/[a-z_/]+|validate\/validate|gogoproto\/gogo)\.proto$/;
 /** Beside those that protobufjs has at hand. */

@@ -9,7 +9,7 @@ import { type Rooms, SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
 import { CsvParser, tooLarge } from './csv-parser.ts';
 import type { SharedByFiles } from './file-settings.ts';
-import { HeldBytes } from './held-bytes.ts';
+import { PartialRow } from './partial-row.ts';
 import { readResultHeader, unreadable } from './result-header.ts';
 import { NOT_WHOLE, RowScanner, UNKNOWN } from './row-scanner.ts';
 import { DecisionWriter } from './writers/decision-writer.ts';
@@ -19,7 +19,7 @@ const LINE_FEED = 0x0a;
 const UTF16_MARK = Buffer.from([0xff, 0xfe]);
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** Larger rows are left to csv-parse. */
-const MAX_HELD_BYTES = 8 * 1024 * 1024;
+const MAX_PARTIAL_BYTES = 8 * 1024 * 1024;
 /** Bytes fed to csv-parse at a time. */
 const SLICE_BYTES = 64 * 1024;
 
@@ -35,8 +35,8 @@ export class ResultReader {
   readonly #expectedRows: number | undefined;
   readonly #slice: SliceWriter;
   readonly #scanner = new RowScanner();
-  readonly #held = new HeldBytes();
-  /** True if the scanner has seen the held bytes. */
+  readonly #partial = new PartialRow();
+  /** True if the scanner has read the partial row. */
   #resumes = false;
   /** True once the byte order mark, if any, is skipped. */
   #begun = false;
@@ -77,7 +77,8 @@ export class ResultReader {
   /** To be called after the last piece. */
   async end(): Promise<ReadRows> {
     return this.#rowsOf(async () => {
-      const problem = this.#held.length === 0 ? undefined : await this.#handOver(this.#held.bytes);
+      const problem =
+        this.#partial.length === 0 ? undefined : await this.#handOver(this.#partial.bytes);
       return problem ?? (await this.#finish());
     });
   }
@@ -96,12 +97,12 @@ export class ResultReader {
     return { rows: this.#slice.finish(), problem };
   }
 
-  /** @returns bytes that only csv-parse can read; undefined when the piece is read or held */
+  /** @returns bytes that only csv-parse can read; undefined when the piece is read, or kept for the next one */
   #scan(piece: Buffer): Buffer | undefined {
-    const held = this.#held;
-    const isHeld = held.length > 0;
-    if (isHeld) held.add(piece);
-    const bytes = isHeld ? held.bytes : piece;
+    const partial = this.#partial;
+    const isContinued = partial.length > 0;
+    if (isContinued) partial.add(piece);
+    const bytes = isContinued ? partial.bytes : piece;
     let at = 0;
     if (!this.#begun && bytes.length >= BYTE_ORDER_MARK.length) {
       if (bytes.subarray(0, UTF16_MARK.length).equals(UTF16_MARK)) return bytes;
@@ -124,9 +125,9 @@ export class ResultReader {
       this.#takeScanned(isText || isUtf8(bytes.subarray(at, next)));
       at = next;
     }
-    if (isHeld) held.drop(at);
-    else held.add(piece.subarray(at));
-    return held.length > MAX_HELD_BYTES ? held.bytes : undefined;
+    if (isContinued) partial.drop(at);
+    else partial.add(piece.subarray(at));
+    return partial.length > MAX_PARTIAL_BYTES ? partial.bytes : undefined;
   }
 
   /** Takes the scanned row. @param isText whether its bytes are UTF-8 */
@@ -161,7 +162,7 @@ export class ResultReader {
     // A mark behind the beginning is content.
     this.#rest = new CsvParser(this.#records, this.#shared.settings.maxRowBytes, !this.#begun);
     const problem = await this.#parse(this.#rest, bytes);
-    this.#held.drop(this.#held.length);
+    this.#partial.drop(this.#partial.length);
     return problem;
   }
 

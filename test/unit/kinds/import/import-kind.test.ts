@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bodyOf } from '../../../../src/core/batch/body-of.ts';
-import { unpooledBody } from '../../../../src/core/bytes/no-rows.ts';
+import { unpooledBody } from '../../../../src/core/bytes/unpooled-body.ts';
 import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
 import type { ItemOutcome, RemoteStatus } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, SourceRecord } from '../../../../src/core/record.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unpooledBody } from '../../../../src/core/bytes/no-rows.ts';
+import { unpooledBody } from '../../../../src/core/bytes/unpooled-body.ts';
 import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
 import { reviewKind } from '../../../../src/kinds/review/index.ts';
 import type { ReviewService } from '../../../../src/kinds/service.ts';

@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { writeMeta, writeProgress } from '../../../../src/core/journal/journal-records.ts';
 import { commitMetadata } from '../../../../src/core/journal/shard-state.ts';
 import { OffsetSet } from '../../../../src/core/offsets/offset-set.ts';
-import type { DeadLetterReason, Decoded } from '../../../../src/core/record.ts';
+import type { DeadLetterReason } from '../../../../src/core/outcome/dead-letter-reason.ts';
+import type { Decoded } from '../../../../src/core/record.ts';
 import { FakeWorld, MIB } from './world.ts';
 
 const NOW_MS = Date.now();

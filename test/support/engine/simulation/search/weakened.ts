@@ -1,6 +1,6 @@
 /** Worlds in which one rule of the protocol is missing: a simulation that is worth its name finds what then goes wrong. */
 
-import { unpooledBody } from '../../../../../src/core/bytes/no-rows.ts';
+import { unpooledBody } from '../../../../../src/core/bytes/unpooled-body.ts';
 import { CoordinateSet } from '../../../../../src/core/journal/job.ts';
 import type { OffsetCommit, Transaction } from '../../../../../src/core/ports/kafka.ts';
 import type { PerItemKind } from '../../../../../src/core/ports/pipeline-kind.ts';

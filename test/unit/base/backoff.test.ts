@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { backoffCeilingMs, fullJitterMs, retryWaitMs } from '../../../src/base/backoff.ts';
-import { constantRandom } from './fakes.ts';
+import { constantRandom } from '../service/fakes.ts';
 
 const backoffs = fc.record({
   baseMs: fc.integer({ min: 1, max: 10_000 }),

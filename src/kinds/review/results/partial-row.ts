@@ -3,7 +3,7 @@
 /** Memory kept for the next row. */
 const KEPT_BYTES = 256 * 1024;
 
-export class HeldBytes {
+export class PartialRow {
   #room: Buffer = Buffer.alloc(0);
   #length = 0;
 
@@ -11,7 +11,7 @@ export class HeldBytes {
     return this.#length;
   }
 
-  /** View of the held bytes, valid until the next change. */
+  /** View of the bytes, valid until the next change. */
   get bytes(): Buffer {
     return this.#room.subarray(0, this.#length);
   }

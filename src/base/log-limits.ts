@@ -1,0 +1,36 @@
+/** Limits on log lines about recurring events. */
+
+const EVERY_MS = 300_000;
+const MOST = 20;
+
+/** Allows each key once, and `most` keys in all: keys may come from untrusted input. */
+export class LogOnce {
+  readonly #logged = new Set<string>();
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Returns true for the first event with this key: log it. */
+  allows(key: string): boolean {
+    if (this.#logged.has(key) || this.#logged.size >= this.#most) return false;
+    this.#logged.add(key);
+    return true;
+  }
+}
+
+/** Limit for calls that are retried indefinitely: each key once in five minutes, at most 20 keys. */
+export class LogSeldom {
+  #once = new LogOnce(MOST);
+  #sinceMs = Number.NEGATIVE_INFINITY;
+
+  /** @param nowMs on the monotonic clock */
+  allows(key: string, nowMs: number): boolean {
+    if (nowMs - this.#sinceMs >= EVERY_MS) {
+      this.#once = new LogOnce(MOST);
+      this.#sinceMs = nowMs;
+    }
+    return this.#once.allows(key);
+  }
+}

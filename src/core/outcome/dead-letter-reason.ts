@@ -1,0 +1,24 @@
+/** Reasons of dead letters: a closed set, since each is a metric label. */
+export const DEAD_LETTER_REASONS = [
+  'null_value',
+  'not_json',
+  'not_an_object',
+  'unknown_schema',
+  'unreadable_batch',
+  'too_many_headers',
+  'undecodable',
+  'mapping_failed',
+  'bad_content',
+  'no_content',
+  'empty_content',
+  'no_type',
+  'type_not_allowed',
+  'bad_metadata',
+  'too_large',
+  'source_unavailable',
+  'rejected_type',
+  'review_failed',
+  'internal_error',
+] as const;
+
+export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number];
