@@ -19,7 +19,7 @@ const MARKS: Readonly<Record<string, string>> = {
 export function hasEscapedKeys(text: string): boolean {
   let quote = -1;
   for (let mark = text.indexOf('\\'); mark !== -1; ) {
-    // To the end of the string: what an escape stands for does not end it.
+    // To the end of the string: an escaped character does not end it.
     do {
       const next = mark + 2;
       if (quote < next) quote = text.indexOf('"', next);

@@ -61,7 +61,7 @@ export interface ContentItem extends SourceCoordinate {
   readonly key: Buffer | null;
   /** Key of its terminal record, if that is not `key`. */
   readonly outputKey?: Buffer | null;
-  /** Headers that configuration lets through. */
+  /** Headers to copy to the terminal record. */
   readonly headers: RecordHeaders;
   readonly type: string;
   readonly content: string;

@@ -8,7 +8,7 @@ export interface DecodedEvent {
   /** Document as JSON.parse would give it: numbers beyond a double may have lost digits. */
   readonly document: object;
   /**
-   * Gives the same, but a number that a double would change is kept as its text
+   * Returns the same document, but a number that a double would change is kept as its text
    * (base/exact-json), and so is a decimal that a double would write with another scale, where
    * the format has decimals: 10.00. undefined when the value is nested too deeply for that.
    * Called only when a mapping found numbers.

@@ -12,9 +12,9 @@ export type RecordDecoder = KindSteps['decode'];
 export interface DecoderOptions {
   /** The source topic, for the expression `topic()`. */
   readonly topic: string;
-  /** Which records are wanted at all. Absent: every one. */
+  /** Expression that selects the records to process. Default: all. */
   readonly filter?: string | undefined;
-  /** The key of the terminal record. Absent: that of the source record. */
+  /** Expression for the key of the terminal record. Default: the key of the source record. */
   readonly outputKey?: string | undefined;
   /** Names of the headers that travel from the event to its terminal record. */
   readonly headers: readonly string[];

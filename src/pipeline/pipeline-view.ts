@@ -1,4 +1,4 @@
-/** Read-only view of a pipeline for people who look (core/ports/pipeline-view.ts). */
+/** Read-only view of a pipeline for the console (core/ports/pipeline-view.ts). */
 import type { LiveJob } from '../core/journal/job.ts';
 import type {
   JobPhase,

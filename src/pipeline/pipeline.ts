@@ -135,7 +135,7 @@ export class Pipeline {
     await this.#ports.reader.close();
   }
 
-  /** Current state for people who look. Costs time in proportion to the live jobs. */
+  /** Current state for the console. Costs time in proportion to the live jobs. */
   view(limits: ViewLimits): PipelineView {
     const slots = [...this.#assigned.keys()]
       .sort((a, b) => a - b)

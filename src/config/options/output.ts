@@ -60,7 +60,7 @@ export const outputOptions = group('Decisions.', {
     [],
   ),
   traceHeaders: flag({
-    help: "Whether a decision carries its event's traceparent and tracestate, and the spans of batches link to them.",
+    help: 'Whether decisions carry the traceparent and tracestate of their events, and spans of batches link to them.',
     fallback: true,
   }),
 });

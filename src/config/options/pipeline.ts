@@ -171,7 +171,7 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
       max: '1GiB',
     }),
     maxAge: duration({
-      help: 'Maximum age of the oldest item, by a clock that wall-clock changes do not affect.',
+      help: 'Maximum age of the oldest item; wall-clock changes do not affect it.',
       fallback: '30s',
       min: '10ms',
       max: '1d',

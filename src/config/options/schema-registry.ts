@@ -34,7 +34,7 @@ export const schemaRegistryOptions = group(
       fallback: false,
     }),
     onUnreadableSource: choice({
-      help: 'If no value can be read with the newest schema under <source topic>-value: refuse to start, or only warn, for producers with another subject.',
+      help: 'Reaction to a newest schema of <source topic>-value with which no value can be read: refuse to start, or only warn, if the producers use another subject.',
       of: ['refuse', 'warn'],
       fallback: 'refuse',
     }),

@@ -66,7 +66,7 @@ const transfer = group(
     ),
     allowPrivate: several(
       text({
-        help: 'Hosts and networks that may have private addresses; link-local ones and those of cloud credentials only by network.',
+        help: 'Hosts and networks that may have private addresses; link-local addresses and those of cloud credential services must be listed as networks.',
         allowed: 'a host or network',
         check: networkObjection,
       }),
@@ -112,7 +112,7 @@ export const serviceOptions = group('The Content Review Service.', {
       max: '5m',
     }),
     headers: duration({
-      help: 'From sending the request to the first byte of the response; uploads have more by their size.',
+      help: 'From sending the request to the first byte of the response; uploads get more, in proportion to their size.',
       fallback: '30s',
       min: '10ms',
       max: '1h',

@@ -56,7 +56,7 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
     max: 100_000,
   }),
   maxHeaders: integer({
-    help: 'Maximum number of headers of a record; one with more becomes a dead letter that holds its coordinates only.',
+    help: 'Maximum number of headers of a record; one with more becomes a dead letter with its coordinates only.',
     fallback: 1_000,
     min: 1,
     max: 100_000,
@@ -68,7 +68,7 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
     max: '64GiB',
   }),
   maxInFlight: integer({
-    help: 'Maximum number of records in flight per partition: those in live batches, and the offsets from the first record in none yet to the newest one read. Above it intake pauses.',
+    help: 'Maximum number of records in flight per partition: those in live batches, and the offsets from the first record that is in no batch yet to the newest one read. Above it intake pauses.',
     fallback: 200_000,
     min: 1_000,
     max: 2_000_000,

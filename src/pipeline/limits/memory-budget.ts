@@ -110,7 +110,7 @@ export class MemoryBudget {
   /**
    * Resolves when intake has room, for one caller at a time in the order of the calls: all at once
    * would each bring a batch.
-   * @returns what lets the next in, called once the batch was taken. @throws the signal's reason
+   * @returns a function that admits the next caller, to be called once the batch was taken. @throws the signal's reason
    */
   async intakeSlot(signal: AbortSignal): Promise<() => void> {
     this.#intakesWaiting++;
@@ -136,7 +136,7 @@ export class MemoryBudget {
 
   /**
    * Reserves memory for settling or rereading. One reservation is always granted, however large, so
-   * that work goes on. @returns what gives it back. @throws the signal's reason
+   * that work continues. @returns a function that releases it. @throws the signal's reason
    */
   work(wanted: number, signal: AbortSignal): Promise<() => void> {
     // Fractions would leave a remainder when they are given back.
@@ -262,7 +262,7 @@ export class BatchMemory {
 class Line {
   #last: Promise<void> = Promise.resolve();
 
-  /** @returns what lets the next in. @throws the signal's reason; the order of the others stays */
+  /** @returns a function that admits the next caller. @throws the signal's reason; the order of the others stays */
   async enter(signal: AbortSignal): Promise<() => void> {
     const before = this.#last;
     const slot = Promise.withResolvers<void>();

@@ -213,7 +213,7 @@ export class TypeBreakers {
     breaker.reason = reason;
     this.#endProbe(breaker);
     breaker.blockedUntilMs = this.#deps.clock.monotonic() + forMs;
-    // Those who wait report the reason.
+    // Waiting batches report the reason.
     if (changed) this.#wake(breaker);
     else this.#arm(breaker);
   }

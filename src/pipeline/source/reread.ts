@@ -195,7 +195,7 @@ export async function readToDecode(
   }
 }
 
-/** Returns the wanted offsets in a range: the range may have a million, the wanted ones are few. */
+/** Returns the wanted records in an unreadable range. The range may have a million offsets; few are wanted. */
 function unreadableOf(
   partition: number,
   { from, to, poison }: UnreadableRecords,

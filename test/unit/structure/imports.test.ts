@@ -66,7 +66,15 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['base', 'service/contract.ts', 'csv-parse', 'csv-stringify', 'yaml', 'zod', 'node:*'],
   ],
   cli: [
-    ...['base', 'core/record.ts', 'app', 'client', 'config', 'sandbox', 'telemetry'],
+    ...[
+      'base',
+      'core/outcome/dead-letter-reason.ts',
+      'app',
+      'client',
+      'config',
+      'sandbox',
+      'telemetry',
+    ],
     ...['tools/inspect', 'tools/doctor', 'commander', 'csv-parse', 'node:*'],
   ],
 };
