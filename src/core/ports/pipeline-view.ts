@@ -95,7 +95,7 @@ export interface WaitView {
   readonly who: readonly string[];
 }
 
-/** A content type that is held back. */
+/** A content type that its circuit breaker blocks. */
 export interface BreakerView {
   readonly type: string;
   readonly reason: string;
