@@ -1,4 +1,5 @@
-/** Memory that a value of JSON takes beside its text: `{}` is two bytes, and an object over sixty. */
+/** Memory that a value of JSON takes: `{}` is two bytes of text, and an object over sixty. */
+import { MAX_DEPTH } from '../base/json-depth.ts';
 
 /**
  * Most marks of structure that a JSON text may have: so many objects, members and items take some
@@ -37,6 +38,25 @@ export function memoryBesideText(value: object): number {
     const member = (value as Readonly<Record<string, unknown>>)[name];
     bytes += MEMBER_BYTES;
     if (typeof member === 'object' && member !== null) bytes += memoryBesideText(member);
+  }
+  return bytes;
+}
+
+/**
+ * Bytes of a value of JSON as UTF-8, escapes and levels beyond `levels` not counted; stops once
+ * they are more than `limit`.
+ */
+export function jsonBytes(value: unknown, limit: number, levels = MAX_DEPTH): number {
+  if (typeof value === 'string') return Buffer.byteLength(value) + 2;
+  if (typeof value !== 'object' || value === null) return String(value).length;
+  let bytes = 2;
+  if (levels === 0) return bytes;
+  const isArray = Array.isArray(value);
+  for (const name in value) {
+    if (bytes > limit) break;
+    bytes += isArray ? 1 : 4 + Buffer.byteLength(name);
+    const member = (value as Readonly<Record<string, unknown>>)[name];
+    bytes += jsonBytes(member, limit - bytes, levels - 1);
   }
   return bytes;
 }

@@ -6,6 +6,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isKeptNumber, isNumberText } from '../../base/exact-json.ts';
 import { lastHeader } from '../../core/record.ts';
+import { jsonBytes } from '../json-memory.ts';
 import { asDouble, digitsOf, isSame, parseExactly } from './exact-number.ts';
 import { EvaluationProblem, type EventInput } from './input.ts';
 
@@ -139,7 +140,10 @@ function toNumber(value: unknown): unknown {
 
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
-  return isKeptNumber(value) ? digitsOf(value as object) : JSON.stringify(value);
+  if (isKeptNumber(value)) return digitsOf(value as object);
+  // The same large part of an event may be in it a million times.
+  assertFits(jsonBytes(value, MAX_TEXT, Number.POSITIVE_INFINITY));
+  return JSON.stringify(value);
 }
 
 function typeName(value: unknown): string {

@@ -4,6 +4,7 @@ import { isDeeperThan, MAX_DEPTH } from '../../base/json-depth.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import { type EventInput, typeOfFound } from '../expression/index.ts';
 import { isObject } from '../json-event.ts';
+import { jsonBytes } from '../json-memory.ts';
 import { MappedPart, MappingFailure } from './mapping-failure.ts';
 
 /** An expression, or one for each field of the object. */
@@ -26,6 +27,8 @@ export interface ObjectRules {
   readonly required: boolean;
   /** Reason for a dead letter when it is not as it must be. */
   readonly reason: DeadLetterReason;
+  /** Largest result of an expression, bytes of JSON. */
+  readonly maxBytes: number;
 }
 
 /** @throws RangeError on an invalid expression */
@@ -35,7 +38,8 @@ export function compileObject(source: ObjectSource, rules: ObjectRules): ObjectM
     : chosenFields(source.fields, rules);
 }
 
-function wholeObject(text: string, { option, required, reason }: ObjectRules): ObjectMapping {
+function wholeObject(text: string, rules: ObjectRules): ObjectMapping {
+  const { option, required, reason } = rules;
   const part = new MappedPart(text, option);
   return {
     isPath: part.isPath,
@@ -44,18 +48,15 @@ function wholeObject(text: string, { option, required, reason }: ObjectRules): O
       if ((found === undefined || found === null) && !required) return {};
       if (!isMembers(found))
         throw part.failure(reason, `must be an object, but is ${typeOfFound(found)}`);
-      return inFull(part, found, input, MAX_DEPTH, reason) as object;
+      return inFull(part, found, input, MAX_DEPTH, rules) as object;
     },
   };
 }
 
 /** A path that leads nowhere leaves its field out, and so does an expression that gives null. */
-function chosenFields(
-  fields: Readonly<Record<string, string>>,
-  { option, reason }: ObjectRules,
-): ObjectMapping {
+function chosenFields(fields: Readonly<Record<string, string>>, rules: ObjectRules): ObjectMapping {
   const parts = Object.entries(fields).map(
-    ([name, text]) => [name, new MappedPart(text, `${option}.fields.${name}`)] as const,
+    ([name, text]) => [name, new MappedPart(text, `${rules.option}.fields.${name}`)] as const,
   );
   return {
     isPath: false,
@@ -63,21 +64,24 @@ function chosenFields(
       const members = parts.flatMap(([name, part]): [string, unknown][] => {
         const found = part.find(input);
         if (found === undefined || (found === null && !part.isPath)) return [];
-        return [[name, inFull(part, found, input, MAX_DEPTH - 1, reason)]];
+        return [[name, inFull(part, found, input, MAX_DEPTH - 1, rules)]];
       });
       return Object.fromEntries(members);
     },
   };
 }
 
-/** Returns the value found, with all digits of its numbers. @throws MappingFailure when it is too deep */
+/** Returns the value found, with all digits of its numbers. @throws MappingFailure when it is too deep or large */
 function inFull(
   part: MappedPart,
   found: unknown,
   input: EventInput,
   levels: number,
-  reason: DeadLetterReason,
+  { reason, maxBytes }: ObjectRules,
 ): unknown {
+  // Size comes first: an expression may name the same large part of an event a million times.
+  if (!part.isPath && jsonBytes(found, maxBytes) > maxBytes)
+    throw part.failure('too_large', `has more than the ${maxBytes} bytes allowed`);
   if (isDeeperThan(found, levels))
     throw part.failure(reason, `is nested deeper than ${levels} levels`);
   return part.isPath ? part.exactly(input, reason) : found;
@@ -135,21 +139,4 @@ function isNested(member: unknown): member is object {
   if (!isMembers(member)) return false;
   for (const _ in member) return true;
   return false;
-}
-
-/**
- * Bytes of a value of JSON as UTF-8, escapes not counted; stops once they are more than `limit`:
- * an expression may name the same large part of an event a thousand times.
- */
-export function jsonBytes(value: unknown, limit: number): number {
-  if (typeof value === 'string') return Buffer.byteLength(value) + 2;
-  if (typeof value !== 'object' || value === null) return String(value).length;
-  let bytes = 2;
-  const isArray = Array.isArray(value);
-  for (const name in value) {
-    if (bytes > limit) break;
-    bytes += isArray ? 1 : 4 + Buffer.byteLength(name);
-    bytes += jsonBytes((value as Readonly<Record<string, unknown>>)[name], limit - bytes);
-  }
-  return bytes;
 }

@@ -2,12 +2,9 @@
 import type { EventInput } from '../../events/expression/index.ts';
 import type { EventFormat } from '../../events/format.ts';
 import { jsonFormat } from '../../events/json-event.ts';
+import { jsonBytes } from '../../events/json-memory.ts';
 import { MappingFailure } from '../../events/mapping/mapping-failure.ts';
-import {
-  compileObject,
-  jsonBytes,
-  type ObjectSource,
-} from '../../events/mapping/object-mapping.ts';
+import { compileObject, type ObjectSource } from '../../events/mapping/object-mapping.ts';
 import { compileType, type TypeSource } from '../../events/mapping/type-mapping.ts';
 import {
   compileDecoder,
@@ -43,6 +40,7 @@ export function createImportDecoder(mapping: ImportMapping): RecordDecoder {
     option: 'source.mapping.data',
     required: true,
     reason: 'no_content',
+    maxBytes: maxLineBytes,
   });
 
   function lineOf(input: EventInput, accepted: boolean): string {

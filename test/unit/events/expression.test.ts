@@ -243,6 +243,7 @@ test('every evaluation ends, whatever record and expression are', {
     ],
     ['items[?contains($.items[].id, id)]', /takes too long/],
     ['items[].to_string($)', /takes too long/],
+    [`to_string(@${' | [@, @]'.repeat(40)})`, /text of more than/],
     ['items[].[$.items[], $.text[::2]]', /takes too long/],
     ["pad_left('a', `1000000000`)", /text of more than/],
     ['join(text, items[].to_string(id))', /text of more than/],

@@ -2,12 +2,12 @@
 import { valueLengthOf } from '../../../core/bytes/record-view.ts';
 import type { JsonObject } from '../../../core/record.ts';
 import type { EventInput } from '../../../events/expression/index.ts';
+import { jsonBytes } from '../../../events/json-memory.ts';
 import { MappingFailure } from '../../../events/mapping/mapping-failure.ts';
 import {
   compileObject,
   type Flattening,
   flattened,
-  jsonBytes,
 } from '../../../events/mapping/object-mapping.ts';
 import type { MappingOptions } from '../mapping.ts';
 
@@ -35,6 +35,7 @@ export function compileMetadata(options: MetadataMapping): (input: EventInput) =
     option: OPTION,
     required: false,
     reason: 'bad_metadata',
+    maxBytes,
   });
   const flattening: Flattening | undefined =
     flattenWith === undefined
