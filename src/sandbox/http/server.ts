@@ -1,6 +1,5 @@
 /** HTTP server of the sandbox: finds the route, applies faults, turns errors into answers. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { buffer } from 'node:stream/consumers';
 import type { FaultScript } from '../faults/script.ts';
 import {
   apiError,
@@ -147,12 +146,17 @@ export async function readJson({ request }: SandboxCall): Promise<unknown> {
     const message = 'send the body as Content-Type: application/json';
     throw apiRefusal(415, 'unsupported_media_type', message);
   }
-  const body = await buffer(request);
-  if (body.length > MAX_JSON_BYTES) {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes <= MAX_JSON_BYTES) chunks.push(chunk);
+  }
+  if (bytes > MAX_JSON_BYTES) {
     throw apiRefusal(413, 'too_large', `the body may have ${MAX_JSON_BYTES} bytes`);
   }
   try {
-    return JSON.parse(body.toString());
+    return JSON.parse(Buffer.concat(chunks).toString());
   } catch {
     throw apiRefusal(400, 'bad_request', 'the body is not valid JSON');
   }
