@@ -80,10 +80,10 @@ export async function* plainBytes(
       waitingSinceMs = performance.now();
     }
   } catch (error) {
-    if (decompressor === undefined || error instanceof NetworkError || error === body.errored) {
-      throw error;
-    }
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    // An error of zlib, brotli or zstd also ends a body that was still coming.
+    const isOfBody = error === body.errored && !/^(?:Z_|ERR__|ZSTD_)/.test(code);
+    if (decompressor === undefined || error instanceof NetworkError || isOfBody) throw error;
     // The code of zlib for an early end.
     if (code === 'Z_BUF_ERROR') throw new NetworkError('reset', code);
     throw new NetworkError('bad_answer', /^Z_[A-Z_]+$/.test(code) ? code : 'BAD_COMPRESSION');

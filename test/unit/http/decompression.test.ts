@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { test } from 'node:test';
+import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { plainBytes } from '../../../src/http/decompression.ts';
+
+const LIMITS = { maxBytes: 1e9, maxRatio: 200, graceMs: 10_000, bytesPerSecond: 1_000 };
+
+test('bytes that cannot be decompressed are no early end, also while more of them come', async () => {
+  const text = Buffer.from('some text, which is here to be compressed');
+  for (const [encoding, file, broken] of [
+    ['gzip', gzipSync(text), 10],
+    ['br', brotliCompressSync(text), 10],
+    ['zstd', zstdCompressSync(text), 4],
+  ] as const) {
+    const chunks = function* () {
+      yield file.fill(0xff, broken);
+      for (let more = 0; more < 100; more++) yield Buffer.alloc(64 * 1024, 0xff);
+    };
+    const read = async () => {
+      for await (const _ of plainBytes(Readable.from(chunks()), encoding, LIMITS));
+    };
+    await assert.rejects(read, { name: 'NetworkError', failure: 'bad_answer' }, encoding);
+  }
+});
