@@ -69,7 +69,7 @@ export async function listDeadLetters(
     throw new InspectError('usage', 'the limit must be a whole number from 1');
   const memory = new ReplayMemory(inspection);
   await memory.readAll();
-  const byReason: Record<string, number> = {};
+  const byReason = new Map<string, number>();
   let newest: DeadLetterEntry[] = [];
   let matching = 0;
   const trim = () => {
@@ -79,7 +79,7 @@ export async function listDeadLetters(
   };
   await scanDeadLetters(inspection, filter, (entry) => {
     matching++;
-    byReason[entry.reason] = (byReason[entry.reason] ?? 0) + 1;
+    byReason.set(entry.reason, (byReason.get(entry.reason) ?? 0) + 1);
     newest.push(entry);
     if (newest.length >= 2 * limit + 1_000) trim();
     return undefined;
@@ -89,5 +89,5 @@ export async function listDeadLetters(
     ...entry,
     replayedMs: memory.replayedMs(entry) ?? null,
   }));
-  return { deadLetters, matching, byReason };
+  return { deadLetters, matching, byReason: Object.fromEntries(byReason) };
 }

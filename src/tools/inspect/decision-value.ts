@@ -22,7 +22,7 @@ export async function readDecision(
   readFramed: Inspection['readFramed'],
 ): Promise<ShownDecision | null> {
   const members = value?.[0] === MAGIC_BYTE ? await readFramed?.(value) : jsonMembers(value);
-  if (members === undefined) return null;
+  if (members === undefined || members === null) return null;
   const { status, result, error, batch } = members as {
     readonly status?: unknown;
     readonly result?: unknown;
@@ -31,23 +31,29 @@ export async function readDecision(
   };
   const textOf = (text: unknown) => (typeof text === 'string' ? text : null);
   return {
-    status: String(status),
+    status: shown(status),
     result: textOf(result),
     errorCode: textOf(error?.code),
     batch: {
       id: textOf(batch?.id),
-      type: String(batch?.type),
-      attempt: Number(batch?.attempt),
+      type: shown(batch?.type),
+      attempt: Number(shown(batch?.attempt)),
     },
   };
 }
 
-function jsonMembers(value: Buffer | null): object | undefined {
+/** Another application may have written anything, which String might not accept. */
+const shown = (value: unknown) =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+
+function jsonMembers(value: Buffer | null): object | null | undefined {
   try {
     const members: unknown = JSON.parse(String(value));
     if (typeof members !== 'object' || members === null) return undefined;
     // A structured CloudEvent.
-    return 'specversion' in members && 'data' in members ? (members.data as object) : members;
+    return 'specversion' in members && 'data' in members
+      ? (members.data as object | null)
+      : members;
   } catch {
     return undefined;
   }
