@@ -56,30 +56,37 @@ export async function* readPieces(
       }
       position = from;
       for (;;) {
-        let step: IteratorResult<ReadStep, void>;
+        let step: ReadStep;
         try {
-          records ??= new BatchRecords(bytes, batch, partition, limits, piece);
-          step = records.steps.next();
+          records ??= new BatchRecords(bytes, batch, partition, limits);
+          step = records.advance(piece);
           position = records.position;
         } catch (error) {
           // Damage of a batch concerns that batch alone.
           const rest = Math.max(position, records?.position ?? from);
           position = to;
           if (rest < to) {
-            yield take(unreadableBatch(header, rest, to, (error as Error).message));
+            yield take(
+              unreadableBatch(
+                header,
+                rest,
+                to,
+                error instanceof Error ? error.message : String(error),
+              ),
+            );
             await goOn();
           }
           break;
         }
-        if (step.done) break;
-        const { value: pause } = step;
-        if (pause.is === 'starved') await records.wait();
-        else if (pause.is === 'large') {
+        if (step.is === 'done') break;
+        if (step.is === 'starved') await records.wait();
+        else if (step.is === 'large') {
           // Memory of an earlier record that turned out to be unreadable.
           free();
-          release = await admit(pause.bytes);
+          release = await admit(step.bytes);
+          records.admit(step.bytes);
         } else {
-          yield take(pause.is === 'unreadable' ? pause.range : undefined);
+          yield take(step.is === 'unreadable' ? step.range : undefined);
           await goOn();
         }
       }
