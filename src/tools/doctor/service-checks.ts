@@ -40,7 +40,7 @@ async function requested(answer: Promise<void>, kind: string): Promise<Diagnosis
     if (failure === 'not_found') {
       const path = kind === 'import' ? 'service.baseUrl or service.importPath' : 'service.baseUrl';
       return ok(
-        `answered ${status ?? 404} as expected; a wrong path in ${path} would look the same (--round-trip tells them apart)`,
+        `answered ${status ?? 404} as expected; a wrong path in ${path} would look the same (--round-trip distinguishes them)`,
       );
     }
     // The message ends with the remedy.

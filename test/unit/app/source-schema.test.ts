@@ -129,7 +129,7 @@ test('a schema of which only some messages cannot be read starts, and the log sa
   ]);
   assert.deepEqual(
     said[0]?.fields.problem,
-    'records of Left or Right in Pair cannot always be told apart, because Pair has maps or groups, which not every client counts: move them out of Pair',
+    'records of Left or Right in Pair cannot always be distinguished, because Pair has maps or groups, which not every client counts: move them out of Pair',
   );
   register({
     type: 'PROTOBUF',

@@ -40,7 +40,7 @@ export function ambiguities(messages: readonly protobuf.Type[]): string[] {
     if (level.length < 2 || uncounted === 0) return inner;
     const range = `${least} ${level.length === 2 ? 'or' : 'to'} ${most}`;
     const records = `records of ${range} in ${type.name}`;
-    return [`${records} cannot always be told apart, ${because(type.name)}`, ...inner];
+    return [`${records} cannot always be distinguished, ${because(type.name)}`, ...inner];
   });
 }
 
