@@ -39,16 +39,17 @@ export class VarintReader {
     throw new MalformedError('a number of a record has more than five bytes');
   }
 
-  /** Reads an int64, rounded to a double. */
+  /** Reads an int64, exact up to 2^53 and rounded to a double beyond. */
   varlong(): number {
     const odd = this.at < this.#end && ((this.bytes[this.at] as number) & 1) === 1;
-    let value = 0;
-    for (let n = 0, scale = 1; n < 10; n++, scale *= 128) {
+    // Half of the zigzag number: the number itself would be rounded from 2^52 on.
+    let half = 0;
+    for (let n = 0, scale = 0.5; n < 10; n++, scale *= 128) {
       if (this.at >= this.#end) throw new MalformedError('the data ends too early');
       const byte = this.bytes[this.at++] as number;
-      // Nine bytes hold 63 bits: one bit of the tenth counts.
-      value += (byte & (n === 9 ? 1 : 0x7f)) * scale;
-      if (byte < 0x80) return odd ? -(value - 1) / 2 - 1 : value / 2;
+      // Nine bytes hold 63 bits: one bit of the tenth counts. The lowest bit is the sign.
+      half += (byte & (n === 0 ? 0x7e : n === 9 ? 1 : 0x7f)) * scale;
+      if (byte < 0x80) return odd ? -half - 1 : half;
     }
     throw new MalformedError('a number of a record has more than ten bytes');
   }
