@@ -1,5 +1,6 @@
 /** All rules of Prometheus that come with the connector. */
 import { stringify } from 'yaml';
+import { REPOSITORY_URL } from '../repository.ts';
 import type { Alert, Group, Recording } from './alert.ts';
 import { delivery } from './delivery.ts';
 import { instances } from './instances.ts';
@@ -44,6 +45,10 @@ function yamlOf(alert: Alert): object {
     expr: alert.expr,
     for: alert.for,
     labels: { severity },
-    annotations: { summary, description, runbook_url: runbookOf(alert) },
+    annotations: {
+      summary,
+      description,
+      runbook_url: `${REPOSITORY_URL}/blob/main/${runbookOf(alert)}`,
+    },
   };
 }

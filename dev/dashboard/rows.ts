@@ -29,12 +29,12 @@ const objective: Row = {
   stats: [
     {
       title: 'In time',
-      about: `Share of decisions within ${OBJECTIVE_SECONDS / 3_600} h of their oldest event, over the time shown. The objective is ${OBJECTIVE_SHARE * 100} %.`,
+      about: `Share of decisions within ${OBJECTIVE_SECONDS / 3_600} h of their oldest event, over the time shown. The objective is ${OBJECTIVE_SHARE * 100} %. A pipeline without decisions has none.`,
       unit: 'percentunit',
       lines: [
         [
           '{{pipeline}}',
-          `${sum('pipeline', `increase(${bucket}[$__range])`)} / ${sum('pipeline', `increase(${published}[$__range])`)}`,
+          `${sum('pipeline', `increase(${bucket}[$__range])`)} / (${sum('pipeline', `increase(${published}[$__range])`)} > 0)`,
         ],
       ],
       limits: [OBJECTIVE_SHARE, 0.95],

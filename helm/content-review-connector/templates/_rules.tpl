@@ -1,6 +1,6 @@
 {{/*
 Groups of files/alerts.yaml and of values, without disabled alerts, as YAML. {{ $labels }} in them belongs to Prometheus and is not rendered.
-Groups of the file select this release only, and link to the published runbook; those of values are unchanged.
+Groups of the file select this release only, and link to the runbook; those of values are unchanged.
 */}}
 {{- define "crc.ruleGroups" -}}
 {{- $rules := .Values.prometheusRule -}}

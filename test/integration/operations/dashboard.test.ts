@@ -131,6 +131,13 @@ describe('a Prometheus that scrapes a connector', () => {
     });
   });
 
+  it('finds no share of decisions in time for a pipeline that is idle', async () => {
+    const idle = 'sum(increase(content_review_event_to_decision_seconds_count[5s])) == 0';
+    await eventually('it is idle', async () => (await prometheus.query(idle)).length === 1);
+    const [{ expr = '' } = {}] = targets().filter(({ panel }) => panel === 'In time');
+    assert.deepEqual(await prometheus.query(valued(expr, { $__range: '5s' })), []);
+  });
+
   it('counts the alerts of the chosen job, instance and pipeline, and those that name none', async () => {
     const [{ expr = '' } = {}] = targets().filter(({ panel }) => panel === 'Alerts');
     const count = async (chosen: Readonly<Record<string, string>>) =>

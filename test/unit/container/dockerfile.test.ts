@@ -8,6 +8,7 @@ import { parse } from 'yaml';
 import { BuildContext } from '../../../dev/container/context.ts';
 import { execForm, readDockerfile, type Stage } from '../../../dev/container/dockerfile.ts';
 import { kafkaVersion } from '../../../dev/kafka/jars.ts';
+import { REPOSITORY_URL } from '../../../dev/repository.ts';
 import { parseConfig } from '../../../src/config/load/load.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -66,6 +67,14 @@ describe('the image', () => {
       'contracts/examples/x',
     ])
       assert.equal(context.has(name), false, name);
+  });
+
+  it('names the repository of the package, and so does the chart', () => {
+    const { homepage, bugs } = JSON.parse(read('package.json'));
+    const { home, sources } = parse(read('helm/content-review-connector/Chart.yaml'));
+    assert.deepEqual([home, sources], [REPOSITORY_URL, [REPOSITORY_URL]]);
+    assert.deepEqual([homepage, bugs], [`${REPOSITORY_URL}#readme`, `${REPOSITORY_URL}/issues`]);
+    assert.match(lastOf('LABEL'), new RegExp(`image\\.source="${REPOSITORY_URL}"`));
   });
 
   it('has a version that is that of the package', () => {

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { REPOSITORY_URL } from '../../../dev/repository.ts';
 import { ALERTS, RECORDINGS, RULES_FILE, rulesFile, runbookOf } from '../../../dev/alerts/rules.ts';
 import { DASHBOARD_FILE, dashboardFile } from '../../../dev/dashboard/dashboard.ts';
 import { execute } from '../../../dev/helm/execute.ts';
@@ -86,7 +87,9 @@ test('the rules link to pages that are there', () => {
   );
   assert.equal(links.length, ALERTS.length);
   assert.deepEqual(
-    links.filter((link) => !PAGES.some((page) => link === `docs/runbook/${page}`)),
+    links.filter(
+      (link) => !PAGES.some((page) => link === `${REPOSITORY_URL}/blob/main/docs/runbook/${page}`),
+    ),
     [],
   );
 });
