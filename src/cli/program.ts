@@ -62,7 +62,8 @@ export async function runCli(args: readonly string[], outlet: Outlet): Promise<n
   return EXIT.failure;
 }
 
-function createProgram(io: Io): Command {
+/** Returns the command line with every command and option. */
+export function createProgram(io: Io): Command {
   const program = new Command(PROGRAM)
     .description(
       'Reads content events from Kafka, has a Content Review Service review them in batches, and publishes exactly one decision per event.',

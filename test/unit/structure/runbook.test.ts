@@ -20,7 +20,7 @@ const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
 const GIVEN = new Set(['job', 'instance', 'namespace', 'pod', 'le']);
 /** Returns the commands of a page. */
 const codeOf = (text: string) =>
-  [...text.matchAll(/^```\n(.+?)^```$/gms)].map(([, code]) => code).join('');
+  [...text.matchAll(/^```sh elsewhere\n(.+?)^```$/gms)].map(([, code]) => code).join('');
 const PAGES = readdirSync(path.join(ROOT, 'docs/runbook')).filter((file) => file !== 'README.md');
 
 test('the rules are what dev/alerts makes (run node dev/alerts/generate.ts when this fails)', () => {
@@ -47,7 +47,7 @@ test('each page says what the alert means, what to look at with commands to past
       ['What it means', 'What to look at', 'What to do'],
       page,
     );
-    assert.match(text, /^## What to look at\n\n[^#]+\n```\n[^`]+\n```\n/m, page);
+    assert.match(text, /^## What to look at\n\n[^#]+\n```sh elsewhere\n[^`]+\n```\n/m, page);
   }
 });
 

@@ -1,0 +1,188 @@
+/** A page of the documentation, followed to the letter in a checkout: one shell session, as a reader has. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { freePorts } from '../../../dev/kafka/ports.ts';
+import { type Kept, spawnKept } from '../../../dev/process/kept.ts';
+import { isAsShown, isShownIn, withoutBanners } from '../../support/docs/output.ts';
+import { ROOT } from '../../support/docs/pages.ts';
+import { type Step, stepsOf } from '../../support/docs/steps.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+export interface PageOptions {
+  /** Brokers for a page that does not start its own. */
+  readonly brokers?: string;
+  /** Called when every command of the page has ended. */
+  readonly leave?: () => Promise<void>;
+}
+
+/** Longest time of one block, ms. */
+const BLOCK_MS = 60_000;
+/** Time for a background command to end after Ctrl-C, ms. */
+const END_MS = 20_000;
+/** Line of a background command that serves; only for blocks without one in the page. */
+const READY = /\b(?:listening|running|ready)\b|Ctrl-C/;
+const STARTS_KAFKA = /^npm run kafka\b/;
+/** Port of the connector if its configuration has none, and the default ports of the other servers. */
+const DEFAULT_PORTS = ['9464', '9092', '8081', '8090'];
+const PORT = /((?:127\.0\.0\.1|localhost):|--port[ =]|\bport: |\bPORT=)(\d{4,5})\b/g;
+
+type Background = Kept & { readonly lines: readonly string[]; readonly command: string };
+
+class Session {
+  readonly #directory = temporaryDirectory();
+  readonly #scripts = temporaryDirectory();
+  readonly #ports = new Map<string, string>();
+  readonly #background: Background[] = [];
+  readonly #brokers: string | undefined;
+
+  constructor(brokers: string | undefined) {
+    this.#brokers = brokers;
+  }
+
+  /** Makes the checkout: files that a page writes do not reach the repository. */
+  async open(steps: readonly Step[]): Promise<void> {
+    const link = (name: string) => symlink(path.join(ROOT, name), path.join(this.#directory, name));
+    await Promise.all(readdirSync(ROOT).map((name) => name !== '.git' && link(name)));
+    const named = steps.flatMap(({ text }) =>
+      [...text.matchAll(PORT)].map(([, , port = '']) => port),
+    );
+    const ports = [...new Set([...DEFAULT_PORTS, ...named])];
+    const free = await freePorts(ports.length);
+    for (const [index, port] of ports.entries()) this.#ports.set(port, String(free[index]));
+    const main = path.join(ROOT, 'src/cli/main.ts');
+    await writeFile(
+      path.join(this.#scripts, 'content-review-connector'),
+      `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`,
+      { mode: 0o755 },
+    );
+  }
+
+  async take(step: Step): Promise<void> {
+    const text = this.#here(step.text);
+    if (step.kind === 'file') await this.#write(step.name, text);
+    else if (step.kind === 'run') await this.#run(step, text);
+    else if (step.kind === 'background' && !this.#hasThat(text)) await this.#start(step, text);
+  }
+
+  /** Ends the background commands as Ctrl-C does. */
+  async close(): Promise<void> {
+    for (const { pid, exited, stop, command, lines } of this.#background.toReversed()) {
+      process.kill(-pid, 'SIGINT');
+      const isLate = await Promise.race([exited.then(() => false), timeout(END_MS)]);
+      await stop(0);
+      assert.ok(!isLate, `${command} did not end within ${END_MS} ms:\n${lines.join('\n')}`);
+    }
+  }
+
+  /** The shared broker serves the pages that do not start their own. */
+  #hasThat(text: string): boolean {
+    return this.#brokers !== undefined && STARTS_KAFKA.test(text);
+  }
+
+  /** Text of the page with free ports, and the address of the broker in use. */
+  #here(text: string): string {
+    return text.replace(PORT, (all, before: string, port: string) => {
+      if (port === '9092' && before.endsWith(':') && this.#brokers !== undefined)
+        return this.#brokers;
+      return `${before}${this.#ports.get(port) ?? all}`;
+    });
+  }
+
+  async #write(name: string, text: string): Promise<void> {
+    const isConfig = /^kafka:/m.test(text) && /^pipelines:/m.test(text) && !/^http:/m.test(text);
+    const port = isConfig ? `http: { port: ${this.#ports.get('9464')} }\n` : '';
+    const file = path.join(this.#directory, name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, text + port);
+  }
+
+  async #run({ line, exit, output }: Extract<Step, { kind: 'run' }>, text: string): Promise<void> {
+    const logFile = path.join(this.#scripts, `${randomUUID()}.log`);
+    const child = await spawnKept({ ...(await this.#shell(line, text)), logFile });
+    const isLate = await Promise.race([child.exited.then(() => false), timeout(BLOCK_MS)]);
+    const { code } = await child.stop(0);
+    const printed = withoutBanners(await readFile(logFile, 'utf8'));
+    assert.ok(!isLate, `line ${line} takes longer than ${BLOCK_MS} ms:\n${text}\n${printed}`);
+    assert.equal(code, exit, `line ${line} ended with exit code ${code}:\n${text}\n${printed}`);
+    if (output !== undefined && !isAsShown(printed, this.#here(output)))
+      assert.equal(printed, this.#here(output), `line ${line} prints something else than the page`);
+  }
+
+  async #start(step: Extract<Step, { kind: 'background' }>, text: string): Promise<void> {
+    const lines: string[] = [];
+    const ready = Promise.withResolvers<void>();
+    const shown = step.output && this.#here(step.output);
+    const child = await spawnKept({
+      ...(await this.#shell(step.line, text)),
+      onLine: (line) => {
+        lines.push(line);
+        const printed = withoutBanners(`${lines.join('\n')}\n`);
+        if (shown === undefined ? READY.test(printed) : isShownIn(printed, shown)) ready.resolve();
+      },
+    });
+    this.#background.push(Object.assign(child, { lines, command: text }));
+    const outcome = await Promise.race([
+      ready.promise.then(() => 'is ready'),
+      child.exited.then(({ code }) => `ended with exit code ${code}`),
+      timeout(BLOCK_MS).then(() => `printed no sign of being ready within ${BLOCK_MS} ms`),
+    ]);
+    assert.equal(
+      outcome,
+      'is ready',
+      `line ${step.line} ${outcome}:\n${text}\n${lines.join('\n')}`,
+    );
+  }
+
+  /** A shell that continues with the variables and functions of the blocks before. */
+  async #shell(line: number, text: string) {
+    const state = path.join(this.#scripts, 'state');
+    const script = path.join(this.#scripts, `line-${line}.sh`);
+    await writeFile(
+      script,
+      [
+        `[ ! -f '${state}' ] || . '${state}' 2>/dev/null`,
+        `trap 'status=$?; { declare -p | grep -v "^declare -[a-zA-Z]*r"; declare -f; printf "cd %q\\n" "$PWD"; } > "${state}"; exit $status' EXIT`,
+        'set -e',
+        text,
+      ].join('\n'),
+    );
+    // Without the directory that npm puts there: a reader's Node is an older one, or none.
+    const others = (process.env.PATH ?? '')
+      .split(path.delimiter)
+      .filter((one) => !one.endsWith('.bin'));
+    const { HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
+    return {
+      command: 'bash',
+      args: ['--noprofile', '--norc', script],
+      cwd: this.#directory,
+      env: {
+        PATH: [this.#scripts, ...others].join(path.delimiter),
+        ...{ HOME, TMPDIR, NODE_COMPILE_CACHE, KAFKA_BROKERS: this.#brokers },
+        npm_config_update_notifier: 'false',
+      },
+    };
+  }
+}
+
+/** Resolves with true after `ms`; does not keep the process alive. */
+const timeout = (ms: number) =>
+  new Promise<true>((resolve) => setTimeout(() => resolve(true), ms).unref());
+
+/** Defines a test that follows a page from its first command to its last. */
+export function testPage(page: string, { brokers, leave }: PageOptions = {}): void {
+  test(`the commands of ${page} do what the page shows`, async () => {
+    const steps = stepsOf(readFileSync(path.join(ROOT, page), 'utf8'));
+    const session = new Session(brokers);
+    try {
+      await session.open(steps);
+      for (const step of steps) await session.take(step);
+    } finally {
+      await session.close();
+      await leave?.();
+    }
+  });
+}

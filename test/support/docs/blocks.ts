@@ -1,0 +1,50 @@
+/** Fenced blocks of a Markdown page. */
+
+export interface Block {
+  /** Line of the opening fence, from 1. */
+  readonly line: number;
+  /** First word after the fence; empty if there is none. */
+  readonly language: string;
+  /** Further words after the fence. */
+  readonly words: readonly string[];
+  /** Content without the indentation of the fence; empty, or ends with a line feed. */
+  readonly text: string;
+  /** True if only blank lines separate it from the block before. */
+  readonly isDirectlyAfter: boolean;
+}
+
+const OPENING = /^( *)(`{3,}|~{3,})([^\n]*)$/;
+
+/** Returns the fenced blocks of a page in order. A fence that is never closed extends to the end. */
+export function blocksOf(markdown: string): Block[] {
+  const blocks: Block[] = [];
+  const lines = markdown.split(/\r?\n/);
+  let isDirectlyAfter = false;
+  for (let index = 0; index < lines.length; index++) {
+    const [, indent = '', fence, info = ''] = OPENING.exec(lines[index] ?? '') ?? [];
+    // The info of a backtick fence has no backtick: otherwise it is code within a line.
+    if (fence === undefined || (fence.startsWith('`') && info.includes('`'))) {
+      if (lines[index]?.trim() !== '') isDirectlyAfter = false;
+      continue;
+    }
+    const line = index + 1;
+    const content: string[] = [];
+    for (index++; index < lines.length && !closes(lines[index] ?? '', fence); index++)
+      content.push(withoutIndent(lines[index] ?? '', indent.length));
+    const [language = '', ...words] = info.trim().split(/\s+/);
+    const text = content.map((one) => `${one}\n`).join('');
+    blocks.push({ line, language, words, text, isDirectlyAfter });
+    isDirectlyAfter = true;
+  }
+  return blocks;
+}
+
+function closes(line: string, fence: string): boolean {
+  const trimmed = line.trim();
+  return trimmed.length >= fence.length && trimmed === (fence[0] ?? '').repeat(trimmed.length);
+}
+
+function withoutIndent(line: string, columns: number): string {
+  const blanks = /^ */.exec(line)?.[0].length ?? 0;
+  return line.slice(Math.min(blanks, columns));
+}
