@@ -7,7 +7,7 @@ import {
   ADMIT_ALL,
   OWN_TOPIC_LIMITS,
   type PartitionFetch,
-} from '../../src/kafka/consumer/partition-fetch.ts';
+} from '../../src/kafka/kafkajs/partition-fetch.ts';
 import { Kafka, logLevel } from '../../src/kafka/kafkajs/patches.ts';
 
 /** The pipelines of the demo, each named after its kind. */

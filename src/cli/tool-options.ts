@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Tools } from '../app/tools/inspect.ts';
 import { nearest } from '../base/nearest.ts';
 import { choosePipeline } from '../config/choose-pipeline.ts';
-import { loadConfig } from '../config/load/load.ts';
+import { loadConfig } from '../config/load.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import { durationOf } from '../config/units.ts';
 import { DEAD_LETTER_REASONS } from '../core/outcome/dead-letter-reason.ts';

@@ -10,7 +10,7 @@ import { KafkaSourceReader, type SourceReaderOptions } from './consumer/source-r
 import { KafkaShardProducer, type ProducersOptions } from './producer/shard-producer.ts';
 import type { ReadLimits } from './records/index.ts';
 
-export { requestFailure } from './client/errors.ts';
+export { requestFailure } from './errors.ts';
 export type { SaslOptions, TlsOptions } from './security/options.ts';
 export { Security } from './security/security.ts';
 export type { ConnectOptions, GroupOptions, ProducersOptions, ReadLimits };

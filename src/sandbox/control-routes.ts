@@ -5,7 +5,7 @@ import type { MadeDecision } from './decisions.ts';
 import type { FaultInput } from './faults/schema.ts';
 import { apiRefusal, jsonAnswer } from './http/answer.ts';
 import { readJson, route, type SandboxCall, type SandboxRoute } from './http/server.ts';
-import { InvalidSandboxInput } from './policy/invalid.ts';
+import { InvalidSandboxInput } from './input/invalid.ts';
 import { WORK_KINDS, type Work } from './works.ts';
 
 /** Open to callers on the same machine; others need an API key. Health is open to all. */

@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { CONTENT_COLUMN, type Label } from '../service/contract.ts';
-import { validate } from './policy/invalid.ts';
+import { validate } from './input/invalid.ts';
+import { duration } from './input/units.ts';
 import { judgeFor } from './policy/judge.ts';
-import { duration } from './policy/units.ts';
 import type { WorksParts } from './works.ts';
 
 const KIND = 'decision';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PublishedSample, SampleAnswer, SampleOutcome } from '../../app/tools/sample.ts';
 import { effectiveOptions } from '../../config/effective.ts';
-import { loadConfig } from '../../config/load/load.ts';
+import { loadConfig } from '../../config/load.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { CommandFailed, EXIT, systemReason } from '../exit-codes.ts';
 import type { Io } from '../io.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { loadConfig } from '../../config/load/load.ts';
+import { loadConfig } from '../../config/load.ts';
 import type { CheckStatus } from '../../tools/doctor/check.ts';
 import { type CheckReport, titleOf } from '../../tools/doctor/run-checks.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';

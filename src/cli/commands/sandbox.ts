@@ -46,7 +46,7 @@ Examples:
       const [{ startSandbox }, { readPolicyFile }, { InvalidSandboxInput }] = await Promise.all([
         import('../../sandbox/sandbox.ts'),
         import('../../sandbox/policy/schema.ts'),
-        import('../../sandbox/policy/invalid.ts'),
+        import('../../sandbox/input/invalid.ts'),
       ]);
       await interruptible(async (_, interrupted) => {
         const sandbox = await startSandbox({

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { SchemaReport } from '../../app/formats/schemas.ts';
-import { loadConfig } from '../../config/load/load.ts';
+import { loadConfig } from '../../config/load.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
 import type { Io } from '../io.ts';

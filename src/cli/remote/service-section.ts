@@ -1,6 +1,6 @@
 /** Section `service` of a configuration file, for commands that need nothing else of it. */
 import { dirname } from 'node:path';
-import { parseDocument, readText } from '../../config/load/load.ts';
+import { parseDocument, readText } from '../../config/load.ts';
 import { group } from '../../config/option.ts';
 import { serviceOptions } from '../../config/options/service.ts';
 import type { Config } from '../../config/schema.ts';

@@ -1,7 +1,7 @@
 /** Bodies of a few items, without a shared pool: for the samples and checks of the command line. */
 import { BufferPool } from '../bytes/buffer-pool.ts';
+import type { EncodedBody } from '../bytes/row-sink.ts';
 import type { KindSteps } from '../ports/pipeline-kind.ts';
-import type { EncodedBody } from '../ports/row-sink.ts';
 import type { ContentItem } from '../record.ts';
 
 /** Encodes items as one upload. @throws when the kind fails on an item */

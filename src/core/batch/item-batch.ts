@@ -1,6 +1,7 @@
 /** Items of one upload: their rows, as bytes, and their coordinates. No item outlives `add`. */
+
+import type { RowSink } from '../bytes/row-sink.ts';
 import { CoordinateList } from '../offsets/coordinate-list.ts';
-import type { RowSink } from '../ports/row-sink.ts';
 import type { ContentItem } from '../record.ts';
 import type { TraceLinks } from '../trace-context.ts';
 

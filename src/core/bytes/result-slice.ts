@@ -2,8 +2,9 @@
  * Rows of a part of a result file, in columns. They are made where the file is read, perhaps in
  * another thread: the columns are plain values that can be moved; a slice reads them.
  */
-import type { BrokenRow, MalformedRow, ReadRow } from '../batch/result-row.ts';
+
 import { readRecord } from './record-bytes.ts';
+import type { BrokenRow, MalformedRow, ReadRow } from './result-row.ts';
 
 /** Numbers per row: partition, offset, end of its record in the bytes, outcome. */
 export const ROW_NUMBERS = 4;

@@ -9,8 +9,9 @@
  *
  * `written()` returns the rows by slab, `body()` as one body.
  */
-import type { EncodedBody } from '../ports/row-sink.ts';
+
 import type { BufferPool } from './buffer-pool.ts';
+import type { EncodedBody } from './row-sink.ts';
 
 /** Slabs grow, so that a batch of one row is small and a batch of many has few slabs. */
 const LEAST_BYTES = 8 * 1024;

@@ -1,9 +1,9 @@
 /** Writer of consecutive slices: terminal records go into one buffer, the other facts into columns. */
 
-import type { BrokenRow, MalformedRow, ReadRow } from '../batch/result-row.ts';
 import { internalPoison } from '../outcome/internal-error.ts';
 import { grown } from './grown.ts';
 import { sizeOfRecord, writeRecord } from './record-bytes.ts';
+import type { BrokenRow, MalformedRow, ReadRow } from './result-row.ts';
 import { outcomeOf, type ResultColumns, ROW_NUMBERS } from './result-slice.ts';
 
 /** Source of buffers for records. */

@@ -1,5 +1,5 @@
 /** Uploads without pooled buffers. */
-import type { EncodedBody, RowSink } from '../ports/row-sink.ts';
+import type { EncodedBody, RowSink } from './row-sink.ts';
 
 /** Returns a body outside the pool. */
 export function unpooledBody(body: Buffer, rows: number): EncodedBody {

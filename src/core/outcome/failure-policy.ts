@@ -3,7 +3,6 @@
  * code decides about failures.
  */
 
-import type { JobRecord } from '../journal/job.ts';
 import type { JobFailure, JobRule, Reaction, ServiceCall } from './failure-row.ts';
 import { FAILURE_TABLE } from './failure-table.ts';
 import type { ServiceFailure } from './service-error.ts';
@@ -70,7 +69,7 @@ export function jobRule(failure: JobFailure): JobRule {
  */
 export function decide(
   failure: JobFailure,
-  job: Pick<JobRecord, 'attempt' | 'depth'>,
+  job: Readonly<{ attempt: number; depth: number }>,
   left: number,
   spent: number,
   policy: RetryPolicy,

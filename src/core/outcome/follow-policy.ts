@@ -9,8 +9,22 @@
  *   failed, cancelled, foreign    fail
  *   no answer             wait, however late: the decision of the service is not known
  */
-import type { RemoteState } from '../ports/pipeline-kind.ts';
 import type { JobFailure } from './failure-row.ts';
+
+/** State of a job at the service. */
+export type RemoteState =
+  | 'waiting_for_upload'
+  | 'pending'
+  /** The results are ready. */
+  | 'finished'
+  | 'failed'
+  | 'cancelled'
+  /** The id is unknown to the service (404, 410). */
+  | 'missing'
+  /** The id belongs to another job. */
+  | 'foreign'
+  /** A state unknown to this version: treated as pending, logged once. */
+  | 'unknown';
 
 export interface FollowRules {
   readonly maxReviewTimeMs: number;
@@ -47,6 +61,8 @@ export interface Fail {
   readonly as: JobFailure;
 }
 
+export type Step = Wait | Settle | Fail;
+
 const fail = (as: JobFailure): Fail => ({ do: 'fail', as });
 
 /** Returns the state after an answer of the service. */
@@ -60,7 +76,7 @@ export function next(
   answer: RemoteState | 'none',
   nowMs: number,
   rules: FollowRules,
-): Wait | Settle | Fail {
+): Step {
   const overdue = nowMs - state.createdMs > rules.maxReviewTimeMs;
   const isLast = overdue && rules.onTimeout === 'error';
   const within = (fromMs: number, graceMs: number, failure: JobFailure): Wait | Fail =>

@@ -2,8 +2,11 @@
  * Kind of a pipeline (review, import, lookup): the engine buffers, journals, recovers and settles
  * alike for all kinds. A new kind is one folder that implements one of the two interfaces below.
  */
+
 import type { BufferPool } from '../bytes/buffer-pool.ts';
 import type { ResultSlice } from '../bytes/result-slice.ts';
+import type { EncodedBody, RowSink } from '../bytes/row-sink.ts';
+import type { RemoteState } from '../outcome/follow-policy.ts';
 import type {
   ContentItem,
   Decoded,
@@ -12,7 +15,6 @@ import type {
   SourceCoordinate,
   SourceRecord,
 } from '../record.ts';
-import type { EncodedBody, RowSink } from './row-sink.ts';
 
 /** A remote job after its creation, before its upload. */
 export interface CreatedJob {
@@ -20,20 +22,6 @@ export interface CreatedJob {
   /** Opaque and secret (I6): a presigned address. */
   readonly uploadUrl: string;
 }
-
-export type RemoteState =
-  | 'waiting_for_upload'
-  | 'pending'
-  /** The results are ready. */
-  | 'finished'
-  | 'failed'
-  | 'cancelled'
-  /** The id is unknown to the service (404, 410). */
-  | 'missing'
-  /** The id belongs to another job. */
-  | 'foreign'
-  /** A state unknown to this version: treated as pending, logged once. */
-  | 'unknown';
 
 export interface RemoteStatus {
   readonly state: RemoteState;

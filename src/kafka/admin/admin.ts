@@ -18,7 +18,7 @@ import {
   READ_UNCOMMITTED,
 } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';
-import { protocolErrorOf, type RequestedAccess } from '../client/errors.ts';
+import { protocolErrorOf, type RequestedAccess } from '../errors.ts';
 import type { KafkaCluster } from '../kafkajs/shapes.ts';
 import { toOffset } from '../records/offsets.ts';
 import { createTopic, describeGroup, partitionsOf, settingsOf } from './topic-requests.ts';

@@ -9,8 +9,8 @@ import type { TopicSpec } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { ClusterConnection, coordinatorOf } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';
-import { explain, protocolErrorOf } from '../client/errors.ts';
 import { PROTOCOL_NAME } from '../consumer/assigner-protocol.ts';
+import { explain, protocolErrorOf } from '../errors.ts';
 import type { KafkaBroker } from '../kafkajs/shapes.ts';
 import { createTopic, describeGroup, partitionsOf } from './topic-requests.ts';
 

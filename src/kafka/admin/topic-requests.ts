@@ -1,7 +1,7 @@
 /** Requests about one topic or group, for the admin and for the doctor. */
 import type { TopicSpec } from '../../core/ports/kafka.ts';
 import { controllerOf, coordinatorOf } from '../client/cluster-connection.ts';
-import { protocolErrorOf } from '../client/errors.ts';
+import { protocolErrorOf } from '../errors.ts';
 import { ConfigResourceTypes } from '../kafkajs/patches.ts';
 import type { KafkaCluster, PartitionMetadata } from '../kafkajs/shapes.ts';
 

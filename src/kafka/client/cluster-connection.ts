@@ -1,10 +1,10 @@
 /** Connection to the cluster without a consumer around it: single requests, repeated while their failure is transient. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../core/ports/telemetry.ts';
+import { explain, isTransient, protocolErrorOf, type RequestedAccess } from '../errors.ts';
 import type { KafkaBroker, KafkaCluster, PartitionMetadata } from '../kafkajs/shapes.ts';
 import { toOffset } from '../records/offsets.ts';
 import { Client, type ConnectOptions, clusterOf } from './connect.ts';
-import { explain, isTransient, protocolErrorOf, type RequestedAccess } from './errors.ts';
 
 /** For kafkajs's own requests, to connect and for metadata. */
 const RETRY = { initialRetryTime: 100, retries: 2 };

@@ -3,12 +3,12 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ISocketFactoryArgs, Kafka as KafkaClient, KafkaConfig, RetryOptions } from 'kafkajs';
 import type { Logger } from '../../core/ports/telemetry.ts';
+import { CLIENT_CLOSED } from '../errors.ts';
 import { Kafka, logLevel } from '../kafkajs/patches.ts';
 import type { KafkaCluster } from '../kafkajs/shapes.ts';
 import type { Security } from '../security/security.ts';
 import { SecurityError } from '../security/security-error.ts';
 import { clientLog } from './client-log.ts';
-import { CLIENT_CLOSED } from './errors.ts';
 
 export interface ConnectOptions {
   /** `host:port` of some brokers; the others are found through them. */

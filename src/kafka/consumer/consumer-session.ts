@@ -8,7 +8,8 @@ import type { Assignment, FetchedBatch, Stream } from '../../core/ports/kafka.ts
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { EARLIEST, LATEST, listOffsets, READ_COMMITTED } from '../client/cluster-connection.ts';
 import { Client, type ConnectOptions } from '../client/connect.ts';
-import { explain, type RequestedAccess } from '../client/errors.ts';
+import { explain, type RequestedAccess } from '../errors.ts';
+import { OWN_TOPIC_LIMITS, type PartitionFetch } from '../kafkajs/partition-fetch.ts';
 import type { ConsumerGroup, KafkaCluster } from '../kafkajs/shapes.ts';
 import type { ReadLimits } from '../records/index.ts';
 import { toOffset } from '../records/offsets.ts';
@@ -17,7 +18,6 @@ import { partitionsOfShards } from './assigner.ts';
 import { createAssigner } from './assigner-protocol.ts';
 import type { GroupSettings } from './group-options.ts';
 import { leaveGroup } from './leave-group.ts';
-import { OWN_TOPIC_LIMITS, type PartitionFetch } from './partition-fetch.ts';
 import { flows, Positions, type ReadPosition } from './positions.ts';
 
 export interface SessionEvents {

@@ -1,5 +1,5 @@
 /** Options of a member of a pipeline's consumer group, and their defaults. Times in ms, sizes in bytes. */
-import { OWN_TOPIC_LIMITS } from './partition-fetch.ts';
+import { OWN_TOPIC_LIMITS } from '../kafkajs/partition-fetch.ts';
 
 export const GROUP_DEFAULTS = {
   /** Limits on records of the source topic. */

@@ -2,7 +2,7 @@
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { ClusterConnection, coordinatorOf } from '../client/cluster-connection.ts';
 import { type ConnectOptions, settledWithin } from '../client/connect.ts';
-import { explain } from '../client/errors.ts';
+import { explain } from '../errors.ts';
 
 /** With the session's own grace less than two seconds. */
 const GRACE_MS = 500;

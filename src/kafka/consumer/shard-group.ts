@@ -4,7 +4,7 @@ import { abortable } from '../../base/abortable.ts';
 import type { Assignment, GroupListener, ShardGroup, Stream } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { ConnectOptions } from '../client/connect.ts';
-import { explain, protocolErrorOf } from '../client/errors.ts';
+import { explain, protocolErrorOf } from '../errors.ts';
 import { ConsumerSession } from './consumer-session.ts';
 import { GROUP_DEFAULTS, type GroupOptions, type GroupSettings } from './group-options.ts';
 

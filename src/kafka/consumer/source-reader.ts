@@ -13,9 +13,9 @@ import {
   READ_COMMITTED,
 } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';
+import { ADMIT_ALL, OWN_TOPIC_LIMITS, PartitionFetch } from '../kafkajs/partition-fetch.ts';
 import type { FetchedPartition, KafkaCluster } from '../kafkajs/shapes.ts';
 import type { ReadLimits } from '../records/index.ts';
-import { ADMIT_ALL, OWN_TOPIC_LIMITS, PartitionFetch } from './partition-fetch.ts';
 
 export interface SourceReaderOptions {
   readonly topic: string;

@@ -6,11 +6,11 @@
  * each with its reason and its test.
  */
 import type { Assigner } from 'kafkajs';
-import { isClientClosed } from '../client/errors.ts';
-import { PartitionFetch } from '../consumer/partition-fetch.ts';
+import { isClientClosed } from '../errors.ts';
 import { patchConnections } from './connection-patches.ts';
 import { internal, loadKafkaJs, replace } from './internals.ts';
 import { nameLeaderless } from './leader-patches.ts';
+import { PartitionFetch } from './partition-fetch.ts';
 import { writeRequestsInPlace } from './produce-patch.ts';
 import { patchResponses } from './response-patches.ts';
 import type { ConsumerGroup } from './shapes.ts';

@@ -1,6 +1,4 @@
 /** Shapes of kafkajs that its own types leave out, as far as the connector uses them. */
-import type { OutgoingBatch } from '../producer/outgoing-batch.ts';
-
 /** Module `protocol/error.js`. */
 export interface ProtocolErrors {
   createErrorFromCode(code: number): Error;
@@ -45,6 +43,18 @@ export interface FetchedPartition {
   messages: Buffer;
 }
 
+/** The fields of a produce request (KIP-98, versions 3 to 8) in front of its only batch. */
+export interface ProduceFields {
+  readonly apiVersion: number;
+  readonly correlationId: number;
+  readonly clientId: string;
+  /** undefined outside transactions. */
+  readonly transactionalId: string | undefined;
+  readonly acks: number;
+  readonly timeoutMs: number;
+  readonly topic: string;
+}
+
 export interface ProduceOptions extends ProducerIdentity {
   acks: number;
   timeout?: number;
@@ -52,7 +62,7 @@ export interface ProduceOptions extends ProducerIdentity {
   /** Handed on as it is, until the request is written. */
   topicData: {
     topic: string;
-    batch: Pick<OutgoingBatch, 'request'>;
+    batch: { request(fields: ProduceFields): Buffer };
   };
 }
 

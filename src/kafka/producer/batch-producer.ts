@@ -11,7 +11,7 @@ import {
   leadersOf,
 } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';
-import type { RequestedAccess } from '../client/errors.ts';
+import type { RequestedAccess } from '../errors.ts';
 import type { KafkaBroker, KafkaCluster, ProducerIdentity } from '../kafkajs/shapes.ts';
 import { toOffset } from '../records/offsets.ts';
 import type { OutgoingBatch } from './outgoing-batch.ts';

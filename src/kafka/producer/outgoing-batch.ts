@@ -8,6 +8,7 @@ import { writeVarint } from '../../base/varint.ts';
 import { BATCH_HEADER_BYTES, lengthInBatch } from '../../core/bytes/batch-size.ts';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import type { EncodedRecords } from '../../core/bytes/encoded-records.ts';
+import type { ProduceFields } from '../kafkajs/shapes.ts';
 import { crc32c } from '../records/crc32c.ts';
 
 /** Bytes up to the end of the length, which counts everything behind it. */
@@ -22,18 +23,6 @@ export interface ProducerFields {
   /** Sequence number of the first record. */
   readonly sequence: number;
   readonly transactional: boolean;
-}
-
-/** The fields of a produce request (KIP-98, versions 3 to 8) in front of its only batch. */
-export interface ProduceFields {
-  readonly apiVersion: number;
-  readonly correlationId: number;
-  readonly clientId: string;
-  /** undefined outside transactions. */
-  readonly transactionalId: string | undefined;
-  readonly acks: number;
-  readonly timeoutMs: number;
-  readonly topic: string;
 }
 
 const PRODUCE = 0;

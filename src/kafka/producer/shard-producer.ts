@@ -5,7 +5,7 @@ import { type ShardProducer, type Transaction, TransactionError } from '../../co
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { WritableTopic } from '../admin/admin.ts';
 import type { ConnectOptions } from '../client/connect.ts';
-import { explain, type TransactionPhase, transactionFailure } from '../client/errors.ts';
+import { explain, type TransactionPhase, transactionFailure } from '../errors.ts';
 import { BatchProducer } from './batch-producer.ts';
 import { headBytes, OutgoingBatch, type PlannedBatch } from './outgoing-batch.ts';
 import { planBatches, planBatchesTo, sendBytesFor } from './send-plan.ts';

@@ -1,7 +1,7 @@
 /** Upload of an import: JSON Lines, UTF-8 without a byte order mark, each line ends in LF. */
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
+import type { EncodedBody, RowSink } from '../../core/bytes/row-sink.ts';
 import { Slabs } from '../../core/bytes/slabs.ts';
-import type { EncodedBody, RowSink } from '../../core/ports/row-sink.ts';
 import type { ContentItem } from '../../core/record.ts';
 
 /** Shorter lines get the room of the worst case; the bytes of others are counted. */

@@ -2,8 +2,10 @@
  * Status check of imports. Its path is configured, since the interface does not define it, and a
  * wrong path returns 404 as well: taken literally, that would resubmit every import endlessly.
  */
+
+import type { RemoteState } from '../../core/outcome/follow-policy.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
-import type { RemoteState, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
+import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import { normaliseImportStatus } from '../../service/contract.ts';
 import type { ImportService } from '../service.ts';
 

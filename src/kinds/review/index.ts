@@ -1,7 +1,8 @@
 /** Review kind: batches of CSV rows are uploaded, result files downloaded, one decision per item. */
 import { LogOnce } from '../../base/log-limits.ts';
+import type { RemoteState } from '../../core/outcome/follow-policy.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
-import type { RemoteState, RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kind.ts';
+import type { RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kind.ts';
 import { CONTENT_TYPES, normaliseBatchStatus } from '../../service/contract.ts';
 import type { BatchState, ReviewService } from '../service.ts';
 import { failedDecision } from './decision.ts';

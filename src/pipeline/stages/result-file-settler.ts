@@ -2,7 +2,7 @@
  * Settles finished jobs from their result files: streams the rows, collects decisions, and publishes
  * them chunk by chunk. Rows that settle nothing are counted and dropped (I2).
  */
-import type { MalformedRow } from '../../core/batch/result-row.ts';
+import type { MalformedRow } from '../../core/bytes/result-row.ts';
 import type { ResultSlice } from '../../core/bytes/result-slice.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';

@@ -5,11 +5,11 @@
  */
 import { backoffCeilingMs, retryWaitMs } from '../../base/backoff.ts';
 import { err, ok, type Result } from '../../base/result.ts';
+import type { EncodedBody } from '../../core/bytes/row-sink.ts';
 import { type JobRecord, type LiveJob, sourcesOf } from '../../core/journal/job.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import { REFUSES_INPUT, ServiceError } from '../../core/outcome/service-error.ts';
 import type { CreatedJob } from '../../core/ports/pipeline-kind.ts';
-import type { EncodedBody } from '../../core/ports/row-sink.ts';
 import { NO_SPAN, type Span } from '../../core/ports/tracing.ts';
 import { endSpan, shrinking, spanFields, startBatchSpan, step } from '../context/batch-span.ts';
 import type { ShardContext } from '../context/shard-context.ts';

@@ -7,7 +7,13 @@ import { LogOnce } from '../../base/log-limits.ts';
 import { err, ok, type Result } from '../../base/result.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
-import { type Fail, type FollowState, heard, next } from '../../core/outcome/follow-policy.ts';
+import {
+  type Fail,
+  type FollowState,
+  heard,
+  next,
+  type Step,
+} from '../../core/outcome/follow-policy.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import type { ShardContext } from '../context/shard-context.ts';
@@ -32,6 +38,17 @@ export type Settled =
       readonly afterMs: number;
       /** Error that prevented answers about some of the records. */
       readonly unanswered?: ServiceError | undefined;
+    };
+
+/** A wait of at least `afterMs` before the next poll, unless the job is done or has failed. */
+type AfterPoll =
+  | { readonly do: 'done' }
+  | Fail
+  | {
+      readonly do: 'wait';
+      readonly overdue: boolean;
+      readonly atOnce: boolean;
+      readonly afterMs: number;
     };
 
 export interface Settler {
@@ -76,35 +93,47 @@ export class Tracker {
       const answer = await this.#poll(job);
       pause.end();
       signal.throwIfAborted();
-      // Half of each wait is fixed, half is chance: polls of jobs created together drift apart.
-      waitMs = Math.min(ceilingMs, review.poll.maxMs) * (0.5 + random.next() * 0.5);
+
       const nowMs = clock.monotonic();
-
       if (answer.ok) state = this.#heard(job, state, answer.value, nowMs);
-      else waitMs = Math.max(waitMs, pause.begin(answer.error));
-      let step = next(state, answer.ok ? answer.value.state : 'none', nowMs, review);
-      if (step.do === 'settle' && answer.ok) {
-        // After a wait for its order, the address in this answer may have expired.
-        if (await this.#stages.order.reached(job)) {
-          waitMs = 0;
-          continue;
-        }
-        const settled = await this.#settle(job, answer.value, step.isLast);
-        if (settled.do === 'done') return;
-        if (settled.do === 'again') {
-          const { afterMs, unanswered } = settled;
-          waitMs = Math.max(
-            waitMs,
-            afterMs,
-            unanswered === undefined ? 0 : pause.begin(unanswered),
-          );
-          step = next(state, unanswered === undefined ? 'pending' : 'none', nowMs, review);
-        } else step = settled;
-      }
+      const reaction = await this.#react(job, state, answer, nowMs, pause);
+      if (reaction.do === 'done') return;
+      if (reaction.do === 'fail') return this.#fail(job, state, reaction);
+      if (reaction.overdue && !wasOverdue) wasOverdue = this.#logOverdue(job);
 
-      if (step.do === 'fail') return this.#fail(job, state, step);
-      if (step.do === 'wait' && step.overdue && !wasOverdue) wasOverdue = this.#logOverdue(job);
+      // Half of each wait is fixed, half is chance: polls of jobs created together drift apart.
+      const regularMs = Math.min(ceilingMs, review.poll.maxMs) * (0.5 + random.next() * 0.5);
+      waitMs = reaction.atOnce ? 0 : Math.max(regularMs, reaction.afterMs);
     }
+  }
+
+  /** Settles a finished job whose turn has come, and decides what follows the poll. */
+  async #react(
+    job: LiveJob,
+    state: FollowState,
+    answer: Result<RemoteStatus, ServiceError>,
+    nowMs: number,
+    pause: ServicePause,
+  ): Promise<AfterPoll> {
+    const { review } = this.#shard.options;
+    const wait = (step: Step, unanswered: ServiceError | undefined, afterMs: number): AfterPoll => {
+      if (step.do === 'fail') return step;
+      const pauseMs = unanswered === undefined ? 0 : pause.begin(unanswered);
+      const overdue = step.do === 'wait' && step.overdue;
+      return { do: 'wait', overdue, atOnce: false, afterMs: Math.max(afterMs, pauseMs) };
+    };
+    if (!answer.ok) return wait(next(state, 'none', nowMs, review), answer.error, 0);
+    const step = next(state, answer.value.state, nowMs, review);
+    if (step.do !== 'settle') return wait(step, undefined, 0);
+
+    // After a wait for its order, the address in this answer may have expired.
+    if (await this.#stages.order.reached(job))
+      return { do: 'wait', overdue: false, atOnce: true, afterMs: 0 };
+    const settled = await this.#settle(job, answer.value, step.isLast);
+    if (settled.do !== 'again') return settled;
+    const { unanswered, afterMs } = settled;
+    const heardOf = unanswered === undefined ? 'pending' : 'none';
+    return wait(next(state, heardOf, nowMs, review), unanswered, afterMs);
   }
 
   async #settle(job: LiveJob, answer: RemoteStatus, isLast: boolean): Promise<Settled> {

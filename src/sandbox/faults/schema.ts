@@ -1,6 +1,6 @@
 /** Scripted faults, as the policy file and the control endpoint write them (docs/sandbox.md). */
 import { z } from 'zod';
-import { duration } from '../policy/units.ts';
+import { duration } from '../input/units.ts';
 
 const UPLOADS = ['upload', 'upload_import'] as const;
 const TRANSFERS = [...UPLOADS, 'download'] as const;

@@ -3,7 +3,7 @@
  * hits left; one operation takes at most one fault. The effect of a script depends on nothing but
  * the order of valid requests.
  */
-import { validate } from '../policy/invalid.ts';
+import { validate } from '../input/invalid.ts';
 import { type Fault, type FaultInput, type FaultOperation, faultList } from './schema.ts';
 
 export interface ScriptEntry {

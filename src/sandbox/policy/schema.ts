@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { faultList } from '../faults/schema.ts';
-import { InvalidSandboxInput, validate } from './invalid.ts';
-import { byteSize, duration } from './units.ts';
+import { InvalidSandboxInput, validate } from '../input/invalid.ts';
+import { byteSize, duration } from '../input/units.ts';
 
 /** Contents of the columns of a result file. */
 const RESULT_FIELDS = ['content', 'status', 'result', 'expected', 'labels', 'metadata'] as const;

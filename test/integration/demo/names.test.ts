@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { namesWith, PIPELINES } from '../../../dev/demo/cluster.ts';
-import { loadConfig } from '../../../src/config/load/load.ts';
+import { loadConfig } from '../../../src/config/load.ts';
 
 const CONFIG = new URL('../../../config/demo.yaml', import.meta.url).pathname;
 const ENVIRONMENT = {

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
 import { interpolate, interpolateText } from '../../../src/config/load/interpolate.ts';
-import { parseConfig } from '../../../src/config/load/load.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
+import { parseConfig } from '../../../src/config/load.ts';
 
 const name = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,11}$/);
 const hostile = fc.string({

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type BatchLimits, ItemBuffers, type SealedItems } from '../../../src/core/batch/buffer.ts';
 import { ItemBatch } from '../../../src/core/batch/item-batch.ts';
+import type { RowSink } from '../../../src/core/bytes/row-sink.ts';
 import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
-import type { RowSink } from '../../../src/core/ports/row-sink.ts';
 import type { ContentItem, SourceCoordinate } from '../../../src/core/record.ts';
 
 /** Content of an item whose row cannot be written. */

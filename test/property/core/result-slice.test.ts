@@ -6,7 +6,7 @@ import type {
   MalformedRow,
   ReadRow,
   ResultRow,
-} from '../../../src/core/batch/result-row.ts';
+} from '../../../src/core/bytes/result-row.ts';
 import { ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import { TerminalRecords } from '../../../src/core/bytes/terminal-records.ts';
 import { asBytes, hostileRecord } from '../../support/records/hostile-records.ts';

@@ -3,7 +3,7 @@ import { flushCompileCache } from 'node:module';
 import { parseArgs } from 'node:util';
 import { runConnector } from '../../../src/app/run.ts';
 import { quietKafkajs } from '../../../src/cli/quiet-kafkajs.ts';
-import { loadConfig } from '../../../src/config/load/load.ts';
+import { loadConfig } from '../../../src/config/load.ts';
 import { dyingAt } from './dying-ports.ts';
 import { CRASH_NTH, CRASH_POINT, type CrashPoint } from './points.ts';
 

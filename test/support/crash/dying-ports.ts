@@ -2,6 +2,7 @@
 import { writeSync } from 'node:fs';
 import { request } from 'node:http';
 import type { EngineParts } from '../../../src/app/run.ts';
+import type { EncodedBody } from '../../../src/core/bytes/row-sink.ts';
 import type {
   GroupListener,
   ShardGroup,
@@ -10,7 +11,6 @@ import type {
   Transaction,
 } from '../../../src/core/ports/kafka.ts';
 import type { CreatedJob, PipelineKind } from '../../../src/core/ports/pipeline-kind.ts';
-import type { EncodedBody } from '../../../src/core/ports/row-sink.ts';
 import { CONTENT_TYPES } from '../../../src/service/contract.ts';
 import { watchRequests } from './kafka-requests.ts';
 import type { CrashPoint, LastWords, TransactionName } from './points.ts';

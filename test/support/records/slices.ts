@@ -1,6 +1,6 @@
 /** Slices of rows that exist as objects. */
 
-import type { ReadRow } from '../../../src/core/batch/result-row.ts';
+import type { ReadRow } from '../../../src/core/bytes/result-row.ts';
 import { type ResultColumns, ResultSlice } from '../../../src/core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../src/core/bytes/slice-writer.ts';
 

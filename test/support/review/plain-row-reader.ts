@@ -2,7 +2,7 @@
 
 import { isJsonText } from '../../../src/base/exact-json.ts';
 import { shownCode } from '../../../src/base/shown-code.ts';
-import type { MalformedRow, ReadRow, ResultRow } from '../../../src/core/batch/result-row.ts';
+import type { MalformedRow, ReadRow, ResultRow } from '../../../src/core/bytes/result-row.ts';
 import { crashOf, internalPoison } from '../../../src/core/outcome/internal-error.ts';
 import type { JobContext } from '../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broker, Cluster, Kafka as KafkaClient } from 'kafkajs';
 import type { RecordHeaders } from '../../../src/core/record.ts';
-import { ADMIT_ALL, OWN_TOPIC_LIMITS } from '../../../src/kafka/consumer/partition-fetch.ts';
+import { ADMIT_ALL, OWN_TOPIC_LIMITS } from '../../../src/kafka/kafkajs/partition-fetch.ts';
 import { Kafka, logLevel } from '../../../src/kafka/kafkajs/patches.ts';
 import {
   type BatchHeader,

@@ -7,7 +7,7 @@ import { after, beforeEach, test } from 'node:test';
 import { schemaRegistry } from '../../../src/app/clients/schema-registry.ts';
 import { eventFormat } from '../../../src/app/formats/all-formats.ts';
 import { outputSchemaOf, sourceSchemaOf } from '../../../src/app/tools/doctor-registry.ts';
-import { parseConfig } from '../../../src/config/load/load.ts';
+import { parseConfig } from '../../../src/config/load.ts';
 import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
 import type { Diagnosis } from '../../../src/tools/doctor/check.ts';
 import { serveRegistry } from '../../support/memory/registry-server.ts';

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { doctorService } from '../../../src/app/tools/doctor-service.ts';
-import { parseConfig } from '../../../src/config/load/load.ts';
+import { parseConfig } from '../../../src/config/load.ts';
 import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import { certificateAuthority } from '../../support/certificates.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

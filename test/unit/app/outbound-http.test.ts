@@ -7,7 +7,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { saslOptions } from '../../../src/app/clients/kafka-connection.ts';
 import { schemaRegistry } from '../../../src/app/clients/schema-registry.ts';
 import { outboundHttp } from '../../../src/app/clients/service.ts';
-import { parseConfig } from '../../../src/config/load/load.ts';
+import { parseConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/schema.ts';
 import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
 import { requestToken } from '../../../src/kafka/security/token-endpoint.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { remoteState } from '../../../src/app/tools/remote-state.ts';
-import { parseConfig } from '../../../src/config/load/load.ts';
+import { parseConfig } from '../../../src/config/load.ts';
 import { ServiceError } from '../../../src/core/outcome/service-error.ts';
 import { SIGNAL, sourceRecord } from '../kinds/review/sample.ts';
 

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { configurationPage } from '../../../dev/docs/configuration-page.ts';
 import { effectiveOptions } from '../../../src/config/effective.ts';
-import { loadConfig } from '../../../src/config/load/load.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
+import { loadConfig } from '../../../src/config/load.ts';
 import { errorOf, MINIMAL, parse, problemsOf } from './problems-of.ts';
 
 const ROOT = new URL('../../../', import.meta.url);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { parseConfig } from '../../../src/config/load/load.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
+import { parseConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/schema.ts';
 
 /** The least that a configuration needs, in flow style so that tests can add to it. */

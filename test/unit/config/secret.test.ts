@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { format, inspect } from 'node:util';
-import { parseConfig } from '../../../src/config/load/load.ts';
+import { parseConfig } from '../../../src/config/load.ts';
 import { Secret } from '../../../src/config/secret.ts';
 import { createLogger } from '../../../src/telemetry/logging/logger.ts';
 import { errorOf, MINIMAL, parse } from './problems-of.ts';

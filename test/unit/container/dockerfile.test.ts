@@ -9,7 +9,7 @@ import { BuildContext } from '../../../dev/container/context.ts';
 import { execForm, readDockerfile, type Stage } from '../../../dev/container/dockerfile.ts';
 import { kafkaVersion } from '../../../dev/kafka/jars.ts';
 import { REPOSITORY_URL } from '../../../dev/repository.ts';
-import { parseConfig } from '../../../src/config/load/load.ts';
+import { parseConfig } from '../../../src/config/load.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');

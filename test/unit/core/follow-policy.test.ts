@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { RemoteState } from '../../../src/core/outcome/follow-policy.ts';
 import {
   type Fail,
   type FollowRules,
@@ -9,7 +10,6 @@ import {
   type Settle,
   type Wait,
 } from '../../../src/core/outcome/follow-policy.ts';
-import type { RemoteState } from '../../../src/core/ports/pipeline-kind.ts';
 
 const RULES: FollowRules = {
   maxReviewTimeMs: 1_000,

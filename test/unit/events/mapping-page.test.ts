@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { trySample } from '../../../src/app/tools/sample.ts';
-import { parseConfig } from '../../../src/config/load/load.ts';
+import { parseConfig } from '../../../src/config/load.ts';
 
 const PAGE = readFileSync(new URL('../../../docs/mapping.md', import.meta.url), 'utf8');
 

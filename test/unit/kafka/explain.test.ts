@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { explain, requestFailure } from '../../../src/kafka/client/errors.ts';
+import { explain, requestFailure } from '../../../src/kafka/errors.ts';
 import { SecurityError } from '../../../src/kafka/security/security-error.ts';
 
 const protocol = (type: string, more: object = {}): Error =>

@@ -4,7 +4,7 @@ import {
   ADMIT_ALL,
   OWN_TOPIC_LIMITS,
   PartitionFetch,
-} from '../../../src/kafka/consumer/partition-fetch.ts';
+} from '../../../src/kafka/kafkajs/partition-fetch.ts';
 import type { FetchedPartition } from '../../../src/kafka/kafkajs/shapes.ts';
 import { toOffset, UnusableOffset } from '../../../src/kafka/records/offsets.ts';
 import {

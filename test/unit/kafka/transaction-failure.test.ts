@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TransactionFailure } from '../../../src/core/ports/kafka.ts';
-import { explain, transactionFailure } from '../../../src/kafka/client/errors.ts';
+import { explain, transactionFailure } from '../../../src/kafka/errors.ts';
 
 function failed(type: string | undefined, message = 'x'): Error {
   return Object.assign(new Error(message), type === undefined ? {} : { type });

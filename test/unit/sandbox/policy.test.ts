@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { InvalidSandboxInput } from '../../../src/sandbox/policy/invalid.ts';
+import { InvalidSandboxInput } from '../../../src/sandbox/input/invalid.ts';
 import { parsePolicy, readPolicyFile } from '../../../src/sandbox/policy/schema.ts';
 
 function problems(input: unknown): string {

@@ -134,6 +134,41 @@ test('each row of the table names only rows above it, so no circle of rooms can 
     }
 });
 
+/** Folders that a file's imports lead to, each with its siblings: `a/b/x.ts` → `a/c/d/y.ts` is b → c of a. */
+function* folderArrows(): Generator<readonly [parent: string, from: string, to: string]> {
+  for (const file of globSync('**/*.ts', { cwd: path.join(ROOT, 'src') }))
+    for (const specifier of importsOf(file).filter((name) => name.startsWith('.'))) {
+      const from = path.posix.dirname(file).split('/');
+      const to = path.posix
+        .join(path.posix.dirname(file), path.posix.dirname(specifier))
+        .split('/');
+      const depth = from.findIndex((folder, index) => folder !== to[index]);
+      const [one, other] = [from[depth], to[depth]];
+      if (one !== undefined && other !== undefined)
+        yield [from.slice(0, depth).join('/'), one, other];
+    }
+}
+
+test('no circle leads through folders that stand side by side', () => {
+  const arrows = new Map<string, Set<string>>();
+  for (const [parent, one, other] of folderArrows()) {
+    const from = path.posix.join(parent, one);
+    arrows.set(from, (arrows.get(from) ?? new Set()).add(path.posix.join(parent, other)));
+  }
+  const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
+    [...(arrows.get(from) ?? [])].some((next) => {
+      if (next === to) return true;
+      if (seen.has(next)) return false;
+      seen.add(next);
+      return reaches(next, to, seen);
+    });
+  assert.ok(arrows.size > 20);
+  assert.deepEqual(
+    [...arrows.keys()].filter((folder) => reaches(folder, folder)),
+    [],
+  );
+});
+
 test('dev imports only src and itself', () => {
   for (const file of globSync('dev/**/*.ts', { cwd: ROOT })) {
     const text = readFileSync(path.join(ROOT, file), 'utf8');

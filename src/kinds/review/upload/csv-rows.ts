@@ -11,8 +11,8 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BufferPool } from '../../../core/bytes/buffer-pool.ts';
+import type { EncodedBody, RowSink } from '../../../core/bytes/row-sink.ts';
 import { pooledBody, Slabs } from '../../../core/bytes/slabs.ts';
-import type { EncodedBody, RowSink } from '../../../core/ports/row-sink.ts';
 import type { ContentItem, JsonValue } from '../../../core/record.ts';
 import { CONTENT_COLUMN, RESULT_COLUMNS } from '../../../service/contract.ts';
 import { asText, looksLikeFormula } from '../csv-injection.ts';

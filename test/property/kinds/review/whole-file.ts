@@ -1,7 +1,7 @@
 /** A result file read the plain way, for comparison: all of it by csv-parse, each row an object, each decision by the renderer. */
 
-import type { ReadRow } from '../../../../src/core/batch/result-row.ts';
 import { sizeOfRecord, writeRecord } from '../../../../src/core/bytes/record-bytes.ts';
+import type { ReadRow } from '../../../../src/core/bytes/result-row.ts';
 import type { ResultSlice } from '../../../../src/core/bytes/result-slice.ts';
 import type { JobContext } from '../../../../src/core/ports/pipeline-kind.ts';
 import { CsvParser } from '../../../../src/kinds/review/results/csv-parser.ts';

@@ -1,6 +1,6 @@
 /** Slices of results whose memory is lent: once a slice is released, neither its bytes nor its columns say anything true. */
 
-import type { ReadRow } from '../../../../src/core/batch/result-row.ts';
+import type { ReadRow } from '../../../../src/core/bytes/result-row.ts';
 import { ResultSlice } from '../../../../src/core/bytes/result-slice.ts';
 import { columnsOfRows } from '../../records/slices.ts';
 

@@ -1,8 +1,9 @@
 /** A PipelineKind over ReviewService: the smallest kind there can be, whose records a checker can read. One per instance. */
 
-import type { MalformedRow, ResultRow } from '../../../../src/core/batch/result-row.ts';
 import type { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
+import type { MalformedRow, ResultRow } from '../../../../src/core/bytes/result-row.ts';
 import type { ResultSlice } from '../../../../src/core/bytes/result-slice.ts';
+import type { EncodedBody, RowSink } from '../../../../src/core/bytes/row-sink.ts';
 import type { DeadLetterReason } from '../../../../src/core/outcome/dead-letter-reason.ts';
 import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
 import type {
@@ -11,7 +12,6 @@ import type {
   RemoteStatus,
   ResultFileKind,
 } from '../../../../src/core/ports/pipeline-kind.ts';
-import type { EncodedBody, RowSink } from '../../../../src/core/ports/row-sink.ts';
 import type {
   ContentItem,
   Decoded,

@@ -1,7 +1,7 @@
 /** The upload of the scripted kind: JSON, in buffers of the pool, so that a world can tell whether each came back. */
 import type { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
+import type { EncodedBody, RowSink } from '../../../../src/core/bytes/row-sink.ts';
 import { pooledBody, Slabs } from '../../../../src/core/bytes/slabs.ts';
-import type { EncodedBody, RowSink } from '../../../../src/core/ports/row-sink.ts';
 import type { ContentItem } from '../../../../src/core/record.ts';
 import type { ServiceRow } from './review-service.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
 import '../../../../src/kafka/kafkajs/patches.ts';
-import { explain } from '../../../../src/kafka/client/errors.ts';
+import { explain } from '../../../../src/kafka/errors.ts';
 
 interface Response {
   parse(data: object): Promise<typeof ANSWER>;

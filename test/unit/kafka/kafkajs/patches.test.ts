@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { describe, it, mock } from 'node:test';
-import { CLIENT_CLOSED, isClientClosed } from '../../../../src/kafka/client/errors.ts';
+import { CLIENT_CLOSED, isClientClosed } from '../../../../src/kafka/errors.ts';
 import '../../../../src/kafka/kafkajs/patches.ts';
 
 // The copy of kafkajs that the fixes have loaded.

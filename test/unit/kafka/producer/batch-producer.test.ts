@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
 import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../../../src/core/bytes/encoded-records.ts';
-import { explain, protocolErrorOf } from '../../../../src/kafka/client/errors.ts';
+import { explain, protocolErrorOf } from '../../../../src/kafka/errors.ts';
 import { BatchProducer } from '../../../../src/kafka/producer/batch-producer.ts';
 import { OutgoingBatch } from '../../../../src/kafka/producer/outgoing-batch.ts';
 import { planBatchesTo } from '../../../../src/kafka/producer/send-plan.ts';

@@ -1,7 +1,7 @@
 /** Records, jobs and a scripted service for the tests of reviews. */
 import assert from 'node:assert/strict';
-import type { ReadRow } from '../../../../src/core/batch/result-row.ts';
 import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
+import type { ReadRow } from '../../../../src/core/bytes/result-row.ts';
 import type { JobContext, ResultFileKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, OutgoingRecord, SourceRecord } from '../../../../src/core/record.ts';
 import { type ReviewOptions, reviewKind } from '../../../../src/kinds/review/index.ts';

@@ -1,15 +1,15 @@
 import { createReadStream } from 'node:fs';
 import { dirname } from 'node:path';
-import { crossChecks } from '../checks/cross-checks.ts';
-import { explainFileError } from '../files.ts';
-import type { Option, Origin, Parsed } from '../option.ts';
-import { fillNames } from '../options/names.ts';
-import { CONFIGURATION, type Config } from '../schema.ts';
-import { parseYaml } from './document.ts';
-import { interpolate } from './interpolate.ts';
-import { formatPath } from './path.ts';
-import { ConfigError, type Finding, toProblems } from './problem.ts';
-import { type Draft, readOptions } from './read-options.ts';
+import { crossChecks } from './checks/cross-checks.ts';
+import { explainFileError } from './files.ts';
+import { parseYaml } from './load/document.ts';
+import { interpolate } from './load/interpolate.ts';
+import { formatPath } from './load/path.ts';
+import { ConfigError, type Finding, toProblems } from './load/problem.ts';
+import { type Draft, readOptions } from './load/read-options.ts';
+import type { Option, Origin, Parsed } from './option.ts';
+import { fillNames } from './options/names.ts';
+import { CONFIGURATION, type Config } from './schema.ts';
 
 const MAX_FILE_BYTES = 1024 * 1024;
 

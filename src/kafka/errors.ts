@@ -1,7 +1,7 @@
 /** Failures of Kafka: what an error of kafkajs means, and what an operator does about it. */
-import type { TransactionFailure } from '../../core/ports/kafka.ts';
-import { SecurityError } from '../security/security-error.ts';
-import { CLOSED_IN_HANDSHAKE, tlsRemedy } from '../security/tls-failure.ts';
+import type { TransactionFailure } from '../core/ports/kafka.ts';
+import { SecurityError } from './security/security-error.ts';
+import { CLOSED_IN_HANDSHAKE, tlsRemedy } from './security/tls-failure.ts';
 
 /** Message of the error that a socket factory throws once its client is closed (connect.ts). */
 export const CLIENT_CLOSED = 'this Kafka client is closed';

@@ -9,9 +9,9 @@ import type {
   RecordPiece,
   Stream,
 } from '../../core/ports/kafka.ts';
-import type { FetchedPartition } from '../kafkajs/shapes.ts';
 import { type FetchedBytes, lastBatch, type ReadLimits, readPieces } from '../records/index.ts';
 import type { UnusableOffset } from '../records/offsets.ts';
+import type { FetchedPartition } from './shapes.ts';
 
 /** Limits of topics that the connector writes itself. */
 export const OWN_TOPIC_LIMITS: ReadLimits = {
