@@ -9,6 +9,7 @@ import { durationOf } from '../config/units.ts';
 import { DEAD_LETTER_REASONS } from '../core/outcome/dead-letter-reason.ts';
 import { CommandFailed, EXIT, type ExitCode } from './exit-codes.ts';
 import type { Io } from './io.ts';
+import { CommandProgress } from './progress.ts';
 import { printableLines, sentence } from './text.ts';
 
 /** Options of a tool. */
@@ -37,7 +38,7 @@ export const toolOptions = (command: Command): Command =>
 export async function runTool<T extends object>(
   io: Io,
   flags: ToolFlags,
-  work: (tools: Tools) => Promise<T>,
+  work: (tools: Tools, progress: CommandProgress) => Promise<T>,
   text: (answer: T, nowMs: number) => string,
   codeOf: (answer: T) => ExitCode = () => EXIT.ok,
 ): Promise<void> {
@@ -45,12 +46,13 @@ export async function runTool<T extends object>(
   const config = await loadConfig(flags.config, io.env, { withoutServiceKey: !service });
   // Loaded late: a wrong configuration is reported before anything heavy starts.
   const { withPipeline } = await import('../app/tools/inspect.ts');
-  const notice = (text: string) => io.err(`${sentence(text)}\n`);
+  const progress = new CommandProgress(io);
+  const notice = (text: string) => progress.note(sentence(text));
   const [name, answer] = await withPipeline(
     config,
     { pipeline, service, notice },
-    async (tools) => [tools.pipeline.name, await work(tools)] as const,
-  );
+    async (tools) => [tools.pipeline.name, await work(tools, progress)] as const,
+  ).finally(() => progress.clear());
   io.out(
     flags.json === true
       ? `${JSON.stringify({ pipeline: name, ...answer })}\n`
@@ -70,6 +72,14 @@ export function pipelineNamed(config: Config, name: string | undefined): Pipelin
 export interface RecordPlace {
   readonly partition: number;
   readonly offset: number;
+}
+
+/** Checks the form of PARTITION:OFFSET or of an event id; the pipeline decides which record it is. */
+export function recordName(text: string): string {
+  if (/^\d{1,10}:\d{1,15}$|.-\d{1,10}-\d{1,15}(#\d{1,10})?$/.test(text)) return text;
+  throw new InvalidArgumentError(
+    'A record is named PARTITION:OFFSET, such as 2:1371, or by its event id, such as content-events-2-1371. Search for others with --key or --where.',
+  );
 }
 
 /** Parses PARTITION:OFFSET. */

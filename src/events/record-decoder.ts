@@ -89,10 +89,14 @@ export function compileDecoder(
 /**
  * Filter of records: true is wanted, false and null are not. Anything else, and an expression that
  * cannot be evaluated, is a mistake: such a record must not be skipped in silence.
+ * @param option that holds the expression, for messages
  * @throws RangeError on an invalid expression; the filter throws MappingFailure
  */
-export function compileFilter(text: string): (input: EventInput) => boolean {
-  const part = new MappedPart(text, 'source.filter');
+export function compileFilter(
+  text: string,
+  option = 'source.filter',
+): (input: EventInput) => boolean {
+  const part = new MappedPart(text, option);
   return (input) => {
     const found = part.find(input) ?? false;
     if (typeof found === 'boolean') return found;

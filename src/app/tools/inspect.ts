@@ -20,10 +20,12 @@ import {
   type InspectedPipeline,
   type Inspection,
 } from '../../tools/inspect/context.ts';
+import type { RecordConditions, RecordSelector } from '../../tools/inspect/search.ts';
 import { kafkaConnection } from '../clients/kafka-connection.ts';
 import { schemaRegistry } from '../clients/schema-registry.ts';
 import { toolService } from '../clients/service.ts';
 import { sourceLimits } from '../pipeline-options.ts';
+import { recordSelector } from './record-selector.ts';
 import { remoteState } from './remote-state.ts';
 
 /** Short, because a person waits. */
@@ -44,6 +46,8 @@ export interface Tools extends Inspection {
   openReplay(memoryTopic: string): ShardProducer;
   /** Name of this process, for the memory's record. */
   readonly instance: string;
+  /** Compiles the conditions of a search. @throws InspectError `usage` for an invalid expression */
+  selector(conditions: RecordConditions): Promise<RecordSelector>;
 }
 
 /**
@@ -67,7 +71,11 @@ export async function withPipeline<T>(
     logger,
   );
   const scan = kafka.scan(sourceLimits(config));
-  const registry = schemaRegistry(config);
+  const registry = schemaRegistry(config, {
+    request() {},
+    unavailable: options.notice,
+    available() {},
+  });
   const { signal } = new AbortController();
   try {
     await kafka.admin.brokerCount();
@@ -107,6 +115,7 @@ export async function withPipeline<T>(
           })
           .open(0),
       instance: `${hostname()}-${process.pid}`,
+      selector: (conditions) => recordSelector(config, pipeline, registry, conditions),
     };
     return await work(tools);
   } catch (error) {

@@ -1,46 +1,160 @@
-import { Argument, type Command } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import type { Explanation, FoundTerminal, NamingJob } from '../../tools/inspect/explanation.ts';
-import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { SearchReport } from '../../tools/inspect/search.ts';
+import { CommandFailed, EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Io } from '../io.ts';
+import { bar } from '../progress.ts';
 import { ago, counted, facts, instant, printable, sentence } from '../text.ts';
 import {
-  coordinate,
-  type RecordPlace,
+  pointInTime,
+  recordName,
   runTool,
   type ToolFlags,
   toolOptions,
+  wholeNumber,
 } from '../tool-options.ts';
+
+const DAY_MS = 86_400_000;
+const DEFAULT_LIMIT = 10;
+/** Each match is explained from journal and outputs. */
+const MAX_LIMIT = 1_000;
+
+interface ExplainFlags extends ToolFlags {
+  readonly thorough?: true;
+  readonly key?: string;
+  readonly where?: string;
+  readonly decisions?: true;
+  readonly since?: number;
+  readonly until?: number;
+  readonly limit: number;
+}
 
 export function explainCommand(program: Command, io: Io): void {
   toolOptions(program.command('explain'))
-    .summary('show the fate of one source record')
+    .summary('show the fate of source records')
     .description(
-      'Shows the fate of the source record at PARTITION:OFFSET: its batches, and its decision or dead letter; or its current stage. Never shows content.',
+      'Shows the fate of the source record with that place or event id, or of the events that a search finds: their batches, and their decision or dead letter; or their current stage. Never shows content.',
     )
     .addArgument(
-      new Argument('<partition:offset>', 'source record, such as 2:1371').argParser(coordinate),
+      new Argument(
+        '[record]',
+        'PARTITION:OFFSET such as 2:1371, or event id such as content-events-2-1371',
+      ).argParser(recordName),
     )
-    .option('--thorough', 'read the outputs to their ends, to find duplicates')
+    .option('--key <key>', 'search for events with this key')
+    .option(
+      '--where <expression>',
+      "search for events for which this expression is true, such as 'metadata.post == 42' (docs/mapping.md)",
+    )
+    .option('--decisions', 'compare the published decisions instead of the events')
+    .addOption(
+      new Option(
+        '--since <time>',
+        'begin of the search: ISO 8601, or an age (15m, 2h, 7d; default: 1d)',
+      ).argParser(pointInTime),
+    )
+    .addOption(
+      new Option('--until <time>', 'end of the search (default: the end of the topic)').argParser(
+        pointInTime,
+      ),
+    )
+    .option(
+      '--limit <number>',
+      'matches to show: the newest',
+      wholeNumber('The limit', 1, MAX_LIMIT),
+      DEFAULT_LIMIT,
+    )
+    .option('--thorough', 'one record: read the outputs to their ends, to find duplicates')
     .option('--no-service', 'do not call the service for the state of batches')
     .addHelpText(
       'after',
       `
-Ends with 5 when the record is missing, 6 when it was published more than once, 7 when its fate can no longer be determined.
+Ends with 5 when a record is missing, 6 when one was published more than once, 7 when the fate of one can no longer be determined.
 
 Examples:
   $ content-review-connector explain 2:1371 --config connector.yaml
-  $ content-review-connector explain 2:1371 -c connector.yaml --json | jq -r .state`,
+  $ content-review-connector explain content-events-2-1371 -c connector.yaml --json | jq -r .state
+  $ content-review-connector explain --where 'metadata.post == 42' --since 7d -c connector.yaml
+  $ content-review-connector explain --decisions --where "result == 'spam'" --since 1h -c connector.yaml`,
     )
-    .action(async (at: RecordPlace, flags: ToolFlags & { thorough?: true }) => {
-      const { explainRecord } = await import('../../tools/inspect/explain.ts');
-      const options = { thorough: flags.thorough === true };
-      await runTool(io, flags, (tools) => explainRecord(tools, at, options), explainText, codeOf);
+    .action(async (record: string | undefined, flags: ExplainFlags) => {
+      if (record === undefined) await explainMatches(io, flags);
+      else await explainOne(io, record, flags);
     });
 }
+
+async function explainOne(io: Io, record: string, flags: ExplainFlags): Promise<void> {
+  const extra = (['key', 'where', 'decisions', 'since', 'until'] as const).find(
+    (name) => flags[name] !== undefined,
+  );
+  if (extra !== undefined)
+    throw new CommandFailed(`--${extra} belongs to a search: leave out the record, or --${extra}`);
+  const { explainRecord, namedRecord } = await import('../../tools/inspect/explain.ts');
+  const options = { thorough: flags.thorough === true };
+  await runTool(
+    io,
+    flags,
+    (tools) => explainRecord(tools, namedRecord(tools.pipeline, record), options),
+    explainText,
+    codeOf,
+  );
+}
+
+async function explainMatches(io: Io, flags: ExplainFlags): Promise<void> {
+  const { key, where, until: untilMs, since: sinceMs = Date.now() - DAY_MS, limit } = flags;
+  if (key === undefined && where === undefined)
+    throw new CommandFailed(
+      'name a record (PARTITION:OFFSET or an event id), or search with --key or --where',
+    );
+  if (flags.thorough) throw new CommandFailed('--thorough takes one record: leave it out');
+  if (untilMs !== undefined && untilMs <= sinceMs)
+    throw new CommandFailed(
+      `the time from ${instant(sinceMs)} to ${instant(untilMs)} is empty: change --since or --until`,
+    );
+  const conditions = { on: flags.decisions ? 'decisions' : 'events', key, where } as const;
+  const { search } = await import('../../tools/inspect/search.ts');
+  await runTool(
+    io,
+    flags,
+    async (tools, progress) =>
+      search(
+        tools,
+        { ...conditions, sinceMs, untilMs, limit },
+        await tools.selector(conditions),
+        ({ done, total, matching }) =>
+          progress.show(() => `${bar(done, total)}  ${counted(matching, 'match', 'matches')}`),
+      ),
+    searchText,
+    ({ records }) => {
+      const codes = records.map(codeOf);
+      return WORST_FIRST.find((code) => codes.includes(code)) ?? EXIT.ok;
+    },
+  );
+}
+
+/** As in `audit`. */
+const WORST_FIRST = [EXIT.missing, EXIT.double, EXIT.unknown];
 
 function codeOf({ state, terminals }: Explanation): ExitCode {
   if (new Set(terminals.map(({ eventId }) => eventId)).size < terminals.length) return EXIT.double;
   return state === 'missing' || state === 'unknown' ? EXIT[state] : EXIT.ok;
+}
+
+function searchText(report: SearchReport, nowMs: number): string {
+  const { on, topic, sinceMs, untilMs, searched, matching, records, notes } = report;
+  const noun = on === 'events' ? 'event' : 'decision';
+  const to = untilMs === null ? 'now' : instant(untilMs);
+  const where = `${counted(searched, 'record')} of ${topic} read, ${instant(sinceMs)} to ${to}`;
+  const newest = matching > records.length ? `, the newest ${records.length} shown` : '';
+  const last =
+    matching === 0
+      ? `No ${noun} matches: ${where}. --since extends the time.`
+      : `${counted(matching, `${noun} matches`, `${noun}s match`)}${newest}: ${where}.`;
+  return [
+    ...records.map((one) => explainText(one, nowMs)),
+    ...notes.map((note) => `Note: ${sentence(note)}.\n`),
+    `${last}\n`,
+  ].join('\n');
 }
 
 function explainText(report: Explanation, nowMs: number): string {

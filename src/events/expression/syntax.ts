@@ -26,6 +26,19 @@ export function parseExpression(text: string): Result<Node> {
 /** Texts, names in quotes and literals. */
 const QUOTED = /'(?:\\[\\']|[^'])*?'|"(?:\\.|[^"\\])*"|`(?:\\[\\`]|[^`])*?`/gs;
 
+/** A quoted part, or a number right after a comparison. */
+const COMPARED_NUMBER = new RegExp(
+  `${QUOTED.source}|([=!<>]\\s*)(-?\\d+(?:\\.\\d+)?)(?![\\w.])`,
+  'gs',
+);
+
+/** Returns an expression with the backticks that JMESPath requires around a compared number: x == `42`. */
+export function withQuotedNumbers(text: string): string {
+  return text.replace(COMPARED_NUMBER, (all, before?: string, number?: string) =>
+    before === undefined ? all : `${before}\`${number}\``,
+  );
+}
+
 const KINDS: Readonly<Record<string, string>> = {
   "'": 'a text',
   '"': 'a name in quotes',

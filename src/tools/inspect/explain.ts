@@ -4,7 +4,13 @@ import type { SourceCoordinate } from '../../core/record.ts';
 import { type Account, UNKNOWN_REASONS } from './account.ts';
 import { noPartition } from './audit.ts';
 import { BalanceBuilder } from './balance.ts';
-import { InspectError, type Inspection, isCompacted, type RemoteBatch } from './context.ts';
+import {
+  InspectError,
+  type InspectedPipeline,
+  type Inspection,
+  isCompacted,
+  type RemoteBatch,
+} from './context.ts';
 import { readDecision } from './decision-value.ts';
 import {
   type Explanation,
@@ -17,8 +23,10 @@ import { unreachable } from './journal-report.ts';
 import {
   deadLetterCause,
   NO_GAPS,
+  parseEventId,
   readOutputs,
   readUntilProven,
+  type TerminalKind,
   type TerminalRecord,
 } from './outputs.ts';
 import { batchBefore, reportedJob } from './remote-jobs.ts';
@@ -27,6 +35,23 @@ import { type JournalObserver, journalEvidence, readShardJournal } from './shard
 export interface ExplainOptions {
   /** Read the outputs to their ends, to find further terminal records, also when one is found early. */
   readonly thorough: boolean;
+  /** Time of a terminal record, for a source record that may be gone, ms. */
+  readonly publishedMs?: number;
+}
+
+/**
+ * Returns the source record that `partition:offset` or an event id names.
+ * @throws InspectError `usage` for the event id of another topic
+ */
+export function namedRecord({ name, topics }: InspectedPipeline, text: string): SourceCoordinate {
+  const [, partition, offset] = /^(\d{1,10}):(\d{1,15})$/.exec(text) ?? [];
+  if (partition !== undefined) return { partition: Number(partition), offset: Number(offset) };
+  const at = parseEventId(text, topics.source);
+  if (at !== undefined) return { partition: at.partition, offset: at.offset };
+  throw new InspectError(
+    'usage',
+    `${JSON.stringify(text)} is no event id of pipeline ${name}, such as ${topics.source}-2-1371: check the id, or choose another pipeline with --pipeline`,
+  );
 }
 
 /** @throws InspectError `usage` for a partition or an offset that does not exist yet */
@@ -44,7 +69,7 @@ export async function explainRecord(
 async function readRecord(
   inspection: Inspection,
   at: SourceCoordinate,
-  { thorough, whole }: ExplainOptions & { readonly whole: boolean },
+  { thorough, whole, publishedMs }: ExplainOptions & { readonly whole: boolean },
 ) {
   const { scan, pipeline } = inspection;
   const { partition, offset } = at;
@@ -66,7 +91,9 @@ async function readRecord(
   const toTheEnd = thorough || wasReset;
   const builder = new BalanceBuilder({ partition, from: offset, to: offset + 1 }, evidence);
   const found: TerminalRecord[] = [];
-  const sinceMs = whole ? undefined : (source.timestampMs ?? naming[0]?.record.createdMs);
+  const sinceMs = whole
+    ? undefined
+    : (source.timestampMs ?? publishedMs ?? naming[0]?.record.createdMs);
   const outputs =
     toTheEnd || isSettled
       ? await readOutputs(inspection, sinceMs, (terminal) => {
@@ -89,8 +116,18 @@ async function readRecord(
     },
     { ...outputs.gaps, skipsNullValues: pipeline.skipsNullValues, isSuspect: () => true },
   );
-  const state = stateOf(source.record, account, live !== undefined, offset < (position?.read ?? 0));
+  // A reset adds terminal records: the newest has the present outcome.
+  found.sort((a, b) => a.replay - b.replay || a.record.timestampMs - b.record.timestampMs);
+  const isRead = offset < (position?.read ?? 0);
+  const state = stateOf(source.record, account, found.at(-1)?.kind, live !== undefined, isRead);
   if (state === 'unknown' && reason !== undefined) notes.push(UNKNOWN_REASONS[reason]);
+  const { described, failure } = await describeJobs(
+    inspection,
+    naming,
+    live && { id: live.record.id, behind: batchBefore(pipeline, live, journal.state) },
+    source.decision,
+  );
+  if (failure !== undefined) notes.push(failure);
   const report = {
     partition,
     offset,
@@ -107,13 +144,10 @@ async function readRecord(
       position === undefined
         ? null
         : { watermark: position.watermark, read: position.read, claimed, replay: position.replay },
-    jobs: await describeJobs(
-      inspection,
-      naming,
-      live && { id: live.record.id, behind: batchBefore(pipeline, live, journal.state) },
-      source.decision,
-      notes,
-    ),
+    jobs: described,
+    blockedBy: IN_FLIGHT.has(state)
+      ? await impediment(inspection, source.decision, failure, live !== undefined)
+      : null,
     terminals: await Promise.all(found.map((one) => describeTerminal(inspection, one))),
     outputOffsets: outputs.offsets,
     notes,
@@ -202,10 +236,10 @@ async function describeJobs(
   naming: readonly TracedJob[],
   live: { readonly id: string; readonly behind: string | undefined } | undefined,
   decision: SourceFacts['decision'],
-  notes: string[],
-): Promise<NamingJob[]> {
+): Promise<{ readonly described: NamingJob[]; readonly failure: string | undefined }> {
   const described: NamingJob[] = [];
   let request = remoteBatch;
+  let failure: string | undefined;
   for (const { record, leftMs } of naming) {
     const isLive = record.id === live?.id;
     let service: RemoteBatch | undefined;
@@ -214,7 +248,7 @@ async function describeJobs(
     } catch (error) {
       signal.throwIfAborted();
       request = undefined;
-      notes.push(unreachable(error));
+      failure = unreachable(error);
     }
     described.push({
       ...reportedJob(record),
@@ -224,7 +258,31 @@ async function describeJobs(
       service: service ?? null,
     });
   }
-  return described;
+  return { described, failure };
+}
+
+const IN_FLIGHT: ReadonlySet<RecordState> = new Set(['not_read', 'buffered', 'in_review']);
+
+/** A batch that does not exist: any answer shows that the service responds. */
+const NO_BATCH = '00000000-0000-0000-0000-000000000000';
+
+/** Returns the reason why a record in flight does not proceed; null if none is known. */
+async function impediment(
+  { scan, pipeline, remoteBatch, signal }: Inspection,
+  decision: SourceFacts['decision'],
+  failure: string | undefined,
+  isLive: boolean,
+): Promise<string | null> {
+  const { members } = await scan.group(pipeline.group);
+  if (members === 0) return 'no replica is running';
+  if (failure !== undefined || isLive) return failure ?? null;
+  try {
+    await (remoteBatch?.(NO_BATCH) ?? decision?.());
+    return null;
+  } catch (error) {
+    signal.throwIfAborted();
+    return unreachable(error);
+  }
 }
 
 const STATES: Readonly<Record<Account, RecordState>> = {
@@ -242,12 +300,13 @@ const STATES: Readonly<Record<Account, RecordState>> = {
 function stateOf(
   record: SourceFacts['record'],
   account: Account,
+  newest: TerminalKind | undefined,
   live: boolean,
   isRead: boolean,
 ): RecordState {
   // After a reset it may have a terminal record and be in review again.
   if (live) return 'in_review';
-  if (account === 'decided' || account === 'deadLettered') return STATES[account];
+  if (newest !== undefined) return newest === 'decision' ? 'decided' : 'dead_lettered';
   if (record === 'none') return 'no_record';
   if (record === 'removed' && account !== 'beforeStart' && account !== 'passedOver')
     return 'removed';

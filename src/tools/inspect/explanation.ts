@@ -68,7 +68,9 @@ export interface Explanation {
   } | null;
   /** Oldest first; only those that compaction has left in the journal. */
   readonly jobs: readonly NamingJob[];
-  /** Empty while the record is in flight. Two with the same event id break the promise. */
+  /** Reason why a record in flight does not proceed, as far as it is known here. */
+  readonly blockedBy: string | null;
+  /** Oldest first; empty while the record is in flight. Two with the same event id break the promise. */
   readonly terminals: readonly FoundTerminal[];
   /** Number of output offsets read. */
   readonly outputOffsets: number;
@@ -76,7 +78,6 @@ export interface Explanation {
 }
 
 const SUMMARIES: Readonly<Partial<Record<RecordState, string>>> = {
-  buffered: 'Read, and waiting in a buffer or for its batch to be created; it is in no job yet.',
   skipped: 'Skipped: source.nullValues or source.filter excludes it.',
   passed_over: 'Passed over: the group was reset to a later offset.',
   before_start: 'Older than the pipeline, which began at a later offset.',
@@ -94,6 +95,7 @@ export function summarise({
   jobs,
   terminals,
   position,
+  blockedBy,
 }: Omit<Explanation, 'summary'>): string {
   const events = new Set(terminals.map(({ eventId }) => eventId));
   const twice =
@@ -102,20 +104,29 @@ export function summarise({
       : '';
   const fixed = SUMMARIES[state];
   if (fixed !== undefined) return fixed;
+  const reason =
+    blockedBy === null ? '' : ` ${blockedBy.charAt(0).toUpperCase()}${blockedBy.slice(1)}.`;
+  if (state === 'buffered')
+    return `Read, and waiting in a buffer or for its batch to be created; it is in no job yet.${reason}`;
   if (state === 'not_read')
     return position === null
-      ? 'Not read yet: no replica has ever claimed its shard.'
-      : `Not read yet: intake had read up to offset ${position.read} when it last wrote its position.`;
+      ? `Not read yet: no replica has ever claimed its shard.${reason}`
+      : `Not read yet: intake had read up to offset ${position.read} when it last wrote its position.${reason}`;
   if (state === 'in_review') {
     const { remoteId, attempt, service, behind } = jobs.find(({ live }) => live) ?? {};
     const situation = { kind, service: service ?? undefined, behind: behind ?? undefined };
-    return `In review: batch ${remoteId}, attempt ${attempt}. It waits for ${waitsFor({ ...situation, running: true })}.${twice}`;
+    const waits =
+      service || blockedBy === null
+        ? ` It waits for ${waitsFor({ ...situation, running: true })}.`
+        : '';
+    return `In review: batch ${remoteId}, attempt ${attempt}.${waits}${reason}${twice}`;
   }
+  const newest = terminals.at(-1);
   if (state === 'dead_lettered') {
-    const { reason, message } = terminals[0]?.deadLetter ?? {};
-    return `A dead letter: ${reason}, ${message}.${twice}`;
+    const letter = newest?.deadLetter;
+    return `A dead letter: ${letter?.reason}, ${letter?.message}.${twice}`;
   }
-  const decision = terminals.find((terminal) => terminal.kind === 'decision')?.decision;
+  const decision = newest?.decision;
   if (!decision) return `Decided; the decision is in a format that cannot be read here.${twice}`;
   const { status, result, errorCode, batch } = decision;
   return `Decided: ${status}${result ? ` ${result}` : ''}${errorCode ? ` (${errorCode})` : ''}, batch ${batch.id}, attempt ${batch.attempt}.${twice}`;

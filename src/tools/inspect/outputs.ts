@@ -1,5 +1,7 @@
 /** Decisions and dead letters of a pipeline, found by the source record that they settle. */
 import { DEAD_LETTER_HEADERS } from '../../core/outcome/dead-letter.ts';
+import type { RecordPiece } from '../../core/ports/kafka.ts';
+import type { TopicScan } from '../../core/ports/topic-scan.ts';
 import { lastHeader, type SourceRecord } from '../../core/record.ts';
 import { eachAtATime, InspectError, type Inspection, isCompacted } from './context.ts';
 
@@ -99,18 +101,17 @@ export async function scanTerminals(
   ranges: readonly OutputRange[],
   onTerminal: OnTerminal,
 ): Promise<number> {
-  const { scan, pipeline, notice } = inspection;
+  const { pipeline, notice } = inspection;
   const enough = new AbortController();
   let offsets = 0;
   await eachAtATime(ranges, async ({ kind, topic, partition, from, until }) => {
-    const guard = stallGuard(inspection, `${topic}-${partition}`);
     let position = from;
     try {
-      await scan.read(
+      await readGuarded(
+        inspection,
         topic,
         { partition, from, until },
         async ({ records, unreadable, nextOffset }) => {
-          guard.stop();
           if (unreadable !== undefined)
             notice(
               `${topic}-${partition}: offsets ${unreadable.from} to ${unreadable.to - 1} cannot be read and are not counted: ${unreadable.poison.message}`,
@@ -127,17 +128,44 @@ export async function scanTerminals(
             // Awaiting each would cost more than the rest: almost none is a promise.
             if ((answer instanceof Promise ? await answer : answer) === 'enough') enough.abort();
           }
-          guard.restart();
         },
-        AbortSignal.any([inspection.signal, enough.signal, guard.signal]),
+        enough.signal,
       );
     } catch (error) {
-      if (!enough.signal.aborted) throw guard.signal.aborted ? guard.signal.reason : error;
-    } finally {
-      guard.stop();
+      if (!enough.signal.aborted) throw error;
     }
   });
   return offsets;
+}
+
+/**
+ * Reads a range as `TopicScan.read`. Reports that it makes no progress, then gives up.
+ * @throws InspectError `unreachable` when an open transaction blocks reading for too long
+ */
+export async function readGuarded(
+  inspection: Inspection,
+  topic: string,
+  range: Parameters<TopicScan['read']>[1],
+  onPiece: (piece: RecordPiece) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const guard = stallGuard(inspection, `${topic}-${range.partition}`);
+  try {
+    await inspection.scan.read(
+      topic,
+      range,
+      async (piece) => {
+        guard.stop();
+        await onPiece(piece);
+        guard.restart();
+      },
+      AbortSignal.any([inspection.signal, guard.signal, ...(signal ? [signal] : [])]),
+    );
+  } catch (error) {
+    throw guard.signal.aborted ? guard.signal.reason : error;
+  } finally {
+    guard.stop();
+  }
 }
 
 /** Reports that a read makes no progress, and aborts it after the longest transaction of the connector. */

@@ -5,6 +5,7 @@ import { EXIT } from '../../../src/cli/exit-codes.ts';
 import type { AuditReport } from '../../../src/tools/inspect/audit.ts';
 import type { Explanation } from '../../../src/tools/inspect/explanation.ts';
 import type { JournalReport } from '../../../src/tools/inspect/journal-report.ts';
+import type { SearchReport } from '../../../src/tools/inspect/search.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { startStack } from '../../support/stack/stack.ts';
@@ -141,6 +142,39 @@ test('explain distinguishes a decision, a dead letter, a live job and an offset 
     assert.deepEqual([code, err], [EXIT.ok, '']);
     assert.doesNotMatch(out, new RegExp(SECRET));
   }
+});
+
+test('explain answers by event id, key and expression, whatever became of the events', async () => {
+  const { partition, offset } = fast[7] as (typeof fast)[number];
+  const named = await toolJson<Explanation>(
+    ...['explain', `${stack.topics.source}-${partition}-${offset}`, ...flags],
+  );
+  assert.deepEqual([named.code, named.offset, named.state], [EXIT.ok, offset, 'decided']);
+
+  const searched = (...args: string[]) => toolJson<SearchReport>('explain', ...flags, ...args);
+  const byKey = await searched('--key', `${SECRET}-7`);
+  assert.deepEqual(
+    [byKey.code, byKey.matching, byKey.searched, byKey.records.map(at)],
+    [EXIT.ok, 1, 67, [at(fast[7])]],
+  );
+  const slowOnes = await searched('--where', "type == 'slow'", '--limit', '4');
+  assert.deepEqual(
+    [slowOnes.matching, slowOnes.failed, slowOnes.records.map(({ state }) => state)],
+    [6, 1, ['in_review', 'in_review', 'in_review', 'in_review']],
+  );
+  const decided = await searched('--decisions', '--where', `source.offset == ${offset}`);
+  assert.deepEqual(
+    decided.records.map(at).sort(),
+    [0, 1].map((one) => at({ partition: one, offset })),
+  );
+
+  const { out, err, code } = await tool('explain', ...flags, '--where', "key() == 'p'");
+  assert.deepEqual([code, err], [EXIT.ok, '']);
+  assert.match(out, /^No event matches: 67 records of \S+ read, .* --since extends the time\.$/m);
+  assert.doesNotMatch(out, new RegExp(SECRET));
+  const text = await tool('explain', ...flags, '--key', 'p');
+  assert.match(text.out, new RegExp(`^${at(poison)}  A dead letter: not_json`, 'm'));
+  assert.match(text.out, /^1 event matches: 67 records/m);
 });
 
 test('audit balances to the record, ignores aborted records, and accepts ranges', async () => {

@@ -1,0 +1,174 @@
+/** Comparison of records with the conditions of a search, in every format of the pipeline. */
+import type { Config, PipelineConfig } from '../../config/schema.ts';
+import { NotPrepared } from '../../core/outcome/internal-error.ts';
+import type { SourceRecord } from '../../core/record.ts';
+import { parseExactly } from '../../events/expression/exact-number.ts';
+import { EventInput } from '../../events/expression/index.ts';
+import { withQuotedNumbers } from '../../events/expression/syntax.ts';
+import {
+  type DecodedEvent,
+  type EventFormat,
+  hasValue,
+  type ReadEvent,
+  type ValuedRecord,
+} from '../../events/format.ts';
+import { plainFormat } from '../../events/formats/index.ts';
+import { type DecodedTerminal, FramedReader } from '../../events/formats/output/index.ts';
+import { isObject, jsonFormat, poison } from '../../events/json-event.ts';
+import { MappingFailure } from '../../events/mapping/mapping-failure.ts';
+import { compileFilter } from '../../events/record-decoder.ts';
+import type { ConfluentRegistry } from '../../events/registry/index.ts';
+import { InspectError } from '../../tools/inspect/context.ts';
+import type { RecordConditions, RecordSelector } from '../../tools/inspect/search.ts';
+import { registryProblem } from '../clients/schema-registry.ts';
+
+/** Longest wait for the schemas of a piece: a person waits. */
+const SCHEMAS_MS = 10_000;
+/** First byte of a value that begins with a schema id. */
+const MAGIC_BYTE = 0;
+
+/** Decodes a value; may wait for its schema. */
+type ReadValue = (record: ValuedRecord, signal: AbortSignal) => ReadEvent | Promise<ReadEvent>;
+
+/** @throws InspectError `usage` for an invalid expression */
+export async function recordSelector(
+  config: Config,
+  pipeline: PipelineConfig,
+  registry: ConfluentRegistry | undefined,
+  { on, key, where }: RecordConditions,
+): Promise<RecordSelector> {
+  const keyBytes = key === undefined ? undefined : Buffer.from(key);
+  const isWanted = where === undefined ? undefined : compiled(where);
+  const topic = on === 'events' ? pipeline.source.topic : pipeline.output.topic;
+  const read =
+    isWanted === undefined || on === 'decisions'
+      ? decisionReader(registry)
+      : eventReader(await sourceFormat(config, pipeline, registry));
+
+  return async (records, signal) => {
+    const matches: SourceRecord[] = [];
+    const failures: string[] = [];
+    for (const record of records) {
+      if (keyBytes !== undefined && record.key?.equals(keyBytes) !== true) continue;
+      if (isWanted === undefined) {
+        matches.push(record);
+        continue;
+      }
+      // A record without a value has nothing to be compared.
+      if (!hasValue(record)) continue;
+      try {
+        const answer = read(record, signal);
+        // Awaiting each would cost more than the rest: few are promises.
+        const { event, poison: unreadable } = answer instanceof Promise ? await answer : answer;
+        if (event === undefined) failures.push(unreadable.message);
+        else if (isWanted(new EventInput(event, record, topic))) matches.push(record);
+      } catch (error) {
+        if (!(error instanceof MappingFailure)) throw inspectError(error);
+        failures.push(error.poison.message);
+      }
+    }
+    return { matches, failures };
+  };
+}
+
+function compiled(where: string): ReturnType<typeof compileFilter> {
+  try {
+    return compileFilter(withQuotedNumbers(where), '--where');
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new InspectError('usage', `--where: ${error.message} (docs/mapping.md)`, {
+      cause: error,
+    });
+  }
+}
+
+async function sourceFormat(
+  config: Config,
+  { source }: PipelineConfig,
+  registry: ConfluentRegistry | undefined,
+): Promise<EventFormat> {
+  const plain = plainFormat(source.format);
+  if (plain !== undefined) return plain;
+  // Loaded late: few searches need the schema parsers.
+  const { eventFormat } = await import('../formats/all-formats.ts');
+  return eventFormat(source.format, registry, config.schemaRegistry);
+}
+
+function eventReader(format: EventFormat): ReadValue {
+  return (record, signal) => {
+    try {
+      return format.read(record);
+    } catch (error) {
+      if (!(error instanceof NotPrepared)) throw error;
+      return prepared(format, record, signal);
+    }
+  };
+}
+
+/** Decisions in any format: the topic may hold several. Their metadata is an object in each. */
+function decisionReader(registry: ConfluentRegistry | undefined): ReadValue {
+  const framed = registry && new FramedReader(registry);
+  return (record, signal) =>
+    record.value[0] === MAGIC_BYTE && framed !== undefined
+      ? framed.read(record.value, signal).then(framedDecision)
+      : unwrapped(jsonFormat.read(record));
+}
+
+function framedDecision(members: DecodedTerminal | undefined): ReadEvent {
+  if (members === undefined)
+    return poison('undecodable', 'the value is no decision of this connector');
+  const metadata = members.metadata ?? members.metadata_json;
+  const document = {
+    ...members,
+    metadata: typeof metadata === 'string' ? parsed(metadata) : metadata,
+  };
+  return { event: { document, exact: () => document } };
+}
+
+/** Returns the decision inside a structured CloudEvent. */
+function unwrapped(read: ReadEvent): ReadEvent {
+  const { event } = read;
+  if (event === undefined || !('specversion' in event.document && 'data' in event.document))
+    return read;
+  const dataOf = (document: object | undefined) =>
+    document !== undefined && 'data' in document && isObject(document.data)
+      ? document.data
+      : undefined;
+  const document = dataOf(event.document);
+  if (document === undefined) return poison('not_an_object', 'the CloudEvent has no decision');
+  return { event: { document, exact: () => dataOf(event.exact()) } satisfies DecodedEvent };
+}
+
+function parsed(json: string): unknown {
+  try {
+    return parseExactly(json);
+  } catch {
+    return null;
+  }
+}
+
+/** Loads the schema of a record, which a format tries without end. @throws InspectError `unreachable` */
+async function prepared(
+  format: EventFormat,
+  record: ValuedRecord,
+  signal: AbortSignal,
+): Promise<ReadEvent> {
+  const late = AbortSignal.timeout(SCHEMAS_MS);
+  try {
+    await format.prepare?.([record], AbortSignal.any([signal, late]));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!late.aborted) throw error;
+    const message = `the schema registry gave no schema within ${SCHEMAS_MS / 1000} s: check schemaRegistry.urls`;
+    throw new InspectError('unreachable', message, { cause: error });
+  }
+  return format.read(record);
+}
+
+/** Error of the registry as that of an inspection; any other as it is. */
+function inspectError(error: unknown): unknown {
+  const problem = registryProblem(error, 'read');
+  if (problem === undefined) return error;
+  const { isRefusal, why } = problem;
+  return new InspectError(isRefusal ? 'refused' : 'unreachable', why, { cause: error });
+}

@@ -1,0 +1,185 @@
+/** Search for source records by key or expression over a bounded time, and their explanations. */
+import type { SourceCoordinate, SourceRecord } from '../../core/record.ts';
+import { placeOf } from '../../core/record.ts';
+import { eachAtATime, type Inspection } from './context.ts';
+import { explainRecord } from './explain.ts';
+import type { Explanation } from './explanation.ts';
+import { headerText, parseEventId, readGuarded } from './outputs.ts';
+
+/** Conditions of a search: a record must meet all that are given. */
+export interface RecordConditions {
+  /** Records that are compared: the events of the source topic, or the published decisions. */
+  readonly on: 'events' | 'decisions';
+  readonly key?: string | undefined;
+  /** Expression that must be true. */
+  readonly where?: string | undefined;
+}
+
+export interface SearchRequest extends RecordConditions {
+  /** First timestamp, ms. */
+  readonly sinceMs: number;
+  /** Timestamp at which the search ends, ms; default: the end of the topic. */
+  readonly untilMs?: number | undefined;
+  /** Number of matches that are explained: the newest. */
+  readonly limit: number;
+}
+
+export interface Selection {
+  readonly matches: readonly SourceRecord[];
+  /** Cause, for each record that could not be compared. */
+  readonly failures: readonly string[];
+}
+
+/** Selects the records of a piece that meet the conditions. */
+export type RecordSelector = (
+  records: readonly SourceRecord[],
+  signal: AbortSignal,
+) => Promise<Selection>;
+
+export interface SearchReport {
+  readonly on: RecordConditions['on'];
+  readonly topic: string;
+  readonly sinceMs: number;
+  readonly untilMs: number | null;
+  /** Number of records compared. */
+  readonly searched: number;
+  readonly matching: number;
+  /** Number of records that could not be compared: unreadable, or without a value of the expression. */
+  readonly failed: number;
+  /** Newest first. */
+  readonly records: readonly Explanation[];
+  readonly notes: readonly string[];
+}
+
+export interface SearchProgress {
+  /** Offsets. */
+  readonly done: number;
+  readonly total: number;
+  readonly matching: number;
+}
+
+interface Match extends SourceCoordinate {
+  readonly timestampMs: number;
+}
+
+/** Reads committed records only, up to the stable ends at the beginning. @throws InspectError */
+export async function search(
+  inspection: Inspection,
+  request: SearchRequest,
+  select: RecordSelector,
+  progress: (state: SearchProgress) => void = () => {},
+): Promise<SearchReport> {
+  const { topics } = inspection.pipeline;
+  const { on, sinceMs, untilMs, limit } = request;
+  const topic = on === 'events' ? topics.source : topics.decisions;
+  const ranges = await rangesBetween(inspection, topic, sinceMs, untilMs);
+  const state = { done: 0, total: 0, matching: 0 };
+  for (const { from, until } of ranges) state.total += until - from;
+  const newest = new Map<string, Match>();
+  const failures = new Map<string, number>();
+  let searched = 0;
+  await eachAtATime(ranges, async (range) => {
+    let position = range.from;
+    await readGuarded(inspection, topic, range, async ({ records, unreadable, nextOffset }) => {
+      const found = await select(records, inspection.signal);
+      searched += records.length;
+      if (unreadable !== undefined) count(failures, unreadable.poison.message);
+      for (const failure of found.failures) count(failures, failure);
+      for (const record of found.matches) {
+        const place = on === 'events' ? record : settledRecord(record, topics.source);
+        if (place === undefined) continue;
+        state.matching++;
+        keep(newest, { ...place, timestampMs: record.timestampMs }, limit);
+      }
+      state.done += Math.min(nextOffset, range.until) - position;
+      position = Math.min(nextOffset, range.until);
+      progress(state);
+    });
+  });
+
+  const explaining = withOneFailure(inspection);
+  const records: Explanation[] = [];
+  for (const { partition, offset, timestampMs } of [...newest.values()].sort(byAge))
+    records.push(
+      await explainRecord(
+        explaining,
+        { partition, offset },
+        // A decision is read from its own time on, even where its event is gone.
+        { thorough: false, ...(on === 'decisions' && { publishedMs: timestampMs }) },
+      ),
+    );
+  const failed = [...failures.values()].reduce((sum, times) => sum + times, 0);
+  return {
+    ...{ on, topic, sinceMs, untilMs: untilMs ?? null, searched },
+    ...{ matching: state.matching, failed, records },
+    notes: [...failures].map(
+      ([cause, times]) => `${times} of ${searched} records could not be compared: ${cause}`,
+    ),
+  };
+}
+
+/** A service that does not respond is called once, not for every match. */
+function withOneFailure(inspection: Inspection): Inspection {
+  let failed: { readonly error: unknown } | undefined;
+  const once =
+    <A, R>(call: (argument: A) => Promise<R>) =>
+    async (argument: A): Promise<R> => {
+      if (failed !== undefined) throw failed.error;
+      try {
+        return await call(argument);
+      } catch (error) {
+        failed = { error };
+        throw error;
+      }
+    };
+  const { remoteBatch, remoteDecision } = inspection;
+  return {
+    ...inspection,
+    remoteBatch: remoteBatch && once(remoteBatch),
+    ...(remoteDecision && { remoteDecision: once(remoteDecision) }),
+  };
+}
+
+const byAge = (one: Match, other: Match) => other.timestampMs - one.timestampMs;
+
+/** Keeps the newest matches, each source record once. */
+function keep(newest: Map<string, Match>, match: Match, limit: number): void {
+  const { partition, offset, timestampMs } = match;
+  const place = placeOf(match);
+  const known = newest.get(place)?.timestampMs ?? Number.NEGATIVE_INFINITY;
+  newest.set(place, { partition, offset, timestampMs: Math.max(known, timestampMs) });
+  if (newest.size <= limit) return;
+  const oldest = [...newest.values()].reduce((a, b) => (b.timestampMs < a.timestampMs ? b : a));
+  newest.delete(placeOf(oldest));
+}
+
+/** Causes that a report lists; an expression may fail differently for each record. */
+const MAX_CAUSES = 5;
+
+function count(failures: Map<string, number>, cause: string): void {
+  const name = failures.has(cause) || failures.size < MAX_CAUSES ? cause : 'other causes';
+  failures.set(name, (failures.get(name) ?? 0) + 1);
+}
+
+/** Source record of a decision; undefined for a record of another pipeline or application. */
+function settledRecord(record: SourceRecord, source: string): SourceCoordinate | undefined {
+  return parseEventId(headerText(record, 'eventId'), source);
+}
+
+async function rangesBetween(
+  { scan }: Inspection,
+  topic: string,
+  sinceMs: number,
+  untilMs: number | undefined,
+): Promise<{ partition: number; from: number; until: number }[]> {
+  const bounds = await scan.bounds(topic);
+  const first = await scan.firstAt(topic, sinceMs);
+  const last = untilMs === undefined ? undefined : await scan.firstAt(topic, untilMs);
+  return [...bounds]
+    .map(([partition, { start, stable }]) => ({
+      partition,
+      from: Math.max(first.get(partition) ?? start, start),
+      until: Math.min(last?.get(partition) ?? stable, stable),
+    }))
+    .filter(({ from, until }) => from < until);
+}

@@ -1,0 +1,226 @@
+/** Search for source records, with the whole pipeline in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SourceRecord } from '../../../../src/core/record.ts';
+import { explainRecord, namedRecord } from '../../../../src/tools/inspect/explain.ts';
+import { type FoundTerminal, summarise } from '../../../../src/tools/inspect/explanation.ts';
+import {
+  type RecordSelector,
+  type SearchRequest,
+  search,
+} from '../../../../src/tools/inspect/search.ts';
+import { inspectionOf } from '../../../support/engine/inspection.ts';
+import { TOPICS, World } from '../../../support/engine/world.ts';
+
+const withKey =
+  (key: string): RecordSelector =>
+  async (records) => ({
+    matches: records.filter((record) => String(record.key) === key),
+    failures: [],
+  });
+
+const searchIn = (
+  world: World,
+  select: RecordSelector,
+  request: Partial<SearchRequest> = {},
+  inspection = inspectionOf(world),
+) => world.through(search(inspection, { on: 'events', sinceMs: 0, limit: 10, ...request }, select));
+
+const keyed = (world: World, key: string, type = 'a') =>
+  world.put(0, JSON.stringify({ type, content: 'event of a' }), { key });
+
+test('a search finds every event with the key, newest first, with its fate', async () => {
+  const world = new World({ partitions: 2 });
+  world.start();
+  world.produce(6);
+  keyed(world, 'mine');
+  world.put(1, 'not json', { key: 'mine', timestampMs: world.clock.now() + 1_000 });
+  await world.untilSettled(60_000);
+  const progress: number[] = [];
+  const inspection = inspectionOf(world);
+  const report = await world.through(
+    search(
+      inspection,
+      { on: 'events', sinceMs: 0, limit: 10 },
+      withKey('mine'),
+      ({ done, total }) => progress.push(done / total),
+    ),
+  );
+  assert.deepEqual(
+    report.records.map(({ partition, state }) => [partition, state]),
+    [
+      [1, 'dead_lettered'],
+      [0, 'decided'],
+    ],
+  );
+  assert.deepEqual(
+    [report.searched, report.matching, report.failed, report.topic],
+    [8, 2, 0, TOPICS.source],
+  );
+  assert.equal(progress.at(-1), 1);
+  assert.deepEqual((await searchIn(world, withKey('theirs'))).records, []);
+});
+
+test('the newest matches are shown, and all are counted', async () => {
+  const world = new World({ partitions: 2 });
+  world.start();
+  for (let n = 0; n < 12; n++) world.event(n % 2, 'a', world.clock.now() + ((n * 7) % 12) * 1_000);
+  await world.untilSettled(60_000);
+  const all: RecordSelector = async (records) => ({ matches: records, failures: [] });
+  const { records, matching } = await searchIn(world, all, { limit: 4 });
+  const times = records.map(
+    ({ source }) => ((source.timestampMs ?? 0) - (records[3]?.source.timestampMs ?? 0)) / 1_000,
+  );
+  assert.deepEqual([matching, times], [12, [3, 2, 1, 0]]);
+});
+
+test('a search reads the records of its time only, and none of aborted or open transactions', async () => {
+  const world = new World({ partitions: 1 });
+  world.start();
+  const first = world.clock.now();
+  for (const seconds of [0, 10, 20, 30]) world.event(0, 'a', first + seconds * 1_000);
+  await world.untilSettled(60_000);
+  const seen: number[] = [];
+  const select: RecordSelector = async (records) => {
+    seen.push(...records.map(({ offset }) => offset));
+    return { matches: [], failures: [] };
+  };
+  const report = await searchIn(world, select, {
+    sinceMs: first + 10_000,
+    untilMs: first + 30_000,
+  });
+  assert.deepEqual([seen, report.searched], [[1, 2], 2]);
+});
+
+test('a search of the decisions explains each source record once', async () => {
+  const world = new World({ partitions: 2 });
+  world.start();
+  world.produce(4, { types: ['a', 'b'] });
+  await world.untilSettled(60_000);
+  const ofTypeB: RecordSelector = async (records) => ({
+    matches: records.filter(({ value }) => JSON.parse(String(value)).type === 'b'),
+    failures: [],
+  });
+  const report = await searchIn(world, ofTypeB, { on: 'decisions' });
+  assert.deepEqual(
+    report.records.map(({ partition, offset, state }) => [partition, offset, state]).sort(),
+    [
+      [1, 0, 'decided'],
+      [1, 1, 'decided'],
+    ],
+  );
+  const twice: RecordSelector = async (records) => ({
+    matches: records.flatMap((record) => [record, record]),
+    failures: [],
+  });
+  const { records, matching } = await searchIn(world, twice, { on: 'decisions' });
+  assert.deepEqual([records.length, matching], [4, 8]);
+});
+
+test('records that cannot be compared are counted by their cause, a few of them by name', async () => {
+  const world = new World({ partitions: 1 });
+  world.produce(20);
+  world.kafka.cluster.createTopic(TOPICS.journal, 1);
+  const select: RecordSelector = async (records: readonly SourceRecord[]) => ({
+    matches: [],
+    failures: records.map(({ offset }) => (offset < 10 ? 'not JSON' : `cause ${offset}`)),
+  });
+  const { failed, notes } = await searchIn(world, select);
+  assert.equal(failed, 20);
+  assert.equal(notes.length, 6);
+  assert.match(notes[0] ?? '', /^10 of 20 records could not be compared: not JSON$/);
+  assert.match(notes[5] ?? '', /^6 of 20 records could not be compared: other causes$/);
+});
+
+test('a service that does not respond is called once for all matches', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 50, maxAgeMs: 600_000 } },
+  });
+  world.start();
+  for (let n = 0; n < 3; n++) keyed(world, 'mine');
+  await world.clock.advance(20_000);
+  let calls = 0;
+  const inspection = {
+    ...inspectionOf(world),
+    remoteBatch: async () => {
+      calls++;
+      throw new Error('connect ECONNREFUSED');
+    },
+  };
+  const { records } = await searchIn(world, withKey('mine'), {}, inspection);
+  assert.deepEqual([records.length, calls], [3, 1]);
+  for (const { state, summary, blockedBy } of records) {
+    assert.equal(state, 'buffered');
+    assert.match(summary, /in no job yet\. The service did not respond: connect ECONNREFUSED\.$/);
+    assert.equal(blockedBy, 'the service did not respond: connect ECONNREFUSED');
+  }
+});
+
+test('a record in flight without a replica is explained by that', async () => {
+  const world = new World({ partitions: 1 });
+  world.kafka.cluster.createTopic(TOPICS.journal, 1);
+  world.produce(1);
+  const inspection = inspectionOf(world);
+  inspection.scan.group = async () => ({ state: 'Empty', members: 0 });
+  const { summary, state } = await world.through(
+    explainRecord(inspection, { partition: 0, offset: 0 }, { thorough: false }),
+  );
+  assert.deepEqual(
+    [state, summary],
+    ['not_read', 'Not read yet: no replica has ever claimed its shard. No replica is running.'],
+  );
+});
+
+test('after a reset the headline names the newest decision', async () => {
+  const world = new World({ partitions: 1 });
+  world.start();
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.untilSettled(60_000);
+  for (const instance of world.instances) await world.through(instance.stop());
+  world.kafka.cluster.commitOffset(TOPICS.group, TOPICS.source, 0, 0);
+  world.start();
+  await world.clock.advance(20_000);
+  const explained = await world.through(
+    explainRecord(inspectionOf(world), { partition: 0, offset: 1 }, { thorough: false }),
+  );
+  assert.equal(explained.state, 'decided');
+  assert.deepEqual(
+    explained.terminals.map(({ eventId }) => eventId),
+    ['content-0-1', 'content-0-1#1'],
+  );
+  const summary = (kinds: readonly FoundTerminal['kind'][]) =>
+    summarise({
+      ...explained,
+      state: kinds.at(-1) === 'decision' ? 'decided' : 'dead_lettered',
+      terminals: kinds.map((kind, n) => terminal(kind, n)),
+    });
+  assert.match(summary(['decision', 'decision']), /^Decided: SUCCESS, batch b1, attempt 1\.$/);
+  assert.match(summary(['dead_letter', 'decision']), /^Decided: SUCCESS, batch b1/);
+  assert.match(summary(['decision', 'dead_letter']), /^A dead letter: not_json, why 1\.$/);
+});
+
+function terminal(kind: FoundTerminal['kind'], n: number): FoundTerminal {
+  const place = { topic: 't', partition: 0, offset: n, timestampMs: n, eventId: `e#${n}` };
+  const batch = { id: `b${n}`, type: 'a', attempt: 1 };
+  return kind === 'decision'
+    ? {
+        ...{ kind, ...place, deadLetter: null },
+        decision: { status: 'SUCCESS', result: null, errorCode: null, batch },
+      }
+    : {
+        ...{ kind, ...place, decision: null },
+        deadLetter: { reason: 'not_json', stage: 'decode', message: `why ${n}` },
+      };
+}
+
+test('a record is named by its place or its event id', async () => {
+  const { pipeline } = inspectionOf(new World());
+  for (const text of ['2:1371', 'content-2-1371', 'content-2-1371#3'])
+    assert.deepEqual(namedRecord(pipeline, text), { partition: 2, offset: 1371 });
+  for (const text of ['other-2-1371', 'content-1371', 'content-2-x', '2:x', 'content-1-2-3'])
+    assert.throws(() => namedRecord(pipeline, text), {
+      failure: 'usage',
+      message: /is no event id of pipeline reviews, such as content-2-1371: .*--pipeline/,
+    });
+});
