@@ -40,7 +40,7 @@ export function asyncApiBreaks(published: AsyncApi, current: AsyncApi): Break[] 
     if (now === undefined)
       breaks.push({
         at: name,
-        what: 'the message was removed from the channel, or nobody sends or receives it',
+        what: 'the message was removed from the channel, or no operation sends or receives it',
       });
     else breaks.push(...messageBreaks(name, message, now));
   }

@@ -32,7 +32,7 @@ export function compileType(
     find(input, accepted) {
       const type = find(input);
       if (accepted || allowed === undefined || allowed.includes(type)) return type;
-      const message = `the content type is none of those allowed: ${allowed.join(', ')}`;
+      const message = `the content type is not one of those allowed: ${allowed.join(', ')}`;
       throw new MappingFailure('type_not_allowed', message);
     },
   };

@@ -10,6 +10,9 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const DOCBLOCK = /\/\*\*([\s\S]*?)\*\//g;
 const COMMENT = /\/\*\*[\s\S]*?\*\/|(?<=^|\s)\/\/ .*$/gm;
 
+/** Texts with a space: messages and descriptions. */
+const TEXT = /'(?=[^'\n]* )(?:[^'\\\n]|\\.)*'|`(?=[^`]* )(?:[^`\\]|\\.)*`/g;
+
 /** A docblock that begins with a clause or an elliptical "Of …" instead of a noun or a verb. */
 const CLAUSE_FIRST = /^(?:What|Who|Whom|Whose|Whoever|Where|How|Whether|When|Why|Of)\b/;
 
@@ -34,6 +37,7 @@ const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8
 const CODE = globSync('{src,dev,test}/**/*.ts', { cwd: ROOT }).filter(
   (file) => !file.includes('node_modules') && !file.endsWith('structure/prose.test.ts'),
 );
+const MESSAGES = CODE.filter((file) => !file.startsWith('test/'));
 const PAGES = globSync('{*.md,docs/**/*.md}', { cwd: ROOT }).filter(
   (file) => !/^CHANGELOG|^CONTRIBUTING|docs\/adr\//.test(file),
 );
@@ -54,13 +58,15 @@ test('a docblock begins with a noun or a verb in the third person', () => {
   assert.deepEqual(found(CODE, DOCBLOCK, CLAUSE_FIRST), []);
 });
 
-test('machines neither speak nor want in comments and pages', () => {
+test('machines neither speak nor want in comments, messages and pages', () => {
   assert.deepEqual(found(CODE, COMMENT, PERSONIFIED), []);
+  assert.deepEqual(found(MESSAGES, TEXT, PERSONIFIED), []);
   assert.deepEqual(found(PAGES, undefined, PERSONIFIED), []);
 });
 
-test('comments and pages use the words of the field', () => {
+test('comments, messages and pages use the words of the field', () => {
   assert.deepEqual(found(CODE, COMMENT, DIALECT), []);
+  assert.deepEqual(found(MESSAGES, TEXT, DIALECT), []);
   assert.deepEqual(found(PAGES, undefined, DIALECT), []);
 });
 

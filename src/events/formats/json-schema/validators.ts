@@ -68,6 +68,6 @@ function ajvFor(schema: unknown): Ajv {
   const draft = String($schema).replace(/#$/, '');
   const [, create] = DRAFTS.find(([pattern]) => pattern.test(draft)) ?? [];
   if (create === undefined)
-    throw new Error('its $schema is none of draft-06, draft-07, 2019-09 and 2020-12');
+    throw new Error('its $schema is not draft-06, draft-07, 2019-09 or 2020-12');
   return create();
 }
