@@ -64,7 +64,16 @@ export function judgeOutput(
   const returned = event.headers.filter(([name]) => ground.returnedHeaders.includes(name));
   const headers: RecordHeaders = [...returned, ['event-id', rightId ? id : eventId(ground, where)]];
   if (!sameHeaders(record.headers, headers)) wrong.push('headers');
-  for (const part of wrong) verdict.add(`has a ${what} with the wrong ${part}`, where);
+  for (const part of wrong)
+    verdict.add(`has a ${what} with the wrong ${part}`, `${where}${details(value, event.fate)}`);
+}
+
+/** Found and expected outcome of a decision, and its batch, for a search in the logs. */
+function details({ status, result, batch }: Value, fate: Fate): string {
+  if (!('decision' in fate)) return '';
+  const outcome = (one: object) => JSON.stringify(one, ['status', 'result']);
+  const { id, attempt } = Object(batch) as Value;
+  return ` (${outcome({ status, result })} for ${outcome(fate.decision)}, batch ${id}, attempt ${attempt})`;
 }
 
 function wrongIn(

@@ -120,7 +120,11 @@ const broken: readonly [what: string, evidence: Partial<Evidence>, complaint: Re
   ],
   ['another status', { outputs: [decision({ status: 'ERROR' })] }, /wrong status/],
   ['an error beside a result', { outputs: [decision({ error: {} })] }, /wrong error/],
-  ['another result', { outputs: [decision({ result: 'rejected' })] }, /wrong result/],
+  [
+    'another result',
+    { outputs: [decision({ result: 'rejected' })] },
+    /^2:7 \({"status":"SUCCESS","result":"rejected"} for {"status":"SUCCESS","result":"approved"}, batch b, attempt 1\): .*wrong result$/,
+  ],
   ['another type', { outputs: [decision({ batch: { type: 'comment' } })] }, /wrong type/],
   [
     'metadata of other types',
