@@ -195,7 +195,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'batch unknown to the service',
     connector:
-      'Requests it again for a grace period (404 and 410 may be transient), then submits the records in a new batch; imports alike. At once if the batch has another type than its job: then the id was assigned twice.',
+      'Requests it again for a grace period (404 and 410 may be transient), then submits the records in a new batch; imports alike. At once if the service reports another content type for the batch: then the id was assigned twice, and the results follow the rules of that type. After three such batches of a type in a row it is the name that the service has for the type.',
     user: 'Log line at error, `jobs_failed_total{reason="batch_unknown"}`',
     options: ['review.missingGrace'],
     job: {

@@ -5,6 +5,7 @@ import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kind.ts';
 import { CONTENT_TYPES, normaliseBatchStatus } from '../../service/contract.ts';
 import type { BatchState, ReviewService } from '../service.ts';
+import { BatchTypes } from './batch-types.ts';
 import { failedDecision } from './decision.ts';
 import { createDecoder } from './decode.ts';
 import { DEFAULT_MAPPING, type MappingOptions } from './mapping.ts';
@@ -27,8 +28,6 @@ export interface ReviewOptions extends Partial<MappingOptions>, Partial<ColumnOp
   readonly createReader?: CreateResultFileReader;
 }
 
-/** Content types remembered. */
-const MAX_TYPES = 1000;
 /** Notices remembered, so that each is reported once. */
 const MAX_NOTICES = 1000;
 /** Longest part shown of a column name, which may be as long as a row. */
@@ -53,7 +52,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
     { topic, includeContent, referenceColumn, resultColumn, maxRowBytes },
     onceEach(options.onNotice ?? (() => {})),
   );
-  const types = new EchoedTypes();
+  const types = new BatchTypes();
 
   return {
     name: 'review',
@@ -73,7 +72,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
     async status(remoteId, signal, type) {
       try {
         const batch = await service.getBatch(remoteId, { signal });
-        if (types.isAnother(type, batch.type))
+        if (types.isForeign(remoteId, type, batch.type))
           return { state: 'foreign', rawState: batch.rawStatus };
         return remoteStatus(batch);
       } catch (error) {
@@ -99,25 +98,6 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
 
     failure: (item, error, job) => failedDecision({ topic, includeContent }, item, error, job),
   };
-}
-
-/**
- * Detector of batches that belong to another job although the service returned their id: their
- * content type differs, so their results follow other rules. A service may have other names for
- * types: only if it has repeated a type exactly as sent is another type evidence. Each repetition
- * counts once, so a service that changes its names costs one batch per type.
- */
-class EchoedTypes {
-  readonly #echoed = new Set<string>();
-
-  isAnother(sent: string, reported: string | undefined): boolean {
-    if (reported === undefined) return false;
-    if (reported === sent) {
-      if (this.#echoed.size < MAX_TYPES) this.#echoed.add(sent);
-      return false;
-    }
-    return foldName(reported) !== foldName(sent) && this.#echoed.delete(sent);
-  }
 }
 
 const STATES = {

@@ -81,8 +81,10 @@ test('a batch that the service does not know is missing, and any other failure i
   await assert.rejects(failing('unavailable', 503), ServiceError);
 });
 
-/** Asks one kind for the state of batches that were created with a type, and that the service reports as another. */
-function askedForTypes() {
+/** States of batches that one process polls, in order: id, type as sent, type as reported. */
+async function statesOf(
+  ...polls: readonly (readonly [id: string, sent: string, reported?: string])[]
+): Promise<string> {
   let type: string | undefined;
   const kind = kindOf({
     getBatch: async () => ({
@@ -92,43 +94,55 @@ function askedForTypes() {
       counts: { success: undefined, error: undefined },
     }),
   });
-  return async (sent: string, told: string | undefined) => {
-    type = told;
-    return (await kind.status('b-1', SIGNAL, sent)).state;
-  };
+  const states: string[] = [];
+  for (const [id, sent, reported] of polls) {
+    type = reported;
+    states.push((await kind.status(id, SIGNAL, sent)).state);
+  }
+  return states.join(' ');
 }
 
-test('a batch with another type than its job is foreign, once the service has repeated types as sent', async () => {
-  const asked = askedForTypes();
-  // A service with names of its own.
-  assert.deepEqual(
-    [await asked('post', 'POST-V2'), await asked('post', undefined)],
-    ['pending', 'pending'],
+test('a batch with another type than its job is foreign to each process, also in its first poll', async () => {
+  const [own, foreign] = [
+    ['own', 'post', 'post'],
+    ['other', 'post', 'comment'],
+  ] as const;
+  assert.equal(await statesOf(foreign), 'foreign');
+  assert.equal(
+    await statesOf(own, foreign, foreign, own, foreign),
+    'pending foreign foreign pending foreign',
   );
-  assert.equal(await asked('post', 'post'), 'pending');
-  assert.equal(await asked('post', 'comment'), 'foreign');
-  assert.deepEqual(
-    [await asked('comment', 'post'), await asked('comment', 'c-2')],
-    ['pending', 'pending'],
-  );
-  assert.equal(await asked('post', undefined), 'pending');
+  // Of the job that has the id rightly.
+  assert.equal(await statesOf(foreign, ['other', 'comment', 'comment']), 'foreign pending');
 });
 
-test('a service with its own spelling of types, or with one name for several, keeps its batches', async () => {
-  const asked = askedForTypes();
-  assert.deepEqual(
-    [
-      await asked('post', 'post'),
-      await asked('Post', 'post'),
-      await asked(' post', 'post'),
-      await asked('article', 'post'),
-    ],
-    ['pending', 'pending', 'pending', 'pending'],
+test('a service with its own spelling of types, or without them, keeps its batches', async () => {
+  assert.equal(
+    await statesOf(['1', 'Post', 'post'], ['2', ' post', 'POST'], ['3', 'post'], ['4', 'post']),
+    'pending pending pending pending',
   );
-  // One that changes its spelling costs a type one batch at most.
-  assert.deepEqual(
-    [await asked('post', 'POST'), await asked('post', 'entry'), await asked('post', 'entry')],
-    ['pending', 'foreign', 'pending'],
+});
+
+test('a service with a name of its own, or with one name for several types, costs a type three batches', async () => {
+  assert.equal(
+    await statesOf(
+      ...(['1', '2', '3', '4', '5'] as const).flatMap(
+        (id) =>
+          [
+            [`post ${id}`, 'post', 'entry'],
+            [`reply ${id}`, 'reply', 'comment'],
+            [`comment ${id}`, 'comment', 'comment'],
+          ] as const,
+      ),
+    ),
+    `${'foreign foreign pending '.repeat(3)}${'pending '.repeat(6)}`.trim(),
+  );
+});
+
+test('a batch that was reported with its type once is not foreign when the service changes the name', async () => {
+  assert.equal(
+    await statesOf(['1', 'post', 'post'], ['1', 'post', 'entry'], ['2', 'post', 'entry']),
+    'pending pending foreign',
   );
 });
 
