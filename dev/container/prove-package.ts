@@ -79,6 +79,18 @@ http: { port: 0 }
   const { stdout } = await run(process.execPath, [main, '--version'], { env });
   assert.equal(stdout.trim(), version, '--version');
   await run(process.execPath, [main, 'check', '--config', configFile], { env });
+  // By the names that other programs use, from a module beside the package.
+  const importer = path.join(root, 'importer.mjs');
+  writeFileSync(
+    importer,
+    `import { ContentReviewClient } from 'content-review-connector';
+import { consumeDecisions } from 'content-review-connector/consumer';
+const options = { brokers: ['${NO_BROKER}'], group: 'g', decisions: 'd', process() {}, log() {} };
+const error = await consumeDecisions(options).catch((error) => error);
+process.stdout.write([typeof ContentReviewClient, error.message].join());`,
+  );
+  const imported = await run(process.execPath, [importer], { env });
+  assert.match(imported.stdout, /^function,cannot join group g at 127\.0\.0\.1:1: /);
 
   const words = [main, 'run', '--config', path.basename(configFile)];
   const connector = spawn(process.execPath, words, {

@@ -17,23 +17,31 @@ const PROTOCOL_VERSION = 0;
 export interface AssignerOptions extends Pick<AttachedAssigner, 'attached' | 'outOfRange'> {
   readonly sourceTopic: string;
   readonly journalTopic: string;
+  /** Name that members must share to join one group. Default: that of the connector. */
+  readonly protocol?: string | undefined;
   /** Shards of this member, when it joins. */
   history(): History | undefined;
 }
 
 export function createAssigner(
   cluster: Pick<KafkaCluster, 'findTopicPartitionMetadata'>,
-  { sourceTopic, journalTopic, history, ...callbacks }: AssignerOptions,
+  {
+    sourceTopic,
+    journalTopic,
+    protocol: name = PROTOCOL_NAME,
+    history,
+    ...callbacks
+  }: AssignerOptions,
 ): AttachedAssigner {
   return {
-    name: PROTOCOL_NAME,
-    version: PROTOCOL_VERSION,
     ...callbacks,
+    name,
+    version: PROTOCOL_VERSION,
 
     protocol({ topics }): GroupState {
       const userData = encodeHistory(history());
       return {
-        name: PROTOCOL_NAME,
+        name,
         metadata: AssignerProtocol.MemberMetadata.encode({
           version: PROTOCOL_VERSION,
           topics,

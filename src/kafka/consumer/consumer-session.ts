@@ -178,6 +178,14 @@ export class ConsumerSession {
     this.#apply(state);
   }
 
+  /** Commits the next offset of a partition as this member, in one attempt. @throws Error of kafkajs */
+  async commit(stream: Stream, partition: number, offset: number): Promise<void> {
+    const state = this.#positions.get(stream, partition);
+    if (state === undefined || this.#over) throw new Error('not a member of the group');
+    const partitions = [{ partition, offset: String(offset), metadata: null }];
+    await this.#group?.commitOffsets({ topics: [{ topic: state.topic, partitions }] });
+  }
+
   /** Rejects unless the coordinator accepts a heartbeat that is sent after this call. */
   async heartbeat(): Promise<void> {
     const group = this.#group;

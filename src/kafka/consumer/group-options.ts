@@ -22,6 +22,8 @@ export interface GroupOptions extends Partial<typeof GROUP_DEFAULTS> {
   readonly groupId: string;
   readonly sourceTopic: string;
   readonly journalTopic: string;
+  /** Name of the group protocol, for consumers that are not the connector. */
+  readonly protocol?: string;
   /** Silence of the group after which the client is replaced. Default: session and rebalance timeout and 10 s. */
   readonly maxSilenceMs?: number;
 }

@@ -80,6 +80,12 @@ export class KafkaShardGroup implements ShardGroup {
     this.#session?.setResumed(stream, partition, true);
   }
 
+  /** Commits outside any transaction, for consumers that are not the connector. Rejects when this member has lost the partition. */
+  async commit(stream: Stream, partition: number, offset: number): Promise<void> {
+    if (this.#session === undefined) throw new Error('the group is stopped');
+    await this.#session.commit(stream, partition, offset);
+  }
+
   lastHeardMs(): number {
     return this.#lastHeardMs;
   }

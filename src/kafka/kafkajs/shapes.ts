@@ -142,6 +142,12 @@ export interface ConsumerGroup {
   readonly seekOffset: Map<string, string>;
   /** Longest wait of a fetch, and of the fetch loop while everything is paused, ms. */
   maxWaitTime: number;
+  commitOffsets(offsets: {
+    topics: {
+      topic: string;
+      partitions: { partition: number; offset: string; metadata: null }[];
+    }[];
+  }): Promise<void>;
   /** Sends a heartbeat when none was sent within `interval` ms; joins one that is under way. */
   heartbeat(options: { interval: number }): Promise<void>;
 }

@@ -11,8 +11,9 @@ import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const example = (name: string) =>
-  fileURLToPath(new URL(`../../../examples/${name}.ts`, import.meta.url));
+  fileURLToPath(new URL(`../../../examples/typescript/${name}.ts`, import.meta.url));
 
+const OWN_PACKAGE = new URL('../../support/own-package.ts', import.meta.url).href;
 const kafka = await testKafka();
 const directory = temporaryDirectory();
 
@@ -31,7 +32,7 @@ test('what the example producer writes comes to the example consumer once, and w
     // Without the warning that kafkajs makes Node print about a timeout that is over already.
     spawnKept({
       command: process.execPath,
-      args: [example(name)],
+      args: ['--import', OWN_PACKAGE, example(name)],
       env: {
         ...process.env,
         NODE_OPTIONS: undefined,
@@ -64,7 +65,7 @@ test('what the example producer writes comes to the example consumer once, and w
   const env = { DECISIONS: decisions, DEAD_LETTERS: deadLetters, GROUP: uniqueName('moderation') };
   const consumer = await run('consumer', env, printed);
   after(() => consumer.stop(0));
-  await eventually('the consumer printed all', () => printed.length >= 5, {
+  await eventually('the consumer printed all', () => printed.length >= 6, {
     deadlineMs: 30_000,
   }).catch((error: Error) => {
     throw new Error(`${error.message}: ${printed.join('\n')}`);
@@ -83,6 +84,7 @@ test('what the example producer writes comes to the example consumer once, and w
     `${id}1: RESULT, about ${about('c-2', 'u-8')}`,
     `${id}2: RESULT, about ${about('c-3', 'u-7')}`,
     `${id}3: dead letter, no_content`,
+    'reading',
   ]);
   consumer.kill('SIGTERM');
   assert.deepEqual(await consumer.exited, { code: 0, signal: null });

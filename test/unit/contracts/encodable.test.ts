@@ -7,6 +7,8 @@ import protobuf from 'protobufjs';
 import { CONTRACTS, type ContractName, readSchema } from '../../../dev/contracts/contracts.ts';
 import { type JsonSchema, resolved } from '../../../dev/contracts/json-schema.ts';
 import { avroForm, protobufForm } from '../../../src/contracts/encodable.ts';
+import { jsonForm } from '../../../src/contracts/json-form.ts';
+import { codecOf } from '../../../src/events/formats/output/contract.ts';
 import { decimals } from '../../property/kinds/review/decimals.ts';
 import { hostileText, metadataText } from '../../property/kinds/review/hostile.ts';
 import { contractFile } from '../../support/contracts.ts';
@@ -158,6 +160,23 @@ function overProtobuf(name: (typeof OUTPUTS)[number], json: string): Members {
   return members;
 }
 
+/** A consumer gets the JSON form with all of its nulls, and without the members that JSON leaves out. */
+function assertJsonForm(name: (typeof OUTPUTS)[number], json: string): void {
+  const { labels, metadata, ...rest } = JSON.parse(json) as Members;
+  const texts = JSON.parse(JSON.stringify(rest), (_key, value) =>
+    typeof value === 'string' ? value.toWellFormed() : value,
+  );
+  const form = {
+    ...texts,
+    ...(labels !== undefined && { labels: (labels as Members[]).map(wellFormedLabel) }),
+    ...(metadata !== undefined && { metadata }),
+  };
+  for (const format of ['avro', 'protobuf'] as const) {
+    const codec = codecOf(name, format);
+    assert.deepEqual(jsonForm(codec.decode(Buffer.from(codec.encode(json)))), form, format);
+  }
+}
+
 /** As both ends must have it: numbers of metadata and labels as exact decimals, without nulls, and with texts that UTF-8 can hold. */
 function wanted(json: string): Members {
   const { metadata, labels } = decimals(json) as Members;
@@ -190,6 +209,7 @@ test('the JSON examples come back equal over Avro and over Protobuf', () => {
     const json = contractFile(`examples/${example}.json`);
     assert.deepEqual(overAvro(name, json), wanted(json));
     assert.deepEqual(overProtobuf(name, json), wanted(json));
+    assertJsonForm(name, json);
   }
   assert.match(
     String(avroForm(contractFile('examples/decision.json')).metadata),
@@ -249,6 +269,7 @@ test('all content of a decision comes back over Avro and Protobuf: metadata with
         const json = `${JSON.stringify(members).slice(0, -1)},"metadata":${metadata}}`;
         assert.deepEqual(overAvro('decision', json), wanted(json));
         assert.deepEqual(overProtobuf('decision', json), wanted(json));
+        assertJsonForm('decision', json);
       },
     ),
     { numRuns: 300 },

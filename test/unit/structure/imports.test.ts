@@ -57,6 +57,10 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'tools/inspect': ['base', 'core'],
   'tools/doctor': ['base', 'core', 'pipeline/context', 'pipeline/shard', 'tools/inspect'],
   client: ['base', 'core', 'http', 'service', 'kinds/review', 'node:*'],
+  consumer: [
+    ...['base', 'core', 'contracts', 'events/formats', 'events/registry', 'http', 'kafka'],
+    'node:*',
+  ],
   app: [
     ...['base', 'core', 'config', 'events', 'events/formats', 'events/registry', 'http', 'kafka'],
     ...['kinds', 'pipeline', 'pipeline/limits', 'pipeline/context', 'service', 'telemetry'],

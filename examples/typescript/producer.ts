@@ -1,7 +1,7 @@
 /**
  * Writes content events.
  *
- *   KAFKA_BROKERS=127.0.0.1:9092 TOPIC=content-events node examples/producer.ts
+ *   KAFKA_BROKERS=127.0.0.1:9092 TOPIC=content-events node examples/typescript/producer.ts
  */
 import { randomUUID } from 'node:crypto';
 import type { ContentEvent } from 'content-review-connector/contracts';

@@ -1,0 +1,52 @@
+/** Connection to the brokers and log of a consumer, from its options. */
+import type { Logger } from '../core/ports/telemetry.ts';
+import { type ConnectOptions, Security } from '../kafka/index.ts';
+import type { BrokerLogin, ConsumerLog, DecisionConsumerOptions } from './options.ts';
+
+type Connected = Pick<
+  DecisionConsumerOptions,
+  'brokers' | 'clientId' | 'decisions' | 'deadLetters' | 'tls' | 'sasl'
+>;
+
+export function brokerConnection(options: Connected, logger: Logger): ConnectOptions {
+  const { brokers, clientId = 'content-review-consumer', tls, sasl } = options;
+  const topics = [options.decisions, ...(options.deadLetters ? [options.deadLetters] : [])];
+  const strict = { ca: [], minVersion: 'TLSv1.2', insecureSkipVerification: false } as const;
+  const security = {
+    tls: tls === undefined ? undefined : { ...strict, ...(tls === true ? {} : tls) },
+    sasl: sasl && { ...sasl, password: passwordOf(sasl) },
+  };
+  return {
+    brokers,
+    clientId,
+    uses: new Map(topics.map((topic) => [topic, 'READ'])),
+    ...((tls ?? sasl) && { security: new Security(security, logger, () => undefined) }),
+  };
+}
+
+const passwordOf =
+  ({ password }: BrokerLogin) =>
+  async () =>
+    typeof password === 'string' ? password : await password();
+
+/** Returns a logger that hands everything to one function. */
+export function loggerOf(log: ConsumerLog, bound: object = {}): Logger {
+  const at = (level: Parameters<ConsumerLog>[0]) => (fields: object, message: string) =>
+    log(level, message, { ...bound, ...fields });
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (fields) => loggerOf(log, { ...bound, ...fields }),
+  };
+}
+
+export const warnOfProcess: ConsumerLog = (level, message, fields) => {
+  if (level !== 'warn' && level !== 'error') return;
+  const { error, ...rest } = fields as { readonly error?: unknown };
+  const why = error instanceof Error ? error.message : error;
+  process.emitWarning(`${message} ${JSON.stringify({ ...rest, error: why })}`, {
+    type: 'ContentReviewConsumer',
+  });
+};
