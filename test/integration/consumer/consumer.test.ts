@@ -1,10 +1,10 @@
 /** Consumer of decisions and dead letters (src/consumer) against a real broker. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
-import { spawn } from 'node:child_process';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { RecordProducer } from '../../../dev/kafka/send-records.ts';
@@ -16,9 +16,9 @@ import {
   type ReceivedRecord,
 } from '../../../src/consumer/index.ts';
 import { eventually } from '../../support/eventually.ts';
+import { bomb } from '../../support/kafka/hostile-batches.ts';
 import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { RawProducer } from '../../support/kafka/raw-producer.ts';
-import { bomb } from '../../support/kafka/hostile-batches.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const kafka = await testKafka();

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { loggerOf } from '../../../src/consumer/connection.ts';
 import { decodeDeadLetter, decodeOutcome } from '../../../src/consumer/decoder.ts';
 import { FramedOutcomes } from '../../../src/consumer/framed-outcomes.ts';
-import { loggerOf } from '../../../src/consumer/connection.ts';
 import type { Decision } from '../../../src/contracts/index.ts';
 import { codecOf, REGISTRY_FORMATS } from '../../../src/events/formats/output/contract.ts';
 import { writeFrame } from '../../../src/events/registry/index.ts';
