@@ -20,7 +20,7 @@ const consumer = await consumeDecisions({
     dieAt('before');
     store.process(batch);
     dieAt('after');
-    console.log(`stored to ${batch.to}`);
+    process.stdout.write(`stored to ${batch.to}\n`);
   },
 });
 process.once('SIGTERM', () => void consumer.stop().then(() => db.close()));
