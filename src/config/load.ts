@@ -21,7 +21,7 @@ export interface LoadOptions {
 /** A file's name for messages, with what its options may refer to. */
 export type DocumentOrigin = Origin & { readonly file: string };
 
-/** Reads and checks a configuration file. @throws ConfigError with every problem at once, sorted by path */
+/** Reads and checks a configuration file. @throws ConfigError with every problem at once, in the order of the file */
 export async function loadConfig(
   file: string,
   env: NodeJS.ProcessEnv,
@@ -30,7 +30,7 @@ export async function loadConfig(
   return parseConfig(await readText(file), env, { file, directory: dirname(file) }, options);
 }
 
-/** Checks the text of a configuration. @throws ConfigError with every problem at once, sorted by path */
+/** Checks the text of a configuration. @throws ConfigError with every problem at once, in the order of the file */
 export function parseConfig(
   text: string,
   env: NodeJS.ProcessEnv,
@@ -53,7 +53,7 @@ export function parseConfig(
  * Checks the text of a document by a schema.
  * @param prepare returns the parsed document with the parts that matter
  * @param check returns what options by themselves cannot know
- * @throws ConfigError with every problem at once, sorted by path
+ * @throws ConfigError with every problem at once, in the order of the file
  */
 export function parseDocument<O extends Option>(
   text: string,

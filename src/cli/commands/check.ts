@@ -15,7 +15,7 @@ export function checkCommand(program: Command, io: Io): void {
   configOption(program.command('check'))
     .summary('check a configuration and show what is in effect')
     .description(
-      'Checks a configuration file without connecting to Kafka or the service. Shows the configuration in effect, secrets masked; or all problems at once, on standard error, by path.',
+      'Checks a configuration file without connecting to Kafka or the service. Shows the configuration in effect, secrets masked and a * at each value that differs from the default; or all problems at once, on standard error, in the order of the file.',
     )
     .option('-q, --quiet', 'print nothing when the configuration is valid')
     .option(
@@ -60,11 +60,13 @@ function summary(file: string, config: Config): string {
   group ${source.group}, journal ${journal.topic}
 `,
   );
-  const options = effectiveOptions(config).map(({ path, value }) => [path, value] as const);
+  const options = effectiveOptions(config).map(
+    ({ path, value, isSet }) => [`${isSet ? '*' : ' '} ${path}`, value] as const,
+  );
   return [
     `${file} is valid: ${counted(config.pipelines.length, 'pipeline')}.\n`,
     ...pipelines,
-    `In effect:\n${facts(options, '  ')}`,
+    `In effect (* differs from the default):\n${facts(options)}`,
   ].join('\n');
 }
 

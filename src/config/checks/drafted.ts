@@ -1,5 +1,5 @@
 import type { Path } from '../load/path.ts';
-import { type Option, outputName } from '../option.ts';
+import { type Option, outputName, type Value } from '../option.ts';
 import { filled } from '../options/names.ts';
 import { CONFIGURATION } from '../schema.ts';
 
@@ -36,9 +36,11 @@ export function drafted(draft: unknown, name: string, index: number): Drafted {
     }
   }
   if (option.kind !== 'value') throw new Error(`${name} is a group`);
-  const { fallback } = option;
-  const unset =
-    fallback === undefined ? undefined : filled(option.parse(fallback, NO_ORIGIN), pipeline);
-  const isSet = value !== undefined && JSON.stringify(value) !== JSON.stringify(unset);
-  return { path, value, isSet, show: option.show };
+  return { path, value, isSet: isSet(option, value, pipeline), show: option.show };
+}
+
+/** Returns whether an option has another value than its default, which may refer to its pipeline. */
+export function isSet({ fallback, parse }: Value<unknown>, value: unknown, pipeline: object) {
+  const unset = fallback === undefined ? undefined : filled(parse(fallback, NO_ORIGIN), pipeline);
+  return value !== undefined && JSON.stringify(value) !== JSON.stringify(unset);
 }

@@ -1,4 +1,15 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  visit,
+  type YAMLMap,
+} from 'yaml';
 import type { Path, Position } from './path.ts';
 import type { ConfigProblem } from './problem.ts';
 
@@ -9,13 +20,15 @@ export interface ParsedDocument {
   locate(path: Path): Position | undefined;
 }
 
-/** Parses one YAML 1.2 document. Messages never quote the text, which may hold a secret. */
+/** Parses one YAML 1.2 document, up to its first problem. Messages never quote the text, which may hold a secret. */
 export function parseYaml(text: string): ParsedDocument {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, {
     lineCounter,
     prettyErrors: false,
     merge: true,
+    // The parser compares each key with each other one.
+    uniqueKeys: false,
     logLevel: 'error',
   });
   const position = (offset: number): Position => {
@@ -28,11 +41,28 @@ export function parseYaml(text: string): ParsedDocument {
     ...position(offset),
   });
 
-  const problems = [...document.errors, ...document.warnings].map(({ message, code, pos }) => {
+  const errors = [...document.errors, ...document.warnings].map(({ message, code, pos }) => {
     // The parser's own words, up to where they begin to quote the text.
     const words = message.split(/[\n;"'`:]/, 1)[0]?.trim() ?? '';
-    return problem(words === '' ? code : `${words} (${code})`, pos[0]);
+    return { at: pos[0], message: words === '' ? code : `${words} (${code})` };
   });
+  const keys = new Map<YAMLMap, ReadonlyMap<string, Pair>>();
+  visit(document, {
+    Map(_, map) {
+      const known = new Map<string, Pair>();
+      for (const pair of map.items) {
+        if (!isScalar(pair.key)) continue;
+        const key = String(pair.key.value);
+        if (known.has(key))
+          errors.push({ at: pair.key.range?.[0] ?? 0, message: 'Map keys must be unique' });
+        known.set(key, pair);
+      }
+      keys.set(map, known);
+    },
+  });
+  // Those behind the first one mostly follow from it.
+  const [first] = errors.sort((one, two) => one.at - two.at);
+  const problems = first === undefined ? [] : [problem(first.message, first.at)];
   let value: unknown;
   if (problems.length === 0) {
     try {
@@ -54,8 +84,7 @@ export function parseYaml(text: string): ParsedDocument {
       for (const step of path) {
         if (isAlias(node)) node = node.resolve(document) ?? null;
         let next: { readonly key: unknown; readonly value: unknown } | undefined;
-        if (isMap(node))
-          next = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
+        if (isMap(node)) next = keys.get(node)?.get(String(step));
         else if (isSeq(node))
           next = { key: node.items[Number(step)], value: node.items[Number(step)] };
         if (next === undefined) break;

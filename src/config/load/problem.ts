@@ -14,18 +14,24 @@ export interface Finding {
   readonly message: string;
 }
 
-/** Every problem of a configuration, sorted by path; the message lists them all. */
+const MAX_LISTED = 100;
+
+/** Every problem of a configuration, in the order of the file; the message lists the first 100. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly file: string;
   readonly problems: readonly ConfigProblem[];
   constructor(file: string, problems: readonly ConfigProblem[]) {
     // file:12:5, the form that editors turn into a link.
-    const lines = problems.map(({ path, message, line, column }) =>
-      line === undefined
-        ? `  ${path}: ${message}`
-        : `  ${file}:${line}:${column}  ${path}: ${message}`,
-    );
+    const lines = problems
+      .slice(0, MAX_LISTED)
+      .map(({ path, message, line, column }) =>
+        line === undefined
+          ? `  ${path}: ${message}`
+          : `  ${file}:${line}:${column}  ${path}: ${message}`,
+      );
+    const more = problems.length - lines.length;
+    if (more > 0) lines.push(`  and ${more} more`);
     const count = `${problems.length} problem${problems.length === 1 ? '' : 's'}`;
     super([`${file} has ${count}:`, ...lines].join('\n'));
     this.file = file;
@@ -33,14 +39,20 @@ export class ConfigError extends Error {
   }
 }
 
-/** Sorts findings by path, and adds where each is written. */
+/** Sorts findings by place in the document, then by path, and adds where each is written. */
 export function toProblems(
   findings: readonly Finding[],
   locate: (path: Path) => Position | undefined,
 ): ConfigProblem[] {
   const problems = findings
-    .toSorted((one, two) => comparePaths(one.path, two.path))
-    .map(({ path, message }) => ({ path: formatPath(path), message, ...locate(path) }));
+    .map(({ path, message }) => ({ path, message, place: locate(path) }))
+    .toSorted(
+      (one, two) =>
+        (one.place?.line ?? 0) - (two.place?.line ?? 0) ||
+        (one.place?.column ?? 0) - (two.place?.column ?? 0) ||
+        comparePaths(one.path, two.path),
+    )
+    .map(({ path, message, place }) => ({ path: formatPath(path), message, ...place }));
   // Several pipelines may report the same one.
   return [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()];
 }

@@ -7,6 +7,7 @@ import { configurationPage } from '../../../dev/docs/configuration-page.ts';
 import { effectiveOptions } from '../../../src/config/effective.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
 import { loadConfig } from '../../../src/config/load.ts';
+import { growthOf, LINEAR } from '../../support/cpu-growth.ts';
 import { errorOf, MINIMAL, parse, problemsOf } from './problems-of.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
@@ -87,11 +88,26 @@ pipelines:
     assert.equal(shown.get('pipelines[0].batch.maxAge'), '30s');
     assert.equal(shown.get('pipelines[0].source.mapping.type'), '{field: type}');
     assert.equal(shown.get('pipelines[0].journal.partitions'), 'auto');
+    assert.equal(shown.get('pipelines[0].output.topic'), 'events.decisions');
+  });
+
+  it('marks values that differ from the default, also from one that follows from other options', () => {
+    const text = MINIMAL.replace(
+      'topic: events',
+      'topic: events, startFrom: latest, nullValues: dead-letter}, output: {topic: events.decisions',
+    );
+    assert.deepEqual(
+      effectiveOptions(parse(text)).flatMap(({ path, isSet }) => (isSet ? [path] : [])),
+      [
+        ...['kafka.brokers', 'service.baseUrl', 'service.apiKey', 'pipelines[0].name'],
+        ...['pipelines[0].source.topic', 'pipelines[0].source.startFrom'],
+      ],
+    );
   });
 });
 
 describe('a configuration that is wrong', () => {
-  it('is refused with every problem at once, sorted by path, each with what was found and what is allowed', () => {
+  it('is refused with every problem at once, in the order of the file, each with what was found and what is allowed', () => {
     const { problems } = errorOf(
       `
 kafka: {broker: [x], brokers: "\${B}"}
@@ -108,12 +124,31 @@ htpp: {}
     assert.deepEqual(
       problems.map(({ path, message, line }) => [line, path, message]),
       [
-        [9, 'htpp', 'unknown option; did you mean http?'],
         [2, 'kafka.broker', 'unknown option; did you mean brokers?'],
         [
           2,
           'kafka.brokers',
           `the environment variable B is not set; set it, or write \${B:-default}`,
+        ],
+        [
+          3,
+          'service.apiKey',
+          'required: {env: NAME} or {file: PATH}; an inline value also works, but do not keep secrets in configuration files',
+        ],
+        [
+          3,
+          'service.baseUrl',
+          '"ftp://x" is not allowed; expected an https:// or http:// address without query, fragment or user',
+        ],
+        [
+          3,
+          'service.timeouts.connect',
+          '5 is not allowed; expected a duration from 10ms to 5m, such as 5s (units ms, s, m, h, d) (the unit is missing: write 5ms, 5s, 5m)',
+        ],
+        [
+          5,
+          'pipelines[0].name',
+          '"Posts!" is not allowed; expected 1 to 63 of a-z 0-9 -, beginning with a letter or digit',
         ],
         [
           7,
@@ -135,26 +170,7 @@ htpp: {}
           'pipelines[0].kafka.heartbeat',
           '20s is more than 10s, a third of kafka.sessionTimeout',
         ],
-        [
-          5,
-          'pipelines[0].name',
-          '"Posts!" is not allowed; expected 1 to 63 of a-z 0-9 -, beginning with a letter or digit',
-        ],
-        [
-          3,
-          'service.apiKey',
-          'required: {env: NAME} or {file: PATH}; an inline value also works, but do not keep secrets in configuration files',
-        ],
-        [
-          3,
-          'service.baseUrl',
-          '"ftp://x" is not allowed; expected an https:// or http:// address without query, fragment or user',
-        ],
-        [
-          3,
-          'service.timeouts.connect',
-          '5 is not allowed; expected a duration from 10ms to 5m, such as 5s (units ms, s, m, h, d) (the unit is missing: write 5ms, 5s, 5m)',
-        ],
+        [9, 'htpp', 'unknown option; did you mean http?'],
       ],
     );
   });
@@ -172,6 +188,26 @@ htpp: {}
       assert.ok(message.includes(`service.baseUrl: "${shown}" is not allowed`), message);
       assert.doesNotMatch(message, /HID|DEN/);
     }
+  });
+
+  it('is read in linear time, however many unknown options it has, and lists the first 100', async () => {
+    const text = (count: number) =>
+      Array.from({ length: count }, (_, at) => `option${at}: 1\n`).join('');
+    const growth = await growthOf(1_000, (count) => {
+      const unknown = text(count);
+      return () => errorOf(unknown);
+    });
+    assert.ok(growth < LINEAR, `${growth}`);
+    const lines = errorOf(text(1_000)).message.split('\n');
+    assert.deepEqual([lines.length, lines.at(-1)], [102, '  and 904 more']);
+  });
+
+  it('names one problem of broken YAML, the first', () => {
+    const { problems } = errorOf('kafka: {brokers: [b:1}\nservice: "x\npipelines: [}\n');
+    assert.deepEqual(
+      problems.map(({ line }) => line),
+      [1],
+    );
   });
 
   it('lists everything in the message, with places that editors understand', () => {
@@ -382,11 +418,11 @@ pipelines: [${first}, ${second}]
         ),
       ).map((line) => line.split(':')[0]),
       [
-        'pipelines[0].batch.maxBytes',
-        'pipelines[0].kafka.maxWait',
-        'pipelines[0].review.poll.initial',
-        'pipelines[0].source.maxContent',
         'service.retry.base',
+        'pipelines[0].source.maxContent',
+        'pipelines[0].batch.maxBytes',
+        'pipelines[0].review.poll.initial',
+        'pipelines[0].kafka.maxWait',
       ],
     );
   });

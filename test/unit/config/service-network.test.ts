@@ -66,9 +66,9 @@ describe('hosts and networks', () => {
     );
     assert.deepEqual(Object.keys(wrong), [
       'service.allowHttp',
-      'service.proxy.noProxy',
-      'service.transfer.allowPrivate',
       'service.transfer.hosts',
+      'service.transfer.allowPrivate',
+      'service.proxy.noProxy',
     ]);
     assert.match(wrong['service.allowHttp'] ?? '', /entry 1: a host name alone/);
     assert.match(
