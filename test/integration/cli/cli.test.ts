@@ -124,13 +124,13 @@ describe('check as a process', TIMEOUT, () => {
       .split('\n')
       .flatMap((line) => /^ {2}\S+bad\.yaml:\d+:\d+ {2}(\S+):/.exec(line)?.[1] ?? []);
     assert.deepEqual(paths, [
-      'kafka.broker',
       'kafka.brokers',
-      'pipelines[0].batch.maxAge',
-      'pipelines[0].name',
-      'pipelines[0].source.topic',
-      'service.apiKey',
+      'kafka.broker',
       'service.baseUrl',
+      'service.apiKey',
+      'pipelines[0].source.topic',
+      'pipelines[0].name',
+      'pipelines[0].batch.maxAge',
     ]);
   });
 
