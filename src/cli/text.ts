@@ -3,7 +3,8 @@
  * as escapes.
  */
 
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+import { escapeUnprintable } from '../base/unprintable.ts';
+
 const DEFAULT_MAX = 200;
 const MAX_SENTENCE = 2_000;
 
@@ -11,7 +12,7 @@ const MAX_SENTENCE = 2_000;
 export function printable(text: string, max = DEFAULT_MAX): string {
   const characters = Array.from(text.slice(0, 2 * max + 2));
   const short = characters.length > max ? `${characters.slice(0, max).join('')}…` : text;
-  return short.replace(UNPRINTABLE, escaped);
+  return escapeUnprintable(short);
 }
 
 /** Returns a sentence on one line, cut to 2,000 characters. */
@@ -19,17 +20,12 @@ export const sentence = (text: string): string => printable(text, MAX_SENTENCE);
 
 /** Returns a whole answer with its line ends. */
 export function printableLines(text: string): string {
-  return text.replace(UNPRINTABLE, (one) => (one === '\n' ? one : escaped(one)));
+  return text.split('\n').map(escapeUnprintable).join('\n');
 }
 
 /** Returns an equal JSON document, with escapes in its strings. */
 export function printableJson(json: string): string {
-  return json.replace(UNPRINTABLE, (character) => character.split('').map(escaped).join(''));
-}
-
-function escaped(character: string): string {
-  const code = (character.codePointAt(0) ?? 0).toString(16);
-  return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
+  return escapeUnprintable(json);
 }
 
 /**

@@ -1,5 +1,7 @@
 /** Format of log lines for people at a terminal: one line of text from one JSON log line. */
 
+import { escapeUnprintable } from '../../base/unprintable.ts';
+
 const MAX_VALUE = 300;
 
 interface LoggedError {
@@ -10,21 +12,21 @@ interface LoggedError {
 
 /**
  * Returns `12:03:44.120 WARN  message  key=value …` and a line break. A line that is not JSON is
- * returned with its control characters escaped.
+ * returned escaped likewise.
  */
 export function formatLogLine(line: string): string {
   let record: Record<string, unknown>;
   try {
     record = JSON.parse(line);
   } catch {
-    return `${escapeControls(line.trimEnd())}\n`;
+    return `${escapeUnprintable(line.trimEnd())}\n`;
   }
   const { time, level, msg, ...fields } = record;
   const clock = String(time ?? '').slice(11, 23);
   const parts = [`${clock} ${String(level).toUpperCase().padEnd(5)} ${msg ?? ''}`];
   for (const [name, value] of Object.entries(fields)) parts.push(`${name}=${formatValue(value)}`);
   // A value from outside must neither start a line nor control the terminal.
-  return `${escapeControls(parts.join('  '))}\n`;
+  return `${escapeUnprintable(parts.join('  '))}\n`;
 }
 
 function formatValue(value: unknown): string {
@@ -54,11 +56,4 @@ function quote(text: string): string {
 
 function shorten(text: string): string {
   return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text;
-}
-
-function escapeControls(text: string): string {
-  return text.replace(
-    /\p{Cc}/gu,
-    (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  );
 }
