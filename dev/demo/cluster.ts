@@ -157,9 +157,12 @@ export async function openReader(
     eachBatch: async ({ batch }) => {
       const { topic, partition } = batch;
       const fetched = batch as unknown as PartitionFetch;
+      // Nothing is committed, so a consumer that joins its group again begins at the start.
+      const from = positions.get(`${topic}-${partition}`) ?? 0;
       for await (const { records } of fetched.pieces(OWN_TOPIC_LIMITS, ADMIT_ALL))
-        for (const { key, value, headers } of records) onRecord({ topic, key, value, headers });
-      positions.set(`${topic}-${partition}`, Number(batch.lastOffset()) + 1);
+        for (const { offset, key, value, headers } of records)
+          if (offset >= from) onRecord({ topic, key, value, headers });
+      positions.set(`${topic}-${partition}`, Math.max(from, Number(batch.lastOffset()) + 1));
     },
   });
   return {

@@ -10,8 +10,9 @@ import {
   openReader,
   uniquePrefix,
 } from './cluster.ts';
+import { Flow } from './flow.ts';
 import { importDemo } from './import.ts';
-import type { DeadLetter } from './judge.ts';
+import { balanceLines, type DeadLetter, problemsOf } from './judge.ts';
 import { lookupDemo } from './lookup.ts';
 import {
   CONFIG_FILE,
@@ -24,6 +25,7 @@ import {
 import { type DemoPipeline, demoPipeline, isSettled, oneOfEach } from './pipeline.ts';
 import { reviewDemo } from './review.ts';
 import { type Counts, cut, drawProgress, type Screen, seconds, table } from './screen.ts';
+import { type StayOptions, stay } from './stay.ts';
 
 const TICK_MS = 150;
 /** Without any change of a count for this long, the demo is stalled. */
@@ -34,18 +36,20 @@ const GRACE_MS = 7_000;
 /** Longest wait for a Kafka client to close: the broker may be gone, and the process ends anyway. */
 const CLIENT_MS = 2_000;
 
-export interface Running {
+interface Running {
   readonly kafka: LocalKafka;
   readonly names: DemoNames;
   readonly sandbox: Part;
   readonly connector: Part;
   readonly pipelines: readonly DemoPipeline[];
   readonly reader: Awaited<ReturnType<typeof openReader>>;
+  /** E-mails that keep coming; absent until then. */
+  flow?: Flow;
 }
 
 /**
  * @param cleanup undoes everything that was started, the last first
- * @param stopFirst stop the connector before judging: then nothing is published afterwards
+ * @param keep keeps everything running until Ctrl-C, with e-mails that keep coming
  * @returns problems, a sentence each
  * @throws the cause of an early end
  */
@@ -53,11 +57,11 @@ export async function runDemo(
   context: PartContext,
   cleanup: AsyncDisposableStack,
   screen: Screen,
-  stopFirst: boolean,
-): Promise<{ readonly running: Running; readonly problems: readonly string[] }> {
+  keep: StayOptions | undefined,
+): Promise<readonly string[]> {
   const { over, failed } = context;
   const running = await start(context, cleanup, screen);
-  const { pipelines, kafka, connector, reader } = running;
+  const { pipelines, kafka } = running;
   const sandbox = { url: running.sandbox.url, signal: over };
   const producing = Promise.all(pipelines.map((one) => one.produce(kafka.brokers, sandbox)));
   cleanup.defer(async () => void (await inTime(producing)));
@@ -65,36 +69,60 @@ export async function runDemo(
 
   const problems = await watch(running, context, screen);
   await abortable(producing, over);
-  if (stopFirst) {
-    const badEnd = await abortable(connector.stop(GRACE_MS), over);
-    if (badEnd !== undefined)
-      problems.push(
-        `The connector did not stop properly: ${badEnd}. The end of its log:\n${connector.tail()}`,
-      );
-  }
+  if (keep === undefined) problems.push(...(await stopConnector(running, over)));
+  problems.push(...(await verdictOn(running, over, screen, true)));
+  if (keep === undefined) return problems;
+
+  const flow = new Flow(running.names.pipelines.review);
+  running.flow = flow;
+  problems.push(...(await stay({ ...running, flow }, context, cleanup, screen, keep)));
+  problems.push(...(await stopConnector(running, over)));
+  problems.push(...(await verdictOn(running, over, screen, false)));
+  return problems;
+}
+
+/** Stops the connector, so that nothing is published afterwards. */
+async function stopConnector({ connector }: Running, over: AbortSignal): Promise<string[]> {
+  const badEnd = await abortable(connector.stop(GRACE_MS), over);
+  return badEnd === undefined
+    ? []
+    : [`The connector did not stop properly: ${badEnd}. The end of its log:\n${connector.tail()}`];
+}
+
+/** Reads the outputs to their end, judges them and prints the balances. @param samples also prints some records */
+async function verdictOn(
+  { pipelines, reader, flow, sandbox: { url } }: Running,
+  over: AbortSignal,
+  screen: Screen,
+  samples: boolean,
+): Promise<string[]> {
+  const problems: string[] = [];
   await reader
     .readToEnd(AbortSignal.any([over, AbortSignal.timeout(STALLED_MS)]))
     .catch((error: Error) => {
       over.throwIfAborted();
       problems.push(`The outcomes and dead letters could not be read to the end: ${error.message}`);
     });
-
   const judged = await abortable(
-    Promise.all(pipelines.map((pipeline) => pipeline.judge(screen, sandbox))),
+    Promise.all(pipelines.map((pipeline) => pipeline.judge(screen, { url, signal: over }))),
     over,
   );
-  const deadLetters = judged.map((one) => one.deadLetters);
-  const sections = [
-    ...judged.map(({ samples }) => samples),
-    [
+  const sections = judged.map(({ balance }) => balance);
+  if (samples)
+    sections.unshift(...judged.map((one) => one.samples), [
       screen.paint('bold', '  dead letters: what could not be submitted, and why'),
-      ...sampleDeadLetters(screen, deadLetters),
-    ],
-    ...judged.map(({ balance }) => balance),
-  ];
+      ...sampleDeadLetters(
+        screen,
+        judged.map((one) => one.deadLetters),
+      ),
+    ]);
+  if (flow !== undefined) {
+    const verdict = flow.verdict();
+    sections.push(balanceLines(screen, 'kept', 'decided', [], verdict));
+    problems.push(...problemsOf(verdict).map((problem) => `kept: ${problem}`));
+  }
   for (const line of sections.flatMap((section) => ['', ...section])) screen.print(line);
-  problems.push(...judged.flatMap((one) => one.problems));
-  return { running, problems };
+  return [...problems, ...judged.flatMap((one) => one.problems)];
 }
 
 const inTime = (work: Promise<unknown>): Promise<unknown> =>
@@ -153,11 +181,15 @@ async function start(
     demoPipeline(importDemo, names.pipelines.import),
     demoPipeline(lookupDemo, names.pipelines.lookup),
   ];
+  let running: Running | undefined;
   const reading = openReader(
     kafka.brokers,
     names,
     (record) => {
-      for (const pipeline of pipelines) pipeline.take(record);
+      const pipeline = pipelines.find((one) => one.isOutput(record));
+      if (pipeline?.name === 'review' && running?.flow && !pipeline.isSourceOf(record))
+        running.flow.take(record);
+      else pipeline?.take(record);
     },
     context.failed,
   );
@@ -180,7 +212,8 @@ async function start(
     );
   }
   screen.print();
-  return { kafka, names, sandbox, connector, pipelines, reader };
+  running = { kafka, names, sandbox, connector, pipelines, reader };
+  return running;
 }
 
 /** Lines of parts that are up are permanent; those of the others are redrawn below. */

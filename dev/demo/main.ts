@@ -2,7 +2,7 @@
  * The demo:
  *
  *   npm run demo               real e-mails, reports and lookups through a real broker, the sandbox service and the connector
- *   npm run demo -- --keep     the same, and everything keeps running until Ctrl-C
+ *   npm run demo -- --keep     the same; then e-mails keep coming until Ctrl-C, and keys break the parts
  *
  * With KAFKA_BROKERS set it uses that cluster, with topics of its own that it deletes. Exit codes:
  * 0 all is well, 1 something is missing or failed, 2 wrong arguments, 130 ended by Ctrl-C. No
@@ -14,16 +14,21 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { keepDirectory } from '../process/kept.ts';
-import { type Running, runDemo } from './demo.ts';
-import type { PartContext } from './parts.ts';
+import { runDemo } from './demo.ts';
 import { Screen, seconds } from './screen.ts';
 
-const USAGE = `usage: npm run demo [-- --keep]
+/** E-mails a second. */
+const DEFAULT_RATE = 20;
+
+const USAGE = `usage: npm run demo [-- --keep [--rate N]]
 
 Sends real e-mails, records to import and ids of decisions through a local Kafka, the connector and a sandbox of the Content
 Review Service, and checks that each comes back exactly once.
 
-  --keep    leave everything running afterwards, until Ctrl-C
+  --keep    e-mails keep coming afterwards, until Ctrl-C; keys stop the service, freeze the
+            broker, kill the connector and write poison. Without a terminal: lines on standard
+            input with the letters s, b, k and p
+  --rate N  e-mails a second with --keep, 1 to 1000 (default 20)
   --help    show this help
 
 KAFKA_BROKERS=host:port[,host:port...] uses that cluster instead of a local broker.
@@ -44,24 +49,35 @@ class Interrupted extends Error {
   }
 }
 
-/** Ends the demo at the first signal, and the process at a second one: then the keeper cleans up. */
-function endOnSignals(over: AbortController): void {
-  let firstMs: number | undefined;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      const interrupted = new Interrupted(signal);
-      if (firstMs !== undefined && performance.now() - firstMs > SAME_INTERRUPT_MS)
-        process.exit(interrupted.exitCode);
-      firstMs ??= performance.now();
-      over.abort(interrupted);
-    });
+/** Interrupts: they end the demo, and at last the process; then the keeper cleans up. */
+class Interrupts {
+  readonly over = new AbortController();
+  /** Takes the first Ctrl-C in its place. */
+  gentle: (() => void) | undefined;
+  #lastMs = Number.NEGATIVE_INFINITY;
+
+  constructor() {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.on(signal, () => this.#take(signal));
+  }
+
+  #take(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP'): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#lastMs < SAME_INTERRUPT_MS) return;
+    this.#lastMs = nowMs;
+    const interrupted = new Interrupted(signal);
+    if (this.over.signal.aborted) process.exit(interrupted.exitCode);
+    const { gentle } = this;
+    this.gentle = undefined;
+    if (gentle !== undefined && signal === 'SIGINT') gentle();
+    else this.over.abort(interrupted);
   }
 }
 
-async function main(keep: boolean): Promise<number> {
+async function main(keep: boolean, rate: number): Promise<number> {
   const startedMs = performance.now();
-  const over = new AbortController();
-  endOnSignals(over);
+  const interrupts = new Interrupts();
+  const { over } = interrupts;
   // The reader has gone, as in `npm run demo | head`.
   process.stdout.on('error', (error) => over.abort(error));
   const screen = new Screen(process.stdout);
@@ -80,10 +96,13 @@ async function main(keep: boolean): Promise<number> {
       failed: (error: Error) => over.abort(error),
     };
     screen.print(`\n${screen.paint('bold', 'Content Review Connector: the demo')}\n`);
-    const { running, problems } = await runDemo(context, cleanup, screen, !keep);
+    const onInterrupt = (handler: () => void) => {
+      interrupts.gentle = handler;
+    };
+    const options = keep ? { rate, onInterrupt } : undefined;
+    const problems = await runDemo(context, cleanup, screen, options);
     problems.forEach(complain);
     if (problems.length > 0) code = 1;
-    if (keep) await stay(running, screen, context);
   } catch (error) {
     screen.clear();
     code = over.signal.reason instanceof Interrupted ? over.signal.reason.exitCode : 1;
@@ -97,36 +116,11 @@ async function main(keep: boolean): Promise<number> {
   const took = `after ${seconds(performance.now() - startedMs)}`;
   if (code === 0)
     screen.print(
-      `\n  All is well ${took}; nothing is left running.\n  To look around: npm run demo -- --keep\n`,
+      `\n  All is well ${took}; nothing is left running.\n${keep ? '' : '  To look around and to break it: npm run demo -- --keep\n'}`,
     );
   if (code === 1)
     screen.print(`\n  Not all is well: see above. Ended ${took}; nothing is left running.\n`);
   return code;
-}
-
-/** Lists what there is to look at; ends with the demo. */
-async function stay(running: Running, screen: Screen, context: PartContext): Promise<void> {
-  const { kafka, names, connector, sandbox } = running;
-  const pipelines = Object.values(names.pipelines);
-  const shown: [string, string][] = [
-    ['console', `${connector.url}/`],
-    ['metrics', `${connector.url}/metrics`],
-    ['health', `${connector.url}/livez  ${connector.url}/readyz`],
-    ['sandbox', `${sandbox.url}/sandbox/batches`],
-    ['', `${sandbox.url}/sandbox/imports`],
-    ['brokers', kafka.brokers.join(',')],
-    ...pipelines.map(({ source, outcomes, deadLetters }, index): [string, string] => [
-      index === 0 ? 'topics' : '',
-      `${source}  ${outcomes}  ${deadLetters}`,
-    ]),
-    ['journals', pipelines.map(({ journal }) => journal).join('  ')],
-    ['files', context.directory],
-    ['', `connector.log  sandbox.log  sandbox  ${path.basename(kafka.dataDir ?? '')}`.trimEnd()],
-  ];
-  screen.print(`\n${screen.paint('bold', 'Everything is still running:')}\n`);
-  for (const [name, text] of shown) screen.print(`  ${name.padEnd(11)}${text}`);
-  screen.print('\n  Ctrl-C stops it and removes its data.');
-  for (;;) await sleep(2 ** 30, undefined, { signal: context.over });
 }
 
 function withCauses(error: unknown): string {
@@ -137,19 +131,38 @@ function withCauses(error: unknown): string {
     : message;
 }
 
-function readArguments(): { readonly keep?: boolean; readonly help?: boolean } {
+const MAX_RATE = 1_000;
+
+interface Arguments {
+  readonly keep?: boolean;
+  readonly rate: number;
+  readonly help?: boolean;
+}
+
+function readArguments(): Arguments {
   try {
-    const help = { type: 'boolean', short: 'h' } as const;
-    return parseArgs({ options: { keep: { type: 'boolean' }, help } }).values;
+    const { values } = parseArgs({
+      options: {
+        keep: { type: 'boolean' },
+        rate: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+    const rate = Number(values.rate ?? DEFAULT_RATE);
+    if (!Number.isInteger(rate) || rate < 1 || rate > MAX_RATE)
+      throw new Error(`--rate is a number from 1 to ${MAX_RATE}, not ${values.rate}`);
+    if (values.rate !== undefined && values.keep !== true)
+      throw new Error('--rate needs --keep: without it the demo sends as fast as it can');
+    return { ...values, rate };
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
     process.exit(2);
   }
 }
 
-const { keep = false, help = false } = readArguments();
+const { keep = false, rate, help = false } = readArguments();
 if (help) process.stdout.write(USAGE);
-const code = help ? 0 : await main(keep);
+const code = help ? 0 : await main(keep, rate);
 // `process.exit` discards what a slow reader has not taken yet.
 await Promise.race([
   new Promise((resolve) => process.stdout.write('', resolve)),

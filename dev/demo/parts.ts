@@ -23,20 +23,28 @@ export interface PartContext {
 }
 
 export interface Part {
+  readonly name: string;
   readonly url: string;
+  readonly running: boolean;
   /** The last lines of its log. */
   tail(): string;
   /** SIGTERM, then SIGKILL after `graceMs`. @returns a description of the end, or undefined for exit code 0 */
   stop(graceMs: number): Promise<string | undefined>;
+  /** Ends it as a crash does. */
+  kill(): Promise<void>;
+  /** Starts it again at its address, once it has ended. @throws Error with the end of its log */
+  restart(): Promise<void>;
+  /** Reports an unexpected end to `handler` from now on, instead of ending the demo. */
+  onEnd(handler: (how: string) => void): void;
 }
 
 /** The reference Content Review Service. */
 export function startSandbox(context: PartContext): Promise<Part> {
   const data = path.join(context.directory, 'sandbox');
-  const args = ['--port', '0', '--policy', path.join(ROOT, POLICY_FILE), '--data', data];
-  return startPart(context, 'sandbox', /^sandbox listening on (\S+)/, ['sandbox', ...args], {
-    SANDBOX_API_KEYS: API_KEY,
-  });
+  return startPart(context, 'sandbox', /^sandbox listening on (\S+)/, (port = '0') => ({
+    args: ['sandbox', '--port', port, '--policy', path.join(ROOT, POLICY_FILE), '--data', data],
+    env: { SANDBOX_API_KEYS: API_KEY },
+  }));
 }
 
 export function startConnector(
@@ -46,63 +54,105 @@ export function startConnector(
   sandboxUrl: string,
 ): Promise<Part> {
   const args = ['run', '--config', path.join(ROOT, CONFIG_FILE)];
-  return startPart(context, 'connector', /\bmetrics and health\b.*\burl=(\S+)/, args, {
+  const env = {
     KAFKA_BROKERS: brokers.join(','),
     SERVICE_URL: sandboxUrl,
     SERVICE_API_KEY: API_KEY,
     NAME_PREFIX: prefix,
     LOG_LEVEL: 'info',
     LOG_FORMAT: 'text',
-  });
+  };
+  return startPart(context, 'connector', /\bmetrics and health\b.*\burl=(\S+)/, (port) => ({
+    args,
+    env: port === undefined ? env : { ...env, HTTP_PORT: port },
+  }));
 }
 
-/** @param address finds the address of the part in a line of its output */
+/**
+ * @param address finds the address of the part in a line of its output
+ * @param launch makes the command line for a port; without one the part chooses it
+ */
 async function startPart(
   { directory, over, failed }: PartContext,
   name: string,
   address: RegExp,
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
+  launch: (port?: string) => {
+    readonly args: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+  },
 ): Promise<Part> {
   const last: string[] = [];
-  const up = Promise.withResolvers<string>();
-  const kept = await spawnKept({
-    command: process.execPath,
-    args: [CLI, ...args],
-    env: { ...process.env, ...env },
-    logFile: path.join(directory, `${name}.log`),
-    onLine: (line) => {
-      last.push(line);
-      if (last.length > LOG_TAIL) last.shift();
-      const found = address.exec(line)?.[1];
-      if (found !== undefined) up.resolve(found);
-    },
-  });
   const tail = () => last.map((line) => `    ${line}`).join('\n') || '    (it wrote nothing)';
   const logged = (what: string) => new Error(`The ${name} ${what}. The end of its log:\n${tail()}`);
+  let ended = (how: string) => failed(logged(`ended by itself with ${how}`));
+  let kept: Kept;
+  let isUp = false;
   let stopping = false;
-  void kept.exited.then((exit) => {
-    const error = logged(`ended by itself with ${describe(exit)}`);
-    up.reject(error);
-    if (!stopping) failed(error);
-  });
+
+  async function start(port?: string): Promise<string> {
+    const up = Promise.withResolvers<string>();
+    const { args, env } = launch(port);
+    last.length = 0;
+    stopping = false;
+    kept = await spawnKept({
+      command: process.execPath,
+      args: [CLI, ...args],
+      env: { ...process.env, ...env },
+      logFile: path.join(directory, `${name}.log`),
+      onLine: (line) => {
+        last.push(line);
+        if (last.length > LOG_TAIL) last.shift();
+        const found = address.exec(line)?.[1];
+        if (found !== undefined) up.resolve(found);
+      },
+    });
+    void kept.exited.then((exit) => {
+      const how = describe(exit);
+      up.reject(logged(`ended by itself with ${how}`));
+      // The end of a restart is reported by its rejection alone.
+      if (!stopping && (isUp || port === undefined)) ended(how);
+      isUp = false;
+    });
+    const timer = setTimeout(
+      () => up.reject(logged(`did not report its address within ${START_MS / 1_000} s`)),
+      START_MS,
+    );
+    try {
+      const url = await abortable(up.promise, over);
+      isUp = true;
+      return url;
+    } catch (error) {
+      await stop(0);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   async function stop(graceMs: number): Promise<string | undefined> {
     stopping = true;
     const exit = await kept.stop(graceMs);
     return exit.code === 0 ? undefined : `it ended with ${describe(exit)}`;
   }
-  const timer = setTimeout(
-    () => up.reject(logged(`did not report its address within ${START_MS / 1_000} s`)),
-    START_MS,
-  );
-  try {
-    return { url: await abortable(up.promise, over), tail, stop };
-  } catch (error) {
-    await stop(0);
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
+
+  const url = await start();
+  return {
+    name,
+    url,
+    get running() {
+      return isUp;
+    },
+    tail,
+    stop,
+    async kill() {
+      kept.kill('SIGKILL');
+      await kept.exited;
+    },
+    restart: async () => void (await start(new URL(url).port)),
+    onEnd(handler) {
+      ended = handler;
+    },
+  };
 }
 
 const describe = ({ code, signal }: Awaited<Kept['exited']>): string =>

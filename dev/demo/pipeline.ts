@@ -1,5 +1,6 @@
 /** One pipeline of the demo: its sample producer, its counts, and the verdict on it. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { lastHeader } from '../../src/core/record.ts';
 import { partitionOf } from '../kafka/partitioner.ts';
 import { RecordProducer } from '../kafka/send-records.ts';
 import type { CommittedRecord, PipelineName, PipelineNames } from './cluster.ts';
@@ -96,6 +97,13 @@ export function demoPipeline<E, O extends Outcome>(kind: DemoKind<E, O>, names: 
     produce: (brokers: readonly string[], sandbox: Sandbox) =>
       produce(kind, names, produced, brokers, sandbox),
 
+    isOutput: ({ topic }: CommittedRecord): boolean =>
+      topic === names.outcomes || topic === names.deadLetters,
+
+    /** Returns whether it has produced the source record of this terminal record. */
+    isSourceOf: ({ headers }: CommittedRecord): boolean =>
+      produced.has(String(lastHeader(headers, 'event-id')).slice(names.source.length + 1)),
+
     /** Takes a record of its output topics; ignores others. */
     take(record: CommittedRecord): void {
       if (record.topic === names.outcomes) outcomes.push(record);
@@ -158,24 +166,17 @@ const PAUSE_MS = 75;
 
 async function produce<E, O extends Outcome>(
   kind: DemoKind<E, O>,
-  { source, partitions }: PipelineNames,
+  names: PipelineNames,
   produced: ProducedRecords<E>,
   brokers: readonly string[],
   sandbox: Sandbox,
 ): Promise<void> {
   const { signal } = sandbox;
-  // Idempotent: a retried send must not produce a record twice.
-  const producer = new RecordProducer(brokers);
-  await producer.begin(source, []);
+  const producer = await openProducer(brokers, names, (at, record: DemoRecord<E>) =>
+    produced.set(at, record),
+  );
   const send = async (records: readonly DemoRecord<E>[]) => {
-    const byPartition = Map.groupBy(records, ({ key }) =>
-      key === null ? 0 : partitionOf(key, partitions),
-    );
-    for (const [partition, group] of byPartition) {
-      const offsets = await producer.send(source, partition, group);
-      for (const [place, record] of group.entries())
-        produced.set(`${partition}-${offsets[place]}`, record);
-    }
+    await producer.send(records);
     await sleep(PAUSE_MS, undefined, { signal });
   };
   try {
@@ -190,4 +191,28 @@ async function produce<E, O extends Outcome>(
   } finally {
     await producer.close();
   }
+}
+
+/** Opens a producer for the source of a pipeline. @param onSent gets each acknowledged record with its `<partition>-<offset>` */
+export async function openProducer<E>(
+  brokers: readonly string[],
+  { source, partitions }: PipelineNames,
+  onSent: (at: string, record: DemoRecord<E>) => void,
+) {
+  // Idempotent: a retried send must not produce a record twice.
+  const producer = new RecordProducer(brokers);
+  await producer.begin(source, []);
+  return {
+    async send(records: readonly DemoRecord<E>[]): Promise<void> {
+      const byPartition = Map.groupBy(records, ({ key }) =>
+        key === null ? 0 : partitionOf(key, partitions),
+      );
+      for (const [partition, group] of byPartition) {
+        const offsets = await producer.send(source, partition, group);
+        for (const [place, record] of group.entries())
+          onSent(`${partition}-${offsets[place]}`, record);
+      }
+    },
+    close: () => producer.close(),
+  };
 }

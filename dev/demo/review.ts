@@ -104,7 +104,7 @@ export const reviewDemo: DemoKind<ExpectedDecision, Decision> = {
   // About 300 KB, and the largest e-mail alone is as much.
   perSend: 50,
   records: () => withPoison(contentEvents(), EMAILS, CONTENT_POISON),
-  checker: async () => check,
+  checker: async () => checkDecision,
   facts({ matches, wrong }) {
     const batches = new Set(matches.map(({ outcome }) => outcome.batch.id)).size;
     const kept = matches.length - (wrong.get(METADATA_CHANGED)?.length ?? 0);
@@ -133,7 +133,7 @@ export const reviewDemo: DemoKind<ExpectedDecision, Decision> = {
   },
 };
 
-function check(expected: ExpectedDecision, decision: Decision): string[] {
+export function checkDecision(expected: ExpectedDecision, decision: Decision): string[] {
   if (decision.batch.type !== expected.type || decision.expected_result !== expected.result)
     return [WRONG];
   return [

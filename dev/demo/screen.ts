@@ -110,6 +110,20 @@ export function table(
   });
 }
 
+const HEAD_COLUMNS = 9;
+
+/** One line of a head and cells, no wider than the screen. */
+export function segments(screen: Screen, head: string, cells: readonly Cell[]): string {
+  let room = screen.columns - 1 - GAP.length - HEAD_COLUMNS;
+  const parts = cells.map(({ text, style }) => {
+    const fitting = room <= GAP.length ? '' : cut(text, room - GAP.length);
+    room -= fitting.length + GAP.length;
+    return fitting === '' || style === undefined ? fitting : screen.paint(style, fitting);
+  });
+  const shown = parts.filter((part) => part !== '').join(GAP);
+  return `${GAP}${screen.paint('dim', head.padEnd(HEAD_COLUMNS))}${shown}`;
+}
+
 export const cut = (text: string, width: number): string =>
   text.length <= width ? text : `${text.slice(0, Math.max(0, width - 3))}...`;
 

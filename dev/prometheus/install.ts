@@ -17,12 +17,17 @@ export interface Prometheus {
 
 /** @throws Error that says what to install. */
 export async function ensurePrometheus(): Promise<Prometheus> {
-  const ours = programsIn(path.join(cacheDirectory(), 'usr', 'bin'));
-  const installed = (process.env.PATH ?? '').split(path.delimiter).map(programsIn).find(areThere);
-  if (installed !== undefined) return installed;
-  if (!areThere(ours)) await unpack(cacheDirectory());
-  return ours;
+  const found = findPrometheus();
+  if (found !== undefined) return found;
+  await unpack(cacheDirectory());
+  return cached();
 }
+
+/** Programs of the PATH or the cache, without a download. */
+export const findPrometheus = (): Prometheus | undefined =>
+  [...(process.env.PATH ?? '').split(path.delimiter).map(programsIn), cached()].find(areThere);
+
+const cached = (): Prometheus => programsIn(path.join(cacheDirectory(), 'usr', 'bin'));
 
 const programsIn = (directory: string): Prometheus => ({
   prometheus: path.join(directory, 'prometheus'),

@@ -1,4 +1,4 @@
-/** A Prometheus of a test: on loopback, with data of its own, gone with the process that started it. */
+/** A Prometheus of a test or the demo: on loopback, with data of its own, gone with the process that started it. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { stringify } from 'yaml';
@@ -18,6 +18,11 @@ export interface PrometheusOptions {
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
+}
+
+export interface AlertState {
+  readonly name: string;
+  readonly state: 'pending' | 'firing';
 }
 
 export class PrometheusServer {
@@ -47,6 +52,14 @@ export class PrometheusServer {
       { type: string; unit: string }[]
     >;
     return all[metric] ?? [];
+  }
+
+  /** Alerts that wait for their duration, or fire. */
+  async alerts(): Promise<AlertState[]> {
+    const { alerts } = (await this.#get('alerts')) as {
+      alerts: { labels: { alertname: string }; state: AlertState['state'] }[];
+    };
+    return alerts.map(({ labels, state }) => ({ name: labels.alertname, state }));
   }
 
   async stop(): Promise<void> {

@@ -29,7 +29,7 @@ export class DemoProcess {
         ...env,
         TMPDIR: this.#temporary,
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: 'pipe',
     });
     this.#exited = once(this.process, 'close');
     for (const stream of [this.process.stdout, this.process.stderr]) {
@@ -58,6 +58,11 @@ export class DemoProcess {
         throw new Error(`the demo ended without ${pattern}:\n${this.#output}`);
       }
     }
+  }
+
+  /** Presses keys: lines on standard input, where there is no terminal. */
+  press(keys: string): void {
+    this.process.stdin?.write(`${keys}\n`);
   }
 
   /** Resolves to the exit code, or the signal that ended it. */

@@ -13,9 +13,9 @@ const BALANCES = [
 ];
 const kafka = await testKafka();
 
-test('the demo shows every part with its address and an even balance of each pipeline, ends with 0 and leaves nothing', async () => {
-  const demo = new DemoProcess();
-  assert.equal(await demo.end(), 0, demo.output);
+test('the demo can be broken by every key, recovers, verifies that each e-mail came back exactly once at Ctrl-C, and leaves nothing', async () => {
+  const demo = new DemoProcess(['--keep', '--rate', '10']);
+  await demo.says(/^ {2}files /m);
   assert.match(demo.output, /Kafka +[\d.]+ s +\S+:\d+/);
   for (const part of ['sandbox', 'connector'])
     assert.match(demo.output, new RegExp(`${part} +[\\d.]+ s +http://127\\.0\\.0\\.1:\\d+`));
@@ -25,42 +25,56 @@ test('the demo shows every part with its address and an even balance of each pip
   assert.ok(Number(agreed) > 85, demo.output);
   assert.match(demo.output, /1,000 of 1,000 are in the file that the receipt names$/m);
   assert.match(demo.output, /90 decided, 5 failed, 5 unknown: 100 of 100 as it should be$/m);
+
+  demo.press('s');
+  await demo.says(/the service is stopped/);
+  demo.press('b');
+  await demo.says(/the broker is frozen/);
+  // Lines of several keys, and in upper case, do the same.
+  demo.press('BS');
+  await demo.says(/recovered [\d.]+ s after the broker thawed/);
+  await demo.says(/recovered [\d.]+ s after the service resumed/);
+  demo.press('kp');
+  await demo.says(/the connector ended with SIGKILL/);
+  await demo.says(/100 poison records/);
+  await demo.says(/recovered [\d.]+ s after the end of the connector/);
+  await demo.says(/recovered [\d.]+ s after the poison was written/);
+
+  const [, metrics = ''] = await demo.says(/^ {2}metrics +(http\S+)/m);
+  const balances = /^content_review_balance_items\{[^}]*\} 0$/gm;
+  assert.equal((await (await fetch(metrics)).text()).match(balances)?.length, 3);
+  const [, health = ''] = await demo.says(/^ {2}health +\S+ +(http\S+)/m);
+  assert.equal((await fetch(health)).status, 200);
+  const [, batches = ''] = await demo.says(/^ {2}sandbox +(http\S+\/batches)/m);
+  assert.equal((await fetch(batches)).status, 200);
+  // What is still broken at the end is repaired first.
+  demo.press('s');
+  await demo.says(/the service is stopped[\s\S]*the service is stopped/);
+  const { code } = await demo.interrupt();
+  assert.equal(code, 0, demo.output);
+  for (const balance of BALANCES) assert.match(demo.output.split('ending: ')[1] ?? '', balance);
+  assert.match(
+    demo.output,
+    /^ {2}kept +in [\d,]+ = [\d,]+ decided \+ 100 dead-lettered, 0 missing, 0 twice$/m,
+  );
   const widest = Math.max(...demo.output.split('\n').map((line) => line.length));
   assert.ok(widest <= 160, `a line of ${widest} characters`);
   assert.ok(!demo.output.includes('\u001b'), 'no escape sequences where the output is no terminal');
   assert.deepEqual(demo.left(), []);
 });
 
-test('on a shared cluster --keep leaves topics with unique names, and Ctrl-C deletes them', async () => {
+test('on a shared cluster the demo has topics with unique names, deletes them, and ends with 0', async () => {
   const admin = await kafka.admin();
-  const demo = new DemoProcess(['--keep'], { KAFKA_BROKERS: kafka.brokers.join(',') });
-  await demo.says(/Ctrl-C stops it/);
-  for (const balance of BALANCES) assert.match(demo.output, balance);
-
-  const [, metrics = ''] = await demo.says(/^ {2}metrics +(http\S+)/m);
-  assert.equal(
-    (await (await fetch(metrics)).text()).match(/^content_review_balance_items\{[^}]*\} 0$/gm)
-      ?.length,
-    3,
-  );
-  const [, health = ''] = await demo.says(/^ {2}health +\S+ +(http\S+)/m);
-  assert.equal((await fetch(health)).status, 200);
-  const [, batches = ''] = await demo.says(/^ {2}sandbox +(http\S+\/batches)/m);
-  assert.equal((await fetch(batches)).status, 200);
-  const [, topic = ''] = await demo.says(/^ {2}topics +\S+ {2}(\S+)/m);
-  const decisions = (await kafka.readAll(topic)).map(
-    ({ value }) => JSON.parse(String(value)) as { id: string },
-  );
-  assert.equal(new Set(decisions.map(({ id }) => id)).size, 2_000);
-
-  const [, prefix = ''] = /^(demo-[0-9a-f]{8}-)emails\.decisions$/.exec(topic) ?? [];
-  const topics = async () => (await admin.listTopics()).filter((name) => name.startsWith(prefix));
+  const demo = new DemoProcess([], { KAFKA_BROKERS: kafka.brokers.join(',') });
+  const isOwn = (name: string) => /^demo-[0-9a-f]{8}-/.test(name);
+  const topics = async () => (await admin.listTopics()).filter(isOwn);
   const groups = async () =>
-    (await admin.listGroups()).groups.filter(({ groupId }) => groupId.startsWith(prefix));
+    (await admin.listGroups()).groups.filter(({ groupId }) => isOwn(groupId));
+  await demo.says(/^ {2}lookup +104/m);
   assert.equal((await topics()).length, 12, 'four of each pipeline');
   assert.equal((await groups()).length, 4, 'one of each pipeline, and the reader');
-  const { code } = await demo.interrupt();
-  assert.equal(code, 130, demo.output);
+  assert.equal(await demo.end(), 0, demo.output);
+  for (const balance of BALANCES) assert.match(demo.output, balance);
   assert.deepEqual([...(await topics()), ...(await groups())], []);
   assert.deepEqual(demo.left(), []);
 });
@@ -100,4 +114,12 @@ test('an unknown argument is refused with the usage and exit code 2', async () =
   const demo = new DemoProcess(['--kep']);
   assert.equal(await demo.end(), 2);
   assert.match(demo.output, /--kep[\s\S]*usage: npm run demo/);
+});
+
+test('a rate needs --keep, and is a number from 1 to 1000', async () => {
+  const alone = new DemoProcess(['--rate', '5']);
+  const none = new DemoProcess(['--keep', '--rate', '0']);
+  assert.deepEqual([await alone.end(), await none.end()], [2, 2]);
+  assert.match(alone.output, /--rate needs --keep/);
+  assert.match(none.output, /--rate is a number from 1 to 1000, not 0/);
 });
