@@ -4,6 +4,7 @@ import { bodyOf } from '../../core/batch/body-of.ts';
 import type { JobContext, PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type {
   ContentItem,
+  Decoded,
   OutgoingRecord,
   RecordHeaders,
   SourceRecord,
@@ -58,7 +59,7 @@ export interface SampleAnswer {
 
 /** Makes no request, neither to Kafka nor to the service. */
 export async function trySample(pipeline: PipelineConfig, sample: Sample): Promise<SampleAnswer> {
-  const notes: string[] = [];
+  const notes = new Set<string>();
   const format = formatOf(pipeline, notes);
   const record = recordOf(pipeline, sample, notes);
   let upload = '';
@@ -66,7 +67,9 @@ export async function trySample(pipeline: PipelineConfig, sample: Sample): Promi
     echoed(upload, pipeline.review.resultColumn),
   );
   const decoded = kind.decode(record, 0);
-  const answer = (result: SampleOutcome): SampleAnswer => ({ kind: pipeline.kind, notes, result });
+  const answer = (result: SampleOutcome): SampleAnswer => ({
+    ...{ kind: pipeline.kind, notes: [...notes], result },
+  });
   if ('skip' in decoded) return answer({ outcome: 'skipped', reason: decoded.skip });
   if ('poison' in decoded)
     return answer({ outcome: 'dead_letter', topic: pipeline.deadLetters.topic, ...decoded.poison });
@@ -80,6 +83,15 @@ export async function trySample(pipeline: PipelineConfig, sample: Sample): Promi
   return answer({ outcome: 'accepted', ...type, upload, published });
 }
 
+/** Returns the decoder of many samples, which are not submitted. @param notes receives assumptions, in sentences */
+export function sampleDecoder(
+  pipeline: PipelineConfig,
+  notes: Set<string>,
+): (sample: Sample) => Decoded {
+  const { decode } = unconnectedKind(pipeline, formatOf(pipeline, notes), () => '');
+  return (sample) => decode(recordOf(pipeline, sample, notes), 0);
+}
+
 /** Decoder of the pipeline's records; undefined when it needs a schema registry. */
 export function plainDecoder(pipeline: PipelineConfig): PipelineKind['decode'] | undefined {
   const format = plainFormat(pipeline.source.format);
@@ -91,10 +103,10 @@ function unconnectedKind(pipeline: PipelineConfig, format: EventFormat, file: ()
   return kindOf(pipeline, inventedService(file), silent, () => format);
 }
 
-function formatOf({ source }: PipelineConfig, notes: string[]): EventFormat {
+function formatOf({ source }: PipelineConfig, notes: Set<string>): EventFormat {
   const format = plainFormat(source.format);
   if (format === undefined)
-    notes.push(
+    notes.add(
       `The sample is taken for the JSON form of a value in ${source.format}: what the schema registry's schemas make of it.`,
     );
   return format ?? PLAIN_FORMATS.json;
@@ -103,14 +115,14 @@ function formatOf({ source }: PipelineConfig, notes: string[]): EventFormat {
 function recordOf(
   { source }: PipelineConfig,
   { value, key, headers, timestampMs }: Sample,
-  notes: string[],
+  notes: Set<string>,
 ): SourceRecord {
   const names = headers.map(([name]) => name.toLowerCase());
   const structured =
     source.format === 'cloudevents' &&
     !names.some((name) => name === 'content-type' || name.startsWith('ce_'));
   if (structured)
-    notes.push(
+    notes.add(
       'The sample is taken for a structured CloudEvent: content-type application/cloudevents+json.',
     );
   return {
@@ -145,7 +157,7 @@ async function terminalOf(kind: PipelineKind, item: ContentItem): Promise<Outgoi
 async function inOutputFormat(
   pipeline: PipelineConfig,
   record: OutgoingRecord,
-  notes: string[],
+  notes: Set<string>,
 ): Promise<OutgoingRecord> {
   if (pipeline.output.format === 'json') return record;
   // Loaded late: few samples need the schema parsers.
@@ -155,7 +167,7 @@ async function inOutputFormat(
   ]);
   const format = outputFormatOf(pipeline);
   if (!(format instanceof RegisteredFormat)) return format?.encode(record) ?? record;
-  notes.push(
+  notes.add(
     `The value would be published in the format ${format.name} (contracts/${format.codec.file}), under subject ${format.subject}. Its JSON is shown: the schema id in front of it is known to the registry only.`,
   );
   return record;

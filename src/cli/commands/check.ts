@@ -2,17 +2,23 @@ import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PublishedSample, SampleAnswer, SampleOutcome } from '../../app/tools/sample.ts';
 import { effectiveOptions } from '../../config/effective.ts';
-import { loadConfig } from '../../config/load.ts';
+import { loadConfig, parseConfig } from '../../config/load.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { CommandFailed, EXIT, systemReason } from '../exit-codes.ts';
 import type { Io } from '../io.ts';
 import { counted, facts, jsonText, printableJson, printableLines } from '../text.ts';
-import { configOption, pipelineNamed, pointInTime, several } from '../tool-options.ts';
+import { pipelineNamed, pointInTime, several } from '../tool-options.ts';
 
-type CheckFlags = Partial<SampleFlags> & { readonly config: string; readonly quiet?: true };
+type CheckFlags = Partial<SampleFlags> & {
+  readonly config?: string;
+  readonly source?: string;
+  readonly quiet?: true;
+};
 
 export function checkCommand(program: Command, io: Io): void {
-  configOption(program.command('check'))
+  program
+    .command('check')
+    .option('-c, --config <file>', 'configuration file (YAML); optional with --sample')
     .summary('check a configuration and show what is in effect')
     .description(
       'Checks a configuration file without connecting to Kafka or the service. Shows the configuration in effect, secrets masked and a * at each value that differs from the default; or all problems at once, on standard error, in the order of the file.',
@@ -20,7 +26,11 @@ export function checkCommand(program: Command, io: Io): void {
     .option('-q, --quiet', 'print nothing when the configuration is valid')
     .option(
       '--sample <file>',
-      'show the outcome of one event, whose value is in this file; nothing is sent',
+      'show the outcome of one event, whose value is in this file, or of each line of a .jsonl file; nothing is sent',
+    )
+    .option(
+      '--source <file>',
+      "with --sample, instead of --config: file with the pipeline's options of `source`, such as mapping (YAML); default: none",
     )
     .option('-p, --pipeline <name>', 'with --sample: pipeline; required when there are several')
     .option('--key <text>', 'with --sample: key of the record')
@@ -37,18 +47,41 @@ export function checkCommand(program: Command, io: Io): void {
 Examples:
   $ content-review-connector check -q -c connector.yaml && echo deploy
   $ content-review-connector check -c connector.yaml --sample event.json --key user-7 --header lang=en
+  $ content-review-connector check --sample events.jsonl --source source.yaml
 
 With --sample it shows the CSV row and the decision of the event, with an invented result; or the reason for which it would be
-skipped or become a dead letter, with exit code 11.`,
+skipped or become a dead letter, with exit code 11. Of a .jsonl file it shows the number of events that would be accepted, and the
+lines of the others; the exit code is 11 if one would become a dead letter, or none would be accepted.`,
     )
-    .action(async ({ config: file, quiet, sample, ...record }: CheckFlags) => {
-      const [unused] = Object.keys(record);
+    .action(async ({ config: file, source, quiet, sample, ...record }: CheckFlags) => {
+      const given = { ...(source !== undefined && { source }), ...record };
+      const [unused] = Object.keys(given);
       if (sample === undefined && unused !== undefined)
         throw new CommandFailed(`--${unused} requires --sample`);
-      const config = await loadConfig(file, io.env, { withoutServiceKey: sample !== undefined });
-      if (sample !== undefined) await showSample(io, config, { sample, ...record });
-      else if (quiet !== true) io.out(summary(file, config));
+      if (sample !== undefined) {
+        await showSample(io, await sampleConfig(io, file, source), { sample, ...record });
+        return;
+      }
+      if (file === undefined)
+        throw new CommandFailed("required option '-c, --config <file>' not specified");
+      const config = await loadConfig(file, io.env);
+      if (quiet !== true) io.out(summary(file, config));
     });
+}
+
+/** Configuration for samples: the given one, or one with these options of `source` alone. */
+async function sampleConfig(
+  { env }: Io,
+  file: string | undefined,
+  source: string | undefined,
+): Promise<Config> {
+  if (file !== undefined && source !== undefined)
+    throw new CommandFailed('--config and --source exclude each other');
+  const options = { withoutServiceKey: true, sourceOnly: file === undefined };
+  const given = file ?? source;
+  return given === undefined
+    ? parseConfig('', env, { file: 'the defaults', directory: '.' }, options)
+    : await loadConfig(given, env, options);
 }
 
 /** The topics of each pipeline, then every option. */
@@ -90,6 +123,11 @@ interface SampleFlags {
 async function showSample(io: Io, config: Config, flags: SampleFlags): Promise<void> {
   const { sample, key, header: headers = [], timestamp: timestampMs = Date.now() } = flags;
   const pipeline = pipelineNamed(config, flags.pipeline);
+  if (/\.(?:jsonl|ndjson)$/i.test(sample)) {
+    const { showSamples } = await import('./check-samples.ts');
+    await showSamples(io, pipeline, flags, { key, headers, timestampMs });
+    return;
+  }
   const bytes = await readFile(sample).catch((error) => {
     throw new CommandFailed(`the sample ${sample} cannot be read: ${systemReason(error)}`);
   });

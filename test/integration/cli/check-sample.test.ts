@@ -249,6 +249,55 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     }
   });
 
+  it('counts the events of a .jsonl file and names the lines of the others, by defaults or by options of the source', async () => {
+    const file = join(DIRECTORY, 'events.jsonl');
+    const lines = [
+      '{"type":"comment","content":"SECRET"}',
+      '',
+      '{"type":"comment"}',
+      '{"type":"article","content":"x"}\r',
+      'SECRET',
+    ];
+    await writeFile(file, `\ufeff${lines.join('\n')}`);
+    const plain = await runCliProcess(['check', '--sample', file]);
+    assert.deepEqual([plain.code, plain.err], [EXIT.notTaken, '']);
+    assert.match(
+      plain.out,
+      /: 2 events accepted \(1 comment, 1 article\), 0 skipped, 2 dead letters \(1 no_content, 1 not_json\)\.\n {2}line 3: dead letter, no_content: .+\n {2}line 5: dead letter, not_json: /,
+    );
+    assert.doesNotMatch(plain.out, /SECRET/);
+
+    const source = join(DIRECTORY, 'source.yaml');
+    await writeFile(
+      source,
+      "mapping: {content: post.body, type: {constant: post}}\nfilter: lang == 'en'\n",
+    );
+    const own = join(DIRECTORY, 'own.jsonl');
+    const event = (lang: string) => JSON.stringify({ lang, post: { body: 'x' } });
+    await writeFile(own, `${event('en')}\n${event('de')}\n`);
+    const mapped = await here(['check', '--sample', own, '--source', source, '--json']);
+    assert.equal(mapped.code, EXIT.ok);
+    assert.deepEqual(JSON.parse(mapped.out), {
+      ...{ pipeline: 'sample', kind: 'review', notes: [], accepted: 1, types: { post: 1 } },
+      ...{ skipped: { filter: 1 }, dead_letters: {} },
+      problems: [{ line: 2, message: 'skipped: filter' }],
+    });
+    await writeFile(own, event('de'));
+    const none = await here(['check', '--sample', own, '--source', source]);
+    assert.equal(none.code, EXIT.notTaken);
+
+    const one = await here(['check', '--sample', join(DIRECTORY, 'none.jsonl')]);
+    assert.match(one.err, /none\.jsonl cannot be read: no such file or directory/);
+    await writeFile(source, 'mapping: {contents: x}\n');
+    const wrong = await here(['check', '--sample', own, '--source', source]);
+    assert.equal(wrong.code, EXIT.usage);
+    assert.match(wrong.err, /mapping\.contents/);
+    const both = await here(['check', '--sample', own, '--source', source, '-c', source]);
+    assert.match(both.err, /--config and --source exclude each other/);
+    assert.match((await here(['check'])).err, /required option '-c, --config <file>'/);
+    assert.match((await here(['check', '--source', source])).err, /--source requires --sample/);
+  });
+
   it('reports invalid options and samples', async () => {
     for (const [args, pattern] of [
       [['--pipeline', 'post'], /no pipeline "post": did you mean posts\?/],

@@ -1,0 +1,95 @@
+/** `check --sample` of a file with one event per line. */
+import { createReadStream } from 'node:fs';
+import { type Sample, sampleDecoder } from '../../app/tools/sample.ts';
+import type { PipelineConfig } from '../../config/schema.ts';
+import { CommandFailed, EXIT, systemReason } from '../exit-codes.ts';
+import { Findings } from '../files/findings.ts';
+import { MAX_LINE_BYTES } from '../files/jsonl-check.ts';
+import { linesOf, markBytes, wholeLines } from '../files/text.ts';
+import type { Io } from '../io.ts';
+import { counted, printable, printableLines } from '../text.ts';
+
+const MAX_TYPES = 20;
+
+interface SampleFile {
+  readonly sample: string;
+  readonly json?: true;
+}
+
+/** Reports the outcome of each line; blank lines count, but are no events. @throws CommandFailed */
+export async function showSamples(
+  io: Io,
+  pipeline: PipelineConfig,
+  { sample: file, json }: SampleFile,
+  record: Omit<Sample, 'value'>,
+): Promise<void> {
+  const notes = new Set<string>();
+  const decode = sampleDecoder(pipeline, notes);
+  const problems = new Findings();
+  const types: Counts = new Map();
+  const skipped: Counts = new Map();
+  const deadLetters: Counts = new Map();
+  let accepted = 0;
+  for await (const [line, value] of eventsOf(file)) {
+    const decoded = decode({ ...record, value });
+    if ('item' in decoded) {
+      accepted++;
+      count(types, decoded.item.type);
+    } else if ('skip' in decoded) {
+      count(skipped, decoded.skip);
+      problems.add(line, `skipped: ${decoded.skip}`);
+    } else {
+      const { reason, message } = decoded.poison;
+      count(deadLetters, reason);
+      problems.add(line, `dead letter, ${reason}: ${message}`);
+    }
+  }
+  const answer = {
+    ...{ pipeline: pipeline.name, kind: pipeline.kind, notes: [...notes], accepted },
+    types: Object.fromEntries(types),
+    skipped: Object.fromEntries(skipped),
+    dead_letters: Object.fromEntries(deadLetters),
+    problems: problems.first,
+  };
+  const text = [
+    `${file}: ${counted(accepted, 'event')} accepted${listed(types)}, ${total(skipped)} skipped, ${counted(total(deadLetters), 'dead letter')}${listed(deadLetters)}.`,
+    ...notes,
+    ...problems.first.map(({ line, message }) => `  line ${line}: ${printable(message)}`),
+    ...(problems.total > problems.first.length
+      ? [`  … and ${(problems.total - problems.first.length).toLocaleString('en-US')} more`]
+      : []),
+  ].join('\n');
+  io.out(json === true ? `${JSON.stringify(answer)}\n` : printableLines(`${text}\n`));
+  io.finish(accepted > 0 && deadLetters.size === 0 ? EXIT.ok : EXIT.notTaken);
+}
+
+type Counts = Map<string, number>;
+
+const count = (counts: Counts, name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
+const total = (counts: Counts) => [...counts.values()].reduce((sum, one) => sum + one, 0);
+
+/** ` (3 comment, 1 article)`; empty without counts. */
+function listed(counts: Counts): string {
+  const most = [...counts].sort(([, a], [, b]) => b - a).slice(0, MAX_TYPES);
+  const rest = counts.size > most.length ? ', …' : '';
+  const parts = most.map(([name, number]) => `${number} ${printable(name)}`);
+  return parts.length === 0 ? '' : ` (${parts.join(', ')}${rest})`;
+}
+
+/** Lines of a file that are not blank, with their numbers from 1. */
+async function* eventsOf(file: string): AsyncGenerator<readonly [number, Buffer]> {
+  let line = 0;
+  try {
+    for await (const piece of wholeLines(createReadStream(file), MAX_LINE_BYTES)) {
+      for (const bytes of linesOf(piece)) {
+        const value = line++ === 0 ? bytes.subarray(markBytes(bytes)) : bytes;
+        if (bytes.length > MAX_LINE_BYTES)
+          throw new CommandFailed(`${file}, line ${line}: longer than 16 MiB`);
+        if (value.some((byte) => byte > 0x20)) yield [line, value];
+      }
+    }
+  } catch (error) {
+    if (error instanceof CommandFailed) throw error;
+    throw new CommandFailed(`the sample ${file} cannot be read: ${systemReason(error)}`);
+  }
+}
