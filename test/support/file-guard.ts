@@ -11,7 +11,10 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import path from 'node:path';
-import { after } from 'node:test';
+import './test-context.ts';
+
+// Only now: a static import would load the runner before its bookkeeping is replaced.
+const { after } = await import('node:test');
 
 /** From the last test to the end of the process, ms: `after` hooks stop brokers and applications in this time. */
 const ENDING_MS = 15_000;

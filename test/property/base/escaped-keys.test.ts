@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { hasEscapedKeys, parseEscapedKeys } from '../../../src/base/escaped-keys.ts';
 import { parseObject } from '../../../src/events/json-event.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 import { growthOf, LINEAR } from '../../support/cpu-growth.ts';
 
 /** The second key of an event's metadata. */
@@ -25,12 +26,12 @@ test('a key with escapes is read as it is, also behind an object whose key has a
 test('any value comes back from its JSON, and a key with an escape is always noticed', () => {
   const key = fc.oneof(
     fc.constantFrom('__proto__', '', 'a', '0', '\\', '"', '":', 'é\n', '\ud800'),
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: anyCharacter }),
   );
   const json = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(
       { maxDepth: 4 },
-      fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('{', '[1,[', '":', '\\"')),
+      fc.oneof(fc.string({ unit: anyCharacter }), fc.constantFrom('{', '[1,[', '":', '\\"')),
       fc.oneof(fc.integer(), fc.boolean(), fc.constant(null)),
       fc.array(tie('value'), { maxLength: 3 }),
       fc

@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import { interpolate, interpolateText } from '../../../src/config/load/interpolate.ts';
 import { ConfigError } from '../../../src/config/load/problem.ts';
 import { parseConfig } from '../../../src/config/load.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 
 const name = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,11}$/);
 const hostile = fc.string({
@@ -131,7 +132,7 @@ describe('any document', () => {
       fc.property(
         fc.oneof(
           document.map((value) => stringify(value)),
-          fc.string({ unit: 'binary' }),
+          fc.string({ unit: anyCharacter }),
         ),
         (text) => {
           try {

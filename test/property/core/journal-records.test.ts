@@ -15,9 +15,10 @@ import {
 } from '../../../src/core/journal/journal-records.ts';
 import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
 import type { JournalWrite } from '../../../src/core/ports/kafka.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 
 const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
-const text = fc.string({ unit: 'binary', maxLength: 30 });
+const text = fc.string({ unit: anyCharacter, maxLength: 30 });
 /** Ours are UUIDs; whatever else may be an id must only be no path. */
 const id = fc.string({ minLength: 1, maxLength: 20 }).filter((one) => !one.includes('/'));
 const offsets = fc.uniqueArray(fc.nat({ max: 3000 }), { maxLength: 40 });

@@ -10,6 +10,7 @@ import {
 } from '../../../src/events/expression/index.ts';
 import { parsePath, valueAt } from '../../../src/events/expression/path.ts';
 import { parseExpression } from '../../../src/events/expression/syntax.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 import { inputOf } from '../../unit/events/event-input.ts';
 import { decimals } from '../kinds/review/decimals.ts';
 import { hostileKey, metadataText } from '../kinds/review/hostile.ts';
@@ -209,7 +210,7 @@ test('any text is an expression or is refused, and an expression has a result in
         .array(fc.constantFrom(...PARTS), { maxLength: 10 })
         .map((parts) => parts.join('')),
     },
-    { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 20 }) },
+    { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 20 }) },
   );
   fc.assert(
     fc.property(expression, metadataText, document, (text, hostile, json) => {

@@ -10,6 +10,7 @@ import { sizeOfRecord } from '../../../src/core/bytes/record-bytes.ts';
 import type { Header, OutgoingRecord } from '../../../src/core/record.ts';
 import { headBytes, OutgoingBatch } from '../../../src/kafka/producer/outgoing-batch.ts';
 import { planBatches, planBatchesTo } from '../../../src/kafka/producer/send-plan.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 import { headerList } from '../../support/records/headers.ts';
 import { readAll } from '../../support/records/read-pieces.ts';
 
@@ -19,10 +20,10 @@ const produceRequest = load('kafkajs/src/protocol/requests/produce/v7/request.js
 const frame = load('kafkajs/src/protocol/request.js');
 
 const text: fc.Arbitrary<Buffer | string> = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 200 }),
+  fc.string({ unit: anyCharacter, maxLength: 200 }),
   fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array)),
 );
-const name = fc.string({ unit: 'binary', maxLength: 20 });
+const name = fc.string({ unit: anyCharacter, maxLength: 20 });
 const key = fc.option(text);
 const value: fc.Arbitrary<Buffer | string | null> = fc.option(text, { nil: null });
 const header: fc.Arbitrary<Header> = fc.tuple(name, value);

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import { crc32c } from '../../../src/kafka/records/index.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 import {
   CODECS,
   type Codec,
@@ -30,7 +31,7 @@ const bytes: fc.Arbitrary<Buffer> = fc.oneof(
 );
 const maybe = fc.option(bytes);
 const name = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 10 }),
+  fc.string({ unit: anyCharacter, maxLength: 10 }),
   fc.constantFrom('__proto__', 'toString', 'constructor'),
 );
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });

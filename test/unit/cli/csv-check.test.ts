@@ -4,6 +4,7 @@ import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
 import { checkCsv as csvCheck, MAX_ROW_BYTES } from '../../../src/cli/files/csv-check.ts';
 import { Findings } from '../../../src/cli/files/findings.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 import { checkCsv } from './checking.ts';
 
 const lineEnd = fc.constantFrom('\n', '\r\n');
@@ -14,7 +15,7 @@ const cell = fc.oneof(
     maxLength: 12,
   }),
   fc
-    .string({ unit: 'binary', maxLength: 8 })
+    .string({ unit: anyCharacter, maxLength: 8 })
     .map((text) => text.replaceAll('\0', '').toWellFormed()),
 );
 const name = cell.filter((text) => text !== '' && text !== 'Content' && !text.startsWith('\ufeff'));
