@@ -10,6 +10,7 @@ import { ResultThread } from '../kinds/review/thread/result-thread.ts';
 import { RefusedError } from '../pipeline/context/errors.ts';
 import type { PipelineOptions } from '../pipeline/context/options.ts';
 import type { PipelinePorts } from '../pipeline/context/pipeline-context.ts';
+import { describeTopics } from '../pipeline/context/topics.ts';
 import { MemoryBudget } from '../pipeline/limits/memory-budget.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
 import type { ServiceClient } from '../service/client.ts';
@@ -111,6 +112,8 @@ export async function runConnector(
     }
     const start = async () => {
       await opened.formats.start(starting.signal);
+      // One refusal for all: each pipeline would name its own missing topics only.
+      if (pipelines.length > 1) await describeTopics(opened.kafka.admin, config.pipelines);
       await Promise.all(pipelines.map((pipeline) => pipeline.start()));
     };
     const started = start();

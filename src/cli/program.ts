@@ -15,6 +15,7 @@ import { journalCommand } from './commands/journal.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { schemasCommand } from './commands/schemas.ts';
+import { topicsCommand } from './commands/topics.ts';
 import { CommandFailed, EXIT, type ExitCode, exitCodeTable } from './exit-codes.ts';
 import { writing } from './files/output.ts';
 import { type Io, type Outlet, PROGRAM } from './io.ts';
@@ -85,8 +86,15 @@ Start here:
 ${exitCodeTable()}`,
     );
   for (const add of [
-    ...[runCommand, checkCommand, doctorCommand, journalCommand, explainCommand, auditCommand],
-    ...[deadLettersCommand, schemasCommand, batchCommand, importCommand, decisionCommand],
+    ...[runCommand, checkCommand, doctorCommand, topicsCommand, journalCommand, explainCommand],
+    ...[
+      auditCommand,
+      deadLettersCommand,
+      schemasCommand,
+      batchCommand,
+      importCommand,
+      decisionCommand,
+    ],
     sandboxCommand,
   ])
     add(program, io);

@@ -1,5 +1,6 @@
-/** Opens the connections that the doctor needs for a configuration, and closes them. */
+/** Opens the connections that the doctor and the creation of topics need, and closes them. */
 import { totalmem } from 'node:os';
+import { abortable } from '../../base/abortable.ts';
 import { systemClock } from '../../base/system-clock.ts';
 import type { EventFormatName } from '../../config/options/source.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
@@ -7,6 +8,11 @@ import type { ConfluentRegistry } from '../../events/registry/index.ts';
 import { type ConnectOptions, connectKafka } from '../../kafka/index.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
 import { checksOf } from '../../tools/doctor/checks.ts';
+import {
+  type CreateTopicsOptions,
+  createTopics,
+  type TopicReport,
+} from '../../tools/doctor/create-topics.ts';
 import type { DoctorParts, PipelineParts } from '../../tools/doctor/parts.ts';
 import { type CheckReport, runChecks } from '../../tools/doctor/run-checks.ts';
 import { kafkaConnection } from '../clients/kafka-connection.ts';
@@ -16,7 +22,7 @@ import { kindOf } from '../kinds.ts';
 import { enginePipeline, sourceLimits } from '../pipeline-options.ts';
 import { outputSchemaOf, sourceSchemaOf } from './doctor-registry.ts';
 import { doctorService } from './doctor-service.ts';
-import { inspectedPipeline } from './inspect.ts';
+import { inspectedPipeline, inspectFailure } from './inspect.ts';
 import { inventedService } from './sample.ts';
 
 /** Short, because a person waits. */
@@ -37,10 +43,34 @@ export interface DoctorOptions {
 }
 
 /** @throws the reason of the signal */
-export async function runDoctor(
+export function runDoctor(
   config: Config,
-  { pipelines, roundTrip, signal, report }: DoctorOptions,
+  { report, ...options }: DoctorOptions,
 ): Promise<readonly CheckReport[]> {
+  return withParts(config, options, (parts) => runChecks(checksOf(parts), options.signal, report));
+}
+
+/** @throws InspectError; the reason of the signal */
+export async function runCreateTopics(
+  config: Config,
+  chosen: Pick<DoctorOptions, 'pipelines' | 'signal'>,
+  options: CreateTopicsOptions,
+): Promise<readonly TopicReport[]> {
+  const create = ({ pipelines, kafka }: DoctorParts) => createTopics(pipelines, kafka, options);
+  try {
+    return await withParts(config, { ...chosen, roundTrip: undefined }, (parts) =>
+      abortable(create(parts), chosen.signal),
+    );
+  } catch (error) {
+    throw inspectFailure(error, config);
+  }
+}
+
+async function withParts<T>(
+  config: Config,
+  { pipelines, roundTrip, signal }: Omit<DoctorOptions, 'report'>,
+  work: (parts: DoctorParts) => Promise<T>,
+): Promise<T> {
   const logger = createLogger({ level: 'silent' });
   const kafkaCertificates = new Map<string, number>();
   const metrics = {
@@ -113,7 +143,7 @@ export async function runDoctor(
     roundTrip,
   };
   try {
-    return await runChecks(checksOf(parts), signal, report);
+    return await work(parts);
   } finally {
     await Promise.all([
       inspector.close(),

@@ -65,7 +65,6 @@ export async function withPipeline<T>(
   // Standard output belongs to the answer; failures are thrown.
   const logger = createLogger({ level: 'silent' });
   const service = options.service ? serviceOf(config) : undefined;
-  const { brokers } = config.kafka;
   const kafka = connectKafka(
     { ...kafkaConnection(config, 'tools', { logger }), connectionTimeoutMs: KAFKA_CONNECT_MS },
     logger,
@@ -119,16 +118,21 @@ export async function withPipeline<T>(
     };
     return await work(tools);
   } catch (error) {
-    const failure = error instanceof InspectError ? undefined : requestFailure(error);
-    if (failure === undefined) throw error;
-    const { message } = error as Error;
-    const where =
-      failure === 'unreachable' ? `Kafka at ${brokers.join(',')} cannot be reached: ` : '';
-    throw new InspectError(failure, where + message, { cause: error });
+    throw inspectFailure(error, config);
   } finally {
     await Promise.all([scan.close(), service?.close(), registry?.close()]);
     await kafka.close();
   }
+}
+
+/** Returns the failure of a request to Kafka as an InspectError; another error as it is. */
+export function inspectFailure(error: unknown, { kafka: { brokers } }: Config): unknown {
+  const failure = error instanceof InspectError ? undefined : requestFailure(error);
+  if (failure === undefined) return error;
+  const { message } = error as Error;
+  const where =
+    failure === 'unreachable' ? `Kafka at ${brokers.join(',')} cannot be reached: ` : '';
+  return new InspectError(failure, where + message, { cause: error });
 }
 
 /** Decodes the parts of a value that the tools show. */

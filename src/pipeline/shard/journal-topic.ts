@@ -1,28 +1,17 @@
 /** Topics of a pipeline: checks those that it needs, and creates its journal or refuses it. */
 import type { Clock } from '../../base/clock.ts';
-import type { ClusterAdmin, TopicDescription, TopicSpec } from '../../core/ports/kafka.ts';
+import type { ClusterAdmin, TopicDescription } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { RefusedError } from '../context/errors.ts';
 import type { PipelineOptions } from '../context/options.ts';
 import type { TopicFacts } from '../context/pipeline-context.ts';
+import { describeTopics, journalSpec, MAX_MESSAGE_BYTES } from '../context/topics.ts';
 import { ownCommits, refuseForgotten } from './forgotten-journal.ts';
 
 const MIN_DELETE_RETENTION_MS = 3_600_000;
-const DEFAULT_MAX_SHARDS = 64;
-/** Kafka's default for max.message.bytes. */
-const MAX_MESSAGE_BYTES = 1_048_588;
 /** Longest time that a new topic may be unknown to another broker. */
 const VISIBLE_MS = 30_000;
 const LOOK_AGAIN_MS = 100;
-
-/** Settings of a journal that this connector creates, beside min.insync.replicas. */
-const SETTINGS = [
-  ['cleanup.policy', 'compact'],
-  ['segment.bytes', String(16 * 1024 * 1024)],
-  ['segment.ms', String(10 * 60_000)],
-  ['min.cleanable.dirty.ratio', '0.1'],
-  ['delete.retention.ms', String(24 * 3_600_000)],
-] as const;
 
 const quote = (text: string): string => JSON.stringify(text);
 
@@ -37,31 +26,24 @@ export async function prepareTopics(
   clock: Clock,
 ): Promise<TopicFacts> {
   const topic = options.journal.topic;
-  const existing = async (name: string, role: string) => {
-    const found = await admin.describeTopic(name);
-    if (found !== undefined) return found;
-    throw new RefusedError(
-      `the ${role} topic ${quote(name)} does not exist: create it, or correct its name in the configuration`,
-    );
+  const found = await describeTopics(admin, [options]);
+  const written = (name: string) => {
+    const description = found.get(name) as TopicDescription;
+    refuse(outputProblem(description, name));
+    return Number(description.settings.get('max.message.bytes') ?? Number.NaN);
   };
-  const written = async (name: string, role: string) => {
-    const found = await existing(name, role);
-    refuse(outputProblem(found, name));
-    return Number(found.settings.get('max.message.bytes') ?? Number.NaN);
-  };
-  const checkJournal = async (found: TopicDescription) =>
-    refuse(journalProblem(options, found, await admin.brokerCount()));
+  const checkJournal = async (description: TopicDescription) =>
+    refuse(journalProblem(options, description, await admin.brokerCount()));
 
-  const source = await existing(options.source.topic, 'source');
-  const maxOutputBytes = await written(options.output.topic, 'output');
-  const maxDeadLetterBytes = await written(options.deadLetters.topic, 'dead-letter');
-  const owned = await ownCommits(admin, options, source.partitions);
+  const { partitions: sourcePartitions } = found.get(options.source.topic) as TopicDescription;
+  const maxOutputBytes = written(options.output.topic);
+  const maxDeadLetterBytes = written(options.deadLetters.topic);
+  const owned = await ownCommits(admin, options, sourcePartitions);
   let journal = await admin.describeTopic(topic);
   if (journal !== undefined) await checkJournal(journal);
   await refuseForgotten(admin, options, owned, journal?.partitions);
   if (journal === undefined) {
     const brokers = await admin.brokerCount();
-    const sourcePartitions = source.partitions;
     await admin.createTopic(topic, journalSpec(options, { brokers, sourcePartitions }));
     journal = await untilVisible(admin, topic, clock);
     const { partitions: shards, replicationFactor } = journal;
@@ -86,27 +68,6 @@ export function outputProblem({ settings }: TopicDescription, topic: string): st
   const policy = settings.get('cleanup.policy') ?? '';
   if (!policy.split(',').some((one) => one.trim() === 'compact')) return undefined;
   return `cleanup.policy of topic ${quote(topic)} is ${quote(policy)}, must be "delete": compaction removes all but the newest decision of a key, and records without a key cannot be written at all`;
-}
-
-/**
- * Specification of the journal that would be created.
- * @throws RefusedError if the cluster cannot have it as it is configured
- */
-export function journalSpec(
-  { journal }: Pick<PipelineOptions, 'journal'>,
-  { brokers, sourcePartitions }: { readonly brokers: number; readonly sourcePartitions: number },
-): TopicSpec {
-  const replicationFactor = journal.replicationFactor ?? Math.min(3, brokers);
-  const given = `journal.replicationFactor is ${replicationFactor}`;
-  if (replicationFactor > brokers)
-    refuse(`${given}, but the cluster has ${brokers} broker(s): lower it, or leave it out`);
-  if (brokers > 1 && replicationFactor < 2)
-    refuse(`${given}: in a cluster of ${brokers} brokers the journal needs at least 2 replicas`);
-  return {
-    partitions: journal.partitions ?? Math.min(sourcePartitions, DEFAULT_MAX_SHARDS),
-    replicationFactor,
-    settings: new Map([...SETTINGS, ['min.insync.replicas', brokers === 1 ? '1' : '2']]),
-  };
 }
 
 async function untilVisible(

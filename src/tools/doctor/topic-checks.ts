@@ -1,6 +1,7 @@
 /** Checks of the topics: they exist, are replicated, and have the settings that the pipeline needs. */
 import type { PartitionReplicas } from '../../core/ports/cluster-inspector.ts';
 import type { ClusterAdmin, TopicDescription } from '../../core/ports/kafka.ts';
+import { CREATE_TOPICS } from '../../pipeline/context/topics.ts';
 import { outputProblem } from '../../pipeline/shard/journal-topic.ts';
 import { counted, type Diagnosis, type DoctorCheck, failed, together, warning } from './check.ts';
 import type { KafkaParts, PipelineParts } from './parts.ts';
@@ -38,8 +39,7 @@ export function topicChecks(pipeline: PipelineParts, kafka: KafkaParts): DoctorC
     needs: ['kafka.connect'],
     async run() {
       const found = await topicState(kafka, admin, topic);
-      if (found === undefined)
-        return failed('it does not exist', 'create it, or correct its name in the configuration');
+      if (found === undefined) return failed('it does not exist', CREATE_TOPICS);
       const { partitions, replicationFactor } = found.description;
       return together(
         `${counted(partitions, 'partition')}, ${counted(replicationFactor, 'replica')}`,

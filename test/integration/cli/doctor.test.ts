@@ -161,7 +161,7 @@ test('a wrong key, a missing topic and a journal without compaction each have a 
   );
   assert.equal(
     lines.get('topic.output')?.remedy,
-    'create it, or correct its name in the configuration',
+    'run "content-review-connector topics create", or correct the name in the configuration',
   );
   assert.match(
     lines.get('journal')?.found ?? '',

@@ -138,12 +138,23 @@ for (const [topic, role] of [
     await assert.rejects(
       prepare(),
       refused(
-        new RegExp(`the ${role} topic "${topic}" does not exist: create it, or correct its name`),
+        new RegExp(
+          `the ${role} topic "${topic}" does not exist: run "content-review-connector topics`,
+        ),
       ),
     );
     assert.equal(kafka.cluster.describe('journal'), undefined);
   });
 }
+
+test('all missing topics are named at once', async () => {
+  await assert.rejects(
+    world({ topics: [] }).prepare(),
+    refused(
+      /^the source topic "content", the output topic "decisions", the dead-letter topic "dead" do not exist: run /,
+    ),
+  );
+});
 
 test('an existing journal with the right settings is taken as it is', async () => {
   const { prepare, journal, logger } = world();

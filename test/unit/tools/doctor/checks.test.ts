@@ -60,7 +60,7 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
   [
     'the source does not exist',
     (world) => world.settings.delete('content'),
-    [/^topic\.source failed: it does not exist -> create it/],
+    [/^topic\.source failed: it does not exist -> run "content-review-connector topics create"/],
   ],
   [
     'the source is compacted',

@@ -17,6 +17,11 @@ import type { TopicScan } from '../../../../src/core/ports/topic-scan.ts';
 import type { Decoded, SourceRecord } from '../../../../src/core/record.ts';
 import type { CheckStatus } from '../../../../src/tools/doctor/check.ts';
 import { checksOf } from '../../../../src/tools/doctor/checks.ts';
+import {
+  type CreateTopicsOptions,
+  createTopics,
+  type TopicReport,
+} from '../../../../src/tools/doctor/create-topics.ts';
 import type { CertificateEnd, DoctorParts } from '../../../../src/tools/doctor/parts.ts';
 import { type CheckReport, runChecks } from '../../../../src/tools/doctor/run-checks.ts';
 import { engineOptions } from '../../../support/engine/world.ts';
@@ -71,6 +76,13 @@ export class FakeWorld {
   remote: PipelineKind | undefined;
   roundTrip: DoctorParts['roundTrip'];
   readonly tried: string[] = [];
+  mayCreate = false;
+
+  createTopics(options: Partial<CreateTopicsOptions> = {}): Promise<TopicReport[]> {
+    const { pipelines, kafka } = this.#parts();
+    const defaults = { partitions: 6, replicationFactor: undefined, source: true, yes: false };
+    return createTopics(pipelines, kafka, { ...defaults, ...options });
+  }
 
   async results(): Promise<Map<string, CheckReport>> {
     const results = await runChecks(
@@ -194,7 +206,11 @@ export class FakeWorld {
           settings: new Map(Object.entries(settings)),
         };
       },
-      createTopic: never,
+      createTopic: async (topic, { partitions, settings }) => {
+        if (!this.mayCreate) await never();
+        this.tried.push(`made ${topic} ${partitions}`);
+        this.settings.set(topic, Object.fromEntries(settings));
+      },
       ranges: async () => new Map([[0, this.range]]),
       ends: never,
       committed: async () => this.committed,

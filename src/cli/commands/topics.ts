@@ -1,0 +1,112 @@
+import type { Command } from 'commander';
+import { loadConfig } from '../../config/load.ts';
+import type { CheckStatus } from '../../tools/doctor/check.ts';
+import type { TopicReport } from '../../tools/doctor/create-topics.ts';
+import { EXIT } from '../exit-codes.ts';
+import { interruptible } from '../interrupt.ts';
+import type { Io } from '../io.ts';
+import { counted, printableJson, printableLines, table } from '../text.ts';
+import { configOption, pipelineNamed, wholeNumber } from '../tool-options.ts';
+
+interface TopicsFlags {
+  readonly config: string;
+  readonly pipeline?: string;
+  readonly partitions: number;
+  readonly replicationFactor?: number;
+  readonly source: boolean;
+  readonly yes?: true;
+  readonly json?: true;
+}
+
+const DEFAULT_PARTITIONS = 6;
+const MAX_PARTITIONS = 10_000;
+
+export function topicsCommand(program: Command, io: Io): void {
+  const group = program.command('topics').description('create the topics of a configuration');
+  configOption(group.command('create'))
+    .summary('create missing topics, and compare the others')
+    .description(
+      'Creates the missing source, output, dead-letter and journal topics of all pipelines with the settings that they need. Existing topics are compared, and never altered. Without --yes it is a dry run.',
+    )
+    .option('-p, --pipeline <name>', 'only this pipeline')
+    .option(
+      '--partitions <n>',
+      'partitions of a new source topic; outputs have as many as the source',
+      wholeNumber('The number of partitions', 1, MAX_PARTITIONS),
+      DEFAULT_PARTITIONS,
+    )
+    .option(
+      '--replication-factor <n>',
+      'replicas of new topics; default: 3, or the number of brokers when there are fewer (journal: journal.replicationFactor)',
+      wholeNumber('The replication factor', 1, 100),
+    )
+    .option('--no-source', 'leave missing source topics to their owners')
+    .option('-y, --yes', 'create, rather than a dry run')
+    .option('--json', 'print a JSON document (docs/tools.md)')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 the topics exist or can be created; 4 a topic differs from what its pipeline requires, or is missing; 3 Kafka unreachable.
+
+Examples:
+  $ content-review-connector topics create --config connector.yaml
+  $ content-review-connector topics create --config connector.yaml --partitions 12 --yes`,
+    )
+    .action((flags: TopicsFlags) => create(io, flags));
+}
+
+async function create(io: Io, flags: TopicsFlags): Promise<void> {
+  const { pipeline, partitions, replicationFactor, source, yes = false } = flags;
+  const config = await loadConfig(flags.config, io.env, { withoutServiceKey: true });
+  const pipelines = pipeline === undefined ? config.pipelines : [pipelineNamed(config, pipeline)];
+  await interruptible(async (signal) => {
+    // Loaded late: a wrong configuration is reported before anything heavy starts.
+    const { runCreateTopics } = await import('../../app/tools/doctor.ts');
+    const options = { partitions, replicationFactor, source, yes };
+    const topics = await runCreateTopics(config, { pipelines, signal }, options);
+    io.out(
+      flags.json === true
+        ? `${printableJson(JSON.stringify({ topics: topics.map(asJson) }))}\n`
+        : printableLines(asText(topics, yes)),
+    );
+    const isWrong = topics.some(({ diagnosis }) => diagnosis.status === 'failed');
+    io.finish(isWrong ? EXIT.refused : EXIT.ok);
+  });
+}
+
+const asJson = ({ diagnosis, ...topic }: TopicReport) => ({
+  ...topic,
+  ...diagnosis,
+  remedy: diagnosis.remedy ?? null,
+});
+
+function stateOf(state: TopicReport['state'], status: CheckStatus): string {
+  if (status === 'failed') return state === 'missing' ? 'MISSING' : 'WRONG';
+  if (status === 'warning') return 'differs';
+  return state === 'missing' ? 'to be created' : state;
+}
+
+function asText(topics: readonly TopicReport[], created: boolean): string {
+  const rows = topics.map(({ settings, diagnosis: { status }, ...topic }) => [
+    ...[topic.pipeline, topic.role, topic.topic, topic.partitions, topic.replicas],
+    stateOf(topic.state, status),
+    settings === null
+      ? null
+      : Object.entries(settings)
+          .map((pair) => pair.join('='))
+          .join(' '),
+  ]);
+  const differences = topics.flatMap(({ topic, diagnosis: { status, found, remedy } }) =>
+    status === 'ok' ? [] : [`${topic}: ${found}${remedy === undefined ? '' : ` -> ${remedy}`}\n`],
+  );
+  const made = topics.filter(({ settings }) => settings !== null).length;
+  const topicsMade = counted(made, 'topic');
+  const last = created
+    ? `${topicsMade} created.`
+    : `Dry run: ${topicsMade} would be created. Add --yes to create ${made === 1 ? 'it' : 'them'}.`;
+  return [
+    table('PIPELINE ROLE TOPIC PARTITIONS REPLICAS STATE SETTINGS'.split(' '), rows),
+    ...(differences.length === 0 ? [] : ['\n', ...differences]),
+    `\n${made === 0 ? 'No topic to create.' : last}\n`,
+  ].join('');
+}

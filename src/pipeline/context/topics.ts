@@ -1,0 +1,123 @@
+/** Topics of a pipeline, with the settings that they are created with. */
+import type { ClusterAdmin, TopicDescription, TopicSpec } from '../../core/ports/kafka.ts';
+import { RefusedError } from './errors.ts';
+import type { PipelineOptions } from './options.ts';
+
+export type TopicRole = 'source' | 'output' | 'dead-letter' | 'journal';
+
+/** Remedy for missing topics. */
+export const CREATE_TOPICS =
+  'run "content-review-connector topics create", or correct the name in the configuration';
+
+const DEFAULT_MAX_SHARDS = 64;
+/** Retention of the source beyond the time that reviews may take: the longest outage that loses no record. */
+const OUTAGE_MS = 7 * 24 * 3_600_000;
+/** Headers of a dead letter, and members of a decision, beside the parts of the source record. */
+const ENVELOPE_BYTES = 64 * 1024;
+/** Kafka's default for max.message.bytes. */
+export const MAX_MESSAGE_BYTES = 1_048_588;
+
+/** Settings of a journal beside min.insync.replicas. */
+const JOURNAL = [
+  ['cleanup.policy', 'compact'],
+  ['segment.bytes', String(16 * 1024 * 1024)],
+  ['segment.ms', String(10 * 60_000)],
+  ['min.cleanable.dirty.ratio', '0.1'],
+  ['delete.retention.ms', String(24 * 3_600_000)],
+] as const;
+
+type Topics = Pick<PipelineOptions, 'source' | 'output' | 'deadLetters' | 'journal'>;
+
+/** Returns the name of each topic. */
+export const topicsOf = ({ source, output, deadLetters, journal }: Topics) =>
+  new Map<TopicRole, string>([
+    ['source', source.topic],
+    ['output', output.topic],
+    ['dead-letter', deadLetters.topic],
+    ['journal', journal.topic],
+  ]);
+
+export interface ClusterFacts {
+  readonly brokers: number;
+  readonly sourcePartitions: number;
+}
+
+const insyncReplicas = (replicas: number) =>
+  ['min.insync.replicas', replicas === 1 ? '1' : '2'] as const;
+
+/**
+ * Specification of a journal that does not exist.
+ * @throws RefusedError if the cluster cannot have it as it is configured
+ */
+export function journalSpec(
+  { journal }: Pick<PipelineOptions, 'journal'>,
+  { brokers, sourcePartitions }: ClusterFacts,
+): TopicSpec {
+  const replicationFactor = journal.replicationFactor ?? Math.min(3, brokers);
+  const given = `journal.replicationFactor is ${replicationFactor}`;
+  if (replicationFactor > brokers)
+    throw new RefusedError(
+      `${given}, but the cluster has ${brokers} broker(s): lower it, or leave it out`,
+    );
+  if (brokers > 1 && replicationFactor < 2)
+    throw new RefusedError(
+      `${given}: in a cluster of ${brokers} brokers the journal needs at least 2 replicas`,
+    );
+  return {
+    partitions: journal.partitions ?? Math.min(sourcePartitions, DEFAULT_MAX_SHARDS),
+    replicationFactor,
+    settings: new Map([...JOURNAL, insyncReplicas(brokers)]),
+  };
+}
+
+/**
+ * Specifications of the topics that do not exist: the source keeps records for as long as a retry
+ * may read them, and what is made of its largest record fits into the others.
+ * @param cluster `replicationFactor` of the topics other than the journal; `sourceMaxBytes`
+ * max.message.bytes of the source
+ * @throws RefusedError if the cluster cannot have the journal as it is configured
+ */
+export function topicSpec(
+  role: TopicRole,
+  { review, ...options }: Pick<PipelineOptions, 'review' | 'journal'>,
+  cluster: ClusterFacts & { readonly replicationFactor: number; readonly sourceMaxBytes: number },
+): TopicSpec {
+  if (role === 'journal') return journalSpec(options, cluster);
+  const { replicationFactor, sourcePartitions, sourceMaxBytes } = cluster;
+  const retentionMs = review.maxReviewTimeMs * review.attempts + OUTAGE_MS;
+  const own: readonly (readonly [string, string])[] =
+    role === 'source'
+      ? [['retention.ms', String(retentionMs)]]
+      : sourceMaxBytes > MAX_MESSAGE_BYTES
+        ? [['max.message.bytes', String(sourceMaxBytes + ENVELOPE_BYTES)]]
+        : [];
+  return {
+    partitions: sourcePartitions,
+    replicationFactor,
+    settings: new Map([['cleanup.policy', 'delete'], ...own, insyncReplicas(replicationFactor)]),
+  };
+}
+
+/**
+ * Describes the source, output and dead-letter topics of pipelines.
+ * @throws RefusedError that names all topics that do not exist
+ */
+export async function describeTopics(
+  admin: Pick<ClusterAdmin, 'describeTopic'>,
+  pipelines: readonly Topics[],
+): Promise<ReadonlyMap<string, TopicDescription>> {
+  const found = new Map<string, TopicDescription>();
+  const missing = new Map<string, string>();
+  for (const pipeline of pipelines)
+    for (const [role, topic] of topicsOf(pipeline)) {
+      if (role === 'journal' || found.has(topic) || missing.has(topic)) continue;
+      const description = await admin.describeTopic(topic);
+      if (description === undefined)
+        missing.set(topic, `the ${role} topic ${JSON.stringify(topic)}`);
+      else found.set(topic, description);
+    }
+  if (missing.size === 0) return found;
+  const verb = missing.size === 1 ? 'does' : 'do';
+  const names = [...missing.values()].join(', ');
+  throw new RefusedError(`${names} ${verb} not exist: ${CREATE_TOPICS}`);
+}
