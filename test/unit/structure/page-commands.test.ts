@@ -85,7 +85,7 @@ test('every connector command of a page has a subcommand and options that exist'
 });
 
 test('an unknown subcommand, an unknown option and a missing argument are usage errors', () => {
-  for (const args of [['no-such'], ['run', '--no-such'], ['explain', '--config', 'c.yaml']])
+  for (const args of [['no-such'], ['run', '--no-such'], ['decision', 'get']])
     assert.match(usageError(args) ?? '', /^error: /, args.join(' '));
   assert.equal(usageError(['run', '--config', 'c.yaml']), undefined);
 });
