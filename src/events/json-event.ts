@@ -5,7 +5,7 @@ import { textOf, valueLengthOf, valueTextOf } from '../core/bytes/record-view.ts
 import type { DeadLetterReason } from '../core/outcome/dead-letter-reason.ts';
 import type { Poison } from '../core/record.ts';
 import { parseExactly } from './expression/exact-number.ts';
-import type { EventFormat, ReadEvent } from './format.ts';
+import type { DecodedEvent, EventFormat, ReadEvent } from './format.ts';
 import { hasTooManyMarks, MAX_MARKS } from './json-memory.ts';
 
 /** Values that are JSON objects. */
@@ -22,14 +22,14 @@ export function parseObject(value: Buffer): ReadEvent {
   return eventOf(parseJson(value), 'the value is JSON, but');
 }
 
-/** A JSON text that was read. */
+/** A value of JSON that was read. */
 export interface ParsedJson {
   readonly poison?: never;
   /** Value as JSON.parse gives it. */
-  readonly plain: unknown;
+  readonly document: unknown;
   /**
-   * Gives the same with all digits of its numbers (`plain` itself when none was lost); undefined
-   * when it is nested too deeply for that.
+   * Gives the same with all digits of its numbers (`document` itself when none was lost);
+   * undefined when it is nested too deeply for that.
    */
   exact(): unknown;
 }
@@ -50,9 +50,7 @@ function parseText(text: string | undefined, hasTooMany: boolean): ReadJson {
     return poison('too_large', message);
   }
   try {
-    // Parsed a second time only where all digits are needed of numbers with so many.
-    const plain = parsed(text);
-    return { plain, exact: () => (mayLoseDigits(text) ? exactly(text) : plain) };
+    return new JsonText(parsed(text), text);
   } catch {
     const mark = 'it begins with a byte order mark, which JSON does not allow';
     const why = text.startsWith('\ufeff') ? `: ${mark}` : '';
@@ -72,22 +70,34 @@ function parsed(text: string): unknown {
   }
 }
 
-/** @returns undefined when the document is too deep: both parsers recurse */
-function exactly(text: string): unknown {
-  try {
-    return hasEscapedKeys(text) ? parseEscapedKeys(text, parseExactly) : parseExactly(text);
-  } catch {
-    return undefined;
+/** Text with its value. It is parsed again only where all digits of long numbers are needed. */
+class JsonText implements ParsedJson {
+  readonly document: unknown;
+  readonly #text: string;
+
+  constructor(document: unknown, text: string) {
+    this.document = document;
+    this.#text = text;
+  }
+
+  /** @returns undefined when the document is too deep: both parsers recurse */
+  exact(): unknown {
+    const text = this.#text;
+    if (!mayLoseDigits(text)) return this.document;
+    try {
+      return hasEscapedKeys(text) ? parseEscapedKeys(text, parseExactly) : parseExactly(text);
+    } catch {
+      return undefined;
+    }
   }
 }
 
 /** Event of a value that must be an object. @param found begins the message when it is not */
 export function eventOf(read: ReadJson, found: string): ReadEvent {
   if (read.poison !== undefined) return read;
-  const { plain } = read;
-  if (!isObject(plain))
-    return poison('not_an_object', `${found} ${nameOf(plain)} and not an object`);
-  return { event: { document: plain, exact: () => read.exact() as object | undefined } };
+  if (!isObject(read.document))
+    return poison('not_an_object', `${found} ${nameOf(read.document)} and not an object`);
+  return { event: read as DecodedEvent };
 }
 
 export function poison(reason: DeadLetterReason, message: string): { readonly poison: Poison } {

@@ -62,23 +62,26 @@ export function compileDecoder(
     const input = new EventInput(event, record, topic);
     try {
       if (isWanted && again === undefined && !isWanted(input)) return { skip: 'filter' };
-      const { bytes, ...mapped } = map(input, record, again);
+      // Named one by one: spreads took half a microsecond and 300 bytes of garbage per record.
+      const { type, content, metadata, expected, bytes } = map(input, record, again);
       const { partition, offset, timestampMs, key } = record;
       const headers = pickHeaders(record.headers, names);
-      const keys = keyPart === undefined ? {} : { outputKey: keyOf(keyPart, input) };
-      const keyBytes = 2 * ((key?.length ?? 0) + (keys.outputKey?.length ?? 0));
+      const outputKey = keyPart === undefined ? undefined : keyOf(keyPart, input);
+      const keyBytes = 2 * ((key?.length ?? 0) + (outputKey?.length ?? 0));
       const item: ContentItem = {
         partition,
         offset,
         timestampMs,
         key,
         headers,
-        ...mapped,
-        ...keys,
+        type,
+        content,
+        metadata,
+        expected,
         replay,
         bytes: ITEM_OVERHEAD_BYTES + bytes + keyBytes + headerBytes(headers),
       };
-      return { item };
+      return { item: outputKey === undefined ? item : { ...item, outputKey } };
     } catch (error) {
       if (error instanceof MappingFailure) return { poison: error.poison };
       throw error;

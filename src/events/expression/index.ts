@@ -17,9 +17,9 @@ export interface Expression {
    * kept as text (base/exact-json), except inside an object that a path found: `exactly` keeps
    * those too. @throws EvaluationProblem
    */
-  find(input: EventInput): unknown;
+  readonly find: (input: EventInput) => unknown;
   /** Finds the same, with all digits of all numbers. @throws EvaluationProblem */
-  exactly(input: EventInput): unknown;
+  readonly exactly: (input: EventInput) => unknown;
 }
 
 /** @throws RangeError that names the mistake */

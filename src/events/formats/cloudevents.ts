@@ -55,13 +55,13 @@ function binary(
   }
   const read = parseJson(value);
   if (read.poison !== undefined) return read;
-  const document = { ...attributes, data: read.plain };
+  const document = { ...attributes, data: read.document };
   return {
     event: {
       document,
       exact() {
         const data = read.exact();
-        if (data === read.plain) return document;
+        if (data === read.document) return document;
         return data === undefined ? undefined : { ...attributes, data };
       },
     },

@@ -39,12 +39,12 @@ export class MappedPart {
 
   /** Evaluates as `Expression.find`. @throws MappingFailure */
   find(input: EventInput): unknown {
-    return this.#evaluate('find', input, 'mapping_failed');
+    return this.#evaluate(this.#expression.find, input, 'mapping_failed');
   }
 
   /** Evaluates as `Expression.exactly`. @throws MappingFailure */
   exactly(input: EventInput, reason: DeadLetterReason): unknown {
-    return this.#evaluate('exactly', input, reason);
+    return this.#evaluate(this.#expression.exactly, input, reason);
   }
 
   /** `"post.body" must be a string, but is null (source.mapping.content)` */
@@ -61,9 +61,9 @@ export class MappedPart {
       throw this.failure('too_large', `has ${size} ${unit}, more than the ${most} ${of}`);
   }
 
-  #evaluate(how: 'find' | 'exactly', input: EventInput, reason: DeadLetterReason): unknown {
+  #evaluate(evaluate: Expression['find'], input: EventInput, reason: DeadLetterReason): unknown {
     try {
-      return this.#expression[how](input);
+      return evaluate(input);
     } catch (error) {
       if (!(error instanceof EvaluationProblem)) throw error;
       throw this.failure(reason, `cannot be evaluated: ${error.message}`);

@@ -55,8 +55,8 @@ function splitBySize(
   const plan: PlannedBatch[] = [];
   let from = 0;
   let bytes = BATCH_HEADER_BYTES;
-  for (const [at, row] of rows.entries()) {
-    const contentBytes = records.size(row);
+  for (let at = 0; at < rows.length; at++) {
+    const contentBytes = records.size(rows[at] as number);
     let size = sizeInBatch(contentBytes, at - from);
     if (at > from && bytes + size > maxBytes) {
       plan.push({ partition, rows: rows.slice(from, at), bytes });

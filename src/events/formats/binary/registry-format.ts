@@ -58,7 +58,7 @@ function idsOf(records: readonly SourceRecord[]): Set<number> {
 export function binaryEvent(format: string, read: () => unknown): ReadEvent {
   try {
     const document = read();
-    return eventOf({ plain: document, exact: () => document }, `the value is ${format}, but`);
+    return eventOf({ document, exact: () => document }, `the value is ${format}, but`);
   } catch (error) {
     // Other errors (of the runtime, of a library) may quote the data.
     const reason = error instanceof MalformedError ? error.message : 'its data could not be read';
