@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { after, test } from 'node:test';
+import type { SourceCoordinate } from '../../src/core/record.ts';
 import type { FaultInput } from '../../src/sandbox/faults/schema.ts';
 import { eventually } from '../support/eventually.ts';
 import { SeededRandom } from '../support/memory/clock.ts';
@@ -13,6 +14,7 @@ import { FaultScript } from './harness/faults/fault-script.ts';
 import { HOSTILE_WRITES } from './harness/faults/hostile-writes.ts';
 import { API, FrameCutter, requestHead } from './harness/faults/kafka-frames.ts';
 import { type HeldRequest, isRequest, TcpProxy } from './harness/faults/proxy.ts';
+import { untilSettled } from './harness/faults/settled.ts';
 import { Ledger } from './harness/observe/ledger.ts';
 import { lossesIn } from './harness/observe/losses.ts';
 import { LIVEZ_BOUND_MS, Prober } from './harness/observe/prober.ts';
@@ -95,6 +97,61 @@ test('ledger: set forth, records in flight may end or be passed over, and are th
   assert.deepEqual([ledger.passedOver(reset), ledger.missing(), kinds(ledger)], [[1], [], []]);
   ledger.terminal(0, 0, 1);
   assert.deepEqual(kinds(ledger), ['twice']);
+});
+
+test('ledger: a record whose transaction ends after a forward reset over it may end or be passed over; after a later reset to below it is due', () => {
+  const ledger = new Ledger();
+  const [passed, back] = [ledger.reset(0, 4), ledger.reset(1, 4)];
+  for (const partition of [0, 1]) ledger.produced(partition, 2);
+  ledger.reset(1, 1);
+  ledger.produced(1, 3);
+  assert.deepEqual([ledger.missing(), ledger.due], [['1:2', '1:3'], 2]);
+  assert.deepEqual([ledger.passedOver(passed), ledger.passedOver(back)], [[2], []]);
+});
+
+/** Waits for records with a bound of 1 ms after the last fault, which `calm` ends. */
+function waiting(ledger: Ledger, places: readonly SourceCoordinate[]) {
+  const over = new AbortController();
+  after(() => over.abort());
+  let [calmMs, looks] = [Number.NEGATIVE_INFINITY, 0];
+  const wait = untilSettled(places, ledger, {
+    signal: over.signal,
+    calmMs: () => {
+      looks++;
+      return calmMs;
+    },
+    boundMs: 1,
+  });
+  const calm = () => {
+    calmMs = 2;
+  };
+  return { wait, calm, looks: () => looks };
+}
+
+test('hostile writes: a record may need longer than the bound on stalls while faults strike, and is settled in the end', async () => {
+  const ledger = ledgerOf(2);
+  const startedMs = performance.now();
+  const { wait, looks } = waiting(ledger, [
+    { partition: 0, offset: 0 },
+    { partition: 0, offset: 1 },
+  ]);
+  ledger.terminal(0, 1, 0);
+  await eventually('the bound has passed', () => looks() > 2 && performance.now() > startedMs + 1);
+  ledger.terminal(0, 0, 0);
+  await wait;
+});
+
+test('hostile writes: a record that is due for longer than the bound after the last fault is named, and one that Kafka has acknowledged and that is not in the source', async () => {
+  const { wait, calm, looks } = waiting(ledgerOf(1), [
+    { partition: 0, offset: 0 },
+    { partition: 0, offset: 1 },
+  ]);
+  await eventually('it waits', () => looks() > 1);
+  calm();
+  await assert.rejects(
+    wait,
+    /^Error: 1 ms after the last fault 0:0 is due, 0:1 is not in the source$/,
+  );
 });
 
 test('order: decisions of a batch ascend in each source and output partition, unless its file was shuffled', () => {

@@ -50,6 +50,8 @@ export interface Report {
   readonly pipelines: readonly PipelineReport[];
   readonly faults: readonly FaultReport[];
   readonly longestStallMs: number;
+  /** From a hostile write to its last terminal record. */
+  readonly longestWriteMs: number;
   readonly drainMs: number;
   readonly memory: { readonly peakBytes: number; readonly ceilingBytes: number };
   /** Probes of /livez by all replicas while they ran and were not frozen. */
@@ -99,6 +101,7 @@ export function reportOn({
     longestStallMs: Math.round(observer.stalls.get(tally.name) ?? 0),
   }));
   const longestStallMs = Math.round(Math.max(...observer.stalls.values()));
+  const longestWriteMs = Math.round(schedule.longestWriteMs);
   if (longestStallMs > STALL_BOUND_MS) found.push(`a partition stalled for ${longestStallMs} ms`);
   const peakBytes = Math.max(...fleet.lives.map((life) => life.peakBytes));
   if (peakBytes > MEMORY_CEILING_BYTES)
@@ -125,6 +128,7 @@ export function reportOn({
     pipelines: pipelines.map((run, index) => pipelineReport(run, verdicts[index] as Verdict)),
     faults,
     longestStallMs,
+    longestWriteMs,
     drainMs: Math.round(drainMs),
     memory: { peakBytes, ceilingBytes: MEMORY_CEILING_BYTES },
     liveness: fleet.prober.probed,
@@ -201,6 +205,7 @@ export function reportText(report: Report): string {
     '',
     `seed      ${report.seed}, ${report.brokers} ${report.brokers === 1 ? 'broker' : 'brokers'}, ${seconds(report.tookMs)}`,
     `stalls    longest ${seconds(report.longestStallMs)} of at most ${seconds(STALL_BOUND_MS)}; all settled ${seconds(report.drainMs)} after the last fault`,
+    `records   at most ${seconds(report.longestWriteMs)} from a hostile write to its last terminal record, over all attempts`,
     `memory    at most ${mib(memory.peakBytes)} of ${mib(memory.ceilingBytes)} in ${counters.replicas} replicas (${counters.killed} killed)`,
     `/livez    answered ${liveness.count} times, after ${(liveness.slowestMs / 1_000).toFixed(2)} s at most of ${seconds(LIVEZ_BOUND_MS)}; ${liveness.unwell} times not with 200, ${liveness.excused} late while this machine stood still`,
     `losses    ${losses.shards} of a shard, ${losses.groups} of a group, none of them unexplained unless it is named below`,

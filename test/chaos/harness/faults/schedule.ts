@@ -24,6 +24,7 @@ import { kill, killAll, rollingRestart, scale, zombie } from './nemeses/replicas
 import { sandboxKill } from './nemeses/service.ts';
 import type { Nemesis, Strike } from './nemesis.ts';
 import { serviceFaults } from './service-faults.ts';
+import { untilSettled } from './settled.ts';
 import { shuffled } from './shuffled.ts';
 
 export const REGISTRY_FAULT = 'kill -9 of the schema registry';
@@ -82,6 +83,9 @@ export class Schedule {
   readonly #names: readonly string[];
   readonly #script: FaultScript;
   #mainDone = false;
+  /** `performance.now()` at the end of the last fault outside the producers. */
+  #calmSinceMs = Number.POSITIVE_INFINITY;
+  #longestWriteMs = 0;
 
   /** @param names of the faults to use, of allFaults */
   constructor(
@@ -102,6 +106,11 @@ export class Schedule {
 
   get tallies(): readonly Tally[] {
     return [...this.#tallies.values()];
+  }
+
+  /** Longest time from a hostile write to the terminal record of its last record, ms. */
+  get longestWriteMs(): number {
+    return this.#longestWriteMs;
   }
 
   /** Faults of processes and networks one after the other; beside them, for each pipeline by itself, hostile writes and those of the service. */
@@ -125,7 +134,10 @@ export class Schedule {
         this.#hostileWrite(name, HOSTILE_WRITES.get(name) as HostileWrite, run),
       ),
     );
-    await Promise.all([main, ...beside, ...written]);
+    const calm = Promise.all([main, ...beside]).then(() => {
+      this.#calmSinceMs = performance.now();
+    });
+    await Promise.all([calm, ...written]);
     for (const { name, hits } of this.tallies)
       if (hits === 0) this.violations.push(`"${name}" never hit work in flight`);
   }
@@ -188,21 +200,13 @@ export class Schedule {
     observer.label(name);
     const tally = this.#tallies.get(name) as Tally;
     tally.strikes++;
+    const writtenMs = performance.now();
     try {
       const places = await producer.writeHostile(write);
-      const settled = () => {
-        signal.throwIfAborted();
-        return places?.every(({ partition, offset }) => ledger.isSettled(partition, offset));
-      };
       if (places !== undefined) {
-        await eventually(
-          `each record of "${name}" has its terminal record, or was passed over by a reset`,
-          settled,
-          {
-            deadlineMs: STALL_BOUND_MS,
-            everyMs: 100,
-          },
-        );
+        const calmMs = () => performance.now() - this.#calmSinceMs;
+        await untilSettled(places, ledger, { signal, calmMs, boundMs: STALL_BOUND_MS });
+        this.#longestWriteMs = Math.max(this.#longestWriteMs, performance.now() - writtenMs);
         if (places.every(({ partition, offset }) => ledger.isDone(partition, offset))) tally.hits++;
       }
     } catch (error) {

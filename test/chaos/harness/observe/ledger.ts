@@ -28,7 +28,7 @@ export interface Reset {
   /** Records that must be reviewed again because of it. */
   readonly again: number;
   /** Records that it may have set aside; those that got a terminal record all the same are found out later. */
-  readonly aside: readonly number[];
+  readonly aside: number[];
 }
 
 export interface Violation {
@@ -67,9 +67,16 @@ export class Ledger {
     const ledger = this.#of(partition);
     if (ledger.entries.has(offset))
       throw new Error(`offset ${offset} of partition ${partition} was read twice`);
-    ledger.entries.set(offset, { due: 'due', atLeast: 0, replays: new Set() });
-    ledger.due++;
     this.#records++;
+    const entry: Entry = { due: 'due', atLeast: 0, replays: new Set() };
+    ledger.entries.set(offset, entry);
+    const reset = ledger.resets.at(-1);
+    if (reset === undefined || offset >= reset.offset) ledger.due++;
+    else {
+      // It was in an open transaction when the reset passed it over.
+      entry.due = 'maybe';
+      reset.aside.push(offset);
+    }
   }
 
   /** @param replay number at the end of its event id, 0 for none. @returns whether it was due. */
@@ -146,6 +153,11 @@ export class Ledger {
   isSettled(partition: number, offset: number): boolean {
     const due = this.#partitions.get(partition)?.entries.get(offset)?.due;
     return due !== undefined && due !== 'due';
+  }
+
+  /** True if the record was read from the source. */
+  isKnown(partition: number, offset: number): boolean {
+    return this.#partitions.get(partition)?.entries.has(offset) === true;
   }
 
   /** True if any record of the partition has its terminal record. */
