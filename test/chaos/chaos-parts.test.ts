@@ -20,6 +20,7 @@ import { lossesIn } from './harness/observe/losses.ts';
 import { LIVEZ_BOUND_MS, Prober } from './harness/observe/prober.ts';
 import { traceOf } from './harness/observe/trace-of.ts';
 import { outOfOrder } from './harness/observe/verdict.ts';
+import { View } from './harness/view.ts';
 import { Complaints } from './judge/complaints.ts';
 import { judgeSilence } from './judge/judge-silence.ts';
 import { eventsOf, KINDS } from './load/pipelines.ts';
@@ -152,6 +153,36 @@ test('hostile writes: a record that is due for longer than the bound after the l
     wait,
     /^Error: 1 ms after the last fault 0:0 is due, 0:1 is not in the source$/,
   );
+});
+
+test('view: records that were read before a broker failed are judged once it is back', async () => {
+  const event = eventsOf('review', new SeededRandom(1)).next(0);
+  const output = {
+    ...event,
+    value: Buffer.from('{"id":"source-0-0","source":{"partition":0,"offset":0}}'),
+  };
+  const unread = new Map([
+    ['source', [event]],
+    ['outputs', [output]],
+    ['dead', []],
+  ]);
+  let isDown = true;
+  const reader = (topic: string) => ({
+    isStable: async () => true,
+    async forEachToEnd(onRecord: (record: ReadRecord) => void) {
+      if (topic === 'source' && isDown) throw new Error('no leader');
+      for (const record of unread.get(topic)?.splice(0) ?? [])
+        onRecord({ topic, ...record, offset: 0 });
+    },
+  });
+  const ledger = new Ledger();
+  const topics = { source: 'source', decisions: 'outputs', deadLetters: 'dead' };
+  const journal = new Map([[traceOf(event), { event, fate: 'written' as const }]]);
+  const view = new View({ reader }, topics, ledger, { journal });
+  await assert.rejects(view.read(), /no leader/);
+  isDown = false;
+  await view.read();
+  assert.deepEqual([ledger.isDone(0, 0), view.outputs.length, kinds(ledger)], [true, 1, []]);
 });
 
 test('order: decisions of a batch ascend in each source and output partition, unless its file was shuffled', () => {

@@ -3,17 +3,20 @@
  */
 
 import { lastHeader } from '../../../src/core/record.ts';
-import type { TestKafka } from '../../support/kafka/kafka.ts';
 import type { StackTopics } from '../../support/stack/stack.ts';
 import type {
   ReadRecord,
   TopicReader,
+  TopicReaderOptions,
   UnreadableRecord,
 } from '../../support/stack/topic-reader.ts';
 import type { Produced } from '../judge/judge-records.ts';
 import type { Ledger } from './observe/ledger.ts';
 import { traceOf } from './observe/trace-of.ts';
 import type { Producer } from './producer.ts';
+
+type Watched = 'source' | 'outputs' | 'deadLetters';
+type Reader = Pick<TopicReader, 'forEachToEnd' | 'isStable'>;
 
 export class View {
   /** Records of the output topic. */
@@ -27,13 +30,20 @@ export class View {
   readonly unreadable = new Set<string>();
   /** Unexpected records of the source topic. */
   readonly oddities: string[] = [];
-  readonly #readers: Record<'source' | 'outputs' | 'deadLetters', TopicReader>;
+  readonly #readers: Record<Watched, Reader>;
+  /** Records that were read and not judged yet. */
+  readonly #pending: Record<Watched, ReadRecord[]> = { source: [], outputs: [], deadLetters: [] };
   readonly #ledger: Ledger;
-  readonly #producer: Producer;
+  readonly #producer: Pick<Producer, 'journal'>;
   /** By partition: when it last got a terminal record, or began to owe one. */
   readonly #movedMs = new Map<number, number>();
 
-  constructor(kafka: TestKafka, topics: StackTopics, ledger: Ledger, producer: Producer) {
+  constructor(
+    kafka: { reader(topic: string, options?: TopicReaderOptions): Reader },
+    topics: Pick<StackTopics, 'source' | 'decisions' | 'deadLetters'>,
+    ledger: Ledger,
+    producer: Pick<Producer, 'journal'>,
+  ) {
     this.#readers = {
       source: kafka.reader(topics.source, { onUnreadable: (at) => this.#takeUnreadable(at) }),
       outputs: kafka.reader(topics.decisions),
@@ -58,12 +68,14 @@ export class View {
 
   /** Reads everything that is committed now. */
   async read(): Promise<void> {
-    // Outputs first: the source then has every record that they answer for.
-    const outputs = await this.#readers.outputs.readToEnd();
-    const deadLetters = await this.#readers.deadLetters.readToEnd();
-    const source = await this.#readers.source.readToEnd();
-    for (const record of source) this.#take(record);
-    for (const record of outputs) {
+    // Outputs first: the source then has every record that they answer for. A read that fails leaves
+    // its records to the next call: the readers are past them.
+    const { outputs, deadLetters, source } = this.#pending;
+    await this.#readers.outputs.forEachToEnd((record) => outputs.push(record));
+    await this.#readers.deadLetters.forEachToEnd((record) => deadLetters.push(record));
+    await this.#readers.source.forEachToEnd((record) => source.push(record));
+    for (const record of source.splice(0)) this.#take(record);
+    for (const record of outputs.splice(0)) {
       this.outputs.push(record);
       const { source: at, id } = JSON.parse(String(record.value)) as {
         id: string;
@@ -71,7 +83,7 @@ export class View {
       };
       this.#terminal(at.partition, at.offset, id);
     }
-    for (const record of deadLetters) {
+    for (const record of deadLetters.splice(0)) {
       this.deadLetters.push(record);
       const header = (name: string) => String(lastHeader(record.headers, name));
       this.#terminal(
