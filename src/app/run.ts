@@ -16,6 +16,7 @@ import { Pipeline } from '../pipeline/pipeline.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { Console } from '../telemetry/console/console.ts';
 import { RecentProblems } from '../telemetry/console/recent-problems.ts';
+import { ConsoleSearch } from '../telemetry/console/search.ts';
 import { Health } from '../telemetry/health/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/health/http-server.ts';
 import { DebugSwitch } from '../telemetry/logging/debug-switch.ts';
@@ -27,6 +28,7 @@ import { serviceClient } from './clients/service.ts';
 import { openFormats } from './formats/formats.ts';
 import { kindOf } from './kinds.ts';
 import { enginePipeline, readLimits } from './pipeline-options.ts';
+import { searchInThread } from './search/search-thread.ts';
 
 /** Result of a run; the CLI turns it into an exit code. */
 export type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
@@ -98,7 +100,12 @@ export async function runConnector(
     pipelines,
     metrics,
   };
-  const pages = problems && new Console({ ...sources, problems }, config.http.host);
+  const { host: listenHost, search: enabled, password } = config.http;
+  const search = new ConsoleSearch(
+    { enabled, listenHost, password: password && (() => password.current()) },
+    searchInThread(sources.configFile),
+  );
+  const pages = problems && new Console({ ...sources, problems, search }, listenHost);
 
   const starting = new AbortController();
   let server: TelemetryServer | undefined;

@@ -1,6 +1,7 @@
 /** Options of the process as a whole. */
+import { secret } from '../files.ts';
 import { group } from '../option.ts';
-import { bytes, choice, duration, flag, integer, text } from '../values.ts';
+import { bytes, choice, duration, flag, integer, optional, text } from '../values.ts';
 
 export const processOptions = {
   http: group('The endpoint of /metrics, /livez, /readyz and the console.', {
@@ -15,6 +16,13 @@ export const processOptions = {
       help: 'Whether the console is served at /. It is read-only and shows no content.',
       fallback: true,
     }),
+    search: flag({
+      help: 'Whether the console can search for records and explain them. Off without http.password, unless http.host is a loopback address.',
+      fallback: true,
+    }),
+    password: optional(
+      secret('Password for the search of the console, sent by HTTP Basic with any user name.'),
+    ),
     port: integer({
       help: 'Port to listen on; 0 chooses a free one and logs it.',
       fallback: 9464,

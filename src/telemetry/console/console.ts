@@ -1,6 +1,6 @@
 /**
  * Console: the operator's page. GET only, without cookies and resources of other origins; no
- * response holds content, keys or signed addresses (I6).
+ * response holds content, keys or signed addresses (I6). The search has a guard of its own.
  */
 import type { PageRequest, PageResponse, Pages } from '../health/http-server.ts';
 import { loadAssets } from './assets.ts';
@@ -27,9 +27,10 @@ export class Console implements Pages {
     this.#listenHost = listenHost;
   }
 
-  async answer({ path, query, headers }: PageRequest): Promise<PageResponse | undefined> {
+  async answer(request: PageRequest): Promise<PageResponse | undefined> {
+    const { path, query, headers } = request;
     const asset = this.#assets.get(path);
-    if (asset === undefined && path !== '/api/state') return undefined;
+    if (asset === undefined && path !== '/api/state' && path !== '/api/explain') return undefined;
     const reason =
       refusal(this.#listenHost, headers) ??
       (asset === undefined && isForeignScript(headers)
@@ -37,6 +38,10 @@ export class Console implements Pages {
         : undefined);
     if (reason !== undefined) return respond({ status: 'refused', reason }, 403);
     if (asset !== undefined) return { ...respond('', 200, asset.type), body: asset.body };
+    if (path === '/api/explain') {
+      const { status, body } = await this.#sources.search.answer(request, this.#sources.now());
+      return respond(body, status);
+    }
     const pipeline = new URLSearchParams(query).get('pipeline') ?? undefined;
     return respond(await consoleState(this.#sources, pipeline), 200);
   }

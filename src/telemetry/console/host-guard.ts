@@ -21,6 +21,6 @@ export function isForeignScript(headers: IncomingHttpHeaders): boolean {
   return ['cross-site', 'same-site'].includes(String(headers['sec-fetch-site']));
 }
 
-function isLoopback(name: string): boolean {
+export function isLoopback(name: string): boolean {
   return /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1)$/i.test(name);
 }

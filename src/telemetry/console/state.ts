@@ -3,6 +3,7 @@ import type { PipelineView, ViewLimits } from '../../core/ports/pipeline-view.ts
 import type { Health } from '../health/health.ts';
 import type { PromMetrics } from '../metrics/metrics.ts';
 import type { RecentProblems } from './recent-problems.ts';
+import type { ConsoleSearch } from './search.ts';
 
 /** Keeps a response below 100 kB at 200 shards with thousands of batches. */
 export const LIMITS: ViewLimits = {
@@ -39,6 +40,7 @@ export interface ConsoleSources {
   readonly pipelines: readonly { view(limits: ViewLimits): PipelineView }[];
   readonly metrics: Pick<PromMetrics, 'values'>;
   readonly problems: Pick<RecentProblems, 'list'>;
+  readonly search: Pick<ConsoleSearch, 'access' | 'answer'>;
 }
 
 /** State as the page reads it. */
@@ -75,6 +77,7 @@ export async function consoleState(sources: ConsoleSources, pipeline: string | u
     /** The requested pipeline, or the first. */
     detail: { ...detail, outcomes: await outcomesOf(detail.name, metrics) },
     problems: sources.problems.list(),
+    search: sources.search.access,
   };
 }
 

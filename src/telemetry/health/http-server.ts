@@ -30,6 +30,8 @@ export interface PageRequest {
   /** The part behind the question mark. */
   readonly query: string;
   readonly headers: IncomingHttpHeaders;
+  /** Aborts when the sender is gone. */
+  readonly signal: AbortSignal;
 }
 
 export interface PageResponse {
@@ -70,8 +72,10 @@ export async function startTelemetryServer(
     (request, response) => {
       // The body is not read: the connection ends with the response instead.
       request.resume();
+      const gone = new AbortController();
+      response.once('close', () => gone.abort(new Error('the client disconnected')));
       const respond = async () => {
-        const { status, headers, body } = await answer(request, options);
+        const { status, headers, body } = await answer(request, gone.signal, options);
         response.writeHead(status, headers).end(body);
       };
       respond().catch((error: unknown) => {
@@ -97,15 +101,17 @@ export async function startTelemetryServer(
 
 async function answer(
   { url = '/', method = '', headers }: IncomingMessage,
+  signal: AbortSignal,
   { metrics, health, pages }: TelemetryServerOptions,
 ): Promise<PageResponse> {
-  const [path = '/', query = ''] = url.split('?', 2);
-  const isOwn = PATHS.includes(path);
-  const page = isOwn ? undefined : await pages?.answer({ path, query, headers });
-  if (!isOwn && page === undefined)
-    return json(404, { status: 'not found', paths: pages === undefined ? PATHS : ['/', ...PATHS] });
+  const [path = '/', ...rest] = url.split('?');
+  const query = rest.join('?');
   if (method !== 'GET' && method !== 'HEAD')
     return json(405, { status: 'method not allowed' }, { allow: 'GET, HEAD' });
+  const isOwn = PATHS.includes(path);
+  const page = isOwn ? undefined : await pages?.answer({ path, query, headers, signal });
+  if (!isOwn && page === undefined)
+    return json(404, { status: 'not found', paths: pages === undefined ? PATHS : ['/', ...PATHS] });
   if (page !== undefined) return page;
 
   if (path === '/livez') {

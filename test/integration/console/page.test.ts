@@ -4,6 +4,13 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import {
+  ConsoleSearch,
+  type RunSearch,
+  SearchFailed,
+  type SearchSettings,
+} from '../../../src/telemetry/console/search.ts';
+import type { Explanation } from '../../../src/tools/inspect/explanation.ts';
 import { startBrowser } from '../../support/console/browser.ts';
 import {
   busyScene,
@@ -17,6 +24,24 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
+
+/** The scene with another search. */
+function withSearch(shown: Scene, run: RunSearch, settings: Partial<SearchSettings> = {}): Scene {
+  const search = new ConsoleSearch(
+    { enabled: true, listenHost: '127.0.0.1', password: undefined, ...settings },
+    run,
+  );
+  return { ...shown, sources: { ...shown.sources, search } };
+}
+
+function explained(summary: string): Explanation {
+  return {
+    ...{ partition: 1, offset: 82_104, kind: 'review', state: 'in_review', summary },
+    source: { record: 'present', timestampMs: Date.now() - 41_000, valueBytes: 3_308 },
+    ...{ shard: 1, owner: null, position: null, jobs: [], blockedBy: null, terminals: [] },
+    ...{ outputOffsets: 0, notes: [] },
+  };
+}
 
 // They wait for answers most of the time.
 describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
@@ -159,22 +184,67 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     await page.locator('#pipelines [aria-current]', { hasText: 'comments' }).waitFor();
   });
 
-  it('composes the command that explains a record', async (t) => {
-    const { page } = await open(t, busyScene());
+  it('explains a record of a batch at once, and composes the command that does the same', async (t) => {
+    const shown = withSearch(busyScene(), async () => ({ records: [explained('In review.')] }));
+    const { page } = await open(t, shown);
     await page.locator('#t-batches tbody tr:nth-child(2) button').press('Enter');
+    await page.locator('#x-answers li', { hasText: '1:82104 In review.' }).waitFor();
     assert.equal(
       await text(page, '#x-command'),
       '/usr/local/bin/node /app/dist/cli/main.js explain 1:82104 --config /etc/content-review-connector/config.yaml --pipeline comments',
     );
-    assert.equal(await page.evaluate('document.activeElement.id'), 'x-copy');
-    await page.locator('#x-offset').fill('7; rm');
+    assert.equal(await page.evaluate('document.activeElement.id'), 'x-search');
+    await page.locator('#x-text').fill('7; rm');
     assert.equal(await page.locator('#x-copy').isDisabled(), true);
-    await page.locator('#x-offset').fill('7');
-    assert.match(await text(page, '#x-command'), /main\.js explain 1:7 --config/);
+    await page.locator('#x-by').selectOption('key');
+    assert.match(await text(page, '#x-command'), /main\.js explain '--key=7; rm' --since 24h/);
     assert.match(
       await text(page, '#p-shards'),
       /main\.js journal --config .* --pipeline comments lists their owners/,
     );
+  });
+
+  it('can cancel a search, and shows why one was refused', async (t) => {
+    const aborted = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const { page } = await open(
+      t,
+      withSearch(busyScene(), (query, signal) => {
+        if (query.key === HOSTILE) throw new SearchFailed(`${HOSTILE} is refused`);
+        begun.resolve();
+        signal.addEventListener('abort', () => aborted.resolve());
+        return new Promise(() => {});
+      }),
+    );
+    await page.locator('#x-by').selectOption('key');
+    await page.locator('#x-text').fill(HOSTILE);
+    await page.locator('#x-search').click();
+    await page.locator('#x-note', { hasText: `No answer: ${HOSTILE} is refused.` }).waitFor();
+    await page.locator('#x-text').fill('slow');
+    await page.locator('#x-search').click();
+    await begun.promise;
+    await page.locator('#x-search', { hasText: 'Cancel' }).click();
+    await page.locator('#x-note', { hasText: 'Cancelled.' }).waitFor();
+    await aborted.promise;
+  });
+
+  it('searches with a password, and offers the command alone where the search is off', async (t) => {
+    const run = async () => ({ records: [explained('Decided.')] });
+    const locked = withSearch(busyScene(), run, { password: async () => 'open sesame' });
+    const { page } = await open(t, locked);
+    await page.locator('#x-text').fill('1:2');
+    await page.locator('#x-password').fill('open');
+    await page.locator('#x-search').click();
+    await page.locator('#x-note', { hasText: 'No answer: the password is wrong' }).waitFor();
+    await page.locator('#x-password').fill('open sesame');
+    await page.locator('#x-search').click();
+    await page.locator('#x-answers li', { hasText: 'Decided.' }).waitFor();
+    const off = await open(t, withSearch(busyScene(), run, { listenHost: '0.0.0.0' }));
+    assert.equal(await off.page.locator('#x-search').isVisible(), false);
+    assert.equal(await off.page.locator('#x-password').isVisible(), false);
+    assert.match(await text(off.page, '#x-off'), /^The search is off: http\.search, and/);
+    await off.page.locator('#x-text').fill('1:2');
+    assert.match(await text(off.page, '#x-command'), /explain 1:2 --config/);
   });
 
   it('writes what came from outside as text', async (t) => {
@@ -193,7 +263,15 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
       breakers: view.breakers.map((breaker) => ({ ...breaker, type: HOSTILE })),
     };
     shown.problems.add('error', { pipeline: 'comments', error: HOSTILE }, HOSTILE);
-    const { page, complaints } = await open(t, shown);
+    const record = { ...explained(HOSTILE), notes: [HOSTILE] };
+    const { page, complaints } = await open(
+      t,
+      withSearch(shown, async () => ({ records: [record], matching: 1, notes: [HOSTILE] })),
+    );
+    await page.locator('#x-text').fill('1:2');
+    await page.locator('#x-search').click();
+    await page.locator('#x-answers dd', { hasText: HOSTILE }).waitFor();
+    assert.ok((await text(page, '#x-answers p')).includes(HOSTILE));
     assert.ok((await text(page, '#t-batches tbody tr:nth-child(1)')).includes(HOSTILE));
     assert.equal(await page.locator('main img, main script').count(), 0);
     assert.match(await page.title(), /Content Review Connector$/);
@@ -205,7 +283,13 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     ['dark', PHONE],
   ] as const)
     it(`has nothing that axe finds, ${colorScheme}, ${viewport.width} pixels wide`, async (t) => {
-      const { page } = await open(t, troubleScene(), { viewport, colorScheme });
+      const run = async () => ({ records: [explained('In review.')] });
+      const shown = withSearch(troubleScene(), run, { password: async () => '' });
+      const { page } = await open(t, shown, { viewport, colorScheme });
+      await page.locator('#x-by').selectOption('decision');
+      await page.locator('#x-text').fill("result == 'spam'");
+      await page.locator('#x-search').click();
+      await page.locator('#x-answers li').waitFor();
       assert.deepEqual(await violations(page), []);
       assert.equal(
         await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
@@ -245,8 +329,9 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
       'profile-import',
       'explain',
       'more-batches',
-      'x-partition',
-      'x-offset',
+      'x-by',
+      'x-text',
+      'x-search',
       'x-copy',
       'metrics',
       'readyz',

@@ -10,6 +10,7 @@ import type {
 } from '../../../src/core/ports/pipeline-view.ts';
 import { Console } from '../../../src/telemetry/console/console.ts';
 import { RecentProblems } from '../../../src/telemetry/console/recent-problems.ts';
+import { ConsoleSearch } from '../../../src/telemetry/console/search.ts';
 import type { ConsoleSources } from '../../../src/telemetry/console/state.ts';
 import { Health } from '../../../src/telemetry/health/health.ts';
 import {
@@ -54,6 +55,10 @@ export function scene(
     })),
     metrics,
     problems,
+    search: new ConsoleSearch(
+      { enabled: true, listenHost: '127.0.0.1', password: undefined },
+      async () => ({ records: [] }),
+    ),
   };
   for (const { name } of views) health.ready(`${name}/group`);
   return { sources, health, metrics, problems, pipelines };

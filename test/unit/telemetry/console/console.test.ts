@@ -18,7 +18,7 @@ const PAGE = new URL('../../../../src/telemetry/console/page/', import.meta.url)
 function consoleOf({ sources }: Scene, host = '127.0.0.1') {
   const made = new Console(sources, host);
   return (path: string, query = '', headers: IncomingHttpHeaders = { host: 'localhost:9464' }) =>
-    made.answer({ path, query, headers });
+    made.answer({ path, query, headers, signal: new AbortController().signal });
 }
 const stateOf = (answer: Awaited<ReturnType<ReturnType<typeof consoleOf>>>) =>
   JSON.parse(String(answer?.body)) as ConsoleState;
@@ -105,6 +105,7 @@ test('on the loopback interface it accepts only its names, so that no other site
   ]) {
     assert.equal((await ask('/api/state', '', { host }))?.status, 403, host);
     assert.equal((await ask('/', '', { host }))?.status, 403, host);
+    assert.equal((await ask('/api/explain', 'key=k', { host }))?.status, 403, host);
   }
   assert.equal(
     (await consoleOf(busyScene(), '0.0.0.0')('/', '', { host: 'connector.internal:9464' }))?.status,
@@ -118,6 +119,8 @@ test('scripts of other sites get no state, and people who follow a link get the 
   const from = (site: string) => ({ host: 'localhost', 'sec-fetch-site': site });
   assert.equal((await ask('/api/state', '', from('cross-site')))?.status, 403);
   assert.equal((await ask('/api/state', '', from('same-site')))?.status, 403);
+  assert.equal((await ask('/api/explain', 'key=k', from('cross-site')))?.status, 403);
+  assert.equal((await ask('/api/explain', 'key=k', from('same-origin')))?.status, 200);
   assert.equal((await ask('/api/state', '', from('same-origin')))?.status, 200);
   assert.equal((await ask('/', '', from('cross-site')))?.status, 200);
 });
