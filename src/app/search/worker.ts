@@ -1,8 +1,8 @@
 /** Entry of the thread of one search. */
 import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import { loadConfig } from '../../config/load.ts';
 import { ConfigError } from '../../config/load/problem.ts';
+import { loadConfig } from '../../config/load.ts';
 import { InspectError } from '../../tools/inspect/context.ts';
 import { explainRecord, namedRecord } from '../../tools/inspect/explain.ts';
 import { search } from '../../tools/inspect/search.ts';

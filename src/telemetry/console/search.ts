@@ -1,7 +1,7 @@
 /** Search of the console: its login, one search at a time, and a time limit. */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { isLoopback } from './host-guard.ts';
 import type { PageRequest } from '../health/http-server.ts';
+import { isLoopback } from './host-guard.ts';
 
 export interface SearchQuery {
   /** Optional if there is only one. */
