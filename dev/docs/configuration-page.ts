@@ -1,6 +1,9 @@
 import { type Option, written } from '../../src/config/option.ts';
 import { CONFIGURATION } from '../../src/config/schema.ts';
+import { REPOSITORY_URL } from '../repository.ts';
 import { table } from './markdown.ts';
+
+const SCHEMA = `${REPOSITORY_URL}/raw/main/config/connector.schema.json`;
 
 /** Renders docs/configuration.md from the schema that checks configuration files. */
 export function configurationPage(): string {
@@ -16,6 +19,10 @@ needs neither Kafka nor the service.
 - **Files** are YAML 1.2, one document of at most 1 MiB. Anchors, aliases and \`<<\` merges work. Unknown options are refused.
 - **Units.** Durations and sizes have a unit: \`250ms\`, \`30s\`, \`5m\`, \`24h\`, \`7d\`; \`512B\`, \`64KiB\`, \`8MiB\`, \`1GiB\`. A plain
   number is refused.
+- **Editors** that use yaml-language-server complete and check the file from the JSON Schema
+  [config/connector.schema.json](../config/connector.schema.json), which is in the package too. \`check\` finds
+  more: files, ranges of durations, options that depend on each other. The first line of the file selects the schema:
+  \`# yaml-language-server: $schema=${SCHEMA}\`.
 - **Environment.** \`\${NAME}\` in a value is replaced by that variable, which must be set; \`\${NAME:-default}\` has a default for a
   missing or empty variable; \`$\${\` is a literal \`\${\`. Variables are replaced after the file is parsed, so a variable is always one
   value, whatever it contains. Numbers and flags may come from variables, and a list as one text with commas.

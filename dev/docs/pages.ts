@@ -1,4 +1,9 @@
-import { VALUES_SCHEMA, valuesSchemaFile } from '../helm/config-schema.ts';
+import {
+  CONFIG_SCHEMA,
+  configSchemaFile,
+  VALUES_SCHEMA,
+  valuesSchemaFile,
+} from './config-schema.ts';
 import { configurationPage } from './configuration-page.ts';
 import { failuresPage } from './failures-page.ts';
 import { metricsPage } from './metrics-page.ts';
@@ -8,10 +13,11 @@ export interface GeneratedPage {
   render(): string;
 }
 
-/** Every page of docs/ that is made from the code, and the part of the chart that is; tests compare the files with what these give. */
+/** Every file of docs/ and config/ that is made from the code, and the part of the chart that is; tests compare the files with what these give. */
 export const PAGES: readonly GeneratedPage[] = [
   { file: new URL('../../docs/metrics.md', import.meta.url), render: metricsPage },
   { file: new URL('../../docs/configuration.md', import.meta.url), render: configurationPage },
   { file: new URL('../../docs/failures.md', import.meta.url), render: failuresPage },
+  { file: CONFIG_SCHEMA, render: configSchemaFile },
   { file: VALUES_SCHEMA, render: valuesSchemaFile },
 ];

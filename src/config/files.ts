@@ -2,9 +2,12 @@
 import { resolve } from 'node:path';
 import { nearest } from '../base/nearest.ts';
 import { WatchedFiles } from '../base/watched-files.ts';
+import { type JsonSchema, mappingSchema, textSchema } from './json-schema.ts';
 import { OptionRefusal, type Origin, type Value, value } from './option.ts';
 import { Secret } from './secret.ts';
 import { mapping, several } from './values.ts';
+
+const SOURCE: JsonSchema = { type: 'string', minLength: 1 };
 
 /** Value that is never shown, from the environment or from a file. */
 export function secret(help: string): Value<Secret, ''> {
@@ -13,6 +16,12 @@ export function secret(help: string): Value<Secret, ''> {
     allowed:
       '{env: NAME} or {file: PATH}; an inline value also works, but do not keep secrets in configuration files',
     isSecret: true,
+    schema: {
+      anyOf: [
+        { type: 'string' },
+        { ...mappingSchema({ env: SOURCE, file: SOURCE }), minProperties: 1, maxProperties: 1 },
+      ],
+    },
     show: String,
     parse: readSecret,
   });
@@ -41,6 +50,7 @@ export function pemFile(help: string, part: 'CERTIFICATE' | 'PRIVATE KEY'): Valu
   return value({
     help,
     allowed: 'the path of a PEM file',
+    schema: textSchema(/\S/),
     parse(raw, { directory }) {
       if (typeof raw !== 'string' || raw.trim() === '') throw new OptionRefusal('');
       if (raw.includes('-----BEGIN'))

@@ -7,6 +7,7 @@ import {
   parseHostPattern,
 } from '../http/host-pattern.ts';
 
+import type { JsonSchema } from './json-schema.ts';
 import { OptionRefusal } from './option.ts';
 
 export const HOSTS = 'hosts (files.example.com, *.example.com, also with :port)';
@@ -46,5 +47,11 @@ export function parseAddress(raw: unknown, credentials: string): URL {
   if (url.search !== '' || url.hash !== '') throw new OptionRefusal('without query and fragment');
   return url;
 }
+
+/** Addresses that `parseAddress` accepts. */
+export const ADDRESS: JsonSchema = {
+  type: 'string',
+  pattern: '^[\\x00-\\x20]*[hH][tT][tT][pP][sS]?:',
+};
 
 export const withoutSlash = ({ href }: URL): string => href.replace(/\/+$/, '');

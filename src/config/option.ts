@@ -3,6 +3,8 @@
  * default; error messages, docs/configuration.md and the chart's schema are made from them.
  */
 
+import type { JsonSchema } from './json-schema.ts';
+
 /** Reason why a value is not allowed, with a hint for the user; thrown by `parse`. */
 export class OptionRefusal extends Error {
   override readonly name = 'OptionRefusal';
@@ -26,6 +28,8 @@ export interface Value<T, U extends Unit = Unit> {
   /** Default, as the user would write it. Absent: the option is required. */
   readonly fallback?: unknown;
   readonly isSecret?: boolean;
+  /** Accepts each value that `parse` accepts, and as few others as it can. */
+  readonly schema: JsonSchema;
   readonly unit: U;
   /** The value as the user would write it. */
   show(value: T): string;
@@ -66,7 +70,7 @@ export type Parsed<O> =
         ? T
         : never;
 
-type ValueSpec<T, U extends Unit> = Pick<Value<T, U>, 'help' | 'allowed' | 'parse'> &
+type ValueSpec<T, U extends Unit> = Pick<Value<T, U>, 'help' | 'allowed' | 'parse' | 'schema'> &
   Partial<Pick<Value<T, U>, 'fallback' | 'isSecret' | 'unit' | 'show'>>;
 
 export function value<T, U extends Unit = ''>(spec: ValueSpec<T, U>): Value<T, U> {

@@ -3,8 +3,8 @@ import { OptionRefusal } from './option.ts';
 
 type Units = Readonly<Record<string, number>>;
 
-const DURATIONS: Units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const SIZES: Units = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
+export const DURATIONS: Units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+export const SIZES: Units = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
 /** Returns the milliseconds of a text such as `30s`; undefined when it is no duration. */
 export function durationOf(text: string): number | undefined {

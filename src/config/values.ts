@@ -1,6 +1,14 @@
 /** Types of option values. Texts that come from `${NAME}` may stand for numbers, flags and lists. */
+import { type JsonSchema, orVariable, textSchema } from './json-schema.ts';
 import { OptionRefusal, type Origin, type Value, value } from './option.ts';
-import { formatBytes, formatDuration, parseBytes, parseDuration } from './units.ts';
+import {
+  DURATIONS,
+  formatBytes,
+  formatDuration,
+  parseBytes,
+  parseDuration,
+  SIZES,
+} from './units.ts';
 
 interface Described<T> {
   readonly help: string;
@@ -18,6 +26,7 @@ interface TextSpec extends Described<string> {
 export function text({ pattern = /\S/, check, ...spec }: TextSpec): Value<string, ''> {
   return value({
     ...spec,
+    schema: textSchema(pattern),
     parse(raw) {
       if (typeof raw === 'number' || typeof raw === 'boolean')
         throw new OptionRefusal(`put quotes around it: "${raw}"`);
@@ -35,6 +44,7 @@ export function optional<T>(option: Value<T, ''>, word = ''): Value<T | undefine
     ...option,
     allowed: word === '' ? option.allowed : `${word}, or ${option.allowed}`,
     fallback: word,
+    schema: { anyOf: [{ const: word }, option.schema] },
     show: (shown) => (shown === undefined ? word : option.show(shown)),
     parse: (raw, origin) => (raw === word ? undefined : option.parse(raw, origin)),
   };
@@ -53,6 +63,16 @@ export function several<T>(
     help: item.help,
     allowed: `a list of ${plural}, or one text with commas`,
     fallback,
+    schema: {
+      anyOf: [
+        {
+          type: 'array',
+          items: orVariable(item.schema),
+          ...(fallback === undefined && { minItems: 1 }),
+        },
+        { type: 'string' },
+      ],
+    },
     parse(raw, origin) {
       const entries = typeof raw === 'string' ? raw.split(',').map((entry) => entry.trim()) : raw;
       if (!Array.isArray(entries)) throw new OptionRefusal('');
@@ -76,6 +96,7 @@ export function mapOf<T>(
     help: item.help,
     allowed,
     fallback: {},
+    schema: { type: 'object', additionalProperties: orVariable(item.schema) },
     parse: (raw, origin) =>
       Object.fromEntries(
         Object.entries(mapping(raw)).map(([name, entry], index, entries) => {
@@ -104,14 +125,22 @@ export function mapping(raw: unknown): Readonly<Record<string, unknown>> {
   return raw as Readonly<Record<string, unknown>>;
 }
 
+const INTEGER = /^\s*-?\d{1,15}\s*$/;
+
 export function integer(
   spec: Described<number> & { readonly min: number; readonly max: number },
 ): Value<number, ''> {
   return value({
     ...spec,
     allowed: `a whole number from ${spec.min} to ${spec.max}`,
+    schema: {
+      anyOf: [
+        { type: 'integer', minimum: spec.min, maximum: spec.max },
+        { type: 'string', pattern: INTEGER.source },
+      ],
+    },
     parse(raw) {
-      const amount = typeof raw === 'string' && /^\s*-?\d{1,15}\s*$/.test(raw) ? Number(raw) : raw;
+      const amount = typeof raw === 'string' && INTEGER.test(raw) ? Number(raw) : raw;
       return between(Number.isInteger(amount) ? (amount as number) : Number.NaN, spec);
     },
   });
@@ -126,6 +155,7 @@ export function flag(spec: Described<boolean>): Value<boolean, ''> {
   return value({
     ...spec,
     allowed: 'true or false',
+    schema: { enum: [true, false, 'true', 'false'] },
     parse(raw) {
       if (raw === true || raw === 'true') return true;
       if (raw === false || raw === 'false') return false;
@@ -140,6 +170,7 @@ export function choice<const C extends string>(
   return value({
     ...spec,
     allowed: `one of ${spec.of.join(', ')}`,
+    schema: { enum: spec.of },
     parse(raw) {
       const found = spec.of.find((known) => known === raw);
       if (found === undefined) throw new OptionRefusal('');
@@ -148,13 +179,18 @@ export function choice<const C extends string>(
   });
 }
 
+const quantitySchema = (units: readonly string[]): JsonSchema => ({
+  type: 'string',
+  pattern: `^\\s*\\d{1,15}(\\.\\d{1,6})?\\s*(${units.join('|')})\\s*$`,
+});
+
 type Bounds = Described<string> & { readonly min: string; readonly max: string };
 
 const quantity =
   <U extends 'Ms' | 'Bytes'>(
     unit: U,
     noun: string,
-    units: string,
+    units: readonly string[],
     parse: (raw: unknown) => number,
     show: (amount: number) => string,
   ) =>
@@ -163,7 +199,8 @@ const quantity =
       ...spec,
       unit,
       show,
-      allowed: `${noun} from ${min} to ${max}, such as ${spec.fallback ?? min} (units ${units})`,
+      allowed: `${noun} from ${min} to ${max}, such as ${spec.fallback ?? min} (units ${units.join(', ')})`,
+      schema: quantitySchema(units),
       parse: (raw) => between(parse(raw), { min: parse(min), max: parse(max) }),
     });
 
@@ -171,10 +208,10 @@ const quantity =
 export const duration = quantity(
   'Ms',
   'a duration',
-  'ms, s, m, h, d',
+  Object.keys(DURATIONS),
   parseDuration,
   formatDuration,
 );
 
 /** In the typed configuration bytes, under a name that ends in `Bytes`. */
-export const bytes = quantity('Bytes', 'a size', 'B, KiB, MiB, GiB', parseBytes, formatBytes);
+export const bytes = quantity('Bytes', 'a size', Object.keys(SIZES), parseBytes, formatBytes);

@@ -1,5 +1,5 @@
 import { certificates, pemFile, secret } from '../files.ts';
-import { isUnencrypted, parseAddress } from '../hosts.ts';
+import { ADDRESS, isUnencrypted, parseAddress } from '../hosts.ts';
 import { group, OptionRefusal, value } from '../option.ts';
 import { choice, duration, flag, mapOf, optional, several, text } from '../values.ts';
 
@@ -45,6 +45,7 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
     value({
       help: 'Address of the token endpoint; http is allowed on this machine only.',
       allowed: 'an https:// address without query, fragment or user',
+      schema: ADDRESS,
       parse: parseTokenEndpoint,
     }),
   ),

@@ -1,6 +1,7 @@
 /** `pipelines[].source.mapping`: where the parts of an event are. */
 import { nearest } from '../../base/nearest.ts';
 import { expressionProblem } from '../../events/expression/index.ts';
+import { mappingSchema } from '../json-schema.ts';
 import { group, OptionRefusal, type Origin, type Value, value, written } from '../option.ts';
 import { choice, flag, mapOf, mapping, optional, part, text } from '../values.ts';
 
@@ -24,6 +25,11 @@ const TYPE_PARTS = {
   otherwise: TEXT,
 };
 
+const partsSchema = (parts: Readonly<Record<string, Value<unknown>>>) =>
+  mappingSchema(
+    Object.fromEntries(Object.entries(parts).map(([name, { schema }]) => [name, schema])),
+  );
+
 export const mappingOptions = group(
   'Location of each part of an event: expressions in JMESPath (docs/mapping.md).',
   {
@@ -38,6 +44,7 @@ export const mappingOptions = group(
       allowed:
         '{field: EXPRESSION}, {field: EXPRESSION, map: {VALUE: TYPE, …}, otherwise: TYPE} or {constant: TYPE}',
       fallback: { field: 'type' },
+      schema: partsSchema(TYPE_PARTS),
       show: (type) =>
         'field' in type && type.map === undefined ? `{field: ${type.field}}` : written(type),
       parse(raw, origin) {
@@ -91,6 +98,7 @@ export function fieldOr(word: string, help: string): Value<string | undefined, '
     value({
       help,
       allowed: '{field: EXPRESSION}',
+      schema: partsSchema({ field: FIELD }),
       show: (field) => `{field: ${field}}`,
       parse(raw, origin) {
         const { field } = members(raw, { field: FIELD }, origin);
@@ -116,6 +124,7 @@ function objectExpression(help: string, fallback: string) {
     help,
     fallback,
     allowed: `${EXPRESSION}, or {fields: {NAME: EXPRESSION, …}}`,
+    schema: { anyOf: [FIELD.schema, partsSchema({ fields: FIELDS })] },
     parse(raw, origin) {
       if (typeof raw === 'string') return FIELD.parse(raw, origin);
       const { fields = {} } = members(raw, { fields: FIELDS }, origin);

@@ -16,6 +16,7 @@ export function derived(option: Value<string, ''>, pattern: string): Value<strin
   return {
     ...option,
     fallback: pattern,
+    schema: { anyOf: [{ const: pattern }, option.schema] },
     parse: (raw, origin) => (raw === pattern ? pattern : option.parse(raw, origin)),
   };
 }

@@ -1,3 +1,4 @@
+import { mappingSchema, textSchema } from '../json-schema.ts';
 import { group, OptionRefusal, value } from '../option.ts';
 import { choice, flag, mapping, several, text } from '../values.ts';
 import { fieldOr } from './mapping.ts';
@@ -17,6 +18,7 @@ export const outputOptions = group('Decisions.', {
     help: "Subject of the schema in the registry: <topic>-value, the record's full name, <topic>-<full name>, or a name of your own.",
     allowed: `${SUBJECT_STRATEGIES.join(', ')}, or {name: SUBJECT}`,
     fallback: 'topic-name',
+    schema: { anyOf: [{ enum: SUBJECT_STRATEGIES }, mappingSchema({ name: textSchema(/\S/) })] },
     show: (subject) => (typeof subject === 'string' ? subject : `{name: ${subject.name}}`),
     parse(raw) {
       const strategy = SUBJECT_STRATEGIES.find((known) => known === raw);

@@ -1,5 +1,5 @@
 import { certificates, secret } from '../files.ts';
-import { parseAddress, withoutSlash } from '../hosts.ts';
+import { ADDRESS, parseAddress, withoutSlash } from '../hosts.ts';
 import { group, value } from '../option.ts';
 import { choice, duration, flag, optional, several, text } from '../values.ts';
 
@@ -10,6 +10,7 @@ export const schemaRegistryOptions = group(
       value({
         help: 'Addresses of the registry, tried in order. For Apicurio with the path of its Confluent API: https://apicurio.example.com/apis/ccompat/v7',
         allowed: 'an https:// or http:// address without query, fragment and user',
+        schema: ADDRESS,
         parse: (raw) => withoutSlash(parseAddress(raw, 'schemaRegistry.username and password')),
       }),
       'https:// or http:// addresses without query, fragment and user',

@@ -1,7 +1,14 @@
 /** `service`: the Content Review Service, and the network on the way to it. */
 import { problemWithExtraHeader } from '../../http/extra-headers.ts';
 import { pemFile, secret } from '../files.ts';
-import { HOSTS, hostObjection, networkObjection, parseAddress, withoutSlash } from '../hosts.ts';
+import {
+  ADDRESS,
+  HOSTS,
+  hostObjection,
+  networkObjection,
+  parseAddress,
+  withoutSlash,
+} from '../hosts.ts';
 import { group, OptionRefusal, type Value, value } from '../option.ts';
 import type { Secret } from '../secret.ts';
 import { bytes, duration, integer, mapOf, optional, several, text } from '../values.ts';
@@ -13,6 +20,7 @@ const proxy = group(
       help: '`environment` uses HTTPS_PROXY, HTTP_PROXY and NO_PROXY; `none` ignores them.',
       allowed: 'environment, none, or an http:// or https:// address without user and path',
       fallback: 'environment',
+      schema: { anyOf: [{ enum: ['environment', 'none'] }, ADDRESS] },
       parse: parseProxy,
     }),
     credentials: optional(secret('`user:password` for the proxy at `url`.')),
@@ -90,6 +98,7 @@ export const serviceOptions = group('The Content Review Service.', {
   baseUrl: value({
     help: 'Base address of the API (/v1/batches, …). Each call carries the API key, so http is allowed to this machine and to hosts in allowHttp only.',
     allowed: 'an https:// or http:// address without query, fragment or user',
+    schema: ADDRESS,
     parse: (raw) => withoutSlash(parseAddress(raw, 'apiKey')),
   }),
   apiKey: secret('API key.'),
@@ -179,6 +188,7 @@ function headers(help: string): Value<Readonly<Record<string, Secret>>, ''> {
     {
       ...header,
       allowed: 'a text, {env: NAME} or {file: PATH}',
+      schema: { anyOf: [header.schema, { type: ['number', 'boolean'] }] },
       parse(raw, origin) {
         const isPlain = typeof raw === 'number' || typeof raw === 'boolean';
         const found = header.parse(isPlain ? String(raw) : raw, origin);

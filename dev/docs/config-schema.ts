@@ -1,11 +1,13 @@
 /**
- * `config` in the chart's values.schema.json, from the schema that checks configuration files: a name that no option has fails where
- * Helm renders. What options allow is left to the connector's own check, since any of them may come from a variable.
+ * The configuration as a JSON Schema, for editors and for `config` in the chart's values.schema.json, from the options that check
+ * configuration files. What it refuses, the connector refuses; the connector's own check is stricter.
  */
 import { readFileSync } from 'node:fs';
+import { DEFINITIONS, type JsonSchema, VARIABLE } from '../../src/config/json-schema.ts';
 import type { Option } from '../../src/config/option.ts';
 import { CONFIGURATION } from '../../src/config/schema.ts';
 
+export const CONFIG_SCHEMA = new URL('../../config/connector.schema.json', import.meta.url);
 export const VALUES_SCHEMA = new URL(
   '../../helm/content-review-connector/values.schema.json',
   import.meta.url,
@@ -13,30 +15,46 @@ export const VALUES_SCHEMA = new URL(
 /** Longest list on one line, in characters. */
 const MAX_LIST_CHARS = 60;
 
-type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
-
-/** The whole file, with a new `config`. */
-export function valuesSchemaFile(): string {
-  const schema = JSON.parse(readFileSync(VALUES_SCHEMA, 'utf8'));
-  const config = jsonSchema(CONFIGURATION, { required: false });
-  schema.properties.config = {
-    ...config,
-    description: "The connector's configuration: docs/configuration.md.",
-    type: 'object',
+/** The file that editors read. */
+export function configSchemaFile(): string {
+  const schema = {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Configuration of content-review-connector',
+    ...jsonSchema(CONFIGURATION, { required: true }),
+    $defs: DEFINITIONS,
   };
   return `${formatted(schema, '')}\n`;
 }
 
+/** The chart's file, with a new `config`. */
+export function valuesSchemaFile(): string {
+  const schema = JSON.parse(readFileSync(VALUES_SCHEMA, 'utf8'));
+  schema.properties.config = {
+    ...jsonSchema(CONFIGURATION, { required: false }),
+    description: "The connector's configuration: docs/configuration.md.",
+    type: 'object',
+  };
+  Object.assign(schema.$defs, DEFINITIONS);
+  return `${formatted(schema, '')}\n`;
+}
+
 /** @param required whether options without a default must be there: of an entry of a list, but not of what the chart adds to. */
-function jsonSchema(
-  info: Option,
-  { required }: { readonly required: boolean },
-): { [name: string]: Json } {
-  if (info.kind === 'value') return { description: info.help };
+function jsonSchema(info: Option, { required }: { readonly required: boolean }): JsonSchema {
+  if (info.kind === 'value') {
+    const { help, fallback, schema } = info;
+    const allowed = 'anyOf' in schema ? (schema.anyOf as readonly JsonSchema[]) : [schema];
+    // A key without a value has its default.
+    const unset = fallback === undefined && required ? [] : [{ type: 'null' }];
+    return {
+      description: help,
+      ...(fallback !== undefined && { default: fallback }),
+      anyOf: [...allowed, VARIABLE, ...unset],
+    };
+  }
   if (info.kind === 'list')
     return {
       description: info.help,
-      type: ['array', 'null'],
+      ...(required ? { type: 'array', minItems: 1 } : { type: ['array', 'null'] }),
       items: jsonSchema(info.item, { required: true }),
     };
   const members = Object.entries(info.shape);
@@ -45,7 +63,6 @@ function jsonSchema(
     .map(([name]) => name);
   return {
     description: info.help,
-    // As a key without a value: its options have their defaults.
     type: needed.length > 0 ? 'object' : ['object', 'null'],
     additionalProperties: false,
     ...(needed.length > 0 && { required: needed }),
@@ -61,7 +78,7 @@ function isRequired(info: Option): boolean {
 }
 
 /** As the formatter of this repository has it: lists of plain values stay on a line where they fit. */
-function formatted(value: Json, indent: string): string {
+function formatted(value: unknown, indent: string): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const inner = `${indent}  `;
   if (Array.isArray(value)) {
