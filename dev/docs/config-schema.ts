@@ -44,7 +44,9 @@ function jsonSchema(info: Option, { required }: { readonly required: boolean }):
     const { help, fallback, schema } = info;
     const allowed = 'anyOf' in schema ? (schema.anyOf as readonly JsonSchema[]) : [schema];
     // A key without a value has its default.
-    const unset = fallback === undefined && required ? [] : [{ type: 'null' }];
+    // The chart reports an empty one itself.
+    const empty = { enum: ['', null] };
+    const unset = fallback !== undefined ? [{ type: 'null' }] : required ? [] : [empty];
     return {
       description: help,
       ...(fallback !== undefined && { default: fallback }),

@@ -8,7 +8,7 @@ export const VARIABLE: JsonSchema = { $ref: '#/$defs/variable' };
 /** Definitions that the schemas refer to. */
 export const DEFINITIONS = {
   variable: {
-    description: 'Text with ${NAME} or ${NAME:-default}, filled in from the environment.',
+    description: 'Text with variables, filled in from the environment.',
     type: 'string',
     pattern: '\\$\\{',
   },
