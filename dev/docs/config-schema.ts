@@ -12,8 +12,7 @@ export const VALUES_SCHEMA = new URL(
   '../../helm/content-review-connector/values.schema.json',
   import.meta.url,
 );
-/** Longest list on one line, in characters. */
-const MAX_LIST_CHARS = 60;
+const MAX_COLUMNS = 100;
 
 /** The file that editors read. */
 export function configSchemaFile(): string {
@@ -79,18 +78,22 @@ function isRequired(info: Option): boolean {
   return info.kind === 'list' || info.fallback === undefined;
 }
 
-/** As the formatter of this repository has it: lists of plain values stay on a line where they fit. */
-function formatted(value: unknown, indent: string): string {
+/**
+ * As the formatter of this repository has it: lists of plain values stay on a line where they fit.
+ * @param key what stands before the value on its line, without the indent
+ */
+function formatted(value: unknown, indent: string, key = ''): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const inner = `${indent}  `;
   if (Array.isArray(value)) {
     const line = `[${value.map((one) => formatted(one, inner)).join(', ')}]`;
-    const plain = value.every((one) => typeof one !== 'object');
-    if (plain && line.length <= MAX_LIST_CHARS) return line;
+    const plain = value.every((one) => typeof one !== 'object' || one === null);
+    if (plain && indent.length + key.length + line.length < MAX_COLUMNS) return line;
     return `[\n${value.map((one) => inner + formatted(one, inner)).join(',\n')}\n${indent}]`;
   }
-  const members = Object.entries(value).map(
-    ([name, one]) => `${inner}${JSON.stringify(name)}: ${formatted(one, inner)}`,
-  );
+  const members = Object.entries(value).map(([name, one]) => {
+    const key = `${JSON.stringify(name)}: `;
+    return inner + key + formatted(one, inner, key);
+  });
   return members.length === 0 ? '{}' : `{\n${members.join(',\n')}\n${indent}}`;
 }
