@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { keepDirectory } from '../process/kept.ts';
+import { classArchive } from './class-archive.ts';
 import { ensureJars } from './jars.ts';
 import { findJava, runJava } from './java.ts';
 import type { LocalKafka } from './local-kafka.ts';
@@ -42,6 +43,7 @@ export function existingCluster(list: string): LocalKafka {
           className,
           args,
           jars,
+          classArchive: classArchive(jars, found.version),
           temporary: temporary.path,
           maxHeapMiB: 128,
           logLevel: 'error',

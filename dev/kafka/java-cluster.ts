@@ -1,6 +1,7 @@
 /** A cluster of Java processes on this machine. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Kept, type KeptDirectory, keepDirectory, spawnKept } from '../process/kept.ts';
@@ -103,7 +104,7 @@ class JavaCluster implements LocalKafka {
   readonly #options: KafkaOptions;
   readonly #directory: KeptDirectory;
   readonly #brokers: readonly Broker[];
-  readonly #clusterId = randomClusterId();
+  readonly #clusterId = randomId();
   #stopped = false;
 
   constructor(
@@ -204,6 +205,10 @@ class JavaCluster implements LocalKafka {
     return process;
   }
 
+  /**
+   * Kafka's own tool takes half a second of a processor for each broker, so its result is kept beside the jars: it
+   * contains the versions of Kafka's features, which depend on the jars only.
+   */
   async #format(
     { node, directory, configFile }: Broker,
     signal: AbortSignal | undefined,
@@ -215,12 +220,31 @@ class JavaCluster implements LocalKafka {
       configFile,
       propertiesFile(serverProperties(node, nodes, places, this.#options.properties)),
     );
-    const users = (this.#options.scramUsers ?? []).flatMap(({ mechanism, name, password }) => [
+    const { scramUsers = [] } = this.#options;
+    const common = scramUsers.length === 0 ? `${this.#kafka.jars}.checkpoint` : undefined;
+    const checkpoint = path.join(places.dataDir, 'bootstrap.checkpoint');
+    if (common !== undefined && existsSync(common)) {
+      await mkdir(places.dataDir);
+      await copyFile(common, checkpoint);
+      const properties = {
+        version: '1',
+        'cluster.id': this.#clusterId,
+        'node.id': String(node.id),
+        'directory.id': randomId(),
+      };
+      await writeFile(path.join(places.dataDir, 'meta.properties'), propertiesFile(properties));
+      return;
+    }
+    const users = scramUsers.flatMap(({ mechanism, name, password }) => [
       '--add-scram',
       `${mechanism}=[name=${name},password=${password}]`,
     ]);
     const format = ['format', '--cluster-id', this.#clusterId, '--config', configFile, ...users];
     await this.#tool('kafka.tools.StorageTool', format, signal);
+    if (common === undefined) return;
+    const unfinished = `${common}.${randomUUID()}`;
+    await copyFile(checkpoint, unfinished);
+    await rename(unfinished, common);
   }
 
   async #launch(broker: Broker): Promise<void> {
@@ -288,7 +312,7 @@ async function startFailure(broker: Broker, cause: unknown): Promise<Error> {
 }
 
 /** A Kafka Uuid: 16 bytes in base64url, which must not begin with a dash (it would look like an option). */
-function randomClusterId(): string {
+function randomId(): string {
   for (;;) {
     const id = randomBytes(16).toString('base64url');
     if (!id.startsWith('-')) return id;

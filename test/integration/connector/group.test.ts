@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { eventually } from '../../support/eventually.ts';
-import { exclusiveKafka, TestKafka } from '../../support/kafka/kafka.ts';
+import { TestKafka, testKafka } from '../../support/kafka/kafka.ts';
 import {
   type Replica,
   type Stack,
@@ -14,8 +14,7 @@ import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const directories = Array.from({ length: 5 }, () => temporaryDirectory());
-// Of its own, since Kafka's tools run beside it.
-const kafka = await exclusiveKafka();
+const kafka = await testKafka();
 
 async function begin(
   partitions: number,

@@ -5,14 +5,14 @@ import { after, test } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
 import { eventually } from '../../support/eventually.ts';
-import { exclusiveKafka, uniqueName } from '../../support/kafka/kafka.ts';
+import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { startStack } from '../../support/stack/stack.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { startCli } from '../cli/cli-process.ts';
 import { tool } from './tool.ts';
 
 const directory = temporaryDirectory();
-const kafka = await exclusiveKafka();
+const kafka = await testKafka();
 
 test('a new journal under a group with records under review is refused; with manually set offsets it runs, and audit reports unknown records', async () => {
   const stack = await startStack(kafka, directory, {

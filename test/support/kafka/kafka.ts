@@ -9,6 +9,7 @@
 import { randomBytes } from 'node:crypto';
 import { after } from 'node:test';
 import type { Admin } from 'kafkajs';
+import { existingCluster } from '../../../dev/kafka/existing-cluster.ts';
 import { type KafkaOptions, type LocalKafka, startKafka } from '../../../dev/kafka/start.ts';
 import type { SourceCoordinate } from '../../../src/core/record.ts';
 import { Kafka, logLevel } from '../../../src/kafka/kafkajs/patches.ts';
@@ -122,19 +123,21 @@ export function uniqueName(prefix: string): string {
   return `${prefix}-${randomBytes(6).toString('hex')}`;
 }
 
+/** Client of a cluster, and the cluster itself: its processes, if they are ours, and Kafka's tools. */
+type KafkaWithCluster = TestKafka & { readonly cluster: LocalKafka };
+
 /** The broker that `npm test` runs for all files; a file run by itself gets its own. Ends with the test file. */
-export async function testKafka(): Promise<TestKafka> {
+export async function testKafka(): Promise<KafkaWithCluster> {
   const shared = process.env.TEST_KAFKA_BROKERS;
   if (shared === undefined || shared === '') return await exclusiveKafka();
-  const kafka = new TestKafka(shared.split(','));
+  const cluster = existingCluster(shared);
+  const kafka = Object.assign(new TestKafka(cluster.brokers), { cluster });
   after(() => kafka.close());
   return kafka;
 }
 
 /** A cluster of this test file alone: to kill and restart brokers, to have three, to set broker properties. Ends with the test file. */
-export async function exclusiveKafka(
-  options: KafkaOptions = {},
-): Promise<TestKafka & { readonly cluster: LocalKafka }> {
+export async function exclusiveKafka(options: KafkaOptions = {}): Promise<KafkaWithCluster> {
   const cluster = await startKafka(options);
   const kafka = Object.assign(new TestKafka(cluster.brokers), { cluster });
   after(async () => {
