@@ -79,6 +79,7 @@ export class Fleet {
       url: () => livezOf(replica),
       mustAnswer: () => this.running.includes(replica) && !this.#frozen.has(replica),
       interruptions: () => this.#interruptions.get(replica) ?? 0,
+      waitedMs: () => waitedMs(replica.process.pid),
     };
     this.prober.watch(subject, () => replica.process.exit !== undefined);
     void replica.process.exited.then(({ code, signal }) => {
@@ -265,6 +266,18 @@ function peakOf(pid: number): number {
       1_024 *
       Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
     );
+  } catch {
+    return 0;
+  }
+}
+
+/**
+ * Time that the main thread of a process was ready to run and had no processor, ms, as Linux counts
+ * it; 0 elsewhere, or when the process is gone.
+ */
+function waitedMs(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
   } catch {
     return 0;
   }

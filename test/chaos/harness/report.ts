@@ -207,7 +207,7 @@ export function reportText(report: Report): string {
     `stalls    longest ${seconds(report.longestStallMs)} of at most ${seconds(STALL_BOUND_MS)}; all settled ${seconds(report.drainMs)} after the last fault`,
     `records   at most ${seconds(report.longestWriteMs)} from a hostile write to its last terminal record, over all attempts`,
     `memory    at most ${mib(memory.peakBytes)} of ${mib(memory.ceilingBytes)} in ${counters.replicas} replicas (${counters.killed} killed)`,
-    `/livez    answered ${liveness.count} times, after ${(liveness.slowestMs / 1_000).toFixed(2)} s at most of ${seconds(LIVEZ_BOUND_MS)}; ${liveness.unwell} times not with 200, ${liveness.excused} late while this machine stood still`,
+    `/livez    answered ${liveness.count} times, after ${(liveness.slowestMs / 1_000).toFixed(2)} s at most of ${seconds(LIVEZ_BOUND_MS)}; ${liveness.unwell} times not with 200, ${liveness.excused} late because this machine was`,
     `losses    ${losses.shards} of a shard, ${losses.groups} of a group, none of them unexplained unless it is named below`,
     `balance   even in ${counters.looks} looks; ${counters.terminals} terminal records counted, the rest died with their counters`,
     ...report.violations.map((violation) => `VIOLATED  ${violation}`),
