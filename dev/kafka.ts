@@ -1,7 +1,7 @@
 /**
  * A local Kafka by hand:
  *
- *   node dev/kafka.ts [--brokers 1|3] [--port N]
+ *   npm run kafka [-- [--brokers 1|3] [--port N]]
  *
  * Prints the brokers' addresses and runs until Ctrl-C, SIGTERM or SIGHUP; then nothing of it is left.
  */
@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { type KafkaOptions, startKafka } from './kafka/start.ts';
 
-const USAGE = 'usage: node dev/kafka.ts [--brokers 1|3] [--port N]\n';
+const USAGE = 'usage: npm run kafka [-- [--brokers 1|3] [--port N]]\n';
 
 function readOptions(): KafkaOptions | undefined {
   try {

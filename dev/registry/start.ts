@@ -2,7 +2,7 @@
  * A real schema registry (Apicurio) on this machine: a Java process whose schemas are in a file, so that they survive its being
  * killed. Nothing of it outlives this process, however that ends.
  *
- *   node dev/registry/start.ts          prints its address and runs until Ctrl-C
+ *   npm run registry [-- --port N]          prints its address and runs until Ctrl-C
  */
 
 import { randomUUID } from 'node:crypto';
@@ -11,12 +11,15 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { findJava } from '../kafka/java.ts';
 import { freePorts } from '../kafka/ports.ts';
 import { type Kept, type KeptDirectory, keepDirectory, spawnKept } from '../process/kept.ts';
 import { ensureRegistry } from './archive.ts';
 
 export interface RegistryOptions {
+  /** Port to listen on; by default a free one. */
+  readonly port?: number;
   /** Told what is being done, one short sentence at a time. */
   readonly onProgress?: (message: string) => void;
 }
@@ -46,7 +49,10 @@ class PortTaken extends Error {
 }
 
 /** @throws Error when Java or Maven is missing, or with the end of its log when it does not start */
-export async function startRegistry({ onProgress }: RegistryOptions = {}): Promise<LocalRegistry> {
+export async function startRegistry({
+  onProgress,
+  port,
+}: RegistryOptions = {}): Promise<LocalRegistry> {
   const java = await findJava();
   if ('missing' in java)
     throw new Error(`a schema registry needs Java 17 or later, and ${java.missing}`);
@@ -57,14 +63,15 @@ export async function startRegistry({ onProgress }: RegistryOptions = {}): Promi
       java.java,
       jar,
       directory,
-      (await freePorts(1))[0] as number,
+      port ?? ((await freePorts(1))[0] as number),
     );
     try {
       await registry.restart();
       return registry;
     } catch (error) {
       await registry.stop();
-      if (!(error instanceof PortTaken) || choice === PORT_CHOICES) throw error;
+      if (!(error instanceof PortTaken) || choice === PORT_CHOICES || port !== undefined)
+        throw error;
     }
   }
 }
@@ -158,7 +165,9 @@ if (import.meta.main) {
   const interrupted = Promise.race(
     ['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => once(process, signal)),
   );
+  const { port } = parseArgs({ options: { port: { type: 'string' } } }).values;
   const registry = await startRegistry({
+    ...(port === undefined ? {} : { port: Number(port) }),
     onProgress: (message) => process.stderr.write(`${message}\n`),
   });
   process.stdout.write(`${registry.url}\nCtrl-C stops it and removes its schemas.\n`);

@@ -20,7 +20,7 @@ export interface PageOptions {
 }
 
 /** Longest time of one block, ms. */
-const BLOCK_MS = 60_000;
+const BLOCK_MS = 120_000;
 /** Time for a background command to end after Ctrl-C, ms. */
 const END_MS = 20_000;
 /** Line of a background command that serves; only for blocks without one in the page. */

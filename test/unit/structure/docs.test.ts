@@ -80,7 +80,7 @@ test('configurations that README.md and docs/getting-started.md show are accepte
   };
   for (const document of ['README.md', 'docs/getting-started.md']) {
     const [, yaml = ''] =
-      /^```yaml\n(.*?)^```$/ms.exec(readFileSync(path.join(ROOT, document), 'utf8')) ?? [];
+      /^```yaml[^\n]*\n(.*?)^```$/ms.exec(readFileSync(path.join(ROOT, document), 'utf8')) ?? [];
     assert.equal(
       parseConfig(yaml, environment, { file: document, directory: ROOT }).pipelines[0]?.name,
       'posts',

@@ -1,0 +1,14 @@
+/**
+ * Called by npm after `npm ci`: a Node on the PATH that is older than the connector requires is no
+ * problem in this repository, because the package `node` is installed with it. JavaScript without
+ * imports, because the older Node runs it if development packages are left out.
+ */
+const OLDEST = [22, 19];
+const [, version = ''] = /\bnode\/v([\d.]+)/.exec(process.env.npm_config_user_agent ?? '') ?? [];
+const [major = 0, minor = 0] = version.split('.').map(Number);
+const isOlder = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
+if (version !== '' && isOlder && version !== process.versions.node)
+  // Standard output belongs to `npm pack --json`.
+  process.stderr.write(
+    `Node ${version} is on the PATH; the connector needs ${OLDEST.join('.')}. Use npm scripts, which run Node ${process.versions.node}: npm start -- <command>, npm run demo, npm test.\n`,
+  );
