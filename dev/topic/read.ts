@@ -63,14 +63,14 @@ function lineOf({ partition, offset, key, headers, value }: SourceRecord): strin
       ? {}
       : { headers: Object.fromEntries(headers.map(([name, text]) => [name, textOf(text)])) }),
   }).map(([name, member]) => `"${name}":${JSON.stringify(member)}`);
-  return `{${members.join(',')},"value":${valueOf(value)}}`;
+  return `{${members.join(',')},"value":${jsonOf(value)}}`;
 }
 
 function textOf(bytes: Buffer | string | null): string | null {
   return bytes === null ? null : String(bytes);
 }
 
-function valueOf(value: Buffer | null): string {
+function jsonOf(value: Buffer | null): string {
   const text = textOf(value) ?? 'null';
   try {
     JSON.parse(text);
