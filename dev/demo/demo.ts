@@ -220,15 +220,18 @@ async function start(
 function startLines(screen: Screen, over: AbortSignal) {
   const startedMs = performance.now();
   const waiting = new Map<string, string>();
+  const draw = () => {
+    const lines = [...waiting].map(([name, text]) =>
+      screen.paint('dim', cut(`  · ${name.padEnd(10)} ${text}`, screen.columns - 1)),
+    );
+    const plain = [...waiting].map(([name, text]) => `    ${name}: ${text}`).join('; ');
+    screen.draw(lines, plain);
+  };
   return {
     note(part: string, message: string): void {
       if (over.aborted) return;
       waiting.set(part, message);
-      const lines = [...waiting].map(([name, text]) =>
-        screen.paint('dim', cut(`  · ${name.padEnd(10)} ${text}`, screen.columns - 1)),
-      );
-      const plain = [...waiting].map(([name, text]) => `    ${name}: ${text}`).join('; ');
-      screen.draw(lines, plain);
+      draw();
     },
     up(part: string, address: string, description: string): void {
       if (over.aborted) return;
@@ -238,6 +241,7 @@ function startLines(screen: Screen, over: AbortSignal) {
       const about = screen.paint('dim', cut(description, screen.columns - 25 - where.length));
       const tick = screen.paint('green', '✓');
       screen.print(`  ${tick} ${part.padEnd(10)}${took}  ${where}  ${about}`.trimEnd());
+      if (waiting.size > 0) draw();
     },
   };
 }

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { startBrowser } from '../../../dev/pictures/browser.ts';
 import {
   ConsoleSearch,
   type RunSearch,
@@ -11,7 +12,6 @@ import {
   type SearchSettings,
 } from '../../../src/telemetry/console/search.ts';
 import type { Explanation } from '../../../src/tools/inspect/explanation.ts';
-import { startBrowser } from '../../support/console/browser.ts';
 import {
   busyScene,
   hugeScene,
