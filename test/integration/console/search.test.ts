@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
+import { startBrowser } from '../../../dev/pictures/browser.ts';
 import type { Explanation } from '../../../src/tools/inspect/explanation.ts';
 import type { SearchReport } from '../../../src/tools/inspect/search.ts';
-import { startBrowser } from '../../support/console/browser.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { startStack } from '../../support/stack/stack.ts';
