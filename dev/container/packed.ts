@@ -1,21 +1,22 @@
-/** The package as it is published, unpacked beside its production dependencies and nothing else: no sources, no tools, no .git. */
+/** A package as it is published, unpacked beside its dependencies and nothing else: no sources, no tools, no .git. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 interface Locked {
-  readonly dev?: boolean;
-  readonly devOptional?: boolean;
+  readonly dependencies?: Readonly<Record<string, string>>;
 }
 
 /**
  * Packs what was built before.
+ * @param source folder of the package's package.json, the repository or one in it.
  * @param directory an empty directory.
  * @returns the package's root.
  * @throws Error when npm packs nothing.
  */
 export function unpackPackage(
   repository: string,
+  source: string,
   directory: string,
 ): { readonly root: string; readonly fileCount: number } {
   const options = [
@@ -26,24 +27,32 @@ export function unpackPackage(
     directory,
   ];
   const [packed] = JSON.parse(
-    execFileSync('npm', ['pack', ...options], { cwd: repository, encoding: 'utf8' }),
+    execFileSync('npm', ['pack', ...options], { cwd: source, encoding: 'utf8' }),
   );
   execFileSync('tar', ['-xzf', path.join(directory, packed.filename), '-C', directory]);
   const root = path.join(directory, 'package');
-  for (const name of productionPackages(repository)) {
+  for (const name of dependenciesOf(repository, source)) {
     mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
     cpSync(path.join(repository, name), path.join(root, name), { recursive: true });
   }
   return { root, fileCount: packed.files.length };
 }
 
-/** Their folders, as the lock file has them; those within another one's folder come with it. */
-function productionPackages(repository: string): string[] {
-  const lock = JSON.parse(readFileSync(path.join(repository, 'package-lock.json'), 'utf8'));
-  return Object.entries(lock.packages as Record<string, Locked>)
-    .filter(
-      ([name, { dev, devOptional }]) =>
-        /^node_modules\/(@[^/]+\/)?[^/]+$/.test(name) && !dev && !devOptional,
-    )
-    .map(([name]) => name);
+/** Folders of a package's dependencies and theirs, as the lock file has them; those within another one's folder come with it. */
+function dependenciesOf(repository: string, source: string): string[] {
+  const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
+  const lock = read(path.join(repository, 'package-lock.json')).packages as Record<string, Locked>;
+  const folders = new Set<string>();
+  const add = ({ dependencies = {} }: Locked, within: string): void => {
+    for (const name of Object.keys(dependencies)) {
+      const nested = `${within}/node_modules/${name}`;
+      const folder = nested in lock ? nested : `node_modules/${name}`;
+      const locked = lock[folder];
+      if (locked === undefined || folders.has(folder)) continue;
+      folders.add(folder);
+      add(locked, folder);
+    }
+  };
+  add(read(path.join(source, 'package.json')), '');
+  return [...folders].filter((folder) => /^node_modules\/(@[^/]+\/)?[^/]+$/.test(folder));
 }

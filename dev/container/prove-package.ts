@@ -1,13 +1,22 @@
 /**
  * Proves that the built package works from its own files: its version, `check`, and a connector that serves the console, with all of its
- * files, while no broker answers. Needs `npm run build`, and neither Kafka nor the network.
+ * files, while no broker answers; and the package of the client library, without Kafka, Avro and OpenTelemetry. Needs `npm run build` and
+ * `tsc -p client/tsconfig.json`, and neither Kafka nor the network.
  *
  *   node dev/container/prove-package.ts
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -18,6 +27,8 @@ import { unpackPackage } from './packed.ts';
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const PAGE = path.join(REPOSITORY, 'src/telemetry/console/page');
 const PATIENCE_MS = 30_000;
+/** The connector takes 79 MB. */
+const MAX_CLIENT_MB = 20;
 /** It has no listener. */
 const NO_BROKER = '127.0.0.1:1';
 const run = promisify(execFile);
@@ -64,7 +75,7 @@ async function loadPage(url: string): Promise<string[]> {
 }
 
 async function prove(directory: string): Promise<void> {
-  const { root, fileCount } = unpackPackage(REPOSITORY, directory);
+  const { root, fileCount } = unpackPackage(REPOSITORY, REPOSITORY, directory);
   const main = path.join(root, 'dist/cli/main.js');
   const configFile = path.join(directory, 'connector.yaml');
   writeFileSync(
@@ -127,9 +138,31 @@ process.stdout.write([typeof ContentReviewClient, error.message].join());`,
   }
 }
 
+/** Size of the files below a folder, MB. */
+function sizeMb(folder: string): number {
+  const bytes = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => statSync(path.join(folder, name)))
+    .reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0);
+  return Math.round(bytes / 1e6);
+}
+
+/** Imports the client library from its own package. */
+async function proveClient(directory: string): Promise<void> {
+  mkdirSync(directory);
+  const { root } = unpackPackage(REPOSITORY, path.join(REPOSITORY, 'client'), directory);
+  const script = `import { ContentReviewClient } from 'content-review-client';
+    const client = new ContentReviewClient({ baseUrl: 'https://review.example', apiKey: 'key' });
+    await client.close();`;
+  await run(process.execPath, ['--input-type=module', '--eval', script], { env, cwd: root });
+  const size = sizeMb(root);
+  assert.ok(size <= MAX_CLIENT_MB, `the client library takes ${size} MB`);
+  process.stdout.write(`the client library works by itself, in ${size} MB\n`);
+}
+
 const directory = mkdtempSync(path.join(tmpdir(), 'package-'));
 try {
   await prove(directory);
+  await proveClient(path.join(directory, 'client'));
 } finally {
   rmSync(directory, { recursive: true, force: true });
 }

@@ -6,6 +6,7 @@ import { InspectError } from '../tools/inspect/context.ts';
 import { auditCommand } from './commands/audit.ts';
 import { batchCommand } from './commands/batch.ts';
 import { checkCommand } from './commands/check.ts';
+import { completionCommand } from './commands/completion.ts';
 import { deadLettersCommand } from './commands/dead-letters.ts';
 import { decisionCommand } from './commands/decision.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -95,7 +96,7 @@ ${exitCodeTable()}`,
       importCommand,
       decisionCommand,
     ],
-    sandboxCommand,
+    ...[sandboxCommand, completionCommand],
   ])
     add(program, io);
   return program;
