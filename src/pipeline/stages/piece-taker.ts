@@ -5,7 +5,7 @@
 import { ItemBuffers, type SealedItems } from '../../core/batch/buffer.ts';
 import { fits } from '../../core/bytes/batch-size.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
-import { attempt, NotPrepared } from '../../core/outcome/internal-error.ts';
+import { internalPoison, NotPrepared } from '../../core/outcome/internal-error.ts';
 import type { RecordPiece } from '../../core/ports/kafka.ts';
 import type { ContentItem, Decoded, Poison, SourceRecord } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
@@ -159,14 +159,19 @@ export class PieceTaker {
   #buffer(item: ContentItem, sinceMs: number): Poison | undefined {
     const { budget, inFlight } = this.#shard;
     const before = this.#buffers.heldBytes;
-    const added = attempt(() => this.#buffers.add(item, sinceMs));
-    const sealed = 'made' in added ? added.made : undefined;
-    if ('made' in added) inFlight.buffered++;
+    let sealed: SealedItems | undefined;
+    let poison: Poison | undefined;
+    try {
+      sealed = this.#buffers.add(item, sinceMs);
+      inFlight.buffered++;
+    } catch (error) {
+      poison = internalPoison(error);
+    }
     const change = this.#buffers.heldBytes + (sealed?.batch.heldBytes ?? 0) - before;
     // First: what is sealed to make room for the change must not come before it.
     if (sealed !== undefined) this.#seal(sealed);
     if (change !== 0) budget.buffer(change);
-    return 'made' in added ? undefined : added.poison;
+    return poison;
   }
 
   #logUnreadable(

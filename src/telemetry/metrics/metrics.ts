@@ -69,11 +69,12 @@ export class PromMetrics implements Metrics {
   }
 
   observe(name: string, labels: Labels, value: number, times = 1): void {
-    const series = this.#find(Histogram, name, labels).labels(labels);
+    const histogram = this.#find(Histogram, name, labels);
     mustBeFinite(name, value);
     if (!(Number.isSafeInteger(times) && times > 0))
       throw new TypeError(`metric ${name}: nothing is observed ${times} times`);
-    for (let left = times; left > 0; left--) series.observe(value);
+    histogram.observe(labels, value);
+    if (times > 1) repeat(histogram as Histogram & HistogramState, labels, value, times - 1);
   }
 
   /** Returns the current values of a counter or gauge, one per series. */
@@ -114,6 +115,38 @@ export class PromMetrics implements Metrics {
       );
     return metric;
   }
+}
+
+/** State of prom-client's histogram. */
+interface HistogramState {
+  readonly upperBounds: readonly number[];
+  readonly hashMap: Readonly<Record<string, HistogramSeries>>;
+}
+
+interface HistogramSeries {
+  readonly labels: Labels;
+  readonly bucketValues: Record<number, number>;
+  sum: number;
+  count: number;
+}
+
+/**
+ * Repeats an observation in one step: thousands of calls of `observe`, one per decision, took 2 % of
+ * the processor time.
+ */
+function repeat(
+  { hashMap, upperBounds }: HistogramState,
+  labels: Labels,
+  value: number,
+  times: number,
+): void {
+  const series = Object.values(hashMap).find((one) =>
+    Object.entries(labels).every(([name, given]) => String(one.labels[name]) === String(given)),
+  ) as HistogramSeries;
+  const bound = upperBounds.find((one) => value <= one);
+  if (bound !== undefined) series.bucketValues[bound] = (series.bucketValues[bound] ?? 0) + times;
+  series.sum += value * times;
+  series.count += times;
 }
 
 function mustBeFinite(name: string, value: number): void {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
 import { metricsPage } from '../../../dev/docs/metrics-page.ts';
 import {
   LABELS,
@@ -184,4 +185,24 @@ it('an observation counts once unless a count is given, which must be a positive
       () => metrics.observe('event_to_decision_seconds', labels, 1, times),
       /nothing is observed/,
     );
+});
+
+it('an observation with a count renders as that many observations', async () => {
+  const observation = fc.record({
+    name: fc.constantFrom('event_to_decision_seconds', 'batch_rows'),
+    pipeline: fc.constantFrom('p', 'q"\\', '1'),
+    // Quarters: their sums are exact. The largest are beyond every bucket.
+    value: fc.integer({ min: 0, max: 8e6 }).map((quarters) => quarters / 4),
+    times: fc.integer({ min: 1, max: 5 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(observation, { maxLength: 20 }), async (all) => {
+      const [one, other] = [newMetrics(), newMetrics()];
+      for (const { name, pipeline, value, times } of all) {
+        one.observe(name, { pipeline }, value, times);
+        for (let left = times; left > 0; left--) other.observe(name, { pipeline }, value);
+      }
+      assert.equal(await one.render(), await other.render());
+    }),
+  );
 });
