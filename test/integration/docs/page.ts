@@ -71,7 +71,7 @@ class Session {
   /** Ends the background commands as Ctrl-C does. */
   async close(): Promise<void> {
     for (const { pid, exited, stop, command, lines } of this.#background.toReversed()) {
-      process.kill(-pid, 'SIGINT');
+      interruptGroup(pid);
       const isLate = await Promise.race([exited.then(() => false), timeout(END_MS)]);
       await stop(0);
       assert.ok(!isLate, `${command} did not end within ${END_MS} ms:\n${lines.join('\n')}`);
@@ -168,21 +168,37 @@ class Session {
   }
 }
 
+/** Interrupts a command and what it has started; one that has ended is what was wanted. */
+function interruptGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGINT');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
 /** Resolves with true after `ms`; does not keep the process alive. */
 const timeout = (ms: number) =>
   new Promise<true>((resolve) => setTimeout(() => resolve(true), ms).unref());
 
-/** Defines a test that follows a page from its first command to its last. */
-export function testPage(page: string, { brokers, leave }: PageOptions = {}): void {
-  test(`the commands of ${page} do what the page shows`, async () => {
-    const steps = stepsOf(readFileSync(path.join(ROOT, page), 'utf8'));
-    const session = new Session(brokers);
-    try {
-      await session.open(steps);
-      for (const step of steps) await session.take(step);
-    } finally {
-      await session.close();
-      await leave?.();
-    }
-  });
+/** Follows a page from its first command to its last. @throws Error that names the line of a command that fails */
+export async function followPage(
+  markdown: string,
+  { brokers, leave }: PageOptions = {},
+): Promise<void> {
+  const steps = stepsOf(markdown);
+  const session = new Session(brokers);
+  try {
+    await session.open(steps);
+    for (const step of steps) await session.take(step);
+  } finally {
+    await session.close();
+    await leave?.();
+  }
+}
+
+/** Defines a test that follows a page of the documentation. */
+export function testPage(page: string, options?: PageOptions): void {
+  test(`the commands of ${page} do what the page shows`, () =>
+    followPage(readFileSync(path.join(ROOT, page), 'utf8'), options));
 }
