@@ -17,7 +17,7 @@ import { type DecodedTerminal, FramedReader } from '../../events/formats/output/
 import { isObject, jsonFormat, poison } from '../../events/json-event.ts';
 import { MappingFailure } from '../../events/mapping/mapping-failure.ts';
 import { compileFilter } from '../../events/record-decoder.ts';
-import type { ConfluentRegistry } from '../../events/registry/index.ts';
+import { type ConfluentRegistry, FRAME_BYTES } from '../../events/registry/index.ts';
 import { InspectError } from '../../tools/inspect/context.ts';
 import type { RecordConditions, RecordSelector } from '../../tools/inspect/search.ts';
 import { registryProblem } from '../clients/schema-registry.ts';
@@ -26,6 +26,7 @@ import { registryProblem } from '../clients/schema-registry.ts';
 const SCHEMAS_MS = 10_000;
 /** First byte of a value that begins with a schema id. */
 const MAGIC_BYTE = 0;
+const BRACE = 0x7b;
 
 /** Decodes a value; may wait for its schema. */
 type ReadValue = (record: ValuedRecord, signal: AbortSignal) => ReadEvent | Promise<ReadEvent>;
@@ -108,10 +109,14 @@ function eventReader(format: EventFormat): ReadValue {
 /** Decisions in any format: the topic may hold several. Their metadata is an object in each. */
 function decisionReader(registry: ConfluentRegistry | undefined): ReadValue {
   const framed = registry && new FramedReader(registry);
-  return (record, signal) =>
-    record.value[0] === MAGIC_BYTE && framed !== undefined
-      ? framed.read(record.value, signal).then(framedDecision)
-      : unwrapped(jsonFormat.read(record));
+  return (record, signal) => {
+    const { value } = record;
+    if (value[0] !== MAGIC_BYTE || framed === undefined) return unwrapped(jsonFormat.read(record));
+    // JSON is read as it is, with all digits; no other format has a brace here.
+    return value[FRAME_BYTES] === BRACE
+      ? jsonFormat.read({ ...record, value: value.subarray(FRAME_BYTES) })
+      : framed.read(value, signal).then(framedDecision);
+  };
 }
 
 function framedDecision(members: DecodedTerminal | undefined): ReadEvent {

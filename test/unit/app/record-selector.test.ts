@@ -3,11 +3,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
+import { schemaRegistry } from '../../../src/app/clients/schema-registry.ts';
 import { recordSelector } from '../../../src/app/tools/record-selector.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import { expressionProblem } from '../../../src/events/expression/index.ts';
 import { withQuotedNumbers } from '../../../src/events/expression/syntax.ts';
+import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
 import type { RecordConditions } from '../../../src/tools/inspect/search.ts';
+import { confluentRecords } from '../../support/formats/confluent-records.ts';
+import { serveRegistry } from '../../support/memory/registry-server.ts';
+import { MemoryRegistry } from '../../support/memory/schema-registry.ts';
 import { parse } from '../config/problems-of.ts';
 
 const SECRET = 'not-to-be-shown';
@@ -26,21 +31,24 @@ async function select(
   conditions: Partial<RecordConditions>,
   records: readonly SourceRecord[],
   source: object = {},
+  schemas?: object,
 ) {
   const config = parse(
     stringify({
       kafka: { brokers: ['broker:9092'] },
       service: { baseUrl: 'https://review.example', apiKey: 'k' },
+      ...(schemas && { schemaRegistry: schemas }),
       pipelines: [{ name: 'p', source: { topic: 'events', ...source } }],
     }),
   );
   const [pipeline] = config.pipelines;
   assert.ok(pipeline !== undefined);
-  const selector = await recordSelector(config, pipeline, undefined, {
+  const registry = schemaRegistry(config);
+  const selector = await recordSelector(config, pipeline, registry, {
     on: 'events',
     ...conditions,
   });
-  const { matches, failures } = await selector(records, signal);
+  const { matches, failures } = await selector(records, signal).finally(() => registry?.close());
   return { found: matches.map((one) => records.indexOf(one)), failures };
 }
 
@@ -105,6 +113,42 @@ test('decisions are compared as JSON, also inside a CloudEvent', async () => {
     ...{ format: 'text', mapping: { type: { constant: 'post' } } },
   });
   assert.deepEqual([found, failures], [[0, 1], ['the CloudEvent has no decision']]);
+});
+
+test('events in formats of a registry are compared: their schemas are loaded first', async (t) => {
+  const memory = new MemoryRegistry();
+  const { url, close } = await serveRegistry(() => memory);
+  t.after(close);
+  // The registry in memory serves no references.
+  const written = await confluentRecords(memory, signal);
+  for (const format of ['avro', 'protobuf'] as const) {
+    const mine = written.filter(
+      (one) => one.format === format && !/reference|as a file/.test(one.name),
+    );
+    const records = mine.map(({ value }) => ({ ...record(null), value }));
+    const schemas = { urls: [url] };
+    const { found, failures } = await select(
+      { where: "type(@) == 'object'" },
+      records,
+      { format },
+      schemas,
+    );
+    const readable = mine.flatMap(({ expected }, index) => (expected === null ? [] : [index]));
+    assert.ok(readable.length > 0);
+    assert.deepEqual([found, failures.length], [readable, records.length - readable.length]);
+  }
+});
+
+test('a registry that refuses the credentials ends the search with its reason', async (t) => {
+  const memory = new MemoryRegistry();
+  const { url, close } = await serveRegistry(() => memory);
+  t.after(close);
+  memory.failure = new RegistryUnavailable('401', 'the registry refuses the credentials (401)');
+  const value = Buffer.concat([Buffer.from([0, 0, 0, 0, 1]), Buffer.from('x')]);
+  await assert.rejects(
+    select({ on: 'decisions', where: 'a == 1' }, [{ ...record(null), value }], {}, { urls: [url] }),
+    { name: 'InspectError', failure: 'refused', message: /use credentials that may read/ },
+  );
 });
 
 test('compared numbers need no backticks, and nothing else of an expression changes', () => {
