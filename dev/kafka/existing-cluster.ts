@@ -19,6 +19,12 @@ export function existingCluster(list: string): LocalKafka {
       `KAFKA_BROKERS must be host:port, or several separated by commas; it is "${list}"`,
     );
   }
+  let verification: Promise<string> | undefined;
+  // Once for all tools: it reads 54 MB.
+  const verified = () => {
+    verification ??= ensureJars();
+    return verification;
+  };
   function notOurs(what: string): never {
     throw new Error(
       `cannot ${what} a broker of the existing cluster that KAFKA_BROKERS names: unset KAFKA_BROKERS to use a local one`,
@@ -36,7 +42,7 @@ export function existingCluster(list: string): LocalKafka {
       const found = await findJava();
       if ('missing' in found)
         throw new Error(`${className} needs Java 17 or later: ${found.missing}`);
-      const jars = await ensureJars();
+      const jars = await verified();
       const temporary = await keepDirectory(path.join(tmpdir(), `kafka-tool-${randomUUID()}`));
       try {
         return await runJava(found.java, {

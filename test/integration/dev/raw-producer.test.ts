@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { existingCluster } from '../../../dev/kafka/existing-cluster.ts';
 import { MALFORMED_BODIES, ODD_TIMESTAMPS } from '../../support/kafka/hostile-batches.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { BatchRefused, RawProducer } from '../../support/kafka/raw-producer.ts';
 import { type Codec, rawBatch } from '../../support/kafka/record-batches.ts';
 
 const kafka = await testKafka();
-const cluster = existingCluster(kafka.brokers.join(','));
+const { cluster } = kafka;
 const producer = new RawProducer(kafka.brokers);
 after(() => producer.close());
 /** Brokers refuse timestamps more than an hour ahead by default. */

@@ -1,7 +1,6 @@
 /** Codecs, against Java's own producer and consumer. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { existingCluster } from '../../../dev/kafka/existing-cluster.ts';
 import { realWorld } from '../../conformance/kafka-real.ts';
 import { RecordingListener, readSourceFrom } from '../../conformance/kafka-world.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
@@ -9,7 +8,7 @@ import { RawProducer } from '../../support/kafka/raw-producer.ts';
 import { rawBatch } from '../../support/kafka/record-batches.ts';
 
 const kafka = await testKafka();
-const cluster = existingCluster(kafka.brokers.join(','));
+const { cluster } = kafka;
 
 const CODECS = ['gzip', 'snappy', 'lz4', 'zstd'] as const;
 const COUNT = 400;
