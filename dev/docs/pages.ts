@@ -7,6 +7,7 @@ import {
 import { configurationPage } from './configuration-page.ts';
 import { failuresPage } from './failures-page.ts';
 import { metricsPage } from './metrics-page.ts';
+import { outcomesPage } from './outcomes-page.ts';
 
 export interface GeneratedPage {
   readonly file: URL;
@@ -19,5 +20,6 @@ export const PAGES: readonly GeneratedPage[] = [
   { file: new URL('../../docs/configuration.md', import.meta.url), render: configurationPage },
   { file: new URL('../../docs/failures.md', import.meta.url), render: failuresPage },
   { file: CONFIG_SCHEMA, render: configSchemaFile },
+  { file: new URL('../../docs/outcomes.md', import.meta.url), render: outcomesPage },
   { file: VALUES_SCHEMA, render: valuesSchemaFile },
 ];

@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 const example = (name: string) =>
   fileURLToPath(new URL(`../../../examples/typescript/${name}.ts`, import.meta.url));
 
-const OWN_PACKAGE = new URL('../../support/own-package.ts', import.meta.url).href;
+const OWN_PACKAGE = new URL('../../../dev/own-package.ts', import.meta.url).href;
 const kafka = await testKafka();
 const directory = temporaryDirectory();
 

@@ -1,7 +1,7 @@
 /** Comparison of a command's output with a page: `…` stands for any text of a line, a line `…` for any number of lines. */
 
-/** First lines of npm about the script that it runs. */
-const NPM_BANNER = /^\n?> [\w-]+@\S+ [\w:-]+\n> [^\n]*\n\n?/gm;
+/** First lines of npm about the script that it runs, and its warnings about the machine's own settings. */
+const NPM_BANNER = /^\n?> [\w-]+@\S+ [\w:-]+\n> [^\n]*\n\n?|^npm warn [^\n]*\n/gm;
 
 export function withoutBanners(output: string): string {
   return output.replace(NPM_BANNER, '');

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { PAGES } from '../../../dev/docs/pages.ts';
 import { EXIT, EXIT_MEANINGS } from '../../../src/cli/exit-codes.ts';
 import { parseConfig } from '../../../src/config/load.ts';
+import { DEAD_LETTER_REASONS } from '../../../src/core/outcome/dead-letter-reason.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const DOCUMENTS = [
@@ -23,6 +24,19 @@ test('the generated pages are what the code generates', () => {
       page.render(),
       `${page.file.pathname}: run node dev/docs/generate.ts`,
     );
+});
+
+test('every error code and reason of the contracts is in docs/outcomes.md, and no other', () => {
+  const listed = (text: string) => [...text.matchAll(/\b[a-z]+_[a-z_]+\b/g)].map(([code]) => code);
+  const described = ['decision', 'looked-up-decision', 'receipt'].flatMap((name) => {
+    const file = path.join(ROOT, `contracts/${name}.schema.json`);
+    const { $defs, properties } = JSON.parse(readFileSync(file, 'utf8'));
+    return listed(($defs?.error ?? properties.error.oneOf?.[1]).properties.code.description);
+  });
+  const page = readFileSync(path.join(ROOT, 'docs/outcomes.md'), 'utf8');
+  const named = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+  const all = new Set([...described, ...DEAD_LETTER_REASONS]);
+  assert.deepEqual([...new Set(named)].sort(), [...all].sort());
 });
 
 test('links between documents lead to files and headings that exist', () => {

@@ -1,6 +1,6 @@
 /**
  * Resolves the package's own entries to their sources, so that examples run without a build:
- * node --import ./test/support/own-package.ts examples/typescript/consumer.ts
+ * npm run example -- examples/typescript/consumer.ts
  */
 import { registerHooks } from 'node:module';
 
@@ -10,9 +10,7 @@ registerHooks({
   resolve(specifier, context, next) {
     const [, entry] = ENTRY.exec(specifier) ?? [];
     return next(
-      entry === undefined
-        ? specifier
-        : new URL(`../../src/${entry}/index.ts`, import.meta.url).href,
+      entry === undefined ? specifier : new URL(`../src/${entry}/index.ts`, import.meta.url).href,
       context,
     );
   },

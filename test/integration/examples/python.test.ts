@@ -1,0 +1,4 @@
+import { testExchange } from './exchange.ts';
+import { python } from './toolchains.ts';
+
+await testExchange({ language: 'python', find: python, format: 'avro' });
