@@ -56,6 +56,7 @@ const LONG = [
   'test/chaos/kill',
   'test/chaos/crash-points',
   'test/integration/liveness/',
+  'test/integration/docs/',
 ];
 const COMPUTE = ['test/property/', 'test/chaos/simulation', 'test/chaos/judge'];
 
