@@ -67,6 +67,7 @@ const at = (place: { readonly partition: number; readonly offset: number } | und
   `${place?.partition}:${place?.offset}`;
 const explained = (place: Parameters<typeof at>[0], ...more: string[]) =>
   toolJson<Explanation>('explain', at(place), ...flags, ...more);
+const searched = (...args: string[]) => toolJson<SearchReport>('explain', ...flags, ...args);
 
 test('journal shows shards, positions and live jobs with their wait reasons', async () => {
   const report = await toolJson<JournalReport & { readonly pipeline: string }>('journal', ...flags);
@@ -151,7 +152,6 @@ test('explain answers by event id, key and expression, whatever became of the ev
   );
   assert.deepEqual([named.code, named.offset, named.state], [EXIT.ok, offset, 'decided']);
 
-  const searched = (...args: string[]) => toolJson<SearchReport>('explain', ...flags, ...args);
   const byKey = await searched('--key', `${SECRET}-7`);
   assert.deepEqual(
     [byKey.code, byKey.matching, byKey.searched, byKey.records.map(at)],
@@ -313,6 +313,8 @@ test('without the connector, waiting records are shown as such, and deliberate d
   assert.match(out, new RegExp(`^Missing: 0:${lost.offset}$`, 'm'));
   const why = await explained(lost);
   assert.deepEqual([why.code, why.state], [EXIT.missing, 'missing']);
+  const worst = await searched('--where', `partition() == 0 && offset() >= ${lost.offset}`);
+  assert.deepEqual([worst.code, worst.matching], [EXIT.missing, 2]);
   assert.equal((await explained(waiting)).state, 'not_read');
 });
 
