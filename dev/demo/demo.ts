@@ -118,8 +118,8 @@ async function verdictOn(
     ]);
   if (flow !== undefined) {
     const verdict = flow.verdict();
-    sections.push(balanceLines(screen, 'kept', 'decided', [], verdict));
-    problems.push(...problemsOf(verdict).map((problem) => `kept: ${problem}`));
+    sections.push(balanceLines(screen, 'e-mails', 'decided', [], verdict));
+    problems.push(...problemsOf(verdict).map((problem) => `e-mails: ${problem}`));
   }
   for (const line of sections.flatMap((section) => ['', ...section])) screen.print(line);
   return [...problems, ...judged.flatMap((one) => one.problems)];

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { DASHBOARD_FILE } from '../dashboard/dashboard.ts';
 import { chart, formatted, type Series } from './chart.ts';
-import { box, picture, text } from './draw.ts';
+import { box, type Colour, picture, text } from './draw.ts';
 
 interface Panel {
   readonly type: 'row' | 'stat' | 'timeseries';
@@ -15,6 +15,9 @@ interface Panel {
   readonly fieldConfig?: {
     readonly defaults: {
       readonly unit?: string;
+      readonly thresholds?: {
+        readonly steps: readonly { readonly value: number | null; readonly color: string }[];
+      };
       readonly custom?: {
         readonly stacking?: { readonly mode: string };
         readonly scaleDistribution?: { readonly type: string };
@@ -96,11 +99,11 @@ export async function dashboardPicture(url: string, span: Span): Promise<string>
     const width = ((WIDTH - 2 * MARGIN + GAP) * (panel.gridPos?.w ?? 8)) / 24 - GAP;
     if (x + width > WIDTH - MARGIN + 1) [x, y] = [MARGIN, y + height];
     const area = { x: Math.round(x), y, width: Math.round(width), height: HEIGHTS[panel.type] };
-    const { unit = 'short', custom } = panel.fieldConfig?.defaults ?? {};
+    const { unit = 'short', custom, thresholds } = panel.fieldConfig?.defaults ?? {};
     const series = await seriesOf(url, panel, span);
     parts.push(
       ...(panel.type === 'stat'
-        ? stat(area, panel.title, unit, series)
+        ? stat(area, panel.title, unit, series, colourBy(thresholds?.steps ?? []))
         : chart(
             area,
             {
@@ -129,25 +132,34 @@ export async function dashboardPicture(url: string, span: Span): Promise<string>
   );
 }
 
+const COLOURS: Readonly<Record<string, Colour>> = { green: 'good', orange: 'warn', red: 'bad' };
+
+/** Colour of the last threshold that a value reaches, as Grafana chooses it. */
+const colourBy =
+  (steps: readonly { readonly value: number | null; readonly color: string }[]) =>
+  (value: number): Colour =>
+    COLOURS[steps.findLast((step) => step.value === null || value >= step.value)?.color ?? ''] ??
+    'ink';
+
 /** The last values. */
 function stat(
   { x, y, width, height }: { x: number; y: number; width: number; height: number },
   title: string,
   unit: string,
   series: readonly Series[],
+  colourOf: (value: number) => Colour,
 ): string[] {
   const step = width / Math.max(1, series.length);
   return [
     box(x, y, width, height, { stroke: 'faint', radius: 5 }),
     text(x + 12, y + 19, title, 'b l'),
-    ...series.flatMap(({ name, points }, at) => [
-      text(
-        x + step * (at + 0.5),
-        y + 48,
-        formatted(points.at(-1)?.[1] ?? Number.NaN, unit),
-        'n c t-good',
-      ),
-      text(x + step * (at + 0.5), y + 66, name, 'l c t-muted'),
-    ]),
+    ...series.flatMap(({ name, points }, at) => {
+      const value = points.at(-1)?.[1] ?? Number.NaN;
+      const middle = x + step * (at + 0.5);
+      return [
+        text(middle, y + 48, formatted(value, unit), `n c t-${colourOf(value)}`),
+        text(middle, y + 66, name, 'l c t-muted'),
+      ];
+    }),
   ];
 }
