@@ -94,6 +94,7 @@ export async function record(
     const drawn = await dashboard(prometheus, { from, to: Date.now() / 1_000 });
     demo.press('\u0003');
     await demo.line(/All is well/);
+    await demo.exited;
     return { film, broken, spans, console: shots, dashboard: drawn };
   } finally {
     await demo.end();
@@ -139,6 +140,7 @@ function startDemo(directory: string, collector: string) {
     more = Promise.withResolvers();
   });
   return {
+    exited,
     frame,
     /** Frames so far, and the present one. */
     get frames(): Frame[] {
