@@ -10,6 +10,7 @@ import { formatPath, type Path } from '../../../src/config/load/path.ts';
 import { readOptions } from '../../../src/config/load/read-options.ts';
 import type { Option } from '../../../src/config/option.ts';
 import { CONFIGURATION } from '../../../src/config/schema.ts';
+import { PAGES, stepsOfPage } from '../../support/docs/pages.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
 const validate = new Ajv({ allErrors: true, strictTypes: false }).compile(
@@ -131,6 +132,19 @@ describe('the JSON Schema of the configuration', () => {
     const variable = ['text $', '{ANY}'].join('');
     for (const { path } of options)
       assert.ok(accepts(withValue(MINIMAL, path, variable)), formatPath(path));
+  });
+
+  it('accepts every configuration of the pages', () => {
+    const pages = PAGES.flatMap((page) =>
+      stepsOfPage(page).flatMap((step) =>
+        step.kind === 'file' && /^pipelines:/m.test(step.text) ? [{ page, text: step.text }] : [],
+      ),
+    );
+    assert.ok(pages.length > 2);
+    for (const { page, text } of pages) {
+      const document = parse(text);
+      assert.ok(accepts(document), `${page}: ${JSON.stringify(validate.errors)}`);
+    }
   });
 
   for (const file of ['config/example.yaml', 'config/demo.yaml', 'dev/compose/connector.yaml'])
