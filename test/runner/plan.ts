@@ -40,14 +40,14 @@ const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/nemeses/', 90],
   ['test/chaos/kill', 90],
   ['test/integration/upgrade/', 90],
-  // These hold the connector to seconds that it promises: one file at most beside them.
-  ['test/integration/connector/shutdown', 145],
-  ['test/integration/connector/restart', 145],
+  // These hold the connector to seconds that it promises: only files that compute beside them.
+  ['test/integration/connector/shutdown', 151],
+  ['test/integration/connector/restart', 151],
   ['test/chaos/crash-points', 90],
 ];
 /**
- * Files that begin first: they leave no room for others of the usual lane, which would hold them back until the end,
- * when nothing is left to compute beside them.
+ * Files that begin first, the one with a broker of its own before the one that waits for the shared broker. They leave
+ * no room for others of the usual lane, which would hold them back until nothing is left to compute beside them.
  */
 const FIRST = ['test/integration/connector/shutdown', 'test/integration/connector/restart'];
 /** Files that begin before the rest of the usual lane, the longest first: otherwise one runs alone at the end. */
@@ -57,6 +57,8 @@ const LONG = [
   'test/chaos/crash-points',
   'test/integration/liveness/',
   'test/integration/docs/',
+  'test/integration/upgrade/',
+  'test/integration/tools/',
 ];
 const COMPUTE = ['test/property/', 'test/chaos/simulation', 'test/chaos/judge'];
 
@@ -68,7 +70,8 @@ export function planOf(files: readonly string[]): Plan[] {
   const order = (file: string) => {
     const long = rankIn(LONG, file);
     const suite = SUITES.indexOf(suiteOf(file));
-    if (rankIn(FIRST, file) >= 0) return -1;
+    const first = rankIn(FIRST, file);
+    if (first >= 0) return first - FIRST.length;
     // Unit tests next: they tell of most mistakes within a minute.
     return suiteOf(file) === 'unit' ? 0 : long >= 0 ? 1 + long : 1 + LONG.length + suite;
   };

@@ -1,5 +1,6 @@
 /** Schedule and report of test/run.ts. */
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import { test } from 'node:test';
 import type { FileOutcome } from '../../runner/file-run.ts';
 import { type Lane, type Plan, planOf } from '../../runner/plan.ts';
@@ -100,6 +101,16 @@ test('every test file of everything has exactly one plan; memory is not part of 
   const plans = planOf(files);
   assert.deepEqual(plans.map(({ file }) => file).sort(), files);
   assert.ok(files.length > 150);
+  const usual = plans.filter(({ lane }) => lane === 'usual');
+  const least = Math.min(...usual.map(({ load }) => load));
+  assert.deepEqual(
+    usual.slice(0, 2).map(({ file, load }) => [path.basename(file), load + least > 200]),
+    [
+      ['shutdown.test.ts', true],
+      ['restart.test.ts', true],
+    ],
+    'first come those that have no other file of their lane beside them',
+  );
   assert.deepEqual(
     files.filter((file) => file.startsWith('test/memory/')),
     [],
