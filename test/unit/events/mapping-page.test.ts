@@ -21,7 +21,7 @@ function examples(): Example[] {
   let heading = '';
   let blocks = { yaml: '', properties: '', json: '' };
   for (const [, title, language, body = ''] of PAGE.matchAll(
-    /^#+ (.+)$|^```(\w*)\n((?:.*\n)*?)```$/gm,
+    /^#+ (.+)$|^```(\w*)[^\n]*\n((?:.*\n)*?)```$/gm,
   )) {
     if (title !== undefined) heading = title;
     else if (language === 'text') {
