@@ -21,45 +21,38 @@ Examples:
 
 /** zsh runs the same function, by its compatibility with bash. */
 function completionScript(program: Command, isZsh: boolean): string {
-  const words: string[] = [];
-  const values: string[] = [];
-  const paths: string[] = [];
+  const offered: { readonly path: string; readonly words: readonly string[] }[] = [];
+  /** Options with a value; a name has one in every command or in none. */
+  const valued: string[] = [];
   const walk = (command: Command, path: string): void => {
     const help = command.createHelp();
-    const options = help.visibleOptions(command);
-    const commands = help.visibleCommands(command);
+    const [commands, options] = [help.visibleCommands(command), help.visibleOptions(command)];
+    const names = commands.map((one) => one.name());
     const args = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
-    const offered = [
-      ...commands.map((one) => one.name()),
-      ...args,
-      ...options.flatMap(({ long }) => long ?? []),
-    ];
-    words.push(`    '${path}') words='${offered.join(' ')}' ;;`);
-    for (const { short, long, required, optional, argChoices = [] } of options) {
-      const names = [short, long].flatMap((name) => (name ? [`'${path} ${name}'`] : []));
-      if (required || optional)
-        values.push(`    ${names.join('|')}) words='${argChoices.join(' ')}' ;;`);
-    }
-    for (const one of commands) {
-      paths.push(`'${path} ${one.name()}'`);
-      walk(one, `${path} ${one.name()}`);
-    }
+    offered.push({
+      path,
+      words: [...names, ...args, ...options.flatMap(({ long }) => long ?? [])],
+    });
+    for (const { short, long, required, optional } of options)
+      if (required || optional) valued.push(...[short, long].filter((name) => name !== undefined));
+    for (const one of commands) walk(one, `${path} ${one.name()}`);
   };
   walk(program, '');
+  const [, ...commands] = offered.map(({ path }) => `'${path}'`);
   const name = `_${PROGRAM.replaceAll('-', '_')}`;
   return `${isZsh ? 'autoload -Uz bashcompinit && bashcompinit\n' : ''}${name}() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]}
   local word command='' words=''
   for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     case "$command $word" in
-    ${paths.join('|')}) command="$command $word" ;;
+    ${commands.join('|')}) command="$command $word" ;;
     esac
   done
   case "$command" in
-${words.join('\n')}
+${offered.map(({ path, words }) => `  '${path}') words='${words.join(' ')}' ;;`).join('\n')}
   esac
-  case "$command $previous" in
-${values.join('\n')}
+  case "$previous" in
+  ${[...new Set(valued)].join('|')}) words='' ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }

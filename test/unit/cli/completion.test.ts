@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
-import { runCli } from '../../../src/cli/program.ts';
+import type { Command } from 'commander';
+import { createProgram, runCli } from '../../../src/cli/program.ts';
 
 const SCRIPT = await printed('completion', 'bash');
 
@@ -44,6 +45,32 @@ describe('completion in bash', () => {
     assert.deepEqual(offered('run', '--config', ''), []);
     assert.deepEqual(offered('run', '-c', ''), []);
     assert.deepEqual(offered('completion', 'b'), ['bash']);
+  });
+
+  it('needs no command to know whether an option has a value', () => {
+    const kinds = new Map<string | undefined, Set<boolean>>();
+    const walk = (command: Command): void => {
+      for (const { short, long, required, optional } of command.options)
+        for (const name of [short, long])
+          kinds.set(name, (kinds.get(name) ?? new Set()).add(required || optional));
+      command.commands.forEach(walk);
+    };
+    const ignore = () => {};
+    const io = { out: ignore, err: ignore, finish: ignore, data: async () => false };
+    walk(
+      createProgram({
+        ...io,
+        env: {},
+        program: '',
+        outIsTerminal: false,
+        errColumns: () => undefined,
+      }),
+    );
+    kinds.delete(undefined);
+    assert.deepEqual(
+      [...kinds].filter(([, kind]) => kind.size > 1),
+      [],
+    );
   });
 
   it('has the same function for zsh', async () => {
