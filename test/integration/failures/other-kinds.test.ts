@@ -57,6 +57,14 @@ const { scene, sandbox } = await run(
   },
 );
 
+// The pause lasts for maxReviewTime only, so it is watched from the start, beside the tests of the other scenes.
+const nonsensePauses = scene('nonsense').untilMetric(
+  'shards_paused',
+  { reason: 'bad_answer' },
+  (value) => value === 1,
+);
+nonsensePauses.catch(() => undefined);
+
 sandbox.makeDecisions([
   { decision_id: 'late', content: 'text', pending: 'always' },
   { decision_id: 'never', content: 'text', pending: 'always' },
@@ -117,7 +125,7 @@ test('response that violates the API contract: a lookup logs call, id and cause,
     line.error,
     /get_decision at \S+\/v1\/decisions\/page answered 200, but the body is not JSON/,
   );
-  await nonsense.untilMetric('shards_paused', { reason: 'bad_answer' }, (value) => value === 1);
+  await nonsensePauses;
   assert.deepEqual(outcomes(await nonsense.ends()), ['ERROR decision_unreadable', 'SUCCESS']);
   assert.equal(await nonsense.metric('shards_paused', { reason: 'bad_answer' }), 0);
   assert.equal(await nonsense.metric('jobs_failed_total', { reason: 'review_timeout' }), 1);
