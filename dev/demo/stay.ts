@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../../src/base/abortable.ts';
 import type { PrometheusServer } from '../prometheus/server.ts';
-import { FASTER, startAlerts } from './alerts.ts';
+import { FASTER, openAlerts } from './alerts.ts';
 import { type Breakable, Breaker } from './breaker.ts';
 import type { DemoNames } from './cluster.ts';
 import { listenToKeys } from './keys.ts';
@@ -113,45 +113,6 @@ function meter(): (count: number) => number {
     const [first] = history;
     if (first === undefined || first.atMs === atMs) return 0;
     return Math.round(((count - first.count) * 1_000) / (atMs - first.atMs));
-  };
-}
-
-/** Starts Prometheus if it is there, and shows the states of its alerts. */
-async function openAlerts(
-  { directory, over }: PartContext,
-  connectorUrl: string,
-  cleanup: AsyncDisposableStack,
-) {
-  const starting = startAlerts(directory, connectorUrl);
-  cleanup.defer(async () => (await starting.catch(() => undefined))?.stop());
-  let none = 'none: this machine has no Prometheus (apt-get install prometheus)';
-  const prometheus = await abortable(starting, over).catch((error: Error) => {
-    over.throwIfAborted();
-    none = `none: ${error.message.split('\n')[0]}`;
-    return undefined;
-  });
-  let shown = new Map<string, string>();
-  return {
-    prometheus,
-    /** Reports alerts that fire and that are resolved since the last call. */
-    async cells(say: (text: string) => void, screen: Screen): Promise<Cell[]> {
-      if (prometheus === undefined) return [{ text: none, style: 'dim' }];
-      const states = new Map<string, string>();
-      for (const { name, state } of await prometheus.alerts().catch(() => []))
-        if (states.get(name) !== 'firing') states.set(name, state);
-      const fires = (of: ReadonlyMap<string, string>, name: string) => of.get(name) === 'firing';
-      for (const name of new Set([...states.keys(), ...shown.keys()])) {
-        if (fires(states, name) && !fires(shown, name))
-          say(`alert ${screen.paint('red', name)} fires: docs/runbook/${name}.md`);
-        if (!fires(states, name) && fires(shown, name)) say(`alert ${name} is resolved`);
-      }
-      shown = states;
-      if (states.size === 0) return [{ text: 'none', style: 'green' }];
-      return [...states].map(([name, state]) => ({
-        text: `${name.replace('ContentReview', '')} ${state}`,
-        style: state === 'firing' ? 'red' : 'yellow',
-      }));
-    },
   };
 }
 
