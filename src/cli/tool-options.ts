@@ -10,7 +10,7 @@ import { DEAD_LETTER_REASONS } from '../core/outcome/dead-letter-reason.ts';
 import { CommandFailed, EXIT, type ExitCode } from './exit-codes.ts';
 import type { Io } from './io.ts';
 import { CommandProgress } from './progress.ts';
-import { printableLines, sentence } from './text.ts';
+import { printableJson, printableLines, sentence } from './text.ts';
 
 /** Options of a tool. */
 export interface ToolFlags {
@@ -24,11 +24,20 @@ export interface ToolFlags {
 export const configOption = (command: Command): Command =>
   command.requiredOption('-c, --config <file>', 'configuration file (YAML)');
 
-/** Adds the options that every tool has. */
-export const toolOptions = (command: Command): Command =>
+/** Adds the options that every tool has. @param page describes its JSON document */
+export const toolOptions = (
+  command: Command,
+  pipeline = 'pipeline; required when the configuration has several',
+  page = 'docs/tools.md',
+): Command =>
   configOption(command)
-    .option('-p, --pipeline <name>', 'pipeline; required when the configuration has several')
-    .option('--json', 'print a JSON document (docs/tools.md)');
+    .option('-p, --pipeline <name>', pipeline)
+    .option('--json', `print a JSON document (${page})`);
+
+/** Prints the answer of a command. */
+export function printAnswer(io: Io, isJson: true | undefined, json: string, text: string): void {
+  io.out(isJson === true ? `${printableJson(json)}\n` : printableLines(text));
+}
 
 /**
  * Runs a tool. Its answer goes to standard output, as text or JSON; its notices go to standard error.
@@ -53,13 +62,14 @@ export async function runTool<T extends object>(
     { pipeline, service, notice },
     async (tools) => [tools.pipeline.name, await work(tools, progress)] as const,
   ).finally(() => progress.clear());
-  io.out(
-    flags.json === true
-      ? `${JSON.stringify({ pipeline: name, ...answer })}\n`
-      : printableLines(text(answer, Date.now())),
-  );
+  const json = JSON.stringify({ pipeline: name, ...answer });
+  printAnswer(io, flags.json, json, text(answer, Date.now()));
   io.finish(codeOf(answer));
 }
+
+/** Returns the pipeline of that name, or all. @throws CommandFailed */
+export const pipelinesNamed = (config: Config, name: string | undefined) =>
+  name === undefined ? config.pipelines : [pipelineNamed(config, name)];
 
 /** Returns the pipeline of that name, or the only one. @throws CommandFailed */
 export function pipelineNamed(config: Config, name: string | undefined): PipelineConfig {

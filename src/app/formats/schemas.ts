@@ -1,6 +1,4 @@
 /** Schemas of the pipelines' outputs in the registry: checked and registered at deploy time, never by a running connector. */
-import { ok } from '../../base/result.ts';
-import { choosePipeline } from '../../config/choose-pipeline.ts';
 import type { Config } from '../../config/schema.ts';
 import {
   RegisteredFormat,
@@ -30,40 +28,26 @@ export interface SchemaReport {
   readonly messages: readonly string[];
 }
 
-interface RegisteredOutput {
-  readonly pipeline: string;
-  readonly format: RegisteredFormat;
-}
-
-/** Outputs with a schema in the registry. @throws InspectError for an unknown name of a pipeline */
-export function registeredOutputs(config: Config, name: string | undefined): RegisteredOutput[] {
-  const chosen = name === undefined ? ok(config.pipelines) : choosePipeline(config, name);
-  if (!chosen.ok) throw new InspectError('usage', chosen.error);
-  return [chosen.value].flat().flatMap((pipeline) => {
-    const format = outputFormatOf(pipeline);
-    return format instanceof RegisteredFormat ? [{ pipeline: pipeline.name, format }] : [];
-  });
-}
-
 /**
- * One report per output with a schema, in the order of the configuration.
+ * One report per output with a schema in the registry, in the order of the configuration.
  * @param register whether to register schemas that are missing and compatible
  * @throws InspectError when the registry cannot be reached, or refuses
  */
 export async function schemaReports(
   config: Config,
-  { pipeline, register }: { readonly pipeline: string | undefined; readonly register: boolean },
+  register: boolean,
   signal: AbortSignal,
 ): Promise<SchemaReport[]> {
-  const outputs = registeredOutputs(config, pipeline);
   const registry = schemaRegistry(config);
   if (registry === undefined) return [];
   try {
     const reports: SchemaReport[] = [];
-    for (const output of outputs)
-      reports.push(
-        await schemaReport(output, registry, register, config.schemaRegistry.urls, signal),
-      );
+    for (const pipeline of config.pipelines) {
+      const format = outputFormatOf(pipeline);
+      if (!(format instanceof RegisteredFormat)) continue;
+      const { urls } = config.schemaRegistry;
+      reports.push(await schemaReport(pipeline.name, format, registry, register, urls, signal));
+    }
     return reports;
   } finally {
     await registry.close();
@@ -72,7 +56,8 @@ export async function schemaReports(
 
 /** @throws InspectError when the registry cannot be reached, or refuses */
 async function schemaReport(
-  { pipeline, format }: RegisteredOutput,
+  pipeline: string,
+  format: RegisteredFormat,
   registry: SchemaRegistry,
   register: boolean,
   urls: readonly string[],

@@ -7,7 +7,8 @@ import { Findings } from '../files/findings.ts';
 import { MAX_LINE_BYTES } from '../files/jsonl-check.ts';
 import { linesOf, markBytes, wholeLines } from '../files/text.ts';
 import type { Io } from '../io.ts';
-import { counted, printable, printableLines } from '../text.ts';
+import { counted, printable } from '../text.ts';
+import { printAnswer } from '../tool-options.ts';
 
 const MAX_TYPES = 20;
 
@@ -59,7 +60,7 @@ export async function showSamples(
       ? [`  … and ${(problems.total - problems.first.length).toLocaleString('en-US')} more`]
       : []),
   ].join('\n');
-  io.out(json === true ? `${JSON.stringify(answer)}\n` : printableLines(`${text}\n`));
+  printAnswer(io, json, JSON.stringify(answer), `${text}\n`);
   io.finish(accepted > 0 && deadLetters.size === 0 ? EXIT.ok : EXIT.notTaken);
 }
 

@@ -6,8 +6,8 @@ import { loadConfig, parseConfig } from '../../config/load.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { CommandFailed, EXIT, systemReason } from '../exit-codes.ts';
 import type { Io } from '../io.ts';
-import { counted, facts, jsonText, printableJson, printableLines } from '../text.ts';
-import { pipelineNamed, pointInTime, several } from '../tool-options.ts';
+import { counted, facts, jsonText } from '../text.ts';
+import { pipelineNamed, pointInTime, printAnswer, several } from '../tool-options.ts';
 
 type CheckFlags = Partial<SampleFlags> & {
   readonly config?: string;
@@ -137,8 +137,8 @@ async function showSample(io: Io, config: Config, flags: SampleFlags): Promise<v
   // Loaded late: a wrong configuration is reported before anything heavy starts.
   const { trySample, INVENTED_RESULT } = await import('../../app/tools/sample.ts');
   const answer = await trySample(pipeline, { value, key, headers, timestampMs });
-  if (flags.json === true) io.out(`${printableJson(forMachines(pipeline.name, answer))}\n`);
-  else io.out(printableLines(forPeople(sample, pipeline.name, answer, INVENTED_RESULT)));
+  const text = forPeople(sample, pipeline.name, answer, INVENTED_RESULT);
+  printAnswer(io, flags.json, forMachines(pipeline.name, answer), text);
   io.finish(answer.result.outcome === 'accepted' ? EXIT.ok : EXIT.notTaken);
 }
 

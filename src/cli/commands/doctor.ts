@@ -6,15 +6,12 @@ import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
 import type { Io } from '../io.ts';
 import { counted, printableJson, sentence } from '../text.ts';
-import { configOption, duration, pipelineNamed } from '../tool-options.ts';
+import { duration, pipelinesNamed, type ToolFlags, toolOptions } from '../tool-options.ts';
 
-interface DoctorFlags {
-  readonly config: string;
-  readonly pipeline?: string;
+interface DoctorFlags extends ToolFlags {
   readonly roundTrip?: true;
   readonly type?: string;
   readonly timeout?: number;
-  readonly json?: true;
 }
 
 const ROUND_TRIP_MS = 60_000;
@@ -26,12 +23,15 @@ const MARKS: Readonly<Record<CheckStatus, string>> = {
 };
 
 export function doctorCommand(program: Command, io: Io): void {
-  configOption(program.command('doctor'))
+  toolOptions(
+    program.command('doctor'),
+    'only this pipeline, and its dependencies',
+    'docs/doctor.md, one for each check',
+  )
     .summary('check everything that a configuration names')
     .description(
       'Connects to Kafka, the service and the schema registry, inspects topics, permissions, certificates and clocks, and decodes the newest records: a line for each check, with the remedy. Safe beside a running connector; changes nothing without --round-trip.',
     )
-    .option('-p, --pipeline <name>', 'only this pipeline, and its dependencies')
     .option(
       '--round-trip',
       'also send one test row to the service and fetch its result: the service reviews it, and may bill it',
@@ -41,7 +41,6 @@ export function doctorCommand(program: Command, io: Io): void {
       'with --round-trip, the content type of the row; default: the first of source.types',
     )
     .option('--timeout <duration>', 'with --round-trip, longest wait for the result (1m)', duration)
-    .option('--json', 'print a JSON document for each check (docs/doctor.md)')
     .addHelpText(
       'after',
       `
@@ -61,7 +60,7 @@ async function examine(io: Io, flags: DoctorFlags): Promise<void> {
   if (roundTrip !== true && unused !== undefined)
     throw new CommandFailed(`--${unused} requires --round-trip`);
   const config = await loadConfig(flags.config, io.env);
-  const pipelines = pipeline === undefined ? config.pipelines : [pipelineNamed(config, pipeline)];
+  const pipelines = pipelinesNamed(config, pipeline);
   const report = (result: CheckReport) => io.out(json === true ? asJson(result) : asLine(result));
 
   await interruptible(async (signal) => {

@@ -4,14 +4,8 @@ import { loadConfig } from '../../config/load.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
 import type { Io } from '../io.ts';
-import { printableLines, sentence, table } from '../text.ts';
-import { configOption } from '../tool-options.ts';
-
-interface SchemasFlags {
-  readonly config: string;
-  readonly pipeline?: string;
-  readonly json?: true;
-}
+import { sentence, table } from '../text.ts';
+import { pipelinesNamed, printAnswer, type ToolFlags, toolOptions } from '../tool-options.ts';
 
 export function schemasCommand(program: Command, io: Io): void {
   const group = program
@@ -28,15 +22,13 @@ Examples:
   $ content-review-connector schemas register --config connector.yaml && deploy`,
     );
   for (const [name, { description, codes }] of Object.entries(TEXTS))
-    configOption(group.command(name))
+    toolOptions(group.command(name), 'only this pipeline', 'docs/output-formats.md')
       .description(description)
-      .option('-p, --pipeline <name>', 'only this pipeline')
-      .option('--json', 'print a JSON document (docs/output-formats.md)')
       .addHelpText(
         'after',
         `\nExit codes: 0 all registered; 4 incompatible, or refused by the registry; ${codes}3 registry unreachable.`,
       )
-      .action((flags: SchemasFlags) => run(io, flags, name === 'register'));
+      .action((flags: ToolFlags) => run(io, flags, name === 'register'));
 }
 
 const TEXTS = {
@@ -52,20 +44,20 @@ const TEXTS = {
   },
 } as const;
 
-async function run(io: Io, flags: SchemasFlags, register: boolean): Promise<void> {
+async function run(io: Io, flags: ToolFlags, register: boolean): Promise<void> {
   const { config: file, pipeline, json } = flags;
   await interruptible(async (signal) => {
     const config = await loadConfig(file, io.env, { withoutServiceKey: true });
     // Loaded late: a wrong configuration is reported before anything heavy starts.
     const { schemaReports } = await import('../../app/formats/schemas.ts');
-    const schemas = await schemaReports(config, { pipeline, register }, signal).catch(
+    const pipelines = pipelinesNamed(config, pipeline);
+    const schemas = await schemaReports({ ...config, pipelines }, register, signal).catch(
       (error: unknown) => {
         signal.throwIfAborted();
         throw error;
       },
     );
-    const text = json === true ? `${JSON.stringify({ schemas })}\n` : textOf(schemas, register);
-    io.out(json === true ? text : printableLines(text));
+    printAnswer(io, json, JSON.stringify({ schemas }), textOf(schemas, register));
     io.finish(codeOf(schemas));
   });
 }

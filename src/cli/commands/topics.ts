@@ -5,17 +5,20 @@ import type { TopicReport } from '../../tools/doctor/create-topics.ts';
 import { EXIT } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
 import type { Io } from '../io.ts';
-import { counted, printableJson, printableLines, table } from '../text.ts';
-import { configOption, pipelineNamed, wholeNumber } from '../tool-options.ts';
+import { counted, table } from '../text.ts';
+import {
+  pipelinesNamed,
+  printAnswer,
+  type ToolFlags,
+  toolOptions,
+  wholeNumber,
+} from '../tool-options.ts';
 
-interface TopicsFlags {
-  readonly config: string;
-  readonly pipeline?: string;
+interface TopicsFlags extends ToolFlags {
   readonly partitions: number;
   readonly replicationFactor?: number;
   readonly source: boolean;
   readonly yes?: true;
-  readonly json?: true;
 }
 
 const DEFAULT_PARTITIONS = 6;
@@ -23,12 +26,11 @@ const MAX_PARTITIONS = 10_000;
 
 export function topicsCommand(program: Command, io: Io): void {
   const group = program.command('topics').description('create the topics of a configuration');
-  configOption(group.command('create'))
+  toolOptions(group.command('create'), 'only this pipeline')
     .summary('create missing topics, and compare the others')
     .description(
       'Creates the missing source, output, dead-letter and journal topics of all pipelines with the settings that they need. Existing topics are compared, and never altered. Without --yes it is a dry run.',
     )
-    .option('-p, --pipeline <name>', 'only this pipeline')
     .option(
       '--partitions <n>',
       'partitions of a new source topic; outputs have as many as the source',
@@ -42,7 +44,6 @@ export function topicsCommand(program: Command, io: Io): void {
     )
     .option('--no-source', 'leave missing source topics to their owners')
     .option('-y, --yes', 'create, rather than a dry run')
-    .option('--json', 'print a JSON document (docs/tools.md)')
     .addHelpText(
       'after',
       `
@@ -58,17 +59,14 @@ Examples:
 async function create(io: Io, flags: TopicsFlags): Promise<void> {
   const { pipeline, partitions, replicationFactor, source, yes = false } = flags;
   const config = await loadConfig(flags.config, io.env, { withoutServiceKey: true });
-  const pipelines = pipeline === undefined ? config.pipelines : [pipelineNamed(config, pipeline)];
+  const pipelines = pipelinesNamed(config, pipeline);
   await interruptible(async (signal) => {
     // Loaded late: a wrong configuration is reported before anything heavy starts.
     const { runCreateTopics } = await import('../../app/tools/doctor.ts');
     const options = { partitions, replicationFactor, source, yes };
     const topics = await runCreateTopics(config, { pipelines, signal }, options);
-    io.out(
-      flags.json === true
-        ? `${printableJson(JSON.stringify({ topics: topics.map(asJson) }))}\n`
-        : printableLines(asText(topics, yes)),
-    );
+    const json = JSON.stringify({ topics: topics.map(asJson) });
+    printAnswer(io, flags.json, json, asText(topics, yes));
     const isWrong = topics.some(({ diagnosis }) => diagnosis.status === 'failed');
     io.finish(isWrong ? EXIT.refused : EXIT.ok);
   });
