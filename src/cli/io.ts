@@ -5,6 +5,12 @@ import type { ExitCode } from './exit-codes.ts';
 
 /** Name of the program, as package.json installs it. */
 export const PROGRAM = 'content-review-connector';
+/** Returns the help below the options of a command. @param examples its command lines, without the program */
+export function helpText(examples: readonly string[], notes = ''): string {
+  const lines = examples.map((example) => `\n  $ ${PROGRAM} ${example}`);
+  return `${notes && `\n${notes}\n`}\nExamples:${lines.join('')}`;
+}
+
 const STDOUT = 1;
 const STDERR = 2;
 

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { AuditReport } from '../../tools/inspect/audit.ts';
 import type { PartitionBalance } from '../../tools/inspect/balance.ts';
 import { EXIT } from '../exit-codes.ts';
-import type { Io } from '../io.ts';
+import { helpText, type Io } from '../io.ts';
 import { counted, sentence, type TableCell, table } from '../text.ts';
 import {
   pointInTime,
@@ -47,13 +47,14 @@ export function auditCommand(program: Command, io: Io): void {
     )
     .addHelpText(
       'after',
-      `
-Ends with 0 when every record is accounted for, 5 when some are missing, 6 when none is missing and some have duplicates,
-7 when some can no longer be verified. docs/tools.md explains the columns.
-
-Examples:
-  $ content-review-connector audit -c connector.yaml --since 1d
-  $ content-review-connector audit -c connector.yaml --partition 2 --from 1000 --to 2000 --json`,
+      helpText(
+        [
+          'audit -c connector.yaml --since 1d',
+          'audit -c connector.yaml --partition 2 --from 1000 --to 2000 --json',
+        ],
+        `Ends with 0 when every record is accounted for, 5 when some are missing, 6 when none is missing and some have duplicates,
+7 when some can no longer be verified. docs/tools.md explains the columns.`,
+      ),
     )
     .action(async (flags: AuditFlags) => {
       const { audit } = await import('../../tools/inspect/audit.ts');

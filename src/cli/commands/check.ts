@@ -5,7 +5,7 @@ import { effectiveOptions } from '../../config/effective.ts';
 import { loadConfig, parseConfig } from '../../config/load.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { CommandFailed, EXIT, systemReason } from '../exit-codes.ts';
-import type { Io } from '../io.ts';
+import { helpText, type Io } from '../io.ts';
 import { counted, facts, jsonText } from '../text.ts';
 import { pipelineNamed, pointInTime, printAnswer, several } from '../tool-options.ts';
 
@@ -43,15 +43,16 @@ export function checkCommand(program: Command, io: Io): void {
     .option('--json', 'with --sample: print a JSON document')
     .addHelpText(
       'after',
-      `
-Examples:
-  $ content-review-connector check -q -c connector.yaml && echo deploy
-  $ content-review-connector check -c connector.yaml --sample event.json --key user-7 --header lang=en
-  $ content-review-connector check --sample events.jsonl --source source.yaml
-
-With --sample it shows the CSV row and the decision of the event, with an invented result; or the reason for which it would be
+      helpText(
+        [
+          'check -q -c connector.yaml && echo deploy',
+          'check -c connector.yaml --sample event.json --key user-7 --header lang=en',
+          'check --sample events.jsonl --source source.yaml',
+        ],
+        `With --sample it shows the CSV row and the decision of the event, with an invented result; or the reason for which it would be
 skipped or become a dead letter, with exit code 11. Of a .jsonl file it shows the number of events that would be accepted, and the
 lines of the others; the exit code is 11 if one would become a dead letter, or none would be accepted.`,
+      ),
     )
     .action(async ({ config: file, source, quiet, sample, ...record }: CheckFlags) => {
       const given = { ...(source !== undefined && { source }), ...record };

@@ -4,7 +4,7 @@ import type { DeadLetterList } from '../../tools/inspect/dead-letters.ts';
 import type { ReplayReport, ReplayStatus } from '../../tools/inspect/replay.ts';
 import { EXIT } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
-import type { Io } from '../io.ts';
+import { helpText, type Io } from '../io.ts';
 import { ago, counted, printable, type TableCell, table } from '../text.ts';
 import {
   coordinate,
@@ -37,10 +37,10 @@ export function deadLettersCommand(program: Command, io: Io): void {
     .description('list dead letters, or replay them')
     .addHelpText(
       'after',
-      `
-Examples:
-  $ content-review-connector dead-letters list -c connector.yaml --since 2h --reason too_large
-  $ content-review-connector dead-letters replay --config connector.yaml --reason no_type --to source`,
+      helpText([
+        'dead-letters list -c connector.yaml --since 2h --reason too_large',
+        'dead-letters replay --config connector.yaml --reason no_type --to source',
+      ]),
     );
   letterOptions(group.command('list'), 'longest list: the newest letters')
     .description(
@@ -61,12 +61,13 @@ Examples:
     .option('-y, --yes', 'replay, rather than a dry run')
     .addHelpText(
       'after',
-      `
-Remove the cause before you replay to the source: a record that still cannot be reviewed becomes a dead letter again.
-
-Examples:
-  $ content-review-connector dead-letters replay --config connector.yaml --reason type_not_allowed --to source --yes
-  $ content-review-connector dead-letters replay 2:1371 2:1390 -c connector.yaml --to content-retry --yes`,
+      helpText(
+        [
+          'dead-letters replay --config connector.yaml --reason type_not_allowed --to source --yes',
+          'dead-letters replay 2:1371 2:1390 -c connector.yaml --to content-retry --yes',
+        ],
+        `Remove the cause before you replay to the source: a record that still cannot be reviewed becomes a dead letter again.`,
+      ),
     )
     .action((at: RecordPlace[], flags: ReplayFlags) => replay(io, at, flags));
 }

@@ -4,7 +4,7 @@ import type { CheckStatus } from '../../tools/doctor/check.ts';
 import { type CheckReport, titleOf } from '../../tools/doctor/run-checks.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
-import type { Io } from '../io.ts';
+import { helpText, type Io } from '../io.ts';
 import { counted, printableJson, sentence } from '../text.ts';
 import { duration, pipelinesNamed, type ToolFlags, toolOptions } from '../tool-options.ts';
 
@@ -43,13 +43,14 @@ export function doctorCommand(program: Command, io: Io): void {
     .option('--timeout <duration>', 'with --round-trip, longest wait for the result (1m)', duration)
     .addHelpText(
       'after',
-      `
-Marks: ✓ passed, ! warning, ✗ failed, - skipped.
-Exit codes: 0 no check failed; 12 some failed; 2 the configuration has problems.
-
-Examples:
-  $ content-review-connector doctor -c connector.yaml --round-trip --type post
-  $ content-review-connector doctor -c connector.yaml --json | jq 'select(.status == "failed")'`,
+      helpText(
+        [
+          'doctor -c connector.yaml --round-trip --type post',
+          `doctor -c connector.yaml --json | jq 'select(.status == "failed")'`,
+        ],
+        `Marks: ✓ passed, ! warning, ✗ failed, - skipped.
+Exit codes: 0 no check failed; 12 some failed; 2 the configuration has problems.`,
+      ),
     )
     .action((flags: DoctorFlags) => examine(io, flags));
 }

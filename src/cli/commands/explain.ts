@@ -2,7 +2,7 @@ import { Argument, type Command, Option } from 'commander';
 import type { Explanation, FoundTerminal, NamingJob } from '../../tools/inspect/explanation.ts';
 import type { SearchReport } from '../../tools/inspect/search.ts';
 import { CommandFailed, EXIT, type ExitCode } from '../exit-codes.ts';
-import type { Io } from '../io.ts';
+import { helpText, type Io } from '../io.ts';
 import { bar } from '../progress.ts';
 import { ago, counted, facts, instant, printable, sentence } from '../text.ts';
 import {
@@ -68,14 +68,15 @@ export function explainCommand(program: Command, io: Io): void {
     .option('--no-service', 'do not call the service for the state of batches')
     .addHelpText(
       'after',
-      `
-Ends with 5 when a record is missing, 6 when one was published more than once, 7 when the fate of one can no longer be determined.
-
-Examples:
-  $ content-review-connector explain 2:1371 --config connector.yaml
-  $ content-review-connector explain content-events-2-1371 -c connector.yaml --json | jq -r .state
-  $ content-review-connector explain --where 'metadata.post == 42' --since 7d -c connector.yaml
-  $ content-review-connector explain --decisions --where "result == 'spam'" --since 1h -c connector.yaml`,
+      helpText(
+        [
+          'explain 2:1371 --config connector.yaml',
+          'explain content-events-2-1371 -c connector.yaml --json | jq -r .state',
+          "explain --where 'metadata.post == 42' --since 7d -c connector.yaml",
+          `explain --decisions --where "result == 'spam'" --since 1h -c connector.yaml`,
+        ],
+        `Ends with 5 when a record is missing, 6 when one was published more than once, 7 when the fate of one can no longer be determined.`,
+      ),
     )
     .action(async (record: string | undefined, flags: ExplainFlags) => {
       if (record === undefined) await explainMatches(io, flags);

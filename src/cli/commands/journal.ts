@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { JobReport, JournalReport, ShardReport } from '../../tools/inspect/journal-report.ts';
-import type { Io } from '../io.ts';
+import { helpText, type Io } from '../io.ts';
 import { ago, counted, sentence, type TableCell, table } from '../text.ts';
 import { runTool, type ToolFlags, toolOptions } from '../tool-options.ts';
 
@@ -13,13 +13,14 @@ export function journalCommand(program: Command, io: Io): void {
     .option('--no-service', 'do not call the service for the state of batches')
     .addHelpText(
       'after',
-      `
-Columns: W is the first offset of a partition that is neither in a job nor finished; COMMITTED is the group's offset, the same
-number unless the group was reset; LAG counts offsets that are in no job yet. LEFT counts the unfinished records of a job.
-
-Examples:
-  $ content-review-connector journal --config connector.yaml
-  $ content-review-connector journal -c connector.yaml --json | jq '.jobs[] | select(.attempt > 1)'`,
+      helpText(
+        [
+          'journal --config connector.yaml',
+          "journal -c connector.yaml --json | jq '.jobs[] | select(.attempt > 1)'",
+        ],
+        `Columns: W is the first offset of a partition that is neither in a job nor finished; COMMITTED is the group's offset, the same
+number unless the group was reset; LAG counts offsets that are in no job yet. LEFT counts the unfinished records of a job.`,
+      ),
     )
     .action(async (flags: ToolFlags) => {
       const { journalReport } = await import('../../tools/inspect/journal-report.ts');

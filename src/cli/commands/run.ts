@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { loadConfig } from '../../config/load.ts';
 import { EXIT } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
-import type { Io } from '../io.ts';
+import { helpText, type Io } from '../io.ts';
 import { configOption } from '../tool-options.ts';
 
 export function runCommand(program: Command, io: Io): void {
@@ -13,12 +13,10 @@ export function runCommand(program: Command, io: Io): void {
     )
     .addHelpText(
       'after',
-      `
-Examples:
-  $ content-review-connector run --config config/example.yaml
-  $ LOG_FORMAT=text content-review-connector run -c connector.yaml
-
-The log goes to standard output: JSON, or text at a terminal. Metrics and health are on http.host:http.port.`,
+      helpText(
+        ['run --config config/example.yaml'],
+        `The log goes to standard output: JSON, or text at a terminal and with LOG_FORMAT=text. Metrics and health are on http.host:http.port.`,
+      ),
     )
     .action(async ({ config: file }: { config: string }) => {
       const config = await loadConfig(file, io.env);

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import { CommandFailed } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
-import type { Io } from '../io.ts';
+import { helpText, type Io } from '../io.ts';
 import { wholeNumber } from '../tool-options.ts';
 
 const DEFAULT_KEY = 'sandbox-key';
@@ -37,10 +37,10 @@ export function sandboxCommand(program: Command, io: Io): void {
     )
     .addHelpText(
       'after',
-      `
-Examples:
-  $ content-review-connector sandbox --policy config/sandbox-policy.yaml
-  $ content-review-connector sandbox --port 0 --data ./sandbox-data --api-key one two`,
+      helpText([
+        'sandbox --policy config/sandbox-policy.yaml',
+        'sandbox --port 0 --data ./sandbox-data --api-key one two',
+      ]),
     )
     .action(async ({ host, port, policy, data, apiKey }: SandboxFlags) => {
       const [{ startSandbox }, { readPolicyFile }, { InvalidSandboxInput }] = await Promise.all([

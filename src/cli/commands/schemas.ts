@@ -3,7 +3,7 @@ import type { SchemaReport } from '../../app/formats/schemas.ts';
 import { loadConfig } from '../../config/load.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
-import type { Io } from '../io.ts';
+import { helpText, type Io } from '../io.ts';
 import { sentence, table } from '../text.ts';
 import { pipelinesNamed, printAnswer, type ToolFlags, toolOptions } from '../tool-options.ts';
 
@@ -16,10 +16,10 @@ export function schemasCommand(program: Command, io: Io): void {
     )
     .addHelpText(
       'after',
-      `
-Examples:
-  $ content-review-connector schemas check --config connector.yaml
-  $ content-review-connector schemas register --config connector.yaml && deploy`,
+      helpText([
+        'schemas check --config connector.yaml',
+        'schemas register --config connector.yaml && deploy',
+      ]),
     );
   for (const [name, { description, codes }] of Object.entries(TEXTS))
     toolOptions(group.command(name), 'only this pipeline', 'docs/output-formats.md')

@@ -4,7 +4,7 @@ import type { CheckStatus } from '../../tools/doctor/check.ts';
 import type { TopicReport } from '../../tools/doctor/create-topics.ts';
 import { EXIT } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
-import type { Io } from '../io.ts';
+import { helpText, type Io } from '../io.ts';
 import { counted, table } from '../text.ts';
 import {
   pipelinesNamed,
@@ -46,12 +46,13 @@ export function topicsCommand(program: Command, io: Io): void {
     .option('-y, --yes', 'create, rather than a dry run')
     .addHelpText(
       'after',
-      `
-Exit codes: 0 the topics exist or can be created; 4 a topic differs from what its pipeline requires, or is missing; 3 Kafka unreachable.
-
-Examples:
-  $ content-review-connector topics create --config connector.yaml
-  $ content-review-connector topics create --config connector.yaml --partitions 12 --yes`,
+      helpText(
+        [
+          'topics create --config connector.yaml',
+          'topics create --config connector.yaml --partitions 12 --yes',
+        ],
+        `Exit codes: 0 the topics exist or can be created; 4 a topic differs from what its pipeline requires, or is missing; 3 Kafka unreachable.`,
+      ),
     )
     .action((flags: TopicsFlags) => create(io, flags));
 }

@@ -1,12 +1,11 @@
 import { type Command, Option } from 'commander';
 import { CommandFailed } from '../exit-codes.ts';
-import type { Io } from '../io.ts';
+import { helpText, type Io } from '../io.ts';
 import { duration } from '../tool-options.ts';
 import { KEY_VARIABLE, type ServiceFlags, URL_VARIABLE } from './flags.ts';
 
 /** Adds the options and the help of each of them. @param examples command lines without the program. */
 export function serviceOptions(command: Command, examples: readonly string[]): Command {
-  const lines = examples.map((example) => `\n  $ content-review-connector ${example}`);
   return command
     .option(
       '-w, --wait',
@@ -28,10 +27,10 @@ export function serviceOptions(command: Command, examples: readonly string[]): C
     .addOption(new Option('--api-key <key>').hideHelp().argParser(refuseKey))
     .addHelpText(
       'after',
-      `
-Ends with 0 when it is done, 8 when it failed, 9 when some rows have no decision, 10 when it is not finished.
-
-Examples:${lines.join('')}`,
+      helpText(
+        examples,
+        'Ends with 0 when it is done, 8 when it failed, 9 when some rows have no decision, 10 when it is not finished.',
+      ),
     );
 }
 
@@ -46,7 +45,7 @@ export function resourceCommand(
   const group = program
     .command(kind)
     .description(summary)
-    .addHelpText('after', `\nExamples:\n  $ content-review-connector ${kind} get ${id}`);
+    .addHelpText('after', helpText([`${kind} get ${id}`]));
   const get = group
     .command('get')
     .description(`show the state of one ${kind}`)
