@@ -14,8 +14,8 @@ export function importCommand(program: Command, io: Io): void {
     )
     .argument('<file>', 'JSON Lines file in UTF-8; - for standard input')
     .action(async (file: string, flags: ServiceFlags) => {
-      const [{ submit }, { IMPORT }] = await serviceModules();
-      await submit(io, IMPORT, file, flags);
+      const [{ submit }, { RESOURCES }] = await serviceModules();
+      await submit(io, RESOURCES.import, file, flags);
     });
   serviceOptions(submit, ['import submit users.jsonl --wait', 'import submit - < users.jsonl']);
   for (const command of group.commands)

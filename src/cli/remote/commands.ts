@@ -7,10 +7,8 @@ import { ago, printable, printableJson } from '../text.ts';
 import { commandLine, type ServiceFlags } from './flags.ts';
 import {
   BATCH,
-  DECISION,
   exitCodeOf,
   type FileResource,
-  IMPORT,
   type Resource,
   type ResourceView,
   shown,
@@ -21,9 +19,9 @@ import { runSession, type Session } from './session.ts';
 import { submitFile } from './submit.ts';
 
 /** `batch submit`, `import submit`: sends a file once; with --wait shows how it ended, with --output fetches the results. */
-export async function submit<View extends ResourceView>(
+export async function submit(
   io: Io,
-  resource: FileResource<View>,
+  resource: FileResource,
   file: string,
   flags: ServiceFlags,
 ): Promise<void> {
@@ -57,19 +55,9 @@ export async function submit<View extends ResourceView>(
 }
 
 /** `batch get`, `import get`, `decision get`. */
-export function get(
+export async function get(
   io: Io,
-  kind: Resource<ResourceView>['kind'],
-  id: string,
-  flags: ServiceFlags,
-): Promise<void> {
-  if (kind === 'batch') return getOne(io, BATCH, id, flags);
-  return kind === 'import' ? getOne(io, IMPORT, id, flags) : getOne(io, DECISION, id, flags);
-}
-
-async function getOne<View extends ResourceView>(
-  io: Io,
-  resource: Resource<View>,
+  resource: Resource,
   id: string,
   flags: ServiceFlags,
 ): Promise<void> {
@@ -108,23 +96,19 @@ function resultsCommand(io: Io, id: string, flags: ServiceFlags): string {
 }
 
 /** Returns the current view; with --wait the finished one. */
-function viewOf<View extends ResourceView>(
+function viewOf(
   session: Session,
-  resource: Resource<View>,
+  resource: Resource,
   id: string,
   command: string,
-): Promise<View> {
+): Promise<ResourceView> {
   const { client, flags, signal } = session;
   if (flags.wait !== true) return resource.calls(client).get(id, { signal });
   session.next = command;
   return follow(session, resource, id);
 }
 
-function show<View extends ResourceView>(
-  { io, flags }: Session,
-  resource: Resource<View>,
-  view: View,
-): ExitCode {
+function show({ io, flags }: Session, resource: Resource, view: ResourceView): ExitCode {
   io.out(shown(resource, view, flags.json === true));
   return exitCodeOf(resource, view);
 }
@@ -138,11 +122,11 @@ const OUTAGE_MS = 10 * 60_000;
  * Waits until a resource is finished.
  * @throws CommandFailed after --timeout and at a signal; ContentReviewError.
  */
-async function follow<View extends ResourceView>(
+async function follow(
   { client, flags, progress, signal }: Session,
-  resource: Resource<View>,
+  resource: Resource,
   id: string,
-): Promise<View> {
+): Promise<ResourceView> {
   const name = `${resource.kind} ${printable(id)}`;
   const startMs = performance.now();
   let state = 'no response yet';

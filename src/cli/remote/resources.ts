@@ -31,26 +31,26 @@ export interface ResourceView {
   readonly rawStatus: string;
 }
 
-/** Resource of the service. */
-export interface Resource<View extends ResourceView> {
+/** Resource of the service. Its members are methods, so that any resource is a `Resource`. */
+export interface Resource<View extends ResourceView = ResourceView> {
   readonly kind: 'batch' | 'import' | 'decision';
-  readonly calls: (client: ContentReviewClient) => {
+  calls(client: ContentReviewClient): {
     get(id: string, options: ClientCallOptions): Promise<View>;
     waitFor(id: string, options: WaitOptions<View>): Promise<View>;
   };
-  readonly outcome: (view: View) => Outcome;
+  outcome(view: View): Outcome;
   /** Members of the JSON document besides status and outcome; those of `raw` are JSON, whose numbers keep their digits. */
-  readonly json: (view: View) => {
+  json(view: View): {
     readonly plain: object;
     readonly raw?: Readonly<Record<string, string | null>>;
   };
-  readonly text: (view: View) => string;
+  text(view: View): string;
   /** Progress, to follow the status. */
-  readonly progress?: (view: View) => string;
+  progress?(view: View): string;
 }
 
 /** Resource that is made of a file. */
-export interface FileResource<View extends ResourceView> extends Resource<View> {
+export interface FileResource<View extends ResourceView = ResourceView> extends Resource<View> {
   readonly check: FileCheck;
   readonly create: (
     client: ContentReviewClient,
@@ -65,24 +65,19 @@ export interface FileResource<View extends ResourceView> extends Resource<View> 
   ) => Promise<void>;
 }
 
-export const exitCodeOf = <View extends ResourceView>(
-  { outcome }: Resource<View>,
-  view: View,
-): ExitCode => CODES[outcome(view)];
+export const exitCodeOf = ({ outcome }: Resource, view: ResourceView): ExitCode =>
+  CODES[outcome(view)];
 
 /** Returns the status of a view and its progress, in a few words. */
-export function stateOf<View extends ResourceView>(
-  { progress = () => '' }: Resource<View>,
-  view: View,
-): string {
+export function stateOf({ progress = () => '' }: Resource, view: ResourceView): string {
   const unknown = view.status === undefined ? ', which this version does not know' : '';
   return `${printable(view.rawStatus)}${unknown}${progress(view)}`;
 }
 
 /** Returns the answer of a command, with its line end. */
-export function shown<View extends ResourceView>(
-  { json, text, outcome }: Resource<View>,
-  view: View,
+export function shown(
+  { json, text, outcome }: Resource,
+  view: ResourceView,
   asJson: boolean,
 ): string {
   if (!asJson) return text(view);
@@ -124,7 +119,7 @@ export const BATCH: FileResource<Batch> = {
   },
 };
 
-export const IMPORT: FileResource<Import> = {
+const IMPORT: FileResource<Import> = {
   kind: 'import',
   calls: ({ imports }) => imports,
   check: checkJsonl,
@@ -139,7 +134,7 @@ export const IMPORT: FileResource<Import> = {
   text: ({ importId, rawStatus }) => facts({ import: importId, status: rawStatus }),
 };
 
-export const DECISION: Resource<Decision> = {
+const DECISION: Resource<Decision> = {
   kind: 'decision',
   calls: ({ decisions }) => decisions,
   outcome: ({ status }) =>
@@ -165,3 +160,5 @@ export const DECISION: Resource<Decision> = {
     return `${above}\n${table(['LABEL', 'APPLIES', 'EXPLANATION'], rows)}`;
   },
 };
+
+export const RESOURCES = { batch: BATCH, import: IMPORT, decision: DECISION } as const;

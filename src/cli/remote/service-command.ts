@@ -51,8 +51,8 @@ export function resourceCommand(
     .description(`show the state of one ${kind}`)
     .argument('<id>', `id of the ${kind}`)
     .action(async (id: string, flags: ServiceFlags) => {
-      const [{ get }] = await serviceModules();
-      await get(io, kind, id, flags);
+      const [{ get }, { RESOURCES }] = await serviceModules();
+      await get(io, RESOURCES[kind], id, flags);
     });
   serviceOptions(get, [`${kind} get ${id} --wait --timeout 1h --json`]);
   return group;

@@ -8,7 +8,7 @@ import { printable } from '../text.ts';
 import type { ServiceConnection } from './connection.ts';
 import { failureOf } from './failures.ts';
 import { commandLine } from './flags.ts';
-import type { FileResource, ResourceView } from './resources.ts';
+import type { FileResource } from './resources.ts';
 import type { Session } from './session.ts';
 
 const MAX_NOTE = 400;
@@ -18,9 +18,9 @@ const MAX_NOTE = 400;
  * @returns the id of the batch or import that was created for it.
  * @throws BadFile before anything is sent; CommandFailed with the fate of the file; ContentReviewError when nothing was created.
  */
-export async function submitFile<View extends ResourceView>(
+export async function submitFile(
   session: Session,
-  resource: FileResource<View>,
+  resource: FileResource,
   path: string,
 ): Promise<string> {
   const { client, flags, progress, signal } = session;
@@ -47,9 +47,9 @@ export async function submitFile<View extends ResourceView>(
   }
 }
 
-async function upload<View extends ResourceView>(
+async function upload(
   session: Session,
-  resource: FileResource<View>,
+  resource: FileResource,
   created: { readonly id: string; readonly uploadUrl: string },
   { input, from, digest }: CheckedFile,
 ): Promise<void> {
