@@ -29,12 +29,12 @@ const CALLS: Readonly<Record<ServiceCall, string>> = {
 
 /** docs/failures.md, from the table by which the engine decides. */
 export function failuresPage(): string {
-  const rows = FAILURE_TABLE.map(({ event, connector, user, options = [] }) => [
-    event,
-    connector,
-    user,
-    options.map(code).join(', '),
-  ]);
+  const rows = FAILURE_TABLE.map(({ event, connector, user, options = [], job }) => {
+    const isCounted = job !== undefined && !user?.includes('jobs_failed_total');
+    const counted = isCounted ? [code(`jobs_failed_total{reason="${job.failure}"}`)] : [];
+    const shown = [...counted, ...(user === undefined ? [] : [user])];
+    return [event, connector, shown.join(', '), options.map(code).join(', ')];
+  });
   const calls = Object.keys(CALLS) as ServiceCall[];
   const reactions = (Object.keys(FAILURES) as ServiceFailure[]).map((failure) => [
     FAILURES[failure],

@@ -57,7 +57,8 @@ export interface FailureRow {
   /** The name of its test begins with it. */
   readonly event: string;
   readonly connector: string;
-  readonly user: string;
+  /** Signs for users, besides `jobs_failed_total` of `job`. */
+  readonly user?: string;
   /** Options of a pipeline that change the reaction. */
   readonly options?: readonly string[];
   /** Failed calls that are this event. */

@@ -23,34 +23,34 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'record that cannot be reviewed',
     connector:
-      'Publishes a dead letter: original key, value and headers, with reason, message, stage and coordinates in headers.',
+      'Publishes a dead letter: the original with reason, message, stage and coordinates in headers.',
     user: '`dead_lettered_total{reason}`',
     options: ['source.types', 'source.nullValues', 'source.maxContent'],
   },
   {
     event: 'record batch that cannot be read',
     connector:
-      'Publishes a dead letter for each of its unreadable offsets, with reason, message and coordinates only, and continues behind it.',
+      'Publishes a dead letter without the original for each unreadable offset, and continues.',
     user: '`dead_lettered_total{reason="unreadable_batch"}`, log line at warn with partition and offsets',
     options: ['source.maxBatchUnpacked'],
   },
   {
     event: 'record too large to be read',
     connector:
-      'Skips a record larger than four times the allowed content and metadata without buffering it, and publishes a dead letter with reason, message and coordinates only.',
+      'Skips a record larger than four times the allowed content and metadata, and publishes a dead letter without the original.',
     user: '`dead_lettered_total{reason="too_large"}`, log line at warn with partition and offset',
     options: ['source.maxContent', 'source.maxMetadata'],
   },
   {
     event: 'record with too many headers',
-    connector: 'Publishes a dead letter with reason, message and coordinates only.',
+    connector: 'Publishes a dead letter without the original.',
     user: '`dead_lettered_total{reason="too_many_headers"}`, log line at warn with partition and offset',
     options: ['source.maxHeaders'],
   },
   {
     event: 'type rejected on create',
     connector:
-      'Pauses the type and tries one batch per pause. Its records are not kept in memory but read again later, so other types continue, in each partition until `maxInFlight`. Alternatively: dead letters.',
+      'Pauses the type and tries one batch per pause; or dead letters. Its records are read again later, so other types continue, in each partition until `maxInFlight`.',
     user: 'Log line at error, `shards_paused{reason="type_rejected"}`; or `dead_lettered_total{reason="rejected_type"}`',
     options: ['review.onRejectedType', 'review.typePause', 'source.maxInFlight'],
     calls: { create: ['rejected'] },
@@ -58,8 +58,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'API key refused',
-    connector:
-      'Drops nothing; retries slowly, with one batch of each type, using the key that is in the file by then. No restart is needed.',
+    connector: 'Retries slowly, with one batch of each type and the current key of the file.',
     user: 'Not ready (`/readyz`), `shards_paused{reason="unauthorized"}`',
     options: ['review.authPause'],
     calls: { create: ['unauthorized'], status: ['unauthorized'] },
@@ -68,7 +67,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'service overloaded or unreachable',
     connector:
-      'Retries indefinitely, with exponential backoff, full jitter and Retry-After as the minimum; 429, 503 and timeouts halve the concurrency, separately for API and storage.',
+      'Retries indefinitely, with backoff and Retry-After; 429, 503 and timeouts halve the concurrency of API or storage.',
     user: '`http_retries_total{operation,reason}`, `http_concurrency_limit{target}`, `shards_paused{reason="service_unavailable"}`',
     calls: { create: ['unavailable'], upload: ['unavailable'], status: ['unavailable'] },
     reaction: WAIT,
@@ -76,7 +75,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'storage overloaded during a download',
     connector:
-      'Keeps what was settled; after the wait that the storage demands, requests the batch again and repeats the download.',
+      'Keeps what was settled; after the Retry-After, requests the batch again and repeats the download.',
     user: '`http_retries_total{operation="download"}`, `http_concurrency_limit{target="storage"}`',
     calls: { results: ['unavailable'] },
     reaction: { do: 'download_again', counted: false },
@@ -84,7 +83,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'response that violates the API contract',
     connector:
-      'Retries indefinitely: an intermediate proxy or a deployment may be the cause. A lookup with unusable responses ends after `maxReviewTime` if `onTimeout` is `error`, with the code `decision_unreadable`.',
+      'Retries indefinitely: a proxy or a deployment may be the cause. A lookup ends after `maxReviewTime` if `onTimeout` is `error`, with the code `decision_unreadable`.',
     user: 'Log line at warn with call and cause, `shards_paused{reason="bad_answer"}`, `http_requests_total{code="protocol"}`',
     options: ['review.maxReviewTime', 'review.onTimeout'],
     calls: {
@@ -95,19 +94,19 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'create without a clear response',
-    connector: 'Creates again. The orphan has no upload, so it costs nothing.',
+    connector: 'Creates again. The orphan stays without an upload.',
     user: '`orphaned_jobs_total`',
   },
   {
     event: 'remote id returned twice',
-    connector: 'Creates again until the id is new: two batches never share one.',
+    connector: 'Creates again until the id is new.',
     user: 'Log line at error',
   },
   {
     event: 'upload address not allowed',
     connector:
-      'Sends nothing there (`service.transfer`), abandons the batch and submits its records in a new one, indefinitely; after five in a row the type pauses and one batch per pause is tried. Gives no record up.',
-    user: 'Log line at warn with the host and the option, `http_requests_total{operation="upload",code="blocked"}`, `jobs_failed_total{reason="upload_blocked"}`, `shards_paused{reason="type_failing"}`',
+      'Sends nothing there (`service.transfer`), and submits the records in a new batch, indefinitely; after five in a row the type pauses.',
+    user: 'log line at warn with the host and the option, `shards_paused{reason="type_failing"}`',
     options: ['review.typePause'],
     calls: { upload: ['blocked'] },
     reaction: { do: 'fail', as: 'upload_blocked' },
@@ -120,8 +119,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'upload address expired',
     connector:
-      'Abandons the batch and submits its records in a new one. If the response to an earlier attempt was lost, the file may have arrived: the batch is then followed first, as if uploaded (`uploadGrace`). The same holds for every other refused upload.',
-    user: '`jobs_failed_total{reason="upload_expired"}`',
+      'Submits the records in a new batch. After any refused upload with an earlier attempt whose response was lost, the batch is first followed as if uploaded (`uploadGrace`).',
     calls: { upload: ['expired'] },
     reaction: { do: 'fail', as: 'upload_expired' },
     job: { failure: 'upload_expired', ...RESUBMITTED, message: 'the upload address expired' },
@@ -129,8 +127,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'upload too large for the storage',
     connector:
-      'Halves the batch at once; an item that alone is too large gets a decision with status ERROR, or a dead letter (`onFailure`). If no batch of the type succeeds, the type pauses before that (see below).',
-    user: '`jobs_failed_total{reason="upload_too_large"}`',
+      'Halves the batch at once; an item that alone is too large gets a decision with status ERROR, or a dead letter (`onFailure`), unless the type pauses before (see below).',
     options: ['review.maxRetryBatches', 'batch.maxBytes', 'review.typePause', 'review.onFailure'],
     calls: { upload: ['too_large'] },
     reaction: { do: 'fail', as: 'upload_too_large' },
@@ -145,7 +142,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'upload refused',
     connector: 'Submits the records again, then halves the batch to find the refused ones.',
-    user: '`jobs_failed_total{reason="upload_rejected"}`',
+
     options: RETRY_OPTIONS,
     calls: { upload: ['rejected', 'unauthorized', 'not_found', 'protocol'] },
     reaction: { do: 'fail', as: 'upload_rejected' },
@@ -154,16 +151,15 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'upload not seen by the service',
     connector:
-      'Waits for a grace period, since storage events may be late, and checks once more; then abandons the batch and submits its records in a new one.',
-    user: '`jobs_failed_total{reason="upload_lost"}`',
+      'Waits for a grace period and checks once more; then submits the records in a new batch.',
     options: ['review.uploadGrace'],
     job: { failure: 'upload_lost', ...RESUBMITTED, message: 'the upload had no effect' },
   },
   {
     event: 'batch ERROR',
     connector:
-      'Submits the records again, then halves the batch until the poison item is alone: it gets a decision with status ERROR, or a dead letter (`onFailure`), all others their own decisions.',
-    user: '`jobs_failed_total{reason="batch_failed"}`, decisions with `error`',
+      'Submits the records again, then halves the batch until the poison item is alone: it gets a decision with status ERROR, or a dead letter (`onFailure`).',
+    user: 'decisions with `error`',
     options: RETRY_OPTIONS,
     job: {
       failure: 'batch_failed',
@@ -174,29 +170,28 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'batch CANCELLED',
     connector: 'As for ERROR.',
-    user: '`jobs_failed_total{reason="batch_cancelled"}`, decisions with `error`',
+    user: 'decisions with `error`',
     options: RETRY_OPTIONS,
     job: { failure: 'batch_cancelled', ...HALVED, message: 'the service cancelled it repeatedly' },
   },
   {
     event: 'import FAILED',
-    connector:
-      'As for a batch: submits the records again, then halves the import until the poison record is alone: it gets a receipt with status ERROR, or a dead letter (`onFailure`), all others receipts of their own imports.',
+    connector: 'As for a batch in ERROR; the poison record gets a receipt with status ERROR.',
     user: '`jobs_failed_total{reason="batch_failed"}`, receipts with `error`',
     options: RETRY_OPTIONS,
   },
   {
     event: 'batches of a type keep failing',
     connector:
-      'Includes batches of which less than half was settled. After five in a row the type pauses; then one batch per pause is tried, and only that one counts against its records. Other types continue.',
+      'After five in a row (failed, or less than half settled) the type pauses; then one batch per pause is tried, and only that one counts against its records.',
     user: 'Log line at error, `shards_paused{reason="type_failing"}`',
     options: ['review.typePause'],
   },
   {
     event: 'batch unknown to the service',
     connector:
-      'Requests it again for a grace period (404 and 410 may be transient), then submits the records in a new batch; imports alike. At once if the service reports another content type for the batch: then the id was assigned twice, and the results follow the rules of that type. After three such batches of a type in a row it is the name that the service has for the type.',
-    user: 'Log line at error, `jobs_failed_total{reason="batch_unknown"}`',
+      'Requests it again for a grace period, then submits the records in a new batch; imports alike. At once if the service reports another content type for the batch: the id was assigned twice. After three such batches of a type in a row it is the name that the service has for the type.',
+    user: 'Log line at error',
     options: ['review.missingGrace'],
     job: {
       failure: 'batch_unknown',
@@ -221,14 +216,13 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'decision unknown to the service',
     connector:
-      'Requests it again for a grace period (404, 410 and a refusal by 400, 414 or 422 may be transient; other refusals are waited out), then publishes a looked-up decision with status ERROR and code decision_unknown, or a dead letter (`onFailure`). Continues to wait while the service does not find the last decision that it returned either: then a route is lost.',
+      'Requests it again for a grace period (after 404, 410, 400, 414 or 422; other refusals are waited out), then publishes a looked-up decision with status ERROR and code decision_unknown, or a dead letter (`onFailure`). Continues to wait while the service does not find the last decision that it returned either.',
     user: '`decisions_total{status="ERROR"}` or `dead_lettered_total{reason="review_failed"}`',
     options: ['review.missingGrace', 'review.onFailure'],
   },
   {
     event: 'decision stays PENDING',
-    connector:
-      'As for a batch: continues to wait, with one alert; or it ends with status ERROR, or as a dead letter (`onFailure`).',
+    connector: 'As for a batch.',
     user: OVERDUE,
     options: OVERDUE_OPTIONS,
   },
@@ -242,7 +236,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'download refused by the connector',
     connector:
-      'For an address that is not allowed, a file larger than `service.transfer.maxResultBytes`, excessive decompression, or an unknown encoding: keeps what was settled, and retries every five minutes, indefinitely. Rows never count as missing.',
+      'For an address that is not allowed, a file that is too large or grows too much, or an unknown encoding: keeps what was settled, and retries every five minutes. Rows never count as missing.',
     user: '`http_requests_total{operation="download",code="blocked"}`, log line at warn with the option, `oldest_unsettled_timestamp_seconds`',
     calls: { results: ['blocked'] },
     reaction: { do: 'download_again', counted: false, afterMs: 300_000 },
@@ -250,8 +244,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'download cut or unreadable',
     connector:
-      'Keeps what was settled and repeats the download. A last row without a line end is accepted only if three downloads end with the same one, the service counts no more rows, and no other file of it ended with a line end. If the file stays unreadable, the records without a row are submitted again, then halved until the one whose row breaks the file is alone: it gets a decision with status ERROR, or a dead letter (`onFailure`), all others their own decisions.',
-    user: '`result_anomalies_total{kind="unreadable"}`, `jobs_failed_total{reason="results_unreadable"}`, log line at warn',
+      'Keeps what was settled and repeats the download. A last row without a line end is accepted only if three downloads end with the same one, the service counts no more rows, and no other file of it ended with a line end. If the file stays unreadable, treats the records without a row like a batch in ERROR.',
+    user: '`result_anomalies_total{kind="unreadable"}`, log line at warn',
     options: DOWNLOAD_OPTIONS,
     calls: { results: ['protocol', 'rejected', 'unauthorized', 'not_found', 'too_large'] },
     reaction: { do: 'download_again', counted: true },
@@ -265,15 +259,15 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'result files that settle nothing',
     connector:
-      'A web page, a header alone, a column that is not returned, malformed rows: a batch of which less than half was settled counts as a failing batch of its type, which pauses after five in a row (see above). Its records are given up only by the one batch per pause, or if others of the type are decided meanwhile.',
+      'A web page, a header alone, a missing column, malformed rows: counts as a failing batch of its type (see above). Its records are given up only by the one batch per pause, or if others of the type are decided meanwhile.',
     user: 'Log line at error, `shards_paused{reason="type_failing"}`, `jobs_failed_total{reason="results_unreadable"|"rows_missing"|"rows_malformed"}`',
     options: ['review.typePause', ...DOWNLOAD_OPTIONS],
   },
   {
     event: 'result rows missing',
     connector:
-      'Repeats the download while the file is short, then submits the records without a row again, and halves the rest like a batch in ERROR.',
-    user: '`result_anomalies_total{kind="missing"}`, `jobs_failed_total{reason="rows_missing"}`',
+      'Repeats the download while the file is short, then treats the records without a row like a batch in ERROR.',
+    user: '`result_anomalies_total{kind="missing"}`',
     options: DOWNLOAD_OPTIONS,
     job: {
       failure: 'rows_missing',
@@ -284,8 +278,8 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'result rows malformed',
     connector:
-      'Counts and drops a row that does not name its record, whose metadata differs from what was uploaded, or that has neither a result nor a final status (empty, PENDING); records without another row are submitted again and halved, as for missing rows. The decision states the first reason.',
-    user: '`result_anomalies_total{kind="malformed"}`, `jobs_failed_total{reason="rows_malformed"}`, log line at warn with the first reason and the number of such rows',
+      'Drops a row that does not name its record, whose metadata differs from the upload, or that has neither a result nor a final status; records without another row are treated as for missing rows. The decision states the first reason.',
+    user: '`result_anomalies_total{kind="malformed"}`, log line at warn with the first reason and the number of such rows',
     options: RETRY_OPTIONS,
     job: {
       failure: 'rows_malformed',
@@ -295,8 +289,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'result rows duplicate, unknown or shuffled',
-    connector:
-      'The first row that names a record settles it; every other is counted and dropped. The order does not matter.',
+    connector: 'The first row that names a record settles it; every other is dropped.',
     user: '`result_anomalies_total{kind="duplicate"|"unknown"}`',
   },
   {
@@ -315,20 +308,19 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   {
     event: 'unknown columns and states',
     connector:
-      'Tolerates them, and logs each once; an unknown state counts as pending, WATING_FOR_UPLOAD as WAITING_FOR_UPLOAD. Results without a documented column, or with a second candidate for the result column, are tolerated as well: decisions then have no result, or that of the column seen before.',
+      'Logs each once; an unknown state counts as pending, WATING_FOR_UPLOAD as WAITING_FOR_UPLOAD. Without a documented result column decisions have no result; with two candidates, that of the column seen before.',
     user: 'Log line at warn',
     options: ['review.resultColumn'],
   },
   {
     event: 'source record gone before a retry',
-    connector:
-      'Publishes a dead letter with its coordinates: only the source topic had its content.',
+    connector: 'Publishes a dead letter with its coordinates.',
     user: '`dead_lettered_total{reason="source_unavailable"}`',
   },
   {
     event: 'unexpected exception',
     connector:
-      'A record on which the connector itself fails becomes a dead letter with its coordinates; such a result row counts as malformed, or its record becomes such a dead letter; such a response counts as a violation of the API contract. The shard continues.',
+      'A record on which the connector itself fails becomes a dead letter with its coordinates; such a result row counts as malformed, or its record becomes such a dead letter; such a response violates the API contract. The shard continues.',
     user: '`internal_errors_total{stage}`, log line at error with topic, partition and offset, `dead_lettered_total{reason="internal_error"}`',
   },
   {
@@ -338,19 +330,18 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'another owner took the shard',
-    connector:
-      'The old owner is fenced and can commit nothing; it joins again and starts from the journal.',
+    connector: 'The old owner is fenced, joins again and starts from the journal.',
     user: '`rebalances_total`, `claims_total{outcome}`',
   },
   {
     event: 'Kafka unreachable',
-    connector: 'Stops, keeps trying, and claims its shards again once the group is available.',
+    connector: 'Keeps trying, and claims its shards again once the group is available.',
     user: 'Not ready (`/readyz`); `consumer_lag` keeps its last value',
   },
   {
     event: 'Kafka refuses the login or the certificate',
     connector:
-      'At the start: ends, and names the option. Later: keeps trying, with the password, token and certificates that the files or the token endpoint have by then.',
+      'At the start: ends, and names the option. Later: keeps trying, with the current password, token and certificates.',
     user: 'Exit code 4 at the start; later not ready (`/readyz`), log line at warn',
   },
   {

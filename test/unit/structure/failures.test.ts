@@ -65,7 +65,7 @@ test('each test of test/integration/failures says which row it proves', () => {
 
 test('rows name options and metrics that exist', () => {
   const configuration = readFileSync(path.join(ROOT, 'docs/configuration.md'), 'utf8');
-  for (const { event, options = [], user } of FAILURE_TABLE) {
+  for (const { event, options = [], user = '' } of FAILURE_TABLE) {
     for (const option of options) {
       const [group = '', name = ''] = option.split('.');
       const section =
