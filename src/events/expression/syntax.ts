@@ -23,8 +23,9 @@ export function parseExpression(text: string): Result<Node> {
   }
 }
 
-/** Texts, names in quotes and literals. */
-const QUOTED = /'(?:\\[\\']|[^'])*?'|"(?:\\.|[^"\\])*"|`(?:\\[\\`]|[^`])*?`/gs;
+/** Texts, names in quotes and literals; no text fits two branches, which bounds the backtracking. */
+const QUOTED =
+  /'(?:\\[\\']|\\(?![\\'])|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\[\\`]|\\(?![\\`])|[^`\\])*`/gs;
 
 /** A quoted part, or a number right after a comparison. */
 const COMPARED_NUMBER = new RegExp(
