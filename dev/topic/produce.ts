@@ -6,6 +6,7 @@
  * A key has the partition that Java's default partitioner gives it; records without one go round.
  */
 import { createInterface } from 'node:readline';
+import { escapeUnprintable } from '../../src/base/unprintable.ts';
 import { connectKafka } from '../../src/kafka/index.ts';
 import { createLogger } from '../../src/telemetry/logging/logger.ts';
 import { partitionOf } from '../kafka/partitioner.ts';
@@ -31,7 +32,9 @@ await runCommand(async () => {
       const partition = key === null ? count % partitions : partitionOf(key, partitions);
       const record = { key: key === null ? null : Buffer.from(key), value: Buffer.from(line) };
       const [offset] = await producer.send(topic, partition, [{ ...record, headers: [] }]);
-      process.stdout.write(`${partition}:${offset}${key === null ? '' : ` ${key}`}\n`);
+      process.stdout.write(
+        escapeUnprintable(`${partition}:${offset}${key === null ? '' : ` ${key}`}`).concat('\n'),
+      );
       count += 1;
     }
   } finally {

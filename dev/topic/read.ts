@@ -6,6 +6,7 @@
  * `--wait` first waits until the topic has N records.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { escapeUnprintable } from '../../src/base/unprintable.ts';
 import type { SourceRecord } from '../../src/core/record.ts';
 import { connectKafka } from '../../src/kafka/index.ts';
 import { createLogger } from '../../src/telemetry/logging/logger.ts';
@@ -63,7 +64,7 @@ function lineOf({ partition, offset, key, headers, value }: SourceRecord): strin
       ? {}
       : { headers: Object.fromEntries(headers.map(([name, text]) => [name, textOf(text)])) }),
   }).map(([name, member]) => `"${name}":${JSON.stringify(member)}`);
-  return `{${members.join(',')},"value":${jsonOf(value)}}`;
+  return escapeUnprintable(`{${members.join(',')},"value":${jsonOf(value)}}`);
 }
 
 function textOf(bytes: Buffer | string | null): string | null {
@@ -74,7 +75,7 @@ function jsonOf(value: Buffer | null): string {
   const text = textOf(value) ?? 'null';
   try {
     JSON.parse(text);
-    return text.replaceAll('\n', ' ');
+    return text.replace(/[\t\r\n]/g, ' ');
   } catch {
     return JSON.stringify(text);
   }

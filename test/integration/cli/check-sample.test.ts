@@ -286,6 +286,14 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     const none = await here(['check', '--sample', own, '--source', source]);
     assert.equal(none.code, EXIT.notTaken);
 
+    // Neither form of the answer may move, colour or turn a terminal.
+    await writeFile(own, '{"type":"a\\u009b31m\\u202eb","content":"x"}\n');
+    for (const flags of [[], ['--json']]) {
+      const { out } = await here(['check', '--sample', own, ...flags]);
+      assert.match(out, /a\\u009b31m\\u202eb/);
+      assert.doesNotMatch(out, /[\u009b\u202e]/);
+    }
+
     const one = await here(['check', '--sample', join(DIRECTORY, 'none.jsonl')]);
     assert.match(one.err, /none\.jsonl cannot be read: no such file or directory/);
     await writeFile(source, 'mapping: {contents: x}\n');
