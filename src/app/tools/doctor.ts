@@ -4,7 +4,6 @@ import { abortable } from '../../base/abortable.ts';
 import { systemClock } from '../../base/system-clock.ts';
 import type { EventFormatName } from '../../config/options/source.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
-import type { ConfluentRegistry } from '../../events/registry/index.ts';
 import { type ConnectOptions, connectKafka } from '../../kafka/index.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
 import { checksOf } from '../../tools/doctor/checks.ts';
@@ -20,7 +19,7 @@ import { schemaRegistry } from '../clients/schema-registry.ts';
 import { eventFormat } from '../formats/all-formats.ts';
 import { kindOf } from '../kinds.ts';
 import { enginePipeline, sourceLimits } from '../pipeline-options.ts';
-import { outputSchemaOf, sourceSchemaOf } from './doctor-registry.ts';
+import { registryChecks } from './doctor-registry.ts';
 import { doctorService } from './doctor-service.ts';
 import { inspectedPipeline, inspectFailure } from './inspect.ts';
 import { inventedService } from './sample.ts';
@@ -134,7 +133,11 @@ async function withParts<T>(
       includesContent: pipeline.output.includeContent,
       types: pipeline.source.types,
       ...kinds(pipeline),
-      ...schemas(config, pipeline, registry),
+      registryChecks: registry
+        ? registryChecks(pipeline, registry, () =>
+            eventFormat(pipeline.source.format, registry, config.schemaRegistry),
+          )
+        : [],
     })),
     memory: {
       budgetBytes: config.memory.budgetBytes,
@@ -153,20 +156,6 @@ async function withParts<T>(
     ]);
     await kafka.close();
   }
-}
-
-function schemas(
-  config: Config,
-  pipeline: PipelineConfig,
-  registry: ConfluentRegistry | undefined,
-): Pick<PipelineParts, 'outputSchema' | 'sourceSchema'> {
-  if (registry === undefined) return { outputSchema: undefined, sourceSchema: undefined };
-  return {
-    outputSchema: outputSchemaOf(pipeline, registry),
-    sourceSchema: sourceSchemaOf(pipeline, registry, () =>
-      eventFormat(pipeline.source.format, registry, config.schemaRegistry),
-    ),
-  };
 }
 
 function loginOf({ kafka: { tls, sasl } }: Config, { security }: ConnectOptions): string {

@@ -22,29 +22,11 @@ export function checksOf(parts: DoctorParts): DoctorCheck[] {
 
 function pipelineChecks(parts: DoctorParts, pipeline: PipelineParts): DoctorCheck[] {
   const sampled: { type?: string } = {};
-  const { engine, outputSchema, sourceSchema } = pipeline;
   return [
     ...topicChecks(pipeline, parts.kafka),
     ...journalChecks(pipeline, parts.kafka),
     ...groupChecks(pipeline, parts),
-    ...(outputSchema === undefined
-      ? []
-      : [
-          {
-            name: 'registry.output',
-            about: `schema of ${engine.output.topic}`,
-            run: outputSchema,
-          },
-        ]),
-    ...(sourceSchema === undefined
-      ? []
-      : [
-          {
-            name: 'registry.source',
-            about: `latest schema of ${engine.source.topic}`,
-            run: sourceSchema,
-          },
-        ]),
+    ...pipeline.registryChecks,
     sampleCheck(pipeline, sampled),
     ...(parts.roundTrip === undefined
       ? []

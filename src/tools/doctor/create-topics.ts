@@ -3,10 +3,9 @@ import type { TopicSpec } from '../../core/ports/kafka.ts';
 import { RefusedError } from '../../pipeline/context/errors.ts';
 import { type TopicRole, topicSpec, topicsOf } from '../../pipeline/context/topics.ts';
 import { ownCommits, refuseForgotten } from '../../pipeline/shard/forgotten-journal.ts';
-import { journalProblem } from '../../pipeline/shard/journal-topic.ts';
-import { type Diagnosis, failed, ok, together } from './check.ts';
+import { type Diagnosis, failed, ok } from './check.ts';
 import type { KafkaParts, PipelineParts } from './parts.ts';
-import { replicaProblems, topicChecks, topicState } from './topic-checks.ts';
+import { topicDiagnosis } from './topic-checks.ts';
 
 export interface CreateTopicsOptions {
   /** Partitions of a source that is created. */
@@ -59,7 +58,7 @@ async function handled(
   const found = await admin.describeTopic(topic);
   if (found !== undefined) {
     const { partitions, replicationFactor: replicas } = found;
-    const diagnosis = await compared(pipeline, kafka, role, topic);
+    const diagnosis = await topicDiagnosis(pipeline, kafka, role, topic);
     return { partitions, replicas, state: 'exists', settings: null, diagnosis };
   }
   const missing = { partitions: null, replicas: null, settings: null, state: 'missing' as const };
@@ -107,29 +106,3 @@ async function missingSpec(
     sourceMaxBytes: Number(source?.settings.get('max.message.bytes') ?? 0),
   });
 }
-
-async function compared(
-  pipeline: PipelineParts,
-  kafka: KafkaParts,
-  role: TopicRole,
-  topic: string,
-): Promise<Diagnosis> {
-  if (role !== 'journal') {
-    const check = topicChecks(pipeline, kafka).find(({ name }) => name === CHECKS[role]);
-    return (await check?.run(pipeline.inspection.signal)) ?? ok('');
-  }
-  const { admin } = pipeline.inspection;
-  const [state, brokers] = [await topicState(kafka, admin, topic), await admin.brokerCount()];
-  if (state === undefined) return failed('it has just been deleted', 'run the command again');
-  const problem = journalProblem(pipeline.engine, state.description, brokers);
-  return together('as the pipeline needs it', [
-    problem !== undefined && failed(problem),
-    ...replicaProblems(state, brokers, true),
-  ]);
-}
-
-const CHECKS = {
-  source: 'topic.source',
-  output: 'topic.output',
-  'dead-letter': 'topic.deadLetters',
-} as const;

@@ -4,7 +4,7 @@ import type { ClusterInspector } from '../../core/ports/cluster-inspector.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { PipelineOptions } from '../../pipeline/context/options.ts';
 import type { Inspection } from '../inspect/context.ts';
-import type { Diagnosis } from './check.ts';
+import type { DoctorCheck } from './check.ts';
 
 export interface DoctorParts {
   readonly clock: Clock;
@@ -45,9 +45,6 @@ export interface ServiceParts {
   readonly clockAheadMs: () => number | undefined;
 }
 
-/** @returns the state of a schema in the registry */
-export type SchemaDiagnosis = (signal: AbortSignal) => Promise<Diagnosis>;
-
 export interface PipelineParts {
   readonly name: string;
   readonly engine: PipelineOptions;
@@ -60,8 +57,6 @@ export interface PipelineParts {
   readonly decoder: PipelineKind;
   /** Calls the service. undefined: the kind creates nothing there. */
   readonly remote: PipelineKind | undefined;
-  /** undefined: the output has no schema. */
-  readonly outputSchema: SchemaDiagnosis | undefined;
-  /** undefined: the values of the source have no schema. */
-  readonly sourceSchema: SchemaDiagnosis | undefined;
+  /** Checks of the schemas of source and output that a registry has. */
+  readonly registryChecks: readonly DoctorCheck[];
 }

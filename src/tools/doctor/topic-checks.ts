@@ -1,8 +1,8 @@
 /** Checks of the topics: they exist, are replicated, and have the settings that the pipeline needs. */
 import type { PartitionReplicas } from '../../core/ports/cluster-inspector.ts';
 import type { ClusterAdmin, TopicDescription } from '../../core/ports/kafka.ts';
-import { CREATE_TOPICS } from '../../pipeline/context/topics.ts';
-import { outputProblem } from '../../pipeline/shard/journal-topic.ts';
+import { CREATE_TOPICS, type TopicRole, topicsOf } from '../../pipeline/context/topics.ts';
+import { journalProblem, outputProblem } from '../../pipeline/shard/journal-topic.ts';
 import { counted, type Diagnosis, type DoctorCheck, failed, together, warning } from './check.ts';
 import type { KafkaParts, PipelineParts } from './parts.ts';
 
@@ -25,63 +25,73 @@ export async function topicState(
   return description && { ...replicas, description };
 }
 
+/** Names of the checks; `journal` has its own, which reads it. */
+const NAMES = {
+  source: 'topic.source',
+  output: 'topic.output',
+  'dead-letter': 'topic.deadLetters',
+  journal: undefined,
+} as const satisfies Record<TopicRole, string | undefined>;
+
 export function topicChecks(pipeline: PipelineParts, kafka: KafkaParts): DoctorCheck[] {
-  const { engine, inspection, maxContentBytes, includesContent } = pipeline;
-  const { admin } = inspection;
-  const check = (
-    name: string,
-    role: string,
-    topic: string,
-    problems: (found: TopicDescription) => Promise<Problems>,
-  ): DoctorCheck => ({
-    name,
-    about: `${role} topic ${topic}`,
-    needs: ['kafka.connect'],
-    async run() {
-      const found = await topicState(kafka, admin, topic);
-      if (found === undefined) return failed('it does not exist', CREATE_TOPICS);
-      const { partitions, replicationFactor } = found.description;
-      return together(
-        `${counted(partitions, 'partition')}, ${counted(replicationFactor, 'replica')}`,
-        [
-          ...replicaProblems(found, await admin.brokerCount(), name !== 'topic.source'),
-          ...(await problems(found.description)),
-        ],
-      );
-    },
+  return [...topicsOf(pipeline.engine)].flatMap(([role, topic]) => {
+    const name = NAMES[role];
+    const run = () => topicDiagnosis(pipeline, kafka, role, topic);
+    return name ? [{ name, about: `${role} topic ${topic}`, needs: ['kafka.connect'], run }] : [];
   });
-  const largestRecord = async () =>
-    maxMessageBytes(await admin.describeTopic(engine.source.topic).catch(() => undefined));
+}
+
+/** Compares a topic with what its pipeline needs. */
+export async function topicDiagnosis(
+  pipeline: PipelineParts,
+  kafka: KafkaParts,
+  role: TopicRole,
+  topic: string,
+): Promise<Diagnosis> {
+  const { admin } = pipeline.inspection;
+  const found = await topicState(kafka, admin, topic);
+  if (found === undefined) return failed('it does not exist', CREATE_TOPICS);
+  const { partitions, replicationFactor } = found.description;
+  const brokers = await admin.brokerCount();
+  return together(`${counted(partitions, 'partition')}, ${counted(replicationFactor, 'replica')}`, [
+    ...replicaProblems(found, brokers, role !== 'source'),
+    ...(role === 'source'
+      ? sourceProblems(pipeline, found.description)
+      : role === 'journal'
+        ? [refused(journalProblem(pipeline.engine, found.description, brokers))]
+        : await outputProblems(pipeline, found.description, role)),
+  ]);
+}
+
+const refused = (problem: string | undefined) => problem !== undefined && failed(problem);
+
+async function outputProblems(
+  { engine, inspection, maxContentBytes, includesContent }: PipelineParts,
+  found: TopicDescription,
+  role: 'output' | 'dead-letter',
+): Promise<Problems> {
+  const accepted = maxMessageBytes(found);
+  const source = await inspection.admin.describeTopic(engine.source.topic).catch(() => undefined);
+  const largest = maxMessageBytes(source);
+  if (role === 'dead-letter')
+    return [
+      refused(outputProblem(found, engine.deadLetters.topic)),
+      accepted < largest &&
+        largest < Number.POSITIVE_INFINITY &&
+        warning(
+          `max.message.bytes is ${accepted}, that of the source ${largest}: a dead letter of a larger record has no value, and cannot be replayed`,
+          `raise max.message.bytes to ${largest} or more`,
+        ),
+    ];
+  const content = Math.min(maxContentBytes, largest);
   return [
-    check('topic.source', 'source', engine.source.topic, async (found) =>
-      sourceProblems(pipeline, found),
-    ),
-    check('topic.output', 'output', engine.output.topic, async (found) => {
-      const accepted = maxMessageBytes(found);
-      const largest = Math.min(maxContentBytes, await largestRecord());
-      return [
-        incompatible(found, engine.output.topic),
-        includesContent &&
-          accepted < largest &&
-          warning(
-            `max.message.bytes is ${accepted}, but with output.includeContent decisions repeat contents of up to ${largest} bytes: larger ones become dead letters (too_large)`,
-            `raise max.message.bytes above ${largest}, or lower source.maxContent`,
-          ),
-      ];
-    }),
-    check('topic.deadLetters', 'dead-letter', engine.deadLetters.topic, async (found) => {
-      const accepted = maxMessageBytes(found);
-      const largest = await largestRecord();
-      return [
-        incompatible(found, engine.deadLetters.topic),
-        accepted < largest &&
-          largest < Number.POSITIVE_INFINITY &&
-          warning(
-            `max.message.bytes is ${accepted}, that of the source ${largest}: a dead letter of a larger record has no value, and cannot be replayed`,
-            `raise max.message.bytes to ${largest} or more`,
-          ),
-      ];
-    }),
+    refused(outputProblem(found, engine.output.topic)),
+    includesContent &&
+      accepted < content &&
+      warning(
+        `max.message.bytes is ${accepted}, but with output.includeContent decisions repeat contents of up to ${content} bytes: larger ones become dead letters (too_large)`,
+        `raise max.message.bytes above ${content}, or lower source.maxContent`,
+      ),
   ];
 }
 
@@ -104,11 +114,6 @@ function sourceProblems({ engine }: PipelineParts, { settings }: TopicDescriptio
         `raise retention.ms to ${neededMs} or more, or lower review.maxReviewTime`,
       ),
   ];
-}
-
-function incompatible(found: TopicDescription, topic: string): Diagnosis | undefined {
-  const problem = outputProblem(found, topic);
-  return problem === undefined ? undefined : failed(problem);
 }
 
 const maxMessageBytes = (description: TopicDescription | undefined): number =>

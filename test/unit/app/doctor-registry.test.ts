@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import { schemaRegistry } from '../../../src/app/clients/schema-registry.ts';
 import { eventFormat } from '../../../src/app/formats/all-formats.ts';
-import { outputSchemaOf, sourceSchemaOf } from '../../../src/app/tools/doctor-registry.ts';
+import { registryChecks } from '../../../src/app/tools/doctor-registry.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
 import type { Diagnosis } from '../../../src/tools/doctor/check.ts';
@@ -37,12 +37,12 @@ pipelines: [{name: posts, source: {topic: events, format: avro}, output: {topic:
   const client = schemaRegistry(config);
   assert.ok(pipeline && client);
   try {
-    return {
-      output: await outputSchemaOf(pipeline, client)?.(SIGNAL),
-      source: await sourceSchemaOf(pipeline, client, () =>
-        eventFormat('avro', client, { validate: false }),
-      )?.(SIGNAL),
-    };
+    const formatOf = () => eventFormat('avro', client, { validate: false });
+    const checks = registryChecks(pipeline, client, formatOf);
+    const [output, source] = ['registry.output', 'registry.source'].map((name) =>
+      checks.find((check) => check.name === name),
+    );
+    return { output: await output?.run(SIGNAL), source: await source?.run(SIGNAL) };
   } finally {
     await client.close();
   }
