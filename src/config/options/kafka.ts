@@ -23,7 +23,7 @@ const tls = group(
     keyPassphrase: optional(secret('Passphrase of `key`, if it is encrypted.')),
     serverName: optional(
       text({
-        help: "Name that the brokers' certificates must have, if it differs from the host name in `brokers`.",
+        help: "Name that the brokers' certificates have instead of the host in `brokers`.",
         allowed: 'a host name',
         pattern: /^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$/,
       }),
@@ -34,7 +34,7 @@ const tls = group(
       fallback: 'TLSv1.2',
     }),
     insecureSkipVerification: flag({
-      help: 'Accepts any certificate of a broker: anyone on the network path can read and change everything. For diagnosis only; each start logs a warning.',
+      help: 'Accepts any certificate of a broker, so anyone on the network path can read and change everything: for diagnosis only.',
       fallback: false,
     }),
   },
@@ -98,46 +98,43 @@ function parseTokenEndpoint(raw: unknown): string {
   return href;
 }
 
-export const kafkaOptions = group(
-  'The Kafka cluster of the source, the journal and the outputs: one transaction covers them all.',
-  {
-    brokers: several(
-      text({
-        help: 'Bootstrap brokers.',
-        allowed: 'host:port',
-        check: brokerObjection,
-      }),
-      'host:port',
-    ),
-    clientId: text({
-      help: "Name of this client in the brokers' logs and quotas.",
-      allowed: '1 to 200 of a-z A-Z 0-9 . _ -',
-      fallback: 'content-review-connector',
-      pattern: /^[A-Za-z0-9._-]{1,200}$/,
+export const kafkaOptions = group('The Kafka cluster of the source, the journal and the outputs.', {
+  brokers: several(
+    text({
+      help: 'Bootstrap brokers.',
+      allowed: 'host:port',
+      check: brokerObjection,
     }),
-    requestTimeout: duration({
-      help: 'Time for a broker to answer before the connection counts as dead; waits at the broker by design, such as joining the group, come on top.',
-      fallback: '30s',
-      min: '1s',
-      max: '5m',
+    'host:port',
+  ),
+  clientId: text({
+    help: "Name of this client in the brokers' logs and quotas.",
+    allowed: '1 to 200 of a-z A-Z 0-9 . _ -',
+    fallback: 'content-review-connector',
+    pattern: /^[A-Za-z0-9._-]{1,200}$/,
+  }),
+  requestTimeout: duration({
+    help: 'Time for a broker to answer before the connection counts as dead, besides intended waits at the broker.',
+    fallback: '30s',
+    min: '1s',
+    max: '5m',
+  }),
+  tls,
+  sasl: group('Login (SASL), for brokers that require one.', {
+    mechanism: choice({
+      help: 'Login mechanism; the brokers must offer it.',
+      of: ['none', 'plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'],
+      fallback: 'none',
     }),
-    tls,
-    sasl: group('Login (SASL), for brokers that require one.', {
-      mechanism: choice({
-        help: 'Login mechanism; the brokers must offer it.',
-        of: ['none', 'plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'],
-        fallback: 'none',
-      }),
-      username: optional(text({ help: 'User name for PLAIN and SCRAM.', ...PLAIN_TEXT })),
-      password: optional(secret('Password for PLAIN and SCRAM.')),
-      insecureWithoutTls: flag({
-        help: 'Lets plain and oauthbearer send their secret over unencrypted connections to other machines; each start logs a warning.',
-        fallback: false,
-      }),
-      oauth,
+    username: optional(text({ help: 'User name for PLAIN and SCRAM.', ...PLAIN_TEXT })),
+    password: optional(secret('Password for PLAIN and SCRAM.')),
+    insecureWithoutTls: flag({
+      help: 'Lets plain and oauthbearer send their secret unencrypted to other machines.',
+      fallback: false,
     }),
-  },
-);
+    oauth,
+  }),
+});
 
 function brokerObjection(broker: string): string | undefined {
   const [, port] = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(broker) ?? [];

@@ -40,7 +40,7 @@ export const mappingOptions = group(
       fallback: 'text',
     }),
     type: value<TypeOption>({
-      help: 'Type of the content, which decides the batch, or of an imported record: found in the event, optionally through a map, or constant.',
+      help: 'Type of the content or of an imported record: found in the event, optionally through a map, or constant.',
       allowed:
         '{field: EXPRESSION}, {field: EXPRESSION, map: {VALUE: TYPE, …}, otherwise: TYPE} or {constant: TYPE}',
       fallback: { field: 'type' },
@@ -69,7 +69,7 @@ export const mappingOptions = group(
       'metadata',
     ),
     flatten: flag({
-      help: 'Whether nested objects in the metadata become separate keys, and so columns: author.id. Decisions have them in this form too.',
+      help: 'Whether nested objects in the metadata become keys such as author.id, also in decisions.',
       fallback: false,
     }),
     flattenSeparator: text({
@@ -87,7 +87,7 @@ export const mappingOptions = group(
 
 export const filterOption = optional(
   expression(
-    "Expression that is true for the records to process, such as status == 'public'. False or null: the record is skipped and counted, without a terminal record; any other result makes a dead letter.",
+    "Expression that is true for the records to process, such as status == 'public'. False or null: skipped and counted; any other result makes a dead letter.",
   ),
   'none',
 );

@@ -10,7 +10,7 @@ type SubjectOption = (typeof SUBJECT_STRATEGIES)[number] | { readonly name: stri
 export const outputOptions = group('Decisions.', {
   topic: derived(topic('Topic of the decisions; it must exist.'), '<source.topic>.decisions'),
   format: choice({
-    help: 'Format of the values. cloudevents: JSON with CloudEvents attributes. json-schema, avro and protobuf begin with a schema id; they require schemaRegistry, and a schema that was registered before (schemas register).',
+    help: 'Format of the values. cloudevents: JSON with CloudEvents attributes. json-schema, avro and protobuf begin with a schema id, and require schemaRegistry and a registered schema (schemas register).',
     of: ['json', 'json-schema', 'avro', 'protobuf', 'cloudevents'],
     fallback: 'json',
   }),
@@ -47,14 +47,14 @@ export const outputOptions = group('Decisions.', {
     ),
   }),
   order: choice({
-    help: 'completion: as batches finish. source: the batches of each source partition in the order of submission, so one slow review delays those behind it.',
+    help: 'completion: as batches finish. source: in the order of submission for each source partition, so a slow review delays those behind it.',
     of: ['completion', 'source'],
     fallback: 'completion',
   }),
   includeContent: flag({ help: 'Whether a decision repeats the content.', fallback: false }),
   key: fieldOr(
     'source',
-    'Key of a decision: that of its event, or the text or number that an expression finds in it (null: no key). Dead letters keep that of the event.',
+    'Key of a decision: that of its event, or the text or number that an expression finds in it (null: none).',
   ),
   headers: several(
     text({ help: 'Headers of the source record to copy to its decision.', allowed: 'a text' }),
@@ -62,7 +62,7 @@ export const outputOptions = group('Decisions.', {
     [],
   ),
   traceHeaders: flag({
-    help: 'Whether decisions carry the traceparent and tracestate of their events, and spans of batches link to them.',
+    help: 'Whether decisions carry the trace headers of their events, and spans of batches link to them.',
     fallback: true,
   }),
 });

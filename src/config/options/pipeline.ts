@@ -14,7 +14,7 @@ const review = group('Following a batch at the service, and handling its failure
     },
   ),
   maxReviewTime: duration({
-    help: 'Maximum duration of a review. Corrections of the wall clock end no review.',
+    help: 'Maximum duration of a review.',
     fallback: '24h',
     min: '1s',
     max: '365d',
@@ -25,18 +25,18 @@ const review = group('Following a batch at the service, and handling its failure
     fallback: 'wait',
   }),
   onRejectedType: choice({
-    help: 'For a content type that the service rejects (400, 422 on create): park its records and alert, or make them dead letters.',
+    help: 'For a content type that the service rejects (400, 422 on create): park its records, or make them dead letters.',
     of: ['pause', 'dead-letter'],
     fallback: 'pause',
   }),
   typePause: duration({
-    help: 'Pause of a content type that the service rejects, or after five failed batches of it in a row; then one batch probes it.',
+    help: 'Pause of a content type that is rejected, or after five failed batches in a row; then one batch probes it.',
     fallback: '1m',
     min: '100ms',
     max: '1d',
   }),
   authPause: duration({
-    help: 'Pause after the service rejects the API key (401, 403); then the current key is tried.',
+    help: 'Pause after a rejected API key (401, 403); then the current key is tried.',
     fallback: '15s',
     min: '100ms',
     max: '1h',
@@ -60,18 +60,18 @@ const review = group('Following a batch at the service, and handling its failure
     max: 20,
   }),
   onFailure: choice({
-    help: 'Result for a record that failed permanently: a decision with status ERROR, or a dead letter with the reason review_failed.',
+    help: 'A record that failed permanently becomes a decision with status ERROR, or a dead letter.',
     of: ['error', 'dead-letter'],
     fallback: 'error',
   }),
   maxRetryBatches: integer({
-    help: 'Maximum number of batches spent on one failing batch, halves included; the remaining records then end by onFailure.',
+    help: 'Maximum number of batches for one failing batch, halves included; the rest then ends by onFailure.',
     fallback: 64,
     min: 1,
     max: 10_000,
   }),
   downloadRetries: integer({
-    help: 'Further downloads of a truncated, unreadable or short result file, before its rows count as missing.',
+    help: 'Further downloads of an unreadable or short result file, before its rows count as missing.',
     fallback: 3,
     min: 0,
     max: 100,
@@ -87,7 +87,7 @@ const review = group('Following a batch at the service, and handling its failure
     }),
   ),
   errorRowAttempts: integer({
-    help: 'Attempts at an item whose result row has status ERROR, before the row is published. 1 publishes it at once.',
+    help: 'Attempts at an item whose result row has status ERROR, before the row is published.',
     fallback: 1,
     min: 1,
     max: 20,
@@ -138,7 +138,7 @@ const kafka = group('Tuning of the Kafka client of this pipeline; the defaults f
     max: '1h',
   }),
   ownershipCheckInterval: duration({
-    help: 'Interval at which an idle shard verifies that this instance still owns it.',
+    help: 'Interval at which an idle shard verifies its ownership.',
     fallback: '60s',
     min: '1s',
     max: '1h',
@@ -147,12 +147,12 @@ const kafka = group('Tuning of the Kafka client of this pipeline; the defaults f
 
 export const pipelineOptions = group('Processing from a source topic to an output topic.', {
   name: text({
-    help: 'Name in metrics, logs and derived names. Changing it changes the default group and journal.',
+    help: 'Name in metrics and logs; changing it changes the default group and journal.',
     allowed: '1 to 63 of a-z 0-9 -, beginning with a letter or digit',
     pattern: /^[a-z0-9][a-z0-9-]{0,62}$/,
   }),
   kind: choice({
-    help: 'review submits content in batches and publishes decisions; import submits JSON Lines files and publishes receipts; lookup reads ids and publishes their decisions. Options of another kind are refused.',
+    help: 'review: content in batches, and decisions. import: JSON Lines files, and receipts. lookup: ids, and their decisions.',
     of: ['review', 'import', 'lookup'],
     fallback: 'review',
   }),
@@ -171,13 +171,13 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
       max: '1GiB',
     }),
     maxAge: duration({
-      help: 'Maximum age of the oldest item; wall-clock changes do not affect it.',
+      help: 'Maximum age of the oldest item.',
       fallback: '30s',
       min: '10ms',
       max: '1d',
     }),
     escapeFormulas: flag({
-      help: 'Puts an apostrophe before content, metadata and expected results that a spreadsheet would run as a formula. The reviewed content then differs from the original, which decisions keep (service-security.md).',
+      help: 'Puts an apostrophe before cells that a spreadsheet would run as a formula; decisions keep the original (service-security.md).',
       fallback: false,
     }),
     referenceColumn: text({

@@ -7,7 +7,7 @@ export const processOptions = {
   http: group('The endpoint of /metrics, /livez, /readyz and the console.', {
     enabled: flag({ help: 'Whether the endpoint is served.', fallback: true }),
     host: text({
-      help: 'Address to listen on. The endpoint has no authentication: the default is this machine only; use 0.0.0.0 in a container.',
+      help: 'Address to listen on, without authentication; 0.0.0.0 in a container.',
       allowed: 'a host name or an IP address',
       fallback: '127.0.0.1',
       pattern: /^[A-Za-z0-9.:_-]+$/,
@@ -32,7 +32,7 @@ export const processOptions = {
   }),
   metrics: group('Contents of /metrics.', {
     maxResults: integer({
-      help: 'Maximum number of results with a series of their own in decision_results_total, per pipeline; others count as other. 0 disables it.',
+      help: 'Maximum number of results with a series of their own in decision_results_total, per pipeline; others count as other.',
       fallback: 20,
       min: 0,
       max: 200,
@@ -40,7 +40,7 @@ export const processOptions = {
   }),
   memory: group('Memory limits.', {
     budget: bytes({
-      help: 'Content in memory at once, in the whole process. Above it batches are sealed early, then intake pauses.',
+      help: 'Content in memory. Above it batches are sealed early, then intake pauses.',
       fallback: '64MiB',
       min: '1MiB',
       max: '64GiB',

@@ -4,7 +4,7 @@ import { group, value } from '../option.ts';
 import { choice, duration, flag, optional, several, text } from '../values.ts';
 
 export const schemaRegistryOptions = group(
-  "The schema registry of the formats avro, json-schema and protobuf: any with Confluent's API. A running connector only reads from it.",
+  "The schema registry of the formats avro, json-schema and protobuf: any with Confluent's API.",
   {
     urls: several(
       value({
@@ -31,11 +31,11 @@ export const schemaRegistryOptions = group(
     }),
     ca: certificates("Authorities that issued the registry's certificate."),
     validate: flag({
-      help: 'Whether values in the format json-schema are validated; an invalid one becomes a dead letter. Producers usually validate already.',
+      help: 'Whether values in the format json-schema are validated; invalid ones become dead letters.',
       fallback: false,
     }),
     onUnreadableSource: choice({
-      help: 'Reaction to a newest schema of <source topic>-value with which no value can be read: refuse to start, or only warn, if the producers use another subject.',
+      help: 'Reaction to a newest schema of <source topic>-value with which no value can be read: refuse to start, or warn.',
       of: ['refuse', 'warn'],
       fallback: 'refuse',
     }),

@@ -14,7 +14,7 @@ import type { Secret } from '../secret.ts';
 import { bytes, duration, integer, mapOf, optional, several, text } from '../values.ts';
 
 const proxy = group(
-  'The proxy to the service, the storage, the schema registry and the token endpoint for Kafka. This machine is always reached directly.',
+  'The proxy to the service, the storage, the schema registry and the token endpoint for Kafka, unless they are on this machine.',
   {
     url: value({
       help: '`environment` uses HTTPS_PROXY, HTTP_PROXY and NO_PROXY; `none` ignores them.',
@@ -26,7 +26,7 @@ const proxy = group(
     credentials: optional(secret('`user:password` for the proxy at `url`.')),
     noProxy: several(
       text({
-        help: 'Destinations that bypass the proxy at `url`, in the form of NO_PROXY: example.com with its subdomains, *, an address, a network.',
+        help: 'Destinations that bypass it: example.com with its subdomains, *, an address, a network.',
         allowed: 'a host or network',
         check: (entry) =>
           entry === '*'
@@ -44,7 +44,7 @@ const tls = group(
   {
     ca: several(
       pemFile(
-        'Authorities trusted for the service, the storage and the proxy, in addition to those of Node.js and NODE_EXTRA_CA_CERTS.',
+        'Authorities trusted for the service, the storage and the proxy, besides those of Node.js.',
         'CERTIFICATE',
       ),
       'paths of PEM files',
@@ -52,7 +52,7 @@ const tls = group(
     ),
     certificate: optional(
       pemFile(
-        'Client certificate, for a service or gateway that requires one. It is never sent to the storage.',
+        'Client certificate for the service; it is never sent to the storage.',
         'CERTIFICATE',
       ),
     ),
@@ -60,43 +60,40 @@ const tls = group(
   },
 );
 
-const transfer = group(
-  'Uploads and downloads: presigned addresses that may be used, and limits of what they return (service-security.md).',
-  {
-    hosts: several(
-      text({
-        help: 'Hosts of presigned addresses and redirects. An empty list allows every public host, and logs each at its first use.',
-        allowed: 'a host',
-        check: hostObjection,
-      }),
-      HOSTS,
-      [],
-    ),
-    allowPrivate: several(
-      text({
-        help: 'Hosts and networks that may have private addresses; link-local addresses and those of cloud credential services must be listed as networks.',
-        allowed: 'a host or network',
-        check: networkObjection,
-      }),
-      'hosts and networks such as 10.0.0.0/8',
-      [],
-    ),
-    maxResultBytes: bytes({
-      help: 'Largest decompressed result file. It is streamed, never held in memory; a larger one is refused.',
-      fallback: '1GiB',
-      min: '1MiB',
-      max: '1024GiB',
+const transfer = group('Uploads and downloads at presigned addresses (service-security.md).', {
+  hosts: several(
+    text({
+      help: 'Hosts of presigned addresses and redirects. An empty list allows every public host.',
+      allowed: 'a host',
+      check: hostObjection,
     }),
-    uploadHeaders: headers(
-      'Extra headers of uploads, such as {x-ms-blob-type: BlockBlob} for Azure. They are not sent after a redirect to another origin.',
-    ),
-    downloadHeaders: headers('Extra headers of downloads, under the same rules.'),
-  },
-);
+    HOSTS,
+    [],
+  ),
+  allowPrivate: several(
+    text({
+      help: 'Hosts and networks with private addresses; link-local and cloud credential addresses only as networks.',
+      allowed: 'a host or network',
+      check: networkObjection,
+    }),
+    'hosts and networks such as 10.0.0.0/8',
+    [],
+  ),
+  maxResultBytes: bytes({
+    help: 'Largest decompressed result file; a larger one is refused.',
+    fallback: '1GiB',
+    min: '1MiB',
+    max: '1024GiB',
+  }),
+  uploadHeaders: headers(
+    'Extra headers of uploads, such as {x-ms-blob-type: BlockBlob} for Azure; not sent after a redirect to another origin.',
+  ),
+  downloadHeaders: headers('Extra headers of downloads, under the same rules.'),
+});
 
 export const serviceOptions = group('The Content Review Service.', {
   baseUrl: value({
-    help: 'Base address of the API (/v1/batches, …). Each call carries the API key, so http is allowed to this machine and to hosts in allowHttp only.',
+    help: 'Base address of the API (/v1/batches, …); http is allowed to this machine and to allowHttp only.',
     allowed: 'an https:// or http:// address without query, fragment or user',
     schema: ADDRESS,
     parse: (raw) => withoutSlash(parseAddress(raw, 'apiKey')),
@@ -121,7 +118,7 @@ export const serviceOptions = group('The Content Review Service.', {
       max: '5m',
     }),
     headers: duration({
-      help: 'From sending the request to the first byte of the response; uploads get more, in proportion to their size.',
+      help: 'From sending the request to the first byte of the response; more for uploads, by their size.',
       fallback: '30s',
       min: '10ms',
       max: '1h',
@@ -134,7 +131,7 @@ export const serviceOptions = group('The Content Review Service.', {
     }),
   }),
   retry: group(
-    'Retries after 429, 5xx, a timeout or a reset: a random wait whose ceiling doubles each time.',
+    'Retries after 429, 5xx, a timeout or a reset: random waits whose ceiling doubles.',
     {
       attempts: integer({
         help: 'Attempts in total; 1 disables retries.',
@@ -157,7 +154,7 @@ export const serviceOptions = group('The Content Review Service.', {
     },
   ),
   concurrency: group(
-    'Maximum concurrency over all pipelines: 429, 503 and timeouts halve it, success lets it grow back.',
+    'Maximum concurrency over all pipelines; 429, 503 and timeouts halve it for a while.',
     {
       requests: integer({ help: 'Calls to baseUrl.', fallback: 16, min: 1, max: 1_000 }),
       transfers: integer({
@@ -170,7 +167,7 @@ export const serviceOptions = group('The Content Review Service.', {
   ),
   allowHttp: several(
     text({
-      help: 'Hosts that may be called by http, which sends API key, content and signed addresses unencrypted. This machine needs no entry.',
+      help: 'Further hosts that may be called by http, which sends API key, content and signed addresses unencrypted.',
       allowed: 'a host',
       check: hostObjection,
     }),

@@ -19,7 +19,7 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
   }),
   types: several(
     text({
-      help: 'Content types to submit; an event of any other type becomes a dead letter. An empty list allows every type.',
+      help: 'Content types to submit; others become dead letters. An empty list allows every type.',
       allowed: 'a text',
     }),
     'texts',
@@ -44,31 +44,31 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
     max: '1GiB',
   }),
   maxMetadata: bytes({
-    help: 'Largest metadata of an event, as JSON; an event with more becomes a dead letter.',
+    help: 'Largest metadata of an event, as JSON; larger ones make a dead letter.',
     fallback: '1MiB',
     min: '1B',
     max: '1GiB',
   }),
   maxMetadataKeys: integer({
-    help: 'Maximum number of keys in the metadata of an event; one with more becomes a dead letter.',
+    help: 'Maximum number of keys in the metadata; more make a dead letter.',
     fallback: 1_000,
     min: 1,
     max: 100_000,
   }),
   maxHeaders: integer({
-    help: 'Maximum number of headers of a record; one with more becomes a dead letter with its coordinates only.',
+    help: 'Maximum number of headers; more make a dead letter without the original.',
     fallback: 1_000,
     min: 1,
     max: 100_000,
   }),
   maxBatchUnpacked: bytes({
-    help: 'Largest decompressed record batch; records beyond it become dead letters that hold their coordinates only.',
+    help: 'Largest decompressed record batch; records beyond it become dead letters without the original.',
     fallback: '1GiB',
     min: '1MiB',
     max: '64GiB',
   }),
   maxInFlight: integer({
-    help: 'Maximum number of records in flight per partition: those in live batches, and the offsets from the first record that is in no batch yet to the newest one read. Above it intake pauses.',
+    help: 'Records in flight per partition (in live batches, or between the first record without a batch and the newest one read) above which intake pauses.',
     fallback: 200_000,
     min: 1_000,
     max: 2_000_000,

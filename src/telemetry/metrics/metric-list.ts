@@ -27,14 +27,14 @@ export const LABELS = {
   reason: 'Reason, from a closed list in the code.',
   status: 'Status of a decision: SUCCESS or ERROR.',
   result:
-    'Result as the service spells it. The first `metrics.maxResults` of a pipeline have a series each; later ones, and those that do not look like a name (at most 64 letters, digits, spaces and `_.:/-`), count as `other`.',
+    'Result as the service spells it; `other` beyond `metrics.maxResults`, and for one that is not a name (at most 64 letters, digits, spaces and `_.:/-`).',
   kind: 'Kind of anomaly: duplicate, unknown, malformed, missing, unreadable.',
   outcome: 'Outcome: committed, owned, or the kind of failure.',
   operation: 'Operation of the service: create_batch, get_batch, upload, download, …',
   target: 'Hosts with separate limits: api (calls to baseUrl) or storage (uploads, downloads).',
   code: 'HTTP status, or the kind of failure if there was no response.',
   stage:
-    'Stage of a batch: buffer (until sealed), create, journal, upload, review, download (each reading of the results), settle (the last download and its transactions). Of an internal error: the stage of its dead letter, or the call to the service.',
+    'Stage of a batch: buffer (until sealed), create, journal, upload, review, download (each reading of the results), settle (the last download and its transactions). For an internal error, that of its dead letter, or the call.',
   state:
     'State of a batch (uploading, reviewing, settling, retrying) or of a loop (running, waiting, stuck).',
   condition: 'Name of a readiness condition.',
@@ -77,28 +77,25 @@ const BODY_BYTES = [1, 16, 64, 256, 1_024, 2_048, 4_096, 8_192, 16_384, 65_536].
 export const METRICS = {
   // ── Input and output: the two sides of the balance ───────────────────────────────────────────
   events_consumed_total: counter('Source records consumed: decoded, dead-lettered or skipped.'),
-  events_skipped_total: counter(
-    'Source records skipped by configuration; they get no terminal record.',
-    ['pipeline', 'reason'],
-  ),
+  events_skipped_total: counter('Source records skipped by configuration.', ['pipeline', 'reason']),
   decisions_total: counter('Decisions published, by status.', ['pipeline', 'status'], {
     status: ['SUCCESS', 'ERROR'],
   }),
-  decision_results_total: counter(
-    'Decisions published, by result; those without one (imports, most errors) are in decisions_total only.',
-    ['pipeline', 'result'],
-  ),
+  decision_results_total: counter('Decisions published that have a result, by result.', [
+    'pipeline',
+    'result',
+  ]),
   dead_lettered_total: counter(
     'Source records published as dead letters.',
     ['pipeline', 'reason'],
     { reason: DEAD_LETTER_REASONS },
   ),
   event_to_decision_seconds: histogram(
-    "Time from the oldest source record of a batch to the commit of its decisions, observed once per decision: an upper bound of each event's latency.",
+    "Time from the oldest source record of a batch to the commit of each decision: an upper bound of the event's latency.",
     STAGE_SECONDS,
   ),
   items_recovered_total: counter(
-    'Items found in live jobs when a shard was claimed: another owner, or an earlier run of this one, consumed them.',
+    'Items found in live jobs when a shard was claimed: an earlier owner consumed them.',
   ),
   items_released_total: counter(
     'Items in flight when a shard was released; the next owner recovers them.',
@@ -109,18 +106,18 @@ export const METRICS = {
     'consumed + recovered - decided - dead-lettered - skipped - released - in flight: 0 when in balance.',
   ),
   consumer_lag: gauge(
-    'Source records between the read position and the end of the log, over the owned shards; open transactions count, work in flight does not. Up to 10 seconds old while intake is paused.',
+    'Source records of the owned shards that are not read yet; open transactions count. Up to 10 seconds old while intake is paused.',
   ),
   oldest_unsettled_timestamp_seconds: gauge(
-    'Timestamp of the oldest source record in flight, in seconds since the epoch; absent when there is none.',
+    'Timestamp of the oldest source record in flight; absent when there is none.',
   ),
   internal_errors_total: counter(
-    'Unexpected exceptions: bugs of the connector. Each costs one record (dead letter with reason internal_error), one result row or one call. Alert on any increase.',
+    'Unexpected exceptions: bugs of the connector. Each costs one record (dead letter), one result row or one call.',
     ['pipeline', 'stage'],
     { stage: ['decode', 'create', 'rewind', 'settle', 'upload', 'status', 'results'] },
   ),
   unread_records_lost_total: counter(
-    'Source records that retention removed before they were read. Alert on any increase.',
+    'Source records that retention removed before they were read.',
   ),
   reset_skipped_records_total: counter(
     "Source records skipped because the group's offset was moved forward from outside.",
@@ -129,7 +126,7 @@ export const METRICS = {
   // ── Batches ──────────────────────────────────────────────────────────────────────────────────
   batches: gauge('Live batches, by state.', ['pipeline', 'state']),
   oldest_batch_timestamp_seconds: gauge(
-    'Creation time of the oldest live batch in a state, in seconds since the epoch; absent when there is none.',
+    'Creation time of the oldest live batch in a state; absent when there is none.',
     ['pipeline', 'state'],
   ),
   batches_created_total: counter('Batches created at the service.'),
@@ -139,17 +136,15 @@ export const METRICS = {
     'pipeline',
     'stage',
   ]),
-  jobs_failed_total: counter(
-    'Attempts that ended without results (error, cancelled, expired, missing, timeout, …).',
-    ['pipeline', 'reason'],
-  ),
+  jobs_failed_total: counter('Attempts that ended without results, by code (docs/failures.md).', [
+    'pipeline',
+    'reason',
+  ]),
   orphaned_jobs_total: counter(
-    'Creations with an unclear outcome: the service may have a batch whose id is unknown. Nothing is uploaded to it.',
+    'Creations with an unclear outcome: the service may have an empty batch with an unknown id.',
     [],
   ),
-  items_resubmitted_total: counter(
-    'Items submitted again in a new batch: submission is at-least-once, publication is not.',
-  ),
+  items_resubmitted_total: counter('Items submitted again in a new batch.'),
   result_anomalies_total: counter(
     'Result rows that did not match: counted, never published.',
     ['pipeline', 'kind'],
@@ -172,7 +167,7 @@ export const METRICS = {
 
   // ── The Content Review Service ───────────────────────────────────────────────────────────────
   http_requests_total: counter(
-    'Requests to the service and its storage, by status; protocol: a successful response that violates the contract.',
+    'Requests to the service and its storage; protocol: a success that violates the contract.',
     ['operation', 'code'],
   ),
   http_retries_total: counter('Retried requests, by cause.', ['operation', 'reason']),
@@ -182,7 +177,7 @@ export const METRICS = {
     ['operation'],
   ),
   http_concurrency_limit: gauge(
-    'Limit of concurrent requests: halved by 429, 503 and timeouts, then growing back to the configured one.',
+    'Current limit of concurrent requests: halved by 429, 503 and timeouts.',
     ['target'],
   ),
 
@@ -201,7 +196,7 @@ export const METRICS = {
   memory_budget_bytes: gauge('Budget for buffers, sealed bodies and result chunks.', []),
   memory_used_bytes: gauge('Used part of the budget.', []),
   kafka_tls_certificate_expiry_timestamp_seconds: gauge(
-    'Expiry of the first certificate to expire on the connections to Kafka, in seconds since the epoch: alert two weeks before.',
+    'Expiry of the first certificate to expire on the connections to Kafka.',
     ['certificate'],
   ),
   log_lines_dropped_total: counter(
@@ -209,7 +204,7 @@ export const METRICS = {
     [],
   ),
   trace_spans_total: counter(
-    'Spans of traces: exported, or failed because the collector did not accept them. Only while tracing is on.',
+    'Spans exported, or failed because the collector did not accept them.',
     ['outcome'],
   ),
   loops: gauge('Loops of the engine by state; /livez names the stuck ones.', ['state']),
