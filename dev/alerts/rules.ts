@@ -34,7 +34,7 @@ export function rulesFile(of: readonly Group[] = GROUPS): string {
     rules: rules.map((rule) => ('record' in rule ? rule : yamlOf(rule))),
   }));
   const about =
-    ' From dev/alerts by `node dev/alerts/generate.ts`; do not edit.\n docs/runbook has a page for each.\n';
+    ' From dev/alerts by `npm run generate`; do not edit.\n docs/runbook has a page for each.\n';
   return about.replace(/^/gm, '#').replace(/#$/, '') + stringify({ groups }, { lineWidth: 0 });
 }
 

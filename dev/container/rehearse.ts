@@ -2,7 +2,7 @@
  * Proves the Dockerfile where there is no container engine: builds what it builds (image.ts), then runs it as the process 1 of its own
  * namespaces, not root, on a read-only root, against a real Kafka and the image's own sandbox. As root on Debian or Ubuntu:
  *
- *   node dev/container/rehearse.ts
+ *   npm run container:rehearse
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -3,7 +3,7 @@ import { type JsonSchema, resolved } from './json-schema.ts';
 
 const HEAD = `/**
  * The records on the topics, as contracts/ has them. Generated from its JSON Schemas: change those, and run
- * node dev/contracts/generate.ts.
+ * npm run generate.
  */
 `;
 /** Longest line of a comment. */

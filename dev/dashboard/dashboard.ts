@@ -22,7 +22,7 @@ export const DASHBOARD_FILE = new URL(
 export function dashboard(): Dashboard {
   const builder = new DashboardBuilder('Content Review Connector')
     .uid('content-review-connector')
-    .description('From dev/dashboard by `node dev/dashboard/generate.ts`.')
+    .description('From dev/dashboard by `npm run generate`.')
     .tags(['content-review', 'kafka'])
     .timezone('browser')
     .time({ from: 'now-3h', to: 'now' })

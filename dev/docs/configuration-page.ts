@@ -11,7 +11,7 @@ export function configurationPage(): string {
   walk(CONFIGURATION, '', sections);
   return `# Configuration
 
-Generated from \`src/config\` by \`node dev/docs/generate.ts\`; do not edit. \`config/example.yaml\` is a complete example.
+Generated from \`src/config\` by \`npm run generate\`; do not edit. \`config/example.yaml\` is a complete example.
 
 \`content-review-connector check --config FILE\` reports every problem of a file at once, or else shows the value of every option. It
 needs neither Kafka nor the service.

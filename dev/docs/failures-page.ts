@@ -45,7 +45,7 @@ export function failuresPage(): string {
   );
   return `# Failures
 
-Generated from \`src/core/outcome/failure-table.ts\` by \`node dev/docs/generate.ts\`; do not edit. The engine decides by this table
+Generated from \`src/core/outcome/failure-table.ts\` by \`npm run generate\`; do not edit. The engine decides by this table
 (\`src/core/outcome/failure-policy.ts\`), and \`test/integration/failures\` has a test for each row, whose name begins with its event.
 
 None of these events costs a record its decision or dead letter. Transient failures are retried indefinitely; only permanent failures

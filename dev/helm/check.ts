@@ -1,7 +1,7 @@
 /**
  * Checks the chart, the Dockerfile and the compose file as far as a machine without a cluster and without a container engine can:
  *
- *   node dev/helm/check.ts
+ *   npm run helm:check
  *
  * Ends with 1 and the whole output of whatever fails.
  */

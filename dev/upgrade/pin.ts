@@ -1,7 +1,7 @@
 /**
  * Keeps a version of the connector, so that upgrades from it are tested in clones of any depth:
  *
- *   node dev/upgrade/pin.ts <commit or tag>
+ *   npm run upgrade:pin -- <commit or tag>
  *
  * Run it when a version is released, with its tag, and commit what it writes.
  */
@@ -18,7 +18,7 @@ const git = (...args: readonly string[]) =>
 
 const [revision] = process.argv.slice(2);
 if (revision === undefined) {
-  process.stderr.write('usage: node dev/upgrade/pin.ts <commit or tag>\n');
+  process.stderr.write('usage: npm run upgrade:pin -- <commit or tag>\n');
   process.exit(2);
 }
 const commit = git('rev-parse', '--verify', `${revision}^{commit}`).toString().trim();

@@ -1,6 +1,6 @@
 /**
  * The records on the topics, as contracts/ has them. Generated from its JSON Schemas: change those, and run
- * node dev/contracts/generate.ts.
+ * npm run generate.
  */
 
 /**

@@ -1,4 +1,4 @@
-import { FIRST_PAGE } from '../../support/docs/pages.ts';
-import { testPage } from './page.ts';
+import { FIRST_PAGES } from '../../support/docs/pages.ts';
+import { testPages } from './page.ts';
 
-testPage(FIRST_PAGE);
+testPages(FIRST_PAGES);

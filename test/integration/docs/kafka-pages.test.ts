@@ -3,21 +3,20 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { pagesToRun, ROOT } from '../../support/docs/pages.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
-import { testPage } from './page.ts';
+import { testPages } from './page.ts';
 
 const kafka = await testKafka();
 for (const page of pagesToRun({ withKafka: true }))
-  testPage(page, { brokers: kafka.brokers.join(','), leave: () => removeNamesOf(page) });
+  testPages([page], { brokers: kafka.brokers.join(','), leave: () => removeNamesOf(page) });
 
 /** Removes the groups and topics of a page, so that the next page finds none; other tests use the broker at the same time. */
 async function removeNamesOf(page: string): Promise<void> {
   const text = readFileSync(path.join(ROOT, page), 'utf8');
-  const pipelines = [...text.matchAll(/\bname: ([\w-]+)/g)].map(([, name]) => name);
-  const isOfPage = (name: string) =>
-    text.includes(name) ||
-    pipelines.some((one) =>
-      [`content-review-${one}`, `content-review-${one}.journal`].includes(name),
-    );
+  const derived = [...text.matchAll(/\b(?:name|topic): ([\w.-]+)/g)].flatMap(([, one]) => [
+    ...[`content-review-${one}`, `content-review-${one}.journal`],
+    ...[`${one}.decisions`, `${one}.dead-letters`],
+  ]);
+  const isOfPage = (name: string) => text.includes(name) || derived.includes(name);
   const admin = await kafka.admin();
   const { groups } = await admin.listGroups();
   const [topics, mine] = [await admin.listTopics(), groups.map(({ groupId }) => groupId)];

@@ -1,5 +1,5 @@
 /** Pages whose commands need no Kafka. */
 import { pagesToRun } from '../../support/docs/pages.ts';
-import { testPage } from './page.ts';
+import { testPages } from './page.ts';
 
-for (const page of pagesToRun({ withKafka: false })) testPage(page);
+for (const page of pagesToRun({ withKafka: false })) testPages([page]);

@@ -1,14 +1,14 @@
 /** A page of the documentation, followed to the letter in a checkout: one shell session, as a reader has. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { freePorts } from '../../../dev/kafka/ports.ts';
 import { type Kept, spawnKept } from '../../../dev/process/kept.ts';
 import { isAsShown, isShownIn, withoutBanners } from '../../support/docs/output.ts';
-import { ROOT } from '../../support/docs/pages.ts';
+import { ROOT, stepsOfPage } from '../../support/docs/pages.ts';
 import { type Step, stepsOf } from '../../support/docs/steps.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -140,7 +140,7 @@ class Session {
   /** A shell that continues with the variables and functions of the blocks before. */
   async #shell(line: number, text: string) {
     const state = path.join(this.#scripts, 'state');
-    const script = path.join(this.#scripts, `line-${line}.sh`);
+    const script = path.join(this.#scripts, `line-${line}-${randomUUID()}.sh`);
     await writeFile(
       script,
       [
@@ -182,23 +182,39 @@ const timeout = (ms: number) =>
   new Promise<true>((resolve) => setTimeout(() => resolve(true), ms).unref());
 
 /** Follows a page from its first command to its last. @throws Error that names the line of a command that fails */
-export async function followPage(
-  markdown: string,
+export async function followPage(markdown: string, options?: PageOptions): Promise<void> {
+  const steps = stepsOf(markdown);
+  await inSession(steps, (session) => takeAll(session, steps), options);
+}
+
+async function inSession(
+  steps: readonly Step[],
+  work: (session: Session) => Promise<void>,
   { brokers, leave }: PageOptions = {},
 ): Promise<void> {
-  const steps = stepsOf(markdown);
   const session = new Session(brokers);
   try {
     await session.open(steps);
-    for (const step of steps) await session.take(step);
+    await work(session);
   } finally {
     await session.close();
     await leave?.();
   }
 }
 
-/** Defines a test that follows a page of the documentation. */
-export function testPage(page: string, options?: PageOptions): void {
-  test(`the commands of ${page} do what the page shows`, () =>
-    followPage(readFileSync(path.join(ROOT, page), 'utf8'), options));
+async function takeAll(session: Session, steps: readonly Step[]): Promise<void> {
+  for (const step of steps) await session.take(step);
+}
+
+/** Defines a test that follows pages of the documentation in one session, each after the one before. */
+export function testPages(pages: readonly string[], options?: PageOptions): void {
+  const steps = new Map(pages.map((page) => [page, stepsOfPage(page)]));
+  test(`the commands of ${pages.join(', ')} do what the pages show`, (t) =>
+    inSession(
+      [...steps.values()].flat(),
+      async (session) => {
+        for (const [page, its] of steps) await t.test(page, () => takeAll(session, its));
+      },
+      options,
+    ));
 }

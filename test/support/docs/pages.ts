@@ -25,14 +25,21 @@ export function stepsOfPage(page: string): Step[] {
   }
 }
 
-/** The page that starts its own broker, and is followed from the first block to the last. */
-export const FIRST_PAGE = 'docs/getting-started.md';
+/** The page that starts its own broker, and those that continue its pipeline: one session. */
+export const FIRST_PAGES = [
+  'docs/getting-started.md',
+  'docs/tools.md',
+  'docs/doctor.md',
+  'docs/delivery.md',
+  'docs/mapping.md',
+  'examples/README.md',
+];
 
 /** Pages with commands to run, other than the first. */
 export function pagesToRun({ withKafka }: { readonly withKafka: boolean }): string[] {
   return PAGES.filter((page) => {
     const steps = stepsOfPage(page).filter(({ kind }) => kind === 'run' || kind === 'background');
     const usesKafka = steps.some(({ text }) => /KAFKA_BROKERS|npm run kafka|:9092/.test(text));
-    return page !== FIRST_PAGE && steps.length > 0 && usesKafka === withKafka;
+    return !FIRST_PAGES.includes(page) && steps.length > 0 && usesKafka === withKafka;
   });
 }

@@ -513,7 +513,7 @@ describe('configuration files', () => {
     assert.equal(config.pipelines[0]?.output.topic, 'emails.decisions');
   });
 
-  it('are described by docs/configuration.md as they are (run `node dev/docs/generate.ts` when this fails)', async () => {
+  it('are described by docs/configuration.md as they are (run `npm run generate` when this fails)', async () => {
     assert.equal(
       await readFile(new URL('docs/configuration.md', ROOT), 'utf8'),
       configurationPage(),

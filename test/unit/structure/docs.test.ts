@@ -22,7 +22,7 @@ test('the generated pages are what the code generates', () => {
     assert.equal(
       readFileSync(page.file, 'utf8'),
       page.render(),
-      `${page.file.pathname}: run node dev/docs/generate.ts`,
+      `${page.file.pathname}: run npm run generate`,
     );
 });
 

@@ -23,11 +23,11 @@ const codeOf = (text: string) =>
   [...text.matchAll(/^```sh elsewhere\n(.+?)^```$/gms)].map(([, code]) => code).join('');
 const PAGES = readdirSync(path.join(ROOT, 'docs/runbook')).filter((file) => file !== 'README.md');
 
-test('the rules are what dev/alerts makes (run node dev/alerts/generate.ts when this fails)', () => {
+test('the rules are what dev/alerts makes (run npm run generate when this fails)', () => {
   assert.equal(readFileSync(RULES_FILE, 'utf8'), rulesFile());
 });
 
-test('the dashboard is what dev/dashboard makes (run node dev/dashboard/generate.ts when this fails)', () => {
+test('the dashboard is what dev/dashboard makes (run npm run generate when this fails)', () => {
   assert.equal(readFileSync(DASHBOARD_FILE, 'utf8'), dashboardFile());
 });
 

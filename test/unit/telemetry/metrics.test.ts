@@ -49,7 +49,7 @@ describe('metric list', () => {
     assert.equal(METRICS.stage_duration_seconds.buckets.at(-1), 86_400);
   });
 
-  it('equals docs/metrics.md (run `node dev/docs/generate.ts` when this fails)', async () => {
+  it('equals docs/metrics.md (run `npm run generate` when this fails)', async () => {
     assert.equal(
       await readFile(new URL('../../../docs/metrics.md', import.meta.url), 'utf8'),
       metricsPage(),
