@@ -102,7 +102,7 @@ export async function runConnector(
   };
   const { host: listenHost, search: enabled, password } = config.http;
   const search = new ConsoleSearch(
-    { enabled, listenHost, password: password && (() => password.current()) },
+    { enabled, listenHost, password: password && (() => password.current()), logger },
     searchInThread(sources.configFile),
   );
   const pages = problems && new Console({ ...sources, problems, search }, listenHost);

@@ -1,5 +1,6 @@
 /** Search of the console: its login, one search at a time, and a time limit. */
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Logger } from '../../core/ports/telemetry.ts';
 import type { PageRequest } from '../health/http-server.ts';
 import { isLoopback } from './host-guard.ts';
 
@@ -30,6 +31,7 @@ export interface SearchSettings {
   readonly listenHost: string;
   /** Returns `http.password`; undefined: none is configured. */
   readonly password: (() => Promise<string>) | undefined;
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 interface Answer {
@@ -42,23 +44,29 @@ const LIMIT_MS = 30_000;
 const MAX_MATCHES = 10;
 const HOUR_MS = 3_600_000;
 const MAX_HOURS = 8_760;
+/** Wrong passwords within a minute after which none is compared until its end. */
+const MAX_WRONG = 10;
+const MINUTE_MS = 60_000;
 
 export class ConsoleSearch {
   /** `off`: for the reason that the documentation of http.search gives. */
   readonly access: 'open' | 'password' | 'off';
   readonly #password: SearchSettings['password'];
+  readonly #logger: SearchSettings['logger'];
+  #wrong = { count: 0, sinceMs: 0 };
   readonly #run: RunSearch;
   readonly #limitMs: number;
   #isBusy = false;
 
   constructor(
-    { enabled, listenHost, password }: SearchSettings,
+    { enabled, listenHost, password, logger }: SearchSettings,
     run: RunSearch,
     limitMs = LIMIT_MS,
   ) {
     const unlocked = isLoopback(listenHost) ? 'open' : 'off';
     this.access = enabled ? (password === undefined ? unlocked : 'password') : 'off';
     this.#password = password;
+    this.#logger = logger;
     this.#run = run;
     this.#limitMs = limitMs;
   }
@@ -72,8 +80,9 @@ export class ConsoleSearch {
         403,
         'the search is off: it requires http.search, and http.password unless http.host is a loopback address',
       );
-    if (this.#password && !isLogin(headers.authorization, await this.#password()))
-      return refused(401, 'the password is wrong: it is http.password of the configuration');
+    const refusal =
+      this.#password && this.#refusal(headers.authorization, await this.#password(), nowMs);
+    if (refusal !== undefined) return refusal;
     const search = queryOf(new URLSearchParams(query), nowMs);
     if (typeof search === 'string') return refused(400, search);
     if (this.#isBusy)
@@ -95,6 +104,20 @@ export class ConsoleSearch {
     } finally {
       this.#isBusy = false;
     }
+  }
+
+  #refusal(authorization: string | undefined, password: string, nowMs: number): Answer | undefined {
+    const ageMs = nowMs - this.#wrong.sinceMs;
+    if (ageMs < 0 || ageMs >= MINUTE_MS) this.#wrong = { count: 0, sinceMs: nowMs };
+    if (this.#wrong.count === MAX_WRONG)
+      return refused(429, 'too many wrong passwords: repeat the search in a minute');
+    if (isLogin(authorization, password)) return undefined;
+    if (authorization !== undefined && ++this.#wrong.count === MAX_WRONG)
+      this.#logger.warn(
+        { wrong: MAX_WRONG },
+        'console: too many wrong passwords within a minute: searches are refused until its end',
+      );
+    return refused(401, 'the password is wrong: it is http.password of the configuration');
   }
 }
 

@@ -28,7 +28,10 @@ const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2<
 /** The scene with another search. */
 function withSearch(shown: Scene, run: RunSearch, settings: Partial<SearchSettings> = {}): Scene {
   const search = new ConsoleSearch(
-    { enabled: true, listenHost: '127.0.0.1', password: undefined, ...settings },
+    {
+      ...{ enabled: true, listenHost: '127.0.0.1', password: undefined },
+      ...{ logger: { warn: () => undefined }, ...settings },
+    },
     run,
   );
   return { ...shown, sources: { ...shown.sources, search } };

@@ -56,7 +56,7 @@ export function scene(
     metrics,
     problems,
     search: new ConsoleSearch(
-      { enabled: true, listenHost: '127.0.0.1', password: undefined },
+      { enabled: true, listenHost: '127.0.0.1', password: undefined, logger: { warn() {} } },
       async () => ({ records: [] }),
     ),
   };

@@ -192,7 +192,7 @@ test('commands use the running program and configuration, quoted for a shell', a
 test('a password is sent as it is, in every script', async () => {
   const password = async () => 'pässwörd: 密码';
   const search = new ConsoleSearch(
-    { enabled: true, listenHost: '0.0.0.0', password },
+    { enabled: true, listenHost: '0.0.0.0', password, logger: { warn() {} } },
     async () => ({ records: [] }),
   );
   const { signal } = new AbortController();

@@ -18,13 +18,20 @@ function searchOf(
   limitMs?: number,
 ) {
   const search = new ConsoleSearch(
-    { enabled: true, listenHost: '127.0.0.1', password: undefined, ...settings },
+    {
+      ...{ enabled: true, listenHost: '127.0.0.1', password: undefined },
+      ...{ logger: { warn: () => undefined }, ...settings },
+    },
     run,
     limitMs,
   );
   const ask = (
     query = 'key=k',
-    { authorization, signal }: { authorization?: string; signal?: AbortSignal } = {},
+    {
+      authorization,
+      signal,
+      afterMs = 0,
+    }: { authorization?: string; signal?: AbortSignal; afterMs?: number } = {},
   ) =>
     search.answer(
       {
@@ -32,7 +39,7 @@ function searchOf(
         headers: authorization === undefined ? {} : { authorization },
         signal: signal ?? new AbortController().signal,
       },
-      NOW_MS,
+      NOW_MS + afterMs,
     );
   return { search, ask };
 }
@@ -89,6 +96,25 @@ test('with a password each search needs it, also on the loopback interface', asy
       assert.doesNotMatch(JSON.stringify(answer), new RegExp(PASSWORD));
     }
   }
+});
+
+test('a password cannot be guessed: after ten wrong ones in a minute none is compared until its end', async () => {
+  const warnings: string[] = [];
+  const logger = { warn: (_: object, message: string) => warnings.push(message) };
+  const { ask } = searchOf({ password: async () => PASSWORD, logger });
+  const statusWith = async (pair: string, afterMs = 0) =>
+    (await ask('key=k', { authorization: basic(pair), afterMs })).status;
+  for (let n = 0; n < 20; n++) assert.equal((await ask()).status, 401);
+  assert.equal(await statusWith(`:${PASSWORD}`), 200, 'a request without a password is no guess');
+
+  const guesses = await Promise.all(Array.from({ length: 64 }, (_, n) => statusWith(`:${n}`)));
+  assert.equal(guesses.filter((status) => status === 401).length, 10);
+  assert.equal(await statusWith(`:${PASSWORD}`, 59_999), 429);
+  assert.equal(await statusWith(`:${PASSWORD}`, 60_000), 200);
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0] ?? '', /too many wrong passwords/);
+  for (let n = 0; n < 10; n++) await statusWith(':x', 70_000);
+  assert.equal(await statusWith(`:${PASSWORD}`, -1), 200, 'the clock was set back');
 });
 
 test('a rotated password is read again', async () => {
