@@ -1,4 +1,5 @@
 /** Decoder of records on the output and dead-letter topics. Any bytes are decoded or reported, never thrown. */
+import { isObject } from '../base/is-object.ts';
 import type { DeadLetterHeaders } from '../contracts/index.ts';
 import { lastHeader, type RecordHeaders, type SourceRecord } from '../core/record.ts';
 import type { FramedOutcomes } from './framed-outcomes.ts';
@@ -57,8 +58,6 @@ function fromJson(value: Buffer): unknown {
   return isEnvelope ? members.data : members;
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown) => typeof value === 'string';
 
 /** Checks the members by which programs branch. */

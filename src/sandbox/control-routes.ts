@@ -6,28 +6,28 @@ import type { FaultInput } from './faults/schema.ts';
 import { apiRefusal, jsonAnswer } from './http/answer.ts';
 import { readJson, route, type SandboxCall, type SandboxRoute } from './http/server.ts';
 import { InvalidSandboxInput } from './input/invalid.ts';
-import { WORK_KINDS, type Work } from './works.ts';
+import { WORK_KINDS, type Work, type WorkKind } from './works.ts';
 
 /** Open to callers on the same machine; others need an API key. Health is open to all. */
 export function controlRoutes(context: SandboxContext): SandboxRoute[] {
   const { works, decisions, objects, faults, apiKeys } = context;
   const control = (method: string, path: string, handle: SandboxRoute['handle']) =>
     route(method, `/sandbox/${path}`, 'remote', handle);
+  const list = (kind: WorkKind, name: string, parts: string, summary: (work: Work) => object) =>
+    control('GET', name, () => {
+      const all = works.all(kind);
+      const uploads = all.filter(({ uploadedMs }) => uploadedMs !== null).length;
+      const rows = all.reduce((sum, { outcome }) => sum + (outcome?.rows ?? 0), 0);
+      const totals = { [name]: all.length, uploads, [parts]: rows };
+      return jsonAnswer(200, { totals, [name]: all.map(summary) });
+    });
   const script = () => jsonAnswer(200, { faults: faults.entries() });
   const nothing = () => apiRefusal(404, 'not_found', 'there is nothing at this path');
 
   return [
     route('GET', '/sandbox/health', 'none', () => jsonAnswer(200, { status: 'ok' })),
-    control('GET', 'batches', () => {
-      const { count, uploads, rows } = totalsOf(works.all('batch'));
-      const batches = works.all('batch').map(batchSummary);
-      return jsonAnswer(200, { totals: { batches: count, uploads, rows }, batches });
-    }),
-    control('GET', 'imports', () => {
-      const { count, uploads, rows } = totalsOf(works.all('import'));
-      const imports = works.all('import').map(importSummary);
-      return jsonAnswer(200, { totals: { imports: count, uploads, records: rows }, imports });
-    }),
+    list('batch', 'batches', 'rows', batchSummary),
+    list('import', 'imports', 'records', importSummary),
     control('GET', 'imports/([^/]+)/content', (_, id) => {
       const name = WORK_KINDS.import.objectName(works.get('import', id)?.id ?? '');
       const bytes = objects.size(name);
@@ -79,41 +79,12 @@ function isListOfKeys(body: unknown): body is string[] {
   return Array.isArray(body) && body.length > 0 && body.every(isKey);
 }
 
-function totalsOf(works: readonly Work[]) {
-  const uploads = works.filter(({ uploadedMs }) => uploadedMs !== null).length;
-  const rows = works.reduce((sum, { outcome }) => sum + (outcome?.rows ?? 0), 0);
-  return { count: works.length, uploads, rows };
-}
+/** State of a batch for checkers; its numbers are 0 before the rows are read. */
+export type BatchSummary = Readonly<ReturnType<typeof batchSummary>>;
+/** State of an import for checkers; `records` is 0 before they are read, and for an invalid file. */
+export type ImportSummary = Readonly<ReturnType<typeof importSummary>>;
 
-/** State of a batch or import as checkers see it; times are ISO 8601, null before. */
-interface WorkSummary {
-  readonly created: string;
-  readonly uploaded: string | null;
-  /** Time of its final state. */
-  readonly finished: string | null;
-  /** Scripted fault that hit it. */
-  readonly fault: string | null;
-  /** Reason of its failure. */
-  readonly problem: string | null;
-}
-
-export interface BatchSummary extends WorkSummary {
-  readonly batch_id: string;
-  readonly type: string;
-  readonly batch_status: string;
-  /** Rows of the upload; 0 before they are read. */
-  readonly rows: number;
-  readonly error_rows: number;
-}
-
-export interface ImportSummary extends WorkSummary {
-  readonly import_id: string;
-  readonly import_status: string;
-  /** Records of the upload; 0 before they are read, and when the file is not valid. */
-  readonly records: number;
-}
-
-export function batchSummary(work: Work): BatchSummary {
+export function batchSummary(work: Work) {
   const { id, type = '', status, outcome } = work;
   return {
     batch_id: id,
@@ -125,7 +96,7 @@ export function batchSummary(work: Work): BatchSummary {
   };
 }
 
-export function importSummary(work: Work): ImportSummary {
+export function importSummary(work: Work) {
   const { id, status, outcome } = work;
   return {
     import_id: id,
@@ -135,7 +106,8 @@ export function importSummary(work: Work): ImportSummary {
   };
 }
 
-function summaryOf({ createdMs, uploadedMs, finishedMs, fault, outcome }: Work): WorkSummary {
+/** Times are ISO 8601, null before; `fault` is the scripted one, `problem` the reason of a failure. */
+function summaryOf({ createdMs, uploadedMs, finishedMs, fault, outcome }: Work) {
   const time = (ms: number | null) => ms && new Date(ms).toISOString();
   return {
     created: new Date(createdMs).toISOString(),

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { parseKeepingDigits } from '../base/exact-json.ts';
+import { isObject } from '../base/is-object.ts';
 import { shownCode } from '../base/shown-code.ts';
 import { parseWebAddress } from '../http/web-address.ts';
 import {
@@ -240,10 +241,6 @@ function labelsOf(value: unknown): readonly LabelView[] | null {
       explanation: typeof explanation === 'string' ? explanation : null,
     };
   });
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Returns whether an id fits into a path: dot segments would name another resource. */

@@ -2,6 +2,7 @@
  * Errors of the service and its storage: what each failure of an exchange means, and what to do
  * about it. Only words that are safe to show get in.
  */
+import { isObject } from '../base/is-object.ts';
 import type { Result } from '../base/result.ts';
 import { shownCode } from '../base/shown-code.ts';
 import { ServiceError, type ServiceFailure } from '../core/outcome/service-error.ts';
@@ -229,10 +230,6 @@ function validationsOf(detail: unknown): string | undefined {
     return `${place && `${place}: `}${msg.slice(0, 100)}`;
   });
   return texts.length === 0 ? undefined : texts.join('; ');
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

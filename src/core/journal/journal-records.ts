@@ -12,6 +12,7 @@
  * A transaction writes the progress of the partitions that moved, so that no record grows with the
  * number of partitions in a shard (ADR 0003).
  */
+import { isObject } from '../../base/is-object.ts';
 import { OffsetSet } from '../offsets/offset-set.ts';
 import type { JournalWrite } from '../ports/kafka.ts';
 import { CoordinateSet, type JobRecord, type JobSource } from './job.ts';
@@ -126,22 +127,17 @@ function parsed(key: string, text: string): object {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new JournalFormatError(`the journal's record ${quote(key)} is not JSON: ${foreign}`);
+    throw unreadable(key, `is not JSON: ${foreign}`);
   }
-  if (!isObject(value))
-    throw new JournalFormatError(
-      `the journal's record ${quote(key)} is not a JSON object: ${foreign}`,
-    );
+  if (!isObject(value)) throw unreadable(key, `is not a JSON object: ${foreign}`);
   const { v } = fieldsOf<{ v: number }>(value, key, { v: count });
   if (v > JOURNAL_FORMAT)
-    throw new JournalFormatError(
-      `the journal's record ${quote(key)} has format ${v}; this version reads up to ${JOURNAL_FORMAT}. Run the version that wrote it, or a newer one.`,
+    throw unreadable(
+      key,
+      `has format ${v}; this version reads up to ${JOURNAL_FORMAT}. Run the version that wrote it, or a newer one.`,
     );
   return { ...value, format: v };
 }
-
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Reads one value; undefined if it is invalid. */
 type Reader = (value: unknown, key: string) => unknown;
@@ -154,11 +150,8 @@ const ABSENT = Symbol('absent');
 function fieldsOf<T>(value: unknown, key: string, spec: Spec<T>): T {
   const read: Record<string, unknown> = {};
   for (const [name, reader] of Object.entries<Reader>(spec)) {
-    const field = reader(isObject(value) ? Reflect.get(value, name) : undefined, key);
-    if (field === undefined)
-      throw new JournalFormatError(
-        `the journal's record ${quote(key)} has no valid field ${quote(name)}`,
-      );
+    const field = reader(isObject(value) ? value[name] : undefined, key);
+    if (field === undefined) throw unreadable(key, `has no valid field ${quote(name)}`);
     if (field !== ABSENT) read[name] = field;
   }
   return read as T;
@@ -189,9 +182,7 @@ function offsetsOf(value: unknown, key: string, most: number): OffsetSet | undef
     if (offsets.size <= most) return offsets;
     throw new RangeError(`${offsets.size} offsets are more than the ${most} that a job may name`);
   } catch (error) {
-    throw new JournalFormatError(
-      `the journal's record ${quote(key)} holds a broken offset set: ${(error as Error).message}`,
-    );
+    throw unreadable(key, `holds a broken offset set: ${(error as Error).message}`);
   }
 }
 
@@ -244,5 +235,8 @@ const LEFT: Spec<Left> = {
     return sets && CoordinateSet.fromSets(sets);
   },
 };
+
+const unreadable = (key: string, problem: string): JournalFormatError =>
+  new JournalFormatError(`the journal's record ${quote(key)} ${problem}`);
 
 const quote = (value: string): string => JSON.stringify(value.slice(0, 200));

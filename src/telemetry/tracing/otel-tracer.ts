@@ -81,10 +81,12 @@ class OtelSpan implements Span {
 
 /** The last line of defence, as for log lines (I6). */
 function redacted(attributes: SpanAttributes): Record<string, string | number | boolean> {
-  const safe: Record<string, string | number | boolean> = {};
-  for (const [name, value] of Object.entries(attributes))
-    safe[name] = typeof value === 'string' ? redactText(value) : value;
-  return safe;
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? redactText(value) : value,
+    ]),
+  );
 }
 
 function linkOf({ traceId, spanId, flags, state }: TraceParent): Link {
