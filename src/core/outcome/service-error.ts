@@ -56,4 +56,9 @@ export class ServiceError extends Error {
     this.mayHaveArrived = details.mayHaveArrived ?? false;
     this.sameAgain = details.sameAgain ?? false;
   }
+
+  /** Returns the same error with another message. */
+  restated(message: string): ServiceError {
+    return new ServiceError(this.failure, message, this);
+  }
 }

@@ -10,6 +10,13 @@ export interface PartitionBounds {
   readonly end: number;
 }
 
+/** Offsets [from, until) of a partition. */
+export interface TopicRange {
+  readonly partition: number;
+  readonly from: number;
+  readonly until: number;
+}
+
 export interface TopicScan {
   /** Bounds of every partition, ascending. Rejects with an error that names the topic. */
   bounds(topic: string): Promise<ReadonlyMap<number, PartitionBounds>>;
@@ -23,7 +30,7 @@ export interface TopicScan {
    */
   read(
     topic: string,
-    range: { readonly partition: number; readonly from: number; readonly until: number },
+    range: TopicRange,
     onPiece: (piece: RecordPiece) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void>;

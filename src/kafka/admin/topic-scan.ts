@@ -1,7 +1,7 @@
 /** TopicScan: for tools that read the topics of a running pipeline. */
 import type { RecordPiece } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import type { PartitionBounds, TopicScan } from '../../core/ports/topic-scan.ts';
+import type { PartitionBounds, TopicRange, TopicScan } from '../../core/ports/topic-scan.ts';
 import { LATEST, READ_UNCOMMITTED } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';
 import { KafkaSourceReader } from '../consumer/source-reader.ts';
@@ -54,7 +54,7 @@ export class KafkaTopicScan implements TopicScan {
 
   async read(
     topic: string,
-    range: { readonly partition: number; readonly from: number; readonly until: number },
+    range: TopicRange,
     onPiece: (piece: RecordPiece) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {

@@ -56,9 +56,9 @@ export class StatusCheck {
         await this.#createControl(signal);
         return await this.#findControl(signal);
       }
-      const { operation, status, retryAfterMs } = error;
-      const message = `${error.message}. An import created as a control is not found either: check service.importPath`;
-      throw new ServiceError('not_found', message, { operation, status, retryAfterMs });
+      throw error.restated(
+        `${error.message}. An import created as a control is not found either: check service.importPath`,
+      );
     }
   }
 

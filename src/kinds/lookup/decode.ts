@@ -40,12 +40,7 @@ export function createLookupDecoder(mapping: LookupMapping): RecordDecoder {
     if (id === '.' || id === '..' || !id.isWellFormed() || /\p{Cc}/u.test(id)) {
       throw part.failure('no_content', 'is not a decision id: it cannot be part of a URL');
     }
-    if (id.length > MAX_ID_LENGTH) {
-      throw part.failure(
-        'too_large',
-        `has ${id.length} characters, more than the ${MAX_ID_LENGTH} that a decision id may have`,
-      );
-    }
+    part.limit(id.length, MAX_ID_LENGTH, 'characters', 'that a decision id may have');
     return id;
   }
 

@@ -89,9 +89,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
       found = { id: known, atMs: options.monotonic() };
     } catch (error) {
       if (!(error instanceof ServiceError) || !isWithout(error)) throw error;
-      const { failure, operation, status, retryAfterMs } = error;
-      const message = `${error.message}. That decision was found before`;
-      throw new ServiceError(failure, message, { operation, status, retryAfterMs });
+      throw error.restated(`${error.message}. That decision was found before`);
     }
   }
 

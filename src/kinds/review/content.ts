@@ -21,13 +21,8 @@ export function compileContent({
       throw part.failure('no_content', `must be a string, but is ${typeOfFound(content)}`);
     if (content === '') throw part.failure('empty_content', 'is an empty string');
     // A UTF-16 unit becomes at most three bytes: short texts need not be counted.
-    if (content.length * 3 > maxContentBytes && Buffer.byteLength(content) > maxContentBytes) {
-      const bytes = Buffer.byteLength(content);
-      throw part.failure(
-        'too_large',
-        `has ${bytes} bytes, more than the ${maxContentBytes} allowed`,
-      );
-    }
+    if (content.length * 3 > maxContentBytes)
+      part.limit(Buffer.byteLength(content), maxContentBytes, 'bytes', 'allowed');
     if (contentKind === 'url') {
       const problem = problemWithUrl(content);
       if (problem !== undefined) throw part.failure('bad_content', problem);

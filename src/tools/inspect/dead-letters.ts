@@ -13,10 +13,11 @@ export interface DeadLetterFilter {
   readonly sources: readonly SourceCoordinate[];
 }
 
-export interface DeadLetterEntry extends ReplayableDeadLetter, ReturnType<typeof deadLetterCause> {
-  /** Source record. */
-  readonly partition: number;
-  readonly offset: number;
+/** Dead letter of the source record with that coordinate. */
+export interface DeadLetterEntry
+  extends ReplayableDeadLetter,
+    SourceCoordinate,
+    ReturnType<typeof deadLetterCause> {
   /** null when the dead letter has no value. */
   readonly valueBytes: number | null;
 }

@@ -1,4 +1,5 @@
 /** Report about one source record, and its summary. */
+import type { SourceCoordinate } from '../../core/record.ts';
 import type { RemoteBatch } from './context.ts';
 import type { ShownDecision } from './decision-value.ts';
 import type { deadLetterCause, TerminalKind } from './outputs.ts';
@@ -46,9 +47,7 @@ export interface FoundTerminal {
   readonly deadLetter: ReturnType<typeof deadLetterCause> | null;
 }
 
-export interface Explanation {
-  readonly partition: number;
-  readonly offset: number;
+export interface Explanation extends SourceCoordinate {
   /** Kind of the pipeline. */
   readonly kind: string;
   readonly state: RecordState;

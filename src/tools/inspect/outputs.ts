@@ -1,32 +1,27 @@
 /** Decisions and dead letters of a pipeline, found by the source record that they settle. */
 import { DEAD_LETTER_HEADERS } from '../../core/outcome/dead-letter.ts';
 import type { RecordPiece } from '../../core/ports/kafka.ts';
-import type { TopicScan } from '../../core/ports/topic-scan.ts';
-import { lastHeader, type SourceRecord } from '../../core/record.ts';
+import type { TopicRange } from '../../core/ports/topic-scan.ts';
+import { lastHeader, type SourceCoordinate, type SourceRecord } from '../../core/record.ts';
 import { eachAtATime, InspectError, type Inspection, isCompacted } from './context.ts';
 
 export type TerminalKind = 'decision' | 'dead_letter';
 
-export interface TerminalRecord {
+/** Terminal record of the source record with that coordinate. */
+export interface TerminalRecord extends SourceCoordinate {
   readonly kind: TerminalKind;
   readonly topic: string;
   readonly eventId: string;
-  /** Source record. */
-  readonly partition: number;
-  readonly offset: number;
   readonly replay: number;
   readonly record: SourceRecord;
 }
 
-/** Part of one output partition, [from, until). */
-export interface OutputRange {
+/** Part of one output partition. */
+export interface OutputRange extends TopicRange {
   readonly kind: TerminalKind;
   readonly topic: string;
-  readonly partition: number;
   /** First offset still in the log. */
   readonly start: number;
-  readonly from: number;
-  readonly until: number;
 }
 
 /** Clocks of producers and connector may differ by this much. */
@@ -54,7 +49,7 @@ export function deadLetterCause(record: SourceRecord) {
 export function parseEventId(
   eventId: string | undefined,
   topic: string,
-): { readonly partition: number; readonly offset: number; readonly replay: number } | undefined {
+): (SourceCoordinate & { readonly replay: number }) | undefined {
   if (eventId === undefined || !eventId.startsWith(`${topic}-`)) return undefined;
   const match = /^(\d+)-(\d+)(?:#(\d+))?$/.exec(eventId.slice(topic.length + 1));
   if (match === null) return undefined;
@@ -104,13 +99,14 @@ export async function scanTerminals(
   const { pipeline, notice } = inspection;
   const enough = new AbortController();
   let offsets = 0;
-  await eachAtATime(ranges, async ({ kind, topic, partition, from, until }) => {
-    let position = from;
+  await eachAtATime(ranges, async (range) => {
+    const { kind, topic, partition, until } = range;
+    let position = range.from;
     try {
       await readGuarded(
         inspection,
         topic,
-        { partition, from, until },
+        range,
         async ({ records, unreadable, nextOffset }) => {
           if (unreadable !== undefined)
             notice(
@@ -145,7 +141,7 @@ export async function scanTerminals(
 export async function readGuarded(
   inspection: Inspection,
   topic: string,
-  range: Parameters<TopicScan['read']>[1],
+  range: TopicRange,
   onPiece: (piece: RecordPiece) => Promise<void>,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -202,7 +198,7 @@ function stallGuard({ clock, notice, pipeline }: Inspection, where: string) {
 export async function firstTimestamp(
   { scan, signal }: Inspection,
   topic: string,
-  range: { readonly partition: number; readonly from: number; readonly until: number },
+  range: TopicRange,
 ): Promise<number | undefined> {
   const enough = new AbortController();
   let found: number | undefined;

@@ -1,4 +1,5 @@
 /** Search for source records by key or expression over a bounded time, and their explanations. */
+import type { TopicRange } from '../../core/ports/topic-scan.ts';
 import type { SourceCoordinate, SourceRecord } from '../../core/record.ts';
 import { placeOf } from '../../core/record.ts';
 import { eachAtATime, type Inspection } from './context.ts';
@@ -171,7 +172,7 @@ async function rangesBetween(
   topic: string,
   sinceMs: number,
   untilMs: number | undefined,
-): Promise<{ partition: number; from: number; until: number }[]> {
+): Promise<TopicRange[]> {
   const bounds = await scan.bounds(topic);
   const first = await scan.firstAt(topic, sinceMs);
   const last = untilMs === undefined ? undefined : await scan.firstAt(topic, untilMs);
