@@ -39,10 +39,10 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
 };
 
 /** Returns the table that `--help` shows. */
-export function exitCodeTable(): string {
-  const rows = Object.entries(EXIT_MEANINGS).map(
-    ([name, meaning]) => `  ${String(EXIT[name as keyof typeof EXIT]).padEnd(4)} ${meaning}`,
-  );
+export function exitCodeTable(
+  names: readonly (keyof typeof EXIT)[] = Object.keys(EXIT) as (keyof typeof EXIT)[],
+): string {
+  const rows = names.map((name) => `  ${String(EXIT[name]).padEnd(4)} ${EXIT_MEANINGS[name]}`);
   return ['Exit codes:', ...rows].join('\n');
 }
 

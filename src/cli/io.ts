@@ -1,14 +1,24 @@
 import path from 'node:path';
 import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
-import type { ExitCode } from './exit-codes.ts';
+import { type EXIT, type ExitCode, exitCodeTable } from './exit-codes.ts';
 
 /** Name of the program, as package.json installs it. */
 export const PROGRAM = 'content-review-connector';
-/** Returns the help below the options of a command. @param examples its command lines, without the program */
-export function helpText(examples: readonly string[], notes = ''): string {
+/**
+ * Returns the help below the options of a command.
+ * @param examples its command lines, without the program
+ * @param codes names of its exit codes
+ */
+export function helpText(
+  examples: readonly string[],
+  notes = '',
+  ...codes: readonly (keyof typeof EXIT)[]
+): string {
   const lines = examples.map((example) => `\n  $ ${PROGRAM} ${example}`);
-  return `${notes && `\n${notes}\n`}\nExamples:${lines.join('')}`;
+  const meanings = codes.length === 0 ? '' : exitCodeTable(codes);
+  const parts = [notes, meanings, `Examples:${lines.join('')}`].filter(Boolean);
+  return `\n${parts.join('\n\n')}`;
 }
 
 const STDOUT = 1;

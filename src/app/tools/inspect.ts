@@ -100,9 +100,7 @@ export async function withPipeline<T>(
       ...(service === undefined
         ? { remoteBatch: undefined }
         : remoteState(pipeline, service, signal)),
-      ...(registry === undefined
-        ? {}
-        : { readFramed: framedReader(registry, signal, options.notice) }),
+      readFramed: registry && framedReader(registry, signal, options.notice),
       openReplay: (journalTopic) =>
         kafka
           .producers({

@@ -52,18 +52,20 @@ export function auditCommand(program: Command, io: Io): void {
           'audit -c connector.yaml --since 1d',
           'audit -c connector.yaml --partition 2 --from 1000 --to 2000 --json',
         ],
-        `Ends with 0 when every record is accounted for, 5 when some are missing, 6 when none is missing and some have duplicates,
-7 when some can no longer be verified. docs/tools.md explains the columns.`,
+        'docs/tools.md explains the columns.',
+        'ok',
+        'missing',
+        'double',
+        'unknown',
       ),
     )
     .action(async (flags: AuditFlags) => {
       const { audit } = await import('../../tools/inspect/audit.ts');
-      const { partition: partitions = [], since } = flags;
-      const range = since === undefined ? flags : { ...flags, sinceMs: since };
+      const { partition: partitions = [], since: sinceMs } = flags;
       await runTool(
         io,
         flags,
-        (tools) => audit(tools, { ...range, partitions }),
+        (tools) => audit(tools, { ...flags, sinceMs, partitions }),
         auditText,
         ({ verdict }) => VERDICTS[verdict].code,
       );

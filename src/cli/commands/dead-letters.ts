@@ -102,7 +102,7 @@ async function replay(io: Io, at: readonly RecordPlace[], flags: ReplayFlags): P
       listLimit: flags.limit,
       open: stop === undefined ? undefined : (topic) => tools.openReplay(topic),
       instance: tools.instance,
-      ...(stop === undefined ? {} : { stop }),
+      stop,
     });
   // An open transaction would block the readers of its topics, so the first signal only requests the stop.
   const writeUntilStopped = (tools: Tools) =>
@@ -119,9 +119,9 @@ async function replay(io: Io, at: readonly RecordPlace[], flags: ReplayFlags): P
 }
 
 const filterOf = (
-  { reason: reasons = [], since }: LetterFlags,
+  { reason: reasons = [], since: sinceMs }: LetterFlags,
   sources: readonly RecordPlace[],
-) => ({ reasons, sources, ...(since === undefined ? {} : { sinceMs: since }) });
+) => ({ reasons, sources, sinceMs });
 
 function listText({ deadLetters, matching, byReason }: DeadLetterList, nowMs: number): string {
   if (matching === 0) return 'No dead letters.\n';

@@ -48,8 +48,9 @@ export function doctorCommand(program: Command, io: Io): void {
           'doctor -c connector.yaml --round-trip --type post',
           `doctor -c connector.yaml --json | jq 'select(.status == "failed")'`,
         ],
-        `Marks: ✓ passed, ! warning, ✗ failed, - skipped.
-Exit codes: 0 no check failed; 12 some failed; 2 the configuration has problems.`,
+        `Marks: ✓ passed, ! warning, ✗ failed, - skipped.`,
+        'unwell',
+        'usage',
       ),
     )
     .action((flags: DoctorFlags) => examine(io, flags));

@@ -75,7 +75,10 @@ export function explainCommand(program: Command, io: Io): void {
           "explain --where 'metadata.post == 42' --since 7d -c connector.yaml",
           `explain --decisions --where "result == 'spam'" --since 1h -c connector.yaml`,
         ],
-        `Ends with 5 when a record is missing, 6 when one was published more than once, 7 when the fate of one can no longer be determined.`,
+        '',
+        'missing',
+        'double',
+        'unknown',
       ),
     )
     .action(async (record: string | undefined, flags: ExplainFlags) => {

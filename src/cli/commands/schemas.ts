@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { SchemaReport } from '../../app/formats/schemas.ts';
 import { loadConfig } from '../../config/load.ts';
-import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { EXIT, type ExitCode, exitCodeTable } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
 import { helpText, type Io } from '../io.ts';
 import { sentence, table } from '../text.ts';
@@ -21,27 +21,18 @@ export function schemasCommand(program: Command, io: Io): void {
         'schemas register --config connector.yaml && deploy',
       ]),
     );
-  for (const [name, { description, codes }] of Object.entries(TEXTS))
+  for (const [name, description] of Object.entries(TEXTS))
     toolOptions(group.command(name), 'only this pipeline', 'docs/output-formats.md')
       .description(description)
-      .addHelpText(
-        'after',
-        `\nExit codes: 0 all registered; 4 incompatible, or refused by the registry; ${codes}3 registry unreachable.`,
-      )
+      .addHelpText('after', `\n${exitCodeTable(['refused', 'missing', 'unreachable'])}`)
       .action((flags: ToolFlags) => run(io, flags, name === 'register'));
 }
 
 const TEXTS = {
-  check: {
-    description:
-      'Shows for each pipeline whether the schema of its output is registered under its subject, and if not, whether the registry would accept it. Changes nothing.',
-    codes: '5 not registered yet, but compatible; ',
-  },
-  register: {
-    description:
-      'Registers the schema of each output that its subject does not have yet, if it is compatible. A second run changes nothing. The compatibility rule of a subject is never changed.',
-    codes: '',
-  },
+  check:
+    'Shows for each pipeline whether the schema of its output is registered under its subject, and if not, whether the registry would accept it. Changes nothing.',
+  register:
+    'Registers the schema of each output that its subject does not have yet, if it is compatible. A second run changes nothing. The compatibility rule of a subject is never changed.',
 } as const;
 
 async function run(io: Io, flags: ToolFlags, register: boolean): Promise<void> {

@@ -51,7 +51,9 @@ export function topicsCommand(program: Command, io: Io): void {
           'topics create --config connector.yaml',
           'topics create --config connector.yaml --partitions 12 --yes',
         ],
-        `Exit codes: 0 the topics exist or can be created; 4 a topic differs from what its pipeline requires, or is missing; 3 Kafka unreachable.`,
+        '',
+        'refused',
+        'unreachable',
       ),
     )
     .action((flags: TopicsFlags) => create(io, flags));

@@ -33,7 +33,7 @@ export interface AuditRequest {
   readonly partitions: readonly number[];
   /** First offset, or first timestamp (ms); neither: from the beginning. */
   readonly from?: number;
-  readonly sinceMs?: number;
+  readonly sinceMs?: number | undefined;
   /** One past the last offset; default: the end when the audit begins. */
   readonly to?: number;
 }

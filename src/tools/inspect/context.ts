@@ -50,9 +50,11 @@ export interface Inspection {
   /** Requests the state of a batch or an import; undefined: the service is not called. Rejects when it is unreachable. */
   readonly remoteBatch: ((remoteId: string) => Promise<RemoteBatch>) | undefined;
   /** Requests the decision that a record of a lookup names; undefined: it names none. Rejects as `remoteBatch`. */
-  readonly remoteDecision?: (record: SourceRecord) => Promise<RemoteBatch | undefined>;
+  readonly remoteDecision?:
+    | ((record: SourceRecord) => Promise<RemoteBatch | undefined>)
+    | undefined;
   /** Reads a value whose schema is in a registry as its JSON form; undefined when that is not possible. */
-  readonly readFramed?: (value: Buffer) => Promise<object | undefined>;
+  readonly readFramed?: ((value: Buffer) => Promise<object | undefined>) | undefined;
 }
 
 /** Cause of a failed inspection; becomes an exit code. */

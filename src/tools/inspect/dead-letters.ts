@@ -8,7 +8,7 @@ export interface DeadLetterFilter {
   /** Empty: every reason. */
   readonly reasons: readonly string[];
   /** Time of publication, ms. */
-  readonly sinceMs?: number;
+  readonly sinceMs?: number | undefined;
   /** Source records; empty: all. */
   readonly sources: readonly SourceCoordinate[];
 }

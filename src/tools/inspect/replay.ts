@@ -51,7 +51,7 @@ export interface ReplayRequest {
   readonly open: ((memoryTopic: string) => ShardProducer) | undefined;
   readonly instance: string;
   /** Stops after the transaction under way. */
-  readonly stop?: AbortSignal;
+  readonly stop?: AbortSignal | undefined;
 }
 
 /**

@@ -137,7 +137,7 @@ function withOneFailure(inspection: Inspection): Inspection {
   return {
     ...inspection,
     remoteBatch: remoteBatch && once(remoteBatch),
-    ...(remoteDecision && { remoteDecision: once(remoteDecision) }),
+    remoteDecision: remoteDecision && once(remoteDecision),
   };
 }
 
