@@ -2,7 +2,7 @@
 import type { TopicRange } from '../../core/ports/topic-scan.ts';
 import type { SourceCoordinate, SourceRecord } from '../../core/record.ts';
 import { placeOf } from '../../core/record.ts';
-import { eachAtATime, type Inspection } from './context.ts';
+import { eachAtATime, InspectError, type Inspection } from './context.ts';
 import { explainRecord } from './explain.ts';
 import type { Explanation } from './explanation.ts';
 import { headerText, parseEventId, readGuarded } from './outputs.ts';
@@ -100,22 +100,30 @@ export async function search(
 
   const explaining = withOneFailure(inspection);
   const records: Explanation[] = [];
+  const unexplained: string[] = [];
   for (const { partition, offset, timestampMs } of [...newest.values()].sort(byAge))
-    records.push(
-      await explainRecord(
-        explaining,
-        { partition, offset },
+    try {
+      const options = {
+        thorough: false,
         // A decision is read from its own time on, even where its event is gone.
-        { thorough: false, ...(on === 'decisions' && { publishedMs: timestampMs }) },
-      ),
-    );
+        ...(on === 'decisions' && { publishedMs: timestampMs }),
+      };
+      records.push(await explainRecord(explaining, { partition, offset }, options));
+    } catch (error) {
+      // Decisions outlive a source topic that is created again.
+      if (!(error instanceof InspectError && error.failure === 'usage')) throw error;
+      unexplained.push(`the record ${partition}:${offset} has no fate: ${error.message}`);
+    }
   const failed = [...failures.values()].reduce((sum, times) => sum + times, 0);
   return {
     ...{ on, topic, sinceMs, untilMs: untilMs ?? null, searched },
     ...{ matching: state.matching, failed, records },
-    notes: [...failures].map(
-      ([cause, times]) => `${times} of ${searched} records could not be compared: ${cause}`,
-    ),
+    notes: [
+      ...unexplained,
+      ...[...failures].map(
+        ([cause, times]) => `${times} of ${searched} records could not be compared: ${cause}`,
+      ),
+    ],
   };
 }
 

@@ -116,6 +116,24 @@ test('a search of the decisions explains each source record once', async () => {
   assert.deepEqual([records.length, matching], [4, 8]);
 });
 
+test('a decision of a source that was created again, or of no source, does not end the search', async () => {
+  const world = new World({ partitions: 1 });
+  world.start();
+  world.produce(1);
+  await world.untilSettled(60_000);
+  for (const id of ['content-0-9', 'content-7-0'])
+    world.kafka.cluster.produce('decisions', 0, [
+      { key: null, value: Buffer.from('{}'), headers: [['event-id', id]] },
+    ]);
+  const all: RecordSelector = async (records) => ({ matches: records, failures: [] });
+  const { records, matching, notes } = await searchIn(world, all, { on: 'decisions' });
+  assert.deepEqual([records.map(({ offset }) => offset), matching], [[0], 3]);
+  assert.deepEqual(notes.map((note) => note.replace(/: .*/, '')).sort(), [
+    'the record 0:9 has no fate',
+    'the record 7:0 has no fate',
+  ]);
+});
+
 test('records that cannot be compared are counted by their cause, a few of them by name', async () => {
   const world = new World({ partitions: 1 });
   world.produce(20);
