@@ -11,7 +11,7 @@ import { lookupKind } from '../kinds/lookup/index.ts';
 import { reviewKind } from '../kinds/review/index.ts';
 import { NOTICES } from '../kinds/review/results/notices.ts';
 import type { CreateResultFileReader } from '../kinds/review/results/result-files.ts';
-import type { ImportService, LookupService, ReviewService } from '../kinds/service.ts';
+import type { ImportService, LookupService, ReviewService } from '../kinds/service-ports.ts';
 
 /** Calls of the service that the kinds use. `src/service/client.ts` satisfies it. */
 export type KindServices = ReviewService & ImportService & LookupService;

@@ -25,7 +25,7 @@ import { PromMetrics } from '../telemetry/metrics/metrics.ts';
 import { startTracing } from '../telemetry/tracing/index.ts';
 import { kafkaConnection } from './clients/kafka-connection.ts';
 import { serviceClient } from './clients/service.ts';
-import { openFormats } from './formats/formats.ts';
+import { openFormats } from './formats/open-formats.ts';
 import { kindOf } from './kinds.ts';
 import { enginePipeline, readLimits } from './pipeline-options.ts';
 import { searchInThread } from './search/search-thread.ts';

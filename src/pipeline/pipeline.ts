@@ -25,8 +25,8 @@ import {
 } from './pipeline-metrics.ts';
 import { viewPipeline } from './pipeline-view.ts';
 import { ChunkSize } from './publish/chunk-size.ts';
-import { prepareTopics } from './shard/journal-topic.ts';
 import { Losses } from './shard/losses.ts';
+import { prepareTopics } from './shard/prepare-topics.ts';
 import { ShardWorker } from './shard/worker.ts';
 
 const REPORT_MS = 1000;

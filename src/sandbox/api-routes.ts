@@ -1,13 +1,19 @@
 /** Routes of the interface: batches, imports and decisions. */
 import { buffer } from 'node:stream/consumers';
 import { PATHS } from '../service/contract.ts';
+import {
+  resultName,
+  WAITING,
+  WORK_KINDS,
+  type Work,
+  type WorkKind,
+} from './batches-and-imports.ts';
 import type { SandboxContext } from './context.ts';
 import type { Fault } from './faults/schema.ts';
 import { apiError, apiRefusal, jsonAnswer, type PlannedAnswer } from './http/answer.ts';
 import { readJson, route, type SandboxCall, type SandboxRoute } from './http/server.ts';
 import { presign } from './storage/presign.ts';
 import { STORAGE_PREFIX } from './storage/storage-routes.ts';
-import { resultName, WAITING, WORK_KINDS, type Work, type WorkKind } from './works.ts';
 
 /** Longest part of an upload that a `quote` fault repeats. */
 const QUOTED_BYTES = 4096;

@@ -5,10 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { CONTENT_COLUMN, type Label } from '../service/contract.ts';
+import type { WorksParts } from './batches-and-imports.ts';
 import { validate } from './input/invalid.ts';
 import { duration } from './input/units.ts';
 import { judgeFor } from './policy/judge.ts';
-import type { WorksParts } from './works.ts';
 
 const KIND = 'decision';
 

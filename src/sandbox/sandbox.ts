@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../base/system-clock.ts';
 import { apiRoutes } from './api-routes.ts';
+import { type SandboxClock, STORAGE_FOLDERS, Works } from './batches-and-imports.ts';
 import {
   type BatchSummary,
   batchSummary,
@@ -22,7 +23,6 @@ import { sandboxServer } from './http/server.ts';
 import { type PolicyInput, parsePolicy } from './policy/schema.ts';
 import { ObjectStore } from './storage/object-store.ts';
 import { storageRoutes } from './storage/storage-routes.ts';
-import { type SandboxClock, STORAGE_FOLDERS, Works } from './works.ts';
 
 export interface SandboxOptions {
   /** Default 127.0.0.1. */

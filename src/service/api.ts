@@ -10,8 +10,8 @@ import { shownAddress } from '../http/redaction.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
 import { isPathSegment, ProtocolViolation } from './answers.ts';
 import { CONTENT_TYPES } from './contract.ts';
+import { apiProblem, type ServiceAttempt, serviceError } from './error-classification.ts';
 import type { ServiceContext } from './options.ts';
-import { apiProblem, type ServiceAttempt, serviceError } from './problems.ts';
 import { errorText, exchange, isSuccess } from './request.ts';
 import { withRetry } from './retry.ts';
 

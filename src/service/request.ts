@@ -4,8 +4,12 @@ import type { HttpAnswer, HttpPool, HttpRequest } from '../http/http.ts';
 import { NetworkError } from '../http/network-error.ts';
 import { shownAddress } from '../http/redaction.ts';
 import { ProtocolViolation } from './answers.ts';
+import {
+  networkProblem,
+  type ServiceAttempt,
+  type ServiceProblem,
+} from './error-classification.ts';
 import type { ServiceContext } from './options.ts';
-import { networkProblem, type ServiceAttempt, type ServiceProblem } from './problems.ts';
 
 /**
  * Sends `request` and reads the part of the answer that the caller needs. An answer in which `read`

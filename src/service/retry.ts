@@ -1,6 +1,6 @@
 import { retryWaitMs } from '../base/backoff.ts';
+import { type ServiceAttempt, serviceError } from './error-classification.ts';
 import type { ServiceContext } from './options.ts';
-import { type ServiceAttempt, serviceError } from './problems.ts';
 
 /**
  * Runs `attempt` until it succeeds, fails permanently, or the settings' count or time is used up.

@@ -12,7 +12,7 @@ import {
   isLoopbackHost,
   matchesHost,
 } from '../http/host-pattern.ts';
-import { NOT_PUBLIC } from './problems.ts';
+import { NOT_PUBLIC } from './error-classification.ts';
 
 export interface TransferRules {
   /** Hosts of transfers (host-pattern.ts). Empty: every host with public addresses. */

@@ -23,14 +23,14 @@ import {
   redirectTarget,
 } from '../http/web-address.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
-import type { ServiceContext } from './options.ts';
 import {
   downloadProblem,
   type ServiceAttempt,
   type ServiceProblem,
   serviceError,
   storageProblem,
-} from './problems.ts';
+} from './error-classification.ts';
+import type { ServiceContext } from './options.ts';
 import { errorText, exchange, isSuccess } from './request.ts';
 import { withRetry } from './retry.ts';
 import type { TransferPolicy } from './transfer-policy.ts';

@@ -13,7 +13,7 @@ import { planBatches } from '../../src/kafka/producer/send-plan.ts';
 import { readPieces } from '../../src/kafka/records/index.ts';
 import { reviewKind } from '../../src/kinds/review/index.ts';
 import { resultFileReader } from '../../src/kinds/review/results/result-files.ts';
-import type { ReviewService } from '../../src/kinds/service.ts';
+import type { ReviewService } from '../../src/kinds/service-ports.ts';
 import { encode, posts } from './load.ts';
 import { resultFile } from './result-file.ts';
 

@@ -1,6 +1,6 @@
 /**
  * The promise on the real thing: two replicas with a pipeline of each kind, a sandbox and a broker as processes, 20,000 records
- * to review, some to import and ids to look up, and a nemesis that kills and freezes the replicas while they come. CHAOS_SEED
+ * to review, some to import and ids to look up, and an attacker that kills and freezes the replicas while they come. CHAOS_SEED
  * repeats the choices of an earlier run (not its timing).
  */
 import assert from 'node:assert/strict';
@@ -18,7 +18,7 @@ import { Witness } from './judge/witness.ts';
 import { REVIEW_RULES } from './load/hostile-events.ts';
 import { KINDS, setupOf } from './load/pipelines.ts';
 import { Writer } from './load/writer.ts';
-import { Nemesis, plan } from './nemesis.ts';
+import { plan, ReplicaAttacker } from './replica-attacks.ts';
 
 /** By kind, at least. */
 const RECORDS = { review: 20_000, import: 3_000, lookup: 1_000 };
@@ -70,7 +70,7 @@ test('every record has exactly one terminal record, whatever its kind, and whate
   after(() => stack.stop());
   const random = new SeededRandom(seed);
   const attacks = plan(random);
-  const nemesis = new Nemesis(stack, random);
+  const attacker = new ReplicaAttacker(stack, random);
   const lines = KINDS.map((kind, index) => {
     const pipeline = stack.pipelines[index] as StackPipeline;
     const writer = new Writer(kafka, stack, pipeline, kind, new SeededRandom(seed + 1 + index));
@@ -81,7 +81,7 @@ test('every record has exactly one terminal record, whatever its kind, and whate
     };
   });
 
-  await Promise.all([nemesis.start(), nemesis.start()]);
+  await Promise.all([attacker.start(), attacker.start()]);
   await Promise.all(
     lines.map(({ writer, perWrite }) => writer.write(perWrite * WRITES_PER_ATTACK)),
   );
@@ -93,7 +93,7 @@ test('every record has exactly one terminal record, whatever its kind, and whate
       ),
     );
     try {
-      await nemesis.attack(attack);
+      await attacker.attack(attack);
     } finally {
       over.abort();
       await writing;
@@ -113,16 +113,16 @@ test('every record has exactly one terminal record, whatever its kind, and whate
     everyMs: 250,
   }).catch((error: Error) => error.message);
   const batches = await sandboxBatches(stack);
-  for (const replica of nemesis.running)
+  for (const replica of attacker.running)
     assert.equal(await replica.secretServed(), undefined, replica.name);
   // An orderly end, so that nothing more can come after the last look.
-  for (const { process } of nemesis.running) process.kill('SIGTERM');
-  const exits = await Promise.all(nemesis.running.map(({ process }) => process.exited));
+  for (const { process } of attacker.running) process.kill('SIGTERM');
+  const exits = await Promise.all(attacker.running.map(({ process }) => process.exited));
 
   const complaints = (
     await Promise.all(witnesses.map((witness) => witness.complaints(stack.sandboxUrl)))
   ).flat();
-  const { hits } = nemesis;
+  const { hits } = attacker;
   for (const { kind, writer } of lines)
     t.diagnostic(`${kind}: ${writer.produced.length} records, ${writer.aborted} more aborted`);
   t.diagnostic(JSON.stringify(hits));
@@ -130,7 +130,7 @@ test('every record has exactly one terminal record, whatever its kind, and whate
   assert.deepEqual(
     complaints,
     [],
-    nemesis.running
+    attacker.running
       .map(({ name, lines: log }) => `${name}: ${log.slice(-15).join('\n')}`)
       .join('\n'),
   );

@@ -5,7 +5,7 @@ import type { PipelineConfig } from '../../config/schema.ts';
 import { CommandFailed, EXIT, systemReason } from '../exit-codes.ts';
 import { Findings } from '../files/findings.ts';
 import { MAX_LINE_BYTES } from '../files/jsonl-check.ts';
-import { linesOf, markBytes, wholeLines } from '../files/text.ts';
+import { linesOf, markBytes, wholeLines } from '../files/text-file.ts';
 import type { Io } from '../io.ts';
 import { counted, printable } from '../text.ts';
 import { printAnswer } from '../tool-options.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { SchemaReport } from '../../app/formats/schemas.ts';
+import type { SchemaReport } from '../../app/formats/output-schemas.ts';
 import { loadConfig } from '../../config/load.ts';
 import { EXIT, type ExitCode, exitCodeTable } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
@@ -40,7 +40,7 @@ async function run(io: Io, flags: ToolFlags, register: boolean): Promise<void> {
   await interruptible(async (signal) => {
     const config = await loadConfig(file, io.env, { withoutServiceKey: true });
     // Loaded late: a wrong configuration is reported before anything heavy starts.
-    const { schemaReports } = await import('../../app/formats/schemas.ts');
+    const { schemaReports } = await import('../../app/formats/output-schemas.ts');
     const pipelines = pipelinesNamed(config, pipeline);
     const schemas = await schemaReports({ ...config, pipelines }, register, signal).catch(
       (error: unknown) => {

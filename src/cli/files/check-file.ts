@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BadFile, Findings } from './findings.ts';
 import type { InputFile } from './input-file.ts';
-import { foreignFormat, markBytes } from './text.ts';
+import { foreignFormat, markBytes } from './text-file.ts';
 
 /** Contents of a file that may be sent. */
 export interface CheckedContent {

@@ -2,7 +2,7 @@ import { counted, printable } from '../text.ts';
 import type { CheckedContent } from './check-file.ts';
 import { type CsvRecord, CsvViolation, csvRecords } from './csv-records.ts';
 import type { Findings } from './findings.ts';
-import { checkText, wholeLines } from './text.ts';
+import { checkText, wholeLines } from './text-file.ts';
 
 /** Largest row. The service names no limit; a larger row is nearly always a quote that was never closed. */
 export const MAX_ROW_BYTES = 16 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { counted, printable } from '../text.ts';
 import type { CheckedContent } from './check-file.ts';
 import type { Findings } from './findings.ts';
-import { linesOf, textProblem, wholeLines } from './text.ts';
+import { linesOf, textProblem, wholeLines } from './text-file.ts';
 
 /** Longest line. The service names no limit; a longer line is not JSON Lines. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;

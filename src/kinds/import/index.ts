@@ -2,7 +2,7 @@
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type { ItemOutcome, PerItemKind } from '../../core/ports/pipeline-kind.ts';
 import { CONTENT_TYPES } from '../../service/contract.ts';
-import type { ImportService } from '../service.ts';
+import type { ImportService } from '../service-ports.ts';
 import { createImportDecoder, type ImportMapping } from './decode.ts';
 import { JsonLines } from './jsonl-upload.ts';
 import { receiptOf } from './receipt.ts';

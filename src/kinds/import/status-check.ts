@@ -7,7 +7,7 @@ import type { RemoteState } from '../../core/outcome/follow-policy.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import { normaliseImportStatus } from '../../service/contract.ts';
-import type { ImportService } from '../service.ts';
+import type { ImportService } from '../service-ports.ts';
 
 const STATES = {
   WAITING_FOR_UPLOAD: 'waiting_for_upload',

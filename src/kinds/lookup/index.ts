@@ -8,7 +8,7 @@ import { REFUSES_INPUT, ServiceError } from '../../core/outcome/service-error.ts
 import type { ItemOutcome, JobContext, PerItemKind } from '../../core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../../core/record.ts';
 import { normaliseDecisionStatus } from '../../service/contract.ts';
-import type { FoundDecision, LookupService } from '../service.ts';
+import type { FoundDecision, LookupService } from '../service-ports.ts';
 import type { RecordError } from '../terminal-record.ts';
 import { createLookupDecoder, type LookupMapping } from './decode.ts';
 import { lookedUpDecision } from './looked-up-decision.ts';

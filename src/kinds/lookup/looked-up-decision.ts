@@ -1,7 +1,7 @@
 /** Looked-up decisions (contracts/looked-up-decision.schema.json). */
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { ContentItem, OutgoingRecord } from '../../core/record.ts';
-import type { FoundDecision } from '../service.ts';
+import type { FoundDecision } from '../service-ports.ts';
 import { errorJson, type RecordError, terminalRecord } from '../terminal-record.ts';
 
 /** @param topic the source topic @param decision undefined if none was found */

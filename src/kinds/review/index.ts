@@ -4,7 +4,7 @@ import type { RemoteState } from '../../core/outcome/follow-policy.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kind.ts';
 import { CONTENT_TYPES, normaliseBatchStatus } from '../../service/contract.ts';
-import type { BatchState, ReviewService } from '../service.ts';
+import type { BatchState, ReviewService } from '../service-ports.ts';
 import { BatchTypes } from './batch-types.ts';
 import { failedDecision } from './decision.ts';
 import { createDecoder } from './decode.ts';

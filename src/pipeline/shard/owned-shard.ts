@@ -14,7 +14,7 @@ import type { BatchPlan, Submission } from '../context/submission.ts';
 import type { ChunkSize } from '../publish/chunk-size.ts';
 import { OutputOrder } from '../publish/output-order.ts';
 import { TerminalWriter } from '../publish/terminal-writer.ts';
-import { DeadLetterQueue } from '../source/dead-letter-queue.ts';
+import { DeadLetterRereads } from '../source/dead-letter-rereads.ts';
 import { parkedBatch } from '../source/parked-batch.ts';
 import { RereadQueue } from '../source/reread-queue.ts';
 import { Intake } from '../stages/intake.ts';
@@ -34,7 +34,7 @@ export class OwnedShard implements ShardStages {
   readonly sinceMs: number;
   readonly order: OutputOrder;
   readonly writer: TerminalWriter;
-  readonly deadLetters: DeadLetterQueue;
+  readonly deadLetters: DeadLetterRereads;
   readonly rereads: RereadQueue;
   readonly intake: Intake;
   readonly #submitter: Submitter;
@@ -50,7 +50,7 @@ export class OwnedShard implements ShardStages {
     this.lastProgressMs = clock.monotonic();
     this.order = new OutputOrder(shard);
     this.writer = new TerminalWriter(shard, size, this.order, () => this.intake.flow());
-    this.deadLetters = new DeadLetterQueue(shard, this.writer);
+    this.deadLetters = new DeadLetterRereads(shard, this.writer);
     this.rereads = new RereadQueue(shard, this.deadLetters);
     this.intake = new Intake(shard, this);
     this.#submitter = new Submitter(shard, this);

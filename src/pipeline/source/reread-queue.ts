@@ -13,7 +13,7 @@ import type { Submission } from '../context/submission.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
 import { BatchMemory } from '../limits/memory-budget.ts';
 import type { Permit } from '../limits/type-breakers.ts';
-import type { DeadLetterQueue } from './dead-letter-queue.ts';
+import type { DeadLetterRereads } from './dead-letter-rereads.ts';
 import {
   assertSameLog,
   DECODING_SLICE_MS,
@@ -78,11 +78,11 @@ const GONE: Poison = {
 
 export class RereadQueue {
   readonly #shard: ShardContext;
-  readonly #deadLetters: DeadLetterQueue;
+  readonly #deadLetters: DeadLetterRereads;
   readonly #ready: Ready[] = [];
   readonly #start: () => void;
 
-  constructor(shard: ShardContext, deadLetters: DeadLetterQueue) {
+  constructor(shard: ShardContext, deadLetters: DeadLetterRereads) {
     this.#shard = shard;
     this.#deadLetters = deadLetters;
     const hasWork = () => this.#ready.length > 0;

@@ -11,7 +11,7 @@ import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../..
 import type { ShardContext } from '../context/shard-context.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import type { DeadLetter, JobDecisions, TerminalWriter } from '../publish/terminal-writer.ts';
-import { publishReread } from '../source/dead-letter-queue.ts';
+import { publishReread } from '../source/dead-letter-rereads.ts';
 import { assertSameLog, readToDecode, SKIPPED, writtenBetween } from '../source/reread.ts';
 import type { Settled, Settler } from './tracker.ts';
 

@@ -5,13 +5,13 @@ import type { JobFailure } from '../../core/outcome/failure-row.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
 import type { OutputOrder } from '../publish/output-order.ts';
 import type { TerminalWriter } from '../publish/terminal-writer.ts';
-import type { DeadLetterQueue } from '../source/dead-letter-queue.ts';
+import type { DeadLetterRereads } from '../source/dead-letter-rereads.ts';
 import type { RereadQueue } from '../source/reread-queue.ts';
 
 export interface ShardStages {
   readonly order: OutputOrder;
   readonly writer: TerminalWriter;
-  readonly deadLetters: DeadLetterQueue;
+  readonly deadLetters: DeadLetterRereads;
   readonly rereads: RereadQueue;
   /** Submits a batch to the service. Does not block. */
   submit(submission: Submission): void;

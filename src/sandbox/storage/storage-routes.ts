@@ -1,11 +1,11 @@
 /** The storage behind presigned addresses. It answers as S3 does (table in docs/sandbox.md). */
 import { CONTENT_TYPES } from '../../service/contract.ts';
+import { resultName, WAITING, WORK_KINDS, type Work } from '../batches-and-imports.ts';
 import type { SandboxContext } from '../context.ts';
 import type { Fault } from '../faults/schema.ts';
 import { type PlannedAnswer, type SandboxAnswer, storageRefusal } from '../http/answer.ts';
 import { slowed } from '../http/send.ts';
 import { route, type SandboxCall, type SandboxRoute } from '../http/server.ts';
-import { resultName, WAITING, WORK_KINDS, type Work } from '../works.ts';
 import { verifyPresigned } from './presign.ts';
 
 /** Path of the storage; names of objects follow. */

@@ -3,7 +3,7 @@ import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import { RefusedError } from '../../pipeline/context/errors.ts';
 import { journalSpec } from '../../pipeline/context/topics.ts';
 import { forgottenJournal } from '../../pipeline/shard/forgotten-journal.ts';
-import { journalProblem } from '../../pipeline/shard/journal-topic.ts';
+import { journalProblem } from '../../pipeline/shard/prepare-topics.ts';
 import { eachAtATime, InspectError } from '../inspect/context.ts';
 import { readShardJournal, type ShardJournal } from '../inspect/shard-journal.ts';
 import {

@@ -8,7 +8,7 @@ import {
   markBytes,
   textProblem,
   wholeLines,
-} from '../../../src/cli/files/text.ts';
+} from '../../../src/cli/files/text-file.ts';
 import { piecesOf } from './checking.ts';
 
 /** Bytes that meet: pieces of characters, line ends, NUL. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ExchangeStage, NetworkError, networkError } from '../../../src/http/network-error.ts';
-import { networkProblem } from '../../../src/service/problems.ts';
+import { networkProblem } from '../../../src/service/error-classification.ts';
 
 const advised = (code: string, stage: ExchangeStage) => {
   const error = networkError(

@@ -3,8 +3,8 @@ import test from 'node:test';
 import { err, ok } from '../../../src/base/result.ts';
 import { Permits } from '../../../src/http/permits.ts';
 import { AdaptiveLimit } from '../../../src/service/adaptive-limit.ts';
+import type { ServiceAttempt } from '../../../src/service/error-classification.ts';
 import { DEFAULT_SETTINGS } from '../../../src/service/options.ts';
-import type { ServiceAttempt } from '../../../src/service/problems.ts';
 import { constantRandom, InstantClock, RecordingObserver } from './fakes.ts';
 
 const WINDOW_MS = 1_000;

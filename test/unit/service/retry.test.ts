@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { err, ok } from '../../../src/base/result.ts';
 import { ServiceError, type ServiceFailure } from '../../../src/core/outcome/service-error.ts';
+import type { ServiceAttempt, ServiceProblem } from '../../../src/service/error-classification.ts';
 import {
   DEFAULT_SETTINGS,
   type RetrySettings,
   type ServiceContext,
 } from '../../../src/service/options.ts';
-import type { ServiceAttempt, ServiceProblem } from '../../../src/service/problems.ts';
 import { withRetry } from '../../../src/service/retry.ts';
 import { constantRandom, EndlessSleepClock, InstantClock, RecordingObserver } from './fakes.ts';
 

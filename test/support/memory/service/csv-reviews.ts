@@ -4,7 +4,7 @@ import type {
   BatchState,
   NewBatch,
   ReviewService as Reviews,
-} from '../../../../src/kinds/service.ts';
+} from '../../../../src/kinds/service-ports.ts';
 import type { ReviewService, ServiceRow } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';
 

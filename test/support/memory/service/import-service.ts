@@ -2,7 +2,7 @@
 
 import type { RemoteState } from '../../../../src/core/outcome/follow-policy.ts';
 import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
-import type { ImportService, ImportState, NewImport } from '../../../../src/kinds/service.ts';
+import type { ImportService, ImportState, NewImport } from '../../../../src/kinds/service-ports.ts';
 import type { ReviewService, ServiceRow } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';
 

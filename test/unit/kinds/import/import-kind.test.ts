@@ -6,7 +6,7 @@ import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
 import type { ItemOutcome, RemoteStatus } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, SourceRecord } from '../../../../src/core/record.ts';
 import { type ImportOptions, importKind } from '../../../../src/kinds/import/index.ts';
-import type { ImportService } from '../../../../src/kinds/service.ts';
+import type { ImportService } from '../../../../src/kinds/service-ports.ts';
 import { assertContract } from '../../../support/contracts.ts';
 import { headerList } from '../../../support/records/headers.ts';
 import { JOB, SIGNAL, sourceRecord } from '../review/sample.ts';

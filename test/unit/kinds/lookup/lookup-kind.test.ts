@@ -11,7 +11,7 @@ import type {
 import type { ContentItem } from '../../../../src/core/record.ts';
 import { type LookupOptions, lookupKind } from '../../../../src/kinds/lookup/index.ts';
 import { Grace } from '../../../../src/kinds/lookup/not-found-grace.ts';
-import type { FoundDecision } from '../../../../src/kinds/service.ts';
+import type { FoundDecision } from '../../../../src/kinds/service-ports.ts';
 import { assertContract } from '../../../support/contracts.ts';
 import { contentItem, JOB, SIGNAL, sourceRecord } from '../review/sample.ts';
 

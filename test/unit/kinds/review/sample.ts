@@ -7,7 +7,7 @@ import type { ContentItem, OutgoingRecord, SourceRecord } from '../../../../src/
 import { type ReviewOptions, reviewKind } from '../../../../src/kinds/review/index.ts';
 import { DEFAULT_COLUMNS } from '../../../../src/kinds/review/metadata/columns.ts';
 import { CsvRows } from '../../../../src/kinds/review/upload/csv-rows.ts';
-import type { ReviewService } from '../../../../src/kinds/service.ts';
+import type { ReviewService } from '../../../../src/kinds/service-ports.ts';
 
 export const SIGNAL = new AbortController().signal;
 

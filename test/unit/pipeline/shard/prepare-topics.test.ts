@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterAdmin } from '../../../../src/core/ports/kafka.ts';
 import { RefusedError } from '../../../../src/pipeline/context/errors.ts';
-import { prepareTopics } from '../../../../src/pipeline/shard/journal-topic.ts';
+import { prepareTopics } from '../../../../src/pipeline/shard/prepare-topics.ts';
 import { changed } from '../../../support/engine/changed.ts';
 import { engineOptions, type OptionChanges } from '../../../support/engine/world.ts';
 import { VirtualClock } from '../../../support/memory/clock.ts';

@@ -25,7 +25,7 @@ const MAX_RECORDS = 20_000;
 const BYTES_PER_RECORD = 256;
 
 /** One run over the source at a time serves all batches. Waiting batches hold only coordinates. */
-export class DeadLetterQueue {
+export class DeadLetterRereads {
   readonly #shard: ShardContext;
   readonly #writer: TerminalWriter;
   readonly #waiting: DeadLetterBatch[] = [];

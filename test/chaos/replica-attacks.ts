@@ -51,7 +51,7 @@ const LOST = 'lost the shard; claiming it again once the group answers';
 /** Far longer than an attack takes, session timeout and claims included. */
 const ATTACK_MS = 60_000;
 
-export class Nemesis {
+export class ReplicaAttacker {
   readonly hits: Hits = {
     kills: 0,
     killsInFlight: 0,
