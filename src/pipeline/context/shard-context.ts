@@ -47,10 +47,8 @@ export function shardContext(context: PipelineContext, parts: ShardParts) {
     inFlight,
     waitFor,
 
-    /** Records that were taken and have no terminal record yet. */
-    get unsettled(): number {
-      return inFlight.records + state.unsettled;
-    },
+    /** Records that were taken and have no terminal record yet. A getter would make each property slow. */
+    unsettled: (): number => inFlight.records + state.unsettled,
 
     /** Runs `run` within a limit of the pipeline; a long wait for it is reported (I8). */
     permitted: <T>(limit: keyof typeof limits, run: () => Promise<T>): Promise<T> =>

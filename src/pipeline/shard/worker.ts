@@ -150,7 +150,7 @@ export class ShardWorker {
     const { buffered } = shard.inFlight;
     return {
       owner: true,
-      inFlight: shard.unsettled,
+      inFlight: shard.unsettled(),
       buffered,
       lag: intake.lag,
       oldestEventMs,
@@ -256,7 +256,7 @@ export class ShardWorker {
       }
     } else {
       const { intake, shard } = this.#owned;
-      const { inFlight, state, unsettled } = shard;
+      const { inFlight, state } = shard;
       const marks = [...state.partitions.values()].map(({ partition, watermark: offset }) => ({
         partition,
         offset,
@@ -264,7 +264,7 @@ export class ShardWorker {
       places = taking === undefined ? marks : [taking];
       // Records of the running transaction are booked when that ends.
       this.#committing = inFlight.committing;
-      ledger.released(unsettled - inFlight.committing.records);
+      ledger.released(shard.unsettled() - inFlight.committing.records);
       intake.stop();
       for (const job of state.jobs.values()) endSpan(job, 'handed_over');
       this.#owned = undefined;
