@@ -321,8 +321,8 @@ function journalResized(
   now: number,
 ): RefusedError {
   return new RefusedError(
-    `journal ${journal.topic}: it had ${before} partitions when this process started and has ${now} now, and the number of a journal's partitions must never change. ` +
-      `Kafka cannot remove partitions: create another journal topic with ${before} partitions, copy partitions 0 to ${before - 1} of ${journal.topic} to it one to one (keys, values, order), set journal.topic to it and keep group ${source.group}.`,
+    `journal ${journal.topic}: it had ${before} partitions when this process started and has ${now} now, and must never change. ` +
+      `Create another journal topic with ${before} partitions, copy partitions 0 to ${before - 1} of ${journal.topic} to it one to one (keys, values, order), set journal.topic to it and keep group ${source.group}.`,
   );
 }
 

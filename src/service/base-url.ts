@@ -20,7 +20,7 @@ export function checkedBaseUrl(baseUrl: string, allowHttp: readonly string[]): U
   const isAllowed = isLoopbackHost(url) || matchesHost(hostPatterns(allowHttp), url);
   if (url.protocol === 'http:' && !isAllowed) {
     throw new TypeError(
-      `base_url must be https: by http the API key travels in the clear. If that is intended, allow it by name: allowHttp with ${hostOf(url)}`,
+      `base_url must be https: by http the API key travels in the clear. If that is intended: allowHttp with ${hostOf(url)}`,
     );
   }
   return url;
@@ -41,10 +41,10 @@ export function problemWithImportPath(template: string): string | undefined {
   if (!template.includes(IMPORT_ID_PLACEHOLDER)) return `must contain ${IMPORT_ID_PLACEHOLDER}`;
   const rest = template.replaceAll(IMPORT_ID_PLACEHOLDER, '');
   if (!/^[\x21-\x7e]*$/.test(rest) || /[#{}\\]/.test(rest)) {
-    return `must have only printable ASCII (escape the rest: %20), no #, no backslash and no braces but those of ${IMPORT_ID_PLACEHOLDER}`;
+    return `must be printable ASCII without #, backslash and braces but those of ${IMPORT_ID_PLACEHOLDER}`;
   }
   // Escaped dot segments count too: they would leave the addresses below base_url.
   const steps = (template.split('?')[0] ?? '').replaceAll(/%2e/gi, '.').split('/');
   if (!steps.includes('.') && !steps.includes('..')) return undefined;
-  return 'must have no dot segments (. and ..): they name another place';
+  return 'must have no dot segments (. and ..)';
 }

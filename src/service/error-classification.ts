@@ -35,14 +35,13 @@ export type ServiceAttempt<T> = Result<T, ServiceProblem & { readonly address: s
 const ADVICE: Readonly<Record<ServiceFailure, string>> = {
   rejected: 'the same request will fail again: check what is sent against what the service accepts',
   unauthorized: 'check that the API key is the current one and may use this service',
-  not_found: 'check base_url, and that the id was made by this service and still exists',
-  too_large: 'send less at once: lower the batch limits in rows or bytes',
+  not_found: 'check base_url, and that the id still exists there',
+  too_large: 'lower the batch limits in rows or bytes',
   expired: 'request a new address; if it happens often, check the clock of this machine',
-  unavailable: 'try again later; if it stays, check the service and the network between',
-  blocked:
-    'this side refuses it permanently: check service.transfer (docs/service-security.md), and who answers there',
+  unavailable: 'try again later, or check the service and the network',
+  blocked: 'check service.transfer (docs/service-security.md), and who answers there',
   protocol:
-    'the answer does not follow the interface (docs/contracts.md): check base_url, proxies between, and the version of the service',
+    'the answer does not follow the interface: check base_url, proxies, and the version of the service',
 };
 
 /** Error of an operation. No cause is attached: errors of HTTP libraries hold addresses and headers. */
@@ -80,7 +79,7 @@ const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
   [
     'tls_failed',
     /SELF_SIGNED|UNABLE_TO_|^CERT_UNTRUSTED/,
-    'its authority is not trusted here: name the certificate of the authority in service.tls.ca, or in the variable NODE_EXTRA_CA_CERTS',
+    'its authority is not trusted here: name its certificate in service.tls.ca or NODE_EXTRA_CA_CERTS',
   ],
   [
     'tls_failed',
@@ -91,13 +90,13 @@ const CODE_ADVICE: readonly (readonly [NetworkFailure, RegExp, string])[] = [
   [
     'tls_failed',
     /ALERT/,
-    'it did not accept this side: if it requires a client certificate, set service.tls.certificate and .key',
+    'it refuses this side: if it requires a client certificate, set service.tls.certificate and .key',
   ],
   ['tls_failed', /./, 'check the certificate and the trusted authorities'],
   [
     'proxy_failed',
     /^(HTTP_407|NO_CREDENTIALS)$/,
-    'it requires a user and a password: service.proxy.credentials, or user:password@ in the variable that names the proxy',
+    'it requires a user and a password: service.proxy.credentials, or user:password@ in its variable',
   ],
   [
     'proxy_failed',

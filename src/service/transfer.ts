@@ -223,7 +223,7 @@ export class Transfer {
         return err({ failure: 'blocked', what, reason: 'blocked', address });
       }
       if (source?.exhausted) {
-        const what = 'was not called: the body was sent to a redirect, and can be made only once';
+        const what = 'was not called: a redirect took the body, which can be made only once';
         return err({ ...refused(what), address });
       }
 
@@ -272,7 +272,7 @@ export class Transfer {
   #objection(operation: string, from: URL, url: URL): string | undefined {
     const { observer } = this.#context;
     const objection = leavesHttps(from, url)
-      ? 'a redirect led there from https to http: the content would travel in the clear'
+      ? 'a redirect led there from https to http'
       : this.#options.policy.objection(url);
     if (objection !== undefined) observer.request(operation, 'blocked', 0);
     else if (!this.#hosts.has(url.host) && this.#hosts.size < MAX_HOSTS) {

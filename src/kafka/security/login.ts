@@ -154,8 +154,8 @@ function loginFailure(options: SaslOptions, broker: string, error: unknown): unk
   const reason = message === '' ? '' : ` (${message})`;
   return new SecurityError(
     options.mechanism === 'oauthbearer'
-      ? `the broker ${broker} does not accept the token${reason}: check kafka.sasl.oauth.scope, kafka.sasl.oauth.audience and kafka.sasl.oauth.extensions, and which tokens the brokers accept`
-      : `the broker ${broker} refuses the login of ${options.username} with ${mechanism}: check kafka.sasl.username and kafka.sasl.password, and that this user was created for ${mechanism}`,
+      ? `the broker ${broker} does not accept the token${reason}: check scope, audience and extensions in kafka.sasl.oauth`
+      : `the broker ${broker} refuses the login of ${options.username} with ${mechanism}: check kafka.sasl.username, kafka.sasl.password, and that the user exists for ${mechanism}`,
     { cause: error },
   );
 }

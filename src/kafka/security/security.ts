@@ -46,12 +46,12 @@ export class Security {
     if (tls?.insecureSkipVerification)
       logger.warn(
         {},
-        'kafka.tls.insecureSkipVerification is on: anyone between here and the brokers can read and change everything',
+        'kafka.tls.insecureSkipVerification is on: anyone on the network can read and change everything',
       );
     if (tls === undefined && sasl !== undefined)
       logger.warn(
         { mechanism: sasl.mechanism },
-        'kafka.sasl without kafka.tls: listeners on the network can read the data and attack the login: set kafka.tls.enabled',
+        'kafka.sasl without kafka.tls: anyone on the network can read the data: set kafka.tls.enabled',
       );
   }
 

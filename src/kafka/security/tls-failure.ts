@@ -10,6 +10,10 @@ interface TlsOptionNames {
 /** Node's message for it; the code is that of any connection that was cut. */
 export const CLOSED_IN_HANDSHAKE = /before secure TLS connection was established/;
 
+const NO_TLS =
+  'this port does not use TLS: set kafka.tls.enabled to false, or use the port of its TLS listener';
+const MTLS = 'it requires a certificate (mTLS): set kafka.tls.certificate and kafka.tls.key';
+
 const REMEDIES: readonly (readonly [RegExp, string | ((names: TlsOptionNames) => string)])[] = [
   [
     /^DEPTH_ZERO_SELF_SIGNED_CERT/,
@@ -23,21 +27,18 @@ const REMEDIES: readonly (readonly [RegExp, string | ((names: TlsOptionNames) =>
   [
     /^CERT_HAS_EXPIRED/,
     ({ ca }) =>
-      `its certificate, or one of its authorities, has expired: it must be renewed there (or the file of ${ca} here)`,
+      `its certificate or authority has expired: renew it there (or the file of ${ca} here)`,
   ],
   [/^CERT_NOT_YET_VALID/, 'its certificate is not valid yet: is the clock of this machine right?'],
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID/,
     ({ name }) =>
-      `its certificate is for another name than the host it was reached at: use a name that the certificate has, or set ${name}`,
+      `its certificate is for another name than the host: use a name that it has, or set ${name}`,
   ],
-  [
-    /certificate.required/i,
-    'it requires a certificate (mTLS): set kafka.tls.certificate and kafka.tls.key',
-  ],
+  [/certificate.required/i, MTLS],
   [
     /alert.certificate.expired/i,
-    'it reports that the certificate of this client has expired: renew the file of kafka.tls.certificate',
+    'the certificate of this client has expired: renew the file of kafka.tls.certificate',
   ],
   [
     /alert.(unknown.ca|bad.certificate|certificate.unknown)/i,
@@ -47,14 +48,8 @@ const REMEDIES: readonly (readonly [RegExp, string | ((names: TlsOptionNames) =>
     /alert.protocol.version|UNSUPPORTED_PROTOCOL/i,
     'it supports no version of TLS that is allowed here: check kafka.tls.minVersion',
   ],
-  [
-    /(wrong.version.number|packet.length.too.long)/i,
-    'this port does not use TLS: set kafka.tls.enabled to false, or use the port of its TLS listener',
-  ],
-  [
-    CLOSED_IN_HANDSHAKE,
-    'it closed the connection in the TLS handshake: if this port does not use TLS, set kafka.tls.enabled to false or use the port of its TLS listener; if it requires a certificate, set kafka.tls.certificate and kafka.tls.key',
-  ],
+  [/(wrong.version.number|packet.length.too.long)/i, NO_TLS],
+  [CLOSED_IN_HANDSHAKE, `it closed the connection in the TLS handshake: if ${NO_TLS}; if ${MTLS}`],
 ];
 
 /** Returns the remedy; undefined when TLS was not the reason. */

@@ -35,7 +35,7 @@ export async function requestToken(
   const { access_token: value, expires_in: expiresIn } = fields;
   if (typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value))
     throw new SecurityError(
-      `the token endpoint ${host} answers without a token: is kafka.sasl.oauth.tokenEndpoint the address of a token endpoint?`,
+      `the token endpoint ${host} answers without a token: check kafka.sasl.oauth.tokenEndpoint`,
     );
   return { value, lifetimeMs: lifetimeOf(expiresIn, value) };
 }

@@ -24,9 +24,9 @@ export function forgottenJournal(
     (partitions.length > SHOWN ? ` and ${partitions.length - SHOWN} more` : '');
   return (
     `group ${group} has committed offsets of partition ${named} of source topic ${topic} together with a journal, but the journal topic ${JSON.stringify(journal.topic)} ${state}. ` +
-    'Only that journal has the records under review: without it they would end without a decision or dead letter. ' +
+    'Without it the records under review would end without a decision or dead letter. ' +
     'Put the old journal back (journal.topic, journal.partitions). To change the number of shards follow docs/faq.md, "Can I change the number of shards?". ' +
-    'If the journal is lost, stop all replicas and set the offsets of the group by hand, as docs/faq.md, "The journal is lost: can I go on without it?" shows: a start accepts offsets that were set by hand'
+    'If the journal is lost, stop all replicas and set the offsets of the group by hand (docs/faq.md, "The journal is lost: can I go on without it?")'
   );
 }
 

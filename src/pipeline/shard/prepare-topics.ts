@@ -67,7 +67,7 @@ function refuse(problem: string | undefined): void {
 export function outputProblem({ settings }: TopicDescription, topic: string): string | undefined {
   const policy = settings.get('cleanup.policy') ?? '';
   if (!policy.split(',').some((one) => one.trim() === 'compact')) return undefined;
-  return `cleanup.policy of topic ${quote(topic)} is ${quote(policy)}, must be "delete": compaction removes all but the newest decision of a key, and records without a key cannot be written at all`;
+  return `cleanup.policy of topic ${quote(topic)} is ${quote(policy)}, must be "delete": compaction removes decisions, and refuses records without a key`;
 }
 
 async function untilVisible(
@@ -118,7 +118,7 @@ export function journalProblem(
   const remedies = problems.length === 0 ? [] : ['Alter the topic with kafka-configs.'];
   if (partitions !== undefined && partitions !== journal.partitions) {
     problems.push(
-      `it has ${journal.partitions} partitions, but the configuration says ${partitions}; the number of shards is fixed when the journal is made`,
+      `it has ${journal.partitions} partitions, but the configuration says ${partitions}`,
     );
     remedies.push(
       `Set journal.partitions to ${journal.partitions} or auto; another number of shards needs a new journal and a new group, as docs/faq.md, "Can I change the number of shards?", shows.`,

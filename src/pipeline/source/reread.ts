@@ -50,7 +50,7 @@ export function sourceRecreated(
       ? `offset ${offset} in partition ${partition} of source topic ${topic} is not what this pipeline has read there`
       : `source topic ${topic} ends at offset ${end} in partition ${partition}, but this pipeline has read up to ${offset}`;
   return new RefusedError(
-    `${what}: the topic was deleted and created again, or lost its newest records. Give the pipeline a new journal topic and a new group to review the new topic from its beginning; what the old journal ${journal.topic} still holds can no longer be retried.`,
+    `${what}: the topic was deleted and created again, or lost its newest records. Give the pipeline a new journal topic and a new group to review the new topic; records in the old journal ${journal.topic} can no longer be retried.`,
   );
 }
 

@@ -13,7 +13,7 @@ export function refusal(listenHost: string, { host }: IncomingHttpHeaders): stri
     ?.replace(/^\[|\]$/g, '');
   if (name !== undefined && (name === listenHost.toLowerCase() || isLoopback(name)))
     return undefined;
-  return 'the console listens on the loopback interface and accepts only its names: use localhost or 127.0.0.1; a proxy must send one of them as Host';
+  return 'the console is reached as localhost or 127.0.0.1 only; a proxy must send one of them as Host';
 }
 
 /** True if a script of another site sent the request; a followed link does not count. */

@@ -91,7 +91,7 @@ export function tracingSettings(env: TracingEnvironment): ReadTracingSettings {
   if (!exporters.includes('otlp')) return off;
   if (read(protocolVariable).toLowerCase() === 'grpc') {
     problems.push(
-      `${protocolVariable} is grpc, which the connector does not support: no traces are sent. Use http/protobuf and the collector's port for it (4318)`,
+      `${protocolVariable} is grpc, which is not supported: no traces are sent. Use http/protobuf and the collector's port for it (4318)`,
     );
     return off;
   }
