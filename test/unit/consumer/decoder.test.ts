@@ -6,6 +6,7 @@ import { loggerOf } from '../../../src/consumer/connection.ts';
 import { decodeDeadLetter, decodeOutcome } from '../../../src/consumer/decoder.ts';
 import { FramedOutcomes } from '../../../src/consumer/framed-outcomes.ts';
 import type { Decision } from '../../../src/contracts/index.ts';
+import { TOO_MANY_ITEMS } from '../../../src/events/formats/binary/limits.ts';
 import { codecOf, REGISTRY_FORMATS } from '../../../src/events/formats/output/contract.ts';
 import { writeFrame } from '../../../src/events/registry/index.ts';
 import { contractFile } from '../../support/contracts.ts';
@@ -81,4 +82,20 @@ test('framed values are read by the schema that the registry has, in each format
   await assert.rejects(waiting.prepare(records, stopped.signal), /stopped/);
   assert.equal(log[0], 'the schema registry is not available: retrying');
   await waiting.close();
+});
+
+test('a few bytes that announce millions of items are reported before memory is taken for them', () => {
+  const { encode, decode } = codecOf('decision', 'avro');
+  const payload = Buffer.from(encode(JSON_TEXT));
+  const millions = Buffer.from([0x80, 0xad, 0xe2, 0x04]);
+  const reasons = new Set<string>();
+  for (let at = 0; at < payload.length; at++)
+    try {
+      decode(Buffer.concat([payload.subarray(0, at), millions]));
+    } catch (error) {
+      reasons.add((error as Error).message);
+    }
+  assert.ok(reasons.has(TOO_MANY_ITEMS));
+  // The library reports this after it has made the items.
+  assert.ok(!reasons.has('truncated buffer'));
 });

@@ -9,6 +9,8 @@ import {
   readMessageIndexes,
   type SchemaType,
 } from '../../registry/index.ts';
+import { ByteReader } from '../avro/byte-reader.ts';
+import { avroReader } from '../avro/reader.ts';
 
 /** The same number of folders up from src/ and from dist/. */
 const CONTRACTS = new URL('../../../../contracts/', import.meta.url);
@@ -91,6 +93,7 @@ const UNKNOWN = 'UNKNOWN';
 function avroCodec(schema: string): TerminalCodec {
   const type = avro.Type.forSchema(JSON.parse(schema)) as avro.types.RecordType;
   const { symbols } = type.field('status').type as avro.types.EnumType;
+  const check = avroReader(type);
   return {
     recordName: String(type.name),
     encode(json) {
@@ -98,7 +101,11 @@ function avroCodec(schema: string): TerminalCodec {
       const status = symbols.includes(String(form.status)) ? form.status : UNKNOWN;
       return type.toBuffer({ ...form, status });
     },
-    decode: (payload) => type.fromBuffer(payload),
+    decode(payload) {
+      // avsc allocates as many items as a broken count has.
+      check(new ByteReader(payload, 0));
+      return type.fromBuffer(payload);
+    },
   };
 }
 
