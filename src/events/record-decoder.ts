@@ -2,7 +2,7 @@
 import type { KindSteps } from '../core/ports/pipeline-kind.ts';
 import { type ContentItem, NO_HEADERS, type RecordHeaders } from '../core/record.ts';
 import { scalarText } from './expression/exact-number.ts';
-import { EventInput, typeOfFound } from './expression/index.ts';
+import { EventInput } from './expression/index.ts';
 import { type EventFormat, hasValue, type ValuedRecord } from './format.ts';
 import { poison } from './json-event.ts';
 import { MappedPart, MappingFailure } from './mapping/mapping-failure.ts';
@@ -103,7 +103,7 @@ export function compileFilter(
   return (input) => {
     const found = part.find(input) ?? false;
     if (typeof found === 'boolean') return found;
-    throw part.failure('mapping_failed', `must be true or false, but is ${typeOfFound(found)}`);
+    throw part.mismatch('mapping_failed', 'true or false', found);
   };
 }
 
@@ -112,10 +112,7 @@ function keyOf(part: MappedPart, input: EventInput): Buffer | null {
   const found = part.find(input) ?? null;
   if (found === null) return null;
   const text = typeof found === 'boolean' ? undefined : scalarText(found);
-  if (text === undefined) {
-    const message = `must be a string or a number, but is ${typeOfFound(found)}`;
-    throw part.failure('mapping_failed', message);
-  }
+  if (text === undefined) throw part.mismatch('mapping_failed', 'a string or a number', found);
   const key = Buffer.from(text);
   part.limit(key.length, MAX_KEY_BYTES, 'bytes', 'of a key');
   return key;

@@ -6,6 +6,7 @@ import {
   EvaluationProblem,
   type EventInput,
   type Expression,
+  typeOfFound,
 } from '../expression/index.ts';
 
 /** Failure of a mapping: the record becomes a dead letter. Messages never show its content (I6). */
@@ -48,6 +49,11 @@ export class MappedPart {
   }
 
   /** `"post.body" must be a string, but is null (source.mapping.content)` */
+  mismatch(reason: DeadLetterReason, wanted: string, found: unknown): MappingFailure {
+    return this.failure(reason, `must be ${wanted}, but is ${typeOfFound(found)}`);
+  }
+
+  /** `"post.body" is an empty string (source.mapping.content)` */
   failure(reason: DeadLetterReason, what: string): MappingFailure {
     const { text, isPath } = this.#expression;
     const short = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 1)}…` : text;

@@ -2,7 +2,7 @@
 import { isKeptNumber } from '../../base/exact-json.ts';
 import { isDeeperThan, MAX_DEPTH } from '../../base/json-depth.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
-import { type EventInput, typeOfFound } from '../expression/index.ts';
+import type { EventInput } from '../expression/index.ts';
 import { isObject } from '../json-event.ts';
 import { jsonBytes } from '../json-memory.ts';
 import { MappedPart, MappingFailure } from './mapping-failure.ts';
@@ -46,8 +46,7 @@ function wholeObject(text: string, rules: ObjectRules): ObjectMapping {
     find(input) {
       const found = part.find(input);
       if ((found === undefined || found === null) && !required) return {};
-      if (!isMembers(found))
-        throw part.failure(reason, `must be an object, but is ${typeOfFound(found)}`);
+      if (!isMembers(found)) throw part.mismatch(reason, 'an object', found);
       return inFull(part, found, input, MAX_DEPTH, rules) as object;
     },
   };

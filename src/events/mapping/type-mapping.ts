@@ -45,10 +45,9 @@ function finder(source: TypeSource): (input: EventInput) => string {
   return (input) => {
     const found = part.find(input);
     if (map === undefined) {
-      if (typeof found !== 'string' || found === '') {
-        const is = found === '' ? 'empty' : typeOfFound(found);
-        throw part.failure('no_type', `must be a non-empty string, but is ${is}`);
-      }
+      const wanted = 'a non-empty string';
+      if (found === '') throw part.failure('no_type', `must be ${wanted}, but is empty`);
+      if (typeof found !== 'string') throw part.mismatch('no_type', wanted, found);
       part.limit(found.length, MAX_TYPE_LENGTH, 'characters', 'of a content type');
       return found;
     }

@@ -1,6 +1,6 @@
 /** Decoder of source records into ids of decisions. */
 import { isUtf8 } from 'node:buffer';
-import { type EventInput, typeOfFound } from '../../events/expression/index.ts';
+import type { EventInput } from '../../events/expression/index.ts';
 import type { EventFormat, ReadEvent, ValuedRecord } from '../../events/format.ts';
 import { jsonFormat, poison } from '../../events/json-event.ts';
 import { MappedPart } from '../../events/mapping/mapping-failure.ts';
@@ -34,8 +34,7 @@ export function createLookupDecoder(mapping: LookupMapping): RecordDecoder {
 
   function idOf(input: EventInput): string {
     const id = part.find(input);
-    if (typeof id !== 'string')
-      throw part.failure('no_content', `must be a string, but is ${typeOfFound(id)}`);
+    if (typeof id !== 'string') throw part.mismatch('no_content', 'a string', id);
     if (id === '') throw part.failure('empty_content', 'is empty, and must be a decision id');
     if (id === '.' || id === '..' || !id.isWellFormed() || /\p{Cc}/u.test(id)) {
       throw part.failure('no_content', 'is not a decision id: it cannot be part of a URL');

@@ -1,5 +1,5 @@
 /** Content of an event: a text, or a URL. */
-import { type EventInput, typeOfFound } from '../../events/expression/index.ts';
+import type { EventInput } from '../../events/expression/index.ts';
 import { MappedPart } from '../../events/mapping/mapping-failure.ts';
 import type { MappingOptions } from './mapping.ts';
 
@@ -17,8 +17,7 @@ export function compileContent({
   const part = new MappedPart(text, 'source.mapping.content');
   return (input) => {
     const content = part.find(input);
-    if (typeof content !== 'string')
-      throw part.failure('no_content', `must be a string, but is ${typeOfFound(content)}`);
+    if (typeof content !== 'string') throw part.mismatch('no_content', 'a string', content);
     if (content === '') throw part.failure('empty_content', 'is an empty string');
     // A UTF-16 unit becomes at most three bytes: short texts need not be counted.
     if (content.length * 3 > maxContentBytes)

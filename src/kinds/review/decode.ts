@@ -1,6 +1,6 @@
 /** Decoder of source records into content items. */
 import { valueLengthOf } from '../../core/bytes/record-view.ts';
-import { type EventInput, typeOfFound } from '../../events/expression/index.ts';
+import type { EventInput } from '../../events/expression/index.ts';
 import { memoryBesideText } from '../../events/json-memory.ts';
 import { MappedPart } from '../../events/mapping/mapping-failure.ts';
 import { compileType } from '../../events/mapping/type-mapping.ts';
@@ -23,12 +23,8 @@ export function createDecoder(mapping: MappingOptions): RecordDecoder {
   function expectedOf(input: EventInput): string | undefined {
     const expected = expectedPart.find(input) ?? undefined;
     if (expected === undefined) return undefined;
-    if (typeof expected !== 'string') {
-      throw expectedPart.failure(
-        'bad_metadata',
-        `must be a string, but is ${typeOfFound(expected)}`,
-      );
-    }
+    if (typeof expected !== 'string')
+      throw expectedPart.mismatch('bad_metadata', 'a string', expected);
     if (expected.length > maxMetadataBytes) {
       throw expectedPart.failure(
         'too_large',
