@@ -1,20 +1,21 @@
 import { type Command, Option } from 'commander';
 import type { Io } from '../io.ts';
 import type { ServiceFlags } from '../remote/flags.ts';
-import { resourceCommand, serviceModules, serviceOptions } from '../remote/service-command.ts';
+import {
+  resourceCommand,
+  serviceModules,
+  serviceOptions,
+  submitCommand,
+} from '../remote/service-command.ts';
 
 const FORCE_OPTION = ['-f, --force', 'replace the output file when it exists'] as const;
 
 export function batchCommand(program: Command, io: Io): void {
   const summary = 'submit a CSV file for review, follow it, fetch its results';
   const batch = resourceCommand(program, io, 'batch', summary);
-  const submit = batch
-    .command('submit')
-    .summary('check a CSV file and submit it')
-    .description(
-      'Checks a CSV file with a column Content, and submits it as one batch; every other column is metadata. A file with problems is not sent. Prints the id of the batch; with --wait, how it ended.',
-    )
-    .argument('<file>', 'CSV file in UTF-8; - for standard input')
+  const rules =
+    'with a column Content, and submits it as one batch; every other column is metadata';
+  const submit = submitCommand(batch, io, 'batch', 'CSV', rules)
     .requiredOption('-t, --type <type>', 'content type, as the service knows it')
     .addOption(
       new Option(
@@ -22,11 +23,7 @@ export function batchCommand(program: Command, io: Io): void {
         'wait, and fetch the results; - is standard output',
       ).implies({ wait: true }),
     )
-    .option(...FORCE_OPTION)
-    .action(async (file: string, flags: ServiceFlags) => {
-      const [{ submit }, { BATCH }] = await serviceModules();
-      await submit(io, BATCH, file, flags);
-    });
+    .option(...FORCE_OPTION);
   serviceOptions(submit, [
     'batch submit posts.csv --type post --wait --output results.csv',
     'batch submit - --type post --wait --output - < posts.csv > results.csv',

@@ -58,6 +58,27 @@ export function resourceCommand(
   return group;
 }
 
+/** Adds `submit` to the command of a resource that is made of a file. @param rules continues "Checks a CSV file" */
+export function submitCommand(
+  group: Command,
+  io: Io,
+  kind: 'batch' | 'import',
+  format: string,
+  rules: string,
+): Command {
+  return group
+    .command('submit')
+    .summary(`check a ${format} file and submit it`)
+    .description(
+      `Checks a ${format} file ${rules}. A file with problems is not sent. Prints the id of the ${kind}; with --wait, how it ended.`,
+    )
+    .argument('<file>', `${format} file in UTF-8; - for standard input`)
+    .action(async (file: string, flags: ServiceFlags) => {
+      const [{ submit }, { RESOURCES }] = await serviceModules();
+      await submit(io, RESOURCES[kind], file, flags);
+    });
+}
+
 /** Loads what the commands run on. */
 export const serviceModules = () =>
   Promise.all([import('./commands.ts'), import('./resources.ts')]);
