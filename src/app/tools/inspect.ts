@@ -5,12 +5,7 @@ import { choosePipeline } from '../../config/choose-pipeline.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import type { ShardProducer } from '../../core/ports/kafka.ts';
-import type { SourceRecord } from '../../core/record.ts';
-import { EventInput } from '../../events/expression/index.ts';
-import { hasValue } from '../../events/format.ts';
-import { plainFormat } from '../../events/formats/index.ts';
 import { FramedReader } from '../../events/formats/output/index.ts';
-import { compileFilter } from '../../events/record-decoder.ts';
 import type { SchemaRegistry } from '../../events/registry/index.ts';
 import { connectKafka, requestFailure } from '../../kafka/index.ts';
 import type { ServiceClient } from '../../service/client.ts';
@@ -27,6 +22,7 @@ import { toolService } from '../clients/service.ts';
 import { sourceLimits } from '../pipeline-options.ts';
 import { recordSelector } from './record-selector.ts';
 import { remoteState } from './remote-state.ts';
+import { plainDecoder } from './sample.ts';
 
 /** Short, because a person waits. */
 const KAFKA_CONNECT_MS = 3_000;
@@ -194,19 +190,11 @@ export function inspectedPipeline(
  * Returns whether `source.filter` excludes a record, undefined if only a schema registry could tell.
  * Without a filter there is no such function.
  */
-function filterOf({ source }: PipelineConfig): InspectedPipeline['isFiltered'] {
-  if (source.filter === undefined) return undefined;
-  const format = plainFormat(source.format);
-  if (format === undefined) return () => undefined;
-  const isWanted = compileFilter(source.filter);
-  return (record: SourceRecord) => {
-    if (!hasValue(record)) return false;
-    const { event } = format.read(record);
-    if (event === undefined) return false;
-    try {
-      return !isWanted(new EventInput(event, record, source.topic));
-    } catch {
-      return false;
-    }
+function filterOf(pipeline: PipelineConfig): InspectedPipeline['isFiltered'] {
+  if (pipeline.source.filter === undefined) return undefined;
+  const decode = plainDecoder(pipeline);
+  return (record) => {
+    const decoded = decode?.(record, 0);
+    return decoded && 'skip' in decoded && decoded.skip === 'filter';
   };
 }
