@@ -83,7 +83,7 @@ function kafkaSecrecy({ brokers = [], tls, sasl }: Draft<Config['kafka']>): Find
   if (tls?.enabled !== false || sasl?.insecureWithoutTls !== false) return [];
   const remote = brokers.find((broker) => isUnencrypted(`http://${broker}`));
   if (remote === undefined) return [];
-  const message = `${mechanism} sends the ${mechanism === 'plain' ? 'password' : 'token'} to ${remote} unencrypted: set kafka.tls.enabled or, on a trusted network, kafka.sasl.insecureWithoutTls`;
+  const message = `${mechanism} sends the ${mechanism === 'plain' ? 'password' : 'token'} to ${remote} unencrypted: set kafka.tls.enabled to true or, on a trusted network, kafka.sasl.insecureWithoutTls`;
   return [{ path: ['kafka', 'sasl', 'mechanism'], message }];
 }
 
