@@ -43,6 +43,15 @@ test('a page that is wrong fails with the line of the command', async () => {
     });
 });
 
+test('a page that would write into the repository, through the links of its checkout, is refused', async () => {
+  for (const name of ['docs/written-by-a-page.json', 'examples/typescript/../a.json'])
+    await assert.rejects(
+      followPage(block(`json ${name}`, '{}')),
+      /block is sh|into the repository/,
+    );
+  assert.ok(!existsSync(path.join(ROOT, 'docs/written-by-a-page.json')));
+});
+
 test('a background command is ready when it has printed what the page shows, and ends with the page', async () => {
   const file = path.join(temporaryDirectory(), 'ended');
   const serve = `trap 'echo > ${file}; exit 0' INT; echo up at 127.0.0.1:9092; while :; do read -t 0.05 _ < <(:) || :; done`;

@@ -1,7 +1,7 @@
 /** A page of the documentation, followed to the letter in a checkout: one shell session, as a reader has. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -96,6 +96,8 @@ class Session {
     const isConfig = /^kafka:/m.test(text) && /^pipelines:/m.test(text) && !/^http:/m.test(text);
     const port = isConfig ? `http: { port: ${this.#ports.get('9464')} }\n` : '';
     const file = path.join(this.#directory, name);
+    const [first = ''] = path.normalize(name).split(path.sep);
+    assert.ok(!existsSync(path.join(ROOT, first)), `${name} would be written into the repository`);
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(file, text + port);
   }
