@@ -114,7 +114,7 @@ export function transactionFailure(error: unknown, phase: TransactionPhase): Tra
 }
 
 const REFUSED =
-  /_AUTHORIZATION_FAILED$|^(SASL_AUTHENTICATION_FAILED|ILLEGAL_SASL_STATE|UNSUPPORTED_SASL_MECHANISM|INVALID_TOPIC_EXCEPTION|POLICY_VIOLATION)$/;
+  /_AUTHORIZATION_FAILED$|^(SASL_AUTHENTICATION_FAILED|ILLEGAL_SASL_STATE|UNSUPPORTED_SASL_MECHANISM|INVALID_TOPIC_EXCEPTION|INVALID_REPLICATION_FACTOR|INVALID_CONFIG|POLICY_VIOLATION)$/;
 
 /**
  * Sorts the failure of a tool's request. `refused`: repeating it does not help. `unreachable`: no
@@ -134,6 +134,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   UNKNOWN_TOPIC_OR_PARTITION: 'create the topic, or correct its name',
   INCONSISTENT_GROUP_PROTOCOL:
     'another kind of consumer uses this group id: stop it, or choose another group id',
+  INVALID_REPLICATION_FACTOR: 'choose one that is not above the number of brokers',
   INVALID_SESSION_TIMEOUT:
     "choose a session timeout between the broker's group.min.session.timeout.ms and group.max.session.timeout.ms",
   INVALID_TRANSACTION_TIMEOUT:

@@ -40,6 +40,14 @@ test('a start without topics names all of them, of all pipelines, with the comma
   assert.match(out, /do not exist: run .{2}content-review-connector topics create/);
 });
 
+test('a replication factor that the cluster cannot have is refused, by name and with the remedy', async () => {
+  for (const yes of [[], ['--yes']]) {
+    const { code, err } = await create('--replication-factor', '100', ...yes);
+    assert.equal(code, EXIT.refused, err);
+    assert.match(err, /^cannot create topic .*INVALID_REPLICATION_FACTOR.*not above the number/m);
+  }
+});
+
 test('a dry run creates nothing; --yes creates all, also the journals; then there is nothing to create', async () => {
   const dry = await create();
   assert.equal(dry.code, EXIT.ok, dry.err);
