@@ -15,6 +15,8 @@ import {
   type ReceivedBatch,
   type ReceivedRecord,
 } from '../../../src/consumer/index.ts';
+import { leaveGroup } from '../../../src/kafka/consumer/leave-group.ts';
+import { recordingLogger } from '../../conformance/recording-logger.ts';
 import { eventually } from '../../support/eventually.ts';
 import { bomb } from '../../support/kafka/hostile-batches.ts';
 import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
@@ -236,45 +238,77 @@ test('stores each effect once with two members that come and go, while records a
   assert.equal(ids.length, written);
 });
 
+/** Process that stores effects in a database (dying-consumer.ts), with the lines that it has printed. */
+function storing(environment: Readonly<Record<string, string>>) {
+  const file = fileURLToPath(new URL('./dying-consumer.ts', import.meta.url));
+  const child = spawn(process.execPath, [file], {
+    env: { ...process.env, KAFKA_BROKERS: kafka.brokers.join(), ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  after(() => child.kill('SIGKILL'));
+  const lines: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+  return { child, lines, exit: once(child, 'exit') };
+}
+
+function storedIn(file: string): unknown[] {
+  const db = new DatabaseSync(file);
+  const rows = db.prepare('SELECT event_id FROM verdicts ORDER BY 1').all();
+  db.close();
+  return rows.map(({ event_id }) => event_id);
+}
+
 test('stores each effect once when the process is killed before and after the commit of the effects', async () => {
   const decisions = await kafka.createTopic('decisions');
   const deadLetters = await kafka.createTopic('dead-letters');
-  const file = `${directory}/decisions.db`;
+  const file = `${directory}/killed.db`;
   const write = (id: string) => kafka.write(decisions, [{ value: decisionOf(id) }]);
-  const run = async (dieAt: string) => {
-    const child = spawn(
-      process.execPath,
-      [fileURLToPath(new URL('./dying-consumer.ts', import.meta.url))],
-      {
-        // Another group at each start: the broker would wait for the session of the dead member.
-        env: {
-          ...process.env,
-          ...{ KAFKA_BROKERS: kafka.brokers.join(), GROUP: uniqueName('once'), DATABASE: file },
-          ...{ DECISIONS: decisions, DEAD_LETTERS: deadLetters, DIE_AT: dieAt },
-        },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    );
-    after(() => child.kill('SIGKILL'));
-    const lines = createInterface({ input: child.stdout });
-    return { child, lines, exit: once(child, 'exit') };
-  };
+  const run = (dieAt: string) =>
+    storing({
+      // Another group at each start: the broker would wait for the session of the dead member.
+      ...{ GROUP: uniqueName('once'), DATABASE: file, DIE_AT: dieAt },
+      ...{ DECISIONS: decisions, DEAD_LETTERS: deadLetters },
+    });
   await write('a');
   await write('b');
-  const before = await run('before');
-  assert.deepEqual((await before.exit)[1], 'SIGKILL');
-  const afterwards = await run('after');
-  assert.deepEqual((await afterwards.exit)[1], 'SIGKILL');
+  assert.deepEqual((await run('before').exit)[1], 'SIGKILL');
+  assert.deepEqual((await run('after').exit)[1], 'SIGKILL');
   await write('c');
-  const { child, lines, exit } = await run('never');
-  for await (const line of lines) if (line.includes('to 3')) break;
+  const { child, lines, exit } = run('never');
+  await reached('an effect or a refusal', () => lines.some((line) => /to 3|refused/.test(line)));
+  assert.doesNotMatch(lines.join('\n'), /refused/, 'the third start continues at its own position');
   child.kill('SIGTERM');
   assert.deepEqual(await exit, [0, null]);
-  const db = new DatabaseSync(file);
-  after(() => db.close());
-  const ids = db.prepare('SELECT event_id FROM verdicts ORDER BY 1').all();
-  assert.deepEqual(
-    ids.map(({ event_id }) => event_id),
-    ['a', 'b', 'c'],
+  assert.deepEqual(storedIn(file), ['a', 'b', 'c']);
+});
+
+test('stores each effect once when a frozen member continues after another one has taken its partition', async () => {
+  const decisions = await kafka.createTopic('decisions');
+  const file = `${directory}/frozen.db`;
+  const group = uniqueName('frozen');
+  const write = (id: string) => kafka.write(decisions, [{ value: decisionOf(id) }]);
+  const run = (dieAt: string) =>
+    storing({ GROUP: group, DATABASE: file, DIE_AT: dieAt, DECISIONS: decisions });
+  await write('a');
+  const frozen = run('freeze');
+  await reached('it has read a record and is frozen', () => frozen.lines.includes('frozen'));
+  // The broker does the same when the session ends, half a minute later.
+  const { groups } = await (await kafka.admin()).describeGroups([group]);
+  const member = groups[0]?.members[0]?.memberId ?? assert.fail('the group has a member');
+  const connect = { brokers: kafka.brokers, clientId: 'evicting' };
+  await leaveGroup(connect, group, member, recordingLogger());
+  const other = run('never');
+  await reached('another has stored the record', () => other.lines.includes('stored to 1'));
+  frozen.child.kill('SIGCONT');
+  await reached('the frozen one has tried to', () => frozen.lines.length > 1);
+  assert.match(frozen.lines[1] ?? '', /^refused: .* is no longer at 0$/);
+  await write('b');
+  await reached('the next record is stored', () =>
+    [...frozen.lines, ...other.lines].includes('stored to 2'),
   );
+  for (const { child, exit } of [frozen, other]) {
+    child.kill('SIGTERM');
+    assert.deepEqual(await exit, [0, null]);
+  }
+  assert.deepEqual(storedIn(file), ['a', 'b']);
 });
