@@ -1,0 +1,58 @@
+/** Reason for a consumer of our own (docs/consuming.md, Node): kafkajs as it is mixes up aborted transactions. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { RecordProducer } from '../../../dev/kafka/send-records.ts';
+import { consumeDecisions } from '../../../src/consumer/index.ts';
+import { eventually } from '../../support/eventually.ts';
+import { testKafka, uniqueName } from '../../support/kafka/kafka.ts';
+
+const kafka = await testKafka();
+const STOCK = fileURLToPath(new URL('./stock-reader.ts', import.meta.url));
+const LAST = 'committed';
+const reached = (values: readonly string[]) =>
+  eventually('the last value is read', () => values.includes(LAST), { deadlineMs: 30_000 });
+
+test('stock kafkajs delivers a record of an aborted transaction when transactions overlap; this consumer does not', async () => {
+  const topic = await kafka.createTopic('decisions');
+  const producer = (n: number) =>
+    new RecordProducer(kafka.brokers, { transactionalId: `${topic}-${n}` });
+  const [first, second, third] = [producer(1), producer(2), producer(3)];
+  const send = async (to: RecordProducer, value: string) => {
+    await to.begin(topic, [0]);
+    await to.send(topic, 0, [{ key: 'k', value }]);
+  };
+  await send(first, 'aborted last');
+  await send(second, 'aborted first');
+  // Brokers list aborted transactions by their ends; kafkajs expects them by their beginnings.
+  await second.end(false);
+  await first.end(false);
+  await send(third, LAST);
+  await third.end(true);
+  await Promise.all([first, second, third].map((one) => one.close()));
+
+  const stock: string[] = [];
+  const child = spawn(process.execPath, ['--no-warnings', STOCK, kafka.brokers.join(), topic], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  after(() => child.kill('SIGKILL'));
+  createInterface({ input: child.stdout }).on('line', (line) => stock.push(line));
+
+  const ours: string[] = [];
+  const consumer = await consumeDecisions({
+    brokers: kafka.brokers,
+    group: uniqueName('ours'),
+    decisions: topic,
+    process({ records }) {
+      for (const record of records)
+        if (record.kind === 'unreadable') ours.push(String(record.record?.value));
+    },
+  });
+  after(() => consumer.stop());
+  await reached(ours);
+  assert.deepEqual(ours, [LAST]);
+  await reached(stock);
+  assert.deepEqual(stock, ['aborted last', LAST]);
+});
