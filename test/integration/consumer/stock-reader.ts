@@ -7,5 +7,5 @@ const consumer = kafka.consumer({ groupId: `${topic}-stock`, readUncommitted: fa
 await consumer.connect();
 await consumer.subscribe({ topic, fromBeginning: true });
 await consumer.run({
-  eachMessage: async ({ message }) => console.log(String(message.value)),
+  eachMessage: async ({ message }) => void process.stdout.write(`${message.value}\n`),
 });
