@@ -49,7 +49,11 @@ async function main(): Promise<number> {
     if (kafka === undefined) return 130;
     process.stdout.write(`${kafka.description}: ${kafka.brokers.join(',')}\n`);
     if (kafka.dataDir !== undefined) process.stdout.write(`data and logs: ${kafka.dataDir}\n`);
-    process.stdout.write('Ctrl-C stops it and removes its data.\n');
+    process.stdout.write(
+      process.env.KAFKA_BROKERS
+        ? 'Nothing was started, and Ctrl-C stops nothing. For a broker of your own: unset KAFKA_BROKERS\n'
+        : 'Ctrl-C stops it and removes its data.\n',
+    );
     const idle = setInterval(() => undefined, 60_000);
     await interrupted;
     clearInterval(idle);

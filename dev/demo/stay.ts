@@ -141,6 +141,12 @@ function listAddresses(
       `${source}  ${outcomes}  ${deadLetters}`,
     ]),
     ['journals', pipelines.map(({ journal }) => journal).join('  ')],
+    ...(process.stdin.isTTY
+      ? []
+      : ([['keys', 'as lines: s service, b broker, k kill, p poison']] satisfies [
+          string,
+          string,
+        ][])),
     ['files', directory],
     ['', `connector.log  sandbox.log  sandbox  ${path.basename(kafka.dataDir ?? '')}`.trimEnd()],
   ];

@@ -28,6 +28,7 @@ await runCommand(async () => {
   /** Next offset by partition. */
   const positions = new Map<number, number>();
   let [printed, seen] = [0, 0];
+  let told = false;
   const onRecord = (record: SourceRecord) => {
     seen += 1;
     if (printed < max) process.stdout.write(`${lineOf(record)}\n`);
@@ -46,6 +47,8 @@ await runCommand(async () => {
         positions.set(partition, Math.max(from, stable));
       }
       if (seen >= Math.min(wait, max)) break;
+      if (!told) process.stderr.write(`waiting: ${seen} of ${Math.min(wait, max)} records\n`);
+      told = true;
       await sleep(LOOK_AGAIN_MS);
     }
   } finally {

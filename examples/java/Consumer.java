@@ -46,7 +46,7 @@ public final class Consumer {
   public static void main(String[] args) {
     var properties = new Properties();
     properties.put("bootstrap.servers", ENV.getOrDefault("KAFKA_BROKERS", "127.0.0.1:9092"));
-    properties.put("group.id", ENV.getOrDefault("GROUP", "moderation"));
+    properties.put("group.id", ENV.getOrDefault("GROUP", "moderation-java"));
     // Java's default delivers records of aborted transactions.
     properties.put("isolation.level", "read_committed");
     properties.put("auto.offset.reset", "earliest");

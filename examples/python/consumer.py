@@ -71,7 +71,7 @@ signal.signal(signal.SIGTERM, stop)
 consumer = Consumer(
     {
         "bootstrap.servers": os.environ.get("KAFKA_BROKERS", "127.0.0.1:9092"),
-        "group.id": os.environ.get("GROUP", "moderation"),
+        "group.id": os.environ.get("GROUP", "moderation-python"),
         # The default of librdkafka; explicit because everything depends on it.
         "isolation.level": "read_committed",
         "auto.offset.reset": "earliest",

@@ -30,7 +30,7 @@ func main() {
 	brokers := cmp.Or(os.Getenv("KAFKA_BROKERS"), "127.0.0.1:9092")
 	client, err := kgo.NewClient(
 		kgo.SeedBrokers(strings.Split(brokers, ",")...),
-		kgo.ConsumerGroup(cmp.Or(os.Getenv("GROUP"), "moderation")),
+		kgo.ConsumerGroup(cmp.Or(os.Getenv("GROUP"), "moderation-go")),
 		kgo.ConsumeTopics(decisions, deadLetters),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		// franz-go's default delivers records of aborted transactions.

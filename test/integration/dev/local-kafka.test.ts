@@ -72,6 +72,17 @@ test('a broker that refuses its settings fails the start with the end of its log
   assert.deepEqual(readdirSync(process.env.TMPDIR ?? ''), before);
 });
 
+test('the command line starts nothing beside the cluster that KAFKA_BROKERS names, and reports it', async () => {
+  const env = { ...process.env, KAFKA_BROKERS: 'example:1' };
+  const owner = spawn(process.execPath, [COMMAND], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const exited = once(owner, 'exit');
+  const lines = createInterface({ input: owner.stdout })[Symbol.asyncIterator]();
+  assert.match(String((await lines.next()).value), /existing cluster example:1/);
+  assert.match(String((await lines.next()).value), /^Nothing was started.*unset KAFKA_BROKERS$/);
+  owner.kill('SIGTERM');
+  assert.deepEqual(await exited, [0, null]);
+});
+
 test('the command line prints the address, refuses a port in use, and leaves nothing when it is killed', async () => {
   const temporary = temporaryDirectory();
   const env = { ...process.env, TMPDIR: temporary };
