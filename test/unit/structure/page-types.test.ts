@@ -1,0 +1,50 @@
+/** TypeScript in pages, type-checked as one program. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { blocksOf } from '../../support/docs/blocks.ts';
+import { PAGES, ROOT } from '../../support/docs/pages.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+/** Compiles each text as a module of its own. @returns what the compiler prints */
+function problemsOf(texts: ReadonlyMap<string, string>): string {
+  const directory = temporaryDirectory();
+  for (const [name, text] of texts)
+    writeFileSync(path.join(directory, name), text.replaceAll("'../src/", `'${ROOT}src/`));
+  const compilerOptions = {
+    paths: {
+      'content-review-connector': [`${ROOT}src/client/index.ts`],
+      'content-review-connector/consumer': [`${ROOT}src/consumer/index.ts`],
+      'content-review-connector/contracts': [`${ROOT}src/contracts/index.ts`],
+    },
+    typeRoots: [`${ROOT}node_modules/@types`],
+    rewriteRelativeImportExtensions: false,
+  };
+  const project = path.join(directory, 'tsconfig.json');
+  const extended = { extends: `${ROOT}tsconfig.json`, include: ['*.mts'], compilerOptions };
+  writeFileSync(project, JSON.stringify(extended));
+  return spawnSync(
+    process.execPath,
+    [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', project],
+    { encoding: 'utf8' },
+  ).stdout;
+}
+
+test('every TypeScript block of a page is type-correct', () => {
+  const texts = new Map(
+    PAGES.flatMap((page) =>
+      blocksOf(readFileSync(path.join(ROOT, page), 'utf8'))
+        .filter(({ language }) => language === 'ts')
+        .map(({ line, text }) => [`${page.replaceAll('/', '-')}-line-${line}.mts`, text] as const),
+    ),
+  );
+  assert.ok(texts.size >= 5, `only ${texts.size} blocks`);
+  const wrong =
+    "import { consumeDecisions } from 'content-review-connector/consumer';\nawait consumeDecisions({});\n";
+  const lines = problemsOf(new Map([...texts, ['wrong.mts', wrong]])).split('\n');
+  const problems = lines.filter((line) => /error TS/.test(line));
+  assert.equal(problems.length, 1, `one problem, in the block that is wrong:\n${lines.join('\n')}`);
+  assert.match(problems[0] ?? '', /wrong\.mts/);
+});

@@ -1,0 +1,73 @@
+/** Unnamed blocks of configuration in pages, loaded as parts of a configuration. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { parse, stringify } from 'yaml';
+import { ConfigError } from '../../../src/config/load/problem.ts';
+import { parseConfig } from '../../../src/config/load.ts';
+import { parsePolicy } from '../../../src/sandbox/policy/schema.ts';
+import { blocksOf } from '../../support/docs/blocks.ts';
+import { PAGES, ROOT } from '../../support/docs/pages.ts';
+
+/** Pages with a test of their own for their blocks. */
+const TESTED = ['docs/mapping.md'];
+const POLICY = /^(?:review|faults|imports):/m;
+const LEAST = {
+  kafka: { brokers: '127.0.0.1:9092' },
+  service: { baseUrl: 'https://review.example' },
+  pipelines: [{ name: 'posts', source: { topic: 'posts' } }],
+};
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+/** Returns the configuration that a reader has after adding the block to the least one. */
+function completed(fragment: Mapping): string {
+  const merged: Mapping = { ...LEAST, ...fragment };
+  const { kafka, service } = fragment as { readonly kafka?: Mapping; readonly service?: Mapping };
+  return stringify({
+    ...merged,
+    kafka: { ...LEAST.kafka, ...kafka },
+    service: { ...LEAST.service, ...service },
+  });
+}
+
+/** Problems of a block, other than files that only the reader has. */
+function problemsOf(text: string): readonly string[] {
+  if (POLICY.test(text)) {
+    parsePolicy(parse(text));
+    return [];
+  }
+  try {
+    parseConfig(
+      completed(parse(text)),
+      {},
+      { file: 'page', directory: '/nowhere' },
+      { withoutServiceKey: true },
+    );
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems
+      .map(({ path: place, message }) => `${place}: ${message}`)
+      .filter((problem) => !problem.includes('there is no such file'));
+  }
+}
+
+test('every unnamed yaml block of a page is a valid part of a configuration or of a sandbox policy', () => {
+  let checked = 0;
+  for (const page of PAGES.filter((one) => !TESTED.includes(one)))
+    for (const { language, words, line, text } of blocksOf(
+      readFileSync(path.join(ROOT, page), 'utf8'),
+    )) {
+      if (language !== 'yaml' || words.length > 0) continue;
+      checked += 1;
+      assert.deepEqual(problemsOf(text), [], `${page}:${line}`);
+    }
+  assert.ok(checked > 8, `only ${checked} blocks`);
+});
+
+test('an option that does not exist is a problem of its block', () => {
+  assert.match(problemsOf('service:\n  transfer: { host: [] }\n').join(), /transfer\.host/);
+  assert.throws(() => problemsOf('review: { defaults: ham }\n'));
+});
