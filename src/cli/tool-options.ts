@@ -7,6 +7,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import { durationOf } from '../config/units.ts';
 import { DEAD_LETTER_REASONS } from '../core/outcome/dead-letter-reason.ts';
+import type { SourceCoordinate } from '../core/record.ts';
 import { CommandFailed, EXIT, type ExitCode } from './exit-codes.ts';
 import type { Io } from './io.ts';
 import { CommandProgress } from './progress.ts';
@@ -78,12 +79,6 @@ export function pipelineNamed(config: Config, name: string | undefined): Pipelin
   return chosen.value;
 }
 
-/** Place of a source record. */
-export interface RecordPlace {
-  readonly partition: number;
-  readonly offset: number;
-}
-
 /** Checks the form of PARTITION:OFFSET or of an event id; the pipeline decides which record it is. */
 export function recordName(text: string): string {
   if (/^\d{1,10}:\d{1,15}$|.-\d{1,10}-\d{1,15}(#\d{1,10})?$/.test(text)) return text;
@@ -93,7 +88,7 @@ export function recordName(text: string): string {
 }
 
 /** Parses PARTITION:OFFSET. */
-export function coordinate(text: string): RecordPlace {
+export function coordinate(text: string): SourceCoordinate {
   const match = /^(\d{1,10}):(\d{1,15})$/.exec(text);
   if (match === null)
     throw new InvalidArgumentError('A record is named PARTITION:OFFSET, such as 2:1371.');

@@ -27,9 +27,9 @@ export async function showSamples(
   const notes = new Set<string>();
   const decode = sampleDecoder(pipeline, notes);
   const problems = new Findings();
-  const types: Counts = new Map();
-  const skipped: Counts = new Map();
-  const deadLetters: Counts = new Map();
+  const types: SampleCounts = new Map();
+  const skipped: SampleCounts = new Map();
+  const deadLetters: SampleCounts = new Map();
   let accepted = 0;
   for await (const [line, value] of eventsOf(file)) {
     const decoded = decode({ ...record, value });
@@ -64,13 +64,13 @@ export async function showSamples(
   io.finish(accepted > 0 && deadLetters.size === 0 ? EXIT.ok : EXIT.notTaken);
 }
 
-type Counts = Map<string, number>;
+type SampleCounts = Map<string, number>;
 
-const count = (counts: Counts, name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
-const total = (counts: Counts) => [...counts.values()].reduce((sum, one) => sum + one, 0);
+const count = (counts: SampleCounts, name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
+const total = (counts: SampleCounts) => [...counts.values()].reduce((sum, one) => sum + one, 0);
 
 /** ` (3 comment, 1 article)`; empty without counts. */
-function listed(counts: Counts): string {
+function listed(counts: SampleCounts): string {
   const most = [...counts].sort(([, a], [, b]) => b - a).slice(0, MAX_TYPES);
   const rest = counts.size > most.length ? ', …' : '';
   const parts = most.map(([name, number]) => `${number} ${printable(name)}`);

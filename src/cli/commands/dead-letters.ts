@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander';
 import type { Tools } from '../../app/tools/inspect.ts';
+import type { SourceCoordinate } from '../../core/record.ts';
 import type { DeadLetterList } from '../../tools/inspect/dead-letters.ts';
 import type { ReplayReport, ReplayStatus } from '../../tools/inspect/replay.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -10,7 +11,6 @@ import {
   coordinate,
   letterReason,
   pointInTime,
-  type RecordPlace,
   runTool,
   several,
   type ToolFlags,
@@ -69,7 +69,7 @@ export function deadLettersCommand(program: Command, io: Io): void {
         `Remove the cause before you replay to the source: a record that still cannot be reviewed becomes a dead letter again.`,
       ),
     )
-    .action((at: RecordPlace[], flags: ReplayFlags) => replay(io, at, flags));
+    .action((at: SourceCoordinate[], flags: ReplayFlags) => replay(io, at, flags));
 }
 
 function letterOptions(command: Command, limit: string): Command {
@@ -93,7 +93,7 @@ async function list(io: Io, flags: LetterFlags): Promise<void> {
   await runTool(io, flags, work, listText);
 }
 
-async function replay(io: Io, at: readonly RecordPlace[], flags: ReplayFlags): Promise<void> {
+async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlags): Promise<void> {
   const { replayDeadLetters } = await import('../../tools/inspect/replay.ts');
   const write = (tools: Tools, stop?: AbortSignal) =>
     replayDeadLetters(tools, {
@@ -120,7 +120,7 @@ async function replay(io: Io, at: readonly RecordPlace[], flags: ReplayFlags): P
 
 const filterOf = (
   { reason: reasons = [], since: sinceMs }: LetterFlags,
-  sources: readonly RecordPlace[],
+  sources: readonly SourceCoordinate[],
 ) => ({ reasons, sources, sinceMs });
 
 function listText({ deadLetters, matching, byReason }: DeadLetterList, nowMs: number): string {

@@ -16,9 +16,9 @@ import { checkJsonl } from '../files/jsonl-check.ts';
 import { counted, facts, grouped, jsonText, printable, printableJson, table } from '../text.ts';
 
 /** End of a resource, as `outcome` in JSON documents. */
-type Outcome = 'done' | 'failed' | 'partly_failed' | 'unfinished';
+type ResourceOutcome = 'done' | 'failed' | 'partly_failed' | 'unfinished';
 
-const CODES: Readonly<Record<Outcome, ExitCode>> = {
+const CODES: Readonly<Record<ResourceOutcome, ExitCode>> = {
   done: EXIT.ok,
   failed: EXIT.failed,
   partly_failed: EXIT.partlyFailed,
@@ -38,7 +38,7 @@ export interface Resource<View extends ResourceView = ResourceView> {
     get(id: string, options: ClientCallOptions): Promise<View>;
     waitFor(id: string, options: WaitOptions<View>): Promise<View>;
   };
-  outcome(view: View): Outcome;
+  outcome(view: View): ResourceOutcome;
   /** Members of the JSON document besides status and outcome; those of `raw` are JSON, whose numbers keep their digits. */
   json(view: View): {
     readonly plain: object;

@@ -61,7 +61,7 @@ export interface Fail {
   readonly as: JobFailure;
 }
 
-export type Step = Wait | Settle | Fail;
+export type FollowStep = Wait | Settle | Fail;
 
 const fail = (as: JobFailure): Fail => ({ do: 'fail', as });
 
@@ -76,7 +76,7 @@ export function next(
   answer: RemoteState | 'none',
   nowMs: number,
   rules: FollowRules,
-): Step {
+): FollowStep {
   const overdue = nowMs - state.createdMs > rules.maxReviewTimeMs;
   const isLast = overdue && rules.onTimeout === 'error';
   const within = (fromMs: number, graceMs: number, failure: JobFailure): Wait | Fail =>

@@ -104,14 +104,14 @@ export const SKIPPED: Poison = {
 };
 
 /** A record that is still in the log but can no longer be read. */
-export interface UnreadableRecord extends SourceCoordinate {
+export interface FailedReread extends SourceCoordinate {
   readonly poison: Poison;
 }
 
 /** Takes wanted records that were found; they are valid until it returns. */
 export type FoundAgain = (
   records: readonly SourceRecord[],
-  unreadable: readonly UnreadableRecord[],
+  unreadable: readonly FailedReread[],
 ) => void | Promise<void>;
 
 /**
@@ -200,8 +200,8 @@ function unreadableOf(
   partition: number,
   { from, to, poison }: UnreadableRecords,
   wanted: OffsetSet,
-): UnreadableRecord[] {
-  const found: UnreadableRecord[] = [];
+): FailedReread[] {
+  const found: FailedReread[] = [];
   for (
     let offset = wanted.firstFrom(from);
     offset !== undefined && offset < to;

@@ -10,9 +10,9 @@ import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import {
   type Fail,
   type FollowState,
+  type FollowStep,
   heard,
   next,
-  type Step,
 } from '../../core/outcome/follow-policy.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
@@ -116,7 +116,11 @@ export class Tracker {
     pause: ServicePause,
   ): Promise<AfterPoll> {
     const { review } = this.#shard.options;
-    const wait = (step: Step, unanswered: ServiceError | undefined, afterMs: number): AfterPoll => {
+    const wait = (
+      step: FollowStep,
+      unanswered: ServiceError | undefined,
+      afterMs: number,
+    ): AfterPoll => {
       if (step.do === 'fail') return step;
       const pauseMs = unanswered === undefined ? 0 : pause.begin(unanswered);
       const overdue = step.do === 'wait' && step.overdue;

@@ -34,7 +34,7 @@ export interface SearchSettings {
   readonly logger: Pick<Logger, 'warn'>;
 }
 
-interface Answer {
+interface SearchAnswer {
   readonly status: number;
   readonly body: object;
 }
@@ -74,7 +74,7 @@ export class ConsoleSearch {
   async answer(
     { query, headers, signal }: Pick<PageRequest, 'query' | 'headers' | 'signal'>,
     nowMs: number,
-  ): Promise<Answer> {
+  ): Promise<SearchAnswer> {
     if (this.access === 'off')
       return refused(
         403,
@@ -106,7 +106,11 @@ export class ConsoleSearch {
     }
   }
 
-  #refusal(authorization: string | undefined, password: string, nowMs: number): Answer | undefined {
+  #refusal(
+    authorization: string | undefined,
+    password: string,
+    nowMs: number,
+  ): SearchAnswer | undefined {
     const ageMs = nowMs - this.#wrong.sinceMs;
     if (ageMs < 0 || ageMs >= MINUTE_MS) this.#wrong = { count: 0, sinceMs: nowMs };
     if (this.#wrong.count === MAX_WRONG)
@@ -121,7 +125,7 @@ export class ConsoleSearch {
   }
 }
 
-const refused = (status: number, reason: string): Answer => ({
+const refused = (status: number, reason: string): SearchAnswer => ({
   status,
   body: { status: 'refused', reason },
 });

@@ -73,6 +73,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...[
       'base',
       'core/outcome/dead-letter-reason.ts',
+      'core/record.ts',
       'app',
       'client',
       'config',
