@@ -92,7 +92,10 @@ for (const [role, set] of [
     const name = uniqueName('nowhere');
     const { code, out } = await run((config) => set(config.pipelines[0], name));
     assert.equal(code, 4, out);
-    assert.match(out, new RegExp(`the ${role} topic .*${name}.* does not exist: run .*topics create`));
+    assert.match(
+      out,
+      new RegExp(`the ${role} topic .*${name}.* does not exist: run .*topics create`),
+    );
   });
 }
 
