@@ -6,6 +6,7 @@ import type {
 } from '../../src/core/outcome/failure-row.ts';
 import { FAILURE_TABLE } from '../../src/core/outcome/failure-table.ts';
 import type { ServiceFailure } from '../../src/core/outcome/service-error.ts';
+import { FAILURE_TEXTS } from './failure-texts.ts';
 import { table } from './markdown.ts';
 
 /** Descriptions of the kinds of failed calls, in the order of the table's columns. */
@@ -29,7 +30,8 @@ const CALLS: Readonly<Record<ServiceCall, string>> = {
 
 /** docs/failures.md, from the table by which the engine decides. */
 export function failuresPage(): string {
-  const rows = FAILURE_TABLE.map(({ event, connector, user, options = [], job }) => {
+  const rows = FAILURE_TEXTS.map(({ event, connector, user, options = [] }) => {
+    const job = FAILURE_TABLE.find((row) => row.event === event)?.job;
     const isCounted = job !== undefined && !user?.includes('jobs_failed_total');
     const counted = isCounted ? [code(`jobs_failed_total{reason="${job.failure}"}`)] : [];
     const shown = [...counted, ...(user === undefined ? [] : [user])];
@@ -45,7 +47,7 @@ export function failuresPage(): string {
   );
   return `# Failures
 
-Generated from \`src/core/outcome/failure-table.ts\` by \`npm run generate\`; do not edit. The engine decides by this table
+Generated from \`src/core/outcome/failure-table.ts\` and \`dev/docs/failure-texts.ts\` by \`npm run generate\`; do not edit. The engine decides by this table
 (\`src/core/outcome/failure-policy.ts\`), and \`test/integration/failures\` has a test for each row, whose name begins with its event.
 
 None of these events costs a record its decision or dead letter. Transient failures are retried indefinitely; only permanent failures

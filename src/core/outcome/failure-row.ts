@@ -54,13 +54,8 @@ export interface JobRule {
 }
 
 export interface FailureRow {
-  /** The name of its test begins with it. */
+  /** The name of its test begins with it; its texts are in dev/docs/failure-texts.ts. */
   readonly event: string;
-  readonly connector: string;
-  /** Signs for users, besides `jobs_failed_total` of `job`. */
-  readonly user?: string;
-  /** Options of a pipeline that change the reaction. */
-  readonly options?: readonly string[];
   /** Failed calls that are this event. */
   readonly calls?: Partial<Record<ServiceCall, readonly ServiceFailure[]>>;
   readonly reaction?: Reaction;

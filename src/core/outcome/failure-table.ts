@@ -1,7 +1,7 @@
 /**
- * Table of failures and their handling. The engine decides by it (failure-policy.ts),
- * docs/failures.md is generated from it, and each row has a test in test/integration/failures whose
- * name begins with its event.
+ * Table of failed calls and batches, and their handling. The engine decides by it (failure-policy.ts);
+ * dev/docs/failure-texts.ts describes each event for docs/failures.md, and a test in
+ * test/integration/failures whose name begins with it proves it.
  */
 import type { FailureRow, JobRule, Reaction } from './failure-row.ts';
 
@@ -13,79 +13,29 @@ const RESUBMITTED = { again: 'always', halved: false, pausesType: 'all' } as con
 const HALVED = { again: 'attempts', halved: true, pausesType: 'all' } as const;
 const ROWS_HALVED = { ...HALVED, pausesType: 'unsettled' } as const satisfies Partial<JobRule>;
 
-const RETRY_OPTIONS = ['review.attempts', 'review.maxRetryBatches', 'review.onFailure'];
-const DOWNLOAD_OPTIONS = ['review.downloadRetries', ...RETRY_OPTIONS];
-const OVERDUE_OPTIONS = ['review.maxReviewTime', 'review.onTimeout', 'review.onFailure'];
-const OVERDUE =
-  '`jobs_failed_total{reason="review_overdue"}` or `{reason="review_timeout"}`, `oldest_unsettled_timestamp_seconds`';
-
 export const FAILURE_TABLE: readonly FailureRow[] = [
   {
-    event: 'record that cannot be reviewed',
-    connector:
-      'Publishes a dead letter: the original with reason, message, stage and coordinates in headers.',
-    user: '`dead_lettered_total{reason}`',
-    options: ['source.types', 'source.nullValues', 'source.maxContent'],
-  },
-  {
-    event: 'record batch that cannot be read',
-    connector:
-      'Publishes a dead letter without the original for each unreadable offset, and continues.',
-    user: '`dead_lettered_total{reason="unreadable_batch"}`, log line at warn with partition and offsets',
-    options: ['source.maxBatchUnpacked'],
-  },
-  {
-    event: 'record too large to be read',
-    connector:
-      'Skips a record larger than four times the allowed content and metadata, and publishes a dead letter without the original.',
-    user: '`dead_lettered_total{reason="too_large"}`, log line at warn with partition and offset',
-    options: ['source.maxContent', 'source.maxMetadata'],
-  },
-  {
-    event: 'record with too many headers',
-    connector: 'Publishes a dead letter without the original.',
-    user: '`dead_lettered_total{reason="too_many_headers"}`, log line at warn with partition and offset',
-    options: ['source.maxHeaders'],
-  },
-  {
     event: 'type rejected on create',
-    connector:
-      'Pauses the type and tries one batch per pause; or dead letters. Its records are read again later, so other types continue, in each partition until `maxInFlight`.',
-    user: 'Log line at error, `shards_paused{reason="type_rejected"}`; or `dead_lettered_total{reason="rejected_type"}`',
-    options: ['review.onRejectedType', 'review.typePause', 'source.maxInFlight'],
     calls: { create: ['rejected'] },
     reaction: { do: 'reject_type' },
   },
   {
     event: 'API key refused',
-    connector: 'Retries slowly, with one batch of each type and the current key of the file.',
-    user: 'Not ready (`/readyz`), `shards_paused{reason="unauthorized"}`',
-    options: ['review.authPause'],
     calls: { create: ['unauthorized'], status: ['unauthorized'] },
     reaction: { do: 'wait', because: 'unauthorized' },
   },
   {
     event: 'service overloaded or unreachable',
-    connector:
-      'Retries indefinitely, with backoff and Retry-After; 429, 503 and timeouts halve the concurrency of API or storage.',
-    user: '`http_retries_total{operation,reason}`, `http_concurrency_limit{target}`, `shards_paused{reason="service_unavailable"}`',
     calls: { create: ['unavailable'], upload: ['unavailable'], status: ['unavailable'] },
     reaction: WAIT,
   },
   {
     event: 'storage overloaded during a download',
-    connector:
-      'Keeps what was settled; after the Retry-After, requests the batch again and repeats the download.',
-    user: '`http_retries_total{operation="download"}`, `http_concurrency_limit{target="storage"}`',
     calls: { results: ['unavailable'] },
     reaction: { do: 'download_again', counted: false },
   },
   {
     event: 'response that violates the API contract',
-    connector:
-      'Retries indefinitely: a proxy or a deployment may be the cause. A lookup ends after `maxReviewTime` if `onTimeout` is `error`, with the code `decision_unreadable`.',
-    user: 'Log line at warn with call and cause, `shards_paused{reason="bad_answer"}`, `http_requests_total{code="protocol"}`',
-    options: ['review.maxReviewTime', 'review.onTimeout'],
     calls: {
       create: ['protocol', 'not_found', 'too_large', 'expired', 'blocked'],
       status: ['protocol', 'rejected', 'not_found', 'too_large', 'expired', 'blocked'],
@@ -93,21 +43,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     reaction: { do: 'wait', because: 'bad_answer' },
   },
   {
-    event: 'create without a clear response',
-    connector: 'Creates again. The orphan stays without an upload.',
-    user: '`orphaned_jobs_total`',
-  },
-  {
-    event: 'remote id returned twice',
-    connector: 'Creates again until the id is new.',
-    user: 'Log line at error',
-  },
-  {
     event: 'upload address not allowed',
-    connector:
-      'Sends nothing there (`service.transfer`), and submits the records in a new batch, indefinitely; after five in a row the type pauses.',
-    user: 'log line at warn with the host and the option, `shards_paused{reason="type_failing"}`',
-    options: ['review.typePause'],
     calls: { upload: ['blocked'] },
     reaction: { do: 'fail', as: 'upload_blocked' },
     job: {
@@ -118,17 +54,12 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'upload address expired',
-    connector:
-      'Submits the records in a new batch. After any refused upload with an earlier attempt whose response was lost, the batch is first followed as if uploaded (`uploadGrace`).',
     calls: { upload: ['expired'] },
     reaction: { do: 'fail', as: 'upload_expired' },
     job: { failure: 'upload_expired', ...RESUBMITTED, message: 'the upload address expired' },
   },
   {
     event: 'upload too large for the storage',
-    connector:
-      'Halves the batch at once; an item that alone is too large gets a decision with status ERROR, or a dead letter (`onFailure`), unless the type pauses before (see below).',
-    options: ['review.maxRetryBatches', 'batch.maxBytes', 'review.typePause', 'review.onFailure'],
     calls: { upload: ['too_large'] },
     reaction: { do: 'fail', as: 'upload_too_large' },
     job: {
@@ -141,26 +72,16 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'upload refused',
-    connector: 'Submits the records again, then halves the batch to find the refused ones.',
-
-    options: RETRY_OPTIONS,
     calls: { upload: ['rejected', 'unauthorized', 'not_found', 'protocol'] },
     reaction: { do: 'fail', as: 'upload_rejected' },
     job: { failure: 'upload_rejected', ...HALVED, message: 'the storage refused the upload' },
   },
   {
     event: 'upload not seen by the service',
-    connector:
-      'Waits for a grace period and checks once more; then submits the records in a new batch.',
-    options: ['review.uploadGrace'],
     job: { failure: 'upload_lost', ...RESUBMITTED, message: 'the upload had no effect' },
   },
   {
     event: 'batch ERROR',
-    connector:
-      'Submits the records again, then halves the batch until the poison item is alone: it gets a decision with status ERROR, or a dead letter (`onFailure`).',
-    user: 'decisions with `error`',
-    options: RETRY_OPTIONS,
     job: {
       failure: 'batch_failed',
       ...HALVED,
@@ -169,30 +90,10 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'batch CANCELLED',
-    connector: 'As for ERROR.',
-    user: 'decisions with `error`',
-    options: RETRY_OPTIONS,
     job: { failure: 'batch_cancelled', ...HALVED, message: 'the service cancelled it repeatedly' },
   },
   {
-    event: 'import FAILED',
-    connector: 'As for a batch in ERROR; the poison record gets a receipt with status ERROR.',
-    user: '`jobs_failed_total{reason="batch_failed"}`, receipts with `error`',
-    options: RETRY_OPTIONS,
-  },
-  {
-    event: 'batches of a type keep failing',
-    connector:
-      'After five in a row (failed, or less than half settled) the type pauses; then one batch per pause is tried, and only that one counts against its records.',
-    user: 'Log line at error, `shards_paused{reason="type_failing"}`',
-    options: ['review.typePause'],
-  },
-  {
     event: 'batch unknown to the service',
-    connector:
-      'Requests it again for a grace period, then submits the records in a new batch; imports alike. At once if the service reports another content type for the batch: the id was assigned twice. After three such batches of a type in a row it is the name that the service has for the type.',
-    user: 'Log line at error',
-    options: ['review.missingGrace'],
     job: {
       failure: 'batch_unknown',
       ...RESUBMITTED,
@@ -201,10 +102,6 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'batch stays PENDING',
-    connector:
-      'Continues to wait, with one alert; or its records get decisions with status ERROR, or dead letters (`onFailure`).',
-    user: OVERDUE,
-    options: OVERDUE_OPTIONS,
     job: {
       failure: 'review_timeout',
       again: 'never',
@@ -214,39 +111,17 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     },
   },
   {
-    event: 'decision unknown to the service',
-    connector:
-      'Requests it again for a grace period (after 404, 410, 400, 414 or 422; other refusals are waited out), then publishes a looked-up decision with status ERROR and code decision_unknown, or a dead letter (`onFailure`). Continues to wait while the service does not find the last decision that it returned either.',
-    user: '`decisions_total{status="ERROR"}` or `dead_lettered_total{reason="review_failed"}`',
-    options: ['review.missingGrace', 'review.onFailure'],
-  },
-  {
-    event: 'decision stays PENDING',
-    connector: 'As for a batch.',
-    user: OVERDUE,
-    options: OVERDUE_OPTIONS,
-  },
-  {
     event: 'download address expired',
-    connector: 'Requests the batch again, which returns a new address, and repeats the download.',
-    user: '`http_requests_total{operation="download",code="403"}`, log line at warn',
     calls: { results: ['expired'] },
     reaction: { do: 'download_again', counted: false },
   },
   {
     event: 'download refused by the connector',
-    connector:
-      'For an address that is not allowed, a file that is too large or grows too much, or an unknown encoding: keeps what was settled, and retries every five minutes. Rows never count as missing.',
-    user: '`http_requests_total{operation="download",code="blocked"}`, log line at warn with the option, `oldest_unsettled_timestamp_seconds`',
     calls: { results: ['blocked'] },
     reaction: { do: 'download_again', counted: false, afterMs: 300_000 },
   },
   {
     event: 'download cut or unreadable',
-    connector:
-      'Keeps what was settled and repeats the download. A last row without a line end is accepted only if three downloads end with the same one, the service counts no more rows, and no other file of it ended with a line end. If the file stays unreadable, treats the records without a row like a batch in ERROR.',
-    user: '`result_anomalies_total{kind="unreadable"}`, log line at warn',
-    options: DOWNLOAD_OPTIONS,
     calls: { results: ['protocol', 'rejected', 'unauthorized', 'not_found', 'too_large'] },
     reaction: { do: 'download_again', counted: true },
     job: {
@@ -257,18 +132,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     },
   },
   {
-    event: 'result files that settle nothing',
-    connector:
-      'A web page, a header alone, a missing column, malformed rows: counts as a failing batch of its type (see above). Its records are given up only by the one batch per pause, or if others of the type are decided meanwhile.',
-    user: 'Log line at error, `shards_paused{reason="type_failing"}`, `jobs_failed_total{reason="results_unreadable"|"rows_missing"|"rows_malformed"}`',
-    options: ['review.typePause', ...DOWNLOAD_OPTIONS],
-  },
-  {
     event: 'result rows missing',
-    connector:
-      'Repeats the download while the file is short, then treats the records without a row like a batch in ERROR.',
-    user: '`result_anomalies_total{kind="missing"}`',
-    options: DOWNLOAD_OPTIONS,
     job: {
       failure: 'rows_missing',
       ...ROWS_HALVED,
@@ -277,10 +141,6 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
   },
   {
     event: 'result rows malformed',
-    connector:
-      'Drops a row that does not name its record, whose metadata differs from the upload, or that has neither a result nor a final status; records without another row are treated as for missing rows. The decision states the first reason.',
-    user: '`result_anomalies_total{kind="malformed"}`, log line at warn with the first reason and the number of such rows',
-    options: RETRY_OPTIONS,
     job: {
       failure: 'rows_malformed',
       ...ROWS_HALVED,
@@ -288,15 +148,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
     },
   },
   {
-    event: 'result rows duplicate, unknown or shuffled',
-    connector: 'The first row that names a record settles it; every other is dropped.',
-    user: '`result_anomalies_total{kind="duplicate"|"unknown"}`',
-  },
-  {
     event: 'result rows with status ERROR',
-    connector: 'Publishes them as they are; or submits those items again first.',
-    user: '`decisions_total{status="ERROR"}`, `items_resubmitted_total`',
-    options: ['review.errorRowAttempts'],
     job: {
       failure: 'rows_failed',
       again: 'always',
@@ -304,60 +156,5 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
       pausesType: 'none',
       message: 'the service could not review this item, also when it was submitted again',
     },
-  },
-  {
-    event: 'unknown columns and states',
-    connector:
-      'Logs each once; an unknown state counts as pending, WATING_FOR_UPLOAD as WAITING_FOR_UPLOAD. Without a documented result column decisions have no result; with two candidates, that of the column seen before.',
-    user: 'Log line at warn',
-    options: ['review.resultColumn'],
-  },
-  {
-    event: 'source record gone before a retry',
-    connector: 'Publishes a dead letter with its coordinates.',
-    user: '`dead_lettered_total{reason="source_unavailable"}`',
-  },
-  {
-    event: 'unexpected exception',
-    connector:
-      'A record on which the connector itself fails becomes a dead letter with its coordinates; such a result row counts as malformed, or its record becomes such a dead letter; such a response violates the API contract. The shard continues.',
-    user: '`internal_errors_total{stage}`, log line at error with topic, partition and offset, `dead_lettered_total{reason="internal_error"}`',
-  },
-  {
-    event: 'unread records removed by retention',
-    connector: 'Continues with the oldest remaining record.',
-    user: '`unread_records_lost_total`, log line at error',
-  },
-  {
-    event: 'another owner took the shard',
-    connector: 'The old owner is fenced, joins again and starts from the journal.',
-    user: '`rebalances_total`, `claims_total{outcome}`',
-  },
-  {
-    event: 'Kafka unreachable',
-    connector: 'Keeps trying, and claims its shards again once the group is available.',
-    user: 'Not ready (`/readyz`); `consumer_lag` keeps its last value',
-  },
-  {
-    event: 'Kafka refuses the login or the certificate',
-    connector:
-      'At the start: ends, and names the option. Later: keeps trying, with the current password, token and certificates.',
-    user: 'Exit code 4 at the start; later not ready (`/readyz`), log line at warn',
-  },
-  {
-    event: 'Kafka certificate expires',
-    connector: 'Warns two weeks before; uses the new file from the next connection on.',
-    user: '`kafka_tls_certificate_expiry_timestamp_seconds`, log line at warn',
-  },
-  {
-    event: 'right revoked at runtime',
-    connector:
-      'Rolls back the refused writes, names the right, and claims the shard again until it is restored.',
-    user: 'Log line at warn; exit code 4 if the claim itself is refused',
-  },
-  {
-    event: 'topics or permissions misconfigured',
-    connector: 'Refuses to start, and names the change.',
-    user: 'Exit code 4 and a message',
   },
 ];

@@ -4,6 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { FAILURE_TEXTS } from '../../../dev/docs/failure-texts.ts';
 import { FAILURE_TABLE } from '../../../src/core/outcome/failure-table.ts';
 import { METRICS } from '../../../src/telemetry/metrics/metric-list.ts';
 
@@ -47,7 +48,7 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, test: string]>>
 };
 
 test('each row of the failure table has a test whose name begins with its event, or is proven elsewhere', () => {
-  for (const { event } of FAILURE_TABLE) {
+  for (const { event } of FAILURE_TEXTS) {
     const [file, name] = ELSEWHERE[event] ?? [];
     const proven =
       file === undefined
@@ -58,14 +59,20 @@ test('each row of the failure table has a test whose name begins with its event,
 });
 
 test('each test of test/integration/failures says which row it proves', () => {
-  const events = FAILURE_TABLE.map(({ event }) => event);
+  const events = FAILURE_TEXTS.map(({ event }) => event);
   assert.ok(NAMES.length >= events.length - 1);
   for (const name of NAMES) assert.ok(events.includes(name.split(': ')[0] ?? ''), name);
 });
 
+test('each row of the engine has its texts on the page', () => {
+  const events = FAILURE_TEXTS.map(({ event }) => event);
+  assert.equal(new Set(events).size, events.length);
+  for (const { event } of FAILURE_TABLE) assert.ok(events.includes(event), event);
+});
+
 test('rows name options and metrics that exist', () => {
   const configuration = readFileSync(path.join(ROOT, 'docs/configuration.md'), 'utf8');
-  for (const { event, options = [], user = '' } of FAILURE_TABLE) {
+  for (const { event, options = [], user = '' } of FAILURE_TEXTS) {
     for (const option of options) {
       const [group = '', name = ''] = option.split('.');
       const section =
