@@ -56,7 +56,7 @@ export function sampleCheck(
 
       const all = accepted + skipped.total + deadLetters.total;
       if (all === 0) return ok('no records yet');
-      const found = `${accepted} of ${all} would be ${ACCEPTED[decoder.name] ?? 'accepted'}${skipped.text('skipped')}${deadLetters.text('dead letters')}`;
+      const found = `${accepted} of ${all} would be ${ACCEPTED[decoder.name] ?? 'accepted'}${skipped.text('skipped')}${deadLetters.text(deadLetters.total === 1 ? 'dead letter' : 'dead letters')}`;
       const aheadMs = newestMs - clock.now();
       return together(found, [
         judged(found, all, skipped.total, deadLetters.total),

@@ -53,12 +53,6 @@ class Session {
     const ports = [...new Set([...DEFAULT_PORTS, ...named])];
     const free = await freePorts(ports.length);
     for (const [index, port] of ports.entries()) this.#ports.set(port, String(free[index]));
-    const main = path.join(ROOT, 'src/cli/main.ts');
-    await writeFile(
-      path.join(this.#scripts, 'content-review-connector'),
-      `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`,
-      { mode: 0o755 },
-    );
   }
 
   async take(step: Step): Promise<void> {
@@ -162,7 +156,7 @@ class Session {
       args: ['--noprofile', '--norc', script],
       cwd: this.#directory,
       env: {
-        PATH: [this.#scripts, ...others].join(path.delimiter),
+        PATH: others.join(path.delimiter),
         ...{ HOME, TMPDIR, NODE_COMPILE_CACHE, KAFKA_BROKERS: this.#brokers },
         npm_config_update_notifier: 'false',
       },
