@@ -114,7 +114,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
         await refused(
           connection,
           new RegExp(
-            `refuses the login of nobody with ${mechanism}: check kafka.sasl.username and`,
+            `refuses the login of nobody with ${mechanism}: check kafka.sasl.username, kafka.sasl.password, and`,
           ),
         );
       }
@@ -186,7 +186,7 @@ export function securityLoginSuite(secured: SecuredKafka): void {
         assertSilent(allOf(error), 'an error', SECRETS);
         assert.match(
           error.message,
-          /does not accept the token \(invalid_token\): check kafka\.sasl\.oauth\.scope/,
+          /does not accept the token \(invalid_token\): check scope, audience and extensions in kafka\.sasl\.oauth/,
         );
         assert.equal(requestFailure(error), 'refused');
         expired = false;

@@ -99,7 +99,12 @@ test('each answer of the storage becomes its failure, with the XML Code and noth
     ],
     [403, 'Forbidden', 'rejected', /answered 403;/],
     [401, '', 'rejected', /answered 401;/],
-    [400, xmlError('EntityTooLarge', 'too large'), 'too_large', /EntityTooLarge; send less/],
+    [
+      400,
+      xmlError('EntityTooLarge', 'too large'),
+      'too_large',
+      /EntityTooLarge; lower the batch limits/,
+    ],
     [413, '', 'too_large', /answered 413; send less/],
     [400, xmlError('BadDigest', 'x'), 'rejected', /400 BadDigest/],
     [411, xmlError('MissingContentLength', 'x'), 'rejected', /411/],
