@@ -105,7 +105,7 @@ test('each answer of the storage becomes its failure, with the XML Code and noth
       'too_large',
       /EntityTooLarge; lower the batch limits/,
     ],
-    [413, '', 'too_large', /answered 413; send less/],
+    [413, '', 'too_large', /answered 413; lower the batch limits/],
     [400, xmlError('BadDigest', 'x'), 'rejected', /400 BadDigest/],
     [411, xmlError('MissingContentLength', 'x'), 'rejected', /411/],
     [404, xmlError('NoSuchBucket', 'x'), 'not_found', /404 NoSuchBucket/],
