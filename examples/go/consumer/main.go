@@ -56,7 +56,8 @@ func main() {
 			log.Printf("%s-%d: %v", topic, partition, err)
 		})
 		fetches.EachRecord(func(record *kgo.Record) { process(ctx, decoder, record) })
-		if err := client.CommitUncommittedOffsets(ctx); err != nil {
+		// An interrupted commit is no error: the records are read again, and skipped by their event id.
+		if err := client.CommitUncommittedOffsets(ctx); err != nil && ctx.Err() == nil {
 			log.Printf("offsets were not committed: %v", err)
 		}
 	}

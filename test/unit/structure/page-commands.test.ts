@@ -21,7 +21,8 @@ const COMMANDS = PAGES.flatMap((page) =>
 /** Arguments of the connector, or undefined for another command. */
 function connectorArguments(words: readonly string[]): readonly string[] | undefined {
   const [first, second, third] = words;
-  if (first === 'content-review-connector') return words.slice(1);
+  // Alone it is the name of the function that stands for it in a clone.
+  if (first === 'content-review-connector') return second === undefined ? second : words.slice(1);
   if (first === 'npx' && second === 'content-review-connector') return words.slice(2);
   if (first === 'npm' && second === 'start') return words.slice(third === '--' ? 3 : 2);
   // The function of the runbook.
