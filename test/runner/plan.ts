@@ -32,7 +32,7 @@ const LIMIT_MS: Readonly<Record<Suite, number>> = {
 };
 
 /** Load of a file that starts processes and waits for them. */
-const USUAL_LOAD = 55;
+const USUAL_LOAD = 50;
 /** Measured: processor time by time, a little more where a file suffers from its neighbours. */
 const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/unit/', 66],
