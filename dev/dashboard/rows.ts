@@ -23,6 +23,7 @@ export interface Row {
 const bucket = series('event_to_decision_seconds', `le=~"${OBJECTIVE_SECONDS}([.]0)?"`, '_bucket');
 const published = series('event_to_decision_seconds', '', '_count');
 const decided = series('decision_results_total');
+const evaluated = rate('decisions_evaluated_total', 'pipeline');
 
 const objective: Row = {
   title: 'Objective and balance',
@@ -321,6 +322,31 @@ const decisions: Row = {
         [
           '{{pipeline}}',
           `${rate('decisions_total', 'pipeline', 'status="ERROR"')} / ${rate('decisions_total', 'pipeline')}`,
+        ],
+      ],
+    },
+    {
+      title: 'Agreement with expected results',
+      about:
+        'Share of decisions that equal the expected result, where the event has one. A pipeline without such events has none.',
+      unit: 'percentunit',
+      lines: [
+        [
+          '{{pipeline}}',
+          `(${rate('decisions_evaluated_total', 'pipeline', 'agrees="true"')} or ${evaluated} * 0) / (${evaluated} > 0)`,
+        ],
+      ],
+    },
+    {
+      title: 'Disagreements',
+      about:
+        'Decisions that differ from the expected result, by both. content-review-connector evaluate prints the whole matrix.',
+      unit: 'ops',
+      stacked: true,
+      lines: [
+        [
+          'expected {{expected}}, decided {{result}}',
+          rate('decisions_evaluated_total', 'expected, result', 'agrees="false"'),
         ],
       ],
     },

@@ -49,7 +49,7 @@ const RUNGS: readonly Rung[] = [
     colour: 'warn',
     alerts: [
       ...['DeadLetters', 'UnreadableRecords', 'ErrorDecisions', 'ResultAnomalies'],
-      ...['Resubmissions', 'OrphanedBatches', 'DecisionMixShift'],
+      ...['Resubmissions', 'OrphanedBatches', 'DecisionMixShift', 'AgreementDrop'],
     ],
     first: ['Look at reasons and codes; inform', 'the producer or the service.'],
   },

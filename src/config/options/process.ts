@@ -32,7 +32,7 @@ export const processOptions = {
   }),
   metrics: group('Contents of /metrics.', {
     maxResults: integer({
-      help: 'Maximum number of results with a series of their own in decision_results_total, per pipeline; others count as other.',
+      help: 'Maximum number of results with series of their own in decision_results_total and decisions_evaluated_total, per pipeline; others count as other.',
       fallback: 20,
       min: 0,
       max: 200,

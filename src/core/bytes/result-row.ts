@@ -1,11 +1,18 @@
 /** Rows of a result file. */
 import type { OutgoingRecord, Poison, SourceCoordinate } from '../record.ts';
 
-/** One row of a result file that names a source record. */
-export interface ResultRow extends SourceCoordinate {
-  readonly status: 'success' | 'error';
-  /** Result of the review. */
+/** Properties of a terminal record that are counted; many rows share them. */
+export interface RowOutcome {
+  readonly isError: boolean;
+  /** Result of the review, if any. */
   readonly result?: string | undefined;
+  /** Expected result of the event, if any. */
+  readonly expected?: string | undefined;
+}
+
+/** One row of a result file that names a source record. */
+export interface ResultRow extends SourceCoordinate, Omit<RowOutcome, 'isError'> {
+  readonly status: 'success' | 'error';
   readonly record: OutgoingRecord;
 }
 

@@ -4,14 +4,10 @@
  */
 
 import { readRecord } from './record-bytes.ts';
-import type { BrokenRow, MalformedRow, ReadRow } from './result-row.ts';
+import type { BrokenRow, MalformedRow, ReadRow, RowOutcome } from './result-row.ts';
 
-/** Numbers per row: partition, offset, end of its record in the bytes, outcome. */
+/** Numbers per row: partition, offset, end of its record in the bytes, index of its outcome. */
 export const ROW_NUMBERS = 4;
-
-/** Returns the outcome of a row: 1 for an error, plus twice the number of its result, from 1. */
-export const outcomeOf = (isError: boolean, result: number): number =>
-  (isError ? 1 : 0) + 2 * (result + 1);
 
 export interface ResultColumns {
   readonly rows: number;
@@ -19,8 +15,8 @@ export interface ResultColumns {
   readonly numbers: Float64Array<ArrayBuffer>;
   /** Terminal records (record-bytes.ts) without gaps. */
   readonly bytes: ArrayBuffer;
-  /** Distinct results. */
-  readonly results: readonly string[];
+  /** Distinct outcomes. */
+  readonly outcomes: readonly RowOutcome[];
   /** Rows without a terminal record. */
   readonly others: readonly (MalformedRow | BrokenRow)[];
 }
@@ -31,7 +27,7 @@ export class ResultSlice {
   readonly bytes: Buffer<ArrayBuffer>;
   readonly others: ResultColumns['others'];
   readonly #numbers: Float64Array<ArrayBuffer>;
-  readonly #results: readonly string[];
+  readonly #outcomes: readonly RowOutcome[];
   #release: (() => void) | undefined;
 
   /** @param release returns the memory; called once */
@@ -40,7 +36,7 @@ export class ResultSlice {
     this.bytes = Buffer.from(columns.bytes);
     this.others = columns.others;
     this.#numbers = columns.numbers;
-    this.#results = columns.results;
+    this.#outcomes = columns.outcomes;
     this.#release = release;
   }
 
@@ -61,13 +57,9 @@ export class ResultSlice {
     return this.#numbers[row * ROW_NUMBERS + 2] as number;
   }
 
-  isError(row: number): boolean {
-    return (this.#outcome(row) & 1) === 1;
-  }
-
-  /** Result of the review, if any. */
-  result(row: number): string | undefined {
-    return this.#results[(this.#outcome(row) >> 1) - 1];
+  /** Returns the outcome of a row: one object for all rows of the slice with the same outcome. */
+  outcome(row: number): RowOutcome {
+    return this.#outcomes[this.#numbers[row * ROW_NUMBERS + 3] as number] as RowOutcome;
   }
 
   /** Returns the terminal record of a row, with views of the slice's bytes. */
@@ -78,12 +70,13 @@ export class ResultSlice {
   /** Yields all rows as objects: those with a record, whose parts are views, then the others. */
   *[Symbol.iterator](): IterableIterator<ReadRow> {
     for (let row = 0; row < this.length; row++) {
-      const [partition, offset, result] = [this.partition(row), this.offset(row), this.result(row)];
+      const { isError, result, expected } = this.outcome(row);
       yield {
-        partition,
-        offset,
-        status: this.isError(row) ? 'error' : 'success',
+        partition: this.partition(row),
+        offset: this.offset(row),
+        status: isError ? 'error' : 'success',
         result,
+        expected,
         record: this.record(row),
       };
     }
@@ -95,9 +88,5 @@ export class ResultSlice {
     const release = this.#release;
     this.#release = undefined;
     release?.();
-  }
-
-  #outcome(row: number): number {
-    return this.#numbers[row * ROW_NUMBERS + 3] as number;
   }
 }

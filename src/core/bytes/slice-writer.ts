@@ -3,8 +3,8 @@
 import { internalPoison } from '../outcome/internal-error.ts';
 import { grown } from './grown.ts';
 import { sizeOfRecord, writeRecord } from './record-bytes.ts';
-import type { BrokenRow, MalformedRow, ReadRow } from './result-row.ts';
-import { outcomeOf, type ResultColumns, ROW_NUMBERS } from './result-slice.ts';
+import type { BrokenRow, MalformedRow, ReadRow, RowOutcome } from './result-row.ts';
+import { type ResultColumns, ROW_NUMBERS } from './result-slice.ts';
 
 /** Source of buffers for records. */
 export interface Rooms {
@@ -13,6 +13,8 @@ export interface Rooms {
   /** Returns a buffer that was too small. */
   give(room: Buffer<ArrayBuffer>): void;
 }
+
+type Text = string | undefined;
 
 const LEAST_ROWS = 32;
 const LEAST_ROOM_BYTES = 16 * 1024;
@@ -29,8 +31,9 @@ export class SliceWriter {
   #end = 0;
   #rows = 0;
   #numbers = new Float64Array(0);
-  #results: string[] = [];
-  readonly #places = new Map<string, number>();
+  #outcomes: RowOutcome[] = [];
+  /** Indexes of the outcomes by status, expected result and result. */
+  readonly #places = [new Map<Text, Map<Text, number>>(), new Map<Text, Map<Text, number>>()];
   #others: (MalformedRow | BrokenRow)[] = [];
   /** Size of the previous slice: the next is about as large. */
   #rowsBefore = 0;
@@ -62,12 +65,17 @@ export class SliceWriter {
     return larger;
   }
 
-  /** Adds the row of the record written at `end`. @param result of the review, if any */
+  /**
+   * Adds the row of the record written at `end`.
+   * @param result of the review, if any
+   * @param expected expected result of the event, if any
+   */
   add(
     partition: number,
     offset: number,
     isError: boolean,
-    result: string | undefined,
+    result: Text,
+    expected: Text,
     end: number,
   ): void {
     if ((this.#rows + 1) * ROW_NUMBERS > this.#numbers.length) this.#grow();
@@ -75,7 +83,7 @@ export class SliceWriter {
     this.#numbers[at] = partition;
     this.#numbers[at + 1] = offset;
     this.#numbers[at + 2] = end;
-    this.#numbers[at + 3] = outcomeOf(isError, result === undefined ? -1 : this.#place(result));
+    this.#numbers[at + 3] = this.#place(isError, result, expected);
     this.#end = end;
   }
 
@@ -85,10 +93,11 @@ export class SliceWriter {
       this.#others.push(row);
       return;
     }
-    const { partition, offset, status, result, record } = row;
+    const { partition, offset, status, result, expected, record } = row;
     try {
       const room = this.reserve(sizeOfRecord(record));
-      this.add(partition, offset, status === 'error', result, writeRecord(record, room, this.#end));
+      const end = writeRecord(record, room, this.#end);
+      this.add(partition, offset, status === 'error', result, expected, end);
     } catch (error) {
       this.#others.push({ partition, offset, poison: internalPoison(error) });
     }
@@ -105,7 +114,7 @@ export class SliceWriter {
       rows: this.#rows,
       numbers: this.#numbers,
       bytes: this.reserve(0).buffer as ArrayBuffer,
-      results: this.#results,
+      outcomes: this.#outcomes,
       others: this.#others,
     };
     this.#rowsBefore = this.#rows;
@@ -114,17 +123,19 @@ export class SliceWriter {
     this.#end = 0;
     this.#rows = 0;
     this.#numbers = new Float64Array(0);
-    this.#results = [];
-    this.#places.clear();
+    this.#outcomes = [];
+    for (const places of this.#places) places.clear();
     this.#others = [];
     return columns;
   }
 
-  #place(result: string): number {
-    let place = this.#places.get(result);
+  #place(isError: boolean, result: Text, expected: Text): number {
+    const places = this.#places[Number(isError)] as Map<Text, Map<Text, number>>;
+    let place = places.get(expected)?.get(result);
     if (place === undefined) {
-      place = this.#results.push(result) - 1;
-      this.#places.set(result, place);
+      place = this.#outcomes.push({ isError, result, expected }) - 1;
+      const ofExpected = places.get(expected) ?? new Map<Text, number>();
+      places.set(expected, ofExpected.set(result, place));
     }
     return place;
   }

@@ -35,10 +35,11 @@ export class Ledger {
   }
 
   /** Books published decisions. */
-  published({ successes, errors, results }: DecisionTally): void {
+  published(tally: DecisionTally): void {
+    const { successes, errors } = tally;
     this.#book('decisions_total', { status: 'SUCCESS' }, successes, -1);
     this.#book('decisions_total', { status: 'ERROR' }, errors, -1);
-    this.#counts?.count(results);
+    this.#counts?.count(tally);
   }
 
   deadLettered(reason: string, records: number): void {

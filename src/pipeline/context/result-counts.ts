@@ -1,32 +1,47 @@
-/** Counts of decisions by status and result, for metrics. */
+/** Counts of decisions by status, result and expected result, for metrics. */
+import type { RowOutcome } from '../../core/bytes/result-row.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
 
-/** Decisions of one transaction, by status and by result. */
+/** Decisions of one transaction, by outcome. */
 export class DecisionTally {
-  successes = 0;
-  errors = 0;
-  /** Decisions per result; decisions without a result are not among them. */
-  readonly results = new Map<string, number>();
+  readonly #decisions = new Map<RowOutcome, number>();
 
-  add(isError: boolean, result: string | undefined): void {
-    if (isError) this.errors++;
-    else this.successes++;
-    if (result !== undefined) this.results.set(result, (this.results.get(result) ?? 0) + 1);
+  /** Counts a decision. The same object counts as the same outcome at no further cost. */
+  add(outcome: RowOutcome): void {
+    this.#decisions.set(outcome, (this.#decisions.get(outcome) ?? 0) + 1);
+  }
+
+  get successes(): number {
+    return this.#sum(({ isError }) => !isError);
+  }
+
+  get errors(): number {
+    return this.#sum(({ isError }) => isError);
+  }
+
+  [Symbol.iterator](): IterableIterator<[outcome: RowOutcome, decisions: number]> {
+    return this.#decisions.entries();
   }
 
   clear(): void {
-    this.successes = 0;
-    this.errors = 0;
-    this.results.clear();
+    this.#decisions.clear();
+  }
+
+  #sum(of: (outcome: RowOutcome) => boolean): number {
+    let sum = 0;
+    for (const [outcome, decisions] of this.#decisions) if (of(outcome)) sum += decisions;
+    return sum;
   }
 }
 
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} _.:/-]{0,63}$/u;
+const OTHER = 'other';
 
 /**
- * Counter of decisions by result. The service chooses the names of its results, so the label is
- * limited to few values that look like names, and `other` stands for the rest: nothing that a
- * service sends can flood the metrics or show content in them (I6).
+ * Counters of decisions by result, and by expected result. The service chooses the names of its
+ * results, so the label is limited to few values that look like names, and `other` stands for the
+ * rest: nothing that a service sends can flood the metrics or show content in them (I6). Producers
+ * choose the expected results, of which only names of results that the service has given are shown.
  */
 export class ResultCounts {
   readonly #metrics: Metrics;
@@ -34,25 +49,36 @@ export class ResultCounts {
   readonly #maxResults: number;
   readonly #known = new Set<string>();
 
-  /** @param maxResults series beside `other`; 0 counts nothing */
+  /** @param maxResults results beside `other`; 0 counts nothing */
   constructor(metrics: Metrics, pipeline: string, maxResults: number) {
     this.#metrics = metrics;
     this.#pipeline = pipeline;
     this.#maxResults = maxResults;
   }
 
-  /** Counts published decisions. @param results decisions per result */
-  count(results: ReadonlyMap<string, number>): void {
+  /** Counts published decisions. */
+  count(tally: Iterable<readonly [outcome: RowOutcome, decisions: number]>): void {
     if (this.#maxResults === 0) return;
-    for (const [result, decided] of results) {
+    const evaluated = [];
+    for (const [outcome, decisions] of tally) {
+      const { isError, result, expected } = outcome;
+      if (result === undefined) continue;
       const labels = { pipeline: this.#pipeline, result: this.#labelOf(result) };
-      this.#metrics.count('decision_results_total', labels, decided);
+      this.#metrics.count('decision_results_total', labels, decisions);
+      if (isError || expected === undefined || expected === '') continue;
+      evaluated.push({ labels, expected, agrees: `${expected === result}`, decisions });
+    }
+    // Once all results are known, in whatever order they came.
+    for (const { labels, expected, agrees, decisions } of evaluated) {
+      const known = this.#known.has(expected) ? expected : OTHER;
+      const all = { ...labels, expected: known, agrees };
+      this.#metrics.count('decisions_evaluated_total', all, decisions);
     }
   }
 
   #labelOf(result: string): string {
     if (this.#known.has(result)) return result;
-    if (this.#known.size >= this.#maxResults || !NAME.test(result)) return 'other';
+    if (this.#known.size >= this.#maxResults || !NAME.test(result)) return OTHER;
     this.#known.add(result);
     return result;
   }

@@ -16,6 +16,7 @@
  */
 import { fits } from '../../core/bytes/batch-size.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
+import type { RowOutcome } from '../../core/bytes/result-row.ts';
 import type { ResultSlice } from '../../core/bytes/result-slice.ts';
 import { TerminalRecords } from '../../core/bytes/terminal-records.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
@@ -263,16 +264,11 @@ export class JobDecisions {
     const [start, end] = [slice.start(row), slice.end(row)];
     if (!this.#fits(partition, offset, end - start)) return;
     this.#chunk.addBytes(partition, offset, slice.bytes, start, end);
-    this.#tally.add(slice.isError(row), slice.result(row));
+    this.#tally.add(slice.outcome(row));
   }
 
   /** Adds the decision that `make` returns; an exception ends this record alone. */
-  add(
-    at: SourceCoordinate,
-    isError: boolean,
-    result: string | undefined,
-    make: () => OutgoingRecord,
-  ): void {
+  add(at: SourceCoordinate, outcome: RowOutcome, make: () => OutgoingRecord): void {
     const decision = attempt(() => {
       const record = make();
       return { record, bytes: sizeOfRecord(record) };
@@ -284,7 +280,7 @@ export class JobDecisions {
     const { record, bytes } = decision.made;
     if (!this.#fits(at.partition, at.offset, bytes)) return;
     this.#chunk.add(at, record);
-    this.#tally.add(isError, result);
+    this.#tally.add(outcome);
   }
 
   /** Ends a record as a dead letter instead. */

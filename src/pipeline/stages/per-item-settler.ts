@@ -177,8 +177,10 @@ export class PerItemSettler implements Settler {
 
 function take(job: LiveJob, one: ItemOutcome, decisions: JobDecisions): void {
   if (!job.left.has(one.partition, one.offset)) return;
-  if ('record' in one) decisions.add(one, one.status === 'error', one.result, () => one.record);
-  else decisions.refuse(one, one.poison);
+  if ('record' in one) {
+    const { status, result, record } = one;
+    decisions.add(one, { isError: status === 'error', result }, () => record);
+  } else decisions.refuse(one, one.poison);
 }
 
 /** Copies of runs of a set's records, in order, with at most `most` each: the set may shrink. */

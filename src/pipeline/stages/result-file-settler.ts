@@ -170,7 +170,7 @@ class Download {
     const [partition, offset] = [slice.partition(row), slice.offset(row)];
     if (!this.#isFirst(partition, offset)) return;
     const { errorRowAttempts } = this.#shard.options.review;
-    if (slice.isError(row) && this.#job.record.attempt < errorRowAttempts) {
+    if (slice.outcome(row).isError && this.#job.record.attempt < errorRowAttempts) {
       this.#taken.delete(partition, offset);
       this.#retriedErrors.add(partition, offset);
     } else this.#decisions.addRow(slice, row);

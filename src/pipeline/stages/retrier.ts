@@ -146,7 +146,7 @@ export class Retrier {
     const decisions = this.#stages.writer.decisions(job, 'rewind');
     for (const item of items) {
       const about = this.#shard.decisionContext(job);
-      decisions.add(item, true, undefined, () => this.#shard.kind.failure(item, error, about));
+      decisions.add(item, { isError: true }, () => this.#shard.kind.failure(item, error, about));
       if (decisions.isFull()) await decisions.flush();
     }
     await decisions.end();

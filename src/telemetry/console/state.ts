@@ -75,7 +75,11 @@ export async function consoleState(sources: ConsoleSources, pipeline: string | u
     memory: { usedBytes: memory.usedBytes, budgetBytes: memory.totalBytes },
     pipelines: await Promise.all(views.map((view) => summaryOf(view, metrics))),
     /** The requested pipeline, or the first. */
-    detail: { ...detail, outcomes: await outcomesOf(detail.name, metrics) },
+    detail: {
+      ...detail,
+      outcomes: await outcomesOf(detail.name, metrics),
+      agreement: await agreementOf(detail.name, metrics),
+    },
     problems: sources.problems.list(),
     search: sources.search.access,
   };
@@ -107,6 +111,17 @@ async function summaryOf(
     /** Timestamp of the oldest record without a decision; null if there is none. */
     oldestEventMs: oldestSeconds === null ? null : oldestSeconds * 1000,
   };
+}
+
+/** Decisions about events with an expected result since the start, and those that equal it. */
+async function agreementOf(pipeline: string, metrics: ConsoleSources['metrics']) {
+  const agreement = { evaluated: 0, agreeing: 0 };
+  for (const { labels, value } of await metrics.values('decisions_evaluated_total')) {
+    if (labels.pipeline !== pipeline) continue;
+    agreement.evaluated += value;
+    if (labels.agrees === 'true') agreement.agreeing += value;
+  }
+  return agreement;
 }
 
 /** Counts since the start, by counter and label values, the largest first within a counter. */

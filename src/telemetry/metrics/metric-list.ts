@@ -28,6 +28,9 @@ export const LABELS = {
   status: 'Status of a decision: SUCCESS or ERROR.',
   result:
     'Result as the service spells it; `other` beyond `metrics.maxResults`, and for one that is not a name (at most 64 letters, digits, spaces and `_.:/-`).',
+  expected:
+    'Expected result of the event, if it is a value of the label `result` as well; otherwise `other`.',
+  agrees: 'true if result and expected result are equal, otherwise false.',
   kind: 'Kind of anomaly: duplicate, unknown, malformed, missing, unreadable.',
   outcome: 'Outcome: committed, owned, or the kind of failure.',
   operation: 'Operation of the service: create_batch, get_batch, upload, download, …',
@@ -85,6 +88,10 @@ export const METRICS = {
     'pipeline',
     'result',
   ]),
+  decisions_evaluated_total: counter(
+    'Decisions published with status SUCCESS, a result and an expected result, by both and by whether they are equal.',
+    ['pipeline', 'result', 'expected', 'agrees'],
+  ),
   dead_lettered_total: counter(
     'Source records published as dead letters.',
     ['pipeline', 'reason'],

@@ -84,6 +84,17 @@ const mix = (before: number, since: number) => {
     ...['ham', 'unsure'].map((result) => series(result, rest(before), rest(since))),
   ]);
 };
+/** Evaluated decisions per 10 minutes, with the number of those that agree until a day ago, and since. */
+const agreement = (before: number, since: number, all = 100) => {
+  const series = (agrees: boolean, then: number, now: number) => [
+    `decisions_evaluated_total{pipeline="p",result="spam",expected="${agrees ? 'spam' : 'ham'}",agrees="${agrees}"}`,
+    `0+${then}x1008 ${then * 1_008}+${now}x144`,
+  ];
+  return Object.fromEntries([
+    ...(before + since > 0 ? [series(true, before, since)] : []),
+    series(false, all - before, all - since),
+  ]);
+};
 const ended = (decisions: string, letters: string) => ({
   'decisions_total{pipeline="p",status="SUCCESS"}': decisions,
   'dead_lettered_total{pipeline="p",reason="not_json"}': letters,
@@ -426,6 +437,21 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       },
     ],
     quiet: { series: mix(20, 30), at: '190h' },
+  },
+  ContentReviewAgreementDrop: {
+    step: '10m',
+    fires: [
+      // Of six hours within the week.
+      { series: agreement(90, 75), at: '174h', labels: AT_P },
+      // None at all.
+      { series: agreement(90, 0), at: '174h', labels: AT_P },
+    ],
+    quiet: [
+      { series: agreement(90, 85), at: '174h' },
+      { series: agreement(75, 90), at: '174h' },
+      // Too few to know.
+      { series: agreement(5, 2, 5), at: '174h' },
+    ],
   },
   ContentReviewAbsent: {
     fires: { series: { up: '1x30' }, at: '12m', labels: [] },

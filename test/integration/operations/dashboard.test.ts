@@ -84,7 +84,11 @@ describe('a Prometheus that scrapes a connector', () => {
     const value = (n: number) =>
       n === 0
         ? 'not json'
-        : JSON.stringify({ type: n === 1 ? 'noise' : 'post', content: `text ${n}` });
+        : JSON.stringify({
+            type: n === 1 ? 'noise' : 'post',
+            content: `text ${n}`,
+            expected_result: n % 4 === 0 ? 'rejected' : 'approved',
+          });
     await kafka.write(
       stack.topics.source,
       Array.from({ length: events }, (_, n) => ({ partition: n % PARTITIONS, value: value(n) })),

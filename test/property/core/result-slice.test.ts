@@ -19,6 +19,7 @@ const whole: fc.Arbitrary<ResultRow> = fc.record(
     status: fc.constantFrom('success' as const, 'error' as const),
     // Few, so that rows share results; an empty one is one too.
     result: fc.constantFrom(undefined, '', 'spam', '__proto__', 'x'.repeat(500)),
+    expected: fc.constantFrom(undefined, '', 'spam', 'ham'),
     record: hostileRecord,
   },
   { noNullPrototype: true },
@@ -49,22 +50,20 @@ test('a slice preserves its rows in order; those without a record come last', ()
         slice.others,
         all.filter((row) => !isWhole(row)),
       );
-      for (const [row, { partition, offset, status, result, record }] of expected.entries()) {
+      for (const [row, { partition, offset, record, ...outcome }] of expected.entries()) {
+        const { status, result, expected } = outcome;
         assert.deepEqual(
-          [
-            slice.partition(row),
-            slice.offset(row),
-            slice.isError(row),
-            slice.result(row),
-            slice.record(row),
-          ],
-          [partition, offset, status === 'error', result, asBytes(record)],
+          [slice.partition(row), slice.offset(row), slice.outcome(row), slice.record(row)],
+          [partition, offset, { isError: status === 'error', result, expected }, asBytes(record)],
         );
       }
       assert.deepEqual(
         [...slice],
         [
-          ...expected.map((row) => ({ ...row, result: row.result, record: asBytes(row.record) })),
+          ...expected.map((row) => ({
+            ...{ ...row, result: row.result, expected: row.expected },
+            record: asBytes(row.record),
+          })),
           ...slice.others,
         ],
       );
@@ -144,7 +143,7 @@ test('a slice is given back once, however often it is released', () => {
     rows: 0,
     numbers: new Float64Array(0),
     bytes: new ArrayBuffer(0),
-    results: [],
+    outcomes: [],
     others: [],
   };
   const slice = new ResultSlice(columns, () => {

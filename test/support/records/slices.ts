@@ -8,7 +8,7 @@ const NONE: ResultColumns = {
   rows: 0,
   numbers: new Float64Array(0),
   bytes: new ArrayBuffer(0),
-  results: [],
+  outcomes: [],
   others: [],
 };
 

@@ -94,12 +94,12 @@ export class ResultRowReader {
       return {
         malformed: 'the row has neither a result nor a status that says how its review ended',
       };
-    const result = cellAt(cells, this.#header.result) || undefined;
     return {
       partition,
       offset,
       status,
-      result,
+      result: cellAt(cells, this.#header.result) || undefined,
+      expected: (reference.expected ?? cellAt(cells, this.#header.expected)) || undefined,
       record: this.#render(cells, status, reference, parts, job),
     };
   }

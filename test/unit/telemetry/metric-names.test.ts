@@ -15,6 +15,7 @@ const PUBLISHED = [
   'events_skipped_total{pipeline,reason}',
   'decisions_total{pipeline,status}',
   'decision_results_total{pipeline,result}',
+  'decisions_evaluated_total{pipeline,result,expected,agrees}',
   'dead_lettered_total{pipeline,reason}',
   'event_to_decision_seconds{pipeline}',
   'items_recovered_total{pipeline}',

@@ -2,6 +2,7 @@
 
 const NONE = '–';
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const share = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
 const fine = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 });
 
 /** @param {number | null | undefined} n */
@@ -12,6 +13,11 @@ export function count(n) {
 /** @param {number} n @param {string} one @param {string} [many] */
 export function counted(n, one, many = `${one}s`) {
   return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+/** @param {number} n from 0 to 1 */
+export function percent(n) {
+  return share.format(n).replace('%', ' %');
 }
 
 /** Per second. @param {number | null | undefined} n */

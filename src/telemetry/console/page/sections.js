@@ -2,7 +2,7 @@
 import { calmWaits } from './attention.js';
 import { commandLine } from './command.js';
 import { attr, cell, each, el, make, row, say, two } from './dom.js';
-import { age, bytes, clock, count, counted } from './format.js';
+import { age, bytes, clock, count, counted, percent } from './format.js';
 import { waitsFor } from './reasons.js';
 
 /**
@@ -195,7 +195,14 @@ export function showBatches(state, explain) {
 }
 
 /** @param {State} state */
-export function showOutcomes({ detail: { outcomes } }) {
+export function showOutcomes({ detail: { outcomes, agreement } }) {
+  const { evaluated, agreeing } = agreement;
+  say(
+    el('p-agreement'),
+    evaluated === 0
+      ? ''
+      : `${percent(agreeing / evaluated)} of ${counted(evaluated, 'decision')} with an expected result agree with it`,
+  );
   el('t-outcomes').hidden = outcomes.length === 0;
   el('e-outcomes').hidden = outcomes.length > 0;
   each(

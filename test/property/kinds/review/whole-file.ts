@@ -82,10 +82,13 @@ function addRow(contents: { records: object[]; others: ReadRow[] }, row: ReadRow
     contents.others.push(row);
     return;
   }
-  const { partition, offset, status, result, record } = row;
+  const { partition, offset, status, result, expected, record } = row;
   const bytes = Buffer.alloc(sizeOfRecord(record));
   writeRecord(record, bytes, 0);
-  contents.records.push({ partition, offset, status, result, bytes: bytes.toString('latin1') });
+  contents.records.push({
+    ...{ partition, offset, isError: status === 'error', result, expected },
+    bytes: bytes.toString('latin1'),
+  });
 }
 
 /** The same of slices. */
@@ -95,18 +98,11 @@ export async function collected(slices: AsyncIterable<ResultSlice>): Promise<Fil
   try {
     for await (const slice of slices) {
       for (let row = 0; row < slice.length; row++) {
-        const [partition, offset, result] = [
-          slice.partition(row),
-          slice.offset(row),
-          slice.result(row),
-        ];
-        const bytes = slice.bytes.toString('latin1', slice.start(row), slice.end(row));
         contents.records.push({
-          partition,
-          offset,
-          status: slice.isError(row) ? 'error' : 'success',
-          result,
-          bytes,
+          partition: slice.partition(row),
+          offset: slice.offset(row),
+          ...slice.outcome(row),
+          bytes: slice.bytes.toString('latin1', slice.start(row), slice.end(row)),
         });
       }
       contents.others.push(...slice.others);

@@ -10,9 +10,9 @@ test('what came in and has not ended is open, and each way in and out has its co
   ledger.consumed(100);
   ledger.recovered(20);
   const tally = new DecisionTally();
-  for (let n = 0; n < 49; n++) tally.add(false, 'ham');
-  tally.add(false, undefined);
-  for (let n = 0; n < 7; n++) tally.add(true, undefined);
+  for (let n = 0; n < 49; n++) tally.add({ isError: false, result: 'ham' });
+  tally.add({ isError: false });
+  for (let n = 0; n < 7; n++) tally.add({ isError: true });
   ledger.published(tally);
   ledger.deadLettered('not_json', 3);
   ledger.skipped('filtered', 2);

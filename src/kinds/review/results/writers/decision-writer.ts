@@ -60,7 +60,8 @@ export class DecisionWriter {
   readonly #onNotice: (notice: ResultNotice) => void;
   readonly #plans: MetadataPlans;
   readonly #labels = new CellMemo(labelPart, ({ json }) => json.length);
-  readonly #results = new CellMemo((text) => text);
+  /** Results and expected results. */
+  readonly #texts = new CellMemo((text) => text);
   readonly #json = new CellMemo(isJsonText);
   readonly #reference = new ReferenceBytes();
   readonly #out = new JsonWriter();
@@ -150,15 +151,15 @@ export class DecisionWriter {
 
     const bound = this.#mostBytes(row, false);
     const most = bound > MAX_BOUND_BYTES ? this.#mostBytes(row, true) : bound;
-    const { result: at } = header;
-    const result = at === -1 ? undefined : this.#results.ofCell(row, at) || undefined;
     const { partition, offset, uncommon } = reference;
+    const result = this.#textOf(row, header.result);
+    const expected = uncommon?.expected ?? this.#textOf(row, header.expected);
     const out = this.#out;
     if (uncommon === undefined) {
       out.to = slice.reserve(most);
       out.at = slice.end;
       this.#record(row);
-      slice.add(partition, offset, status.isError, result, out.at);
+      slice.add(partition, offset, status.isError, result, expected, out.at);
       return undefined;
     }
     out.to = Buffer.allocUnsafe(most);
@@ -169,6 +170,7 @@ export class DecisionWriter {
       offset,
       status: status.isError ? 'error' : 'success',
       result,
+      expected,
       record: {
         key: terminalKey(uncommon),
         value: out.to.subarray(0, out.at),
@@ -290,6 +292,10 @@ export class DecisionWriter {
     this.#out.count(partition);
     this.#out.byte(DASH);
     this.#out.count(offset);
+  }
+
+  #textOf(row: RowScanner, column: number): string | undefined {
+    return row.size(column) === 0 ? undefined : this.#texts.ofCell(row, column);
   }
 
   #textOrNull(row: RowScanner, column: number): void {
