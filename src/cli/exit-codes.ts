@@ -29,7 +29,8 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   missing:
     'audit, explain: a source record has no terminal record and is not in flight; schemas check: a schema is not registered yet',
   double: 'audit, explain: a record has more than one terminal record',
-  unknown: 'audit, explain: no problem found, but some records can no longer be verified',
+  unknown:
+    'audit, explain: no problem found, but some records can no longer be verified; evaluate: some decisions could not be read',
   failed: 'batch, import, decision: ended as ERROR, CANCELLED or FAILED',
   partlyFailed: 'batch: done, but some rows have no decision',
   unfinished: 'batch, import, decision: not finished yet',

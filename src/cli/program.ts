@@ -10,6 +10,7 @@ import { completionCommand } from './commands/completion.ts';
 import { deadLettersCommand } from './commands/dead-letters.ts';
 import { decisionCommand } from './commands/decision.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { evaluateCommand } from './commands/evaluate.ts';
 import { explainCommand } from './commands/explain.ts';
 import { importCommand } from './commands/import.ts';
 import { journalCommand } from './commands/journal.ts';
@@ -90,6 +91,7 @@ ${exitCodeTable()}`,
     ...[runCommand, checkCommand, doctorCommand, topicsCommand, journalCommand, explainCommand],
     ...[
       auditCommand,
+      evaluateCommand,
       deadLettersCommand,
       schemasCommand,
       batchCommand,

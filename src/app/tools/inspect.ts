@@ -28,6 +28,8 @@ import { plainDecoder } from './sample.ts';
 const KAFKA_CONNECT_MS = 3_000;
 /** A killed replay leaves its transaction open for this long, and readers of the target wait for it. */
 const REPLAY_TRANSACTION_MS = 10_000;
+/** Different causes that are reported for unreadable decisions. */
+const MAX_CAUSES = 5;
 
 export interface InspectOptions {
   /** Name; optional when the configuration has one pipeline. */
@@ -136,13 +138,15 @@ function framedReader(
   notice: (text: string) => void,
 ) {
   const reader = new FramedReader(registry);
+  const told = new Set<string>();
   return async (value: Buffer): Promise<object | undefined> => {
     try {
       return await reader.read(value, signal);
     } catch (error) {
-      notice(
-        `the content of a decision cannot be shown: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      const message = error instanceof Error ? error.message : String(error);
+      if (told.size < MAX_CAUSES && !told.has(message))
+        notice(`the content of a decision cannot be shown: ${message}`);
+      told.add(message);
       return undefined;
     }
   };

@@ -1,4 +1,5 @@
 /** Counts of decisions by status, result and expected result, for metrics. */
+import { FirstNames } from '../../base/first-names.ts';
 import type { RowOutcome } from '../../core/bytes/result-row.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
 
@@ -47,13 +48,14 @@ export class ResultCounts {
   readonly #metrics: Metrics;
   readonly #pipeline: string;
   readonly #maxResults: number;
-  readonly #known = new Set<string>();
+  readonly #names: FirstNames;
 
   /** @param maxResults results beside `other`; 0 counts nothing */
   constructor(metrics: Metrics, pipeline: string, maxResults: number) {
     this.#metrics = metrics;
     this.#pipeline = pipeline;
     this.#maxResults = maxResults;
+    this.#names = new FirstNames(maxResults, (text) => NAME.test(text));
   }
 
   /** Counts published decisions. */
@@ -63,23 +65,16 @@ export class ResultCounts {
     for (const [outcome, decisions] of tally) {
       const { isError, result, expected } = outcome;
       if (result === undefined) continue;
-      const labels = { pipeline: this.#pipeline, result: this.#labelOf(result) };
+      const labels = { pipeline: this.#pipeline, result: this.#names.take(result) ?? OTHER };
       this.#metrics.count('decision_results_total', labels, decisions);
       if (isError || expected === undefined || expected === '') continue;
       evaluated.push({ labels, expected, agrees: `${expected === result}`, decisions });
     }
     // Once all results are known, in whatever order they came.
     for (const { labels, expected, agrees, decisions } of evaluated) {
-      const known = this.#known.has(expected) ? expected : OTHER;
+      const known = this.#names.has(expected) ? expected : OTHER;
       const all = { ...labels, expected: known, agrees };
       this.#metrics.count('decisions_evaluated_total', all, decisions);
     }
-  }
-
-  #labelOf(result: string): string {
-    if (this.#known.has(result)) return result;
-    if (this.#known.size >= this.#maxResults || !NAME.test(result)) return OTHER;
-    this.#known.add(result);
-    return result;
   }
 }

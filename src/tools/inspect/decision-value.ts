@@ -21,7 +21,7 @@ export async function readDecision(
   value: Buffer | null,
   readFramed: Inspection['readFramed'],
 ): Promise<ShownDecision | null> {
-  const members = value?.[0] === MAGIC_BYTE ? await readFramed?.(value) : jsonMembers(value);
+  const members = await decisionMembers(value, readFramed);
   if (members === undefined || members === null) return null;
   const { status, result, error, batch } = members as {
     readonly status?: unknown;
@@ -40,6 +40,14 @@ export async function readDecision(
       attempt: Number(shown(batch?.attempt)),
     },
   };
+}
+
+/** @returns undefined or null for a value that cannot be read */
+export function decisionMembers(
+  value: Buffer | null,
+  readFramed: Inspection['readFramed'],
+): Promise<object | undefined> | object | null | undefined {
+  return value?.[0] === MAGIC_BYTE ? readFramed?.(value) : jsonMembers(value);
 }
 
 /** Another application may have written anything, which String might not accept. */

@@ -83,6 +83,25 @@ export async function outputRanges(
   return ranges;
 }
 
+/** Committed records of a topic from `sinceMs` up to, not including, `untilMs`; undefined: the end. */
+export async function rangesBetween(
+  { scan }: Inspection,
+  topic: string,
+  sinceMs: number,
+  untilMs: number | undefined,
+): Promise<TopicRange[]> {
+  const bounds = await scan.bounds(topic);
+  const first = await scan.firstAt(topic, sinceMs);
+  const last = untilMs === undefined ? undefined : await scan.firstAt(topic, untilMs);
+  return [...bounds]
+    .map(([partition, { start, stable }]) => ({
+      partition,
+      from: Math.max(first.get(partition) ?? start, start),
+      until: Math.min(last?.get(partition) ?? stable, stable),
+    }))
+    .filter(({ from, until }) => from < until);
+}
+
 /** Called with each terminal record; may wait. `enough` ends the scan. */
 export type OnTerminal = (terminal: TerminalRecord) => 'enough' | undefined | Promise<undefined>;
 

@@ -1,11 +1,10 @@
 /** Search for source records by key or expression over a bounded time, and their explanations. */
-import type { TopicRange } from '../../core/ports/topic-scan.ts';
 import type { SourceCoordinate, SourceRecord } from '../../core/record.ts';
 import { placeOf } from '../../core/record.ts';
 import { eachAtATime, InspectError, type Inspection } from './context.ts';
 import { explainRecord } from './explain.ts';
 import type { Explanation } from './explanation.ts';
-import { headerText, parseEventId, readGuarded } from './outputs.ts';
+import { headerText, parseEventId, rangesBetween, readGuarded } from './outputs.ts';
 
 /** Conditions of a search: a record must meet all that are given. */
 export interface RecordConditions {
@@ -173,22 +172,4 @@ function count(failures: Map<string, number>, cause: string): void {
 /** Source record of a decision; undefined for a record of another pipeline or application. */
 function settledRecord(record: SourceRecord, source: string): SourceCoordinate | undefined {
   return parseEventId(headerText(record, 'eventId'), source);
-}
-
-async function rangesBetween(
-  { scan }: Inspection,
-  topic: string,
-  sinceMs: number,
-  untilMs: number | undefined,
-): Promise<TopicRange[]> {
-  const bounds = await scan.bounds(topic);
-  const first = await scan.firstAt(topic, sinceMs);
-  const last = untilMs === undefined ? undefined : await scan.firstAt(topic, untilMs);
-  return [...bounds]
-    .map(([partition, { start, stable }]) => ({
-      partition,
-      from: Math.max(first.get(partition) ?? start, start),
-      until: Math.min(last?.get(partition) ?? stable, stable),
-    }))
-    .filter(({ from, until }) => from < until);
 }

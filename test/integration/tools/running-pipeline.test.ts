@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { EXIT } from '../../../src/cli/exit-codes.ts';
+import type { EvaluationReport } from '../../../src/tools/evaluate/evaluate.ts';
 import type { AuditReport } from '../../../src/tools/inspect/audit.ts';
 import type { Explanation } from '../../../src/tools/inspect/explanation.ts';
 import type { JournalReport } from '../../../src/tools/inspect/journal-report.ts';
@@ -15,7 +16,10 @@ import { tool, toolJson } from './tool.ts';
 
 const SECRET = 'nobody-may-see-this';
 const event = (type: string, n: number) =>
-  JSON.stringify({ type, content: `${SECRET} ${n}`, metadata: { note: SECRET } });
+  JSON.stringify({
+    ...{ type, content: `${SECRET} ${n}`, metadata: { note: SECRET } },
+    ...(n % 2 === 0 && { expected_result: n % 3 === 0 ? 'rejected' : 'approved' }),
+  });
 
 const kafka = await testKafka();
 const stack = await startStack(kafka, temporaryDirectory(), {
@@ -207,6 +211,38 @@ test('audit balances to the record, ignores aborted records, and accepts ranges'
     /^PARTITION +RANGE +RECORDS +DECIDED +DEAD LETTERS +WAITING +IN REVIEW +MISSING +DOUBLE$/m,
   );
   assert.match(out, /^Balanced: /m);
+});
+
+test('evaluate compares decisions with expected results, and reads no other topic', async () => {
+  const report = await toolJson<EvaluationReport & { readonly pipeline: string }>(
+    ...['evaluate', 'reviews', ...flags],
+  );
+  const { code, pipeline, topic, overall, withoutExpected, superseded, unreadable } = report;
+  assert.deepEqual(
+    { code, pipeline, topic, withoutExpected, superseded, unreadable },
+    {
+      ...{ code: EXIT.ok, pipeline: 'reviews', topic: stack.topics.decisions },
+      ...{ withoutExpected: 30, superseded: 0, unreadable: 0 },
+    },
+  );
+  assert.deepEqual(overall.matrix, [
+    { expected: 'approved', result: 'approved', count: 20 },
+    { expected: 'rejected', result: 'approved', count: 10 },
+  ]);
+  assert.deepEqual(
+    report.types.map(({ type, evaluated, agreeing }) => [type, evaluated, agreeing]),
+    [['fast', 30, 20]],
+  );
+  const none = await toolJson<EvaluationReport>('evaluate', ...flags, '--type', 'slow');
+  assert.deepEqual([none.code, none.overall.evaluated], [EXIT.ok, 0]);
+  const { out, err } = await tool('evaluate', ...flags, '--from', '1d');
+  assert.equal(err, '');
+  assert.match(out, /^approved +20 +30 +66\.7 % +100\.0 % +80\.0 %$/m);
+  assert.match(out, /^66\.7 % of 30 decisions agree with the expected result\.$/m);
+  assert.match(out, /^Not evaluated:\n {2}30 without an expected result$/m);
+  assert.doesNotMatch(out, new RegExp(SECRET));
+  for (const args of [['nobody'], ['--from', '2:17'], ['--from', '1h', '--to', '2h']])
+    assert.equal((await tool('evaluate', ...flags, ...args)).code, EXIT.usage, args.join(' '));
 });
 
 test('a working connector, killed and replaced, is balanced in every audit', async () => {

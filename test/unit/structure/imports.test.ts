@@ -55,6 +55,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['@opentelemetry/resources', '@opentelemetry/sdk-trace'],
   ],
   'tools/inspect': ['base', 'core'],
+  'tools/evaluate': ['base', 'core', 'tools/inspect'],
   'tools/doctor': ['base', 'core', 'pipeline/context', 'pipeline/shard', 'tools/inspect'],
   client: ['base', 'core', 'http', 'service', 'kinds/review', 'node:*'],
   consumer: [
@@ -80,7 +81,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
       'sandbox',
       'telemetry',
     ],
-    ...['tools/inspect', 'tools/doctor', 'commander', 'csv-parse', 'node:*'],
+    ...['tools/inspect', 'tools/evaluate', 'tools/doctor', 'commander', 'csv-parse', 'node:*'],
   ],
 };
 
