@@ -309,9 +309,8 @@ export class ConsumerSession {
   }
 
   /**
-   * Ends a session in silence that is longer than any join may take. kafkajs has stood still in a
-   * join without any request that could time out, after its broker was frozen and had lost the
-   * group (docs/chaos.md).
+   * Ends a session in silence that is longer than any join may take: a last resort against faults
+   * of kafkajs that are not patched yet (docs/kafkajs.md).
    */
   #watchSilence(): void {
     clearTimeout(this.#silence);

@@ -13,7 +13,7 @@ import { nameLeaderless } from './leader-patches.ts';
 import { PartitionFetch } from './partition-fetch.ts';
 import { writeRequestsInPlace } from './produce-patch.ts';
 import { patchResponses } from './response-patches.ts';
-import type { ConsumerGroup } from './shapes.ts';
+import type { ConsumerGroup, ProtocolErrors } from './shapes.ts';
 
 type RetryAttempt = (bail: (error: unknown) => void, ...tries: number[]) => Promise<unknown>;
 type CreateRetry = (options?: object) => (attempt: RetryAttempt) => Promise<unknown>;
@@ -55,6 +55,7 @@ export interface AttachedAssigner extends Assigner {
 interface AttachingGroup extends ConsumerGroup {
   readonly assigners: readonly Partial<AttachedAssigner>[];
   connect(): Promise<void>;
+  fetch(nodeId: string): Promise<unknown>;
   recoverFromOffsetOutOfRange(error: { topic: string; partition: number }): Promise<void>;
 }
 
@@ -68,6 +69,21 @@ function reportOutOfRange(): void {
   };
   prototype.recoverFromOffsetOutOfRange = async function ({ topic, partition }) {
     await this.assigners[0]?.outOfRange?.(topic, partition);
+  };
+}
+
+/** Error code of the group protocol. */
+const UNKNOWN_MEMBER_ID = 25;
+
+/** Patch 20: a member that had lost its id, and whose next join failed, went on fetching and never joined again. */
+function joinBeforeFetching(): void {
+  const { prototype } = internal<{ prototype: AttachingGroup }>('consumer/consumerGroup.js');
+  const { createErrorFromCode } = internal<ProtocolErrors>('protocol/error.js');
+  const { fetch } = prototype;
+  prototype.fetch = async function (nodeId) {
+    // The runner answers this error with a join.
+    if (this.memberId === null) throw createErrorFromCode(UNKNOWN_MEMBER_ID);
+    return await fetch.call(this, nodeId);
   };
 }
 
@@ -112,6 +128,7 @@ noNegativeTimers();
 writeRequestsInPlace();
 forgetOldErrors();
 reportOutOfRange();
+joinBeforeFetching();
 patchConnections();
 nameLeaderless();
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, describe, it } from 'node:test';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
+import { leaveGroup } from '../../../src/kafka/consumer/leave-group.ts';
 import { connectKafka } from '../../../src/kafka/index.ts';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
 import { numbered, RecordingListener, readSourceFrom } from '../../conformance/kafka-world.ts';
@@ -207,6 +208,29 @@ describe('a member of the group', () => {
     await world.produce(world.topics.source, 1, numbered(2, 1));
     await world.until('all are read', () => listener.values('source', 1).includes('v2'));
     await world.settle(group.confirmMembership(new AbortController().signal));
+  });
+
+  it('joins again when the coordinator has forgotten it and refuses the next join', async () => {
+    const world = await newWorld();
+    const { group, listener } = await joined(world);
+    const { group: groupId } = world.topics;
+    const { groups } = await (await kafka.admin()).describeGroups([groupId]);
+    const { memberId = '' } = groups[0]?.members[0] ?? {};
+    const restore = refuseJoins(groupId, 1);
+    try {
+      // As a broker does that was frozen for longer than the session, and then loads the group.
+      await leaveGroup(
+        { brokers: kafka.brokers, clientId: 'other' },
+        groupId,
+        memberId,
+        world.logger,
+      );
+      await world.until('it has joined again', () => listener.assignments.length === 2);
+      assert.deepEqual(listener.losses, [], 'in the same session');
+      await world.settle(group.confirmMembership(new AbortController().signal));
+    } finally {
+      restore();
+    }
   });
 
   it('gives its client up for a new one when the group says nothing for too long', async () => {
