@@ -82,7 +82,8 @@ export const delivery: Group = {
     {
       name: 'ContentReviewIntakeStopped',
       severity: 'critical',
-      expr: expr`sum by (${PIPELINE}) (content_review_consumer_lag) > 0 unless on (${PIPELINE}) (${events('15m')} > 0)`,
+      // The lag is absent while it is unknown: for seconds, when a shard is claimed.
+      expr: expr`sum by (${PIPELINE}) (last_over_time(content_review_consumer_lag[5m])) > 0 unless on (${PIPELINE}) (${events('15m')} > 0)`,
       for: '15m',
       summary: 'Pipeline {{ $labels.pipeline }} reads nothing, with {{ $value }} events waiting',
       description: 'There are events to read, but none has been read for 15 minutes.',

@@ -31,6 +31,15 @@ export const instances: Group = {
       description: 'A condition of /readyz has been unmet for ten minutes; /readyz has the reason.',
     },
     {
+      name: 'ContentReviewKafkaSilent',
+      severity: 'critical',
+      expr: 'min by (namespace, job, instance) (content_review_kafka_silent_seconds) > 60',
+      for: '4m',
+      summary:
+        '{{ $labels.instance }}: no Kafka broker has responded for {{ $value | humanizeDuration }}',
+      description: 'Nothing is read or published. Lag is unknown, and its metric absent.',
+    },
+    {
       name: 'ContentReviewLoopStuck',
       severity: 'critical',
       expr: 'max by (namespace, job, instance) (content_review_loops{state="stuck"}) > 0',

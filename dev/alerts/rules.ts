@@ -1,6 +1,6 @@
 /** All rules of Prometheus that come with the connector. */
 import { stringify } from 'yaml';
-import { REPOSITORY_URL } from '../repository.ts';
+import { RUNBOOK_URL } from '../../src/base/repository.ts';
 import type { Alert, Group, Recording } from './alert.ts';
 import { delivery } from './delivery.ts';
 import { instances } from './instances.ts';
@@ -48,7 +48,7 @@ function yamlOf(alert: Alert): object {
     annotations: {
       summary,
       description,
-      runbook_url: `${REPOSITORY_URL}/blob/main/${runbookOf(alert)}`,
+      runbook_url: `${RUNBOOK_URL}${alert.name}.md`,
     },
   };
 }

@@ -1,6 +1,6 @@
+import { REPOSITORY_URL } from '../../src/base/repository.ts';
 import { type Option, written } from '../../src/config/option.ts';
 import { CONFIGURATION } from '../../src/config/schema.ts';
-import { REPOSITORY_URL } from '../repository.ts';
 import { table } from './markdown.ts';
 
 const SCHEMA = `${REPOSITORY_URL}/raw/main/config/connector.schema.json`;

@@ -252,7 +252,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'Kafka unreachable',
     connector: 'Keeps trying, and claims its shards again once the group is available.',
-    user: 'Not ready (`/readyz`); `consumer_lag` keeps its last value',
+    user: '`kafka_silent_seconds`; not ready (`/readyz`) after `kafka.sessionTimeout`; `consumer_lag` is absent',
   },
   {
     event: 'Kafka refuses the login or the certificate',

@@ -34,7 +34,7 @@ const RUNGS: readonly Rung[] = [
     colour: 'service',
     alerts: [
       ...['Unauthorized', 'ServiceUnavailable', 'ServiceErrors', 'SchemaRegistryUnavailable'],
-      ...['TransactionsFail', 'KafkaCertificateExpires'],
+      ...['KafkaSilent', 'TransactionsFail', 'KafkaCertificateExpires'],
     ],
     first: ['Key, service, registry, brokers:', 'repair them; work goes on by itself.'],
   },

@@ -1,5 +1,4 @@
 /** The connector as a process: the pipelines of a configuration, their telemetry, and the shutdown. */
-import path from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { systemClock, systemRandom } from '../base/system-clock.ts';
 import { VERSION } from '../base/version.ts';
@@ -14,9 +13,8 @@ import { describeTopics } from '../pipeline/context/topics.ts';
 import { MemoryBudget } from '../pipeline/limits/memory-budget.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
 import type { ServiceClient } from '../service/client.ts';
-import { Console } from '../telemetry/console/console.ts';
 import { RecentProblems } from '../telemetry/console/recent-problems.ts';
-import { ConsoleSearch } from '../telemetry/console/search.ts';
+import { ServiceCalls } from '../telemetry/console/service-calls.ts';
 import { Health } from '../telemetry/health/health.ts';
 import { startTelemetryServer, type TelemetryServer } from '../telemetry/health/http-server.ts';
 import { DebugSwitch } from '../telemetry/logging/debug-switch.ts';
@@ -25,10 +23,10 @@ import { PromMetrics } from '../telemetry/metrics/metrics.ts';
 import { startTracing } from '../telemetry/tracing/index.ts';
 import { kafkaConnection } from './clients/kafka-connection.ts';
 import { serviceClient } from './clients/service.ts';
+import { openConsole } from './console.ts';
 import { openFormats } from './formats/open-formats.ts';
 import { kindOf } from './kinds.ts';
 import { enginePipeline, readLimits } from './pipeline-options.ts';
-import { searchInThread } from './search/search-thread.ts';
 
 /** Result of a run; the CLI turns it into an exit code. */
 export type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
@@ -71,9 +69,10 @@ export async function runConnector(
     onDropped: (lines) => metrics.count('log_lines_dropped_total', {}, lines),
     ...(problems && { onProblem: problems.add.bind(problems) }),
   });
+  const calls = new ServiceCalls(config.service.baseUrl, systemClock.now);
   let service: ServiceClient;
   try {
-    service = connectorService(config, metrics, logger);
+    service = connectorService(config, metrics, logger, calls);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     logger.error({ error: error.message }, 'startup refused');
@@ -88,24 +87,10 @@ export async function runConnector(
     const { ports, options } = around(engineParts(config, pipeline, opened));
     return new Pipeline(ports, options, budget, refused.resolve);
   });
-  const [, script = ''] = process.argv;
-  const sources = {
-    version: VERSION,
-    program: [process.execPath, path.resolve(script)],
-    configFile: path.resolve(configFile),
-    startedMs,
-    now: () => systemClock.now(),
-    health,
-    memory: budget,
-    pipelines,
-    metrics,
-  };
-  const { host: listenHost, search: enabled, password } = config.http;
-  const search = new ConsoleSearch(
-    { enabled, listenHost, password: password && (() => password.current()), logger },
-    searchInThread(sources.configFile),
-  );
-  const pages = problems && new Console({ ...sources, problems, search }, listenHost);
+  const shown = { startedMs, health, memory: budget, pipelines, metrics, logger };
+  const { brokers } = opened.kafka;
+  const console =
+    problems && openConsole(config, configFile, { ...shown, problems, brokers, service: calls });
 
   const starting = new AbortController();
   let server: TelemetryServer | undefined;
@@ -113,6 +98,7 @@ export async function runConnector(
   try {
     if (config.http.enabled) {
       const { host, port } = config.http;
+      const pages = console?.pages;
       server = await startTelemetryServer({ host, port, metrics, health, logger, pages });
       const { url } = server;
       logger.info({ url, ...(pages && { console: `${url}/` }) }, 'metrics and health');
@@ -145,6 +131,7 @@ export async function runConnector(
   starting.abort(new Error('the connector stops'));
   await stop(config, pipelines, opened);
   await server?.close();
+  console?.close();
   if (outcome === 'ok') logger.info({}, 'stopped');
   debug.close();
   return outcome;
@@ -174,10 +161,12 @@ function connectorService(
   { service }: Config,
   metrics: PromMetrics,
   logger: Logger,
+  calls: ServiceCalls,
 ): ServiceClient {
   return serviceClient(service, {
     observer: {
-      request: (operation, code, seconds) => {
+      request: (operation, code, seconds, detail) => {
+        calls.ended(operation, code, detail);
         metrics.count('http_requests_total', { operation, code });
         metrics.observe('http_request_duration_seconds', { operation }, seconds);
       },

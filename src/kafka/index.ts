@@ -3,6 +3,7 @@ import type { Logger } from '../core/ports/telemetry.ts';
 import { KafkaAdmin } from './admin/admin.ts';
 import { KafkaClusterInspector } from './admin/cluster-inspector.ts';
 import { KafkaTopicScan } from './admin/topic-scan.ts';
+import { BrokerSilence } from './client/broker-silence.ts';
 import type { ConnectOptions } from './client/connect.ts';
 import type { GroupOptions } from './consumer/group-options.ts';
 import { KafkaShardGroup } from './consumer/shard-group.ts';
@@ -16,11 +17,14 @@ export { Security } from './security/security.ts';
 export type { ConnectOptions, GroupOptions, ProducersOptions, ReadLimits };
 
 /** Returns everything that the connector does at a cluster. Nothing connects before it is used. */
-export function connectKafka(options: ConnectOptions, logger: Logger) {
+export function connectKafka(given: ConnectOptions, logger: Logger) {
+  const silence = new BrokerSilence();
+  const options = { ...given, silence };
   const admin = new KafkaAdmin(options, logger);
   const lookUp = (topic: string) => admin.writable(topic);
   return {
     admin,
+    brokers: () => silence.view(),
     group: (group: GroupOptions) => new KafkaShardGroup(options, group, logger),
     producers: (producers: ProducersOptions) => ({
       open: (shard: number) =>

@@ -1,17 +1,34 @@
 /** Gauges and readiness of a pipeline, from the reports of its workers. */
 import type { HealthReporter, Labels, Metrics } from '../core/ports/telemetry.ts';
 import type { PipelineContext } from './context/pipeline-context.ts';
+import { FRESH_MS } from './limits/end-offsets.ts';
 import { earliest } from './limits/in-flight.ts';
 import type { Losses } from './shard/losses.ts';
 import type { ShardWorker, WorkerReport } from './shard/worker.ts';
 
 const PHASES = ['uploading', 'reviewing', 'settling', 'retrying'] as const;
 
+/** Lag of a pipeline. */
+export interface Lag {
+  /** undefined while it is unknown. */
+  readonly records: number | undefined;
+  /** Time at which it was last known, monotonic, ms; undefined: never. */
+  readonly knownMs: number | undefined;
+}
+
+/** Returns the lag now. @param before the lag a moment ago */
+export function lagOf(reports: readonly WorkerReport[], nowMs: number, before: Lag): Lag {
+  const knownMs = Math.min(nowMs, earliest(reports.map(({ endsHeardMs }) => endsHeardMs)));
+  if (nowMs - knownMs > FRESH_MS) return { records: undefined, knownMs: before.knownMs };
+  return { records: reports.reduce((sum, { lag }) => sum + lag, 0), knownMs };
+}
+
 /** @param open records that came in and have neither ended nor been released (`Ledger`) */
 export function publishGauges(
   metrics: Metrics,
   labels: Labels,
   reports: readonly WorkerReport[],
+  lag: Lag,
   open: number,
 ): void {
   const sum = (of: (report: WorkerReport) => number) =>
@@ -27,8 +44,8 @@ export function publishGauges(
   metrics.set('balance_items', labels, open - inFlight);
   const buffered = sum((report) => report.buffered);
   metrics.set('items_buffered', labels, buffered);
-  const lag = sum((report) => report.lag);
-  metrics.set('consumer_lag', labels, lag);
+  if (lag.records === undefined) metrics.remove('consumer_lag', labels);
+  else metrics.set('consumer_lag', labels, lag.records);
   const owned = sum((report) => Number(report.owner));
   metrics.set('shards_owned', labels, owned);
   const eventsMs = reports.map((report) => report.oldestEventMs);

@@ -9,7 +9,9 @@ import type {
 } from '../core/ports/pipeline-view.ts';
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext } from './context/pipeline-context.ts';
+import { FRESH_MS } from './limits/end-offsets.ts';
 import type { WaitReason } from './limits/wait-reasons.ts';
+import type { Lag } from './pipeline-metrics.ts';
 import type { Losses } from './shard/losses.ts';
 import type { ShardWorker } from './shard/worker.ts';
 
@@ -31,6 +33,7 @@ export interface Seen {
   /** undefined before the start is complete. */
   readonly context: PipelineContext | undefined;
   readonly absent: string | undefined;
+  readonly lag: Lag;
   /** Shards assigned to this member. */
   readonly slots: readonly {
     readonly shard: number;
@@ -40,7 +43,7 @@ export interface Seen {
 }
 
 export function viewPipeline(
-  { kind, options, context, absent, slots }: Seen,
+  { kind, options, context, absent, lag, slots }: Seen,
   limits: ViewLimits,
 ): PipelineView {
   const { name, source, output, deadLetters, journal } = options;
@@ -50,7 +53,11 @@ export function viewPipeline(
     )
     .sort((a, b) => a.job.record.createdMs - b.job.record.createdMs);
   const phases: Record<JobPhase, number> = { uploading: 0, reviewing: 0, settling: 0, retrying: 0 };
-  for (const { job } of jobs) phases[job.status.phase]++;
+  const left = { ...phases };
+  for (const { job } of jobs) {
+    phases[job.status.phase]++;
+    left[job.status.phase] += job.left.size;
+  }
   const waiting = new Map(
     context?.waits.current().map(({ reason, who }) => [reason as string, new Set(who)]),
   );
@@ -67,6 +74,11 @@ export function viewPipeline(
     },
     instance: context?.instance ?? null,
     absent: absent ?? null,
+    lag: {
+      records: lag.records ?? null,
+      knownMs: context && lag.knownMs !== undefined ? wallClock(context, lag.knownMs) : null,
+    },
+    records: { ...left, ...outsideJobs(slots) },
     shardCount: context?.topics.shards ?? null,
     assigned: slots.length,
     shards: slots.slice(0, limits.shards).map((slot) => {
@@ -84,6 +96,20 @@ export function viewPipeline(
   };
 }
 
+/** Records in flight that are in no job. */
+function outsideJobs(slots: Seen['slots']) {
+  const sum = { buffered: 0, creating: 0 };
+  for (const { worker } of slots) {
+    const { buffered = 0, records = 0 } = worker?.owned?.shard.inFlight ?? {};
+    sum.buffered += buffered;
+    sum.creating += records - buffered;
+  }
+  return sum;
+}
+
+const wallClock = ({ clock }: PipelineContext, monotonicMs: number): number =>
+  clock.now() - clock.monotonic() + monotonicMs;
+
 function viewShard(
   { shard, worker, losses }: Seen['slots'][number],
   context: PipelineContext | undefined,
@@ -91,6 +117,8 @@ function viewShard(
 ): ShardView {
   const owned = worker?.owned;
   const report = worker?.report();
+  const nowMs = context?.clock.monotonic() ?? 0;
+  const isLagKnown = report !== undefined && nowMs - report.endsHeardMs <= FRESH_MS;
   const partitions = [...(owned?.shard.state.partitions.values() ?? [])];
   return {
     shard,
@@ -100,7 +128,7 @@ function viewShard(
     jobs: owned?.shard.state.jobs.size ?? 0,
     inFlight: report?.inFlight ?? 0,
     buffered: report?.buffered ?? 0,
-    lag: report?.lag ?? 0,
+    lag: isLagKnown ? report.lag : null,
     partitions: worker?.partitions.length ?? 0,
     positions: partitions.slice(0, positions).map(({ partition, watermark, position }) => ({
       partition,

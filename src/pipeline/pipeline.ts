@@ -18,6 +18,8 @@ import type { MemoryBudget } from './limits/memory-budget.ts';
 import { TypeBreakers } from './limits/type-breakers.ts';
 import { WaitReasons } from './limits/wait-reasons.ts';
 import {
+  type Lag,
+  lagOf,
   publishGauges,
   publishReadiness,
   publishService,
@@ -27,7 +29,7 @@ import { viewPipeline } from './pipeline-view.ts';
 import { ChunkSize } from './publish/chunk-size.ts';
 import { Losses } from './shard/losses.ts';
 import { prepareTopics } from './shard/prepare-topics.ts';
-import { ShardWorker } from './shard/worker.ts';
+import { ShardWorker, type WorkerReport } from './shard/worker.ts';
 
 const REPORT_MS = 1000;
 /** Longest waits of a stop, for transactions and then for uploads: time is left to leave the group. */
@@ -54,6 +56,7 @@ export class Pipeline {
   /** Reason for not being a member of the group. */
   #leftBecause: string | undefined;
   #cancelReport: (() => void) | undefined;
+  #lag: Lag = { records: undefined, knownMs: undefined };
 
   /** @param onRefused called when the pipeline must not go on; the process should end with the error */
   constructor(
@@ -145,6 +148,7 @@ export class Pipeline {
       options: this.#options,
       context: this.#context,
       absent: this.#absence(),
+      lag: this.#lag,
       slots,
     };
     return viewPipeline(seen, limits);
@@ -294,20 +298,29 @@ export class Pipeline {
     this.#claim(shard, slot, partitions);
   }
 
+  /** Unknown while a shard has no worker: it was lost, and is about to be claimed again. */
+  #lagNow(reports: readonly WorkerReport[]): Lag {
+    const isWorkedOn = [...this.#assigned.keys()].every((shard) => this.#slots.get(shard)?.worker);
+    if (!isWorkedOn) return { ...this.#lag, records: undefined };
+    return lagOf(reports, this.#ports.clock.monotonic(), this.#lag);
+  }
+
   #report(): void {
     this.#publish();
     this.#cancelReport = this.#ports.clock.after(REPORT_MS, () => this.#report());
   }
 
   #publish(): void {
-    const { clock, health, metrics } = this.#ports;
+    const { admin, clock, health, metrics } = this.#ports;
     const { name } = this.#options;
     // Workers that are over may have a running transaction.
     const workers = [...[...this.#slots.values()].map(({ worker }) => worker), ...this.#retired];
     const reports = workers.flatMap((worker) => worker?.report() ?? []);
     for (const { worker, losses } of this.#slots.values()) losses.look(worker, clock.monotonic());
     if (!this.#stopping.signal.aborted) this.#publishMembership();
-    publishGauges(metrics, { pipeline: name }, reports, this.#context?.ledger.open ?? 0);
+    this.#lag = this.#lagNow(reports);
+    publishGauges(metrics, { pipeline: name }, reports, this.#lag, this.#context?.ledger.open ?? 0);
+    metrics.set('kafka_silent_seconds', {}, admin.silentMs() / 1_000);
     metrics.set('memory_used_bytes', {}, this.#budget.usedBytes);
     publishShards(health, name, [...this.#assigned.keys()], this.#slots);
     publishService(health, name, this.#context);

@@ -26,8 +26,10 @@ export async function exchange<T>(
   read: (answer: HttpAnswer) => Promise<Result<T, ServiceProblem>>,
 ): Promise<ServiceAttempt<T>> {
   const startedMs = clock.monotonic();
-  const report = (code: string) =>
-    observer.request(operation, code, Math.max(0, clock.monotonic() - startedMs) / 1000);
+  const report = (code: string, detail?: string) => {
+    const seconds = Math.max(0, clock.monotonic() - startedMs) / 1000;
+    observer.request(operation, code, seconds, detail);
+  };
   const failed = (problem: ServiceProblem) =>
     err({ ...problem, address: shownAddress(request.url) });
   let status: number | undefined;
@@ -45,9 +47,12 @@ export async function exchange<T>(
       const what = `answered ${status}, but ${error.message}`;
       return failed({ failure: 'protocol', what, reason: 'protocol', status });
     }
-    report(error instanceof NetworkError ? error.failure : 'aborted');
-    if (error instanceof NetworkError) return failed(networkProblem(error));
-    throw error;
+    if (!(error instanceof NetworkError)) {
+      report('aborted');
+      throw error;
+    }
+    report(error.failure, error.code);
+    return failed(networkProblem(error));
   }
 }
 

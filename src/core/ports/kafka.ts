@@ -227,6 +227,11 @@ export interface ClusterAdmin {
     topic: string,
     partitions: readonly number[],
   ): Promise<ReadonlyMap<number, CommittedOffset>>;
+  /**
+   * Time since the first request that no broker has answered since, ms: requests of all connections
+   * of the process count. 0 while a broker answers.
+   */
+  silentMs(): number;
   close(): Promise<void>;
 }
 

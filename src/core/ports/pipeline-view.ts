@@ -31,6 +31,15 @@ export interface PipelineView {
   readonly instance: string | null;
   /** Reason for not being a member of the group. */
   readonly absent: string | null;
+  /** Records not read yet. */
+  readonly lag: {
+    /** null while it is unknown. */
+    readonly records: number | null;
+    /** Time at which it was last known; null: never. */
+    readonly knownMs: number | null;
+  };
+  /** Records in flight by stage. `creating`: in sealed batches that are not created yet, or to be published. */
+  readonly records: Readonly<Record<'buffered' | 'creating' | JobPhase, number>>;
   /** K; null before the topics were looked at. The shards that are not assigned here belong to other members of the group. */
   readonly shardCount: number | null;
   readonly assigned: number;
@@ -53,7 +62,8 @@ export interface ShardView {
   readonly jobs: number;
   readonly inFlight: number;
   readonly buffered: number;
-  readonly lag: number;
+  /** null while it is unknown. */
+  readonly lag: number | null;
   readonly partitions: number;
   readonly positions: readonly PositionView[];
 }

@@ -182,6 +182,10 @@ export class KafkaAdmin implements ClusterAdmin {
     });
   }
 
+  silentMs(): number {
+    return this.#connect.silence?.silentMs ?? 0;
+  }
+
   async close(): Promise<void> {
     await this.#connection.close();
   }

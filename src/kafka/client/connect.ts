@@ -8,6 +8,7 @@ import { Kafka, logLevel } from '../kafkajs/patches.ts';
 import type { KafkaCluster } from '../kafkajs/shapes.ts';
 import type { Security } from '../security/security.ts';
 import { SecurityError } from '../security/security-error.ts';
+import type { BrokerSilence } from './broker-silence.ts';
 import { clientLog } from './client-log.ts';
 
 export interface ConnectOptions {
@@ -20,6 +21,8 @@ export interface ConnectOptions {
   readonly uses?: ReadonlyMap<string, string>;
   /** The same for groups; READ by default. */
   readonly groupUse?: string;
+  /** Told of requests and answers. */
+  readonly silence?: BrokerSilence;
   /** Default 5,000 ms. */
   readonly connectionTimeoutMs?: number;
   /** Longest wait for an answer. Default 30,000 ms. */
@@ -44,6 +47,7 @@ export class Client {
     this.#security = security;
     const socketFactory = Object.assign((args: ISocketFactoryArgs) => this.#open(args), {
       prepare: async () => security?.prepare(),
+      silence: options.silence,
     });
     const config = {
       brokers: [...options.brokers],

@@ -1,4 +1,7 @@
-/** Patches 11 to 13, 15, 17 and 18 of docs/kafkajs.md: connections, and requests to any broker. */
+/**
+ * Patches 11 to 13, 15, 17 and 18 of docs/kafkajs.md: connections, and requests to any broker. Also
+ * reports requests and answers to the socket factory's observer.
+ */
 import type { Socket } from 'node:net';
 import { internal } from './internals.ts';
 
@@ -12,7 +15,12 @@ interface KafkaJsConnection {
     rejectAll(error: Error): void;
   };
   /** `prepare` is awaited before each call: a factory cannot wait. */
-  readonly socketFactory: { readonly prepare?: () => Promise<unknown> };
+  readonly socketFactory: {
+    readonly prepare?: () => Promise<unknown>;
+    readonly silence?: {
+      sent(broker: string, what: string): (answered: boolean) => void;
+    };
+  };
   /** process.hrtime of the last login; null before it. */
   readonly authenticatedAt: [number, number] | null;
   /** Milliseconds; 0 when the broker sets no end. */
@@ -22,7 +30,7 @@ interface KafkaJsConnection {
   authenticate(): Promise<void>;
   connect(): Promise<unknown>;
   disconnect(): Promise<unknown>;
-  send(request: object): Promise<unknown>;
+  send(request: { readonly request: { readonly apiName: string } }): Promise<unknown>;
 }
 interface AnyBrokerPool {
   /** Resolves with null when no broker answered. */
@@ -36,6 +44,11 @@ const HANDLED = ['data', 'end', 'error', 'timeout'];
 /** Share of a session after which a connection logs in again; Java's clients take 85 to 95 %. */
 const LOG_IN_AGAIN_AT = 0.85;
 
+/** True for an error that a broker has answered with. */
+const isAnswer = (error: unknown): boolean =>
+  typeof (error as { type?: unknown }).type === 'string' ||
+  (error as Error).name === 'KafkaJSSASLAuthenticationError';
+
 export function patchConnections(): void {
   const { prototype } = internal<{ prototype: KafkaJsConnection }>('network/connection.js');
   const { KafkaJSConnectionClosedError } = internal<{
@@ -45,10 +58,14 @@ export function patchConnections(): void {
 
   // 11: closed once a request got no answer in time, so that its retry connects again.
   prototype.send = async function (request) {
-    const { socket } = this;
+    const { socket, host, port } = this;
+    const over = this.socketFactory.silence?.sent(`${host}:${port}`, request.request.apiName);
     try {
-      return await send.call(this, request);
+      const answer = await send.call(this, request);
+      over?.(true);
+      return answer;
     } catch (error) {
+      over?.(isAnswer(error));
       if ((error as Error).name === 'KafkaJSRequestTimeoutError') socket?.destroy(error as Error);
       throw error;
     }
@@ -76,8 +93,16 @@ export function patchConnections(): void {
       this.socket.on('error', () => undefined);
       this.socket.destroy();
     }
-    const prepared = this.socketFactory.prepare?.() ?? Promise.resolve();
-    const attempt = prepared.then(() => connect.call(this)).finally(() => connecting.delete(this));
+    const { silence, prepare } = this.socketFactory;
+    const prepared = prepare?.() ?? Promise.resolve();
+    const over = silence?.sent(`${this.host}:${this.port}`, 'connect');
+    const attempt = prepared
+      .then(() => connect.call(this))
+      .finally(() => {
+        connecting.delete(this);
+        // The kernel accepts for a frozen broker: only answers count.
+        over?.(false);
+      });
     connecting.set(this, attempt);
     return attempt;
   };

@@ -7,7 +7,11 @@ import type { ClusterAdmin } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { WaitReasons } from './wait-reasons.ts';
 
-const INTERVAL_MS = 10_000;
+const INTERVAL_MS = 2_000;
+/** An end that was heard within this time is not queried. */
+const RECENT_MS = 1_000;
+/** A lag made of older ends is unknown. */
+export const FRESH_MS = 5_000;
 
 interface EndOffsetsDeps {
   readonly admin: ClusterAdmin;
@@ -36,6 +40,11 @@ export class EndOffsets {
     return this.#ends.get(partition)?.offset;
   }
 
+  /** Time of the last report of the end, monotonic, ms; -Infinity if there was none. */
+  heardMs(partition: number): number {
+    return this.#ends.get(partition)?.heardMs ?? Number.NEGATIVE_INFINITY;
+  }
+
   /** Takes the end that can be read; records of open transactions behind it are still there. */
   fetched(partition: number, endOffset: number): void {
     this.#set(partition, Math.max(endOffset, this.of(partition) ?? 0));
@@ -55,8 +64,8 @@ export class EndOffsets {
 
   async #query(): Promise<void> {
     const { admin, clock, logger, topic, owned } = this.#deps;
-    const sinceMs = clock.monotonic() - INTERVAL_MS;
-    const partitions = owned().filter((one) => !((this.#ends.get(one)?.heardMs ?? 0) > sinceMs));
+    const sinceMs = clock.monotonic() - RECENT_MS;
+    const partitions = owned().filter((one) => this.heardMs(one) <= sinceMs);
     try {
       const ends = partitions.length === 0 ? new Map() : await admin.ends(topic, partitions);
       for (const [partition, end] of ends) this.#set(partition, end);

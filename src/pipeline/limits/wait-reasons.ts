@@ -81,9 +81,12 @@ export class WaitReasons {
     this.#deps = deps;
   }
 
-  /** Lets `who` (a shard, a type, …) wait until the returned function is called. */
-  begin(reason: WaitReason, who: string): () => void {
-    const spell = this.#spell(reason);
+  /**
+   * Lets `who` (a shard, a type, …) wait until the returned function is called.
+   * @param forMs time that it has waited already
+   */
+  begin(reason: WaitReason, who: string, forMs = 0): () => void {
+    const spell = this.#spell(reason, forMs);
     spell.cancelEnd?.();
     spell.cancelEnd = undefined;
     this.#count(reason, spell, who, 1);
@@ -114,7 +117,7 @@ export class WaitReasons {
   ): Promise<T> {
     let end: (() => void) | undefined;
     const cancelLong = this.#deps.clock.after(LONG_MS, () => {
-      end = this.begin(reason, who);
+      end = this.begin(reason, who, LONG_MS);
     });
     const cancelStuck =
       atMostMs === undefined
@@ -197,12 +200,12 @@ export class WaitReasons {
     });
   }
 
-  #spell(reason: WaitReason): Spell {
+  #spell(reason: WaitReason, forMs = 0): Spell {
     let spell = this.#spells.get(reason);
     if (spell === undefined) {
       const { clock } = this.#deps;
       const made: Spell = {
-        sinceMs: clock.monotonic(),
+        sinceMs: clock.monotonic() - forMs,
         who: new Map(),
         logged: false,
         cancelLog: clock.after(LONG_MS, () => this.#log(reason, made)),

@@ -31,6 +31,8 @@ export interface WorkerReport {
   readonly inFlight: number;
   readonly buffered: number;
   readonly lag: number;
+  /** Time at which the ends of the partitions were last known, monotonic, ms; Infinity without partitions. */
+  readonly endsHeardMs: number;
   /** Timestamp of the oldest record without a terminal record, ms; Infinity if there are none. */
   readonly oldestEventMs: number;
   readonly jobs: readonly LiveJob[];
@@ -138,7 +140,10 @@ export class ShardWorker {
   report(): WorkerReport {
     if (this.#owned === undefined) {
       const { records = 0, oldestEventMs = Number.POSITIVE_INFINITY } = this.#committing ?? {};
-      return { owner: false, inFlight: records, buffered: 0, lag: 0, oldestEventMs, jobs: [] };
+      // The lag of a shard is unknown until it is claimed; that of one that was lost is another's.
+      const endsHeardMs = this.#over ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+      const none = { buffered: 0, lag: 0, jobs: [] };
+      return { owner: false, inFlight: records, oldestEventMs, endsHeardMs, ...none };
     }
     const { shard, intake } = this.#owned;
     const jobs = [...shard.state.jobs.values()];
@@ -153,6 +158,7 @@ export class ShardWorker {
       inFlight: shard.unsettled(),
       buffered,
       lag: intake.lag,
+      endsHeardMs: intake.endsHeardMs,
       oldestEventMs,
       jobs,
     };

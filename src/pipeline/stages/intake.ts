@@ -7,6 +7,7 @@ import type { FetchedBatch, RecordPiece } from '../../core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
 import { Unprepared } from '../context/errors.ts';
 import type { ShardContext } from '../context/shard-context.ts';
+import { earliest } from '../limits/in-flight.ts';
 import type { UndecodableRecords } from '../publish/terminal-writer.ts';
 import { PATIENCE_MS, rangesBehind, skipRemoved, sourceRecreated } from '../source/reread.ts';
 import { PieceTaker, type Taken } from './piece-taker.ts';
@@ -105,6 +106,12 @@ export class Intake {
     for (const { partition, position } of this.#shard.state.partitions.values())
       lag += Math.max(0, (this.#shard.ends.of(partition) ?? position) - position);
     return lag;
+  }
+
+  /** Time at which the ends of all partitions were last known, monotonic, ms. */
+  get endsHeardMs(): number {
+    const { ends, state } = this.#shard;
+    return earliest([...state.partitions.keys()].map((partition) => ends.heardMs(partition)));
   }
 
   /** Position of the records that are being taken. */

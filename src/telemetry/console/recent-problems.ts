@@ -5,12 +5,16 @@ const MAX_PROBLEMS = 40;
 const MAX_MESSAGE = 300;
 const MAX_DETAIL = 600;
 const MAX_CAUSES = 4;
+/** A word, rather than a sentence with numbers of its own. */
+const REASON = /^[a-z_]{1,40}$/;
 /** Fields that the console shows elsewhere or that are for machines. */
 const HIDDEN = new Set(['pipeline', 'error', 'stack']);
 
 export interface RecentProblem {
   readonly level: 'warn' | 'error';
   readonly message: string;
+  /** Reason out of a closed list, which keeps problems with one message apart; else null. */
+  readonly reason: string | null;
   readonly detail: string;
   readonly pipeline: string | null;
   readonly count: number;
@@ -20,7 +24,7 @@ export interface RecentProblem {
 
 export class RecentProblems {
   readonly #now: () => number;
-  /** By level, pipeline and message; the newest last. */
+  /** By level, pipeline, message and reason; the newest last. */
   readonly #problems = new Map<string, RecentProblem>();
 
   constructor(now: () => number = Date.now) {
@@ -31,13 +35,16 @@ export class RecentProblems {
   add(level: RecentProblem['level'], fields: LogFields, text: string): void {
     const message = cut(text, MAX_MESSAGE);
     const pipeline = typeof fields.pipeline === 'string' ? fields.pipeline : null;
-    const key = JSON.stringify([level, pipeline, message]);
+    const { reason: given } = fields;
+    const reason = typeof given === 'string' && REASON.test(given) ? given : null;
+    const key = JSON.stringify([level, pipeline, message, reason]);
     const before = this.#problems.get(key);
     const lastMs = this.#now();
     this.#problems.delete(key);
     this.#problems.set(key, {
       level,
       message,
+      reason,
       detail: cut(describe(fields), MAX_DETAIL),
       pipeline,
       count: (before?.count ?? 0) + 1,

@@ -1,9 +1,12 @@
 /** State of the connector as /api/state answers it. Times are wall clock, ms since the epoch. */
+import type { BrokersView } from '../../core/ports/brokers-view.ts';
 import type { PipelineView, ViewLimits } from '../../core/ports/pipeline-view.ts';
 import type { Health } from '../health/health.ts';
 import type { PromMetrics } from '../metrics/metrics.ts';
+import type { LetterRates } from './letter-rate.ts';
 import type { RecentProblems } from './recent-problems.ts';
 import type { ConsoleSearch } from './search.ts';
+import type { ServiceCalls } from './service-calls.ts';
 
 /** Keeps a response below 100 kB at 200 shards with thousands of batches. */
 export const LIMITS: ViewLimits = {
@@ -13,7 +16,9 @@ export const LIMITS: ViewLimits = {
   breakers: 20,
   waiters: 8,
 };
-const COUNTS_ONLY: ViewLimits = { jobs: 0, shards: 0, positions: 0, breakers: 0, waiters: 0 };
+/** For the tabs: the waits and a few of the breakers, without batches and shards. */
+const SUMMARY: ViewLimits = { jobs: 0, shards: 0, positions: 0, breakers: 5, waiters: 4 };
+const MAX_REASONS = 4;
 const MAX_CONDITIONS = 50;
 const MAX_STUCK = 20;
 const MAX_OUTCOMES = 200;
@@ -41,6 +46,11 @@ export interface ConsoleSources {
   readonly metrics: Pick<PromMetrics, 'values'>;
   readonly problems: Pick<RecentProblems, 'list'>;
   readonly search: Pick<ConsoleSearch, 'access' | 'answer'>;
+  readonly brokers: () => BrokersView;
+  readonly service: Pick<ServiceCalls, 'view'>;
+  readonly letters: Pick<LetterRates, 'of'>;
+  /** Folder of the runbook's pages, as an address with a slash at its end. */
+  readonly runbook: string;
 }
 
 /** State as the page reads it. */
@@ -49,7 +59,7 @@ export type ConsoleState = Awaited<ReturnType<typeof consoleState>>;
 /** @param pipeline name of the pipeline to show in detail; an unknown one shows the first */
 export async function consoleState(sources: ConsoleSources, pipeline: string | undefined) {
   const { version, program, configFile, startedMs, health, memory, metrics } = sources;
-  const views = sources.pipelines.map((one) => one.view(COUNTS_ONLY));
+  const views = sources.pipelines.map((one) => one.view(SUMMARY));
   const at = Math.max(
     0,
     views.findIndex(({ name }) => name === pipeline),
@@ -73,7 +83,10 @@ export async function consoleState(sources: ConsoleSources, pipeline: string | u
       .slice(0, MAX_STUCK)
       .map(({ name, seconds, reason = '' }) => ({ name, seconds, reason })),
     memory: { usedBytes: memory.usedBytes, budgetBytes: memory.totalBytes },
-    pipelines: await Promise.all(views.map((view) => summaryOf(view, metrics))),
+    brokers: sources.brokers(),
+    service: sources.service.view(),
+    runbook: sources.runbook,
+    pipelines: await Promise.all(views.map((view) => summaryOf(view, sources))),
     /** The requested pipeline, or the first. */
     detail: {
       ...detail,
@@ -86,8 +99,8 @@ export async function consoleState(sources: ConsoleSources, pipeline: string | u
 }
 
 async function summaryOf(
-  { name, kind, assigned, shardCount, jobCount }: PipelineView,
-  metrics: ConsoleSources['metrics'],
+  { name, kind, assigned, shardCount, jobCount, lag, records, waits, breakers }: PipelineView,
+  { metrics, letters }: ConsoleSources,
 ) {
   /** Sum of a metric's series of the pipeline; null when there is none. */
   const sum = async (metric: Parameters<PromMetrics['values']>[0]): Promise<number | null> => {
@@ -95,21 +108,17 @@ async function summaryOf(
     return series.length === 0 ? null : series.reduce((total, { value }) => total + value, 0);
   };
   const oldestSeconds = await sum('oldest_unsettled_timestamp_seconds');
+  const { reasons, ...minute } = await letters.of(name);
   return {
-    name,
-    kind,
-    assigned,
-    shardCount,
-    jobCount,
+    ...{ name, kind, assigned, shardCount, jobCount, lag, records, waits, breakers },
     /** Decisions and dead letters since the start. */
     ended: ((await sum('decisions_total')) ?? 0) + ((await sum('dead_lettered_total')) ?? 0),
-    inFlight: (await sum('items_in_flight')) ?? 0,
-    buffered: (await sum('items_buffered')) ?? 0,
-    lag: (await sum('consumer_lag')) ?? 0,
+    inFlight: Object.values(records).reduce((total, some) => total + some, 0),
     /** 0 if every consumed record is accounted for; null before the first count. */
     balance: await sum('balance_items'),
     /** Timestamp of the oldest record without a decision; null if there is none. */
     oldestEventMs: oldestSeconds === null ? null : oldestSeconds * 1000,
+    letters: { ...minute, reasons: reasons.slice(0, MAX_REASONS) },
   };
 }
 

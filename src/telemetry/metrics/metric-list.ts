@@ -113,7 +113,7 @@ export const METRICS = {
     'consumed + recovered - decided - dead-lettered - skipped - released - in flight: 0 when in balance.',
   ),
   consumer_lag: gauge(
-    'Source records of the owned shards that are not read yet; open transactions count. Up to 10 seconds old while intake is paused.',
+    'Source records of the owned shards that are not read yet; open transactions count. Up to 5 seconds old; absent while it is unknown, because a shard is being claimed or the brokers do not respond.',
   ),
   oldest_unsettled_timestamp_seconds: gauge(
     'Timestamp of the oldest source record in flight; absent when there is none.',
@@ -202,6 +202,10 @@ export const METRICS = {
   // ── The process ──────────────────────────────────────────────────────────────────────────────
   memory_budget_bytes: gauge('Budget for buffers, sealed bodies and result chunks.', []),
   memory_used_bytes: gauge('Used part of the budget.', []),
+  kafka_silent_seconds: gauge(
+    'Time since the first request that no Kafka broker has answered since; 0 while one responds.',
+    [],
+  ),
   kafka_tls_certificate_expiry_timestamp_seconds: gauge(
     'Expiry of the first certificate to expire on the connections to Kafka.',
     ['certificate'],

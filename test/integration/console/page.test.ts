@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { startBrowser } from '../../../dev/pictures/browser.ts';
+import { RUNBOOK_URL } from '../../../src/base/repository.ts';
 import {
   ConsoleSearch,
   type RunSearch,
@@ -117,8 +118,15 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     const line = () => page.locator('#spark').getAttribute('points');
     const [before, at] = [await line(), await focused()];
     shown.metrics.count('decisions_total', { pipeline: 'comments', status: 'SUCCESS' }, 500);
-    shown.metrics.set('items_in_flight', { pipeline: 'comments' }, 77_123);
-    await page.locator('#f-flight', { hasText: '77,123' }).waitFor();
+    const [held] = shown.pipelines;
+    assert.ok(held !== undefined);
+    const { records } = held.view;
+    held.view = { ...held.view, records: { ...records, reviewing: records.reviewing + 1_000 } };
+    await page.locator('#f-flight', { hasText: '15,400' }).waitFor();
+    assert.equal(
+      await text(page, '#n-flight'),
+      '1,440 buffered, 900 waiting to be created, 900 uploading, 10,900 in review, 1,260 settling',
+    );
     assert.ok((await line()) !== before);
     assert.match(String(at), /^Explain record 2:/);
     assert.equal(await focused(), at);
@@ -130,11 +138,15 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     assert.equal(await text(page, '#verdict'), '2 things need attention');
     assert.match(
       await text(page, '#attention'),
-      /Not ready: comments\/service for 5 min .*refuses the API key .* Type profile is blocked .*7 batches failed in a row/,
+      /^The service at https:\/\/reviews.example refuses the API key for 5 min .* Runbook Explain record 0:81204 .* Type profile is blocked .*7 batches failed in a row/,
     );
     assert.equal(
       await page.locator('#announce').textContent(),
-      '2 things need attention: Not ready: comments/service. Type profile is blocked',
+      '2 things need attention: The service at https://reviews.example refuses the API key. Type profile is blocked',
+    );
+    assert.equal(
+      await page.locator('#attention a').first().getAttribute('href'),
+      `${RUNBOOK_URL}ContentReviewUnauthorized.md`,
     );
     assert.match(
       await text(page, '#t-batches tbody tr:nth-child(1)'),
@@ -171,8 +183,18 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
   });
 
   it('shows the pipeline that the address names, and changes by the keyboard', async (t) => {
-    const { page } = await open(t, busyScene(), {}, '/#pipeline=profile-import');
-    assert.equal(await text(page, '#pipelines [aria-current]'), 'profile-import');
+    const shown = busyScene();
+    shown.health.notReady('comments/group', 'not a member of group g: it was closed');
+    const { page } = await open(t, shown, {}, '/#pipeline=profile-import');
+    const tabs = page.locator('#pipelines a');
+    assert.deepEqual(await tabs.allTextContents(), [
+      '■comments, needs attention now',
+      '●profile-import, nothing needs attention',
+    ]);
+    assert.equal(await tabs.first().getAttribute('title'), 'comments: needs attention now');
+    assert.equal(await text(page, '#verdict'), 'All is well with this replica');
+    assert.equal(await page.title(), '■ profile-import – Content Review Connector');
+    assert.match(await text(page, '#pipelines [aria-current]'), /profile-import/);
     assert.equal(await page.locator('#t-batches').isVisible(), false);
     await page.locator('#pipelines a').first().focus();
     await page.keyboard.press('Enter');
@@ -325,7 +347,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
       )) as { what: string; outline: string };
       if (at.what.startsWith('Skip') && n > 0) break;
       assert.equal(at.outline, 'solid', `${at.what} does not show that it has the focus`);
-      reached.add(at.what);
+      reached.add(at.what.replace(/^[●◆■]|, .*/g, ''));
     }
     for (const what of [
       'comments',

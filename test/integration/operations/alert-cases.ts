@@ -195,7 +195,8 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
   },
   ContentReviewIntakeStopped: {
     fires: {
-      series: { [`consumer_lag${P}`]: '100x60', [`events_consumed_total${P}`]: '50x60' },
+      // Unknown for some minutes.
+      series: { [`consumer_lag${P}`]: '100x20 _x3 100x40', [`events_consumed_total${P}`]: '50x60' },
       at: '40m',
       labels: AT_P,
     },
@@ -482,6 +483,15 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       labels: ['condition="p/group"', 'instance="i"'],
     },
     quiet: { series: { 'ready{condition="p/group",instance="i"}': '0x8 1x30' }, at: '12m' },
+  },
+  ContentReviewKafkaSilent: {
+    fires: {
+      series: { 'kafka_silent_seconds{instance="i"}': '0 30+60x20' },
+      at: '10m',
+      labels: ['instance="i"'],
+    },
+    // A broker that restarts.
+    quiet: { series: { 'kafka_silent_seconds{instance="i"}': '0 30 90 150 0x20' }, at: '10m' },
   },
   ContentReviewLoopStuck: {
     fires: {

@@ -1,5 +1,6 @@
 /** States of a connector to look at: what the console is told, without a connector. */
 
+import { RUNBOOK_URL } from '../../../src/base/repository.ts';
 import type {
   JobPhase,
   JobView,
@@ -9,8 +10,10 @@ import type {
   WaitView,
 } from '../../../src/core/ports/pipeline-view.ts';
 import { Console } from '../../../src/telemetry/console/console.ts';
+import type { LetterRate } from '../../../src/telemetry/console/letter-rate.ts';
 import { RecentProblems } from '../../../src/telemetry/console/recent-problems.ts';
 import { ConsoleSearch } from '../../../src/telemetry/console/search.ts';
+import { ServiceCalls } from '../../../src/telemetry/console/service-calls.ts';
 import type { ConsoleSources } from '../../../src/telemetry/console/state.ts';
 import { Health } from '../../../src/telemetry/health/health.ts';
 import {
@@ -26,6 +29,9 @@ export interface Scene {
   readonly metrics: PromMetrics;
   readonly problems: RecentProblems;
   readonly pipelines: { view: PipelineView }[];
+  readonly calls: ServiceCalls;
+  readonly brokers: { address: string; silentMs: number }[];
+  readonly letters: { -readonly [key in keyof LetterRate]: LetterRate[key] };
 }
 
 const SECOND = 1_000;
@@ -42,6 +48,9 @@ export function scene(
   const metrics = new PromMetrics({ version: '1.4.0', nodeMetrics: false });
   for (const { name } of views) metrics.startPipeline(name);
   const problems = new RecentProblems(now);
+  const calls = new ServiceCalls('https://reviews.example/v1?never=shown', now);
+  const brokers = [{ address: 'kafka-1.example:9092', silentMs: 0 }];
+  const letters: Scene['letters'] = { letters: 0, records: 0, reasons: [], usual: null };
   const sources: ConsoleSources = {
     version: '1.4.0',
     program: ['/usr/local/bin/node', '/app/dist/cli/main.js'],
@@ -55,13 +64,17 @@ export function scene(
     })),
     metrics,
     problems,
+    brokers: () => ({ heardAgoMs: 120, brokers: [...brokers] }),
+    service: calls,
+    letters: { of: async () => letters },
+    runbook: RUNBOOK_URL,
     search: new ConsoleSearch(
       { enabled: true, listenHost: '127.0.0.1', password: undefined, logger: { warn() {} } },
       async () => ({ records: [] }),
     ),
   };
   for (const { name } of views) health.ready(`${name}/group`);
-  return { sources, health, metrics, problems, pipelines };
+  return { sources, health, metrics, problems, pipelines, calls, brokers, letters };
 }
 
 /** As the engine bounds what it shows. */
@@ -91,6 +104,8 @@ export function pipelineView(changes: Partial<PipelineView> = {}): PipelineView 
     instance: '7f3a91c0-4e0b-4a58-9f55-6d1f0c9b2e11',
     absent: null,
     shardCount: 8,
+    lag: { records: 0, knownMs: null },
+    records: { buffered: 0, creating: 0, uploading: 0, reviewing: 0, settling: 0, retrying: 0 },
     assigned: changes.shards?.length ?? 0,
     shards: [],
     jobCount: jobs.length,
@@ -154,7 +169,7 @@ export function shardView(
 
 /** Figures of a pipeline. `slow`: since when there are no decisions, minutes. */
 export function past(
-  { metrics }: Scene,
+  { metrics, pipelines }: Scene,
   name: string,
   nowMs: number,
   shape: { readonly slow?: number; readonly perSecond?: number } = {},
@@ -165,9 +180,20 @@ export function past(
   metrics.count('decisions_total', { ...labels, status: 'SUCCESS' }, perSecond * 640);
   metrics.count('decisions_total', { ...labels, status: 'ERROR' }, Math.round(perSecond * 4));
   metrics.count('dead_lettered_total', { ...labels, reason: 'not_json' }, 12);
-  metrics.set('items_in_flight', labels, perSecond * 16);
-  metrics.set('consumer_lag', labels, 90 + (shape.slow ?? 0) * 36_000);
-  metrics.set('items_buffered', labels, Math.round(perSecond * 1.6));
+  const held = pipelines.find(({ view }) => view.name === name);
+  if (held !== undefined)
+    held.view = {
+      ...held.view,
+      lag: { records: 90 + (shape.slow ?? 0) * 36_000, knownMs: nowMs },
+      records: {
+        buffered: Math.round(perSecond * 1.6),
+        creating: perSecond,
+        uploading: perSecond,
+        reviewing: perSecond * 11,
+        settling: Math.round(perSecond * 1.4),
+        retrying: 0,
+      },
+    };
   metrics.set('balance_items', labels, 0);
   metrics.set(
     'oldest_unsettled_timestamp_seconds',

@@ -23,6 +23,7 @@ const PUBLISHED = [
   'items_in_flight{pipeline}',
   'items_buffered{pipeline}',
   'balance_items{pipeline}',
+  'kafka_silent_seconds{}',
   'consumer_lag{pipeline}',
   'oldest_unsettled_timestamp_seconds{pipeline}',
   'internal_errors_total{pipeline,stage}',

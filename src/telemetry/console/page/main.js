@@ -1,24 +1,17 @@
-/** Polls the connector every two seconds and shows its state, or that it does not respond. */
-import { attention, verdict } from './attention.js';
+/** Polls the connector every second and shows its state, or that it does not respond. */
 import { attr, el, say } from './dom.js';
 import { startExplain } from './explain.js';
 import { age, clock, rate } from './format.js';
-import {
-  showAbout,
-  showAttention,
-  showBatches,
-  showFigures,
-  showOutcomes,
-  showPipelines,
-  showProblems,
-  showShards,
-} from './sections.js';
+import { showBatches, showOutcomes, showProblems, showShards } from './sections.js';
 import { Throughput } from './sparkline.js';
+import { LEVELS, showAbout, showFacts, showFigures, showPipelines, showVerdicts } from './top.js';
+import { conclusion, verdictsOf } from './verdicts.js';
 
 /** @typedef {import('../state.ts').ConsoleState} State */
 
-const POLL_MS = 2_000;
-const PATIENCE_MS = 5_000;
+const POLL_MS = 1_000;
+const HIDDEN_POLL_MS = 10_000;
+const PATIENCE_MS = 3_000;
 /** Items that a screen reader announces at a time. */
 const ANNOUNCED = 3;
 
@@ -65,7 +58,7 @@ async function poll() {
     showSilence();
   } finally {
     clearTimeout(late);
-    if (asking === mine) timer = setTimeout(poll, document.hidden ? 5 * POLL_MS : POLL_MS);
+    if (asking === mine) timer = setTimeout(poll, document.hidden ? HIDDEN_POLL_MS : POLL_MS);
   }
 }
 
@@ -81,23 +74,24 @@ function show(state) {
   throughput.add({ atMs: state.nowMs, ended: summary?.ended ?? 0 });
   last = state;
   document.body.classList.remove('stale');
-  const items = attention(state);
-  const { level, text } = verdict(state, items);
+  const verdicts = verdictsOf(state);
+  const { level, text } = conclusion(state, verdicts);
   attr(el('verdict'), 'class', `verdict ${level}`);
   say(el('verdict-text'), text);
-  document.title = `${level === 'good' ? '' : level === 'warn' ? '◆ ' : '■ '}${name} – Content Review Connector`;
-  showAttention(items, state.nowMs);
+  const worst = showPipelines(state);
+  document.title = `${worst === 'good' ? '' : `${LEVELS[worst].mark} `}${name} – Content Review Connector`;
+  showVerdicts(verdicts, state, explain.show);
+  showFacts(state);
   announce(
-    items.length === 0
+    verdicts.length === 0
       ? text
-      : `${text}: ${items
+      : `${text}: ${verdicts
           .slice(0, ANNOUNCED)
           .map(({ title }) => title)
           .join('. ')}`,
   );
   say(el('heard'), '');
   showAbout(state);
-  showPipelines(state);
   showFigures(state);
   say(el('f-rate'), throughput.perSecond === null ? '–' : `${rate(throughput.perSecond)}/s`);
   attr(el('spark'), 'points', throughput.points);
@@ -118,6 +112,7 @@ function showSilence() {
   );
   say(el('heard'), heardMs === 0 ? '' : `· state of ${age(nowMs - heardMs)} ago`);
   el('attention').hidden = true;
+  say(el('facts'), '');
   document.title = '■ no response – Content Review Connector';
   announce(
     heardMs === 0

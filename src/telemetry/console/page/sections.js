@@ -1,13 +1,12 @@
 /** Writes a state into the page, section by section. */
-import { calmWaits } from './attention.js';
 import { commandLine } from './command.js';
 import { attr, cell, each, el, make, row, say, two } from './dom.js';
-import { age, bytes, clock, count, counted, percent } from './format.js';
+import { age, clock, count, counted, percent } from './format.js';
 import { waitsFor } from './reasons.js';
+import { calmWaits } from './verdicts.js';
 
 /**
  * @typedef {import('../state.ts').ConsoleState} State
- * @typedef {import('./attention.js').Item} Item
  */
 
 const PHASES = {
@@ -23,85 +22,6 @@ let allBatches = false;
 /** A longer list starts closed. */
 const OPEN_SHARDS = 12;
 let shardsSeen = false;
-
-/** @param {State} state */
-export function showAbout({ version, nowMs, startedMs, detail, memory }) {
-  const parts = [
-    `version ${version}`,
-    `up ${age(nowMs - startedMs)}`,
-    `memory ${bytes(memory.usedBytes)} of ${bytes(memory.budgetBytes)}`,
-  ];
-  if (detail.instance !== null) parts.push(`instance ${detail.instance.slice(0, 8)}`);
-  say(el('about'), parts.join(' · '));
-}
-
-/** @param {State} state */
-export function showPipelines({ pipelines, detail }) {
-  const nav = el('pipelines');
-  nav.hidden = pipelines.length < 2;
-  each(
-    /** @type {Element} */ (nav.firstElementChild),
-    pipelines,
-    ({ name }) => name,
-    ({ name }) =>
-      make('li', {}, make('a', { href: `#pipeline=${encodeURIComponent(name)}` }, name)),
-    (li, { name }) => {
-      const link = /** @type {Element} */ (li.firstElementChild);
-      if (name === detail.name) attr(link, 'aria-current', 'page');
-      else link.removeAttribute('aria-current');
-    },
-  );
-}
-
-/** @param {Item[]} items @param {number} nowMs */
-export function showAttention(items, nowMs) {
-  const list = el('attention');
-  list.hidden = items.length === 0;
-  each(
-    list,
-    items,
-    ({ key }) => key,
-    () => make('li', {}, make('b'), ' ', make('span', { class: 'since' }), make('span')),
-    (li, { level, title, text, sinceMs }) => {
-      attr(li, 'class', level);
-      say(/** @type {Element} */ (li.children[0]), title);
-      say(
-        /** @type {Element} */ (li.children[1]),
-        sinceMs === null ? '' : `for ${age(nowMs - sinceMs)}`,
-      );
-      say(/** @type {Element} */ (li.children[2]), text);
-    },
-  );
-}
-
-/** @param {State} state */
-export function showFigures(state) {
-  const { nowMs, detail } = state;
-  const summary = state.pipelines.find(({ name }) => name === detail.name);
-  if (summary === undefined) return;
-  const { oldestEventMs, balance, lag, inFlight, buffered } = summary;
-  say(el('f-oldest'), oldestEventMs === null ? 'none' : age(nowMs - oldestEventMs));
-  say(
-    el('n-oldest'),
-    oldestEventMs === null
-      ? 'every consumed record is decided'
-      : `received ${clock(oldestEventMs, nowMs)}`,
-  );
-  say(el('f-balance'), count(balance));
-  attr(el('f-balance'), 'class', balance !== null && balance !== 0 ? 'bad' : '');
-  say(
-    el('n-balance'),
-    balance === null
-      ? 'not known yet'
-      : balance === 0
-        ? 'all records accounted for'
-        : 'records not accounted for',
-  );
-  say(el('f-lag'), count(lag));
-  say(el('n-lag'), lag === 0 ? 'caught up' : 'records not read yet');
-  say(el('f-flight'), count(inFlight));
-  say(el('n-flight'), inFlight === 0 ? 'nothing in flight' : `${count(buffered)} of them buffered`);
-}
 
 /** @param {State} state @param {(record: { partition: number, offset: number }) => void} explain */
 export function showBatches(state, explain) {
@@ -225,7 +145,7 @@ export function showProblems({ problems, nowMs }) {
   each(
     list,
     problems,
-    ({ level, pipeline, message }) => JSON.stringify([level, pipeline, message]),
+    ({ level, pipeline, message, reason }) => JSON.stringify([level, pipeline, message, reason]),
     ({ level }) =>
       make(
         'li',
@@ -244,14 +164,14 @@ export function showProblems({ problems, nowMs }) {
           make('p', { class: 'detail' }),
         ),
       ),
-    (li, { message, detail, pipeline, count: times, firstMs, lastMs }) => {
+    (li, { message, reason, detail, pipeline, count: times, firstMs, lastMs }) => {
       const time = /** @type {HTMLTimeElement} */ (li.querySelector('time'));
       say(time, clock(lastMs, nowMs));
       attr(time, 'datetime', new Date(lastMs).toISOString());
       const spans = li.querySelectorAll('span');
       say(
         /** @type {Element} */ (spans[1]),
-        pipeline === null ? message : `${pipeline}: ${message}`,
+        `${pipeline === null ? '' : `${pipeline}: `}${message}${reason === null ? '' : `: ${reason.replaceAll('_', ' ')}`}`,
       );
       say(
         /** @type {Element} */ (spans[2]),
@@ -320,7 +240,7 @@ export function showShards(state) {
       say(cell(tr, 2), shard.ownedSinceMs === null ? '–' : age(nowMs - shard.ownedSinceMs));
       say(cell(tr, 3), count(shard.jobs));
       say(cell(tr, 4), count(shard.inFlight));
-      say(cell(tr, 5), count(shard.lag));
+      say(cell(tr, 5), shard.lag === null ? 'unknown' : count(shard.lag));
       const more = shard.partitions - shard.positions.length;
       say(
         cell(tr, 6),

@@ -57,6 +57,10 @@ export class MemoryClusterAdmin implements ClusterAdmin {
     );
   }
 
+  silentMs(): number {
+    return 0;
+  }
+
   committed(
     group: string,
     topic: string,

@@ -5,18 +5,13 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { ConsoleSearch } from '../../../../src/telemetry/console/search.ts';
 import { type ConsoleState, consoleState } from '../../../../src/telemetry/console/state.ts';
-import {
-  busyScene,
-  emptyScene,
-  type Scene,
-  troubleScene,
-} from '../../../support/console/scenes.ts';
+import { busyScene, emptyScene, type Scene } from '../../../support/console/scenes.ts';
 
 /** Scripts for browsers: their types are checked by tsconfig.console.json. */
 // biome-ignore lint/suspicious/noExplicitAny: what they take is checked there
 const load = (file: string): Promise<any> =>
   import(new URL(`../../../../src/telemetry/console/page/${file}`, import.meta.url).href);
-const { attention, verdict } = await load('attention.js');
+const { conclusion } = await load('verdicts.js');
 const { commandLine, quoted } = await load('command.js');
 const { conclusionOf, factsOf } = await load('answer.js');
 const { explainCommand, explainQuery, loginOf, mistakeIn } = await load('explain.js');
@@ -82,45 +77,6 @@ test('a steady stream has a steady rate, and a sparkline reaches back ten minute
   assert.equal(points.at(-1), '200.0,1.0');
 });
 
-test('normal operation needs no attention', async () => {
-  const [busy, empty] = [await stateOfScene(busyScene()), await stateOfScene(emptyScene())];
-  assert.deepEqual([attention(busy), attention(empty)], [[], []]);
-  assert.deepEqual(verdict(busy, []), { level: 'good', text: 'All is well with this replica' });
-  assert.deepEqual(verdict(empty, []), {
-    level: 'good',
-    text: 'All is well, and nothing is pending',
-  });
-  assert.deepEqual(verdict({ ...busy, ready: false }, []), { level: 'warn', text: 'Starting' });
-});
-
-test('the worst comes first; a condition that is also a wait reason appears once; normal waits do not appear', async () => {
-  const shown = troubleScene();
-  shown.metrics.set('balance_items', { pipeline: 'comments' }, -2);
-  const state = await stateOfScene(shown);
-  const items = attention(state);
-  assert.deepEqual(
-    items.map(({ key, level }: { key: string; level: string }) => `${level} ${key}`),
-    ['bad balance comments', 'bad condition comments/service', 'warn breaker profile'],
-  );
-  assert.deepEqual(verdict(state, items), { level: 'bad', text: '3 things need attention' });
-});
-
-test('only a wait that lasts needs attention', async () => {
-  const state = await stateOfScene(busyScene());
-  const waiting = (ms: number) =>
-    attention({
-      ...state,
-      detail: {
-        ...state.detail,
-        waits: [
-          { reason: 'kafka', sinceMs: state.nowMs - ms, waiting: 12, who: ['shard 1', 'shard 2'] },
-        ],
-      },
-    });
-  assert.deepEqual(waiting(4_000), []);
-  assert.match(waiting(6_000)[0].text, /Waiting: shard 1, shard 2 and 10 more\.$/);
-});
-
 test('the verdict of a replica without all shards is limited to itself', async () => {
   const state = await stateOfScene(busyScene());
   const withShards = (assigned: number, jobCount: number) => ({
@@ -130,12 +86,12 @@ test('the verdict of a replica without all shards is limited to itself', async (
       assigned,
       shardCount: 4,
       inFlight: jobCount,
-      lag: 0,
+      lag: { records: 0, knownMs: state.nowMs },
     })),
     detail: { ...state.detail, jobCount },
   });
   const said = (assigned: number, jobCount: number) =>
-    verdict(withShards(assigned, jobCount), []).text;
+    conclusion(withShards(assigned, jobCount), []).text;
   assert.deepEqual(
     [said(4, 1), said(4, 0)],
     ['All is well', 'All is well, and nothing is pending'],
@@ -159,12 +115,6 @@ test('commands use the running program and configuration, quoted for a shell', a
       { ...state, program: ['/opt/no de'], configFile: "it's" },
     ),
     "'/opt/no de' explain 2:1371 --config 'it'\\''s'",
-  );
-  const trouble = troubleScene();
-  trouble.metrics.set('balance_items', { pipeline: 'comments' }, -2);
-  assert.match(
-    attention(await stateOfScene(trouble))[0].text,
-    /dist\/cli\/main\.js audit --config \/etc\//,
   );
   for (const text of ['', '2', '-1:2', '2:1;ls', '2:1e3', 'content-1371'])
     assert.equal(typeof mistakeIn({ by: 'record', text }), 'string', text);

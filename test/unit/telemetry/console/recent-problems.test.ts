@@ -27,6 +27,7 @@ test('warnings and errors are kept whatever the level, the newest first, and rep
     {
       level: 'warn',
       message: 'again',
+      reason: null,
       detail: 'try=2',
       pipeline: null,
       count: 2,
@@ -36,6 +37,7 @@ test('warnings and errors are kept whatever the level, the newest first, and rep
     {
       level: 'error',
       message: 'broken',
+      reason: null,
       detail: 'outer: inner  shard=3',
       pipeline: 'p',
       count: 1,
@@ -43,6 +45,23 @@ test('warnings and errors are kept whatever the level, the newest first, and rep
       lastMs: 2,
     },
   ]);
+});
+
+test('one message with different reasons is different problems; a sentence is no reason', () => {
+  const { problems, logger } = logged();
+  logger.warn({ reason: 'service_unavailable' }, 'pipeline stalled');
+  logger.warn({ reason: 'permit' }, 'pipeline stalled');
+  logger.warn({ reason: 'permit' }, 'pipeline stalled');
+  logger.warn({ reason: 'no answer for 100 ms' }, 'left');
+  logger.warn({ reason: 'no answer for 200 ms' }, 'left');
+  assert.deepEqual(
+    problems.list().map(({ message, reason, count }) => [message, reason, count]),
+    [
+      ['left', null, 2],
+      ['pipeline stalled', 'permit', 2],
+      ['pipeline stalled', 'service_unavailable', 1],
+    ],
+  );
 });
 
 test('the number of kept problems is bounded', () => {

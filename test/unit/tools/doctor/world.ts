@@ -213,6 +213,7 @@ export class FakeWorld {
       ranges: async () => new Map([[0, this.range]]),
       ends: never,
       committed: async () => this.committed,
+      silentMs: () => 0,
       close: async () => {},
     };
   }

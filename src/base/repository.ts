@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs';
+
+const { repository } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+);
+
+/** Address of the repository, which package.json defines for the alerts, the chart and the image as well. */
+export const REPOSITORY_URL: string = repository.url.replace(/^git\+|\.git$/g, '');
+
+/** Folder of the pages about alerts and the console's verdicts. */
+export const RUNBOOK_URL = `${REPOSITORY_URL}/blob/main/docs/runbook/`;

@@ -1,0 +1,293 @@
+/**
+ * Causes of trouble, in the order of cause and consequence: each hides what follows from it. Pure.
+ */
+
+import { clock, count, counted, duration, percent } from './format.js';
+import { REASONS } from './reasons.js';
+
+/**
+ * @typedef {import('../state.ts').ConsoleState} State
+ * @typedef {State['pipelines'][number]} Pipeline
+ * @typedef {{ state: State, pipeline: Pipeline, nowMs: number, waits: ReadonlyMap<string, Pipeline['waits'][number]>, conditions: ReadonlyMap<string, string> }} Facts
+ * @typedef {{ level: 'bad' | 'warn', key: string, of?: readonly string[], title: string, text: string, sinceMs: number | null, runbook: string, words: readonly string[] }} Verdict
+ *   `of`: other keys by which a cause can hide it; `runbook`: page; `words`: command that lists the records concerned
+ * @typedef {{ hides: readonly string[], find: (facts: Facts) => readonly Verdict[] }} Cause
+ */
+
+/** Shorter waits are not shown. */
+export const LASTING_MS = 5_000;
+/** Longer silence of the brokers is one: fetches are answered within a second. */
+const SILENCE_MS = 4_000;
+/** Failures of a call that no success follows within this time are more than one lost answer. */
+const FAILING_MS = 2_000;
+/** Conditions that a start needs time for. */
+const STARTING_MS = 20_000;
+/** Dead letters of a minute that are too few to judge by. */
+const MIN_LETTERS = 3;
+/** Shares of dead letters that are always and never worth a look, and the multiple of the usual one. */
+const LETTERS = { always: 0.05, never: 0.01, times: 3 };
+/** Calls to the storage, which is not at the service's address. */
+const STORAGE = /^(upload|download)$/;
+const STALLED = ['wait/in_flight', 'wait/memory', 'wait/work_memory'];
+
+/** @type {readonly Cause[]} */
+export const CAUSES = [
+  {
+    hides: [
+      ...['condition/group', 'condition/shards', 'wait/kafka', 'wait/membership', 'wait/claim'],
+      ...['wait/no_leader', ...STALLED],
+    ],
+    find: ({ state, nowMs }) => {
+      const { silent, brokers, heardMs } = silence(state);
+      if (silent.length === 0 || silent.length < brokers) return [];
+      return [
+        {
+          ...{ level: 'bad', key: 'kafka', runbook: 'ContentReviewKafkaSilent', words: ['doctor'] },
+          title: 'No Kafka broker has responded',
+          text: `${silent.join(', ')}${heardMs === null ? '' : `, last heard at ${clock(heardMs, nowMs)}`}. Nothing is lost: reading and publishing continue once a broker responds.`,
+          sinceMs: nowMs - silenceMs(state),
+        },
+      ];
+    },
+  },
+  {
+    hides: ['wait/kafka', 'wait/no_leader'],
+    find: ({ state }) => {
+      const { silent, brokers } = silence(state);
+      if (silent.length === 0 || silent.length === brokers) return [];
+      return [
+        {
+          ...{ level: 'warn', key: 'broker', runbook: 'ContentReviewKafkaSilent' },
+          title: `${count(silent.length)} of ${counted(brokers, 'Kafka broker')} ${silent.length === 1 ? 'does' : 'do'} not respond`,
+          text: `${silent.join(', ')}. Partitions that ${silent.length === 1 ? 'it leads' : 'they lead'} wait; the others continue.`,
+          ...{ sinceMs: null, words: ['journal'] },
+        },
+      ];
+    },
+  },
+  {
+    hides: ['condition/shards', 'wait/membership', 'wait/claim', 'wait/kafka'],
+    find: (facts) => condition(facts, 'group'),
+  },
+  {
+    hides: [
+      ...['wait/service_unavailable', 'wait/bad_answer', 'condition/service', 'type_failing'],
+      ...STALLED,
+    ],
+    find: (facts) => {
+      const { state, nowMs, waits } = facts;
+      const { origin, failing } = state.service;
+      const [call] = failing.filter(
+        ({ operation, kind, sinceMs, times }) =>
+          !STORAGE.test(operation) &&
+          kind !== 'refused' &&
+          (times > 1 || nowMs - sinceMs >= LASTING_MS) &&
+          nowMs - sinceMs >= FAILING_MS,
+      );
+      const wait = lasting(waits.get('service_unavailable') ?? waits.get('bad_answer'), nowMs);
+      const unmet = facts.conditions.get('service');
+      const isKey = unmet?.includes('API key') !== false;
+      if (call === undefined && wait === undefined && isKey) return [];
+      const isInvalid = call?.kind === 'invalid' || (!call && waits.has('bad_answer'));
+      return [
+        {
+          ...{ level: 'bad', key: 'service', runbook: 'ContentReviewServiceUnavailable' },
+          title: isInvalid
+            ? `The service at ${origin} sends invalid responses`
+            : `The service at ${origin} is unavailable`,
+          text: `${call === undefined ? 'Calls get no response.' : lastError(call, nowMs)} ${isInvalid ? 'A proxy may respond in its place. ' : ''}Nothing is lost; calls are retried.`,
+          sinceMs: call?.sinceMs ?? wait?.sinceMs ?? null,
+          words: ['journal'],
+        },
+      ];
+    },
+  },
+  {
+    hides: ['wait/unauthorized', 'condition/service', 'condition/api-key', ...STALLED],
+    find: ({ state, nowMs, waits, conditions }) => {
+      const { origin, failing } = state.service;
+      const call = failing.find(
+        ({ operation, kind }) => kind === 'refused' && !STORAGE.test(operation),
+      );
+      const wait = waits.get('unauthorized');
+      const unmet = conditions.get('api-key') ?? conditions.get('service');
+      if (call === undefined && wait === undefined && !unmet?.includes('API key')) return [];
+      return [
+        {
+          ...{ level: 'bad', key: 'key', runbook: 'ContentReviewUnauthorized', words: ['journal'] },
+          title: `The service at ${origin} refuses the API key`,
+          text: `${call === undefined ? '' : `${lastError(call, nowMs)} `}Check the key; a rotated key file is reloaded automatically.`,
+          sinceMs: call?.sinceMs ?? wait?.sinceMs ?? null,
+        },
+      ];
+    },
+  },
+  {
+    hides: ['wait/upload', 'wait/download'],
+    find: ({ state, nowMs }) =>
+      state.service.failing
+        .filter(
+          ({ operation, sinceMs, times }) =>
+            STORAGE.test(operation) && times > 1 && nowMs - sinceMs >= FAILING_MS,
+        )
+        .slice(0, 1)
+        .map((call) => ({
+          ...{ level: 'warn', key: 'storage', runbook: 'ContentReviewServiceUnavailable' },
+          title: 'The storage of the service is unavailable',
+          text: `${lastError(call, nowMs)} Calls are retried.`,
+          ...{ sinceMs: call.sinceMs, words: ['journal'] },
+        })),
+  },
+  {
+    hides: ['wait/schema_registry', 'condition/schema registry', 'condition/schemas'],
+    find: (facts) =>
+      [
+        ...condition(facts, 'schema registry', 'ContentReviewSchemaRegistryUnavailable'),
+        ...waitOf(facts, 'schema_registry'),
+      ].slice(0, 1),
+  },
+  {
+    hides: [],
+    find: ({ state, pipeline: { name } }) =>
+      state.stuck
+        .filter((loop) => isAbout(state, name, loop.name))
+        .map(({ name: loop, seconds, reason }) => ({
+          ...{ level: 'bad', key: `stuck/${loop}`, runbook: 'ContentReviewLoopStuck' },
+          title: `${loop} is stuck`,
+          text: `No progress for ${duration(seconds)}. ${reason}`,
+          ...{ sinceMs: null, words: ['journal'] },
+        })),
+  },
+  {
+    hides: [],
+    find: ({ pipeline: { name, balance } }) =>
+      balance === null || balance === 0
+        ? []
+        : [
+            {
+              ...{ level: 'bad', key: 'balance', runbook: 'ContentReviewBalanceBroken' },
+              title: `${name} is out of balance by ${count(balance)}`,
+              text: 'Some consumed records are not accounted for.',
+              ...{ sinceMs: null, words: ['audit'] },
+            },
+          ],
+  },
+  {
+    hides: [],
+    find: (facts) => [...facts.conditions.keys()].flatMap((name) => condition(facts, name)),
+  },
+  {
+    hides: ['wait/type_failing', 'wait/type_rejected'],
+    find: ({ pipeline, nowMs }) =>
+      pipeline.breakers.map(({ type, reason, failures, nextTryMs }) => {
+        const failed =
+          failures > 0 ? ` ${counted(failures, 'batch', 'batches')} failed in a row.` : '';
+        const next =
+          nextTryMs > nowMs
+            ? ` Next probe in ${duration((nextTryMs - nowMs) / 1000)}.`
+            : ' A probe batch is under way.';
+        return {
+          ...{ level: 'warn', key: `type/${type}`, of: [`wait/${reason}`, reason] },
+          title: `Type ${type} is blocked`,
+          text: `${REASONS[reason]?.title ?? reason}.${failed}${next}`,
+          ...{ sinceMs: null, runbook: 'ContentReviewTypePaused', words: ['journal'] },
+        };
+      }),
+  },
+  {
+    hides: [],
+    find: ({ pipeline: { letters: minute } }) => {
+      const { letters, records, reasons } = minute;
+      const usual = minute.usual ?? 0;
+      const share = letters / Math.max(1, records);
+      const much = Math.min(LETTERS.always, Math.max(LETTERS.never, LETTERS.times * usual));
+      if (letters < MIN_LETTERS || share <= much) return [];
+      const named = reasons.map(({ reason, letters: n }) => `${reason} (${count(n)})`).join(', ');
+      return [
+        {
+          ...{ level: 'warn', key: 'letters', runbook: 'ContentReviewDeadLetters', sinceMs: null },
+          title: `${count(letters)} of ${counted(records, 'record')} of the last minute became dead letters`,
+          text: `${named}. ${minute.usual === null ? '' : `In the hour before: ${percent(usual)}.`}`,
+          words: [
+            ...['dead-letters', 'list', '--since', '2m'],
+            ...reasons.flatMap(({ reason }) => ['--reason', reason]),
+          ],
+        },
+      ];
+    },
+  },
+  {
+    hides: [],
+    find: (facts) => [...facts.waits.keys()].flatMap((reason) => waitOf(facts, reason)),
+  },
+];
+
+/** Least silence of a broker, ms; 0 while one responds. @param {State} state */
+export function silenceMs({ brokers: { brokers } }) {
+  return brokers.length === 0 ? 0 : Math.min(...brokers.map(({ silentMs }) => silentMs));
+}
+
+/** @param {State} state */
+function silence({ brokers: { brokers, heardAgoMs }, nowMs }) {
+  const silent = brokers.filter(({ silentMs }) => silentMs >= SILENCE_MS);
+  return {
+    silent: silent.map(({ address }) => address),
+    brokers: brokers.length,
+    heardMs: heardAgoMs === null ? null : nowMs - heardAgoMs,
+  };
+}
+
+/** True for conditions and loops of the pipeline, and for those of no pipeline. @param {State} state @param {string} name @param {string} what */
+export const isAbout = ({ pipelines }, name, what) =>
+  what.startsWith(`${name}/`) || !pipelines.some((one) => what.startsWith(`${one.name}/`));
+
+/** @param {Facts} facts @param {string} name @returns {readonly Verdict[]} */
+function condition(
+  { state, pipeline, nowMs, waits, conditions },
+  name,
+  page = 'ContentReviewNotReady',
+) {
+  const reason = conditions.get(name);
+  if (reason === undefined) return [];
+  const isStarting =
+    nowMs - state.startedMs < STARTING_MS && /^(joining|claiming|looking)/.test(reason);
+  const isClaiming = /^claiming/.test(reason) && !lasting(waits.get('claim'), nowMs);
+  if (isStarting || isClaiming || name === 'started') return [];
+  const isOwn = state.conditions.some((one) => one.name === `${pipeline.name}/${name}`);
+  return [
+    {
+      ...{ level: 'bad', key: `condition/${name}`, runbook: page, words: ['journal'] },
+      title: `Not ready: ${isOwn ? `${pipeline.name}/` : ''}${name}`,
+      text: capital(reason),
+      sinceMs: null,
+    },
+  ];
+}
+
+/** @param {Facts} facts @param {string} reason @returns {readonly Verdict[]} */
+function waitOf({ waits, nowMs }, reason) {
+  const wait = lasting(waits.get(reason), nowMs);
+  const known = REASONS[reason];
+  if (wait === undefined || known?.level === 'calm') return [];
+  const { who, waiting, sinceMs } = wait;
+  const more = waiting > who.length ? ` and ${count(waiting - who.length)} more` : '';
+  return [
+    {
+      ...{ level: 'warn', key: `wait/${reason}`, sinceMs, words: ['journal'] },
+      title: known?.title ?? reason,
+      text: `${known?.text ?? ''} Waiting: ${who.join(', ')}${more}.`.trim(),
+      runbook: known?.runbook ?? 'ContentReviewStalled',
+    },
+  ];
+}
+
+/** @template {{ sinceMs: number }} T @param {T | undefined} wait @param {number} nowMs */
+export const lasting = (wait, nowMs) =>
+  wait !== undefined && nowMs - wait.sinceMs >= LASTING_MS ? wait : undefined;
+
+/** @param {State['service']['failing'][number]} call @param {number} nowMs */
+const lastError = ({ operation, error, times, lastMs }, nowMs) =>
+  `Last error: ${/^\d+$/.test(error) ? `HTTP ${error}` : error} from ${operation} at ${clock(lastMs, nowMs)}, ${counted(times, 'failure')} in a row.`;
+
+/** @param {string} text */
+const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
