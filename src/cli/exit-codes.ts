@@ -15,6 +15,7 @@ export const EXIT = {
   unfinished: 10,
   notTaken: 11,
   unwell: 12,
+  superseded: 13,
   interrupted: 130,
 } as const;
 
@@ -33,9 +34,11 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
     'audit, explain: no problem found, but some records can no longer be verified; evaluate: some decisions could not be read',
   failed: 'batch, import, decision: ended as ERROR, CANCELLED or FAILED',
   partlyFailed: 'batch: done, but some rows have no decision',
-  unfinished: 'batch, import, decision: not finished yet',
+  unfinished:
+    'batch, import, decision: not finished yet; pause, drain, resume: written, but not reached in time',
   notTaken: 'check --sample: the record would be skipped or dead-lettered',
   unwell: 'doctor: a check failed',
+  superseded: 'pause, drain, resume: another command came meanwhile',
   interrupted: 'ended by a signal; run: by a second one, at once',
 };
 

@@ -7,6 +7,7 @@ import { auditCommand } from './commands/audit.ts';
 import { batchCommand } from './commands/batch.ts';
 import { checkCommand } from './commands/check.ts';
 import { completionCommand } from './commands/completion.ts';
+import { controlCommands } from './commands/control.ts';
 import { deadLettersCommand } from './commands/dead-letters.ts';
 import { decisionCommand } from './commands/decision.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -93,6 +94,7 @@ ${exitCodeTable()}`,
       auditCommand,
       evaluateCommand,
       deadLettersCommand,
+      controlCommands,
       schemasCommand,
       batchCommand,
       importCommand,

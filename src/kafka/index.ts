@@ -28,8 +28,11 @@ export function connectKafka(given: ConnectOptions, logger: Logger) {
     group: (group: GroupOptions) => new KafkaShardGroup(options, group, logger),
     producers: (producers: ProducersOptions) => ({
       open: (shard: number) =>
-        new KafkaShardProducer(shard, options, producers, lookUp, logger.child({ shard })),
+        new KafkaShardProducer([shard], options, producers, lookUp, logger.child({ shard })),
     }),
+    /** Producer of commands to all shards of a pipeline. */
+    controlProducer: (producers: ProducersOptions, shards: readonly number[]) =>
+      new KafkaShardProducer(shards, options, producers, lookUp, logger, 'control'),
     sourceReader: (reader: SourceReaderOptions) => new KafkaSourceReader(options, reader, logger),
     /** For tools that only read. @param limitsOf a topic that the connector does not write itself */
     scan: (limitsOf?: (topic: string) => ReadLimits | undefined) =>

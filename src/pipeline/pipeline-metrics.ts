@@ -3,9 +3,11 @@ import type { HealthReporter, Labels, Metrics } from '../core/ports/telemetry.ts
 import type { PipelineContext } from './context/pipeline-context.ts';
 import { FRESH_MS } from './limits/end-offsets.ts';
 import { earliest } from './limits/in-flight.ts';
+import type { ShardControl } from './limits/shard-control.ts';
 import type { Losses } from './shard/losses.ts';
 import type { ShardWorker, WorkerReport } from './shard/worker.ts';
 
+const CONTROL_STATES = ['paused', 'draining', 'drained'] as const;
 const PHASES = ['uploading', 'reviewing', 'settling', 'retrying'] as const;
 
 /** Lag of a pipeline. */
@@ -50,6 +52,12 @@ export function publishGauges(
   metrics.set('shards_owned', labels, owned);
   const eventsMs = reports.map((report) => report.oldestEventMs);
   oldest('oldest_unsettled_timestamp_seconds', labels, eventsMs);
+  const controls = reports.flatMap(({ control }) => control ?? []);
+  for (const state of CONTROL_STATES) {
+    const held = controls.filter((control) => control.state === state);
+    metrics.set('control', { ...labels, state }, held.length);
+  }
+  metrics.set('paused_types', labels, typesIn(controls));
   const byPhase = Map.groupBy(
     reports.flatMap(({ jobs }) => jobs),
     ({ status }) => status.phase,
@@ -60,6 +68,14 @@ export function publishGauges(
     const createdMs = jobs.map(({ record }) => record.createdMs);
     oldest('oldest_batch_timestamp_seconds', { ...labels, state }, createdMs);
   }
+}
+
+/** Counts the content types that are paused or drained. */
+function typesIn(controls: readonly ShardControl[]): number {
+  const scopes = controls.flatMap((control) => control.scopes);
+  const types = new Set(scopes.map(({ type }) => type));
+  types.delete(undefined);
+  return types.size;
 }
 
 /** Readiness of the assigned shards: not ready while one is being claimed, or lost repeatedly. */

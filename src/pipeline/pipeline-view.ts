@@ -1,6 +1,7 @@
 /** Read-only view of a pipeline for the console (core/ports/pipeline-view.ts). */
 import type { LiveJob } from '../core/journal/job.ts';
 import type {
+  ControlView,
   JobPhase,
   JobView,
   PipelineView,
@@ -10,6 +11,7 @@ import type {
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext } from './context/pipeline-context.ts';
 import { FRESH_MS } from './limits/end-offsets.ts';
+import type { ShardControl } from './limits/shard-control.ts';
 import type { WaitReason } from './limits/wait-reasons.ts';
 import type { Lag } from './pipeline-metrics.ts';
 import type { Losses } from './shard/losses.ts';
@@ -24,7 +26,7 @@ const DELAYS: Readonly<Record<JobPhase, string>> = {
   reviewing: 'unauthorized service_unavailable bad_answer order permit:polls',
   settling: 'work_memory order permit:downloads download kafka',
   retrying:
-    'type_rejected type_failing unauthorized service_unavailable bad_answer order work_memory schema_registry membership kafka permit:encodes',
+    'paused type_rejected type_failing unauthorized service_unavailable bad_answer order work_memory schema_registry membership kafka permit:encodes',
 };
 
 export interface Seen {
@@ -93,6 +95,7 @@ export function viewPipeline(
     breakers: [...(context?.breakers.blocked() ?? [])]
       .slice(0, limits.breakers)
       .map((one) => ({ ...one, type: one.type.slice(0, TYPE_CHARACTERS) })),
+    control: viewControl(slots.flatMap(({ worker }) => worker?.owned?.shard.control ?? [])),
   };
 }
 
@@ -109,6 +112,23 @@ function outsideJobs(slots: Seen['slots']) {
 
 const wallClock = ({ clock }: PipelineContext, monotonicMs: number): number =>
   clock.now() - clock.monotonic() + monotonicMs;
+
+/** Commands of the newest revision that a shard has read. */
+function viewControl(controls: readonly ShardControl[]): ControlView[] {
+  const revision = Math.max(...controls.map((control) => control.revision));
+  const newest = controls.find((control) => control.revision === revision);
+  return (newest?.scopes ?? []).map(({ type, state, by, reason, atMs, untilMs }) => {
+    const isDrained = controls.every((control) => control.stateOf(type) === 'drained');
+    return {
+      type: type?.slice(0, TYPE_CHARACTERS) ?? null,
+      state: isDrained ? 'drained' : state,
+      by,
+      reason: reason ?? null,
+      sinceMs: atMs,
+      untilMs: untilMs ?? null,
+    };
+  });
+}
 
 function viewShard(
   { shard, worker, losses }: Seen['slots'][number],
@@ -129,6 +149,7 @@ function viewShard(
     inFlight: report?.inFlight ?? 0,
     buffered: report?.buffered ?? 0,
     lag: isLagKnown ? report.lag : null,
+    control: owned?.shard.control.state ?? 'running',
     partitions: worker?.partitions.length ?? 0,
     positions: partitions.slice(0, positions).map(({ partition, watermark, position }) => ({
       partition,

@@ -35,7 +35,10 @@ export function claimSteps(model: Model, i: number): void {
         model.emit(true, () => `${name}: fenced while claiming`);
         return;
       }
-      model.next().setOf(i, s.MODE, s.REPLAY);
+      const claimed = model.next();
+      claimed.setOf(i, s.MODE, s.REPLAY);
+      // It reads up to this record; a command behind it is read later, as by any owner.
+      if (rules.claimReadsCommand) claimed.setOf(i, s.KNOWN, now.get(s.COMMAND));
       model.emit(mine, () => `${name}: commits its owner record`);
       model.lose(i);
       model.emit(false, () => `${name}: owner transaction: unknown outcome`);

@@ -64,10 +64,15 @@ export const DESIGN: readonly Configuration[] = [
     { reset: 'keeps-live-jobs' },
     [24_635, 184_983, 572],
   ),
+  design('design-drain', 'A0.B0', 2, { command: 'drain' }, [516_099, 4_772_145, 1_576]),
+  design('design-drain-dead-letter', 'A0.X0', 3, { command: 'drain' }, [71_631, 606_737, 1_184]),
+  design('design-pause', 'A0.B0', 2, { command: 'pause' }, [755_423, 7_212_133, 1_576]),
 ];
 
 /** The same for more records and more batches: by command. The first ones take minutes, those of four records hours. */
 export const LARGE: readonly Configuration[] = [
+  design('design-2-drain', 'A0.B0', 3, { command: 'drain' }, [808_499, 8_017_827, 1_576]),
+  design('design-2-pause', 'A0.A0', 3, { command: 'pause' }, [2_703_647, 27_332_385, 1_740]),
   design('design-3', 'A0.A0.B0', 2, {}, [1_106_721, 9_952_223, 488]),
   design('design-3-two-partitions', 'A0.B1.A1', 2, {}, [1_118_833, 10_085_339, 440]),
   design(
@@ -145,6 +150,27 @@ export const COUNTEREXAMPLES: readonly Configuration[] = [
   ),
   broken('move-in-two', 'A0.B0', { movesAtOnce: false }, TWO_JOBS, 12),
   broken('blind-retry', 'A0.A0', { retriesBlindly: true }, TWICE, 14),
+  broken(
+    'drained-with-buffer',
+    'A0',
+    { command: 'drain', acknowledgesAtRest: false },
+    'drained, and records are in hand',
+    9,
+  ),
+  broken(
+    'command-unread-at-claim',
+    'A0',
+    { command: 'drain', claimReadsCommand: false },
+    'drained, and records are in hand',
+    13,
+  ),
+  broken(
+    'acknowledgement-without-revision',
+    'A0',
+    { command: 'drain', acknowledgesRevision: false },
+    'drained, and records are in hand',
+    11,
+  ),
   stuck('no-abandon', 'A0', { abandonsStuckUploads: false }, 7),
 ];
 

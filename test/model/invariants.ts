@@ -2,6 +2,8 @@
  * Invariants of every reachable state (I1; I2 and I4 are checked by the steps themselves), and when
  * all is done.
  */
+import { isHeld } from './acknowledgement.ts';
+import { brokenPromise } from './control-steps.ts';
 import type { Model } from './model.ts';
 import * as s from './state.ts';
 
@@ -19,11 +21,11 @@ export function violationOf(model: Model, state: s.State): string | undefined {
     if (!asWished && jobs + isSettled === 0 && model.progress.isClaimed(progress, index))
       return 'I1: offset lost (below progress, in no live job, not settled)';
   }
-  return undefined;
+  return brokenPromise(model, state);
 }
 
 export function isDone(model: Model, state: s.State): boolean {
-  if (state.get(s.SETTLED) !== model.all) return false;
+  if (state.get(s.SETTLED) !== model.all || isHeld(state.get(s.COMMAND))) return false;
   for (let c = 0; c < state.slots; c++) if (state.batch(c, s.JOURNAL_LEFT) !== 0) return false;
   return true;
 }
@@ -33,7 +35,8 @@ export function describe(model: Model, state: s.State): string {
   const name = (i: number) => 'AB'.charAt(i);
   const lines = [
     `settled=${model.show(state.get(s.SETTLED))} claimed=${model.show(model.progress.claimed(state.progress(s.JOURNAL_PROGRESS)))} ` +
-      `assigned=${name(state.get(s.ASSIGNED))} fence=${'-AB'.charAt(state.get(s.FENCED_BY))}`,
+      `assigned=${name(state.get(s.ASSIGNED))} fence=${'-AB'.charAt(state.get(s.FENCED_BY))} ` +
+      `command=${state.get(s.COMMAND)} acknowledged=${state.get(s.ACKNOWLEDGED)}`,
   ];
   for (let c = 0; c < state.slots; c++) {
     if (state.isFree(c)) continue;

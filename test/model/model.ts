@@ -3,6 +3,7 @@
  * memories and transactions. The steps themselves are in world-steps.ts, claim-steps.ts,
  * transaction-steps.ts and owner-steps.ts; expand.ts takes them all.
  */
+import { acknowledge, beginsAfterPromise } from './acknowledgement.ts';
 import { Progress } from './progress.ts';
 import { MAX_RECORDS, type Rules, type Scenario, type SourceRecord } from './rules.ts';
 import * as s from './state.ts';
@@ -97,6 +98,7 @@ export class Model {
   clearTransaction(state: s.State, i: number): void {
     state.setOf(i, s.TRANSACTION, s.NO_TRANSACTION);
     state.setOf(i, s.OUTPUTS, 0);
+    state.setOf(i, s.ANSWER, 0);
     state.setOf(i, s.DETACHED, 0);
     state.setProgress(s.writtenProgress(i), 0);
     for (let c = 0; c < state.slots; c++) {
@@ -109,6 +111,7 @@ export class Model {
   forget(state: s.State, i: number, mode: number): void {
     const transaction = state.of(i, s.TRANSACTION);
     const outputs = state.of(i, s.OUTPUTS);
+    const answer = state.of(i, s.ANSWER);
     const detached = transaction !== s.NO_TRANSACTION && state.of(i, s.DETACHED) === 1;
     const believes = mode === s.DOWN || mode === s.LOST ? 0 : state.of(i, s.BELIEVES);
     state.clearInstance(i);
@@ -121,6 +124,7 @@ export class Model {
     if (detached) {
       state.setOf(i, s.TRANSACTION, transaction);
       state.setOf(i, s.OUTPUTS, outputs);
+      state.setOf(i, s.ANSWER, answer);
       state.setOf(i, s.DETACHED, 1);
     } else this.clearTransaction(state, i);
   }
@@ -154,6 +158,9 @@ export class Model {
       state.setBatch(c, s.JOURNALED, 1);
     }
     const transaction = state.of(i, s.TRANSACTION);
+    if (transaction === s.ACKNOWLEDGE) acknowledge(state, state.of(i, s.ANSWER));
+    if (transaction === s.JOB || transaction === s.MOVE)
+      this.violation ??= beginsAfterPromise(state);
     if (transaction !== s.JOB && transaction !== s.DEAD_LETTER) return;
     if (this.rules.believesStaleOffsets)
       state.setProgress(s.EARLIER_PROGRESS, state.progress(s.JOURNAL_PROGRESS));

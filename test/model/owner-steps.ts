@@ -1,4 +1,5 @@
 /** Steps of an owner: its transactions, intake, uploads, retries, decisions (src/pipeline). */
+import { beginsJobs, takesIn } from './control-steps.ts';
 import { count, instanceName, type Model, subsets } from './model.ts';
 import { UNDECODABLE } from './rules.ts';
 import * as s from './state.ts';
@@ -18,7 +19,7 @@ export function ownerSteps(model: Model, i: number): void {
   }
   const busy = now.of(i, s.TRANSACTION) !== s.NO_TRANSACTION;
   if (rules.readsDuringTransactions || !busy) {
-    intakeSteps(model, i);
+    if (takesIn(model, i)) intakeSteps(model, i);
     if (rules.rewinds === 'apart') rewindSteps(model, i);
   }
   for (let c = 0; c < now.slots; c++) {
@@ -30,7 +31,7 @@ export function ownerSteps(model: Model, i: number): void {
     settleSteps(model, i, c);
   }
   if (busy) return;
-  sealSteps(model, i);
+  if (beginsJobs(model, i)) sealSteps(model, i);
   deadLetterSteps(model, i);
 }
 
@@ -162,7 +163,7 @@ function retrySteps(model: Model, i: number, c: number): void {
   const left = now.batch(c, s.left(i));
   const found = now.of(i, s.FOUND) & left;
   const free = now.freeSlot();
-  for (const part of free === -1 ? [] : subsets(found)) {
+  for (const part of free === -1 || !beginsJobs(model, i) ? [] : subsets(found)) {
     if (count(part) > scenario.maxRows) continue;
     const next = model.next();
     create(next, i, free, part, now.batch(c, s.PLACE));

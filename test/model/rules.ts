@@ -59,6 +59,14 @@ export interface Rules {
   readonly readsDuringTransactions: boolean;
   /** One reset of the group by an operator: `keeps-live-jobs` is the rule; `forgets-cursors` is an earlier draft. */
   readonly reset: 'none' | 'keeps-live-jobs' | 'forgets-cursors';
+  /** Command that an operator gives once, and ends: nothing is taken in, and with `pause` no job begins either. */
+  readonly command: 'none' | 'drain' | 'pause';
+  /** A claim reads the newest command before it owns; false: the owner reads it some time later. */
+  readonly claimReadsCommand: boolean;
+  /** A drain is acknowledged when no record is in hand; false: when no job is live. */
+  readonly acknowledgesAtRest: boolean;
+  /** An acknowledgement names the revision of the command that it answers; false: it answers any. */
+  readonly acknowledgesRevision: boolean;
 }
 
 export const RULES: Rules = {
@@ -85,6 +93,10 @@ export const RULES: Rules = {
   deadLettersRefusedTypes: false,
   readsDuringTransactions: true,
   reset: 'none',
+  command: 'none',
+  claimReadsCommand: true,
+  acknowledgesAtRest: true,
+  acknowledgesRevision: true,
 };
 
 export const TYPES = ['A', 'B'] as const;

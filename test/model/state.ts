@@ -32,8 +32,13 @@ export const NO_RESET = 0;
 export const RESET_PENDING = 1;
 export const RESET_DONE = 2;
 
-const INSTANCES = WORLD + 6;
-const INSTANCE_BYTES = 13;
+/** Newest revision of the operator's commands: 0 none; odd: drain or pause; even: resume. */
+export const COMMAND = WORLD + 6;
+/** The revision that the owner of the shard has acknowledged in the journal; 0: none. */
+export const ACKNOWLEDGED = WORLD + 7;
+
+const INSTANCES = WORLD + 8;
+const INSTANCE_BYTES = 15;
 const instance = (index: number): number => INSTANCES + index * INSTANCE_BYTES;
 /** Offsets within an instance. */
 export const MODE = 0;
@@ -54,6 +59,10 @@ export const TRANSACTION = 10;
 export const OUTPUTS = 11;
 /** The instance no longer waits for its commit, which is still in the network. */
 export const DETACHED = 12;
+/** The newest command that the instance has read. */
+export const KNOWN = 13;
+/** Revision that the transaction acknowledges. */
+export const ANSWER = 14;
 
 export const MODES = [
   'down',
@@ -85,6 +94,8 @@ export const JOB = 1;
 export const MOVE = 2;
 export const SETTLE = 3;
 export const DEAD_LETTER = 4;
+/** Acknowledges a command. */
+export const ACKNOWLEDGE = 5;
 
 const SLOTS = INSTANCES + 2 * INSTANCE_BYTES;
 const SLOT_BYTES = 15;

@@ -10,11 +10,8 @@ import type { SchemaRegistry } from '../../events/registry/index.ts';
 import { connectKafka, requestFailure } from '../../kafka/index.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
-import {
-  InspectError,
-  type InspectedPipeline,
-  type Inspection,
-} from '../../tools/inspect/context.ts';
+import { InspectError, type InspectedPipeline } from '../../tools/inspect/context.ts';
+import type { ControlTools } from '../../tools/inspect/control.ts';
 import type { RecordConditions, RecordSelector } from '../../tools/inspect/search.ts';
 import { kafkaConnection } from '../clients/kafka-connection.ts';
 import { schemaRegistry } from '../clients/schema-registry.ts';
@@ -30,6 +27,8 @@ const KAFKA_CONNECT_MS = 3_000;
 const REPLAY_TRANSACTION_MS = 10_000;
 /** Different causes that are reported for unreadable decisions. */
 const MAX_CAUSES = 5;
+/** The same for a killed command, whose transaction keeps owners from reading their journals on. */
+const CONTROL_TRANSACTION_MS = 10_000;
 
 export interface InspectOptions {
   /** Name; optional when the configuration has one pipeline. */
@@ -39,7 +38,7 @@ export interface InspectOptions {
   readonly notice: (text: string) => void;
 }
 
-export interface Tools extends Inspection {
+export interface Tools extends ControlTools {
   /** Opens a producer for the memory of replays (src/tools/inspect/replay.ts): transactional id `<topic>-0`. */
   openReplay(memoryTopic: string): ShardProducer;
   /** Name of this process, for the memory's record. */
@@ -99,6 +98,17 @@ export async function withPipeline<T>(
         ? { remoteBatch: undefined }
         : remoteState(pipeline, service, signal)),
       readFramed: registry && framedReader(registry, signal, options.notice),
+      openControl: (shards) =>
+        kafka.controlProducer(
+          {
+            groupId: view.group,
+            sourceTopic: view.topics.source,
+            journalTopic: view.topics.journal,
+            pool: new BufferPool(0),
+            transactionTimeoutMs: CONTROL_TRANSACTION_MS,
+          },
+          shards,
+        ),
       openReplay: (journalTopic) =>
         kafka
           .producers({
@@ -183,11 +193,20 @@ export function inspectedPipeline(
       one.output.topic,
       one.deadLetters.topic,
     ]),
+    types: typesOf(pipeline),
     inOrder: output.order === 'source',
     skipsNullValues: source.nullValues === 'skip',
     isFiltered: filterOf(pipeline),
     transactionTimeoutMs: tuning.transactionTimeoutMs,
   };
+}
+
+function typesOf({ kind, source: { mapping } }: PipelineConfig): readonly string[] | undefined {
+  if (kind === 'lookup') return [];
+  const { type } = mapping;
+  if ('constant' in type) return [type.constant];
+  const { map, otherwise } = type;
+  return map && [...new Set([...Object.values(map), ...(otherwise ? [otherwise] : [])])];
 }
 
 /**

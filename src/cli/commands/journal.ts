@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
+import type { ControlScope } from '../../core/journal/control.ts';
 import type { JobReport, JournalReport, ShardReport } from '../../tools/inspect/journal-report.ts';
 import { helpText, type Io } from '../io.ts';
 import { ago, counted, sentence, type TableCell, table } from '../text.ts';
 import { runTool, type ToolFlags, toolOptions } from '../tool-options.ts';
+import { printableScope } from './control.ts';
 
 export function journalCommand(program: Command, io: Io): void {
   toolOptions(program.command('journal'))
@@ -34,7 +36,9 @@ const JOB_HEADS = [
   ...['OLDEST EVENT', 'SERVICE', 'WAITS FOR'],
 ];
 
-function journalText({ group, shards, jobs, notes }: JournalReport, nowMs: number): string {
+function journalText(report: JournalReport, nowMs: number): string {
+  const { group, control, shards, jobs, notes } = report;
+  const answered = shards.filter(({ acknowledged }) => acknowledged?.revision === control.revision);
   const parts = [
     `Group ${group.id}: ${group.state}, ${counted(group.members, 'replica')}. ${counted(jobs.length, 'live job')}.\n`,
     table(
@@ -42,6 +46,7 @@ function journalText({ group, shards, jobs, notes }: JournalReport, nowMs: numbe
       shards.flatMap((shard) => shardRows(shard, nowMs)),
     ),
   ];
+  for (const scope of control.scopes) parts.push(scopeText(scope, answered, shards.length));
   if (jobs.length > 0)
     parts.push(
       table(
@@ -69,6 +74,16 @@ function shardRows(report: ShardReport, nowMs: number): TableCell[][] {
       ...(n === 0 ? [String(liveJobs), String(unsettled)] : ['', '']),
     ],
   );
+}
+
+function scopeText(scope: ControlScope, answered: readonly ShardReport[], shards: number): string {
+  const { type, state } = scope;
+  const drained = answered.filter(({ acknowledged }) =>
+    type === undefined ? acknowledged?.drained : acknowledged?.types.includes(type),
+  );
+  const reached = state === 'draining' ? drained.length : answered.length;
+  const word = state === 'draining' ? 'drained' : state;
+  return `${printableScope(scope)}; ${reached} of ${counted(shards, 'shard')} ${word}.\n`;
 }
 
 const textOf = (offset: number | null): string | null => (offset === null ? null : String(offset));

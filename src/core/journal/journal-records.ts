@@ -8,6 +8,8 @@
  * | `progress/<p>`  | seq; W, claimed offsets ≥ W, replay count, position, last, start  |
  * | `job/<id>`      | JobRecord                                                         |
  * | `job/<id>/left` | offsets still to be settled                                       |
+ * | `control`       | what is paused or drained; written by an operator's command       |
+ * | `control/ack`   | what the owner of the shard has made of it                        |
  *
  * A transaction writes the progress of the partitions that moved, so that no record grows with the
  * number of partitions in a shard (ADR 0003).
@@ -15,6 +17,15 @@
 import { isObject } from '../../base/is-object.ts';
 import { OffsetSet } from '../offsets/offset-set.ts';
 import type { JournalWrite } from '../ports/kafka.ts';
+import {
+  type Acknowledgement,
+  type Control,
+  type ControlScope,
+  MAX_BY_CHARACTERS,
+  MAX_CONTROLLED_TYPES,
+  MAX_REASON_CHARACTERS,
+  MAX_TYPE_CHARACTERS,
+} from './control.ts';
 import { CoordinateSet, type JobRecord, type JobSource } from './job.ts';
 
 /** The format that this version writes, and the newest that it reads. */
@@ -61,7 +72,10 @@ export type JournalEntry =
   | { readonly entry: 'owner'; readonly value: OwnerRecord }
   | { readonly entry: 'progress'; readonly partition: number; readonly value: PartitionProgress }
   | { readonly entry: 'job'; readonly id: string; readonly value: JobRecord | null }
-  | { readonly entry: 'left'; readonly id: string; readonly value: CoordinateSet | null };
+  | { readonly entry: 'left'; readonly id: string; readonly value: CoordinateSet | null }
+  /** undefined: malformed. A command must not stop a shard, so it is ignored. */
+  | { readonly entry: 'control'; readonly value: Control | undefined }
+  | { readonly entry: 'control/ack'; readonly value: Acknowledgement | undefined };
 
 /** The journal has a record that this version cannot read: nothing may be fenced or written. */
 export class JournalFormatError extends Error {
@@ -88,6 +102,13 @@ export const writeJobEnd = (id: string): [JournalWrite, JournalWrite] => [
 export const writeProgress = (partition: number, progress: PartitionProgress): JournalWrite =>
   write(`progress/${partition}`, { ...progress, claimed: progress.claimed.encode() });
 
+export const writeControl = (control: Control): JournalWrite => write(CONTROL_KEY, control);
+export const writeAcknowledgement = (answer: Acknowledgement): JournalWrite =>
+  write('control/ack', answer);
+
+/** Key of the commands: an owner looks for it in all that is written to its journal. */
+export const CONTROL_KEY = 'control';
+
 const KEY = /^(?:(meta|owner)|progress\/(\d+)|job\/([^/]+?)(\/left)?)$/;
 
 /**
@@ -95,6 +116,8 @@ const KEY = /^(?:(meta|owner)|progress\/(\d+)|job\/([^/]+?)(\/left)?)$/;
  * @throws JournalFormatError for a newer format, an unknown key, or an invalid value
  */
 export function readJournalRecord(key: string, text: string | null): JournalEntry {
+  if (key === CONTROL_KEY) return { entry: key, value: readable(CONTROL, key, text) };
+  if (key === 'control/ack') return { entry: key, value: readable(ACKNOWLEDGEMENT, key, text) };
   const known = KEY.exec(key);
   if (known === null)
     throw new JournalFormatError(
@@ -137,6 +160,17 @@ function parsed(key: string, text: string): object {
       `has format ${v}; this version reads up to ${JOURNAL_FORMAT}. Run the version that wrote it, or a newer one.`,
     );
   return { ...value, format: v };
+}
+
+/** Reads a value that is ignored if it is invalid. */
+function readable<T>(spec: Spec<T>, key: string, text: string | null): T | undefined {
+  if (text === null || text.length > MAX_CONTROL_CHARACTERS) return undefined;
+  try {
+    return fieldsOf(parsed(key, text), key, spec);
+  } catch (error) {
+    if (error instanceof JournalFormatError) return undefined;
+    throw error;
+  }
 }
 
 /** Reads one value; undefined if it is invalid. */
@@ -234,6 +268,42 @@ const LEFT: Spec<Left> = {
     const sets = pairs(value, key) as [number, OffsetSet][] | undefined;
     return sets && CoordinateSet.fromSets(sets);
   },
+};
+
+const atMost =
+  (characters: number, least = 0): Reader =>
+  (value) =>
+    typeof value === 'string' && value.length >= least && value.length <= characters
+      ? value
+      : undefined;
+const typeName = atMost(MAX_TYPE_CHARACTERS, 1);
+const MAX_CONTROL_CHARACTERS = 256 * 1024;
+const SCOPE: Spec<Required<ControlScope>> = {
+  type: optional(typeName),
+  state: (value) => (value === 'paused' || value === 'draining' ? value : undefined),
+  atMs: count,
+  by: atMost(MAX_BY_CHARACTERS),
+  reason: optional(atMost(MAX_REASON_CHARACTERS)),
+  untilMs: optional(count),
+};
+const scopes = listOf((scope, key) => fieldsOf(scope, key, SCOPE));
+const CONTROL: Spec<Control> = {
+  revision: count,
+  scopes: (value, key) => {
+    if (!Array.isArray(value) || value.length > MAX_CONTROLLED_TYPES + 1) return undefined;
+    const read = scopes(value, key) as ControlScope[] | undefined;
+    const types = new Set(read?.map(({ type }) => type));
+    return types.size === read?.length ? read : undefined;
+  },
+};
+const ACKNOWLEDGEMENT: Spec<Acknowledgement> = {
+  revision: count,
+  atMs: count,
+  drained: (value) => (typeof value === 'boolean' ? value : undefined),
+  types: (value, key) =>
+    Array.isArray(value) && value.length <= MAX_CONTROLLED_TYPES
+      ? listOf(typeName)(value, key)
+      : undefined,
 };
 
 const unreadable = (key: string, problem: string): JournalFormatError =>

@@ -2,6 +2,7 @@
  * Journal folded into the state that an owner takes over. Every record from the beginning to the
  * barrier of the claim is folded; `finish` checks the result, which is consistent only then.
  */
+import { type Acknowledgement, type Control, NO_CONTROL } from './control.ts';
 import { CoordinateSet, type JobRecord, LiveJob } from './job.ts';
 import {
   type JournalEntry,
@@ -20,11 +21,15 @@ export interface JournalState {
   readonly jobs: ReadonlyMap<string, LiveJob>;
   /** The highest progress sequence. */
   readonly seq: number;
+  readonly control: Control;
+  readonly acknowledged: Acknowledgement | undefined;
 }
 
 export class JournalView {
   meta: JournalMeta | undefined;
   owner: OwnerRecord | undefined;
+  control: Control = NO_CONTROL;
+  acknowledged: Acknowledgement | undefined;
   readonly #progress = new Map<number, PartitionProgress>();
   readonly #jobs = new Map<string, JobRecord>();
   readonly #left = new Map<string, CoordinateSet>();
@@ -50,6 +55,12 @@ export class JournalView {
       case 'left':
         set(this.#left, record.id, record.value);
         break;
+      case 'control':
+        this.control = record.value ?? this.control;
+        break;
+      case 'control/ack':
+        this.acknowledged = record.value ?? this.acknowledged;
+        break;
     }
     return record;
   }
@@ -73,8 +84,9 @@ export class JournalView {
       if (!jobs.has(id))
         throw new JournalFormatError(`something is left of job ${id}, which has no record`);
     this.#checkConservation(jobs.values());
-    const { meta, owner } = this;
-    return { meta, owner, progress: this.#progress, jobs, seq: this.#seq };
+    const { meta, owner, control, acknowledged } = this;
+    const { progress, seq } = { progress: this.#progress, seq: this.#seq };
+    return { meta, owner, progress, jobs, seq, control, acknowledged };
   }
 
   /** I1: no record is in two live jobs, or in one and read again by progress. */

@@ -75,6 +75,16 @@ export class ShardState {
     return (this.#live.get(partition) ?? 0) + Math.max(0, this.partition(partition).width);
   }
 
+  /** True if every record that intake has passed is settled. */
+  get isAtRest(): boolean {
+    return (
+      this.#jobs.size === 0 &&
+      [...this.partitions.values()].every(
+        (state) => state.unassignedIn(state.watermark, state.position) === 0,
+      )
+    );
+  }
+
   hasRemoteId(remoteId: string): boolean {
     for (const job of this.#jobs.values()) if (job.record.remoteId === remoteId) return true;
     return false;

@@ -167,6 +167,15 @@ export interface ShardProducer {
   close(): Promise<void>;
 }
 
+/**
+ * Producer of an operator's commands, with transactional id `<journal topic>-control`: it writes
+ * the journal records of a transaction to every partition.
+ */
+export interface ControlProducer extends ShardProducer {
+  /** Fences every earlier holder: no other command can be written before the next commit. */
+  fence(): Promise<void>;
+}
+
 export interface ShardProducers {
   /** Opens a producer with transactional id `<journal topic>-<shard>`; its first commit fences. */
   open(shard: number): ShardProducer;

@@ -50,6 +50,8 @@ export interface PipelineView {
   readonly jobs: readonly JobView[];
   readonly waits: readonly WaitView[];
   readonly breakers: readonly BreakerView[];
+  /** The operator's commands that are in force, as the owned shards have read them. */
+  readonly control: readonly ControlView[];
 }
 
 export interface ShardView {
@@ -64,6 +66,8 @@ export interface ShardView {
   readonly buffered: number;
   /** null while it is unknown. */
   readonly lag: number | null;
+  /** State of the shard by an operator's command. */
+  readonly control: 'running' | 'paused' | 'draining' | 'drained';
   readonly partitions: number;
   readonly positions: readonly PositionView[];
 }
@@ -113,4 +117,17 @@ export interface BreakerView {
   readonly failures: number;
   /** Time at which one batch is let through as a probe. */
   readonly nextTryMs: number;
+}
+
+/** A pipeline or a content type that an operator has paused or drained. */
+export interface ControlView {
+  /** null: the whole pipeline. */
+  readonly type: string | null;
+  /** `drained`: by every owned shard. */
+  readonly state: 'paused' | 'draining' | 'drained';
+  readonly by: string;
+  readonly reason: string | null;
+  readonly sinceMs: number;
+  /** Time at which it ends by itself. */
+  readonly untilMs: number | null;
 }

@@ -48,9 +48,19 @@ export class BatchProducer {
    */
   async begin(partitions: ReadonlyMap<string, Iterable<number>>): Promise<void> {
     const topics = [...partitions].map(([topic, all]) => ({ topic, partitions: [...all] }));
+    await this.initialise([...partitions.keys()]);
+    if (this.#options.transactionalId === undefined) return;
+    await this.#request('begin the transaction', { operation: 'WRITE' }, async (cluster) => {
+      const coordinator = await this.#coordinator(cluster);
+      await coordinator.addPartitionsToTxn({ ...this.#transaction, topics });
+    });
+  }
+
+  /** Fences every earlier producer of the transactional id, and aborts what it left open. Repeatable. */
+  async initialise(topics: string[]): Promise<void> {
     const { transactionalId, transactionTimeoutMs } = this.#options;
     this.#identity ??= await this.#request('initialise the producer', {}, async (cluster) => {
-      await cluster.addMultipleTargetTopics([...partitions.keys()]);
+      await cluster.addMultipleTargetTopics(topics);
       const broker = await (transactionalId === undefined
         ? controllerOf(cluster)
         : this.#coordinator(cluster));
@@ -58,11 +68,6 @@ export class BatchProducer {
         transactionalId,
         transactionTimeout: transactionTimeoutMs,
       });
-    });
-    if (transactionalId === undefined) return;
-    await this.#request('begin the transaction', { operation: 'WRITE' }, async (cluster) => {
-      const coordinator = await this.#coordinator(cluster);
-      await coordinator.addPartitionsToTxn({ ...this.#transaction, topics });
     });
   }
 

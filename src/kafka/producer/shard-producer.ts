@@ -1,7 +1,11 @@
-/** Transactional producer of one shard (I3). */
+/** Transactional producer of one shard (I3), or of the commands to all of them. */
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import { EncodedRecords } from '../../core/bytes/encoded-records.ts';
-import { type ShardProducer, type Transaction, TransactionError } from '../../core/ports/kafka.ts';
+import {
+  type ControlProducer,
+  type Transaction,
+  TransactionError,
+} from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { WritableTopic } from '../admin/admin.ts';
 import type { ConnectOptions } from '../client/connect.ts';
@@ -29,8 +33,10 @@ interface PlannedOutput {
   readonly batches: readonly PlannedBatch[];
 }
 
-export class KafkaShardProducer implements ShardProducer {
-  readonly #shard: number;
+export class KafkaShardProducer implements ControlProducer {
+  /** Name in the transactional id and in messages. */
+  readonly #who: string;
+  readonly #shards: readonly number[];
   readonly #roomBytes: (topic: string) => number;
   readonly #options: ProducersOptions;
   readonly #lookUp: TopicLookup;
@@ -43,16 +49,19 @@ export class KafkaShardProducer implements ShardProducer {
   /** Records without a key rotate over the partitions, one transaction at a time, to keep sends few. */
   #rotation = Math.floor(Math.random() * 1_000);
 
+  /** @param shards the shard; for commands all of them, with `control` as their name */
   constructor(
-    shard: number,
+    shards: readonly number[],
     connect: ConnectOptions,
     options: ProducersOptions,
     lookUp: TopicLookup,
     logger: Logger,
+    name = String(shards[0]),
   ) {
     const { groupId, journalTopic, transactionTimeoutMs = 60_000 } = options;
-    const transactionalId = `${journalTopic}-${shard}`;
-    this.#shard = shard;
+    const transactionalId = `${journalTopic}-${name}`;
+    this.#who = `shard ${name}`;
+    this.#shards = shards;
     this.#options = options;
     this.#lookUp = lookUp;
     this.#timeoutMs = transactionTimeoutMs;
@@ -64,6 +73,10 @@ export class KafkaShardProducer implements ShardProducer {
       { transactionalId, transactionTimeoutMs, access, signal },
       logger,
     );
+  }
+
+  async fence(): Promise<void> {
+    await this.#producer.initialise([this.#options.journalTopic]);
   }
 
   async commit(transaction: Transaction): Promise<{ readonly journalOffset: number }> {
@@ -84,7 +97,7 @@ export class KafkaShardProducer implements ShardProducer {
       const when = this.#phase === 'sending' ? 'before the commit' : 'at the commit';
       throw new TransactionError(
         transactionFailure(error, this.#phase),
-        `transaction of shard ${this.#shard} failed ${when}: ${explain(error)}`,
+        `transaction of ${this.#who} failed ${when}: ${explain(error)}`,
         { cause: error },
       );
     } finally {
@@ -107,10 +120,11 @@ export class KafkaShardProducer implements ShardProducer {
       topic,
       new Set(batches.map((one) => one.partition)),
     ]);
-    await this.#producer.begin(new Map([[journalTopic, new Set([this.#shard])], ...partitions]));
+    await this.#producer.begin(new Map([[journalTopic, new Set(this.#shards)], ...partitions]));
 
     const records = EncodedRecords.of(transaction.journal);
-    const batches = planBatchesTo(this.#shard, records, sendBytesFor(maxMessageBytes));
+    const sendBytes = sendBytesFor(maxMessageBytes);
+    const batches = this.#shards.flatMap((shard) => planBatchesTo(shard, records, sendBytes));
     const journalOffset = await this.#send({ topic: journalTopic, records, batches });
     for (const output of planned) await this.#send(output);
 
@@ -158,7 +172,7 @@ export class KafkaShardProducer implements ShardProducer {
       timer = setTimeout(() => {
         const { lastFailure } = this.#producer;
         const why = lastFailure === undefined ? '' : `: ${lastFailure}`;
-        const message = `transaction of shard ${this.#shard} took longer than ${this.#timeoutMs} ms${why}`;
+        const message = `transaction of ${this.#who} took longer than ${this.#timeoutMs} ms${why}`;
         const failure = this.#phase === 'sending' ? 'aborted' : 'unknown';
         this.#ended.abort(new Error(message));
         reject(new TransactionError(failure, message));

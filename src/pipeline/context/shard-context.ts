@@ -6,6 +6,7 @@ import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import { InFlight } from '../limits/in-flight.ts';
+import type { ShardControl } from '../limits/shard-control.ts';
 import type { WaitReason } from '../limits/wait-reasons.ts';
 import { batchLinks, spanFields } from './batch-span.ts';
 import { Unprepared } from './errors.ts';
@@ -16,6 +17,7 @@ interface ShardParts {
   readonly shard: number;
   readonly state: ShardState;
   readonly queue: TransactionQueue;
+  readonly control: ShardControl;
   readonly logger: Logger;
   /** Aborted when the shard is lost or given up: nothing new begins. */
   readonly signal: AbortSignal;

@@ -41,6 +41,8 @@ export type WaitReason =
   | 'membership'
   /** `output.order: source`: a batch that was submitted earlier has not published everything. */
   | 'order'
+  /** An operator has paused or drained the pipeline, or a content type. */
+  | 'paused'
   /** The shard is being claimed. */
   | 'claim';
 

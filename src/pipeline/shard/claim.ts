@@ -50,7 +50,6 @@ export async function claimShard(context: ClaimContext): Promise<ShardState> {
   const claim = context.random.id();
   const barrier = await queue.run(() => ownerRecord(context, claim));
   const state = await recovery.upTo(barrier as number, claim, signal);
-  recovery.stop();
   // The first owner of a new journal may have written it just before it was fenced.
   checkMeta(context, state.meta);
   if (clock.monotonic() - startedMs > context.topics.deleteRetentionMs / 2)

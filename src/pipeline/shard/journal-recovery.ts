@@ -1,16 +1,26 @@
 /**
  * Recovery of a shard's state: reads its journal through the group, from the beginning to the
- * barrier.
+ * barrier. Then reads on for the commands of an operator.
  */
 
 import type { Clock } from '../../base/clock.ts';
-import { JournalFormatError, type JournalMeta } from '../../core/journal/journal-records.ts';
+import type { Control } from '../../core/journal/control.ts';
+import {
+  CONTROL_KEY,
+  JournalFormatError,
+  type JournalMeta,
+} from '../../core/journal/journal-records.ts';
 import { type JournalState, JournalView } from '../../core/journal/journal-view.ts';
 import type { FetchedBatch, RecordPiece, ShardGroup } from '../../core/ports/kafka.ts';
-import { ShardLostError } from '../context/errors.ts';
+import type { Logger } from '../../core/ports/telemetry.ts';
+import type { SourceRecord } from '../../core/record.ts';
+import { describe, ShardLostError } from '../context/errors.ts';
 
 /** Fetched bytes that were not folded yet, beyond which the journal pauses. */
 const MAX_INBOX_BYTES = 1024 * 1024;
+
+/** Characters of a key that tell a command from other records. */
+const MAX_KEY = CONTROL_KEY.length + 1;
 
 /** Longest time without progress: the position is lost then, and a new claim is the remedy. */
 const STALL_MS = 60_000;
@@ -21,13 +31,17 @@ const NO_WAIT = () => Promise.resolve(() => {});
 interface RecoveryDeps {
   readonly group: ShardGroup;
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly topic: string;
   readonly shard: number;
 }
 
 export class JournalRecovery {
   readonly #deps: RecoveryDeps;
-  readonly #view = new JournalView();
+  #view = new JournalView();
+  /** True once the state was recovered: from then on only commands are read. */
+  #recovered = false;
+  #onCommand: (control: Control) => void = () => {};
   /** Position up to which the journal was folded; undefined while nothing is read. */
   #position: number | undefined;
   /** Start of the next fetched batch: the position plus the inbox. */
@@ -73,7 +87,8 @@ export class JournalRecovery {
 
   fetched(batch: FetchedBatch): void {
     if (this.#position === undefined || this.#failure !== undefined) return;
-    if (batch.fetchOffset !== this.#expected) {
+    const isBehind = batch.nextOffset === batch.fetchOffset && batch.fetchOffset > this.#expected;
+    if (batch.fetchOffset !== this.#expected && !(this.#recovered && isBehind)) {
       // In flight when the position was moved.
       this.#seek();
       return;
@@ -90,12 +105,7 @@ export class JournalRecovery {
     this.#folding = true;
     try {
       for (let batch = this.#inbox.shift(); batch !== undefined; batch = this.#inbox.shift()) {
-        for await (const piece of batch.pieces(NO_WAIT)) {
-          if (this.#position === undefined) return;
-          this.#fold(piece);
-          this.#position = piece.nextOffset;
-          this.#wake?.();
-        }
+        await this.#foldBatch(batch);
         const full = this.#inboxBytes > MAX_INBOX_BYTES;
         this.#inboxBytes -= batch.bytes;
         if (this.#position === undefined) return;
@@ -110,14 +120,31 @@ export class JournalRecovery {
     }
   }
 
+  async #foldBatch(batch: FetchedBatch): Promise<void> {
+    try {
+      for await (const piece of batch.pieces(NO_WAIT)) {
+        if (this.#position === undefined) return;
+        this.#fold(piece);
+        this.#position = piece.nextOffset;
+        this.#wake?.();
+      }
+    } catch (error) {
+      if (!this.#recovered) throw error;
+      this.#warn(batch.fetchOffset, describe(error));
+    }
+  }
+
   #fold({ records, unreadable }: RecordPiece): void {
     for (const record of records) {
-      if (this.#barrier !== undefined && record.offset > this.#barrier) {
-        throw new ShardLostError(
-          'the journal continues behind this claim: another instance owns the shard',
-        );
+      const isCommand = record.key?.toString('latin1', 0, MAX_KEY) === CONTROL_KEY;
+      if (!isCommand) {
+        if (this.#recovered) continue;
+        if (this.#barrier !== undefined && record.offset > this.#barrier)
+          throw new ShardLostError(
+            'the journal continues behind this claim: another instance owns the shard',
+          );
       }
-      this.#view.fold(record.key?.toString() ?? '', record.value?.toString() ?? null);
+      this.#foldRecord(record);
     }
     if (unreadable !== undefined) {
       const { from, poison } = unreadable;
@@ -126,6 +153,25 @@ export class JournalRecovery {
         `the journal ${topic} cannot be read at partition ${shard}, offset ${from}: ${poison.message}`,
       );
     }
+  }
+
+  #foldRecord({ key, value, offset }: SourceRecord): void {
+    const record = this.#view.fold(key?.toString() ?? '', value?.toString() ?? null);
+    if (record.entry !== 'control') return;
+    if (record.value === undefined) this.#warn(offset, 'it is malformed');
+    else this.#onCommand(record.value);
+  }
+
+  #warn(offset: number, error: string): void {
+    const { logger, topic } = this.#deps;
+    logger.warn({ topic, offset, error }, 'ignored a record of the journal');
+  }
+
+  /** Reads on for commands: those that are known now, and each that comes. */
+  follow(onCommand: (control: Control) => void): Pick<JournalState, 'control' | 'acknowledged'> {
+    this.#onCommand = onCommand;
+    const { control, acknowledged } = this.#view;
+    return { control, acknowledged };
   }
 
   /** Returns the meta record if there is one up to `end`; a new journal has none. */
@@ -151,7 +197,13 @@ export class JournalRecovery {
     );
     if (this.#view.owner?.claim !== claim)
       throw new ShardLostError('the journal has a newer claim');
-    return this.#view.finish();
+    const state = this.#view.finish();
+    this.#recovered = true;
+    // Jobs and progress are the owner's from here on.
+    this.#view = new JournalView();
+    this.#view.control = state.control;
+    this.#view.acknowledged = state.acknowledged;
+    return state;
   }
 
   async #until(reached: () => boolean, signal: AbortSignal): Promise<void> {

@@ -6,6 +6,7 @@
  *                └────── rereads ◄──────┘
  */
 import type { LiveJob } from '../../core/journal/job.ts';
+import { writeAcknowledgement } from '../../core/journal/journal-records.ts';
 import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import type { JobFailure } from '../../core/outcome/failure-row.ts';
 import { recoveredSpan } from '../context/batch-span.ts';
@@ -60,6 +61,7 @@ export class OwnedShard implements ShardStages {
         ? new ResultFileSettler(shard, this.writer, kind)
         : new PerItemSettler(shard, this.writer, kind);
     this.#tracker = new Tracker(shard, this, settler);
+    shard.control.listen(() => this.#obey());
   }
 
   /** Follows the live jobs of the journal and starts intake. */
@@ -75,6 +77,26 @@ export class OwnedShard implements ShardStages {
       this.follow(job, random.next() * spreadMs);
     }
     this.intake.resume();
+    this.#obey();
+  }
+
+  /** Obeys the commands that are in force now. */
+  #obey(): void {
+    this.acknowledge();
+    this.intake.flow();
+    this.intake.sealToDrain();
+  }
+
+  /** Acknowledges commands, and drains that have ended since. */
+  acknowledge(): void {
+    const { control, inFlight, queue, spawn, state } = this.shard;
+    if (control.revision === 0) return;
+    spawn('control', async () => {
+      await queue.run(() => {
+        const answer = control.answer(state, inFlight.records);
+        return answer && { journal: [writeAcknowledgement(answer)] };
+      });
+    });
   }
 
   submit(submission: Submission): void {

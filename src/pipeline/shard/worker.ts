@@ -16,6 +16,7 @@ import type { PipelineContext } from '../context/pipeline-context.ts';
 import { shardContext } from '../context/shard-context.ts';
 import { QueueClosedError, TransactionQueue } from '../context/transaction-queue.ts';
 import { earliest, type InFlightCount } from '../limits/in-flight.ts';
+import { ShardControl } from '../limits/shard-control.ts';
 import type { ChunkSize } from '../publish/chunk-size.ts';
 import { claimShard, ownerRecord } from './claim.ts';
 import { JournalRecovery } from './journal-recovery.ts';
@@ -36,6 +37,8 @@ export interface WorkerReport {
   /** Timestamp of the oldest record without a terminal record, ms; Infinity if there are none. */
   readonly oldestEventMs: number;
   readonly jobs: readonly LiveJob[];
+  /** undefined while this is not the owner. */
+  readonly control?: ShardControl;
 }
 
 export class ShardWorker {
@@ -93,7 +96,8 @@ export class ShardWorker {
       who: this.#who,
       onFailure: (error) => this.#end(error),
     });
-    this.#recovery = new JournalRecovery({ group, clock, topic: options.journal.topic, shard });
+    const { topic } = options.journal;
+    this.#recovery = new JournalRecovery({ group, clock, logger: this.#logger, topic, shard });
   }
 
   start(): void {
@@ -103,11 +107,10 @@ export class ShardWorker {
 
   /** Resumes in a new generation with the same shard: all partitions are paused, without position. */
   rejoined(): void {
-    if (this.#owned === undefined) this.#recovery.rejoined();
-    else {
-      this.#owned.intake.rejoined();
-      this.#confirmOwnership();
-    }
+    this.#recovery.rejoined();
+    if (this.#owned === undefined) return;
+    this.#owned.intake.rejoined();
+    this.#confirmOwnership();
   }
 
   fetched(batch: FetchedBatch): void {
@@ -161,6 +164,7 @@ export class ShardWorker {
       endsHeardMs: intake.endsHeardMs,
       oldestEventMs,
       jobs,
+      control: shard.control,
     };
   }
 
@@ -182,8 +186,12 @@ export class ShardWorker {
     );
     const state = await waits.while('claim', this.#who, claimed);
     signal.throwIfAborted();
+    const { control: known, acknowledged } = recovery.follow((next) => control.apply(next));
+    const about = { clock, waits, logger: this.#logger, who: this.#who, signal };
+    const control = new ShardControl(about, known, acknowledged);
     const shard = shardContext(context, {
       ...parts,
+      control,
       state,
       uploadSignal: this.#uploadAbort.signal,
       spawn: (what, run) => this.#spawn(what, run),
@@ -191,8 +199,8 @@ export class ShardWorker {
     this.#owned = new OwnedShard(shard, this.#size);
     this.#owned.start();
     metrics.count('claims_total', { pipeline: options.name, outcome: 'owned' });
-    const about = { jobs: state.jobs.size, items: state.unsettled };
-    this.#logger.info({ ...about, ms: clock.monotonic() - startedMs }, 'owns the shard');
+    const found = { jobs: state.jobs.size, items: state.unsettled };
+    this.#logger.info({ ...found, ms: clock.monotonic() - startedMs }, 'owns the shard');
   }
 
   #tick(): void {
@@ -210,6 +218,7 @@ export class ShardWorker {
       health.waiting(this.#loop, `${overdue}: stuck without an outside cause`, 0);
     this.#stuck = overdue !== undefined;
     if (this.#owned === undefined) return;
+    this.#owned.acknowledge();
     const { progressIntervalMs, ownershipCheckIntervalMs } = options.kafka;
     if (nowMs - this.#owned.lastProgressMs >= progressIntervalMs) this.#owned.commitProgress();
     const isIdle = transactionMs === undefined;

@@ -90,10 +90,12 @@ export class RereadQueue {
   }
 
   add(request: RereadRequest): void {
-    const { breakers, signal } = this.#shard;
+    const { breakers, control, signal } = this.#shard;
+    const { type, from, submits } = request;
     this.#shard.spawn('reread', async () => {
       await request.reached();
-      const permit = request.submits ? await breakers.acquire(request.type, signal) : 'free';
+      if (submits) await control.permits(type, from !== undefined);
+      const permit = submits ? await breakers.acquire(type, signal) : 'free';
       this.#ready.push({ request, permit });
       this.#start();
     });
@@ -204,12 +206,16 @@ export class RereadQueue {
     }
   }
 
-  /** Sends a request back to its breaker if that has blocked the type while memory was awaited. */
+  /** Sends a request back to wait if its type was blocked or paused while memory was awaited. */
   #stillMay({ request, permit }: Ready): boolean {
-    const { breakers } = this.#shard;
-    const may = !request.submits || permit === 'probe' || breakers.isFree(request.type);
-    if (!may) this.add(request);
-    return may;
+    const { breakers, control, signal } = this.#shard;
+    const { type, from, submits } = request;
+    const isHeld = control.holds(type, from !== undefined);
+    const may = !submits || (!isHeld && (permit === 'probe' || breakers.isFree(type)));
+    if (may) return true;
+    if (permit === 'probe') breakers.returned(type, signal);
+    this.add(request);
+    return false;
   }
 
   #decode(reading: Reading | undefined, record: SourceRecord): void {

@@ -80,6 +80,11 @@ export class Intake {
     this.#fullWaits.clear();
   }
 
+  /** Seals the buffers of a pipeline that is drained: nothing will be added to them. */
+  sealToDrain(): void {
+    if (this.#shard.control.state === 'draining') this.#taker.sealAll();
+  }
+
   fetched(batch: FetchedBatch): void {
     const { partition, fetchOffset, nextOffset, endOffset } = batch;
     const { ends, group } = this.#shard;
@@ -261,7 +266,9 @@ export class Intake {
   async #take(partition: number, piece: RecordPiece, admitted: boolean): Promise<Taken> {
     const leave = admitted ? undefined : await this.#slot();
     try {
-      this.#shard.signal.throwIfAborted();
+      const { control, signal } = this.#shard;
+      signal.throwIfAborted();
+      if (!control.takesIn) throw new Unprepared(control.takingIn());
       return this.#taker.take(partition, piece);
     } finally {
       leave?.();
@@ -273,10 +280,10 @@ export class Intake {
    * whenever one of them changes.
    */
   flow(): void {
-    const { group, options, signal, state } = this.#shard;
+    const { control, group, options, signal, state } = this.#shard;
     if (signal.aborted) return;
     // A shard without a batch fetches all the same: it must have one to wait in line for room.
-    const full = this.#waitsForMemory || this.#inboxBytes > MAX_INBOX_BYTES;
+    const full = !control.takesIn || this.#waitsForMemory || this.#inboxBytes > MAX_INBOX_BYTES;
     for (const partition of this.#expected.keys()) {
       const many = state.unsettledIn(partition) > options.source.maxInFlight;
       this.#reportFull(partition, many);

@@ -54,6 +54,11 @@ export class PieceTaker {
     this.#shard.budget.unbuffer(bytes);
   }
 
+  sealAll(): void {
+    for (const sealed of this.#buffers.sealAged(Number.POSITIVE_INFINITY)) this.#seal(sealed);
+    this.#schedule();
+  }
+
   /** Takes the prepared records of a piece, or as many as there is time for. */
   take(partition: number, piece: RecordPiece): Taken {
     const { clock, inFlight, ledger, options } = this.#shard;

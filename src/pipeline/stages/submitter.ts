@@ -36,8 +36,9 @@ export class Submitter {
 
   /** Resolves when the job is uploaded, failed or parked. @throws what ends the shard */
   async submit(submission: Submission): Promise<void> {
-    const { breakers, signal } = this.#shard;
+    const { breakers, control, signal } = this.#shard;
     const { type, from, batch } = submission;
+    const isHeld = () => control.holds(type, from !== undefined);
     // At once, while submissions still come in the order in which they were sealed.
     if (from === undefined) submission.place ??= this.#stages.order.enter(type);
     const { place } = submission;
@@ -47,7 +48,7 @@ export class Submitter {
     let body: EncodedBody | undefined;
     let job: LiveJob | undefined;
     try {
-      if (permit === undefined && breakers.blocks(type)) {
+      if (isHeld() || (permit === undefined && breakers.blocks(type))) {
         outcome = 'parked';
         return;
       }
@@ -59,7 +60,8 @@ export class Submitter {
       for (;;) {
         if (permit === undefined) await breakers.ready(type, signal);
         const uploaded = await this.#shard.permitted('uploads', async () => {
-          // The type may have been blocked during the wait.
+          // The type may have been blocked or paused during the wait.
+          if (isHeld()) return err<NotCreated>('unavailable');
           const used = permit === 'probe' ? permit : breakers.tryAcquire(type, signal);
           permit = undefined;
           const created = await this.#create(type, used, span);
@@ -78,7 +80,8 @@ export class Submitter {
           return;
         }
         // Bodies of one type must not fill the memory that others need.
-        if (from === undefined ? breakers.blocks(type) : !breakers.isFree(type)) {
+        const isBlocked = from === undefined ? breakers.blocks(type) : !breakers.isFree(type);
+        if (isHeld() || isBlocked) {
           outcome = 'parked';
           return;
         }
@@ -92,6 +95,7 @@ export class Submitter {
       body?.release();
       batch.sink.release();
       submission.memory.release();
+      if (outcome === 'parked' && permit === 'probe') breakers.returned(type, signal);
       if (outcome === 'parked') this.#stages.park(submission, batch.records);
       else place?.leave();
     }
@@ -176,15 +180,19 @@ export class Submitter {
     this.#shard.breakers.unanswered(type, reason, waitMs);
   }
 
-  /** Commits the job. @returns undefined if another job took the same remote id meanwhile */
+  /**
+   * Commits the job. @returns undefined if its type was paused meanwhile, or another job took the
+   * same remote id
+   */
   async #journal(
     { from, inFlight, batch: { records }, ...plan }: Submission,
     created: CreatedJob,
     { body }: EncodedBody,
     span: Span,
   ): Promise<LiveJob | undefined> {
-    const { clock, kind, labels, logger, metrics, queue, random, state } = this.#shard;
+    const { clock, control, kind, labels, logger, metrics, queue, random, state } = this.#shard;
     const { type, attempt, depth, spent } = plan;
+    let isHeld = false;
     const { remoteId } = created;
     const id = random.id();
     const record: JobRecord = {
@@ -207,7 +215,9 @@ export class Submitter {
     const startedMs = clock.monotonic();
     const committed = () =>
       queue.run(() => {
-        if (state.hasRemoteId(remoteId)) return undefined;
+        // An acknowledged pause may be in the journal already: no job may come behind it.
+        isHeld = control.holds(type, from !== undefined);
+        if (isHeld || state.hasRemoteId(remoteId)) return undefined;
         const step =
           from === undefined ? state.submit(record, records) : state.move(from, record, records);
         inFlight?.drop(records.length);
@@ -217,7 +227,7 @@ export class Submitter {
 
     const job = state.jobs.get(id);
     if (job === undefined) {
-      this.#logTaken(created, type, span);
+      if (!isHeld) this.#logTaken(created, type, span);
       return undefined;
     }
     this.#shard.observe('journal', startedMs);

@@ -39,7 +39,7 @@ export const LABELS = {
   stage:
     'Stage of a batch: buffer (until sealed), create, journal, upload, review, download (each reading of the results), settle (the last download and its transactions). For an internal error, that of its dead letter, or the call.',
   state:
-    'State of a batch (uploading, reviewing, settling, retrying) or of a loop (running, waiting, stuck).',
+    'State of a batch (uploading, reviewing, settling, retrying), of a shard that an operator holds (paused, draining, drained), or of a loop (running, waiting, stuck).',
   condition: 'Name of a readiness condition.',
   certificate: 'Owner of the certificate: client, ca or broker.',
   version: 'Version of the connector.',
@@ -166,6 +166,11 @@ export const METRICS = {
     'Shards, partitions and content types that wait, by reason (docs/operations.md).',
     ['pipeline', 'reason'],
   ),
+  control: gauge(
+    'Owned shards of a pipeline that an operator has paused or drained: paused, draining, drained (docs/control.md).',
+    ['pipeline', 'state'],
+  ),
+  paused_types: gauge('Content types that an operator has paused or drained.'),
   transactions_total: counter('Kafka transactions, by outcome.', ['pipeline', 'outcome']),
   transaction_duration_seconds: histogram(
     'Duration of a Kafka transaction, from its first send to its commit.',

@@ -24,6 +24,8 @@ export interface InspectedPipeline {
     readonly decisions: string;
     readonly deadLetters: string;
   };
+  /** Content types that the mapping can give; undefined: any. */
+  readonly types?: readonly string[] | undefined;
   /** output.order is source. */
   readonly inOrder: boolean;
   /** Topics that the pipelines of the configuration write. */

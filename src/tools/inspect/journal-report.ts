@@ -1,9 +1,11 @@
 /** State of a pipeline: its shards, their positions, and every live job with the reason why it waits. */
 
+import { type Acknowledgement, type Control, inForce } from '../../core/journal/control.ts';
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import type { CommittedOffset } from '../../core/ports/kafka.ts';
 import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
 import { eachAtATime, type Inspection, type RemoteBatch } from './context.ts';
+import { newestOf } from './control.ts';
 import { batchBefore, type ReportedJob, reportedJob, waitsFor } from './remote-jobs.ts';
 import { readShardJournal, type ShardJournal } from './shard-journal.ts';
 
@@ -29,6 +31,8 @@ export interface ShardReport {
   readonly partitions: readonly PartitionPosition[];
   readonly liveJobs: number;
   readonly unsettled: number;
+  /** Newest acknowledgement of a command by an owner of the shard. */
+  readonly acknowledged: Acknowledgement | null;
 }
 
 export interface JobReport extends ReportedJob {
@@ -42,6 +46,8 @@ export interface JobReport extends ReportedJob {
 }
 
 export interface JournalReport {
+  /** Commands of an operator that are in force; revision 0: there was none. */
+  readonly control: Control;
   readonly group: { readonly id: string; readonly state: string; readonly members: number };
   readonly shards: readonly ShardReport[];
   /** Oldest first. */
@@ -98,11 +104,14 @@ export async function journalReport(inspection: Inspection): Promise<JournalRepo
         .map(([partition, range]) =>
           positionOf(partition, range, state.progress.get(partition), committed.get(partition)),
         ),
+      acknowledged: state.acknowledged ?? null,
       liveJobs: state.jobs.size,
       unsettled: [...state.jobs.values()].reduce((sum, { left }) => sum + left.size, 0),
     }),
   );
-  return { group, shards, jobs, notes };
+  const newest = newestOf(journals);
+  const control = { ...newest, scopes: inForce(newest, inspection.clock.now()) };
+  return { group, control, shards, jobs, notes };
 }
 
 function positionOf(

@@ -27,56 +27,70 @@ export type JournalObserver = (entry: JournalEntry, writtenMs: number) => void;
  * Reads the journal of a shard to its present end.
  * @throws InspectError `refused` when it belongs to another pipeline, application or version
  */
-export async function readShardJournal(
+export const readShardJournal = (
   inspection: Inspection,
   shard: number,
   observe?: JournalObserver,
-): Promise<ShardJournal> {
-  const { scan, pipeline, signal } = inspection;
-  const { journal } = pipeline.topics;
+): Promise<ShardJournal> => journalReader(inspection, shard, observe)();
+
+/**
+ * Returns a function that reads the journal of a shard on to its present end.
+ * @param to its argument: `end` waits until open transactions are decided; `stable` leaves them out
+ */
+export function journalReader(
+  inspection: Inspection,
+  shard: number,
+  observe?: JournalObserver,
+): (to?: 'stable' | 'end') => Promise<ShardJournal> {
   const view = new JournalView();
   const histories = new Map<number, ProgressHistory>();
   let position = 0;
-  for (let attempt = 1; ; attempt++) {
-    const all = await scan.bounds(journal);
-    const bounds = all.get(shard);
-    if (bounds === undefined)
-      throw new InspectError('usage', `the journal ${journal} has no partition ${shard}`);
-    try {
-      // Up to the stable end: an open transaction of the owner is not decided, and would block.
-      await scan.read(
-        journal,
-        { partition: shard, from: Math.max(position, bounds.start), until: bounds.stable },
-        ({ records, unreadable, nextOffset }) => {
-          for (const { key, value, timestampMs } of records) {
-            const entry = view.fold(key?.toString() ?? '', value?.toString() ?? null);
-            observe?.(entry, timestampMs);
-            if (entry.entry !== 'progress') continue;
-            const history = histories.get(entry.partition) ?? new ProgressHistory();
-            histories.set(entry.partition, history);
-            history.fold(entry.value);
-          }
-          if (unreadable !== undefined)
-            throw new JournalFormatError(`offset ${unreadable.from}: ${unreadable.poison.message}`);
-          position = nextOffset;
-        },
-        signal,
-      );
-      const state = view.finish();
-      checkMeta(inspection, state, all.size);
-      return { shard, state, histories };
-    } catch (error) {
-      if (!(error instanceof JournalFormatError)) throw error;
-      // Compaction may have removed a record in favour of one written meanwhile: read on to that.
-      const more = ((await scan.bounds(journal)).get(shard)?.stable ?? 0) > position;
-      if (!more || attempt === MAX_ATTEMPTS)
-        throw new InspectError(
-          'refused',
-          `partition ${shard} of the journal ${journal}: ${error.message}`,
-          { cause: error },
+  return async (to = 'stable') => {
+    const { scan, pipeline, signal } = inspection;
+    const { journal } = pipeline.topics;
+    for (let attempt = 1; ; attempt++) {
+      const all = await scan.bounds(journal);
+      const bounds = all.get(shard);
+      if (bounds === undefined)
+        throw new InspectError('usage', `the journal ${journal} has no partition ${shard}`);
+      try {
+        await scan.read(
+          journal,
+          { partition: shard, from: Math.max(position, bounds.start), until: bounds[to] },
+          ({ records, unreadable, nextOffset }) => {
+            for (const { key, value, timestampMs } of records) {
+              const entry = view.fold(key?.toString() ?? '', value?.toString() ?? null);
+              observe?.(entry, timestampMs);
+              if (entry.entry !== 'progress') continue;
+              const history = histories.get(entry.partition) ?? new ProgressHistory();
+              histories.set(entry.partition, history);
+              history.fold(entry.value);
+            }
+            if (unreadable !== undefined)
+              throw new JournalFormatError(
+                `offset ${unreadable.from}: ${unreadable.poison.message}`,
+              );
+            // It may lie beyond what was delivered.
+            position = Math.min(nextOffset, bounds[to]);
+          },
+          signal,
         );
+        const state = view.finish();
+        checkMeta(inspection, state, all.size);
+        return { shard, state, histories };
+      } catch (error) {
+        if (!(error instanceof JournalFormatError)) throw error;
+        // Compaction may have removed a record in favour of one written meanwhile: read on to that.
+        const more = ((await scan.bounds(journal)).get(shard)?.stable ?? 0) > position;
+        if (!more || attempt === MAX_ATTEMPTS)
+          throw new InspectError(
+            'refused',
+            `partition ${shard} of the journal ${journal}: ${error.message}`,
+            { cause: error },
+          );
+      }
     }
-  }
+  };
 }
 
 function checkMeta({ pipeline }: Inspection, { meta }: JournalState, shards: number): void {

@@ -138,7 +138,7 @@ describe('a transaction', () => {
       pool: world.pool,
     };
     const producer = new KafkaShardProducer(
-      0,
+      [0],
       { brokers: kafka.brokers, clientId: 'c' },
       options,
       async () => ({ partitions: count, maxMessageBytes: undefined }),

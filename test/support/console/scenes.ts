@@ -113,6 +113,7 @@ export function pipelineView(changes: Partial<PipelineView> = {}): PipelineView 
     jobs,
     waits: [],
     breakers: [],
+    control: [],
     ...changes,
   };
 }
@@ -154,6 +155,7 @@ export function shardView(
     inFlight: 1_740 + shard * 31,
     buffered: 212,
     lag: shard * 17,
+    control: 'running',
     partitions: 1,
     positions: [
       {

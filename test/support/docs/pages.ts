@@ -31,6 +31,7 @@ export const FIRST_PAGES = [
   'docs/tools.md',
   'docs/doctor.md',
   'docs/delivery.md',
+  'docs/control.md',
   'docs/mapping.md',
   'examples/README.md',
 ];

@@ -1,11 +1,24 @@
 /** Tools in a simulated world, each in a process of its own. */
+import type { Command } from '../../../src/core/journal/control.ts';
 import { deadLetter } from '../../../src/core/outcome/dead-letter.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import type { Inspection } from '../../../src/tools/inspect/context.ts';
+import {
+  type ControlReport,
+  type ControlTools,
+  giveCommand,
+} from '../../../src/tools/inspect/control.ts';
 import { KafkaClient } from '../memory/kafka/client.ts';
 import { MemoryTopicScan } from '../memory/kafka/topic-scan.ts';
 import { VirtualProcess } from '../memory/process.ts';
 import { TOPICS, type World } from './world.ts';
+
+interface CommandSettings {
+  readonly type?: string;
+  readonly untilMs?: number;
+  readonly timeoutMs?: number;
+  readonly tools?: ControlTools;
+}
 
 export interface InspectionSettings {
   readonly fetchRecords?: number;
@@ -43,6 +56,28 @@ export function inspectionOf(
     notice: () => {},
     remoteBatch: undefined,
   };
+}
+
+/** Tools that give commands. */
+export function controlOf(world: World, settings: InspectionSettings = {}): ControlTools {
+  const process = settings.process ?? new VirtualProcess('tools', world.clock);
+  const client = new KafkaClient(world.kafka, process, 'tools', TOPICS);
+  return {
+    ...inspectionOf(world, { ...settings, process }),
+    openControl: (shards) => client.controlProducer(shards),
+  };
+}
+
+/** Gives a command, and runs the world until it is obeyed or the time is over. */
+export function command(
+  world: World,
+  what: Command,
+  { type, untilMs, timeoutMs = 600_000, tools }: CommandSettings = {},
+): Promise<ControlReport> {
+  const given = { command: what, type, by: 'ann@host', reason: undefined, untilMs };
+  const waiting = { timeoutMs, onProgress: () => {}, signal: new AbortController().signal };
+  const work = giveCommand(tools ?? controlOf(world), given, waiting);
+  return world.through(work, timeoutMs + 120_000);
 }
 
 /** The tool sees what `rewrite` makes of the records of a topic. */

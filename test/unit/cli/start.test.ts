@@ -55,6 +55,7 @@ describe('exit codes', () => {
       unfinished: 10,
       notTaken: 11,
       unwell: 12,
+      superseded: 13,
       interrupted: 130,
     });
   });

@@ -11,6 +11,8 @@ import {
   type JournalEntry,
   type PartitionProgress,
   readJournalRecord,
+  writeAcknowledgement,
+  writeControl,
   writeJob,
   writeJobEnd,
   writeLeft,
@@ -81,6 +83,22 @@ const FORMAT_1: readonly (readonly [JournalWrite, key: string, value: string | n
     '{"v":1,"id":"b","remoteId":"r","kind":"review","type":"post","attempt":1,"depth":0,"spent":1,"root":"a","sequence":1,"count":3,"bytes":10,"createdMs":5,"oldestEventMs":-4,"sources":[{"partition":0,"replay":0,"offsets":"AAAiAg=="}],"newestEventMs":3}',
   ],
   [writeLeft('a', LEFT), 'job/a/left', '{"v":1,"left":[[0,"AAAg"],[4,"AEBA"]]}'],
+  [
+    writeControl({
+      revision: 2,
+      scopes: [
+        { state: 'draining', atMs: 5, by: 'ann@host' },
+        { type: 'post', state: 'paused', atMs: 6, by: 'ann@host', reason: 'why', untilMs: 9 },
+      ],
+    }),
+    'control',
+    '{"v":1,"revision":2,"scopes":[{"state":"draining","atMs":5,"by":"ann@host"},{"type":"post","state":"paused","atMs":6,"by":"ann@host","reason":"why","untilMs":9}]}',
+  ],
+  [
+    writeAcknowledgement({ revision: 2, atMs: 7, drained: false, types: ['post'] }),
+    'control/ack',
+    '{"v":1,"revision":2,"atMs":7,"drained":false,"types":["post"]}',
+  ],
   [writeJobEnd('a')[0], 'job/a', null],
   [writeJobEnd('a')[1], 'job/a/left', null],
 ];

@@ -73,6 +73,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   cli: [
     ...[
       'base',
+      'core/journal/control.ts',
       'core/outcome/dead-letter-reason.ts',
       'core/record.ts',
       'app',

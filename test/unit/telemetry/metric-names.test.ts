@@ -43,6 +43,8 @@ const PUBLISHED = [
   'claims_total{pipeline,outcome}',
   'shards_owned{pipeline}',
   'shards_paused{pipeline,reason}',
+  'control{pipeline,state}',
+  'paused_types{pipeline}',
   'transactions_total{pipeline,outcome}',
   'transaction_duration_seconds{pipeline}',
   'http_requests_total{operation,code}',

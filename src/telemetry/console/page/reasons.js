@@ -123,6 +123,13 @@ export const REASONS = {
     short: 'earlier batches',
     text: 'output.order is source, and an earlier batch is not settled.',
   },
+  paused: {
+    level: 'calm',
+    runbook: 'ContentReviewIntakeStopped',
+    title: 'Held by an operator',
+    short: 'an operator',
+    text: 'The pipeline or a content type is paused or drained; resume continues it.',
+  },
   claim: {
     level: 'calm',
     runbook: 'ContentReviewNotReady',

@@ -2,6 +2,7 @@
 import type { Clock } from '../../../../src/base/clock.ts';
 import type {
   ClusterAdmin,
+  ControlProducer,
   ShardProducers,
   SourceReader,
 } from '../../../../src/core/ports/kafka.ts';
@@ -41,8 +42,13 @@ export class KafkaClient {
   producers(): ShardProducers {
     return {
       open: (shard) =>
-        new MemoryShardProducer(this.#kafka, this.#home, this.name, this.#topics, shard),
+        new MemoryShardProducer(this.#kafka, this.#home, this.name, this.#topics, [shard]),
     };
+  }
+
+  controlProducer(shards: readonly number[]): ControlProducer {
+    const of = [this.#kafka, this.#home, this.name, this.#topics, shards, 'control'] as const;
+    return new MemoryShardProducer(...of);
   }
 
   /** `member`: its id in the group; a member that comes back under its old id gets its old shards first. */

@@ -1,8 +1,8 @@
-/** ShardProducer over MemoryKafka: the same requests a real client makes, each a step that others can get between. */
+/** ShardProducer and ControlProducer over MemoryKafka: the same requests a real client makes, each a step that others can get between. */
 
 import { partitionOf } from '../../../../dev/kafka/partitioner.ts';
 import {
-  type ShardProducer,
+  type ControlProducer,
   type Transaction,
   TransactionError,
   type TransactionFailure,
@@ -19,11 +19,11 @@ interface Send {
   readonly records: OutgoingRecord[];
 }
 
-export class MemoryShardProducer implements ShardProducer {
+export class MemoryShardProducer implements ControlProducer {
   readonly #kafka: MemoryKafka;
   readonly #home: Home;
   readonly #topics: PipelineTopics;
-  readonly #shard: number;
+  readonly #shards: readonly number[];
   readonly #client: string;
   readonly #transactionalId: string;
   readonly #channel: string;
@@ -38,14 +38,15 @@ export class MemoryShardProducer implements ShardProducer {
     home: Home,
     client: string,
     topics: PipelineTopics,
-    shard: number,
+    shards: readonly number[],
+    id = String(shards[0]),
   ) {
     this.#kafka = kafka;
     this.#home = home;
     this.#client = client;
     this.#topics = topics;
-    this.#shard = shard;
-    this.#transactionalId = `${topics.journal}-${shard}`;
+    this.#shards = shards;
+    this.#transactionalId = `${topics.journal}-${id}`;
     this.#channel = `producer/${client}/${this.#transactionalId}`;
   }
 
@@ -58,7 +59,7 @@ export class MemoryShardProducer implements ShardProducer {
     const attempt: CommitAttempt = {
       client: this.#client,
       transactionalId: this.#transactionalId,
-      shard: this.#shard,
+      shard: this.#shards[0] as number,
       number: ++this.#commits,
       startedMs: this.#kafka.clock.now(),
       transaction,
@@ -76,6 +77,10 @@ export class MemoryShardProducer implements ShardProducer {
     }
   }
 
+  async fence(): Promise<void> {
+    await this.#initialise();
+  }
+
   async close(): Promise<void> {
     this.#state = 'closed';
   }
@@ -85,12 +90,7 @@ export class MemoryShardProducer implements ShardProducer {
     if (fate === 'unsent') throw this.#failed('aborted', 'no broker could be reached');
     const { transactions, hooks } = this.#kafka;
     const id = this.#transactionalId;
-    this.#epoch ??= await this.#ask(() => {
-      const epoch = transactions.initialise(id);
-      hooks.initialised?.(id, epoch);
-      return epoch;
-    });
-    const epoch = this.#epoch;
+    const epoch = await this.#initialise();
     if (fate === 'too-large')
       throw this.#failed('too_large', 'a record is larger than the topic takes');
     if (fate === 'rejected') throw this.#failed('rejected', 'the brokers refuse this transaction');
@@ -109,6 +109,17 @@ export class MemoryShardProducer implements ShardProducer {
     await hooks.beforeCommit?.(attempt);
     await this.#end(attempt, fate, epoch);
     return journalOffset as number;
+  }
+
+  async #initialise(): Promise<number> {
+    const { transactions, hooks } = this.#kafka;
+    const id = this.#transactionalId;
+    this.#epoch ??= await this.#ask(() => {
+      const epoch = transactions.initialise(id);
+      hooks.initialised?.(id, epoch);
+      return epoch;
+    });
+    return this.#epoch;
   }
 
   async #end(attempt: CommitAttempt, fate: CommitFate, epoch: number): Promise<void> {
@@ -147,9 +158,11 @@ export class MemoryShardProducer implements ShardProducer {
 
   /** Sends in order: journal first, then one per output partition. */
   #sends(transaction: Transaction): readonly Send[] {
-    const sends: Send[] = [
-      { topic: this.#topics.journal, partition: this.#shard, records: [...transaction.journal] },
-    ];
+    const sends: Send[] = this.#shards.map((partition) => ({
+      topic: this.#topics.journal,
+      partition,
+      records: [...transaction.journal],
+    }));
     this.#rotation++;
     for (const { topic, records } of transaction.outputs ?? []) {
       const partitions = this.#kafka.cluster.partitions(topic);

@@ -13,7 +13,7 @@ it('a transaction that has failed for its caller does not look at the records an
   const looked = Promise.withResolvers<void>();
   const known = Promise.withResolvers<WritableTopic>();
   const producer = new KafkaShardProducer(
-    0,
+    [0],
     { brokers: ['127.0.0.1:1'], clientId: 'c' },
     { groupId: 'g', sourceTopic: 's', journalTopic: 'j', pool, transactionTimeoutMs: 20 },
     async () => {

@@ -15,6 +15,7 @@ import { ShardLostError } from '../../../../src/pipeline/context/errors.ts';
 import { JournalRecovery } from '../../../../src/pipeline/shard/journal-recovery.ts';
 import { VirtualClock } from '../../../support/memory/clock.ts';
 import { memoryBatch } from '../../../support/memory/kafka/pieces.ts';
+import { RecordingLogger } from '../../../support/memory/telemetry/recording-telemetry.ts';
 
 const SHARD = 3;
 const meta = writeMeta({ group: 'g', source: 's', shards: 4, kind: 'k' });
@@ -31,7 +32,8 @@ function world() {
     pause: (stream: string, partition: number) => calls.push(`pause ${stream} ${partition}`),
     resume: (stream: string, partition: number) => calls.push(`resume ${stream} ${partition}`),
   } as Partial<ShardGroup> as ShardGroup;
-  const replay = new JournalRecovery({ group, clock, topic: 'journal', shard: SHARD });
+  const logger = new RecordingLogger();
+  const replay = new JournalRecovery({ group, clock, logger, topic: 'journal', shard: SHARD });
   const batch = (
     fetchOffset: number,
     writes: readonly JournalWrite[],
@@ -56,7 +58,7 @@ function world() {
     }));
     return memoryBatch(fields, [{ records, unreadable, nextOffset }]);
   };
-  return { clock, calls, replay, batch };
+  return { clock, calls, replay, batch, logger };
 }
 
 test('a replay reads from the journal’s first offset until the barrier is reached, and stops', async () => {

@@ -1,0 +1,97 @@
+/**
+ * Commands of an operator to the owners of all shards of a pipeline: what is paused or drained, for
+ * how long, and what an owner has acknowledged (ADR 0031). One record in each partition of the
+ * journal has the whole state.
+ */
+
+export const COMMANDS = ['pause', 'drain', 'resume'] as const;
+export type Command = (typeof COMMANDS)[number];
+
+/** Content types with a command of their own: the record is read by every claim. */
+export const MAX_CONTROLLED_TYPES = 64;
+/** As in src/events/mapping/type-mapping.ts. */
+export const MAX_TYPE_CHARACTERS = 256;
+export const MAX_BY_CHARACTERS = 120;
+export const MAX_REASON_CHARACTERS = 500;
+
+/** A pipeline, or one content type of it, that is paused or drained. */
+export interface ControlScope {
+  /** Absent: the whole pipeline. */
+  readonly type?: string;
+  readonly state: 'paused' | 'draining';
+  /** Wall clock, ms. */
+  readonly atMs: number;
+  /** Person or program that gave the command. */
+  readonly by: string;
+  readonly reason?: string;
+  /** Wall clock, ms: when the scope ends by itself. */
+  readonly untilMs?: number;
+}
+
+export interface Control {
+  /** Counts the commands that changed something. */
+  readonly revision: number;
+  readonly scopes: readonly ControlScope[];
+}
+
+/** Promise of a shard's owner, which holds until it has read a newer revision, or a scope has ended. */
+export interface Acknowledgement {
+  readonly revision: number;
+  readonly atMs: number;
+  /** True if the pipeline is drained: no job is live, and nothing is in hand. */
+  readonly drained: boolean;
+  /** Content types that are drained, sorted. */
+  readonly types: readonly string[];
+}
+
+export const NO_CONTROL: Control = { revision: 0, scopes: [] };
+
+export interface GivenCommand {
+  readonly command: Command;
+  readonly type: string | undefined;
+  readonly by: string;
+  readonly reason: string | undefined;
+  readonly untilMs: number | undefined;
+}
+
+/** The scopes that have not ended. */
+export const inForce = ({ scopes }: Control, nowMs: number): readonly ControlScope[] =>
+  scopes.filter(({ untilMs }) => untilMs === undefined || nowMs < untilMs);
+
+/** @returns the state after the command; undefined if it changes nothing. @throws RangeError */
+export function commanded(
+  before: Control,
+  { command, type, by, reason, untilMs }: GivenCommand,
+  nowMs: number,
+): Control | undefined {
+  const now = inForce(before, nowMs);
+  const revision = before.revision + 1;
+  if (command === 'resume') {
+    const scopes = type === undefined ? [] : now.filter((scope) => scope.type !== type);
+    return scopes.length === now.length ? undefined : { revision, scopes };
+  }
+  const state = command === 'pause' ? 'paused' : 'draining';
+  const known = now.find((scope) => scope.type === type);
+  if (known?.state === state && known.untilMs === untilMs) return undefined;
+  const scope = {
+    ...(type !== undefined && { type }),
+    state,
+    atMs: nowMs,
+    by,
+    ...(reason !== undefined && { reason }),
+    ...(untilMs !== undefined && { untilMs }),
+  } as const;
+  const scopes = [...now.filter((one) => one.type !== type), scope];
+  if (scopes.filter((one) => one.type !== undefined).length > MAX_CONTROLLED_TYPES)
+    throw new RangeError(
+      `${MAX_CONTROLLED_TYPES} content types have a command already: resume some, or pause the pipeline`,
+    );
+  return { revision, scopes };
+}
+
+/** True if both promise the same. */
+export const sameAnswer = (a: Acknowledgement | undefined, b: Acknowledgement): boolean =>
+  a !== undefined &&
+  a.revision === b.revision &&
+  a.drained === b.drained &&
+  a.types.join('\n') === b.types.join('\n');

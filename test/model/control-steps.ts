@@ -1,0 +1,67 @@
+/**
+ * Commands of an operator, and their acknowledgement by the owner of the shard
+ * (src/pipeline/limits/shard-control.ts).
+ */
+import { ANY, isHeld } from './acknowledgement.ts';
+import { instanceName, type Model } from './model.ts';
+import * as s from './state.ts';
+
+/** Commands of an operator: one, its end, and with `acknowledgesRevision: false` one more. */
+export function commandSteps(model: Model): void {
+  const { now, rules } = model;
+  if (rules.command === 'none') return;
+  const revision = now.get(s.COMMAND);
+  if (revision === (rules.acknowledgesRevision ? 2 : 3)) return;
+  const holds = isHeld(revision);
+  model.next().set(s.COMMAND, revision + 1);
+  const what = holds ? 'resume' : rules.command;
+  // A command that is waited for may end by itself only once it was obeyed.
+  const isFair = holds && now.get(s.ACKNOWLEDGED) === revision;
+  model.emit(isFair, () => `operator: ${what}, revision ${revision + 1}`);
+}
+
+/** An owner reads the commands in its journal one after the other, and acknowledges the newest. */
+export function controlSteps(model: Model, i: number): void {
+  const { now, rules } = model;
+  if (rules.command === 'none' || now.of(i, s.MODE) !== s.OWNER) return;
+  const known = now.of(i, s.KNOWN);
+  if (known < now.get(s.COMMAND)) {
+    model.next().setOf(i, s.KNOWN, known + 1);
+    model.emit(true, () => `${instanceName(i)}: reads the command of revision ${known + 1}`);
+  }
+  const isBusy = now.of(i, s.TRANSACTION) !== s.NO_TRANSACTION;
+  if (isBusy || !isHeld(known) || now.get(s.ACKNOWLEDGED) === known) return;
+  if (rules.command === 'drain' && !isAtRest(model, i)) return;
+  const next = model.next();
+  next.setOf(i, s.TRANSACTION, s.ACKNOWLEDGE);
+  next.setOf(i, s.ANSWER, rules.acknowledgesRevision ? known : ANY);
+  model.emit(model.isAssigned(i), () => `${instanceName(i)}: txn: acknowledges revision ${known}`);
+}
+
+/** True if the instance may take records in. */
+export const takesIn = (model: Model, i: number): boolean => !isHeld(model.now.of(i, s.KNOWN));
+
+/** True if the instance may begin jobs. */
+export const beginsJobs = (model: Model, i: number): boolean =>
+  model.rules.command !== 'pause' || takesIn(model, i);
+
+/** @returns what contradicts the acknowledgement of the newest command, if it has one */
+export function brokenPromise(model: Model, state: s.State): string | undefined {
+  const revision = state.get(s.COMMAND);
+  if (!isHeld(revision) || state.get(s.ACKNOWLEDGED) !== revision) return undefined;
+  if (model.rules.command === 'pause') return undefined;
+  for (let c = 0; c < state.slots; c++)
+    if (state.batch(c, s.JOURNAL_LEFT) !== 0) return 'drained, and a job is live';
+  for (const i of [0, 1])
+    if (state.of(i, s.MODE) === s.OWNER && inHand(state, i))
+      return 'drained, and records are in hand';
+  return undefined;
+}
+
+function isAtRest({ now, rules }: Model, i: number): boolean {
+  for (let c = 0; c < now.slots; c++) if (now.batch(c, s.left(i)) !== 0) return false;
+  return !rules.acknowledgesAtRest || !inHand(now, i);
+}
+
+const inHand = (state: s.State, i: number): boolean =>
+  [s.BUFFERED, s.UNDECODED, s.WANTED, s.FOUND].some((field) => state.of(i, field) !== 0);

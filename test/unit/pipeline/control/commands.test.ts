@@ -1,0 +1,331 @@
+/** Pause, drain and resume of a pipeline and of content types, over the whole engine in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Acknowledgement } from '../../../../src/core/journal/control.ts';
+import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
+import { changed } from '../../../support/engine/changed.ts';
+import { command, controlOf } from '../../../support/engine/inspection.ts';
+import { type Instance, TOPICS, World } from '../../../support/engine/world.ts';
+import { Gate } from '../counterexamples/story.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60_000;
+const LIMITS = { jobs: 50, shards: 64, positions: 64, breakers: 8, waiters: 4 };
+const SLOW = { review: () => ({ afterMs: MINUTE }) };
+
+const viewOf = (instance: Instance) => instance.pipeline.view(LIMITS);
+const journalOf = (world: World, key: string) =>
+  world.kafka.cluster
+    .log(TOPICS.journal, 0)
+    .committed()
+    .filter((record) => String(record.key) === key);
+const acknowledged = (world: World) =>
+  journalOf(world, 'control/ack').map(({ value }) => JSON.parse(String(value)) as Acknowledgement);
+
+const end = async (world: World): Promise<void> => {
+  await world.untilSettled(30 * MINUTE);
+  world.assertExactlyOnce();
+};
+
+test('a paused pipeline takes nothing in and creates no batch; what is under review is decided', async () => {
+  const world = new World({ service: SLOW });
+  const instance = world.start();
+  world.produce(10, { types: ['a'] });
+  await world.clock.runUntil(() => world.liveJobs().length === 2, MINUTE);
+  const { outcome, shards } = await command(world, 'pause');
+  assert.equal(outcome, 'reached');
+  assert.equal(shards.length, 2);
+  const batches = world.service.batches.size;
+  world.produce(50);
+  await world.clock.advance(10 * MINUTE);
+  assert.equal(world.service.batches.size, batches);
+  assert.equal(world.decisions().length, 10);
+  assert.equal(world.liveJobs().length, 0);
+  assert.equal(instance.gauge('control', { state: 'paused' }), 2);
+  assert.equal(instance.gauge('shards_paused', { reason: 'paused' }), 2);
+  assert.deepEqual([...instance.health.complaints], []);
+  const { control, shards: views } = viewOf(instance);
+  assert.deepEqual(
+    control.map(({ type, state, by }) => [type, state, by]),
+    [[null, 'paused', 'ann@host']],
+  );
+  assert.deepEqual(
+    views.map((one) => one.control),
+    ['paused', 'paused'],
+  );
+  await command(world, 'resume');
+  await end(world);
+  assert.equal(instance.gauge('control', { state: 'paused' }), 0);
+  assert.equal(instance.gauge('shards_paused', { reason: 'paused' }), 0);
+});
+
+test('a paused pipeline submits no failed batch again, and holds what it buffered without content', async () => {
+  let failing = true;
+  const world = new World({
+    partitions: 1,
+    service: { review: () => ({ afterMs: MINUTE, ...(failing ? { state: 'failed' } : {}) }) },
+  });
+  const instance = world.start();
+  world.produce(7, { types: ['a'] });
+  await world.clock.runUntil(() => instance.gauge('items_buffered') === 2, MINUTE);
+  assert.equal((await command(world, 'pause')).outcome, 'reached');
+  failing = false;
+  const batches = world.service.batches.size;
+  await world.clock.advance(5 * MINUTE);
+  assert.equal(world.service.batches.size, batches);
+  assert.equal(viewOf(instance).jobs[0]?.phase, 'retrying');
+  await world.clock.advance(10 * SECOND);
+  assert.equal(viewOf(instance).jobs[0]?.waitsFor, 'paused');
+  assert.equal(instance.budget.pool.lentBytes, 0);
+  await command(world, 'resume');
+  await end(world);
+});
+
+test('a batch whose creation is under way when the pipeline is paused is not submitted', async () => {
+  const gate = new Gate();
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => {
+      const create: PipelineKind['create'] = async (...about) => {
+        await gate.pass();
+        return ports.kind.create(...about);
+      };
+      return { ...ports, kind: changed(ports.kind, { create }) };
+    },
+  });
+  world.start();
+  world.produce(5, { types: ['a'] });
+  await world.clock.runUntil(() => gate.reached === 1, MINUTE);
+  assert.equal((await command(world, 'pause')).outcome, 'reached');
+  gate.open();
+  await world.clock.advance(5 * MINUTE);
+  assert.equal(world.service.batches.size, 1);
+  assert.equal(world.liveJobs().length, 0);
+  assert.equal(world.service.calls.upload, 0);
+  await command(world, 'resume');
+  await end(world);
+});
+
+test('records that are fetched but not decoded when the pipeline is drained wait in the source', async () => {
+  const gate = new Gate();
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => ({ ...ports, kind: changed(ports.kind, { prepare: () => gate.pass() }) }),
+  });
+  const instance = world.start();
+  world.produce(5, { types: ['a'] });
+  await world.clock.runUntil(() => gate.reached === 1, MINUTE);
+  assert.equal((await command(world, 'drain')).outcome, 'reached');
+  gate.open();
+  await world.clock.advance(MINUTE);
+  assert.equal(world.service.batches.size, 0);
+  assert.equal(instance.gauge('items_in_flight'), 0);
+  await command(world, 'resume');
+  await end(world);
+});
+
+test('a drain finishes retries and what was buffered, and is acknowledged with an empty journal', async () => {
+  let failing = true;
+  const world = new World({
+    service: { review: () => ({ afterMs: MINUTE, ...(failing ? { state: 'failed' } : {}) }) },
+    options: { batch: { maxAgeMs: 60 * MINUTE } },
+  });
+  const instance = world.start();
+  world.produce(24, { poisonEvery: 6 });
+  await world.clock.runUntil(() => (instance.gauge('items_buffered') ?? 0) > 0, MINUTE);
+  await command(world, 'drain', { timeoutMs: 0 });
+  await world.clock.runUntil(() => viewOf(instance).phases.retrying > 0, 10 * MINUTE);
+  failing = false;
+  world.produce(10);
+  const { outcome, shards } = await command(world, 'drain');
+  assert.equal(outcome, 'reached');
+  assert.deepEqual(
+    shards.map(({ liveJobs, unsettled }) => [liveJobs, unsettled]),
+    [
+      [0, 0],
+      [0, 0],
+    ],
+  );
+  assert.equal(world.decisions().length + world.published('dead').length, 24);
+  await world.clock.advance(SECOND);
+  assert.equal(instance.gauge('control', { state: 'drained' }), 2);
+  assert.equal(viewOf(instance).control[0]?.state, 'drained');
+  const batches = world.service.batches.size;
+  await world.clock.advance(10 * MINUTE);
+  assert.equal(world.service.batches.size, batches);
+  await command(world, 'resume');
+  await end(world);
+});
+
+test('a paused type waits while others go on; a drained one ends its jobs first', async () => {
+  const world = new World({ partitions: 1, service: SLOW });
+  const instance = world.start();
+  world.produce(20, { types: ['a', 'b'] });
+  await world.clock.runUntil(() => world.liveJobs().length === 4, MINUTE);
+  const drained = await command(world, 'drain', { type: 'a' });
+  assert.equal(drained.outcome, 'reached');
+  assert.deepEqual(
+    world.liveJobs().filter(({ record }) => record.type === 'a'),
+    [],
+  );
+  assert.equal(world.decisions().filter(({ type }) => type === 'a').length, 10);
+  await command(world, 'pause', { type: 'b' });
+  world.produce(30, { types: ['a', 'b', 'c'] });
+  await world.clock.advance(10 * MINUTE);
+  const decided = Map.groupBy(world.decisions(), ({ type }) => type);
+  assert.deepEqual(
+    [...'abc'].map((type) => decided.get(type)?.length),
+    [10, 10, 10],
+  );
+  assert.equal(instance.gauge('paused_types'), 2);
+  assert.equal(instance.gauge('control', { state: 'paused' }), 0);
+  assert.equal(instance.gauge('shards_paused', { reason: 'paused' }), 2, 'types');
+  assert.deepEqual(
+    viewOf(instance).control.map(({ type, state }) => [type, state]),
+    [
+      ['a', 'drained'],
+      ['b', 'paused'],
+    ],
+  );
+  await command(world, 'resume', { type: 'b' });
+  await world.clock.advance(10 * MINUTE);
+  assert.equal(world.decisions().filter(({ type }) => type === 'b').length, 20);
+  await command(world, 'resume');
+  await end(world);
+});
+
+test('a retry of a drained type is submitted, one of a paused type waits', async () => {
+  let failing = true;
+  const world = new World({
+    partitions: 1,
+    service: { review: () => ({ afterMs: MINUTE, ...(failing ? { state: 'failed' } : {}) }) },
+  });
+  const instance = world.start();
+  world.produce(5, { types: ['a'] });
+  await world.clock.runUntil(() => world.liveJobs().length === 1, MINUTE);
+  await command(world, 'pause', { type: 'a' });
+  await world.clock.runUntil(() => viewOf(instance).phases.retrying === 1, 10 * MINUTE);
+  failing = false;
+  await world.clock.advance(10 * MINUTE);
+  assert.equal(world.service.batches.size, 1);
+  assert.equal((await command(world, 'drain', { type: 'a' })).outcome, 'reached');
+  assert.equal(world.decisions().length, 5);
+  await command(world, 'resume');
+  await end(world);
+});
+
+test('a pause until a time ends by itself, for its owner and for the next', async () => {
+  for (const killed of [false, true]) {
+    const world = new World({ partitions: 1 });
+    const instance = world.start();
+    await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
+    const untilMs = world.clock.now() + 10 * MINUTE;
+    assert.equal((await command(world, 'drain', { untilMs })).outcome, 'reached');
+    assert.equal(acknowledged(world).at(-1)?.drained, true);
+    if (killed) instance.process.kill();
+    const other = killed ? world.start() : instance;
+    world.produce(5, { types: ['a'] });
+    await world.clock.advance(untilMs - world.clock.now() - SECOND);
+    assert.equal(world.service.batches.size, 0);
+    assert.equal(viewOf(other).control[0]?.untilMs, untilMs);
+    await end(world);
+    assert.equal(acknowledged(world).at(-1)?.drained, false);
+    assert.deepEqual(viewOf(other).control, []);
+  }
+});
+
+test('an owner that is killed during a drain is followed by one that ends it', async () => {
+  const world = new World({ service: SLOW });
+  const first = world.start();
+  world.produce(40);
+  await world.clock.runUntil(() => world.liveJobs().length > 2, MINUTE);
+  await command(world, 'drain', { timeoutMs: 0 });
+  world.start();
+  world.clock.after(20 * SECOND, () => first.process.kill());
+  assert.equal((await command(world, 'drain')).outcome, 'reached');
+  assert.equal(world.liveJobs().length, 0);
+  await command(world, 'resume');
+  await end(world);
+});
+
+test('a malformed command is ignored with a warning; the one before stays in force', async () => {
+  const world = new World({ partitions: 1 });
+  const instance = world.start();
+  await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
+  await command(world, 'pause');
+  const texts = ['', 'null', '{"v":1}', '{"v":9,"revision":9,"scopes":[]}', null];
+  for (const value of texts)
+    world.kafka.cluster.produce(TOPICS.journal, 0, [
+      { key: 'control', value: value && Buffer.from(value) },
+    ]);
+  world.produce(5);
+  await world.clock.advance(MINUTE);
+  const warnings = instance.logger.lines.filter(({ message }) =>
+    message.includes('ignored a record of the journal'),
+  );
+  assert.equal(warnings.length, texts.length);
+  instance.process.kill();
+  const next = world.start();
+  await world.clock.advance(2 * MINUTE);
+  assert.equal(viewOf(next).shards[0]?.state, 'owner');
+  assert.equal(world.service.batches.size, 0);
+  assert.equal((await command(world, 'resume')).revision, 2);
+  await end(world);
+});
+
+test('a rejoin in a pause loses neither the pause nor the next command', async () => {
+  const world = new World({ partitions: 1 });
+  const instance = world.start();
+  await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
+  await command(world, 'pause');
+  world.produce(5);
+  world.start();
+  await world.clock.advance(MINUTE);
+  world.kafka.group(TOPICS.group, TOPICS.journal).rebalance();
+  await world.clock.advance(MINUTE);
+  assert.equal(world.service.batches.size, 0);
+  assert.equal((await command(world, 'resume')).outcome, 'reached');
+  await end(world);
+});
+
+test('a command that changes nothing is not written; a newer one ends the wait; of two at once one fails', async () => {
+  const world = new World({ partitions: 1, service: { review: () => ({ afterMs: 'never' }) } });
+  const instance = world.start();
+  world.produce(5, { types: ['a'] });
+  await world.clock.runUntil(() => world.liveJobs().length === 1, MINUTE);
+  assert.deepEqual(await command(world, 'resume'), {
+    ...{ outcome: 'written', changed: false, revision: 0, scopes: [], shards: [] },
+  });
+  assert.equal((await command(world, 'pause')).changed, true);
+  const again = await command(world, 'pause');
+  assert.deepEqual([again.changed, again.revision, again.outcome], [false, 1, 'reached']);
+  assert.equal(journalOf(world, 'control').length, 1);
+  // The review never ends, so the drain does not.
+  assert.equal((await command(world, 'drain', { timeoutMs: MINUTE })).outcome, 'late');
+  const control = { revision: 3, scopes: [] };
+  world.clock.after(MINUTE, () =>
+    world.kafka.cluster.produce(TOPICS.journal, 0, [
+      { key: 'control', value: Buffer.from(JSON.stringify({ v: 1, ...control })) },
+    ]),
+  );
+  assert.equal((await command(world, 'drain')).outcome, 'superseded');
+  const ended = await command(world, 'drain', { untilMs: world.clock.now() + MINUTE });
+  assert.equal(ended.outcome, 'ended');
+  instance.process.kill();
+  const nobody = { ...controlOf(world) };
+  nobody.scan.group = async () => ({ state: 'Empty', members: 0 });
+  const left = await command(world, 'drain', { tools: nobody });
+  assert.deepEqual([left.outcome, left.shards[0]?.liveJobs], ['unattended', 1]);
+  const tools = controlOf(world);
+  const open = tools.openControl.bind(tools);
+  tools.openControl = (shards) => {
+    const mine = open(shards);
+    const commit = mine.commit.bind(mine);
+    mine.commit = async (transaction) => {
+      await controlOf(world).openControl(shards).fence();
+      return commit(transaction);
+    };
+    return mine;
+  };
+  await assert.rejects(command(world, 'pause', { tools }), /another command.*run it again/);
+});
