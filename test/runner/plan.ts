@@ -56,6 +56,7 @@ const LONG = [
   'test/chaos/kill',
   'test/chaos/crash-points',
   'test/integration/liveness/',
+  'test/integration/console/outages',
   'test/integration/docs/',
   'test/integration/upgrade/',
   'test/integration/tools/',

@@ -32,9 +32,9 @@ export class ServiceCalls {
     if (code === 'aborted') return;
     const nowMs = this.#now();
     const kind = kindOf(code);
+    if (kind !== 'unavailable' || /^\d+$/.test(code)) this.#answeredMs = nowMs;
     if (kind === undefined) {
       this.#failing.delete(operation);
-      this.#answeredMs = nowMs;
       return;
     }
     const before = this.#failing.get(operation);

@@ -15,7 +15,7 @@ import { REASONS } from './reasons.js';
  */
 
 /** Shorter waits are not shown. */
-export const LASTING_MS = 5_000;
+const LASTING_MS = 5_000;
 /** Longer silence of the brokers is one: fetches are answered within a second. */
 const SILENCE_MS = 4_000;
 /** Failures of a call that no success follows within this time are more than one lost answer. */

@@ -134,7 +134,6 @@ export function showVerdicts(verdicts, state, explain) {
 /** Record of the oldest batch that a verdict concerns. @param {State['detail']['jobs']} jobs @param {readonly string[]} keys */
 function oldestOf(jobs, keys) {
   const reasons = {
-    kafka: ['kafka', 'membership'],
     service: ['service_unavailable', 'bad_answer'],
     key: ['unauthorized'],
     storage: ['upload', 'download'],

@@ -1,6 +1,6 @@
 /** Verdicts about a pipeline: what needs a person's attention, one for each cause. Pure. */
 
-import { CAUSES, isAbout, LASTING_MS, lasting, silenceMs } from './causes.js';
+import { CAUSES, isAbout, lasting, silenceMs } from './causes.js';
 import { REASONS } from './reasons.js';
 
 /**
@@ -9,6 +9,9 @@ import { REASONS } from './reasons.js';
  * @typedef {import('./causes.js').Pipeline} Pipeline
  * @typedef {import('./causes.js').Verdict} Verdict
  */
+
+/** Time without a response after which all is no longer known to be well. */
+const UNSURE_MS = 1_000;
 
 /** @param {State} state @param {string} [name] pipeline; default: the shown one @returns {Verdict[]} causes first */
 export function verdictsOf(state, name = state.detail.name) {
@@ -46,8 +49,10 @@ export function conclusion(state, verdicts) {
     };
   if (state.conditions.some(({ name }) => isAbout(state, state.detail.name, name)))
     return { level: 'warn', text: 'Starting' };
-  if (silenceMs(state) >= LASTING_MS / 4)
+  if (silenceMs(state) >= UNSURE_MS)
     return { level: 'warn', text: 'Waiting for a response from Kafka' };
+  if (state.service.failing.some(({ sinceMs }) => state.nowMs - sinceMs >= UNSURE_MS))
+    return { level: 'warn', text: 'Waiting for a response from the service' };
   const busy =
     state.detail.jobCount > 0 ||
     state.pipelines.some(({ inFlight, lag }) => inFlight > 0 || lag.records !== 0);

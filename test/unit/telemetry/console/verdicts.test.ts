@@ -282,6 +282,16 @@ test('the conclusion claims nothing that is not known: neither while Kafka owes 
     level: 'warn',
     text: 'Waiting for a response from Kafka',
   });
+  const unsure = await after6s((shown) => {
+    shown.calls.ended('get_batch', 'reset');
+    fail(shown, 'create_batch', '404');
+  });
+  const [call] = unsure.service.failing;
+  assert.ok(call);
+  const failing = [{ ...call, sinceMs: unsure.nowMs - 1_500 }];
+  const young = { ...unsure, service: { ...unsure.service, failing } };
+  assert.deepEqual(verdictsOf(young), []);
+  assert.equal(conclusion(young, []).text, 'Waiting for a response from the service');
   const conditions = [{ name: 'started', reason: 'still starting' }];
   assert.deepEqual(conclusion({ ...busy, conditions }, []), { level: 'warn', text: 'Starting' });
 });
