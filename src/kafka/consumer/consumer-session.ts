@@ -47,6 +47,8 @@ const OUTSIDE_RETRY_MS = 5_000;
 export class ConsumerSession {
   /** Shards of this member, for the next session to report to the group. */
   history: History | undefined;
+  /** Ids of this client in the group, for the next session to leave as. */
+  readonly memberIds: Set<string>;
   readonly #connect: ConnectOptions;
   readonly #options: GroupSettings;
   readonly #events: SessionEvents;
@@ -64,7 +66,7 @@ export class ConsumerSession {
   constructor(
     connect: ConnectOptions,
     options: GroupSettings,
-    history: History | undefined,
+    before: ConsumerSession | undefined,
     events: SessionEvents,
     logger: Logger,
   ) {
@@ -72,7 +74,8 @@ export class ConsumerSession {
     this.#options = options;
     this.#events = events;
     this.#logger = logger;
-    this.history = history;
+    this.history = before?.history;
+    this.memberIds = before?.memberIds ?? new Set();
     this.#positions = new Positions(options.sourceTopic, options.journalTopic);
     this.#limits = { source: this.#options.limits, journal: OWN_TOPIC_LIMITS };
     this.#client = new Client(connect, logger, RETRY);
@@ -93,6 +96,7 @@ export class ConsumerSession {
           return createAssigner(this.#cluster, {
             ...options,
             history: () => this.history,
+            memberIds: this.memberIds,
             attached: (group) => {
               this.#group = group;
             },

@@ -8,7 +8,10 @@ import { explain, protocolErrorOf } from '../errors.ts';
 import { ConsumerSession } from './consumer-session.ts';
 import { GROUP_DEFAULTS, type GroupOptions, type GroupSettings } from './group-options.ts';
 
+/** After sessions that ended soon after their join: each join is a rebalance of all members. */
 const MAX_RESTART_DELAY_MS = 30_000;
+/** After sessions that never joined, as while brokers are away: their return is noticed soon. */
+const MAX_UNJOINED_DELAY_MS = 3_000;
 /** A session that lasted this long after its join was healthy: its end is a new failure, not one more of a series. */
 const HEALTHY_MS = 10_000;
 /** Pause before membership is checked again, when no join comes first. */
@@ -121,7 +124,7 @@ export class KafkaShardGroup implements ShardGroup {
     const session: ConsumerSession = new ConsumerSession(
       this.#connect,
       this.#options,
-      this.#session?.history,
+      this.#session,
       {
         joined: (assignment) => this.#joined(assignment),
         fetched: (batch) => this.#listener?.fetched(batch),
@@ -163,6 +166,7 @@ export class KafkaShardGroup implements ShardGroup {
     if (this.#stopping.signal.aborted || this.#session !== session) return;
     if (this.#joinedMs !== undefined && performance.now() - this.#joinedMs >= HEALTHY_MS)
       this.#failures = 0;
+    let maxDelayMs = this.#joinedMs === undefined ? MAX_UNJOINED_DELAY_MS : MAX_RESTART_DELAY_MS;
     this.#joinedMs = undefined;
     if (this.#joinedOnce) this.#reportLoss(reason, error);
     else if (
@@ -176,10 +180,8 @@ export class KafkaShardGroup implements ShardGroup {
     }
     await session.close();
     while (!this.#stopping.signal.aborted) {
-      const delayMs = Math.min(
-        this.#options.restartDelayMs * 2 ** this.#failures++,
-        MAX_RESTART_DELAY_MS,
-      );
+      const delayMs = Math.min(this.#options.restartDelayMs * 2 ** this.#failures++, maxDelayMs);
+      maxDelayMs = MAX_UNJOINED_DELAY_MS;
       // Never two replicas in step.
       await sleep(delayMs * (0.5 + Math.random() / 2), undefined, {
         signal: this.#stopping.signal,

@@ -5,15 +5,15 @@
  * replaced, and the rest is loaded on top of them. docs/kafkajs.md lists the patches by number,
  * each with its reason and its test.
  */
-import type { Assigner } from 'kafkajs';
 import { isClientClosed } from '../errors.ts';
 import { patchConnections } from './connection-patches.ts';
 import { internal, loadKafkaJs, replace } from './internals.ts';
+import { type MemberAssigner, patchJoins } from './join-patches.ts';
 import { nameLeaderless } from './leader-patches.ts';
 import { PartitionFetch } from './partition-fetch.ts';
 import { writeRequestsInPlace } from './produce-patch.ts';
 import { patchResponses } from './response-patches.ts';
-import type { ConsumerGroup, ProtocolErrors } from './shapes.ts';
+import type { ConsumerGroup } from './shapes.ts';
 
 type RetryAttempt = (bail: (error: unknown) => void, ...tries: number[]) => Promise<unknown>;
 type CreateRetry = (options?: object) => (attempt: RetryAttempt) => Promise<unknown>;
@@ -46,7 +46,7 @@ function noNegativeTimers(): void {
 }
 
 /** An assigner that gets what kafkajs keeps inside. */
-export interface AttachedAssigner extends Assigner {
+export interface AttachedAssigner extends MemberAssigner {
   /** Called once, before the first join: the generation of a join is not in its event. */
   attached(group: ConsumerGroup): void;
   /** A fetch was refused with OFFSET_OUT_OF_RANGE. The callee decides where to read on. */
@@ -55,7 +55,6 @@ export interface AttachedAssigner extends Assigner {
 interface AttachingGroup extends ConsumerGroup {
   readonly assigners: readonly Partial<AttachedAssigner>[];
   connect(): Promise<void>;
-  fetch(nodeId: string): Promise<unknown>;
   recoverFromOffsetOutOfRange(error: { topic: string; partition: number }): Promise<void>;
 }
 
@@ -69,21 +68,6 @@ function reportOutOfRange(): void {
   };
   prototype.recoverFromOffsetOutOfRange = async function ({ topic, partition }) {
     await this.assigners[0]?.outOfRange?.(topic, partition);
-  };
-}
-
-/** Error code of the group protocol. */
-const UNKNOWN_MEMBER_ID = 25;
-
-/** Patch 20: a member that had lost its id, and whose next join failed, went on fetching and never joined again. */
-function joinBeforeFetching(): void {
-  const { prototype } = internal<{ prototype: AttachingGroup }>('consumer/consumerGroup.js');
-  const { createErrorFromCode } = internal<ProtocolErrors>('protocol/error.js');
-  const { fetch } = prototype;
-  prototype.fetch = async function (nodeId) {
-    // The runner answers this error with a join.
-    if (this.memberId === null) throw createErrorFromCode(UNKNOWN_MEMBER_ID);
-    return await fetch.call(this, nodeId);
   };
 }
 
@@ -128,7 +112,7 @@ noNegativeTimers();
 writeRequestsInPlace();
 forgetOldErrors();
 reportOutOfRange();
-joinBeforeFetching();
+patchJoins();
 patchConnections();
 nameLeaderless();
 

@@ -9,7 +9,7 @@ import { placeOf, type SourceCoordinate } from '../../core/record.ts';
 import { describe, isOfTheLanguage, shortly } from '../context/errors.ts';
 import type { ShardWorker } from './worker.ts';
 
-const RECLAIM = { baseMs: 200, capMs: 15_000 };
+const RECLAIM = { baseMs: 200, capMs: 8_000 };
 /** Pace after repeated exceptions of the code at one position, which no outage explains. */
 const SLOW_RECLAIM = { ...RECLAIM, capMs: 60_000 };
 /** A loss after this long as owner is the first of a new series. */

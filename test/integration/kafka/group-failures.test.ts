@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 import { after, describe, it } from 'node:test';
 import { EncodedRecords } from '../../../src/core/bytes/encoded-records.ts';
 import { leaveGroup } from '../../../src/kafka/consumer/leave-group.ts';
-import { connectKafka } from '../../../src/kafka/index.ts';
+import { connectKafka, type GroupOptions } from '../../../src/kafka/index.ts';
+import type { ProtocolErrors } from '../../../src/kafka/kafkajs/shapes.ts';
 import { type RealWorld, realWorld } from '../../conformance/kafka-real.ts';
 import { numbered, RecordingListener, readSourceFrom } from '../../conformance/kafka-world.ts';
 import { recordingLogger } from '../../conformance/recording-logger.ts';
@@ -16,8 +17,9 @@ const kafka = await exclusiveKafka();
 async function joined(
   world: RealWorld,
   prepare: (listener: RecordingListener) => void = () => undefined,
+  options: Partial<GroupOptions> = {},
 ) {
-  const group = world.groupWith({ restartDelayMs: 50 });
+  const group = world.groupWith({ restartDelayMs: 50, ...options });
   const listener = new RecordingListener();
   readSourceFrom(group, listener, 0);
   prepare(listener);
@@ -25,10 +27,10 @@ async function joined(
   return { group, listener };
 }
 
-/** kafkajs's joins of a group fail so often, as after the broker's answer with this error. @returns what ends it */
+/** Joins of a group fail so often, as after the broker's answer with this error. @returns the function that ends it */
 function refuseJoins(groupId: string, times: number, type = 'GROUP_LOAD_IN_PROGRESS'): () => void {
   const { prototype } = load('kafkajs/src/consumer/consumerGroup') as {
-    prototype: { joinAndSync(this: { groupId: string }): Promise<void> };
+    prototype: { [join: symbol]: (this: { groupId: string }) => Promise<void> };
   };
   const { KafkaJSProtocolError } = load('kafkajs/src/errors') as {
     KafkaJSProtocolError: new (from: {
@@ -37,16 +39,36 @@ function refuseJoins(groupId: string, times: number, type = 'GROUP_LOAD_IN_PROGR
       retriable: boolean;
     }) => Error;
   };
-  const real = prototype.joinAndSync;
+  const join = Object.getOwnPropertySymbols(prototype).find(({ description }) =>
+    description?.endsWith(':join'),
+  ) as symbol;
+  const real = prototype[join] as () => Promise<void>;
   let left = times;
-  prototype.joinAndSync = function () {
+  prototype[join] = function () {
     if (this.groupId !== groupId || left-- <= 0) return real.call(this);
     return Promise.reject(
       new KafkaJSProtocolError({ type, message: `scripted ${type}`, retriable: true }),
     );
   };
   return () => {
-    prototype.joinAndSync = real;
+    prototype[join] = real;
+  };
+}
+
+/** The next heartbeat of a group fails as that of an unknown member. @returns the function that ends it */
+function forget(groupId: string): () => void {
+  const { prototype } = load('kafkajs/src/consumer/consumerGroup') as {
+    prototype: { heartbeat(this: { groupId: string }, options: object): Promise<void> };
+  };
+  const { createErrorFromCode } = load('kafkajs/src/protocol/error') as ProtocolErrors;
+  const { heartbeat } = prototype;
+  prototype.heartbeat = async function (options) {
+    if (this.groupId !== groupId) return await heartbeat.call(this, options);
+    prototype.heartbeat = heartbeat;
+    throw createErrorFromCode(25);
+  };
+  return () => {
+    prototype.heartbeat = heartbeat;
   };
 }
 
@@ -155,18 +177,20 @@ describe('a member of the group', () => {
     await nowhere.close();
   });
 
-  it('waits at its start for a coordinator that is loading the group', async () => {
+  it('waits at its start for a coordinator that is loading the group, and not for long', async () => {
     const world = await newWorld();
-    const group = world.groupWith({ restartDelayMs: 50 });
-    const restore = refuseJoins(world.topics.group, 2);
+    const group = world.groupWith({ restartDelayMs: 60_000 });
+    const restore = refuseJoins(world.topics.group, 1);
     try {
       const listener = new RecordingListener();
+      const startedMs = performance.now();
       await world.settle(group.start(listener));
+      assert.ok(performance.now() - startedMs < 10_000, 'far less than the delay of the options');
       assert.equal(listener.losses.length, 0, 'nothing was lost that was not had');
       const warnings = world.logger.lines.filter(({ message }) =>
         /cannot be joined yet/.test(message),
       );
-      assert.equal(warnings.length, 2);
+      assert.equal(warnings.length, 1);
       assert.match(String(warnings[0]?.fields.reason), /GROUP_LOAD_IN_PROGRESS/);
     } finally {
       restore();
@@ -199,7 +223,8 @@ describe('a member of the group', () => {
   it('is told of the loss when the broker goes, and comes back with it', async () => {
     const world = await newWorld();
     await world.produce(world.topics.source, 1, numbered(0, 2));
-    const { group, listener } = await joined(world);
+    // Longer than the test's patience: nothing waits for the former member's session to end.
+    const { group, listener } = await joined(world, () => undefined, { sessionTimeoutMs: 30_000 });
     await world.until('the first are read', () => listener.records('source', 1).length === 2);
     await kafka.cluster.kill(0);
     await world.until('the loss is told', () => listener.losses.length > 0);
@@ -228,6 +253,20 @@ describe('a member of the group', () => {
       await world.until('it has joined again', () => listener.assignments.length === 2);
       assert.deepEqual(listener.losses, [], 'in the same session');
       await world.settle(group.confirmMembership(new AbortController().signal));
+    } finally {
+      restore();
+    }
+  });
+
+  it('leaves as the member that it was, so that its join does not wait for the end of that session', async () => {
+    const world = await newWorld();
+    const { listener } = await joined(world, undefined, { sessionTimeoutMs: 30_000 });
+    // As a coordinator does that expires a member, and is loaded again with it from its log.
+    const restore = forget(world.topics.group);
+    try {
+      await world.until('it has joined again', () => listener.assignments.length === 2);
+      const { groups } = await (await kafka.admin()).describeGroups([world.topics.group]);
+      assert.equal(groups[0]?.members.length, 1);
     } finally {
       restore();
     }

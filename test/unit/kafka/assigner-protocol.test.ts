@@ -15,6 +15,7 @@ const assigner = (history?: History) =>
     sourceTopic: 'source',
     journalTopic: 'journal',
     history: () => history,
+    memberIds: new Set(),
     attached: () => undefined,
     outOfRange: async () => undefined,
   });

@@ -127,13 +127,4 @@ describe('patches of kafkajs', () => {
       mock.timers.reset();
     }
   });
-
-  it('20: a member without an id joins before it fetches', async () => {
-    const { prototype } = internal<{
-      prototype: { fetch(this: { memberId: string | null }, nodeId: string): Promise<unknown> };
-    }>('consumer/consumerGroup.js');
-    await assert.rejects(prototype.fetch.call({ memberId: null }, '1'), {
-      type: 'UNKNOWN_MEMBER_ID',
-    });
-  });
 });
