@@ -29,6 +29,12 @@ export interface PanelSpec {
   readonly logarithmic?: boolean;
 }
 
+export interface Row {
+  readonly title: string;
+  readonly stats?: readonly PanelSpec[];
+  readonly charts: readonly PanelSpec[];
+}
+
 export function chart(id: number, spec: PanelSpec): Builder<Panel> {
   const { title, about, unit, width = 8, lines, stacked = false, logarithmic = false } = spec;
   const panel = new TimeseriesBuilder()

@@ -1,6 +1,6 @@
 /** Rows of the dashboard, from users' concerns down to the Node process. */
 import { OBJECTIVE_SECONDS, OBJECTIVE_SHARE } from '../alerts/objective.ts';
-import type { PanelSpec } from './panels.ts';
+import type { PanelSpec, Row } from './panels.ts';
 import {
   age,
   FIRING,
@@ -13,12 +13,7 @@ import {
   series,
   sum,
 } from './queries.ts';
-
-export interface Row {
-  readonly title: string;
-  readonly stats?: readonly PanelSpec[];
-  readonly charts: readonly PanelSpec[];
-}
+import { types } from './type-row.ts';
 
 const bucket = series('event_to_decision_seconds', `le=~"${OBJECTIVE_SECONDS}([.]0)?"`, '_bucket');
 const published = series('event_to_decision_seconds', '', '_count');
@@ -490,6 +485,7 @@ export const ROWS: readonly Row[] = [
   stages,
   service,
   decisions,
+  types,
   kafka,
   node,
 ];

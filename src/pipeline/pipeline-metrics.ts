@@ -50,7 +50,9 @@ export function publishGauges(
   else metrics.set('consumer_lag', labels, lag.records);
   const owned = sum((report) => Number(report.owner));
   metrics.set('shards_owned', labels, owned);
-  const eventsMs = reports.map((report) => report.oldestEventMs);
+  const eventsMs = reports.flatMap(({ backlog }) =>
+    backlog.map(({ oldestEventMs }) => oldestEventMs),
+  );
   oldest('oldest_unsettled_timestamp_seconds', labels, eventsMs);
   const controls = reports.flatMap(({ control }) => control ?? []);
   for (const state of CONTROL_STATES) {

@@ -37,6 +37,12 @@ export const processOptions = {
       min: 0,
       max: 200,
     }),
+    maxTypes: integer({
+      help: 'Maximum number of content types with series of their own in the metrics type_*, per pipeline; others count as other. 0 turns these metrics off.',
+      fallback: 20,
+      min: 0,
+      max: 200,
+    }),
   }),
   memory: group('Memory limits.', {
     budget: bytes({

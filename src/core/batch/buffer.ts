@@ -102,11 +102,9 @@ export class ItemBuffers {
     return due;
   }
 
-  /** Timestamp of the oldest event waiting, ms; Infinity when empty. */
-  get oldestEventMs(): number {
-    let oldest = Number.POSITIVE_INFINITY;
-    for (const { records } of this.#buffers.values()) oldest = Math.min(oldest, records.oldestMs);
-    return oldest;
+  /** Open batches, one per type. */
+  get batches(): Iterable<ItemBatch> {
+    return this.#buffers.values();
   }
 
   /** Begins a batch with its first item. @param before the batch that the item does not fit into */

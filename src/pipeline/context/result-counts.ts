@@ -1,7 +1,8 @@
 /** Counts of decisions by status, result and expected result, for metrics. */
-import { FirstNames } from '../../base/first-names.ts';
+import type { FirstNames } from '../../base/first-names.ts';
 import type { RowOutcome } from '../../core/bytes/result-row.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
+import { labelNames, OTHER } from './label-names.ts';
 
 /** Decisions of one transaction, by outcome. */
 export class DecisionTally {
@@ -35,9 +36,6 @@ export class DecisionTally {
   }
 }
 
-const NAME = /^[\p{L}\p{N}][\p{L}\p{N} _.:/-]{0,63}$/u;
-const OTHER = 'other';
-
 /**
  * Counters of decisions by result, and by expected result. The service chooses the names of its
  * results, so the label is limited to few values that look like names, and `other` stands for the
@@ -55,7 +53,7 @@ export class ResultCounts {
     this.#metrics = metrics;
     this.#pipeline = pipeline;
     this.#maxResults = maxResults;
-    this.#names = new FirstNames(maxResults, (text) => NAME.test(text));
+    this.#names = labelNames(maxResults);
   }
 
   /** Counts published decisions. */

@@ -1,13 +1,21 @@
-/** Records in flight that no job in the journal names: not yet in a job, or in a running transaction. */
+/** Records in flight: consumed or recovered, and without a terminal record. */
+
+/** Some records in flight of one content type. */
+export interface Backlog {
+  /** undefined before it is known. */
+  readonly type: string | undefined;
+  readonly records: number;
+  /** Timestamp of the oldest, ms; records that have left may still count. */
+  readonly oldestEventMs: number;
+}
 
 /** Records that share their way until the last of them is in a job or published. */
-export interface InFlightRecords {
-  /** Timestamp of the oldest, ms; records that have left still count. */
-  readonly oldestEventMs: number;
+export interface InFlightRecords extends Backlog {
   /** Takes out records that are in a job or published now. */
   drop(records: number): void;
 }
 
+/** Records in flight that no job in the journal names: not yet in a job, or in a running transaction. */
 export class InFlightCount {
   readonly #all = new Set<InFlightRecords>();
   #records = 0;
@@ -16,19 +24,19 @@ export class InFlightCount {
     return this.#records;
   }
 
-  /** Timestamp of the oldest record, ms; Infinity if there are no records. */
-  get oldestEventMs(): number {
-    return earliest([...this.#all].map(({ oldestEventMs }) => oldestEventMs));
+  [Symbol.iterator](): IterableIterator<Backlog> {
+    return this.#all.values();
   }
 
-  add(records: number, oldestEventMs: number): InFlightRecords {
-    let left = records;
-    const added: InFlightRecords = {
+  add(records: number, oldestEventMs: number, type: string | undefined): InFlightRecords {
+    const added = {
+      type,
+      records,
       oldestEventMs,
-      drop: (gone) => {
+      drop: (gone: number) => {
         this.#records -= gone;
-        left -= gone;
-        if (left <= 0) this.#all.delete(added);
+        added.records -= gone;
+        if (added.records <= 0) this.#all.delete(added);
       },
     };
     this.#records += records;
@@ -38,7 +46,7 @@ export class InFlightCount {
 }
 
 export class InFlight {
-  /** Records in open buffers; `ItemBuffers` has their age. */
+  /** Records in open buffers; `ItemBuffers` has their types and age. */
   buffered = 0;
   /** Records in sealed and parked batches, and those that will be dead letters. */
   readonly unassigned = new InFlightCount();
@@ -47,11 +55,6 @@ export class InFlight {
 
   get records(): number {
     return this.buffered + this.unassigned.records + this.committing.records;
-  }
-
-  /** Timestamp of the oldest record outside the buffers, ms; Infinity if there are none. */
-  get oldestEventMs(): number {
-    return Math.min(this.unassigned.oldestEventMs, this.committing.oldestEventMs);
   }
 }
 

@@ -34,7 +34,7 @@ import type { OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../
 import { shrinking, step } from '../context/batch-span.ts';
 import { DecisionTally } from '../context/result-counts.ts';
 import type { ShardContext } from '../context/shard-context.ts';
-import type { InFlightRecords } from '../limits/in-flight.ts';
+import type { Backlog, InFlightRecords } from '../limits/in-flight.ts';
 import type { ChunkSize } from './chunk-size.ts';
 import type { OutputOrder } from './output-order.ts';
 
@@ -81,9 +81,11 @@ export class TerminalWriter {
    * @throws TransactionError, or the error that ended the queue before
    */
   async deadLetters(job: LiveJob | undefined, all: Iterable<DeadLetter>): Promise<void> {
-    const { ledger, options, state } = this.#shard;
+    const { ledger, options, state, types } = this.#shard;
     const chunk = new TerminalRecords();
     let ended: (Omit<DeadLetter, 'poison' | 'record'> & { readonly reason: string })[] = [];
+    const typeOf = ({ inFlight }: Pick<DeadLetter, 'inFlight'>) =>
+      job === undefined ? inFlight?.type : job.record.type;
 
     const publish = async () => {
       const { topic } = options.deadLetters;
@@ -91,12 +93,13 @@ export class TerminalWriter {
         const oldestMs = Math.min(
           ...ended.map(({ inFlight }) => inFlight?.oldestEventMs ?? Number.POSITIVE_INFINITY),
         );
-        await this.#commit(topic, chunk, oldestMs, () => {
+        await this.#commit(topic, chunk, { type: undefined, oldestEventMs: oldestMs }, () => {
           for (const { inFlight } of ended) inFlight?.drop(1);
           return state.deadLetter(ended);
         });
       } else await this.settle(job, topic, chunk);
       ledger.deadLetters(ended);
+      for (const [type, { length }] of Map.groupBy(ended, typeOf)) types.deadLettered(type, length);
       chunk.clear();
       ended = [];
     };
@@ -153,9 +156,7 @@ export class TerminalWriter {
     };
     await shrinking(job, () =>
       step(job.status.span, 'publish', attributes, () =>
-        this.#commit(topic, chunk, job.record.oldestEventMs, () =>
-          this.#shard.state.settle(job, chunk),
-        ),
+        this.#commit(topic, chunk, job.record, () => this.#shard.state.settle(job, chunk)),
       ),
     );
     if (job.left.partitions < partitions) this.#order.moved();
@@ -164,14 +165,14 @@ export class TerminalWriter {
   async #commit(
     topic: string,
     chunk: TerminalRecords,
-    oldestEventMs: number,
+    { type, oldestEventMs }: Pick<Backlog, 'type' | 'oldestEventMs'>,
     end: () => Step | undefined,
   ): Promise<void> {
     const { inFlight, ledger, queue } = this.#shard;
     let sent: InFlightRecords | undefined;
     const committed = queue.run(() => {
       const step = end();
-      sent = inFlight.committing.add(chunk.length, oldestEventMs);
+      sent = inFlight.committing.add(chunk.length, oldestEventMs, type);
       return step && { ...step, outputs: [{ topic, records: chunk.records }] };
     });
     try {
@@ -292,13 +293,15 @@ export class JobDecisions {
   async flush(): Promise<void> {
     const decisions = this.length;
     if (decisions === 0) return;
-    const { clock, ledger, metrics, options } = this.#shard;
+    const { clock, ledger, metrics, options, types } = this.#shard;
     const startedMs = clock.monotonic();
     await this.#writer.settle(this.#job, options.output.topic, this.#chunk);
     this.publishingMs += clock.monotonic() - startedMs;
     ledger.published(this.#tally);
-    const ageMs = Math.max(0, clock.now() - this.#job.record.oldestEventMs);
-    metrics.observe('event_to_decision_seconds', this.#shard.labels, ageMs / 1000, decisions);
+    const { type, oldestEventMs } = this.#job.record;
+    const ageSeconds = Math.max(0, clock.now() - oldestEventMs) / 1000;
+    metrics.observe('event_to_decision_seconds', this.#shard.labels, ageSeconds, decisions);
+    types.decided(type, this.#tally, ageSeconds);
     this.#chunk.clear();
     this.#tally.clear();
   }

@@ -15,7 +15,7 @@ import { RefusedError, ShardLostError } from '../context/errors.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
 import { shardContext } from '../context/shard-context.ts';
 import { QueueClosedError, TransactionQueue } from '../context/transaction-queue.ts';
-import { earliest, type InFlightCount } from '../limits/in-flight.ts';
+import type { Backlog, InFlightCount } from '../limits/in-flight.ts';
 import { ShardControl } from '../limits/shard-control.ts';
 import type { ChunkSize } from '../publish/chunk-size.ts';
 import { claimShard, ownerRecord } from './claim.ts';
@@ -34,8 +34,8 @@ export interface WorkerReport {
   readonly lag: number;
   /** Time at which the ends of the partitions were last known, monotonic, ms; Infinity without partitions. */
   readonly endsHeardMs: number;
-  /** Timestamp of the oldest record without a terminal record, ms; Infinity if there are none. */
-  readonly oldestEventMs: number;
+  /** The records in flight by content type, in parts. */
+  readonly backlog: readonly Backlog[];
   readonly jobs: readonly LiveJob[];
   /** undefined while this is not the owner. */
   readonly control?: ShardControl;
@@ -142,27 +142,26 @@ export class ShardWorker {
 
   report(): WorkerReport {
     if (this.#owned === undefined) {
-      const { records = 0, oldestEventMs = Number.POSITIVE_INFINITY } = this.#committing ?? {};
       // The lag of a shard is unknown until it is claimed; that of one that was lost is another's.
       const endsHeardMs = this.#over ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+      const inFlight = this.#committing?.records ?? 0;
+      const backlog = [...(this.#committing ?? [])];
       const none = { buffered: 0, lag: 0, jobs: [] };
-      return { owner: false, inFlight: records, oldestEventMs, endsHeardMs, ...none };
+      return { owner: false, inFlight, backlog, endsHeardMs, ...none };
     }
     const { shard, intake } = this.#owned;
     const jobs = [...shard.state.jobs.values()];
-    const oldestEventMs = Math.min(
-      intake.oldestEventMs,
-      shard.inFlight.oldestEventMs,
-      earliest(jobs.map(({ record }) => record.oldestEventMs)),
-    );
-    const { buffered } = shard.inFlight;
+    const { buffered, unassigned, committing } = shard.inFlight;
+    const inJobs = jobs.map(({ record: { type, oldestEventMs }, left }) => ({
+      ...{ type, records: left.size, oldestEventMs },
+    }));
     return {
       owner: true,
       inFlight: shard.unsettled(),
       buffered,
       lag: intake.lag,
       endsHeardMs: intake.endsHeardMs,
-      oldestEventMs,
+      backlog: [...intake.backlog, ...unassigned, ...committing, ...inJobs],
       jobs,
       control: shard.control,
     };

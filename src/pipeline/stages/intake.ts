@@ -7,7 +7,7 @@ import type { FetchedBatch, RecordPiece } from '../../core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
 import { Unprepared } from '../context/errors.ts';
 import type { ShardContext } from '../context/shard-context.ts';
-import { earliest } from '../limits/in-flight.ts';
+import { type Backlog, earliest } from '../limits/in-flight.ts';
 import type { UndecodableRecords } from '../publish/terminal-writer.ts';
 import { PATIENCE_MS, rangesBehind, skipRemoved, sourceRecreated } from '../source/reread.ts';
 import { PieceTaker, type Taken } from './piece-taker.ts';
@@ -126,8 +126,9 @@ export class Intake {
     return { partition: this.#taking, offset: position };
   }
 
-  get oldestEventMs(): number {
-    return this.#taker.oldestEventMs;
+  /** Buffered items. */
+  get backlog(): Backlog[] {
+    return this.#taker.backlog;
   }
 
   /** Queries the range of a partition whose position seems to be outside the log. */

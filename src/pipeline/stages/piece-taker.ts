@@ -9,6 +9,7 @@ import { internalPoison, NotPrepared } from '../../core/outcome/internal-error.t
 import type { RecordPiece } from '../../core/ports/kafka.ts';
 import type { ContentItem, Decoded, Poison, SourceRecord } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
+import type { Backlog } from '../limits/in-flight.ts';
 import { BatchMemory } from '../limits/memory-budget.ts';
 import type { UndecodableRecords } from '../publish/terminal-writer.ts';
 import { DECODING_SLICE_MS, sourceRecreated } from '../source/reread.ts';
@@ -41,8 +42,11 @@ export class PieceTaker {
     });
   }
 
-  get oldestEventMs(): number {
-    return this.#buffers.oldestEventMs;
+  /** Buffered items. */
+  get backlog(): Backlog[] {
+    return Array.from(this.#buffers.batches, ({ type, length, records }) => ({
+      ...{ type, records: length, oldestEventMs: records.oldestMs },
+    }));
   }
 
   /** Discards the buffers: the next owner reads their records again. */
@@ -136,7 +140,8 @@ export class PieceTaker {
       partition,
       records: dead,
       unreadable,
-      inFlight: letters === 0 ? undefined : inFlight.unassigned.add(letters, oldestDeadMs),
+      inFlight:
+        letters === 0 ? undefined : inFlight.unassigned.add(letters, oldestDeadMs, undefined),
       rest,
     };
   }
@@ -202,7 +207,7 @@ export class PieceTaker {
       type,
       bytes,
       batch,
-      inFlight: inFlight.unassigned.add(length, records.oldestMs),
+      inFlight: inFlight.unassigned.add(length, records.oldestMs, type),
       memory: new BatchMemory((change) => budget.unseal(-change), heldBytes),
       attempt: 1,
       depth: 0,

@@ -190,7 +190,8 @@ export class Submitter {
     { body }: EncodedBody,
     span: Span,
   ): Promise<LiveJob | undefined> {
-    const { clock, control, kind, labels, logger, metrics, queue, random, state } = this.#shard;
+    const { clock, control, kind, labels, logger, metrics, queue, random, state, types } =
+      this.#shard;
     const { type, attempt, depth, spent } = plan;
     let isHeld = false;
     const { remoteId } = created;
@@ -232,6 +233,7 @@ export class Submitter {
     }
     this.#shard.observe('journal', startedMs);
     metrics.count('batches_created_total', labels);
+    types.submitted(type, records.length);
     if (from !== undefined) metrics.count('items_resubmitted_total', labels, records.length);
     job.status.span = span;
     span.set({ 'content_review.job': id, 'content_review.batch': remoteId });

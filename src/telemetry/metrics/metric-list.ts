@@ -28,6 +28,7 @@ export const LABELS = {
   status: 'Status of a decision: SUCCESS or ERROR.',
   result:
     'Result as the service spells it; `other` beyond `metrics.maxResults`, and for one that is not a name (at most 64 letters, digits, spaces and `_.:/-`).',
+  type: 'Content type as the producer spells it; `other` beyond `metrics.maxTypes`, and for one that is not a name, as with `result`; `unknown` for records that end before their type is known.',
   expected:
     'Expected result of the event, if it is a value of the label `result` as well; otherwise `other`.',
   agrees: 'true if result and expected result are equal, otherwise false.',
@@ -49,6 +50,7 @@ export const LABELS = {
 export type LabelName = keyof typeof LABELS;
 
 const PIPELINE = ['pipeline'] as const;
+const TYPE = ['pipeline', 'type'] as const;
 
 function counter(help: string, labels: readonly LabelName[] = PIPELINE, startsWith?: StartValues) {
   return { kind: 'counter', help, labels, startsWith } as const;
@@ -128,6 +130,30 @@ export const METRICS = {
   ),
   reset_skipped_records_total: counter(
     "Source records skipped because the group's offset was moved forward from outside.",
+  ),
+
+  // ── By content type ──────────────────────────────────────────────────────────────────────────
+  type_rows_submitted_total: counter(
+    'Rows of created batches by content type; those of a retry count again.',
+    TYPE,
+  ),
+  type_decisions_total: counter('Decisions published, by content type and status.', [
+    ...TYPE,
+    'status',
+  ]),
+  type_dead_letters_total: counter(
+    'Source records published as dead letters, by content type.',
+    TYPE,
+  ),
+  type_event_to_decision_seconds: histogram(
+    'event_to_decision_seconds by content type, in few buckets.',
+    [60, 300, 900, 3_600, 14_400, 86_400],
+    TYPE,
+  ),
+  type_items_in_flight: gauge('items_in_flight by content type.', TYPE),
+  type_oldest_unsettled_timestamp_seconds: gauge(
+    'oldest_unsettled_timestamp_seconds by content type.',
+    TYPE,
   ),
 
   // ── Batches ──────────────────────────────────────────────────────────────────────────────────

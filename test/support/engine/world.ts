@@ -76,7 +76,7 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
       progressIntervalMs: 10_000,
       ownershipCheckIntervalMs: 60_000,
     },
-    metrics: { maxResults: 20 },
+    metrics: { maxResults: 20, maxTypes: 20 },
     concurrency: { requests: 8, transfers: 4 },
     ...ENGINE_LIMITS,
     chunk: { maxRows: 3, maxBytes: 100_000 },

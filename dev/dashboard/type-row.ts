@@ -1,0 +1,60 @@
+/** Row of the dashboard with the metrics by content type. */
+import { OBJECTIVE_SECONDS } from '../alerts/objective.ts';
+import type { Row } from './panels.ts';
+import { age, gauge, orZero, rate, series, sum } from './queries.ts';
+
+const ages = 'type_event_to_decision_seconds';
+const inTime = series(ages, `le=~"${OBJECTIVE_SECONDS}([.]0)?"`, '_bucket');
+const all = series(ages, '', '_count');
+
+export const types: Row = {
+  title: 'Content types',
+  charts: [
+    {
+      title: 'In time, by type',
+      about: `Share of decisions within ${OBJECTIVE_SECONDS / 3_600} h of the oldest event of their batch. Types beyond metrics.maxTypes count as other.`,
+      unit: 'percentunit',
+      lines: [
+        [
+          '{{type}}',
+          `${sum('type', `rate(${inTime}[$__rate_interval])`)} / (${sum('type', `rate(${all}[$__rate_interval])`)} > 0)`,
+        ],
+      ],
+    },
+    {
+      title: 'Oldest event, by type',
+      about: 'Age of the oldest consumed event with neither a decision nor a dead letter.',
+      unit: 's',
+      lines: [['{{type}}', orZero(age('type_oldest_unsettled_timestamp_seconds', 'type'))]],
+    },
+    {
+      title: 'In flight, by type',
+      about:
+        'Items consumed or recovered and not yet settled. unknown: dead letters to be published.',
+      unit: 'short',
+      stacked: true,
+      lines: [['{{type}}', gauge('type_items_in_flight', 'type')]],
+    },
+    {
+      title: 'Rows submitted, by type',
+      about: 'Rows of created batches; those of a retry count again.',
+      unit: 'ops',
+      stacked: true,
+      lines: [['{{type}}', rate('type_rows_submitted_total', 'type')]],
+    },
+    {
+      title: 'Decisions, by type',
+      about: 'Published decisions by status.',
+      unit: 'ops',
+      stacked: true,
+      lines: [['{{type}} {{status}}', rate('type_decisions_total', 'type, status')]],
+    },
+    {
+      title: 'Dead letters, by type',
+      about: 'Source records that could not be reviewed. unknown: they could not be decoded.',
+      unit: 'ops',
+      stacked: true,
+      lines: [['{{type}}', rate('type_dead_letters_total', 'type')]],
+    },
+  ],
+};

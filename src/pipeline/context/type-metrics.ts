@@ -1,0 +1,91 @@
+/**
+ * Metrics of a pipeline by content type, beside those of all types. Producers choose the types, so
+ * the label is limited to few values that look like names; `other` stands for the rest, and
+ * `unknown` for records that end before their type is known.
+ */
+import type { FirstNames } from '../../base/first-names.ts';
+import type { Labels, Metrics } from '../../core/ports/telemetry.ts';
+import type { Backlog } from '../limits/in-flight.ts';
+import { labelNames, OTHER } from './label-names.ts';
+import type { DecisionTally } from './result-counts.ts';
+
+const UNKNOWN = 'unknown';
+
+export class TypeMetrics {
+  readonly #metrics: Metrics;
+  readonly #pipeline: string;
+  readonly #maxTypes: number;
+  readonly #names: FirstNames;
+  readonly #labels = new Map<string, Labels>();
+
+  /** @param maxTypes types beside `other` and `unknown`; 0 turns these metrics off */
+  constructor(metrics: Metrics, pipeline: string, maxTypes: number) {
+    this.#metrics = metrics;
+    this.#pipeline = pipeline;
+    this.#maxTypes = maxTypes;
+    this.#names = labelNames(maxTypes);
+    this.#labelsOf(undefined);
+  }
+
+  submitted(type: string, rows: number): void {
+    const labels = this.#labelsOf(type);
+    if (labels !== undefined) this.#metrics.count('type_rows_submitted_total', labels, rows);
+  }
+
+  /** Counts the decisions of a transaction. @param ageSeconds since the oldest event of their batch */
+  decided(type: string, { successes, errors }: DecisionTally, ageSeconds: number): void {
+    const labels = this.#labelsOf(type);
+    if (labels === undefined) return;
+    const decisions = { SUCCESS: successes, ERROR: errors };
+    for (const [status, count] of Object.entries(decisions))
+      this.#metrics.count('type_decisions_total', { ...labels, status }, count);
+    const all = successes + errors;
+    this.#metrics.observe('type_event_to_decision_seconds', labels, ageSeconds, all);
+  }
+
+  /** @param type undefined if the records end before it is known */
+  deadLettered(type: string | undefined, records: number): void {
+    const labels = this.#labelsOf(type);
+    if (labels !== undefined) this.#metrics.count('type_dead_letters_total', labels, records);
+  }
+
+  /** Sets the gauges. @param backlog all records in flight */
+  inFlight(backlog: readonly Backlog[]): void {
+    const found = new Map<Labels | undefined, { records: number; oldestMs: number }>();
+    for (const { type, records, oldestEventMs } of backlog) {
+      const labels = this.#labelsOf(type);
+      const { records: sum = 0, oldestMs = Number.POSITIVE_INFINITY } = found.get(labels) ?? {};
+      found.set(labels, {
+        records: sum + records,
+        oldestMs: Math.min(oldestMs, oldestEventMs),
+      });
+    }
+    for (const labels of this.#labels.values()) {
+      const { records, oldestMs } = found.get(labels) ?? { records: 0, oldestMs: undefined };
+      this.#metrics.set('type_items_in_flight', labels, records);
+      this.#oldest('type_oldest_unsettled_timestamp_seconds', labels, oldestMs);
+    }
+  }
+
+  /** Without a time the series is removed. */
+  #oldest(name: string, labels: Labels, oldestMs = Number.POSITIVE_INFINITY): void {
+    if (oldestMs === Number.POSITIVE_INFINITY) this.#metrics.remove(name, labels);
+    else this.#metrics.set(name, labels, oldestMs / 1000);
+  }
+
+  /** Returns the labels of a type; undefined if there are none. A new one begins its counters at 0. */
+  #labelsOf(type: string | undefined): Labels | undefined {
+    if (this.#maxTypes === 0) return undefined;
+    const name = type === undefined ? UNKNOWN : (this.#names.take(type) ?? OTHER);
+    const known = this.#labels.get(name);
+    if (known !== undefined) return known;
+    const labels = { pipeline: this.#pipeline, type: name };
+    this.#labels.set(name, labels);
+    this.#metrics.count('type_dead_letters_total', labels, 0);
+    if (name === UNKNOWN) return labels;
+    this.#metrics.count('type_rows_submitted_total', labels, 0);
+    for (const status of ['SUCCESS', 'ERROR'])
+      this.#metrics.count('type_decisions_total', { ...labels, status }, 0);
+    return labels;
+  }
+}
