@@ -1,5 +1,6 @@
 /** Alerts on delivery: records that come in go out in time. */
 import { expr, type Group, minutesAbove0, PIPELINE, waited } from './alert.ts';
+import { OBJECTIVE_SECONDS } from './objective.ts';
 
 /** No state but these has a bound of its own; reviews may take a day, and `review.maxReviewTime` watches over them. */
 const BATCH_STATE_SECONDS = {
@@ -19,6 +20,14 @@ const inFlight = `sum by (${PIPELINE}) (content_review_items_in_flight)`;
 const events = (window: string) =>
   `sum by (${PIPELINE}) (increase(content_review_events_consumed_total[${window}]))`;
 
+/** Share of the decisions of a type that may be late: ten times that of all types. */
+const TYPE_LATE = 0.1;
+const TYPE_MIN_DECISIONS = 100;
+const ofType = (ending: string, window: string) =>
+  `sum by (${PIPELINE}, type) (increase(content_review_type_event_to_decision_seconds_${ending}[${window}]))`;
+const typeLate = (window: string) =>
+  `1 - ${ofType(`bucket{le=~"${OBJECTIVE_SECONDS}([.]0)?"}`, window)} / (${ofType('count', window)} > 0)`;
+
 export const delivery: Group = {
   name: 'content-review-delivery',
   rules: [
@@ -34,6 +43,18 @@ export const delivery: Group = {
         'Pipeline {{ $labels.pipeline }} has published nothing for an hour, with {{ $value }} events in flight',
       description:
         'Events have been in flight for the whole hour without any decision or dead letter.',
+    },
+    {
+      name: 'ContentReviewTypeLate',
+      severity: 'warning',
+      // The short window says that it goes on.
+      expr: expr`
+        (${typeLate('1h')}) > ${TYPE_LATE} and on (${PIPELINE}, type) (${typeLate('10m')}) > ${TYPE_LATE}
+        and on (${PIPELINE}, type) ${ofType('count', '1h')} > ${TYPE_MIN_DECISIONS}`,
+      for: '15m',
+      summary:
+        'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of decisions about {{ $labels.type }} are too late',
+      description: `More than ${100 * TYPE_LATE} % of the decisions about one content type were published later than ${OBJECTIVE_SECONDS / 3_600} h after the oldest event of their batch. Other types may hide it from the objective.`,
     },
     {
       name: 'ContentReviewBatchStuck',

@@ -56,7 +56,7 @@ const RUNGS: readonly Rung[] = [
   {
     question: 'Is it only late?',
     colour: 'kafka',
-    alerts: ['LateDecisionsFast', 'LateDecisionsSlow', 'EventTooOld'],
+    alerts: ['LateDecisionsFast', 'LateDecisionsSlow', 'TypeLate', 'EventTooOld'],
     first: ['A symptom: its cause is above.', 'If none fires: sizing.'],
   },
 ];

@@ -29,6 +29,11 @@ const publications = (inTime: number, all: number, steps: number) => ({
   'event_to_decision_seconds_bucket{pipeline="p",le="3600"}': `0+${inTime}x${steps}`,
   [`event_to_decision_seconds_count${P}`]: `0+${all}x${steps}`,
 });
+/** Publications of a type per minute: those within the objective, and all of them. */
+const typePublications = (type: string, inTime: string, all: string) => ({
+  [`type_event_to_decision_seconds_bucket{pipeline="p",type="${type}",le="3600"}`]: inTime,
+  [`type_event_to_decision_seconds_count{pipeline="p",type="${type}"}`]: all,
+});
 /** 10 publications per minute, all of them in time for five hours, and `inTime` of them from then on. */
 const lateSinceFiveHours = (inTime: number) => ({
   'event_to_decision_seconds_bucket{pipeline="p",le="3600"}': `0+10x300 ${3_000 + inTime}+${inTime}x100`,
@@ -155,6 +160,24 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       },
       // A new pipeline, that has never ended anything.
       { series: { [`items_in_flight${P}`]: '5x50' }, at: ['16m', '30m', '50m'] },
+    ],
+  },
+  ContentReviewTypeLate: {
+    fires: {
+      // Hidden behind a type with a hundred times as many.
+      series: {
+        ...typePublications('live', '0+5x120', '0+10x120'),
+        ...typePublications('post', '0+1000x120', '0+1000x120'),
+      },
+      at: '90m',
+      labels: ['pipeline="p"', 'type="live"'],
+    },
+    quiet: [
+      { series: typePublications('live', '0+95x120', '0+100x120'), at: '90m' },
+      // Over: the short window knows it.
+      { series: typePublications('live', '0+5x60 310+10x60', '0+10x120'), at: ['80m', '90m'] },
+      // Too few to know.
+      { series: typePublications('live', '0+0x120', '0+1x120'), at: '90m' },
     ],
   },
   ContentReviewBatchStuck: {
