@@ -25,6 +25,7 @@ const ACTIONS = [
   'damage',
   'retention',
   'reset',
+  'command',
 ];
 const COMMITS =
   'reply-lost lost fenced committed-fenced aborted unsent late rejected too-large silent';
@@ -103,6 +104,9 @@ const OUTCOMES = [
     'reset_skipped_records_total',
   ],
   'resets taken up',
+  'drains acknowledged',
+  ...['pause', 'drain', 'resume'].map((command) => `command: ${command} reached`),
+  ...['superseded', 'late', 'ended', 'failed'].map((outcome) => `command: drain ${outcome}`),
   ...SIMULATED_KINDS.map((kind) => `histories of kind ${kind}`),
   ...['SUCCESS', 'batch_failed', 'upload_rejected', 'upload_too_large', 'review_timeout'].map(
     (said) => `import ends with ${said}`,

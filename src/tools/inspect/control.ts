@@ -139,7 +139,8 @@ async function answered(
     const journals = await readAll(readers, 'stable');
     const answers = journals.map((journal) => answerOf(journal, revision, command, type));
     onProgress(answers);
-    if (newestOf(journals).revision !== revision) return ['superseded', answers];
+    // Behind an open transaction the command itself may not be readable yet.
+    if (newestOf(journals).revision > revision) return ['superseded', answers];
     if (clock.now() >= untilMs) return ['ended', answers];
     if (answers.every(({ reached }) => reached)) {
       // Partitions are read one after the other. What was acknowledged holds until a newer command:

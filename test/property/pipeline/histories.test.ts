@@ -49,6 +49,7 @@ const FOUND_BY: ReadonlySet<Rule> = new Set([
   'truth',
   'reason',
   'order',
+  'command',
 ]);
 
 async function firstViolation(options: PlayOptions): Promise<HistoryReport> {

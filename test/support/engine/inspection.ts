@@ -61,7 +61,7 @@ export function inspectionOf(
 /** Tools that give commands. */
 export function controlOf(world: World, settings: InspectionSettings = {}): ControlTools {
   const process = settings.process ?? new VirtualProcess('tools', world.clock);
-  const client = new KafkaClient(world.kafka, process, 'tools', TOPICS);
+  const client = new KafkaClient(world.kafka, process, process.name, TOPICS);
   return {
     ...inspectionOf(world, { ...settings, process }),
     openControl: (shards) => client.controlProducer(shards),

@@ -7,6 +7,7 @@ import type { Obligations } from './judges/obligations.ts';
 import { oddHeadersOf } from './judges/odd-headers.ts';
 import type { Truth } from './judges/truth.ts';
 import { type KindOfHistory, keyOf } from './kinds.ts';
+import type { Operator } from './operator.ts';
 import type { Action } from './script.ts';
 
 /** Time for which a producer's transaction stays open. */
@@ -28,6 +29,7 @@ const ODD_TIMES = [
 export interface Stage {
   readonly world: World;
   readonly cast: Cast;
+  readonly operator: Operator;
   readonly obligations: Obligations;
   readonly truth: Truth;
   readonly kind: KindOfHistory;
@@ -36,7 +38,7 @@ export interface Stage {
 
 /** @returns whether there was something to do it to */
 export async function act(stage: Stage, action: Action): Promise<boolean> {
-  const { world, cast, obligations, truth, note } = stage;
+  const { world, cast, operator, obligations, truth, note } = stage;
   const { cluster } = world.kafka;
   const one = <T>(all: readonly T[], which: number): T | undefined =>
     all[which % Math.max(1, all.length)];
@@ -123,6 +125,8 @@ export async function act(stage: Stage, action: Action): Promise<boolean> {
       note(`records of partition ${partition} below ${below} are removed`);
       return true;
     }
+    case 'command':
+      return operator.gives(action);
     case 'reset':
       await reset(stage, action);
       return true;

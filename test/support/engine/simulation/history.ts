@@ -10,10 +10,12 @@ import { scheduleOf } from './chance.ts';
 import { clusterFaults, serviceFaults } from './faults.ts';
 import { Judge } from './judges/judge.ts';
 import { Obligations } from './judges/obligations.ts';
+import { Promises } from './judges/promises.ts';
 import { assertAtRest, assertNothingLeft } from './judges/rest.ts';
 import { Truth } from './judges/truth.ts';
 import { type Rule, Violation } from './judges/violation.ts';
 import { kindOfHistory, MISSING_GRACE_MS } from './kinds.ts';
+import { Operator } from './operator.ts';
 import { type Action, kindOf, type PlacedStrike, type Script, type Shape } from './script.ts';
 import { addTo, type Coverage, coverageOf } from './search/coverage.ts';
 import { Strikes } from './strikes.ts';
@@ -83,7 +85,10 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
     (partition) => theWorld().kafka.cluster.log(TOPICS.source, partition).start,
     ({ key }) => key === null && struckTooLarge(strikes.struck),
   );
-  const judge = new Judge(obligations, truth, shape, options.ignored ?? []);
+  const promises = new Promises(TOPICS.journal);
+  const judge = new Judge({ obligations, truth, promises }, shape, options.ignored ?? []);
+  const accuse = (violation: Violation) => judge.accuse(violation);
+  const operator = new Operator(theWorld, ofKind, promises, accuse, note);
   const cast = new Cast(theWorld, strikes.struck, note);
   world = new World({
     ...settingsOf({
@@ -113,7 +118,7 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
   });
   judge.watch(world);
   if (options.trace !== undefined) traceCommits(world, note);
-  const stage: Stage = { world, cast, obligations, truth, kind, note };
+  const stage: Stage = { world, cast, operator, obligations, truth, kind, note };
   let settledMs = 0;
   let violation: Violation | undefined;
   try {
@@ -139,6 +144,8 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
   addTo(coverage, { [`histories of kind ${ofKind}`]: 1 });
   for (const [said, count] of Object.entries(truth.said))
     addTo(coverage, { [`${ofKind} ends with ${said}`]: count });
+  for (const [what, count] of operator.outcomes) addTo(coverage, { [`command: ${what}`]: count });
+  addTo(coverage, { 'drains acknowledged': promises.seen.drained });
   for (const [why, count] of cast.ends) addTo(coverage, { [`ended: ${why}`]: count });
   return {
     script: { ...script, strikes: strikes.struck },
@@ -199,7 +206,7 @@ function oddityOf({
 
 /** Nothing goes wrong any more. @returns virtual ms until everything was settled */
 async function peace(
-  { world, cast, obligations, note }: Stage,
+  { world, cast, operator, obligations, note }: Stage,
   judge: Judge,
   finishAll: () => void,
 ): Promise<number> {
@@ -210,6 +217,8 @@ async function peace(
     group.heal();
   }
   finishAll();
+  cast.keep();
+  await operator.resume();
   let settledMs = 0;
   for (; !obligations.settled; settledMs += STEP_MS) {
     if (settledMs > SETTLES_MS) {

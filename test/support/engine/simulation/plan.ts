@@ -89,7 +89,26 @@ export function planOf(seed: number, kind = drawKind(new Chance(seed).of('kind')
       atMs += random.below(1_000);
     }
   }
-  return { seed, shape, events, untilMs: atMs + random.below(8_000) };
+  const untilMs = atMs + random.below(8_000);
+  const commands = drawCommands(chance.of('commands'), untilMs);
+  return { seed, shape, events: inOrder([...events, ...commands]), untilMs };
+}
+
+const inOrder = (events: readonly Event[]): Event[] =>
+  events.toSorted((one, other) => one.atMs - other.atMs);
+
+/** One history in three has an operator. */
+function drawCommands(random: SeededRandom, untilMs: number): Event[] {
+  if (random.next() > 0.35) return [];
+  return Array.from({ length: 1 + random.below(5) }, () => ({
+    atMs: random.below(untilMs),
+    do: 'command',
+    command: (['pause', 'drain', 'drain', 'resume'] as const)[random.below(4)] as 'drain',
+    ...(random.next() < 0.35 ? { type: 'abc'[random.below(3)] as string } : {}),
+    ...(random.next() < 0.25 ? { forMs: random.below(20_000) } : {}),
+    waits: random.next() < 0.7,
+    ...(random.next() < 0.15 ? { killedAfter: random.below(40) } : {}),
+  }));
 }
 
 /** Every second history is of reviews: with their result files, most can go wrong there. */

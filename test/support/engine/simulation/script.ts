@@ -52,6 +52,15 @@ export type Action =
     }
   /** Records below this share of the log are removed. */
   | { readonly do: 'retention'; readonly partition: Which; readonly share: number }
+  /** A command line of an operator; its process may be killed after some steps. */
+  | {
+      readonly do: 'command';
+      readonly command: 'pause' | 'drain' | 'resume';
+      readonly type?: string;
+      readonly forMs?: number;
+      readonly waits: boolean;
+      readonly killedAfter?: number;
+    }
   /** By Kafka's own tool, which wants the group empty: everything is stopped before. */
   | {
       readonly do: 'reset';

@@ -329,3 +329,25 @@ test('a command that changes nothing is not written; a newer one ends the wait; 
   };
   await assert.rejects(command(world, 'pause', { tools }), /another command.*run it again/);
 });
+
+test('a command behind an open transaction of an owner is not taken for an older one', async () => {
+  const world = new World({ partitions: 1 });
+  const instance = world.start();
+  await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
+  await command(world, 'pause');
+  const { transactions } = world.kafka;
+  const tools = controlOf(world);
+  const open = tools.openControl.bind(tools);
+  tools.openControl = (shards) => {
+    const producer = open(shards);
+    const commit = producer.commit.bind(producer);
+    producer.commit = (transaction) => {
+      const record = { key: 'owner', value: '{"v":1,"instance":"i","claim":"c","atMs":1}' };
+      transactions.append('other', transactions.initialise('other'), TOPICS.journal, 0, [record]);
+      world.clock.after(10 * SECOND, () => transactions.expire('other'));
+      return commit(transaction);
+    };
+    return producer;
+  };
+  assert.equal((await command(world, 'resume', { tools })).outcome, 'reached');
+});

@@ -4,20 +4,29 @@ import { TOPICS, type World } from '../../world.ts';
 import { CONTENT_MARK } from '../kinds.ts';
 import type { Shape } from '../script.ts';
 import type { Obligations } from './obligations.ts';
+import type { Promises } from './promises.ts';
 import type { Truth } from './truth.ts';
 import { type Rule, Violation } from './violation.ts';
+
+interface Judges {
+  readonly obligations: Obligations;
+  readonly truth: Truth;
+  readonly promises: Promises;
+}
 
 export class Judge {
   violation: Violation | undefined;
   readonly #obligations: Obligations;
   readonly #truth: Truth;
+  readonly #promises: Promises;
   readonly #ignored: ReadonlySet<Rule>;
   readonly #epochs = new Map<string, number>();
   readonly #longestMs: number;
 
-  constructor(obligations: Obligations, truth: Truth, shape: Shape, ignored: readonly Rule[]) {
+  constructor({ obligations, truth, promises }: Judges, shape: Shape, ignored: readonly Rule[]) {
     this.#obligations = obligations;
     this.#truth = truth;
+    this.#promises = promises;
     this.#ignored = new Set(ignored);
     // A transaction is some ten requests and answers. A remote call that goes wrong takes longer.
     this.#longestMs = 1_000 + 30 * shape.latencyMs;
@@ -32,12 +41,13 @@ export class Judge {
     if (this.violation !== undefined) throw this.violation;
   }
 
-  /** I1, I2 and truth: after every committed transaction. */
-  watch({ kafka }: World): void {
+  /** I1, I2, truth and commands: after every committed transaction. */
+  watch({ clock, kafka }: World): void {
     kafka.transactions.watch((transaction) => {
       if (this.violation !== undefined) return;
       try {
         this.#obligations.committed(transaction);
+        this.#promises.committed(transaction, clock.now());
         for (let partition = 0; partition < kafka.cluster.partitions(TOPICS.source); partition++) {
           const { offset, metadata } = kafka.cluster.committedOffset(
             TOPICS.group,

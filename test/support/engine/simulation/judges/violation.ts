@@ -11,6 +11,8 @@ export type Rule =
   | 'reason'
   /** A terminal record contradicts the service. */
   | 'truth'
+  /** An acknowledged pause or drain does not hold. */
+  | 'command'
   /** Decisions in another order than promised. */
   | 'order'
   /** Faults have stopped, and still something is not settled. */

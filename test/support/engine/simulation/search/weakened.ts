@@ -113,6 +113,16 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
       return { journalOffset };
     }),
   },
+  'a drain is acknowledged before it has ended': {
+    wrap: withCommits((transaction, real) => {
+      const [head, ...tail] = transaction.journal.map(({ key, value }) =>
+        key === 'control/ack' && value !== null
+          ? { key, value: value.replace('"drained":false', '"drained":true') }
+          : { key, value },
+      );
+      return real({ ...transaction, journal: [head ?? OWNER, ...tail] });
+    }),
+  },
   'source offsets are not part of the transaction': {
     wrap: withCommits(async ({ offsets = [], ...rest }, real, { kafka, options }) => {
       for (const { partition, offset, metadata } of offsets)

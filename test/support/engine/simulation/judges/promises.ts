@@ -1,0 +1,97 @@
+/**
+ * Promises of owners about commands of an operator, derived from the committed transactions: behind
+ * an acknowledgement of the newest command no job begins that the command holds, and when a drain is
+ * acknowledged no job is live.
+ */
+import type { Acknowledgement, Control } from '../../../../../src/core/journal/control.ts';
+import { inForce, NO_CONTROL } from '../../../../../src/core/journal/control.ts';
+import type { JobRecord } from '../../../../../src/core/journal/job.ts';
+import { readJournalRecord } from '../../../../../src/core/journal/journal-records.ts';
+import type { CommittedTransaction } from '../../../memory/kafka/transaction-coordinator.ts';
+import { Violation } from './violation.ts';
+
+interface Shard {
+  control: Control;
+  acknowledged: Acknowledgement | undefined;
+  readonly jobs: Map<string, JobRecord>;
+}
+
+export class Promises {
+  /** Acknowledgements seen: of any command, and of drains that have ended. */
+  readonly seen = { acknowledged: 0, drained: 0 };
+  readonly #journal: string;
+  readonly #shards = new Map<number, Shard>();
+
+  constructor(journal: string) {
+    this.#journal = journal;
+  }
+
+  /** @throws Violation */
+  committed({ records }: CommittedTransaction, nowMs: number): void {
+    for (const { topic, partition, record } of records) {
+      if (topic !== this.#journal) continue;
+      const { key, value } = record;
+      this.#fold(this.#shard(partition), String(key), value === null ? null : String(value), nowMs);
+    }
+  }
+
+  /** A command line has reported that the pipeline is drained. @throws Violation */
+  reported(revision: number, nowMs: number): void {
+    for (const [shard, { control, acknowledged, jobs }] of this.#shards) {
+      if (control.revision !== revision || inForce(control, nowMs).length === 0) return;
+      if (acknowledged?.revision !== revision || !acknowledged.drained || jobs.size > 0)
+        throw new Violation('command', `shard ${shard} is reported to be drained, and is not`);
+    }
+  }
+
+  #fold(shard: Shard, key: string, value: string | null, nowMs: number): void {
+    const entry = readJournalRecord(key, value);
+    if (entry.entry === 'control') shard.control = entry.value ?? shard.control;
+    else if (entry.entry === 'control/ack' && entry.value !== undefined)
+      this.#acknowledged(shard, entry.value);
+    else if (entry.entry === 'job') {
+      if (entry.value === null) shard.jobs.delete(entry.id);
+      else {
+        assertMayBegin(shard, entry.value, nowMs);
+        shard.jobs.set(entry.id, entry.value);
+      }
+    }
+  }
+
+  #acknowledged(shard: Shard, answer: Acknowledgement): void {
+    shard.acknowledged = answer;
+    this.seen.acknowledged++;
+    if (answer.drained) this.seen.drained++;
+    for (const { id, type } of shard.jobs.values())
+      if (answer.drained || answer.types.includes(type))
+        throw new Violation('command', `a drain is acknowledged while job ${id} is live`);
+  }
+
+  #shard(partition: number): Shard {
+    let shard = this.#shards.get(partition);
+    if (shard === undefined) {
+      shard = { control: NO_CONTROL, acknowledged: undefined, jobs: new Map() };
+      this.#shards.set(partition, shard);
+    }
+    return shard;
+  }
+}
+
+function assertMayBegin(
+  { control, acknowledged }: Shard,
+  { id, root, type }: JobRecord,
+  nowMs: number,
+): void {
+  if (acknowledged?.revision !== control.revision) return;
+  for (const scope of inForce(control, nowMs)) {
+    if (scope.type !== undefined && scope.type !== type) continue;
+    const isDrained =
+      scope.type === undefined ? acknowledged.drained : acknowledged.types.includes(type);
+    const isFirst = root === id && scope.type !== undefined;
+    if (scope.state === 'paused' || isDrained || isFirst)
+      throw new Violation(
+        'command',
+        `job ${id} begins behind the acknowledgement of revision ${control.revision}, which holds it`,
+      );
+  }
+}
