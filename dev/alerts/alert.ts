@@ -44,6 +44,13 @@ export const PIPELINE = 'namespace, job, pipeline';
 export const minutesAbove0 = (vector: string, ofMinutes: number): string =>
   `sum_over_time((${vector} > bool 0)[${ofMinutes}m:1m])`;
 
+/**
+ * Part of a pipeline's objective (`objective` in docs/configuration.md). The replica that reports it
+ * may be restarting.
+ */
+export const objectiveOf = (part: 'age_seconds' | 'in_time_ratio' | 'dead_letter_ratio'): string =>
+  `max by (${PIPELINE}) (last_over_time(content_review_objective_${part}[5m]))`;
+
 /** One expression in one line. */
 export function expr(parts: TemplateStringsArray, ...values: readonly (string | number)[]): string {
   return String.raw({ raw: parts }, ...values)

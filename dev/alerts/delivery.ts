@@ -1,13 +1,12 @@
 /** Alerts on delivery: records that come in go out in time. */
-import { expr, type Group, minutesAbove0, PIPELINE, waited } from './alert.ts';
-import { OBJECTIVE_SECONDS } from './objective.ts';
+import { expr, type Group, minutesAbove0, objectiveOf, PIPELINE, waited } from './alert.ts';
 
-/** No state but these has a bound of its own; reviews may take a day, and `review.maxReviewTime` watches over them. */
+/** Limits of the states. Reviews may take days, which only the objective knows. */
 const BATCH_STATE_SECONDS = {
-  uploading: 1_800,
-  settling: 1_800,
-  retrying: 7_200,
-  reviewing: 21_600,
+  uploading: '1800',
+  settling: '1800',
+  retrying: '7200',
+  reviewing: `on (${PIPELINE}) group_left () 6 * ${objectiveOf('age_seconds')}`,
 } as const;
 
 /** Records that ended, within the window. */
@@ -20,14 +19,6 @@ const inFlight = `sum by (${PIPELINE}) (content_review_items_in_flight)`;
 const events = (window: string) =>
   `sum by (${PIPELINE}) (increase(content_review_events_consumed_total[${window}]))`;
 
-/** Share of the decisions of a type that may be late: ten times that of all types. */
-const TYPE_LATE = 0.1;
-const TYPE_MIN_DECISIONS = 100;
-const ofType = (ending: string, window: string) =>
-  `sum by (${PIPELINE}, type) (increase(content_review_type_event_to_decision_seconds_${ending}[${window}]))`;
-const typeLate = (window: string) =>
-  `1 - ${ofType(`bucket{le=~"${OBJECTIVE_SECONDS}([.]0)?"}`, window)} / (${ofType('count', window)} > 0)`;
-
 export const delivery: Group = {
   name: 'content-review-delivery',
   rules: [
@@ -37,24 +28,13 @@ export const delivery: Group = {
       // Not only now: a pipeline that was idle for the hour has not stalled when events come again.
       expr: expr`
         ${inFlight} > 0 and on (${PIPELINE}) ${minutesAbove0(inFlight, 60)} > 54
+        and on (${PIPELINE}) time() - min by (${PIPELINE}) (content_review_oldest_unsettled_timestamp_seconds) > ${objectiveOf('age_seconds')}
         unless on (${PIPELINE}) (${ended('1h')} > 0)`,
       for: '5m',
       summary:
         'Pipeline {{ $labels.pipeline }} has published nothing for an hour, with {{ $value }} events in flight',
       description:
-        'Events have been in flight for the whole hour without any decision or dead letter.',
-    },
-    {
-      name: 'ContentReviewTypeLate',
-      severity: 'warning',
-      // The short window says that it goes on.
-      expr: expr`
-        (${typeLate('1h')}) > ${TYPE_LATE} and on (${PIPELINE}, type) (${typeLate('10m')}) > ${TYPE_LATE}
-        and on (${PIPELINE}, type) ${ofType('count', '1h')} > ${TYPE_MIN_DECISIONS}`,
-      for: '15m',
-      summary:
-        'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of decisions about {{ $labels.type }} are too late',
-      description: `More than ${100 * TYPE_LATE} % of the decisions about one content type were published later than ${OBJECTIVE_SECONDS / 3_600} h after the oldest event of their batch. Other types may hide it from the objective.`,
+        'Events have been in flight for the whole hour without any decision or dead letter, and the oldest is older than the objective.',
     },
     {
       name: 'ContentReviewBatchStuck',
@@ -122,13 +102,13 @@ export const delivery: Group = {
       name: 'ContentReviewDeadLetters',
       severity: 'warning',
       expr: expr`
-        sum by (${PIPELINE}) (increase(content_review_dead_lettered_total[30m])) / (${events('30m')} > 0) > 0.05
+        sum by (${PIPELINE}) (increase(content_review_dead_lettered_total[30m])) / (${events('30m')} > 0) > ${objectiveOf('dead_letter_ratio')}
         and on (${PIPELINE}) sum by (${PIPELINE}) (increase(content_review_dead_lettered_total[30m])) > 10`,
       for: '5m',
       summary:
         'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of events become dead letters',
       description:
-        'A producer sends records that cannot be reviewed, or records failed permanently at the service.',
+        'More than `objective.deadLetterShare`: a producer sends records that cannot be reviewed, or records failed permanently at the service.',
     },
     {
       name: 'ContentReviewUnreadableRecords',

@@ -1,23 +1,19 @@
 /** Row of the dashboard with the metrics by content type. */
-import { OBJECTIVE_SECONDS } from '../alerts/objective.ts';
 import type { Row } from './panels.ts';
-import { age, gauge, orZero, rate, series, sum } from './queries.ts';
-
-const ages = 'type_event_to_decision_seconds';
-const inTime = series(ages, `le=~"${OBJECTIVE_SECONDS}([.]0)?"`, '_bucket');
-const all = series(ages, '', '_count');
+import { age, gauge, orZero, rate } from './queries.ts';
 
 export const types: Row = {
   title: 'Content types',
   charts: [
     {
       title: 'In time, by type',
-      about: `Share of decisions within ${OBJECTIVE_SECONDS / 3_600} h of the oldest event of their batch. Types beyond metrics.maxTypes count as other.`,
+      about:
+        'Share of decisions within `objective.age` of the oldest event of their batch. Types beyond metrics.maxTypes count as other.',
       unit: 'percentunit',
       lines: [
         [
           '{{type}}',
-          `${sum('type', `rate(${inTime}[$__rate_interval])`)} / (${sum('type', `rate(${all}[$__rate_interval])`)} > 0)`,
+          `1 - ${rate('type_decisions_late_total', 'type')} / (${rate('type_decisions_total', 'type')} > 0)`,
         ],
       ],
     },

@@ -136,11 +136,9 @@ const historyOf = ({ gone, there }: Pair) => ({
     [`content_review_build_info{${there.labels},instance="k"}`, '1x10'],
     [`up{${there.labels},instance="j"}`, '1x90'],
     [`up{${there.labels},instance="k"}`, '1x10 0x90'],
-    [
-      `content_review_event_to_decision_seconds_bucket{${there.labels},pipeline="p",le="3600"}`,
-      '0x90',
-    ],
-    [`content_review_event_to_decision_seconds_count{${there.labels},pipeline="p"}`, '0+10x90'],
+    [`content_review_objective_in_time_ratio{${there.labels},pipeline="p"}`, '0.99x90'],
+    [`content_review_decisions_late_total{${there.labels},pipeline="p"}`, '0+10x90'],
+    [`content_review_decisions_total{${there.labels},pipeline="p"}`, '0+10x90'],
     [
       `content_review_decision_results_total{${there.labels},pipeline="p",result="spam"}`,
       '0+10x90',

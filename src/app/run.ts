@@ -142,7 +142,12 @@ async function open(config: Config, service: ServiceClient, metrics: PromMetrics
   const health = new Health({ stuckAfterMs: STUCK_AFTER_MS });
   const budget = new MemoryBudget(config.memory.budgetBytes);
   metrics.set('memory_budget_bytes', {}, budget.totalBytes);
-  for (const { name } of config.pipelines) metrics.startPipeline(name);
+  for (const { name: pipeline, objective } of config.pipelines) {
+    metrics.startPipeline(pipeline);
+    metrics.set('objective_age_seconds', { pipeline }, objective.ageMs / 1000);
+    metrics.set('objective_in_time_ratio', { pipeline }, objective.share);
+    metrics.set('objective_dead_letter_ratio', { pipeline }, objective.deadLetterShare);
+  }
   return {
     service,
     metrics,

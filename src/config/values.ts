@@ -146,6 +146,28 @@ export function integer(
   });
 }
 
+const DECIMAL = /^\s*[01](\.\d{1,9})?\s*$/;
+
+/** A share of a whole. */
+export function share(
+  spec: Described<number> & { readonly min: number; readonly max: number },
+): Value<number, ''> {
+  return value({
+    ...spec,
+    allowed: `a number from ${spec.min} to ${spec.max}`,
+    schema: {
+      anyOf: [
+        { type: 'number', minimum: spec.min, maximum: spec.max },
+        { type: 'string', pattern: DECIMAL.source },
+      ],
+    },
+    parse(raw) {
+      const amount = typeof raw === 'string' && DECIMAL.test(raw) ? Number(raw) : raw;
+      return between(typeof amount === 'number' ? amount : Number.NaN, spec);
+    },
+  });
+}
+
 function between(amount: number, { min, max }: { min: number; max: number }): number {
   if (!(amount >= min && amount <= max)) throw new OptionRefusal('');
   return amount;

@@ -1,6 +1,6 @@
 /** `pipelines[]`: from a source topic to an output topic. */
 import { group } from '../option.ts';
-import { bytes, choice, duration, flag, integer, optional, text } from '../values.ts';
+import { bytes, choice, duration, flag, integer, optional, share, text } from '../values.ts';
 import { derived, topic } from './names.ts';
 import { outputOptions } from './output.ts';
 import { sourceOptions } from './source.ts';
@@ -221,5 +221,25 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
     ),
   }),
   review,
+  objective: group('Service level: metrics, alerts, dashboard and console compare with it.', {
+    age: duration({
+      help: 'Age of an event by which its decision is due.',
+      fallback: '1h',
+      min: '1s',
+      max: '365d',
+    }),
+    share: share({
+      help: 'Share of decisions that must be in time.',
+      fallback: 0.99,
+      min: 0.5,
+      max: 0.9999,
+    }),
+    deadLetterShare: share({
+      help: 'Share of events above which dead letters need attention.',
+      fallback: 0.05,
+      min: 0,
+      max: 1,
+    }),
+  }),
   kafka,
 });

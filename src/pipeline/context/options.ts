@@ -33,6 +33,7 @@ export interface PipelineOptions extends EngineLimits {
     readonly downloadRetries: number;
     readonly errorRowAttempts: number;
   };
+  readonly objective: { readonly ageMs: number };
   readonly kafka: {
     readonly sessionTimeoutMs: number;
     readonly transactionTimeoutMs: number;

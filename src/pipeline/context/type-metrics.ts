@@ -33,7 +33,12 @@ export class TypeMetrics {
   }
 
   /** Counts the decisions of a transaction. @param ageSeconds since the oldest event of their batch */
-  decided(type: string, { successes, errors }: DecisionTally, ageSeconds: number): void {
+  decided(
+    type: string,
+    { successes, errors }: DecisionTally,
+    ageSeconds: number,
+    isLate: boolean,
+  ): void {
     const labels = this.#labelsOf(type);
     if (labels === undefined) return;
     const decisions = { SUCCESS: successes, ERROR: errors };
@@ -41,6 +46,7 @@ export class TypeMetrics {
       this.#metrics.count('type_decisions_total', { ...labels, status }, count);
     const all = successes + errors;
     this.#metrics.observe('type_event_to_decision_seconds', labels, ageSeconds, all);
+    if (isLate) this.#metrics.count('type_decisions_late_total', labels, all);
   }
 
   /** @param type undefined if the records end before it is known */
@@ -83,7 +89,8 @@ export class TypeMetrics {
     this.#labels.set(name, labels);
     this.#metrics.count('type_dead_letters_total', labels, 0);
     if (name === UNKNOWN) return labels;
-    this.#metrics.count('type_rows_submitted_total', labels, 0);
+    for (const name of ['type_rows_submitted_total', 'type_decisions_late_total'])
+      this.#metrics.count(name, labels, 0);
     for (const status of ['SUCCESS', 'ERROR'])
       this.#metrics.count('type_decisions_total', { ...labels, status }, 0);
     return labels;

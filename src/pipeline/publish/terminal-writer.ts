@@ -299,9 +299,11 @@ export class JobDecisions {
     this.publishingMs += clock.monotonic() - startedMs;
     ledger.published(this.#tally);
     const { type, oldestEventMs } = this.#job.record;
-    const ageSeconds = Math.max(0, clock.now() - oldestEventMs) / 1000;
-    metrics.observe('event_to_decision_seconds', this.#shard.labels, ageSeconds, decisions);
-    types.decided(type, this.#tally, ageSeconds);
+    const ageMs = Math.max(0, clock.now() - oldestEventMs);
+    const isLate = ageMs > options.objective.ageMs;
+    metrics.observe('event_to_decision_seconds', this.#shard.labels, ageMs / 1000, decisions);
+    if (isLate) metrics.count('decisions_late_total', this.#shard.labels, decisions);
+    types.decided(type, this.#tally, ageMs / 1000, isLate);
     this.#chunk.clear();
     this.#tally.clear();
   }

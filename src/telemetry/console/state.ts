@@ -118,6 +118,7 @@ async function summaryOf(
     balance: await sum('balance_items'),
     /** Timestamp of the oldest record without a decision; null if there is none. */
     oldestEventMs: oldestSeconds === null ? null : oldestSeconds * 1000,
+    deadLetterShare: await sum('objective_dead_letter_ratio'),
     letters: { ...minute, reasons: reasons.slice(0, MAX_REASONS) },
   };
 }

@@ -103,6 +103,12 @@ export const METRICS = {
     "Time from the oldest source record of a batch to the commit of each decision: an upper bound of the event's latency.",
     STAGE_SECONDS,
   ),
+  decisions_late_total: counter(
+    'Decisions published later than `objective.age` after the oldest source record of their batch.',
+  ),
+  objective_age_seconds: gauge('`objective.age` of the pipeline.'),
+  objective_in_time_ratio: gauge('`objective.share` of the pipeline.'),
+  objective_dead_letter_ratio: gauge('`objective.deadLetterShare` of the pipeline.'),
   items_recovered_total: counter(
     'Items found in live jobs when a shard was claimed: an earlier owner consumed them.',
   ),
@@ -141,6 +147,7 @@ export const METRICS = {
     ...TYPE,
     'status',
   ]),
+  type_decisions_late_total: counter('decisions_late_total by content type.', TYPE),
   type_dead_letters_total: counter(
     'Source records published as dead letters, by content type.',
     TYPE,

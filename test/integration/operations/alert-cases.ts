@@ -24,25 +24,36 @@ export interface AlertCases {
 const P = '{pipeline="p"}';
 const AT_P = ['pipeline="p"'];
 
-/** Publications per step: all of them, and those within the objective. */
-const publications = (inTime: number, all: number, steps: number) => ({
-  'event_to_decision_seconds_bucket{pipeline="p",le="3600"}': `0+${inTime}x${steps}`,
-  [`event_to_decision_seconds_count${P}`]: `0+${all}x${steps}`,
+/** Objective of the pipeline in every history that does not have another. */
+export const OBJECTIVE: Case['series'] = {
+  [`objective_age_seconds${P}`]: '3600x9000',
+  [`objective_in_time_ratio${P}`]: '0.99x9000',
+  [`objective_dead_letter_ratio${P}`]: '0.05x9000',
+};
+
+/** Publications per step: those within the objective, and all of them. */
+const publications = (inTime: number, all: number, steps: number, pipeline = 'p') => ({
+  [`decisions_late_total{pipeline="${pipeline}"}`]: `0+${all - inTime}x${steps}`,
+  [`decisions_total{pipeline="${pipeline}",status="SUCCESS"}`]: `0+${all}x${steps}`,
 });
-/** Publications of a type per minute: those within the objective, and all of them. */
-const typePublications = (type: string, inTime: string, all: string) => ({
-  [`type_event_to_decision_seconds_bucket{pipeline="p",type="${type}",le="3600"}`]: inTime,
-  [`type_event_to_decision_seconds_count{pipeline="p",type="${type}"}`]: all,
+/** Publications of a type per minute: late ones, and all of them. */
+const typePublications = (type: string, late: string, all: string, pipeline = 'p') => ({
+  [`type_decisions_late_total{pipeline="${pipeline}",type="${type}"}`]: late,
+  [`type_decisions_total{pipeline="${pipeline}",type="${type}",status="SUCCESS"}`]: all,
 });
 /** 10 publications per minute, all of them in time for five hours, and `inTime` of them from then on. */
 const lateSinceFiveHours = (inTime: number) => ({
-  'event_to_decision_seconds_bucket{pipeline="p",le="3600"}': `0+10x300 ${3_000 + inTime}+${inTime}x100`,
-  [`event_to_decision_seconds_count${P}`]: '0+10x400',
+  [`decisions_late_total${P}`]: `0x300 ${10 - inTime}+${10 - inTime}x100`,
+  'decisions_total{pipeline="p",status="SUCCESS"}': '0+10x400',
 });
 /** The other way round. */
 const lateForFiveHours = (inTime: number) => ({
-  'event_to_decision_seconds_bucket{pipeline="p",le="3600"}': `0+${inTime}x300 ${300 * inTime + 10}+10x100`,
-  [`event_to_decision_seconds_count${P}`]: '0+10x400',
+  [`decisions_late_total${P}`]: `0+${10 - inTime}x300 ${300 * (10 - inTime)}x100`,
+  'decisions_total{pipeline="p",status="SUCCESS"}': '0+10x400',
+});
+/** A second pipeline, of reviews by people. */
+const people = (part: string, value: number) => ({
+  [`objective_${part}{pipeline="people"}`]: `${value}x9000`,
 });
 const paused = (reason: string, values: string, at: Case['at']) => ({
   series: { [`shards_paused{pipeline="p",reason="${reason}"}`]: values },
@@ -100,6 +111,8 @@ const agreement = (before: number, since: number, all = 100) => {
     series(false, all - before, all - since),
   ]);
 };
+/** An event of ten minutes before. */
+const OLD = { [`oldest_unsettled_timestamp_seconds${P}`]: '-600x400' };
 const ended = (decisions: string, letters: string) => ({
   'decisions_total{pipeline="p",status="SUCCESS"}': decisions,
   'dead_lettered_total{pipeline="p",reason="not_json"}': letters,
@@ -111,7 +124,22 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       // Much within the last hour, little of six.
       { series: lateSinceFiveHours(8), at: '6h', labels: AT_P },
       // Some of it, for six hours.
-      { series: publications(9, 10, 400), at: '6h30m', labels: AT_P },
+      {
+        series: {
+          ...publications(9, 10, 400),
+          // As many late ones, where one in five may be.
+          ...publications(9, 10, 400, 'people'),
+          ...people('in_time_ratio', 0.8),
+        },
+        at: '6h30m',
+        labels: AT_P,
+      },
+      // Nearly all of them, where half may be late.
+      {
+        series: { ...publications(2, 100, 400), [`objective_in_time_ratio${P}`]: '0.5x9000' },
+        at: '6h30m',
+        labels: AT_P,
+      },
     ],
     quiet: [
       { series: publications(95, 100, 400), at: '6h30m' },
@@ -121,12 +149,24 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
   },
   ContentReviewLateDecisionsSlow: {
     step: '10m',
-    fires: { series: publications(98, 100, 600), at: '90h', labels: AT_P },
+    fires: {
+      series: {
+        ...publications(98, 100, 600),
+        ...publications(95, 100, 600, 'people'),
+        ...people('in_time_ratio', 0.9),
+      },
+      at: '90h',
+      labels: AT_P,
+    },
     quiet: { series: publications(995, 1_000, 600), at: '90h' },
   },
   ContentReviewEventTooOld: {
     fires: {
-      series: { [`oldest_unsettled_timestamp_seconds${P}`]: '0x400' },
+      series: {
+        [`oldest_unsettled_timestamp_seconds${P}`]: '0x400',
+        'oldest_unsettled_timestamp_seconds{pipeline="people"}': '0x400',
+        ...people('age_seconds', 86_400),
+      },
       at: '6h15m',
       labels: AT_P,
     },
@@ -135,7 +175,15 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
   ContentReviewStalled: {
     fires: [
       {
-        series: { [`items_in_flight${P}`]: '5x120', ...ended('7x120', '0x120') },
+        series: {
+          [`items_in_flight${P}`]: '5x120',
+          ...OLD,
+          ...ended('7x120', '0x120'),
+          // Reviews by people take hours.
+          'items_in_flight{pipeline="people"}': '5x120',
+          'oldest_unsettled_timestamp_seconds{pipeline="people"}': '-600x120',
+          ...people('age_seconds', 86_400),
+        },
         at: ['61m', '100m'],
         labels: AT_P,
       },
@@ -144,6 +192,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         series: {
           'items_in_flight{pipeline="p",instance="a"}': '0x60 5x30 stale',
           'items_in_flight{pipeline="p",instance="b"}': '_x91 0 5x60',
+          ...OLD,
           ...ended('7x150', '0x150'),
         },
         at: '125m',
@@ -152,14 +201,17 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     ],
     quiet: [
       // One event an hour is enough.
-      { series: { [`items_in_flight${P}`]: '5x120', ...ended('7x120', '0x60 1x60') }, at: '100m' },
+      {
+        series: { [`items_in_flight${P}`]: '5x120', ...OLD, ...ended('7x120', '0x60 1x60') },
+        at: '100m',
+      },
       // Idle all night, then events whose reviews take most of an hour.
       {
-        series: { [`items_in_flight${P}`]: '0x300 5x50 0x50', ...ended('7x400', '0x400') },
+        series: { [`items_in_flight${P}`]: '0x300 5x50 0x50', ...OLD, ...ended('7x400', '0x400') },
         at: ['316m', '330m', '349m', '356m'],
       },
       // A new pipeline, that has never ended anything.
-      { series: { [`items_in_flight${P}`]: '5x50' }, at: ['16m', '30m', '50m'] },
+      { series: { [`items_in_flight${P}`]: '5x50', ...OLD }, at: ['16m', '30m', '50m'] },
     ],
   },
   ContentReviewTypeLate: {
@@ -167,17 +219,19 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       // Hidden behind a type with a hundred times as many.
       series: {
         ...typePublications('live', '0+5x120', '0+10x120'),
-        ...typePublications('post', '0+1000x120', '0+1000x120'),
+        ...typePublications('post', '0x120', '0+1000x120'),
+        ...typePublications('live', '0+5x120', '0+10x120', 'people'),
+        ...people('in_time_ratio', 0.9),
       },
       at: '90m',
       labels: ['pipeline="p"', 'type="live"'],
     },
     quiet: [
-      { series: typePublications('live', '0+95x120', '0+100x120'), at: '90m' },
+      { series: typePublications('live', '0+5x120', '0+100x120'), at: '90m' },
       // Over: the short window knows it.
-      { series: typePublications('live', '0+5x60 310+10x60', '0+10x120'), at: ['80m', '90m'] },
+      { series: typePublications('live', '0+5x60 300x60', '0+10x120'), at: ['80m', '90m'] },
       // Too few to know.
-      { series: typePublications('live', '0+0x120', '0+1x120'), at: '90m' },
+      { series: typePublications('live', '0+1x120', '0+1x120'), at: '90m' },
     ],
   },
   ContentReviewBatchStuck: {
@@ -238,7 +292,13 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
   },
   ContentReviewDeadLetters: {
     fires: {
-      series: { [`events_consumed_total${P}`]: '0+100x60', ...ended('0+90x60', '0+10x60') },
+      series: {
+        [`events_consumed_total${P}`]: '0+100x60',
+        ...ended('0+90x60', '0+10x60'),
+        'events_consumed_total{pipeline="people"}': '0+100x60',
+        'dead_lettered_total{pipeline="people",reason="not_json"}': '0+10x60',
+        ...people('dead_letter_ratio', 0.2),
+      },
       at: '40m',
       labels: AT_P,
     },

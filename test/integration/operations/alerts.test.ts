@@ -10,7 +10,7 @@ import { ALERTS, GROUPS, RULES_FILE, rulesFile } from '../../../dev/alerts/rules
 import { execute } from '../../../dev/helm/execute.ts';
 import { ensurePrometheus } from '../../../dev/prometheus/install.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { CASES, type Case } from './alert-cases.ts';
+import { CASES, type Case, OBJECTIVE } from './alert-cases.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const { promtool } = await ensurePrometheus();
@@ -76,7 +76,7 @@ function testOf({ name, severity }: Alert, { series, at, labels }: Case, interva
   ].join(',');
   return {
     interval,
-    input_series: Object.entries(series).map(([one, values]) => ({
+    input_series: Object.entries({ ...OBJECTIVE, ...series }).map(([one, values]) => ({
       series: /^up\b/.test(one) ? one : `content_review_${one}`,
       values,
     })),

@@ -70,6 +70,7 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
       errorRowAttempts: 1,
       downloadRetries: 3,
     },
+    objective: { ageMs: 3_600_000 },
     kafka: {
       sessionTimeoutMs: 30_000,
       transactionTimeoutMs: 60_000,

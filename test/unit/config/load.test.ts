@@ -40,6 +40,20 @@ describe('a configuration that is right', () => {
     assert.deepEqual(pipeline?.source.mapping.type, { field: 'type' });
   });
 
+  it('takes the objective of a pipeline, and shares as numbers or texts', () => {
+    const objectiveOf = (text: string) =>
+      parse(MINIMAL.replace('}}]', `}, objective: {${text}}}]`), { S: '0.95' }).pipelines[0]
+        ?.objective;
+    assert.deepEqual(objectiveOf(''), { ageMs: 3_600_000, share: 0.99, deadLetterShare: 0.05 });
+    assert.deepEqual(objectiveOf(`age: 2d, share: "\${S}", deadLetterShare: 1`), {
+      ageMs: 172_800_000,
+      share: 0.95,
+      deadLetterShare: 1,
+    });
+    for (const wrong of ['99', '1', '0.4', '"1e0"', '"0.99 "x', '.nan', '[0.99]', '"99%"'])
+      assert.throws(() => objectiveOf(`share: ${wrong}`), ConfigError, wrong);
+  });
+
   it('derives the journal from a group of its own', () => {
     const config = parse(MINIMAL.replace('topic: events', 'topic: events, group: g-7'));
     assert.equal(config.pipelines[0]?.journal.topic, 'g-7.journal');

@@ -78,6 +78,22 @@ test('the age of decisions counts each of them, as old as the oldest event of it
   }
 });
 
+test('decisions count as late after the age of the objective, which need not be a bucket', async () => {
+  for (const [ageMinutes, late] of [
+    [99, 5],
+    [102, 0],
+  ] as const) {
+    const objective = { ageMs: ageMinutes * MINUTE };
+    const world = new World({ partitions: 1, options: { objective, batch: { maxRows: 5 } } });
+    const instance = world.start();
+    const oldestMs = world.clock.now() - 100 * MINUTE;
+    for (let n = 0; n < 5; n++) world.event(0, 'a', oldestMs + n);
+    await world.untilSettled(MINUTE);
+    assert.equal(instance.metrics.counter('decisions_late_total', { pipeline: 'reviews' }), late);
+    assert.equal(instance.metrics.counter('decisions_total', { status: 'SUCCESS' }), 5);
+  }
+});
+
 test('decisions with status ERROR count as well', async () => {
   const world = new World({
     partitions: 1,

@@ -22,18 +22,20 @@ test('each type has its own series, whose counters begin at 0', () => {
     'type_dead_letters_total{pipeline="p",type="unknown"}': 0,
     'type_dead_letters_total{pipeline="p",type="post"}': 0,
     'type_rows_submitted_total{pipeline="p",type="post"}': 0,
+    'type_decisions_late_total{pipeline="p",type="post"}': 0,
     'type_decisions_total{pipeline="p",status="SUCCESS",type="post"}': 0,
     'type_decisions_total{pipeline="p",status="ERROR",type="post"}': 0,
   };
   assert.deepEqual(Object.fromEntries(metrics.counters), begun);
   types.submitted('post', 3);
-  types.decided('post', tally, 90);
+  types.decided('post', tally, 90, true);
   types.deadLettered('post', 4);
   types.deadLettered(undefined, 5);
   assert.deepEqual(Object.fromEntries(metrics.counters), {
     'type_dead_letters_total{pipeline="p",type="unknown"}': 5,
     'type_dead_letters_total{pipeline="p",type="post"}': 4,
     'type_rows_submitted_total{pipeline="p",type="post"}': 3,
+    'type_decisions_late_total{pipeline="p",type="post"}': 3,
     'type_decisions_total{pipeline="p",status="SUCCESS",type="post"}': 2,
     'type_decisions_total{pipeline="p",status="ERROR",type="post"}': 1,
   });
@@ -68,7 +70,7 @@ test('producers cannot make more series than allowed, nor show content in them',
   const names = [...hostile, ...Array.from({ length: 1_000 }, (_, n) => `t${n}`)];
   for (const type of names) {
     types.submitted(type, 1);
-    types.decided(type, tally, 1);
+    types.decided(type, tally, 1, false);
     types.deadLettered(type, 1);
   }
   types.inFlight(names.map((type) => ({ type, records: 1, oldestEventMs: 0 })));
@@ -85,7 +87,7 @@ test('the number of series is the one that docs/metrics.md calculates', async ()
   const { tally } = typesOf(0);
   const names = [undefined, ...Array.from({ length: 9 }, (_, n) => `t${n}`)];
   types.inFlight(names.map((type) => ({ type, records: 1, oldestEventMs: 1 })));
-  for (const type of names) if (type !== undefined) types.decided(type, tally, 1);
+  for (const type of names) if (type !== undefined) types.decided(type, tally, 1, false);
   const series = (await metrics.render()).match(/^content_review_type_/gm);
   const page = readFileSync(new URL('../../../../docs/metrics.md', import.meta.url), 'utf8');
   const [, perType, more] = /\| (\d+) × \(`maxTypes` \+ 1\) \+ (\d+) \|/.exec(page) ?? [];
@@ -95,7 +97,7 @@ test('the number of series is the one that docs/metrics.md calculates', async ()
 test('with a limit of 0 there are none', () => {
   const { metrics, types, tally } = typesOf(0);
   types.submitted('post', 1);
-  types.decided('post', tally, 1);
+  types.decided('post', tally, 1, false);
   types.deadLettered(undefined, 1);
   types.inFlight([{ type: 'post', records: 1, oldestEventMs: 0 }]);
   assert.equal(metrics.counters.size + metrics.gauges.size + metrics.observations.size, 0);

@@ -233,7 +233,7 @@ test('a verdict about dead letters has the command that lists them', async () =>
   );
 });
 
-test('dead letters need attention above their usual share, above one in twenty, and from three on', async () => {
+test('dead letters need attention above their usual share, above the objective, and from three on', async () => {
   const isSeen = async (letters: number, records: number, usual: number | null) => {
     const shown = busyScene();
     Object.assign(shown.letters, { letters, records, usual });
@@ -250,6 +250,11 @@ test('dead letters need attention above their usual share, above one in twenty, 
   ];
   for (const [letters, records, usual, seen] of rows)
     assert.equal(await isSeen(letters, records, usual), seen, `${letters} of ${records}, ${usual}`);
+  const tolerant = busyScene();
+  for (const { view } of tolerant.pipelines)
+    tolerant.metrics.set('objective_dead_letter_ratio', { pipeline: view.name }, 0.2);
+  Object.assign(tolerant.letters, { letters: 60, records: 1_000, usual: 0.06 });
+  assert.equal((await verdictsOf(await stateOf(tolerant))).length, 0);
 });
 
 test('only a wait that lasts needs attention, and a start has time', async () => {
