@@ -6,11 +6,12 @@ import { VERSION } from '../base/version.ts';
 import type { Config } from '../config/schema.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { Console } from '../telemetry/console/console.ts';
+import { GroupReadings } from '../telemetry/console/group-reading.ts';
 import { LetterRates, SAMPLE_MS } from '../telemetry/console/letter-rate.ts';
 import { ConsoleSearch } from '../telemetry/console/search.ts';
 import type { ConsoleSources } from '../telemetry/console/state.ts';
 import type { Pages } from '../telemetry/health/http-server.ts';
-import { searchInThread } from './search/search-thread.ts';
+import { readGroupInThread, searchInThread } from './search/search-thread.ts';
 
 type Shown = Pick<
   ConsoleSources,
@@ -32,6 +33,7 @@ export function openConsole(
   );
   const letters = new LetterRates(shown.metrics);
   const names = pipelines.map(({ name }) => name);
+  const group = new GroupReadings(names, readGroupInThread(configFile), systemClock.now);
   const sampling = setInterval(() => void letters.sample(names), SAMPLE_MS);
   const sources = {
     ...shown,
@@ -41,10 +43,14 @@ export function openConsole(
     now: () => systemClock.now(),
     search,
     letters,
+    group,
     runbook: RUNBOOK_URL,
   };
   return {
     pages: new Console(sources, listenHost),
-    close: () => clearInterval(sampling),
+    close() {
+      clearInterval(sampling);
+      group.close();
+    },
   };
 }

@@ -16,6 +16,8 @@ const PROTECTION: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
+const APIS = ['/api/state', '/api/explain', '/api/group'];
+
 export class Console implements Pages {
   readonly #assets = loadAssets();
   readonly #sources: ConsoleSources;
@@ -30,7 +32,7 @@ export class Console implements Pages {
   async answer(request: PageRequest): Promise<PageResponse | undefined> {
     const { path, query, headers } = request;
     const asset = this.#assets.get(path);
-    if (asset === undefined && path !== '/api/state' && path !== '/api/explain') return undefined;
+    if (asset === undefined && !APIS.includes(path)) return undefined;
     const reason =
       refusal(this.#listenHost, headers) ??
       (asset === undefined && isForeignScript(headers)
@@ -43,6 +45,7 @@ export class Console implements Pages {
       return respond(body, status);
     }
     const pipeline = new URLSearchParams(query).get('pipeline') ?? undefined;
+    if (path === '/api/group') return respond(this.#sources.group.view(pipeline), 200);
     return respond(await consoleState(this.#sources, pipeline), 200);
   }
 }

@@ -3,6 +3,7 @@ import type { BrokersView } from '../../core/ports/brokers-view.ts';
 import type { PipelineView, ViewLimits } from '../../core/ports/pipeline-view.ts';
 import type { Health } from '../health/health.ts';
 import type { PromMetrics } from '../metrics/metrics.ts';
+import type { GroupReadings } from './group-reading.ts';
 import type { LetterRates } from './letter-rate.ts';
 import type { RecentProblems } from './recent-problems.ts';
 import type { ConsoleSearch } from './search.ts';
@@ -49,6 +50,7 @@ export interface ConsoleSources {
   readonly brokers: () => BrokersView;
   readonly service: Pick<ServiceCalls, 'view'>;
   readonly letters: Pick<LetterRates, 'of'>;
+  readonly group: Pick<GroupReadings, 'view'>;
   /** Folder of the runbook's pages, as an address with a slash at its end. */
   readonly runbook: string;
 }

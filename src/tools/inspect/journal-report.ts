@@ -31,6 +31,8 @@ export interface ShardReport {
   readonly partitions: readonly PartitionPosition[];
   readonly liveJobs: number;
   readonly unsettled: number;
+  /** Time of the newest record of the shard's journal; null: there is none. */
+  readonly writtenMs: number | null;
   /** Newest acknowledgement of a command by an owner of the shard. */
   readonly acknowledged: Acknowledgement | null;
 }
@@ -96,7 +98,7 @@ export async function journalReport(inspection: Inspection): Promise<JournalRepo
     };
   });
   const shards = journals.map(
-    ({ shard, state }): ShardReport => ({
+    ({ shard, state, writtenMs }): ShardReport => ({
       shard,
       owner: state.owner ? { instance: state.owner.instance, atMs: state.owner.atMs } : null,
       partitions: [...bounds]
@@ -105,6 +107,7 @@ export async function journalReport(inspection: Inspection): Promise<JournalRepo
           positionOf(partition, range, state.progress.get(partition), committed.get(partition)),
         ),
       acknowledged: state.acknowledged ?? null,
+      writtenMs: writtenMs ?? null,
       liveJobs: state.jobs.size,
       unsettled: [...state.jobs.values()].reduce((sum, { left }) => sum + left.size, 0),
     }),

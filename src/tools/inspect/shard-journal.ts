@@ -18,6 +18,8 @@ export interface ShardJournal {
   readonly state: JournalState;
   /** By partition. */
   readonly histories: ReadonlyMap<number, ProgressHistory>;
+  /** Time of the newest record; undefined for an empty journal. */
+  readonly writtenMs: number | undefined;
 }
 
 /** Called with every record that is still in the journal, in order. */
@@ -45,6 +47,7 @@ export function journalReader(
   const view = new JournalView();
   const histories = new Map<number, ProgressHistory>();
   let position = 0;
+  let writtenMs: number | undefined;
   return async (to = 'stable') => {
     const { scan, pipeline, signal } = inspection;
     const { journal } = pipeline.topics;
@@ -61,6 +64,7 @@ export function journalReader(
             for (const { key, value, timestampMs } of records) {
               const entry = view.fold(key?.toString() ?? '', value?.toString() ?? null);
               observe?.(entry, timestampMs);
+              writtenMs = timestampMs;
               if (entry.entry !== 'progress') continue;
               const history = histories.get(entry.partition) ?? new ProgressHistory();
               histories.set(entry.partition, history);
@@ -77,7 +81,7 @@ export function journalReader(
         );
         const state = view.finish();
         checkMeta(inspection, state, all.size);
-        return { shard, state, histories };
+        return { shard, state, histories, writtenMs };
       } catch (error) {
         if (!(error instanceof JournalFormatError)) throw error;
         // Compaction may have removed a record in favour of one written meanwhile: read on to that.

@@ -15,6 +15,7 @@ import {
 import type { Explanation } from '../../../src/tools/inspect/explanation.ts';
 import {
   busyScene,
+  emptyScene,
   hugeScene,
   type Scene,
   serve,
@@ -330,6 +331,46 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
         'scrolls sideways',
       );
     });
+
+  it('shows the shards of all instances, with the age of the reading, while the table is open', async (t) => {
+    const nowMs = Date.now();
+    const shown = busyScene(nowMs);
+    const shard = { seenMs: nowMs - 40_000, writtenMs: nowMs - 2_000, partitions: 1 };
+    const counts = { jobs: 2, records: 1_740, lag: 17 };
+    const watermarks = [{ partition: 0, watermark: 81_204 }];
+    const { instance } = shown.pipelines[0]?.view ?? { instance: null };
+    Object.assign(shown.group, {
+      ...{ atMs: nowMs - 12_000, tookMs: 800, problem: HOSTILE },
+      report: {
+        ...{ state: 'Stable', members: 2, shardCount: 9 },
+        shards: [
+          { shard: 0, instance, ...shard, ...counts, watermarks },
+          { shard: 1, instance: HOSTILE, ...shard, ...counts, watermarks },
+          { ...shard, ...counts, shard: 2, instance: null, seenMs: null, watermarks: [] },
+        ],
+      },
+    });
+    const { page, asked } = await open(t, shown);
+    await page.locator('#t-group tbody tr').nth(2).waitFor();
+    assert.match(
+      await text(page, '#p-group'),
+      /^2 members \(Stable\), 2 instances in the journal, read 12 s ago in 800 ms\. The last reading failed: <img/,
+    );
+    assert.match(
+      await text(page, '#t-group tbody tr:nth-child(1)'),
+      /^0 7f3a91c0 this one 40 s ago 2 s ago 2 1,740 17 0: 81,204$/,
+    );
+    assert.match(await text(page, '#t-group tbody tr:nth-child(3)'), /^2 unclaimed – /);
+    assert.equal(await text(page, '#e-group'), '6 more: the journal command lists them.');
+    assert.ok([...asked].some((url) => url.endsWith('/api/group?pipeline=comments')));
+    assert.deepEqual(await violations(page), []);
+    // Where all shards are here, nothing is read before the table is opened.
+    const alone = await open(t, emptyScene());
+    await alone.page.locator('#map i').first().waitFor();
+    assert.ok(![...alone.asked].some((url) => url.includes('/api/group')));
+    await alone.page.locator('#d-group summary').click();
+    await alone.page.locator('#p-group', { hasText: 'Reading the journal…' }).waitFor();
+  });
 
   it('lets 200 shards with 5,000 batches be looked at on a phone', async (t) => {
     const { page } = await open(t, hugeScene(), { viewport: PHONE });

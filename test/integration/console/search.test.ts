@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { startBrowser } from '../../../dev/pictures/browser.ts';
+import type { GroupReadings } from '../../../src/telemetry/console/group-reading.ts';
+import type { ConsoleState } from '../../../src/telemetry/console/state.ts';
 import type { Explanation } from '../../../src/tools/inspect/explanation.ts';
 import type { SearchReport } from '../../../src/tools/inspect/search.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -129,4 +131,44 @@ test('a mistake is answered with its reason', async () => {
   assert.match((await ask({ pipeline: 'nope', key: 'k' })).reason ?? '', /no pipeline "nope"/);
   const crossSite = await ask({ key: 'k' }, { headers: { 'sec-fetch-site': 'cross-site' } });
   assert.equal(crossSite.status, 403);
+});
+
+test('the console of one replica shows the shards of all, read in a thread with the lowest priority', async () => {
+  const other = await stack.startReplica();
+  const stateOf = async (at: string) =>
+    ((await (await fetch(`${at}/api/state`)).json()) as ConsoleState).detail;
+  const otherUrl = await other.url();
+  const owned = await eventually('each replica owns shards', async () => {
+    const views = await Promise.all([stateOf(url), stateOf(otherUrl)]);
+    return (
+      views.every(({ shards }) => shards.some(({ state }) => state === 'owner')) &&
+      views.every(({ shards }) => shards.every(({ state }) => state === 'owner')) &&
+      views
+    );
+  });
+  const ofGroup = async () =>
+    (await (await fetch(`${url}/api/group`)).json()) as ReturnType<GroupReadings['view']>;
+  const first = await ofGroup();
+  assert.deepEqual([first.report, first.problem], [null, null]);
+  await eventually('it is read in the background', () => priorities().includes(19));
+  const { report, atMs, nowMs, problem } = await eventually('the journal was read', async () => {
+    const view = await ofGroup();
+    return (view.report !== null || view.problem !== null) && view;
+  });
+  assert.equal(problem, null);
+  assert.ok(nowMs - (atMs ?? 0) < 10_000);
+  assert.deepEqual([report?.state, report?.members], ['Stable', 2]);
+  const expected = owned.flatMap(({ shards, instance }) =>
+    shards.map(({ shard }) => ({ shard, instance })),
+  );
+  assert.deepEqual(
+    report?.shards.map(({ shard, instance }) => ({ shard, instance })),
+    expected.toSorted((a, b) => a.shard - b.shard),
+  );
+  for (const { watermarks, writtenMs, lag, jobs } of report?.shards ?? []) {
+    assert.ok(watermarks.every(({ watermark }) => (watermark ?? 0) > 0));
+    assert.deepEqual([lag, jobs], [0, 0]);
+    assert.ok((writtenMs ?? 0) > nowMs - 600_000);
+  }
+  await eventually('the thread has ended', () => !priorities().includes(19));
 });

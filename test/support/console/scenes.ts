@@ -10,6 +10,7 @@ import type {
   WaitView,
 } from '../../../src/core/ports/pipeline-view.ts';
 import { Console } from '../../../src/telemetry/console/console.ts';
+import type { GroupReadings } from '../../../src/telemetry/console/group-reading.ts';
 import type { LetterRate } from '../../../src/telemetry/console/letter-rate.ts';
 import { RecentProblems } from '../../../src/telemetry/console/recent-problems.ts';
 import { ConsoleSearch } from '../../../src/telemetry/console/search.ts';
@@ -31,6 +32,7 @@ export interface Scene {
   readonly pipelines: { view: PipelineView }[];
   readonly calls: ServiceCalls;
   readonly brokers: { address: string; silentMs: number }[];
+  readonly group: Pick<ReturnType<GroupReadings['view']>, 'atMs' | 'tookMs' | 'problem' | 'report'>;
   readonly letters: { -readonly [key in keyof LetterRate]: LetterRate[key] };
 }
 
@@ -53,6 +55,7 @@ export function scene(
   const problems = new RecentProblems(now);
   const calls = new ServiceCalls('https://reviews.example/v1?never=shown', now);
   const brokers = [{ address: 'kafka-1.example:9092', silentMs: 0 }];
+  const group: Scene['group'] = { atMs: null, tookMs: 0, problem: null, report: null };
   const letters: Scene['letters'] = { letters: 0, records: 0, reasons: [], usual: null };
   const sources: ConsoleSources = {
     version: '1.4.0',
@@ -70,6 +73,7 @@ export function scene(
     brokers: () => ({ heardAgoMs: 120, brokers: [...brokers] }),
     service: calls,
     letters: { of: async () => letters },
+    group: { view: () => ({ nowMs: now(), ...group }) },
     runbook: RUNBOOK_URL,
     search: new ConsoleSearch(
       { enabled: true, listenHost: '127.0.0.1', password: undefined, logger: { warn() {} } },
@@ -77,7 +81,7 @@ export function scene(
     ),
   };
   for (const { name } of views) health.ready(`${name}/group`);
-  return { sources, health, metrics, problems, pipelines, calls, brokers, letters };
+  return { sources, health, metrics, problems, pipelines, calls, brokers, letters, group };
 }
 
 /** As the engine bounds what it shows. */

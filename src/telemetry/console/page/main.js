@@ -2,6 +2,7 @@
 import { attr, el, say } from './dom.js';
 import { startExplain } from './explain.js';
 import { age, clock, rate } from './format.js';
+import { startGroup } from './group.js';
 import { showBatches, showOutcomes, showProblems, showShards } from './sections.js';
 import { Throughput } from './sparkline.js';
 import { LEVELS, showAbout, showFacts, showFigures, showPipelines, showVerdicts } from './top.js';
@@ -28,6 +29,7 @@ let timer;
 let asking;
 
 const explain = startExplain(() => last);
+const group = startGroup(() => last);
 
 /** The pipeline that the fragment names or last named: other fragments are places of the page. */
 function chosen() {
@@ -100,6 +102,7 @@ function show(state) {
   showProblems(state);
   showShards(state);
   explain.update();
+  group.update();
 }
 
 function showSilence() {
