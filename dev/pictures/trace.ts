@@ -24,7 +24,10 @@ const LEFT = 196;
 const RIGHT = 780;
 const TOP = 66;
 const ROW = 34;
-const STEPS = ['create', 'upload', 'download', 'publish'];
+const STEPS = ['create', 'upload', 'download', 'send'];
+
+/** `send` for a write to any topic. */
+const stepName = ({ name }: Span): string => name.replace(/ .*/, '');
 
 /** Bytes of the request body of an OTLP exporter. */
 export function spansOf(body: string): Span[] {
@@ -57,7 +60,7 @@ export function chooseBatch(spans: readonly Span[]): readonly [Span, readonly Sp
         .sort((a, b) => ms(a.startTimeUnixNano) - ms(b.startTimeUnixNano));
       return [batch, steps] as const;
     })
-    .filter(([, steps]) => STEPS.every((step) => steps.some(({ name }) => name === step)));
+    .filter(([, steps]) => STEPS.every((step) => steps.some((span) => stepName(span) === step)));
   const length = ([batch]: readonly [Span, unknown]) =>
     ms(batch.endTimeUnixNano) - ms(batch.startTimeUnixNano);
   return batches.sort((a, b) => length(a) - length(b))[Math.floor(batches.length / 2)];
@@ -75,10 +78,10 @@ export function tracePicture([batch, steps]: readonly [Span, readonly Span[]]): 
   const bars = rows.flatMap((span, at) => {
     const [from, to] = [x(ms(span.startTimeUnixNano)), x(ms(span.endTimeUnixNano))];
     const y = TOP + at * ROW;
-    const colour = at === 0 ? 'ink' : span.name === 'publish' ? 'kafka' : 'service';
+    const colour = at === 0 ? 'ink' : stepName(span) === 'send' ? 'kafka' : 'service';
     const length = ms(span.endTimeUnixNano) - ms(span.startTimeUnixNano);
     return [
-      text(at === 0 ? 20 : 36, y + 15, span.name, at === 0 ? 'b' : ''),
+      text(at === 0 ? 20 : 36, y + 15, at === 0 ? span.name : stepName(span), at === 0 ? 'b' : ''),
       `<rect x="${fixed(from)}" y="${y + 3}" width="${fixed(Math.max(2, to - from))}" height="16" rx="3" fill="var(--${colour})" opacity="${at === 0 ? 0.75 : 0.9}"/>`,
       text(
         Math.max(to, from + 2) + 6,
@@ -108,7 +111,8 @@ export function tracePicture([batch, steps]: readonly [Span, readonly Span[]]): 
   });
   const size = `${attribute(batch, 'content_review.rows')} rows, ${Math.round(Number(attribute(batch, 'content_review.bytes')) / 1_024)} KiB, attempt ${attribute(batch, 'content_review.attempt')}`;
   const steplist = steps.map(
-    (span) => `${span.name} ${duration(ms(span.endTimeUnixNano) - ms(span.startTimeUnixNano))}`,
+    (span) =>
+      `${stepName(span)} ${duration(ms(span.endTimeUnixNano) - ms(span.startTimeUnixNano))}`,
   );
   return picture(
     'trace',

@@ -43,6 +43,14 @@ export function traceParentOf(headers: RecordHeaders): TraceParent | undefined {
   };
 }
 
+/** Headers of a request that continues the trace of a span. */
+export function traceHeadersOf({ traceId, spanId, flags, state }: TraceParent) {
+  const traceparent = `00-${traceId}-${spanId}-${flags.toString(16).padStart(2, '0')}`;
+  // A header takes no other characters, whatever tracing library wrote them.
+  const isState = state !== undefined && /^[\x21-\x7e][\x20-\x7e]*$/.test(state);
+  return isState ? { traceparent, tracestate: state } : { traceparent };
+}
+
 /** Contexts of a batch's items: a bounded number of spans, each once. */
 export class TraceLinks {
   readonly #most: number;

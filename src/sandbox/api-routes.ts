@@ -45,17 +45,18 @@ export function apiRoutes(context: SandboxContext): SandboxRoute[] {
 function createPlan(
   kind: WorkKind,
   type: string | undefined,
-  { origin }: SandboxCall,
+  { origin, request }: SandboxCall,
   context: SandboxContext,
 ): PlannedAnswer {
   const { works, policy } = context;
+  const traceparent = request.headers['traceparent']?.toString();
   return {
     operation: `create_${kind}`,
     type,
     async run(fault) {
       const fits = (work: Work) => (fault?.match.type ?? work.type) === work.type;
       const repeated = fault?.action === 'repeat_id' ? works.all(kind).findLast(fits) : undefined;
-      const { id } = repeated ?? works.create(kind, type);
+      const { id } = repeated ?? works.create(kind, type, traceparent);
       const { policyId, teamId, teamName } = policy.service;
       return jsonAnswer(200, {
         [`${kind}_id`]: id,

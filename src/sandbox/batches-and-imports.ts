@@ -67,6 +67,8 @@ export interface Work {
   readonly kind: WorkKind;
   /** Content type of a batch; undefined for an import. */
   readonly type?: string | undefined;
+  /** Header of the call that created it. */
+  readonly traceparent?: string | undefined;
   readonly status: string;
   readonly createdMs: number;
   /** Time at which the upload was complete; null before, like the other times. */
@@ -102,11 +104,12 @@ export class Works {
     this.#parts = parts;
   }
 
-  create(kind: WorkKind, type?: string): Work {
+  create(kind: WorkKind, type?: string, traceparent?: string): Work {
     const work: Work = {
       id: randomUUID(),
       kind,
       type,
+      traceparent,
       status: WAITING,
       createdMs: this.#parts.clock.now(),
       ...{ uploadedMs: null, eventDueMs: null, finishDueMs: null, finishedMs: null },

@@ -106,8 +106,11 @@ export function importSummary(work: Work) {
   };
 }
 
-/** Times are ISO 8601, null before; `fault` is the scripted one, `problem` the reason of a failure. */
-function summaryOf({ createdMs, uploadedMs, finishedMs, fault, outcome }: Work) {
+/**
+ * Times are ISO 8601, null before; `fault` is the scripted one, `problem` the reason of a failure,
+ * `traceparent` the header of the call that created it.
+ */
+function summaryOf({ createdMs, uploadedMs, finishedMs, fault, outcome, traceparent }: Work) {
   const time = (ms: number | null) => ms && new Date(ms).toISOString();
   return {
     created: new Date(createdMs).toISOString(),
@@ -115,5 +118,6 @@ function summaryOf({ createdMs, uploadedMs, finishedMs, fault, outcome }: Work) 
     finished: time(finishedMs) || null,
     fault: fault?.action ?? null,
     problem: outcome?.problem ?? null,
+    traceparent: traceparent ?? null,
   };
 }

@@ -31,6 +31,8 @@ interface ApiCall<T> {
   readonly operation: string;
   /** Below base_url, with escaped ids. */
   readonly path: string;
+  /** The path with `{id}` in place of an id. */
+  readonly template: () => string;
   readonly read: AnswerReader<T>;
   /** A create, with its body if it has one. It makes something new each time it is retried. */
   readonly create?: { readonly body?: object };
@@ -73,7 +75,8 @@ export class Api {
     body?: object,
   ): Promise<T> {
     const create = body === undefined ? {} : { body };
-    return this.#call({ operation: `create_${resource}`, path, read, create }, signal);
+    const template = () => path;
+    return this.#call({ operation: `create_${resource}`, path, template, read, create }, signal);
   }
 
   /**
@@ -94,22 +97,24 @@ export class Api {
       throw serviceError(operation, { failure: 'rejected', what, reason: 'bad_id', address });
     }
     const readWithId: AnswerReader<T> = (json, text) => read(json, id, text);
-    return await this.#call({ operation, path: pathOf(id), read: readWithId }, signal);
+    const template = () => decodeURI(pathOf('{id}')).split('?')[0] ?? '';
+    return await this.#call({ operation, path: pathOf(id), template, read: readWithId }, signal);
   }
 
   #call<T>(call: ApiCall<T>, signal: AbortSignal): Promise<T> {
     const url = new URL(this.#baseUrl + call.path);
-    return withRetry(this.#context, call.operation, signal, () =>
+    return withRetry(this.#context, call.operation, signal, (resends) =>
       this.#permits.run(signal, async () => {
         const startedMs = this.#context.clock.monotonic();
-        return this.#limit.learn(await this.#attempt(call, url, signal), startedMs);
+        return this.#limit.learn(await this.#attempt(call, url, resends, signal), startedMs);
       }),
     );
   }
 
   async #attempt<T>(
-    { operation, create, read }: ApiCall<T>,
+    { operation, create, read, template }: ApiCall<T>,
     url: URL,
+    resends: number,
     signal: AbortSignal,
   ): Promise<ServiceAttempt<T>> {
     const { observer, clock } = this.#context;
@@ -117,6 +122,9 @@ export class Api {
     let isSent = false;
     let isClear = false;
     const request = {
+      operation,
+      resends,
+      template,
       method: create === undefined ? ('GET' as const) : ('POST' as const),
       url,
       headers: {
@@ -131,19 +139,12 @@ export class Api {
     };
 
     try {
-      const result = await exchange(
-        this.#context,
-        this.#pool,
-        operation,
-        request,
-        signal,
-        async (answer) => {
-          if (isSuccess(answer)) return ok(parsed(await answer.text(), read));
-          // No content was sent before a create, so its message cannot quote any.
-          const shown = create === undefined ? 'code' : 'message';
-          return err(apiProblem(answer, await errorText(answer), shown, key, clock.now()));
-        },
-      );
+      const result = await exchange(this.#context, this.#pool, request, signal, async (answer) => {
+        if (isSuccess(answer)) return ok(parsed(await answer.text(), read));
+        // No content was sent before a create, so its message cannot quote any.
+        const shown = create === undefined ? 'code' : 'message';
+        return err(apiProblem(answer, await errorText(answer), shown, key, clock.now()));
+      });
       isClear = result.ok || CLEAR_REASON.test(result.error.reason);
       return result;
     } finally {

@@ -34,6 +34,8 @@ export interface ServiceClientSettings extends HttpTimeouts {
   readonly maxResultBytes: number;
   /** A compressed download may not grow by more than this factor (checked after the first MiB). */
   readonly maxDecompressionRatio: number;
+  /** Sends traceparent and tracestate with calls to base_url, and nowhere else, while traces are recorded. */
+  readonly traceHeaders: boolean;
   /** Path of an import's status below base_url; `{import_id}` stands for the id. */
   readonly importPath: string;
 }
@@ -50,6 +52,7 @@ export const DEFAULT_SETTINGS: ServiceClientSettings = {
   minDownloadBytesPerSecond: 4 * 1024,
   maxResultBytes: 1024 ** 3,
   maxDecompressionRatio: 200,
+  traceHeaders: true,
   importPath: DEFAULT_IMPORT_PATH,
 };
 

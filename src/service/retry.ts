@@ -12,13 +12,13 @@ export async function withRetry<T>(
   { settings, clock, random, observer }: ServiceContext,
   operation: string,
   signal: AbortSignal,
-  attempt: () => Promise<ServiceAttempt<T>>,
+  attempt: (failures: number) => Promise<ServiceAttempt<T>>,
 ): Promise<T> {
   const { maxRetries, maxElapsedMs } = settings.retry;
   let giveUpAtMs = Number.POSITIVE_INFINITY;
   for (let failures = 0; ; failures++) {
     signal.throwIfAborted();
-    const result = await attempt();
+    const result = await attempt(failures);
     if (result.ok) return result.value;
 
     const { failure, final, reason, retryAfterMs } = result.error;

@@ -31,7 +31,7 @@ import {
   storageProblem,
 } from './error-classification.ts';
 import type { ServiceContext } from './options.ts';
-import { errorText, exchange, isSuccess } from './request.ts';
+import { errorText, exchange, isSuccess, type ServiceRequest } from './request.ts';
 import { withRetry } from './retry.ts';
 import type { TransferPolicy } from './transfer-policy.ts';
 
@@ -119,10 +119,10 @@ export class Transfer {
         headersTimeoutMs + Math.ceil((source.length / minUploadBytesPerSecond) * 1000),
     };
     let mayHaveArrived = false;
-    await withRetry(this.#context, 'upload', signal, () =>
+    await withRetry(this.#context, 'upload', signal, (resends) =>
       this.#uploads.run(signal, async () => {
         try {
-          const sent = await this.#send(request, signal);
+          const sent = await this.#send(request, resends, signal);
           if (sent.ok) sent.value.answer.discard();
           source.throwIfFailed();
           if (sent.ok) return sent;
@@ -159,8 +159,8 @@ export class Transfer {
     const release = await this.#downloads.acquire(signal);
     try {
       const startedMs = clock.monotonic();
-      const { answer, address } = await withRetry(this.#context, 'download', signal, () =>
-        this.#send(request, signal),
+      const { answer, address } = await withRetry(this.#context, 'download', signal, (resends) =>
+        this.#send(request, resends, signal),
       );
       try {
         yield* this.#plain(answer);
@@ -197,6 +197,7 @@ export class Transfer {
   /** One attempt, with the current values of the configured headers. */
   async #send(
     request: TransferRequest,
+    resends: number,
     signal: AbortSignal,
   ): Promise<ServiceAttempt<OpenedTransfer>> {
     const { operation, url } = request;
@@ -204,20 +205,21 @@ export class Transfer {
     if (!configured.ok) return err({ ...noHeader(configured.error), address: shownAddress(url) });
     const startedMs = this.#context.clock.monotonic();
     const extra = { ...configured.value, ...request.extra };
-    const attempt = await this.#follow({ ...request, extra }, signal);
+    const attempt = await this.#follow({ ...request, extra }, resends, signal);
     return this.#limit.learn(attempt, startedMs);
   }
 
   /** Follows redirects: method and body must stay, and every new host must be allowed. */
   async #follow(
-    { operation, source, extra, ...request }: TransferRequest,
+    { source, extra, ...request }: TransferRequest,
+    resends: number,
     signal: AbortSignal,
   ): Promise<ServiceAttempt<OpenedTransfer>> {
     let from = request.url;
     let { url } = request;
     for (let redirects = 0; ; redirects++) {
       const address = shownAddress(url);
-      const objection = this.#objection(operation, from, url);
+      const objection = this.#objection(request.operation, from, url);
       if (objection !== undefined) {
         const what = `was not called: ${objection}`;
         return err({ failure: 'blocked', what, reason: 'blocked', address });
@@ -228,8 +230,9 @@ export class Transfer {
       }
 
       let isSent = false;
-      const sent: HttpRequest = {
+      const sent: ServiceRequest = {
         ...request,
+        resends: resends + redirects,
         url,
         headers: { ...request.headers, ...(url.origin === request.url.origin && extra) },
         ...(source && { body: source.open() }),
@@ -238,7 +241,7 @@ export class Transfer {
         },
       };
       const read = (answer: HttpAnswer) => this.#read(answer, url, redirects);
-      const attempt = await exchange(this.#context, this.#pool, operation, sent, signal, read);
+      const attempt = await exchange(this.#context, this.#pool, sent, signal, read);
       if (!attempt.ok) {
         const { status } = attempt.error;
         const mayHaveArrived =

@@ -11,7 +11,7 @@ import {
 } from '../hosts.ts';
 import { group, OptionRefusal, type Value, value } from '../option.ts';
 import type { Secret } from '../secret.ts';
-import { bytes, duration, integer, mapOf, optional, several, text } from '../values.ts';
+import { bytes, duration, flag, integer, mapOf, optional, several, text } from '../values.ts';
 
 const proxy = group(
   'The proxy to the service, the storage, the schema registry and the token endpoint for Kafka, unless they are on this machine.',
@@ -174,6 +174,10 @@ export const serviceOptions = group('The Content Review Service.', {
     HOSTS,
     [],
   ),
+  traceHeaders: flag({
+    help: 'Sends traceparent and tracestate with calls to baseUrl while traces are on (tracing.md); never to storage.',
+    fallback: true,
+  }),
   transfer,
   proxy,
   tls,

@@ -1,23 +1,21 @@
 /** Traces of batches. `src/telemetry/tracing` implements them over OpenTelemetry. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { TraceParent } from '../trace-context.ts';
 
 /** Attributes; never content, keys or signed addresses (I6). */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-export interface SpanIds {
-  /** 32 and 16 hexadecimal digits. */
-  readonly traceId: string;
-  readonly spanId: string;
-}
+/** `client` is a request to another process, `producer` a write to a topic. */
+export type StepKind = 'internal' | 'client' | 'producer';
 
 export interface Span {
   /** undefined if the span is not recorded. */
-  readonly ids: SpanIds | undefined;
+  readonly ids: TraceParent | undefined;
   set(attributes: SpanAttributes): void;
   /** Adds an event at the present time. */
   event(name: string, attributes?: SpanAttributes): void;
   /** Starts a step, a part of the span with a duration. */
-  step(name: string, attributes?: SpanAttributes): Span;
+  step(name: string, attributes?: SpanAttributes, kind?: StepKind): Span;
   /**
    * Ends the span; repeatable, only the first call counts. @param error class of the failure, from
    * a closed set
@@ -41,3 +39,12 @@ export const NO_SPAN: Span = {
 };
 
 export const NO_TRACER: Tracer = { enabled: false, startBatch: () => NO_SPAN };
+
+const current = new AsyncLocalStorage<Span>();
+
+/** Span of the `within` around the caller; NO_SPAN outside of one, and always without tracing. */
+export const currentSpan = (): Span => current.getStore() ?? NO_SPAN;
+
+/** Runs `run` with `span` as the current one, also for what it awaits. */
+export const within = <T>(span: Span, run: () => T): T =>
+  span === NO_SPAN ? run() : current.run(span, run);

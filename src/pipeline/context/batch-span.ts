@@ -5,7 +5,14 @@
  */
 import type { LiveJob } from '../../core/journal/job.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
-import { NO_SPAN, type Span, type SpanAttributes, type Tracer } from '../../core/ports/tracing.ts';
+import {
+  NO_SPAN,
+  type Span,
+  type SpanAttributes,
+  type StepKind,
+  type Tracer,
+  within,
+} from '../../core/ports/tracing.ts';
 import { TraceLinks, type TraceParent } from '../../core/trace-context.ts';
 import type { PipelineContext } from './pipeline-context.ts';
 import type { Submission } from './submission.ts';
@@ -40,7 +47,7 @@ export function startBatchSpan(
     batch.type,
     attempt,
     { 'content_review.traced': traced, 'content_review.unlinked': unlinked },
-    before?.ids === undefined ? links : [{ ...before.ids, flags: 1 }, ...links],
+    before?.ids === undefined ? links : [before.ids, ...links],
   );
 }
 
@@ -106,18 +113,21 @@ export async function shrinking<T>(job: LiveJob | undefined, run: () => Promise<
   }
 }
 
-/** Runs `run` as a step of a span. @param done attributes of the result */
+/**
+ * Runs `run` as a step of a span, which its requests to the service are parts of.
+ * @param done attributes of the result
+ */
 export async function step<T>(
   span: Span,
   name: string,
   attributes: SpanAttributes,
   run: () => Promise<T>,
-  done?: (result: T) => SpanAttributes,
+  { done, kind }: { readonly done?: (result: T) => SpanAttributes; readonly kind?: StepKind } = {},
 ): Promise<T> {
   if (span === NO_SPAN) return run();
-  const part = span.step(name, attributes);
+  const part = span.step(name, attributes, kind);
   try {
-    const result = await run();
+    const result = await within(part, run);
     if (done !== undefined) part.set(done(result));
     part.end();
     return result;

@@ -151,12 +151,19 @@ export class TerminalWriter {
   async settle(job: LiveJob, topic: string, chunk: TerminalRecords): Promise<void> {
     const { partitions } = job.left;
     const attributes = {
+      'messaging.system': 'kafka',
+      'messaging.operation.type': 'send',
+      'messaging.operation.name': 'send',
       'messaging.destination.name': topic,
       'messaging.batch.message_count': chunk.length,
     };
     await shrinking(job, () =>
-      step(job.status.span, 'publish', attributes, () =>
-        this.#commit(topic, chunk, job.record, () => this.#shard.state.settle(job, chunk)),
+      step(
+        job.status.span,
+        `send ${topic}`,
+        attributes,
+        () => this.#commit(topic, chunk, job.record, () => this.#shard.state.settle(job, chunk)),
+        { kind: 'producer' },
       ),
     );
     if (job.left.partitions < partitions) this.#order.moved();

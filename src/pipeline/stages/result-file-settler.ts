@@ -9,7 +9,7 @@ import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import type { JobFailure } from '../../core/outcome/failure-row.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kind.ts';
-import { errorType } from '../context/batch-span.ts';
+import { step } from '../context/batch-span.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { JobDecisions, TerminalWriter } from '../publish/terminal-writer.ts';
 import type { Settled, Settler } from './tracker.ts';
@@ -117,20 +117,21 @@ class Download {
     const { clock, signal, waits, who } = this.#shard;
     const { status } = this.#job;
     const startedMs = clock.monotonic();
-    const reading = status.span.step('download', { 'content_review.download': status.downloads });
-    let cut: ServiceError | undefined;
-    try {
+    const attributes = { 'content_review.download': status.downloads };
+    const read = async () => {
       const decided = () => this.#shard.decisionContext(this.#job);
       const slices = this.#kind.results(this.#status, decided, signal);
       for await (const slice of waits.each('download', who, slices)) await this.#take(slice);
+    };
+    const done = () => ({ 'content_review.rows': this.#rows });
+    let cut: ServiceError | undefined;
+    try {
+      await step(status.span, 'download', attributes, read, { done });
     } catch (error) {
-      reading.end(errorType(error));
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) throw error;
       cut = error;
     }
-    reading.set({ 'content_review.rows': this.#rows });
-    reading.end();
     this.#shard.observe('download', startedMs + this.#decisions.publishingMs);
     return cut;
   }

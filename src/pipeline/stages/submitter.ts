@@ -141,7 +141,7 @@ export class Submitter {
         'create',
         {},
         () => this.#shard.waitFor('service_unavailable', kind.create(type, signal)),
-        ({ remoteId }) => ({ 'content_review.batch': remoteId }),
+        { done: ({ remoteId }) => ({ 'content_review.batch': remoteId }) },
       );
       this.#shard.observe('create', startedMs);
       if (!state.hasRemoteId(created.remoteId)) {

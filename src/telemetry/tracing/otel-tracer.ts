@@ -14,11 +14,17 @@ import {
   NO_SPAN,
   type Span,
   type SpanAttributes,
-  type SpanIds,
+  type StepKind,
   type Tracer,
 } from '../../core/ports/tracing.ts';
 import type { TraceParent } from '../../core/trace-context.ts';
 import { redactText } from '../logging/redact.ts';
+
+const KINDS: Readonly<Record<StepKind, SpanKind>> = {
+  internal: SpanKind.INTERNAL,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+};
 
 export class OtelTracer implements Tracer {
   readonly enabled = true;
@@ -41,15 +47,16 @@ export class OtelTracer implements Tracer {
 }
 
 class OtelSpan implements Span {
-  readonly ids: SpanIds;
+  readonly ids: TraceParent;
   readonly #tracer: ApiTracer;
   readonly #span: OtelApiSpan;
   readonly #context: Context;
   #ended = false;
 
   constructor(tracer: ApiTracer, span: OtelApiSpan) {
-    const { traceId, spanId } = span.spanContext();
-    this.ids = { traceId, spanId };
+    const { traceId, spanId, traceFlags: flags, traceState } = span.spanContext();
+    const state = traceState?.serialize();
+    this.ids = { traceId, spanId, flags, ...(state && { state }) };
     this.#tracer = tracer;
     this.#span = span;
     this.#context = trace.setSpan(ROOT_CONTEXT, span);
@@ -63,8 +70,8 @@ class OtelSpan implements Span {
     if (!this.#ended) this.#span.addEvent(name, redacted(attributes));
   }
 
-  step(name: string, attributes: SpanAttributes = {}): Span {
-    const options = { kind: SpanKind.CLIENT, attributes: redacted(attributes) };
+  step(name: string, attributes: SpanAttributes = {}, kind: StepKind = 'internal'): Span {
+    const options = { kind: KINDS[kind], attributes: redacted(attributes) };
     return new OtelSpan(this.#tracer, this.#tracer.startSpan(name, options, this.#context));
   }
 

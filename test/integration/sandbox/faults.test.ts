@@ -446,6 +446,7 @@ test('health and batches can be looked at without a key', async (t) => {
     error_rows: 0,
     fault: null,
     problem: null,
+    traceparent: null,
   });
   assert.ok(Date.parse(created) <= Date.parse(uploaded));
   assert.ok(Date.parse(uploaded) <= Date.parse(finished));

@@ -110,6 +110,7 @@ test('checkers see every import and its content, without a key', async (t) => {
     records: 2,
     fault: null,
     problem: null,
+    traceparent: null,
   });
   assert.ok(
     Date.parse(created) <= Date.parse(uploaded) && Date.parse(uploaded) <= Date.parse(finished),

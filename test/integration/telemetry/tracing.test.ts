@@ -1,11 +1,13 @@
 /** Traces, trace headers and debug lines of the real process, over a real broker, the sandbox and a collector that the test plays. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { SpanKind } from '@opentelemetry/api';
+import type { BatchSummary } from '../../../src/sandbox/control-routes.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testKafka } from '../../support/kafka/kafka.ts';
 import { headerList, headerOf } from '../../support/records/headers.ts';
 import { assertSilent, CANARY } from '../../support/stack/canary.ts';
-import { Collector } from '../../support/stack/collector.ts';
+import { type CollectedSpan, Collector } from '../../support/stack/collector.ts';
 import { createStack, startSandboxProcess } from '../../support/stack/stack.ts';
 import { TerminalRecords } from '../../support/stack/terminal-records.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -35,12 +37,54 @@ const event = (n: number) => ({
   headers: headerList({ traceparent: `00-${TRACE}-${spanId(n)}-01`, tracestate: 'vendor=1' }),
 });
 
+/** Names from the batch to the span, without topics. */
+function pathOf({ parentSpanId, name }: CollectedSpan, spans: readonly CollectedSpan[]): string {
+  const own = name.replace(/^(process|send) .*/, '$1');
+  const parent = spans.find(({ spanId }) => spanId === parentSpanId);
+  return parent === undefined ? own : `${pathOf(parent, spans)}/${own}`;
+}
+
+/** Required attributes by OpenTelemetry's conventions for messaging and HTTP clients. */
+function spanTable({ topics }: { readonly topics: { source: string; decisions: string } }) {
+  const { hostname, port } = new URL(sandbox.url);
+  const server = { 'server.address': hostname, 'server.port': Number(port) };
+  const request = (method: string) => ({
+    ...server,
+    'http.request.method': method,
+    'http.response.status_code': 200,
+  });
+  const messaging = (operation: string, topic: string) => ({
+    'messaging.system': 'kafka',
+    'messaging.operation.type': operation,
+    'messaging.operation.name': operation,
+    'messaging.destination.name': topic,
+    'messaging.batch.message_count': 10,
+  });
+  const table: Record<string, [SpanKind, object]> = {
+    process: [SpanKind.CONSUMER, messaging('process', topics.source)],
+    'process/create': [SpanKind.INTERNAL, {}],
+    'process/create/POST /v1/batches': [
+      SpanKind.CLIENT,
+      {
+        ...request('POST'),
+        'url.full': `${sandbox.url}/v1/batches`,
+        'url.template': '/v1/batches',
+      },
+    ],
+    'process/upload': [SpanKind.INTERNAL, {}],
+    'process/upload/PUT': [SpanKind.CLIENT, request('PUT')],
+    'process/download': [SpanKind.INTERNAL, {}],
+    'process/download/GET': [SpanKind.CLIENT, request('GET')],
+    'process/send': [SpanKind.PRODUCER, messaging('send', topics.decisions)],
+  };
+  return table;
+}
+
 test('each decision carries the trace of its event, and the spans of batches arrive, the last of them as the process ends', async () => {
   await using collector = await new Collector().start();
   const stack = await createStack(kafka, first, sandbox, setup);
   const replica = await stack.startReplica({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
     // Nothing is sent before the end.
     OTEL_BSP_SCHEDULE_DELAY: '600000',
   });
@@ -78,10 +122,20 @@ test('each decision carries the trace of its event, and the spans of batches arr
     batch.links.map((link) => [link.traceId, link.spanId]),
     Array.from({ length: 10 }, (_, n) => [TRACE, spanId(n)]),
   );
-  const steps = collector.spans
-    .filter(({ parentSpanId }) => parentSpanId === batch.spanId)
-    .map(({ name }) => name);
-  assert.deepEqual(steps.sort(), ['create', 'download', 'publish', 'upload']);
+  const spans = new Map(collector.spans.map((span) => [pathOf(span, collector.spans), span]));
+  assert.deepEqual([...spans.keys()].sort(), Object.keys(spanTable(stack)).sort());
+  for (const [path, [kind, attributes]] of Object.entries(spanTable(stack))) {
+    const span = spans.get(path);
+    // OTLP counts the kinds from 1.
+    assert.deepEqual([path, span?.kind], [path, kind + 1]);
+    assert.deepEqual({ ...span?.attributes, ...attributes }, span?.attributes, path);
+  }
+  const call = spans.get('process/create/POST /v1/batches');
+  const { batches } = (await (await fetch(`${sandbox.url}/sandbox/batches`)).json()) as {
+    batches: BatchSummary[];
+  };
+  const created = batches.find(({ batch_id }) => batch_id === settled.batch);
+  assert.equal(created?.traceparent, `00-${batch.traceId}-${call?.spanId}-01`);
 });
 
 test('a collector that is not there costs a warning and a count: decisions go out, and the end is as quick', async () => {

@@ -1,7 +1,8 @@
-/** An OpenTelemetry collector that a test plays: takes spans over OTLP/HTTP, and shows those that came as JSON. */
+/** An OpenTelemetry collector that a test plays: takes spans over OTLP/HTTP, as JSON or Protobuf, and shows them. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
+import { otlpJson } from './otlp.ts';
 
 export interface CollectedSpan {
   readonly traceId: string;
@@ -61,7 +62,7 @@ export class Collector implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Spans of every JSON request. */
+  /** Spans of every request. @throws AssertionError for Protobuf that is not OTLP */
   get spans(): CollectedSpan[] {
     return this.#each(({ scopeSpans }) =>
       scopeSpans.flatMap(({ spans }) =>
@@ -85,9 +86,11 @@ export class Collector implements AsyncDisposable {
       scopeSpans: readonly { spans: readonly JsonSpan[] }[];
     }) => T[],
   ): T[] {
-    return this.requests.flatMap(({ body }) =>
-      (JSON.parse(String(body)).resourceSpans as Parameters<typeof take>[0][]).flatMap(take),
-    );
+    return this.requests.flatMap(({ headers, body }) => {
+      const isProtobuf = headers['content-type'] === 'application/x-protobuf';
+      const text = isProtobuf ? otlpJson(body) : String(body);
+      return (JSON.parse(text).resourceSpans as Parameters<typeof take>[0][]).flatMap(take);
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -68,7 +68,13 @@ test('a batch is one span from its seal to its last decision, with links to its 
     'content_review.outcome': 'settled',
   });
   // Chunks of 3: the second is published after the download.
-  assert.deepEqual(names(span.steps), ['create', 'upload', 'download', 'publish', 'publish']);
+  assert.deepEqual(names(span.steps), [
+    'create',
+    'upload',
+    'download',
+    'send decisions',
+    'send decisions',
+  ]);
   assert.deepEqual([...new Set(span.steps.map(({ ended }) => ended))], ['ok']);
   assert.deepEqual(names(span.events).slice(0, 2), ['encoded', 'journaled']);
   assert.equal(span.events.at(-1)?.attributes['content_review.state'], 'finished');

@@ -1,10 +1,11 @@
 /** A tracer that remembers its spans, for assertions. */
-import type { Span, SpanAttributes, SpanIds, Tracer } from '../../../../src/core/ports/tracing.ts';
+import type { Span, SpanAttributes, StepKind, Tracer } from '../../../../src/core/ports/tracing.ts';
 import type { TraceParent } from '../../../../src/core/trace-context.ts';
 
 export class RecordedSpan implements Span {
   readonly name: string;
-  readonly ids: SpanIds;
+  readonly kind: StepKind | undefined;
+  readonly ids: TraceParent;
   readonly parent: RecordedSpan | undefined;
   readonly links: readonly TraceParent[];
   readonly attributes: Record<string, string | number | boolean>;
@@ -17,13 +18,14 @@ export class RecordedSpan implements Span {
     name: string,
     number: number,
     attributes: SpanAttributes,
-    more: { links?: readonly TraceParent[]; parent?: RecordedSpan } = {},
+    more: { links?: readonly TraceParent[]; parent?: RecordedSpan; kind?: StepKind } = {},
   ) {
     this.name = name;
     this.parent = more.parent;
     this.links = more.links ?? [];
     const traceId = more.parent?.ids.traceId ?? number.toString(16).padStart(32, 'a');
-    this.ids = { traceId, spanId: number.toString(16).padStart(16, 'b') };
+    this.ids = { traceId, spanId: number.toString(16).padStart(16, 'b'), flags: 1 };
+    this.kind = more.kind;
     this.attributes = { ...attributes };
   }
 
@@ -35,12 +37,12 @@ export class RecordedSpan implements Span {
     if (this.ended === undefined) this.events.push({ name, attributes });
   }
 
-  step(name: string, attributes: SpanAttributes = {}): Span {
+  step(name: string, attributes: SpanAttributes = {}, kind: StepKind = 'internal'): RecordedSpan {
     const number =
       1000 * Number.parseInt(this.ids.spanId.replaceAll('b', '') || '0', 16) +
       this.steps.length +
       1;
-    const step = new RecordedSpan(name, number, attributes, { parent: this });
+    const step = new RecordedSpan(name, number, attributes, { parent: this, kind });
     this.steps.push(step);
     return step;
   }
@@ -55,7 +57,11 @@ export class RecordingTracer implements Tracer {
   /** Spans of batches, in order of their start. */
   readonly batches: RecordedSpan[] = [];
 
-  startBatch(name: string, attributes: SpanAttributes, links: readonly TraceParent[]): Span {
+  startBatch(
+    name: string,
+    attributes: SpanAttributes,
+    links: readonly TraceParent[],
+  ): RecordedSpan {
     const span = new RecordedSpan(name, this.batches.length + 1, attributes, { links });
     this.batches.push(span);
     return span;

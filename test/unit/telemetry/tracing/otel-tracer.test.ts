@@ -40,7 +40,7 @@ test('a batch is the root of a trace of its own with links; its steps are its ch
   assert.ok(upload !== undefined && batch !== undefined);
   assert.deepEqual(
     [upload.name, upload.kind, upload.attributes],
-    ['upload', SpanKind.CLIENT, { bytes: 10 }],
+    ['upload', SpanKind.INTERNAL, { bytes: 10 }],
   );
   assert.deepEqual(
     [batch.name, batch.kind, batch.attributes],
@@ -51,6 +51,7 @@ test('a batch is the root of a trace of its own with links; its steps are its ch
   assert.deepEqual(span.ids, {
     traceId: batch.spanContext().traceId,
     spanId: batch.spanContext().spanId,
+    flags: 1,
   });
   assert.deepEqual(step.ids?.traceId, span.ids?.traceId);
   const [link] = batch.links;
