@@ -100,14 +100,14 @@ const mix = (before: number, since: number) => {
     ...['ham', 'unsure'].map((result) => series(result, rest(before), rest(since))),
   ]);
 };
-/** Evaluated decisions per 10 minutes, with the number of those that agree until a day ago, and since. */
+/** Evaluated decisions per 10 minutes, with the number of those that agree in 20 hours, and since. */
 const agreement = (before: number, since: number, all = 100) => {
   const series = (agrees: boolean, then: number, now: number) => [
     `decisions_evaluated_total{pipeline="p",result="spam",expected="${agrees ? 'spam' : 'ham'}",agrees="${agrees}"}`,
-    `0+${then}x1008 ${then * 1_008}+${now}x144`,
+    `0+${then}x120 ${now === 0 ? 'stale' : `${then * 120}+${now}x40`}`,
   ];
   return Object.fromEntries([
-    ...(before + since > 0 ? [series(true, before, since)] : []),
+    series(true, before, since),
     series(false, all - before, all - since),
   ]);
 };
@@ -525,16 +525,15 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
   ContentReviewAgreementDrop: {
     step: '10m',
     fires: [
-      // Of six hours within the week.
-      { series: agreement(90, 75), at: '174h', labels: AT_P },
-      // None at all.
-      { series: agreement(90, 0), at: '174h', labels: AT_P },
+      { series: agreement(90, 75), at: '26h', labels: AT_P },
+      // None at all since a restart, which has no such series.
+      { series: agreement(90, 0), at: '26h', labels: AT_P },
     ],
     quiet: [
-      { series: agreement(90, 85), at: '174h' },
-      { series: agreement(75, 90), at: '174h' },
+      { series: agreement(90, 85), at: '26h' },
+      { series: agreement(75, 90), at: '26h' },
       // Too few to know.
-      { series: agreement(5, 2, 5), at: '174h' },
+      { series: agreement(5, 2, 5), at: '26h' },
     ],
   },
   ContentReviewAbsent: {

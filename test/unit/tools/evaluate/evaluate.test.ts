@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { evaluationText } from '../../../../src/cli/commands/evaluate.ts';
 import { printableLines } from '../../../../src/cli/text.ts';
 import type { RecordHeaders } from '../../../../src/core/record.ts';
+import { codecOf } from '../../../../src/events/formats/output/contract.ts';
 import {
   type EvaluationRequest,
   evaluate,
   MAX_CLASSES,
   MAX_GROUPS,
 } from '../../../../src/tools/evaluate/evaluate.ts';
+import { evaluatedDecision } from '../../../../src/tools/evaluate/evaluated-decision.ts';
 import { InspectError } from '../../../../src/tools/inspect/context.ts';
 import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
@@ -211,6 +214,23 @@ test('decisions in a format with a schema are read by their schema', async () =>
     [report.overall.evaluated, report.overall.agreeing, report.unreadable],
     [2, 1, 1],
   );
+});
+
+test('a decision has the same members in every output format', () => {
+  const json = readFileSync(
+    new URL('../../../../contracts/examples/decision.json', import.meta.url),
+    'utf8',
+  );
+  const members = evaluatedDecision(JSON.parse(json));
+  assert.deepEqual([members?.expected, [...(members?.labels ?? [])]], ['spam', ['scam']]);
+  for (const format of ['avro', 'protobuf', 'json-schema'] as const) {
+    const codec = codecOf('decision', format);
+    assert.deepEqual(
+      evaluatedDecision(codec.decode(Buffer.from(codec.encode(json)))),
+      members,
+      format,
+    );
+  }
 });
 
 test('only reviews are evaluated', async () => {
