@@ -16,6 +16,9 @@ const ended = (window: string) =>
 
 const inFlight = `sum by (${PIPELINE}) (content_review_items_in_flight)`;
 
+/** Pipelines that an operator has paused or drained: silence is intended. */
+const unlessPaused = `unless on (${PIPELINE}) (sum by (${PIPELINE}) (content_review_control) > 0)`;
+
 const events = (window: string) =>
   `sum by (${PIPELINE}) (increase(content_review_events_consumed_total[${window}]))`;
 
@@ -29,7 +32,8 @@ export const delivery: Group = {
       expr: expr`
         ${inFlight} > 0 and on (${PIPELINE}) ${minutesAbove0(inFlight, 60)} > 54
         and on (${PIPELINE}) time() - min by (${PIPELINE}) (content_review_oldest_unsettled_timestamp_seconds) > ${objectiveOf('age_seconds')}
-        unless on (${PIPELINE}) (${ended('1h')} > 0)`,
+        unless on (${PIPELINE}) (${ended('1h')} > 0)
+        ${unlessPaused}`,
       for: '5m',
       summary:
         'Pipeline {{ $labels.pipeline }} has published nothing for an hour, with {{ $value }} events in flight',
@@ -84,10 +88,25 @@ export const delivery: Group = {
       name: 'ContentReviewIntakeStopped',
       severity: 'critical',
       // The lag is absent while it is unknown: for seconds, when a shard is claimed.
-      expr: expr`sum by (${PIPELINE}) (last_over_time(content_review_consumer_lag[5m])) > 0 unless on (${PIPELINE}) (${events('15m')} > 0)`,
+      expr: expr`
+        sum by (${PIPELINE}) (last_over_time(content_review_consumer_lag[5m])) > 0
+        unless on (${PIPELINE}) (${events('15m')} > 0)
+        ${unlessPaused}`,
       for: '15m',
       summary: 'Pipeline {{ $labels.pipeline }} reads nothing, with {{ $value }} events waiting',
       description: 'There are events to read, but none has been read for 15 minutes.',
+    },
+    {
+      name: 'ContentReviewPaused',
+      severity: 'warning',
+      expr: expr`
+        sum by (${PIPELINE}) (content_review_control) > 0
+        or max by (${PIPELINE}) (content_review_paused_types) > 0`,
+      for: '4h',
+      summary:
+        'Pipeline {{ $labels.pipeline }}, or a content type of it, has been paused or drained for hours',
+      description:
+        'An operator has paused or drained it, and it is not resumed: its events wait in the source topic.',
     },
     {
       name: 'ContentReviewIntakePaused',

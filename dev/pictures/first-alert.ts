@@ -41,7 +41,7 @@ const RUNGS: readonly Rung[] = [
   {
     question: 'Does work move?',
     colour: 'warn',
-    alerts: ['Stalled', 'IntakeStopped', 'IntakePaused', 'BatchStuck', 'TypePaused'],
+    alerts: ['Stalled', 'IntakeStopped', 'Paused', 'IntakePaused', 'BatchStuck', 'TypePaused'],
     first: ['Read the wait reason in the console', 'or in shards_paused.'],
   },
   {

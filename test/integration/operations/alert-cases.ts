@@ -84,6 +84,10 @@ const requests = (operation: string, answered: string, failed: string) => ({
   [`http_requests_total{operation="${operation}",code="200"}`]: answered,
   [`http_requests_total{operation="${operation}",code="503"}`]: failed,
 });
+/** Shards whose pipeline an operator has paused or drained. */
+const commanded = (state: string, values: string) => ({
+  [`control{pipeline="p",state="${state}"}`]: values,
+});
 const waits = (reason: string, values: string) => ({
   [`shards_paused{pipeline="p",reason="${reason}"}`]: values,
 });
@@ -200,6 +204,15 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       },
     ],
     quiet: [
+      // Paused with events in buffers.
+      {
+        series: {
+          [`items_in_flight${P}`]: '5x120',
+          ...ended('7x120', '0x120'),
+          ...commanded('paused', '4x120'),
+        },
+        at: '100m',
+      },
       // One event an hour is enough.
       {
         series: { [`items_in_flight${P}`]: '5x120', ...OLD, ...ended('7x120', '0x60 1x60') },
@@ -273,14 +286,43 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
   ContentReviewIntakeStopped: {
     fires: {
       // Unknown for some minutes.
-      series: { [`consumer_lag${P}`]: '100x20 _x3 100x40', [`events_consumed_total${P}`]: '50x60' },
+      series: {
+        [`consumer_lag${P}`]: '100x20 _x3 100x40',
+        [`events_consumed_total${P}`]: '50x60',
+        ...commanded('paused', '0x60'),
+      },
       at: '40m',
       labels: AT_P,
     },
-    quiet: {
-      series: { [`consumer_lag${P}`]: '100x60', [`events_consumed_total${P}`]: '50+1x60' },
-      at: '40m',
-    },
+    quiet: [
+      {
+        series: { [`consumer_lag${P}`]: '100x60', [`events_consumed_total${P}`]: '50+1x60' },
+        at: '40m',
+      },
+      ...['paused', 'drained'].map((state) => ({
+        series: {
+          [`consumer_lag${P}`]: '100x60',
+          [`events_consumed_total${P}`]: '50x60',
+          ...commanded(state, '4x60'),
+        },
+        at: '40m',
+      })),
+    ],
+  },
+  ContentReviewPaused: {
+    fires: [
+      ...['paused', 'draining', 'drained'].map((state) => ({
+        series: commanded(state, '4x300'),
+        at: '250m',
+        labels: AT_P,
+      })),
+      { series: { [`paused_types${P}`]: '1x300' }, at: '250m', labels: AT_P },
+    ],
+    quiet: [
+      { series: commanded('paused', '4x300'), at: '230m' },
+      { series: commanded('paused', '4x100 0 4x199'), at: '250m' },
+      { series: { ...commanded('paused', '0x300'), [`paused_types${P}`]: '0x300' }, at: '290m' },
+    ],
   },
   ContentReviewIntakePaused: {
     fires: { ...paused('memory', '2x90', '80m'), labels: ['pipeline="p"', 'reason="memory"'] },
