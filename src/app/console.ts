@@ -47,7 +47,7 @@ export function openConsole(
     runbook: RUNBOOK_URL,
   };
   return {
-    pages: new Console(sources, listenHost),
+    pages: new Console(sources),
     close() {
       clearInterval(sampling);
       group.close();

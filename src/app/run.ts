@@ -22,11 +22,12 @@ import { createLogger } from '../telemetry/logging/logger.ts';
 import { PromMetrics } from '../telemetry/metrics/metrics.ts';
 import { startTracing } from '../telemetry/tracing/index.ts';
 import { kafkaConnection } from './clients/kafka-connection.ts';
-import { serviceClient } from './clients/service.ts';
+import { serviceClient, toolService } from './clients/service.ts';
 import { openConsole } from './console.ts';
 import { openFormats } from './formats/open-formats.ts';
 import { kindOf } from './kinds.ts';
 import { enginePipeline, readLimits } from './pipeline-options.ts';
+import { requestUnknown, ServiceProbe } from './service-probe.ts';
 
 /** Result of a run; the CLI turns it into an exit code. */
 export type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
@@ -70,9 +71,10 @@ export async function runConnector(
     ...(problems && { onProblem: problems.add.bind(problems) }),
   });
   const calls = new ServiceCalls(config.service.baseUrl, systemClock.now);
-  let service: ServiceClient;
+  const health = new Health({ stuckAfterMs: STUCK_AFTER_MS });
+  let service: ProbedService;
   try {
-    service = connectorService(config, metrics, logger, calls);
+    service = connectorService(config, metrics, health, logger, calls);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     logger.error({ error: error.message }, 'startup refused');
@@ -80,8 +82,8 @@ export async function runConnector(
   }
   const debug = new DebugSwitch(logger);
   debug.listen();
-  const opened = await open(config, service, metrics, logger);
-  const { health, budget } = opened;
+  const opened = await open(config, service, metrics, health, logger);
+  const { budget } = opened;
   const refused = Promise.withResolvers<Error>();
   const pipelines = config.pipelines.map((pipeline) => {
     const { ports, options } = around(engineParts(config, pipeline, opened));
@@ -103,6 +105,7 @@ export async function runConnector(
       const { url } = server;
       logger.info({ url, ...(pages && { console: `${url}/` }) }, 'metrics and health');
     }
+    service.probe.start();
     const start = async () => {
       await opened.formats.start(starting.signal);
       // One refusal for all: each pipeline would name its own missing topics only.
@@ -138,8 +141,13 @@ export async function runConnector(
 }
 
 /** Opens everything that the pipelines share. */
-async function open(config: Config, service: ServiceClient, metrics: PromMetrics, logger: Logger) {
-  const health = new Health({ stuckAfterMs: STUCK_AFTER_MS });
+async function open(
+  config: Config,
+  service: ProbedService,
+  metrics: PromMetrics,
+  health: Health,
+  logger: Logger,
+) {
   const budget = new MemoryBudget(config.memory.budgetBytes);
   metrics.set('memory_budget_bytes', {}, budget.totalBytes);
   for (const { name: pipeline, objective } of config.pipelines) {
@@ -161,19 +169,39 @@ async function open(config: Config, service: ServiceClient, metrics: PromMetrics
   };
 }
 
+interface ProbedService {
+  readonly client: ServiceClient;
+  readonly probe: ServiceProbe;
+  close(): Promise<void>;
+}
+
 /** @throws as `serviceClient` */
 function connectorService(
-  { service }: Config,
+  config: Config,
   metrics: PromMetrics,
+  health: Health,
   logger: Logger,
   calls: ServiceCalls,
-): ServiceClient {
-  return serviceClient(service, {
+): ProbedService {
+  const { service, pipelines } = config;
+  // With a client of its own: probes do not wait for permits, and have short timeouts.
+  const prober = toolService(config, {
+    request: (operation, code, _seconds, detail) => calls.ended(operation, code, detail),
+  });
+  const kind = pipelines[0]?.kind ?? 'review';
+  const probe = new ServiceProbe({
+    probe: (signal) => requestUnknown(prober, kind, signal),
+    health,
+    logger,
+    clock: systemClock,
+  });
+  const client = serviceClient(service, {
     observer: {
       request: (operation, code, seconds, detail) => {
         calls.ended(operation, code, detail);
         metrics.count('http_requests_total', { operation, code });
         metrics.observe('http_request_duration_seconds', { operation }, seconds);
+        probe.called(operation, code);
       },
       retry: (operation, reason) => metrics.count('http_retries_total', { operation, reason }),
       transferHost: (host) => {
@@ -184,6 +212,11 @@ function connectorService(
       orphanPossible: () => metrics.count('orphaned_jobs_total', {}),
     },
   });
+  const close = async () => {
+    probe.close();
+    await Promise.all([client.close(), prober.close()]);
+  };
+  return { client, probe, close };
 }
 
 function engineParts(
@@ -195,7 +228,7 @@ function engineParts(
   const { source, journal, kafka: tuning } = pipeline;
   const topics = { groupId: source.group, sourceTopic: source.topic, journalTopic: journal.topic };
   const limits = readLimits(source);
-  const kind = kindOf(pipeline, service, logger, formats.of, results.reader);
+  const kind = kindOf(pipeline, service.client, logger, formats.of, results.reader);
   return {
     ports: {
       group: kafka.group({

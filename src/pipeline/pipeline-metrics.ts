@@ -1,6 +1,5 @@
 /** Gauges and readiness of a pipeline, from the reports of its workers. */
 import type { HealthReporter, Labels, Metrics } from '../core/ports/telemetry.ts';
-import type { PipelineContext } from './context/pipeline-context.ts';
 import { FRESH_MS } from './limits/end-offsets.ts';
 import { earliest } from './limits/in-flight.ts';
 import type { ShardControl } from './limits/shard-control.ts';
@@ -94,19 +93,6 @@ export function publishShards(
   });
   if (unowned.length > 0) reasons.push(`claiming shard(s) ${unowned.join(', ')}`);
   publishReadiness(health, `${pipeline}/shards`, reasons.join('; '));
-}
-
-/** Readiness of the service: not ready while it refuses the API key. */
-export function publishService(
-  health: HealthReporter,
-  pipeline: string,
-  context: PipelineContext | undefined,
-): void {
-  const waits = context?.waits.current() ?? [];
-  const reason = waits.some(({ reason }) => reason === 'unauthorized')
-    ? 'the service refuses the API key (401/403): check the key; a rotated key file is read again by itself'
-    : '';
-  publishReadiness(health, `${pipeline}/service`, reason);
 }
 
 /** @param reason why the condition is not met; empty if it is */

@@ -23,7 +23,6 @@ import {
   lagOf,
   publishGauges,
   publishReadiness,
-  publishService,
   publishShards,
 } from './pipeline-metrics.ts';
 import { viewPipeline } from './pipeline-view.ts';
@@ -327,7 +326,6 @@ export class Pipeline {
     this.#context?.types.inFlight(reports.flatMap(({ backlog }) => backlog));
     metrics.set('memory_used_bytes', {}, this.#budget.usedBytes);
     publishShards(health, name, [...this.#assigned.keys()], this.#slots);
-    publishService(health, name, this.#context);
   }
 }
 

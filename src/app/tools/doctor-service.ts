@@ -1,5 +1,5 @@
 /** The service as the doctor checks it: the connector's own client, and the certificates in use. */
-import { randomUUID, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
@@ -9,6 +9,7 @@ import { proxyChooser, proxyRules } from '../../http/proxy.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { CertificateEnd, ServiceParts } from '../../tools/doctor/parts.ts';
 import { clientSettings, toolService } from '../clients/service.ts';
+import { requestUnknown } from '../service-probe.ts';
 
 export interface DoctorService {
   readonly parts: ServiceParts;
@@ -44,10 +45,7 @@ export function doctorService(config: Pick<Config, 'service'>): DoctorService {
       address: proxy === undefined ? address : `${address} through proxy ${proxy.host}`,
       async ask(kind, signal) {
         if (client === undefined) throw refusal;
-        const id = randomUUID();
-        if (kind === 'review') await client.getBatch(id, { signal });
-        else if (kind === 'import') await client.getImport(id, { signal });
-        else await client.getDecision(id, { signal });
+        await requestUnknown(client, kind, signal);
       },
       clockAheadMs: () => aheadMs,
     },

@@ -2,9 +2,9 @@
  * Console: the operator's page. GET only, without cookies and resources of other origins; no
  * response holds content, keys or signed addresses (I6). The search has a guard of its own.
  */
+import { isForeignScript } from '../health/host-guard.ts';
 import type { PageRequest, PageResponse, Pages } from '../health/http-server.ts';
 import { loadAssets } from './assets.ts';
-import { isForeignScript, refusal } from './host-guard.ts';
 import { type ConsoleSources, consoleState } from './state.ts';
 
 const PROTECTION: Readonly<Record<string, string>> = {
@@ -21,24 +21,19 @@ const APIS = ['/api/state', '/api/explain', '/api/group'];
 export class Console implements Pages {
   readonly #assets = loadAssets();
   readonly #sources: ConsoleSources;
-  readonly #listenHost: string;
 
-  /** @param listenHost `http.host` */
-  constructor(sources: ConsoleSources, listenHost: string) {
+  constructor(sources: ConsoleSources) {
     this.#sources = sources;
-    this.#listenHost = listenHost;
   }
 
   async answer(request: PageRequest): Promise<PageResponse | undefined> {
     const { path, query, headers } = request;
     const asset = this.#assets.get(path);
     if (asset === undefined && !APIS.includes(path)) return undefined;
-    const reason =
-      refusal(this.#listenHost, headers) ??
-      (asset === undefined && isForeignScript(headers)
-        ? 'scripts of other sites may not read the state'
-        : undefined);
-    if (reason !== undefined) return respond({ status: 'refused', reason }, 403);
+    if (asset === undefined && isForeignScript(headers)) {
+      const reason = 'scripts of other sites may not read the state';
+      return respond({ status: 'refused', reason }, 403);
+    }
     if (asset !== undefined) return { ...respond('', 200, asset.type), body: asset.body };
     if (path === '/api/explain') {
       const { status, body } = await this.#sources.search.answer(request, this.#sources.now());

@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { PageRequest } from '../health/http-server.ts';
-import { isLoopback } from './host-guard.ts';
+import { isLoopback } from '../health/host-guard.ts';
 
 export interface SearchQuery {
   /** Optional if there is only one. */

@@ -9,10 +9,11 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { PromMetrics } from '../metrics/metrics.ts';
 import type { Health } from './health.ts';
+import { refusal } from './host-guard.ts';
 
 export interface TelemetryServerOptions {
   readonly host: string;
@@ -55,21 +56,63 @@ export interface TelemetryServer {
 
 const PATHS = ['/metrics', '/livez', '/readyz'];
 const CLIENT_TIMEOUT_MS = 5_000;
-const MAX_CONNECTIONS = 64;
+/** From the accepted connection to the last header of its first request. */
+const HEADERS_TIMEOUT_MS = 2_000;
+const CHECK_MS = 1_000;
+/** Longest silence of a connection, which a response that is not read keeps open. */
+const SILENCE_MS = 60_000;
+const MAX_CONNECTIONS = 128;
+
+/**
+ * Open connections, the oldest first. Every new one is accepted: when there are too many, the oldest
+ * without a request makes room, or else the oldest. Connections that others hold open therefore
+ * cannot keep a probe out.
+ */
+class Connections {
+  /** Requests that are being answered, by connection. */
+  readonly #open = new Map<Socket, number>();
+
+  add(socket: Socket): void {
+    if (this.#open.size >= MAX_CONNECTIONS) this.#dropOne();
+    this.#open.set(socket, 0);
+    socket.once('close', () => this.#open.delete(socket));
+  }
+
+  /** Counts a request until its response has been sent. */
+  busy(socket: Socket, response: ServerResponse): void {
+    this.#change(socket, 1);
+    response.once('close', () => this.#change(socket, -1));
+  }
+
+  #change(socket: Socket, by: 1 | -1): void {
+    const requests = this.#open.get(socket);
+    if (requests !== undefined) this.#open.set(socket, requests + by);
+  }
+
+  #dropOne(): void {
+    const all = [...this.#open];
+    const [socket] = all.find(([, requests]) => requests === 0) ?? all[0] ?? [];
+    if (socket === undefined) return;
+    this.#open.delete(socket);
+    socket.destroy();
+  }
+}
 
 /** @throws Error naming the setting to change if the address cannot be listened on */
 export async function startTelemetryServer(
   options: TelemetryServerOptions,
 ): Promise<TelemetryServer> {
   const { host, logger } = options;
+  const connections = new Connections();
   const server = createServer(
     {
       requestTimeout: CLIENT_TIMEOUT_MS,
-      headersTimeout: CLIENT_TIMEOUT_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
       keepAliveTimeout: CLIENT_TIMEOUT_MS,
-      connectionsCheckingInterval: CLIENT_TIMEOUT_MS,
+      connectionsCheckingInterval: CHECK_MS,
     },
     (request, response) => {
+      connections.busy(request.socket, response);
       // The body is not read: the connection ends with the response instead.
       request.resume();
       const gone = new AbortController();
@@ -84,7 +127,8 @@ export async function startTelemetryServer(
       });
     },
   );
-  server.maxConnections = MAX_CONNECTIONS;
+  server.timeout = SILENCE_MS;
+  server.on('connection', (socket) => connections.add(socket));
   const port = await listen(server, host, options.port);
   // Accepting may fail later (too many open files), which must not end the process.
   server.on('error', (error) => logger.warn({ error }, 'telemetry server cannot accept'));
@@ -102,8 +146,10 @@ export async function startTelemetryServer(
 async function answer(
   { url = '/', method = '', headers }: IncomingMessage,
   signal: AbortSignal,
-  { metrics, health, pages }: TelemetryServerOptions,
+  { host, metrics, health, pages }: TelemetryServerOptions,
 ): Promise<PageResponse> {
+  const reason = refusal(host, headers);
+  if (reason !== undefined) return json(403, { status: 'refused', reason });
   const [path = '/', ...rest] = url.split('?');
   const query = rest.join('?');
   if (method !== 'GET' && method !== 'HEAD')

@@ -114,7 +114,7 @@ test('a journal with another cleanup policy than compact makes it exit 4 and say
   }
 });
 
-test('a wrong service key: not ready with the reason, nothing lost, and all goes on when the key file is corrected', async () => {
+test('a wrong service key: not ready with the reason while nothing comes in, nothing lost, and all goes on when the key file is corrected', async () => {
   const keyFile = path.join(directories[2] as string, 'service.key');
   writeFileSync(keyFile, 'wrong-key');
   const keyed = await startStack(kafka, directories[2] as string, {
@@ -127,14 +127,14 @@ test('a wrong service key: not ready with the reason, nothing lost, and all goes
     partition: n % 2,
     value: JSON.stringify({ type: 'post', content: `text ${n}` }),
   }));
-  const source = await kafka.write(keyed.topics.source, events);
   const replica = await keyed.startReplica();
   const url = await replica.url();
   const refusal = await eventually('it is not ready because of the key', async () => {
     const answer = await fetch(`${url}/readyz`);
     const text = await answer.text();
-    return answer.status === 503 && text.includes('refuses the API key') ? text : undefined;
+    return answer.status === 503 && /"api-key"[^}]*answered 401/.test(text) ? text : undefined;
   });
+  const source = await kafka.write(keyed.topics.source, events);
   assert.ok(!refusal.includes('wrong-key') && !replica.lines.join('\n').includes('wrong-key'));
   assert.equal((await fetch(`${url}/livez`)).status, 200);
   await eventually(

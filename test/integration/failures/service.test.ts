@@ -98,7 +98,7 @@ test('API key refused: not ready, and nothing dropped, until the file has the ne
     async () => {
       const answer = await fetch(`${url}/readyz`);
       const text = await answer.text();
-      return answer.status === 503 && text.includes('refuses the API key') ? text : undefined;
+      return answer.status === 503 && /"api-key"[^}]*answered 401/.test(text) ? text : undefined;
     },
     { deadlineMs: 60_000 },
   );

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
+import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Health } from '../../../src/telemetry/health/health.ts';
 import {
@@ -8,6 +9,19 @@ import {
 } from '../../../src/telemetry/health/http-server.ts';
 import { createLogger } from '../../../src/telemetry/logging/logger.ts';
 import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
+
+/** Status of a request on a connection of its own, as kubelet sends it. */
+function statusOfProbe(port: number, path: string): Promise<number | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  request({ port, path, host: '127.0.0.1', agent: false, timeout: 5_000 }, (response) => {
+    response.resume();
+    resolve(response.statusCode);
+  })
+    .once('timeout', () => reject(new Error('no response')))
+    .once('error', reject)
+    .end();
+  return promise;
+}
 
 describe('telemetry server', () => {
   const logger = createLogger({ level: 'silent' });
@@ -76,6 +90,78 @@ describe('telemetry server', () => {
     assert.deepEqual(JSON.parse(missing.body).paths, ['/metrics', '/livez', '/readyz']);
     assert.equal((await get('/metrics', { method: 'POST', body: 'x' })).status, 405);
     assert.equal((await get('/livez', { method: 'HEAD' })).status, 200);
+  });
+
+  describe('Host', () => {
+    const paths = ['/metrics', '/livez', '/readyz', '/', '/api/state'];
+    const statusOf = (url: string, path: string, host: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        request(url + path, { headers: { host } }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        })
+          .once('error', reject)
+          .end();
+      });
+
+    it('is that of this machine on a loopback address, at every path: no other site gets in under a name of its own', async () => {
+      for (const host of ['localhost', 'LOCALHOST:9464', '127.0.0.1:1', '127.9.9.9', '[::1]:9464'])
+        assert.notEqual(await statusOf(server.url, '/metrics', host), 403, host);
+      const foreign = ['evil.example', 'evil.example:9464', 'localhost.evil.example', '10.0.0.1'];
+      for (const host of [...foreign, '127.0.0.1.evil.example', 'localhost.', '[::2]', 'a b'])
+        for (const path of paths) assert.equal(await statusOf(server.url, path, host), 403, host);
+    });
+
+    it('is any on other addresses, whose names are not known', async () => {
+      const open = await startTelemetryServer({
+        host: '0.0.0.0',
+        port: 0,
+        metrics,
+        health,
+        logger,
+      });
+      const url = `http://127.0.0.1:${open.port}`;
+      assert.equal(await statusOf(url, '/livez', 'connector.internal:9464'), 200);
+      await open.close();
+    });
+  });
+
+  describe('with more hostile connections than it keeps open', () => {
+    const HOSTILE = 500;
+    const ATTACKS: Readonly<Record<string, (socket: Socket) => void>> = {
+      'that send nothing': () => {},
+      'with half a header': (socket) => socket.write('GET /livez HTTP/1.1\r\nHost: localhost\r\nx'),
+      'that stay open after a response': (socket) =>
+        socket.write('GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n'),
+      'that do not read what they request': (socket) => {
+        socket.pause();
+        socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(20));
+      },
+    };
+    for (const [name, attack] of Object.entries(ATTACKS))
+      it(`${name}, each probe gets its response`, { timeout: 60_000 }, async () => {
+        health.beat('intake');
+        const sockets: Socket[] = [];
+        const dropped = Promise.withResolvers<void>();
+        try {
+          for (let n = 0; n < HOSTILE; n++) {
+            const socket = connect(server.port, '127.0.0.1');
+            sockets.push(socket);
+            socket.on('error', () => {});
+            socket.once('close', () => dropped.resolve());
+            await new Promise<void>((resolve) => socket.once('connect', resolve));
+            attack(socket);
+            if (n % 25 === 0)
+              for (const path of ['/livez', '/metrics'])
+                assert.equal(await statusOfProbe(server.port, path), 200, `${path} after ${n}`);
+          }
+          for (const socket of sockets) socket.resume();
+          await dropped.promise;
+          assert.equal(await statusOfProbe(server.port, '/livez'), 200);
+        } finally {
+          for (const socket of sockets) socket.destroy();
+        }
+      });
   });
 
   it('closes at once and twice, even with an idle and a half-open request on it', {

@@ -332,7 +332,7 @@ export function troubleScene(nowMs = Date.now()): Scene {
   const made = scene([view], nowMs);
   past(made, 'comments', nowMs, { slow: 5 });
   made.health.notReady(
-    'comments/service',
+    'api-key',
     'the service refuses the API key (401/403): check the key; a rotated key file is read again by itself',
   );
   const add = (times: number, ...line: Parameters<RecentProblems['add']>) => {
@@ -398,7 +398,7 @@ export function hugeScene(nowMs = Date.now()): Scene {
 export async function serve({
   sources,
 }: Scene): Promise<{ readonly server: TelemetryServer; close(): Promise<void> }> {
-  const pages = new Console(sources, '127.0.0.1');
+  const pages = new Console(sources);
   const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
   const logger = createLogger({ level: 'silent' });
   const health = new Health({ stuckAfterMs: MINUTE });

@@ -30,6 +30,12 @@ const LETTERS = { never: 0.01, times: 3 };
 const STORAGE = /^(upload|download)$/;
 const STALLED = ['wait/in_flight', 'wait/memory', 'wait/work_memory'];
 
+/**
+ * True for an unmet condition of the service that was tried, not one of the first moments.
+ * @param {string | undefined} reason
+ */
+const isKnown = (reason) => reason !== undefined && !/^not (reached|tried) yet/.test(reason);
+
 /** @type {readonly Cause[]} */
 export const CAUSES = [
   {
@@ -71,7 +77,8 @@ export const CAUSES = [
   },
   {
     hides: [
-      ...['wait/service_unavailable', 'wait/bad_answer', 'condition/service', 'type_failing'],
+      ...['wait/service_unavailable', 'wait/bad_answer', 'type_failing'],
+      ...['condition/service', 'condition/api-key'],
       ...STALLED,
     ],
     find: (facts) => {
@@ -85,9 +92,8 @@ export const CAUSES = [
           nowMs - sinceMs >= FAILING_MS,
       );
       const wait = lasting(waits.get('service_unavailable') ?? waits.get('bad_answer'), nowMs);
-      const unmet = facts.conditions.get('service');
-      const isKey = unmet?.includes('API key') !== false;
-      if (call === undefined && wait === undefined && isKey) return [];
+      const isUnmet = isKnown(facts.conditions.get('service'));
+      if (call === undefined && wait === undefined && !isUnmet) return [];
       const isInvalid = call?.kind === 'invalid' || (!call && waits.has('bad_answer'));
       return [
         {
@@ -110,8 +116,8 @@ export const CAUSES = [
         ({ operation, kind }) => kind === 'refused' && !STORAGE.test(operation),
       );
       const wait = waits.get('unauthorized');
-      const unmet = conditions.get('api-key') ?? conditions.get('service');
-      if (call === undefined && wait === undefined && !unmet?.includes('API key')) return [];
+      const isUnmet = isKnown(conditions.get('api-key'));
+      if (call === undefined && wait === undefined && !isUnmet) return [];
       return [
         {
           ...{ level: 'bad', key: 'key', runbook: 'ContentReviewUnauthorized', words: ['journal'] },

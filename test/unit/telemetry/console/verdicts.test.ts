@@ -131,7 +131,7 @@ const CASES: readonly {
     what: 'a refused key: condition, wait, breaker and calls',
     arrange: (shown) => {
       fail(shown, 'get_batch', '401');
-      shown.health.notReady('comments/service', 'the service refuses the API key (401/403): …');
+      shown.health.notReady('api-key', 'get_batch at host/path answered 401; …');
       wait(shown, 9 * SECOND, 'unauthorized', 'in_flight');
       block(shown, 'unauthorized');
     },
@@ -322,7 +322,8 @@ test('whatever the facts, no cause stands twice, and silent brokers hide what fo
         const verdicts: Verdict[] = verdictsOf(
           await after6s((shown) => {
             wait(shown, 6 * SECOND, ...waits);
-            for (const name of conditions) shown.health.notReady(`comments/${name}`, 'no API key');
+            for (const name of conditions)
+              shown.health.notReady(/^[gs][rh]/.test(name) ? `comments/${name}` : name, 'it fails');
             for (const broker of shown.brokers) broker.silentMs = silent ? 9 * SECOND : 0;
             if (refused) fail(shown, 'get_batch', '401');
           }),

@@ -13,7 +13,7 @@ export function refusal(listenHost: string, { host }: IncomingHttpHeaders): stri
     ?.replace(/^\[|\]$/g, '');
   if (name !== undefined && (name === listenHost.toLowerCase() || isLoopback(name)))
     return undefined;
-  return 'the console is reached as localhost or 127.0.0.1 only; a proxy must send one of them as Host';
+  return 'http.host is a loopback address: Host must be localhost or 127.0.0.1, also from a proxy';
 }
 
 /** True if a script of another site sent the request; a followed link does not count. */

@@ -1,0 +1,124 @@
+/**
+ * Readiness of the service: the conditions `service` (it answers) and `api-key` (it accepts the
+ * key). A request for an unknown object tries both at the start, and again after each failed call
+ * until one succeeds, so that they are right also while no pipeline has work (ADR 0033).
+ */
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { ServiceError } from '../core/outcome/service-error.ts';
+import type { HealthReporter, Logger } from '../core/ports/telemetry.ts';
+import type { ServiceClient } from '../service/client.ts';
+
+/** Waits between probes: from the first failure on, doubled up to the last. */
+const FIRST_WAIT_MS = 1_000;
+const LAST_WAIT_MS = 10_000;
+/** Calls to base_url; transfers go to other hosts. */
+const OF_THE_API = /^(create|get)_/;
+
+export const SERVICE_CONDITION = 'service';
+export const KEY_CONDITION = 'api-key';
+
+export interface ServiceProbeDeps {
+  /** Rejects unless the service answers and accepts the key; see `requestUnknown`. */
+  readonly probe: (signal: AbortSignal) => Promise<unknown>;
+  readonly health: HealthReporter;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+/** Requests an object that does not exist. @throws ServiceError, also `not_found` */
+export async function requestUnknown(
+  client: ServiceClient,
+  kind: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const id = randomUUID();
+  if (kind === 'review') await client.getBatch(id, { signal });
+  else if (kind === 'import') await client.getImport(id, { signal });
+  else await client.getDecision(id, { signal });
+}
+
+export class ServiceProbe {
+  readonly #deps: ServiceProbeDeps;
+  readonly #closing = new AbortController();
+  /** Ends the probing in progress; undefined while the service is known to be well. */
+  #probing: AbortController | undefined;
+
+  constructor(deps: ServiceProbeDeps) {
+    this.#deps = deps;
+  }
+
+  /** Not ready until the first probe, or a call of a pipeline, succeeds. */
+  start(): void {
+    const { health } = this.#deps;
+    health.notReady(SERVICE_CONDITION, 'not reached yet');
+    health.notReady(KEY_CONDITION, 'not tried yet: the service has not answered');
+    this.#begin(0);
+  }
+
+  /**
+   * Takes note of a call of a pipeline.
+   * @param code HTTP status, or the reason why there is none, as in `ServiceObserver`
+   */
+  called(operation: string, code: string): void {
+    if (!OF_THE_API.test(operation) || code === 'aborted' || code === 'blocked') return;
+    if (/^(2..|404|410)$/.test(code)) this.#well();
+    else if (/^40[13]$/.test(code)) this.#begin(0);
+    else if (!/^[34]..$/.test(code)) this.#begin(FIRST_WAIT_MS);
+  }
+
+  close(): void {
+    this.#closing.abort(new Error('the connector stops'));
+  }
+
+  #well(): void {
+    this.#probing?.abort(new Error('a call has succeeded'));
+    this.#probing = undefined;
+    this.#deps.health.ready(SERVICE_CONDITION);
+    this.#deps.health.ready(KEY_CONDITION);
+  }
+
+  /** Probes until the service is well, unless it is being probed already. */
+  #begin(afterMs: number): void {
+    if (this.#probing !== undefined || this.#closing.signal.aborted) return;
+    this.#probing = new AbortController();
+    const signal = AbortSignal.any([this.#probing.signal, this.#closing.signal]);
+    this.#probeUntilWell(afterMs, signal).catch((error: unknown) => {
+      // Ended by its signal, since a failed probe does not reject.
+      if (!signal.aborted) this.#deps.logger.error({ error }, 'probing the service failed');
+    });
+  }
+
+  async #probeUntilWell(afterMs: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    let waitMs = FIRST_WAIT_MS;
+    if (afterMs > 0) await clock.sleep(afterMs, signal);
+    for (let logged = ''; ; waitMs = Math.min(2 * waitMs, LAST_WAIT_MS)) {
+      const problem = await this.#probe(signal);
+      if (problem === undefined) return this.#well();
+      if (problem !== logged) this.#deps.logger.warn({ error: problem }, 'service is not ready');
+      logged = problem;
+      await clock.sleep(waitMs, signal);
+    }
+  }
+
+  /** @returns the problem, for operators; undefined if there is none */
+  async #probe(signal: AbortSignal): Promise<string | undefined> {
+    const { health } = this.#deps;
+    try {
+      await this.#deps.probe(signal);
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ServiceError)) throw error;
+      const { failure, status, message } = error;
+      if (failure === 'not_found' || (failure === 'rejected' && status !== undefined))
+        return undefined;
+      const isKey = failure === 'unauthorized';
+      health.notReady(isKey ? KEY_CONDITION : SERVICE_CONDITION, message);
+      // Without a key the service is not called.
+      if (isKey && status !== undefined) health.ready(SERVICE_CONDITION);
+      return message;
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, it } from 'node:test';
+import { ServiceProbe } from '../../../src/app/service-probe.ts';
+import { ServiceError, type ServiceFailure } from '../../../src/core/outcome/service-error.ts';
+import { Health } from '../../../src/telemetry/health/health.ts';
+import { createLogger } from '../../../src/telemetry/logging/logger.ts';
+import { VirtualClock } from '../../support/memory/clock.ts';
+
+const failure = (kind: ServiceFailure, status?: number) =>
+  new ServiceError(kind, `get_batch answered ${status ?? kind}`, {
+    operation: 'get_batch',
+    status,
+  });
+const UNKNOWN = failure('not_found', 404);
+const KEY_REFUSED = failure('unauthorized', 401);
+const DOWN = failure('unavailable');
+
+describe('probe of the service', () => {
+  let clock: VirtualClock;
+  let health: Health;
+  let probes: number;
+  let outcome: Error | undefined;
+  let probe: ServiceProbe;
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    health = new Health({ stuckAfterMs: 1_000, now: () => clock.monotonic() });
+    probes = 0;
+    outcome = UNKNOWN;
+    probe = new ServiceProbe({
+      probe: async () => {
+        probes++;
+        if (outcome !== undefined) throw outcome;
+      },
+      health,
+      logger: createLogger({ level: 'silent' }),
+      clock,
+    });
+  });
+
+  const states = () =>
+    Object.fromEntries(health.readiness().conditions.map(({ name, ready }) => [name, ready]));
+  const reasonOf = (name: string) =>
+    health.readiness().conditions.find((condition) => condition.name === name)?.reason;
+  const WELL = { service: true, 'api-key': true };
+
+  it('is made once at the start; a service that does not know the object is well', async () => {
+    probe.start();
+    assert.deepEqual(states(), { service: false, 'api-key': false }, 'before the first response');
+    await clock.advance(600_000);
+    assert.deepEqual(states(), WELL);
+    assert.equal(probes, 1);
+  });
+
+  it('holds the process unready with a wrong key, and is repeated until the key is accepted', async () => {
+    outcome = KEY_REFUSED;
+    probe.start();
+    await clock.advance(60_000);
+    assert.deepEqual(states(), { service: true, 'api-key': false });
+    assert.match(reasonOf('api-key') ?? '', /answered 401/);
+    assert.ok(probes >= 6 && probes <= 11, `${probes} probes in a minute`);
+
+    outcome = UNKNOWN;
+    await clock.advance(10_000);
+    assert.deepEqual(states(), WELL);
+  });
+
+  it('does not blame the key while the service does not answer', async () => {
+    outcome = DOWN;
+    probe.start();
+    await clock.advance(5_000);
+    assert.deepEqual(states(), { service: false, 'api-key': false });
+    assert.match(reasonOf('service') ?? '', /unavailable/);
+    assert.match(reasonOf('api-key') ?? '', /^not tried yet/);
+  });
+
+  it('counts a redirect and an answer that is none as no service', async () => {
+    for (const problem of [failure('protocol', 302), failure('protocol', 200)]) {
+      outcome = problem;
+      probe.start();
+      await clock.advance(1);
+      assert.equal(states().service, false);
+      probe.called('get_batch', '200');
+    }
+  });
+
+  it('follows a failed call of a pipeline; a passing failure changes nothing', async () => {
+    probe.start();
+    await clock.advance(1);
+    for (const code of ['503', 'reset', 'connect_failed', 'protocol']) {
+      const before = probes;
+      probe.called('create_batch', code);
+      await clock.advance(2_000);
+      assert.deepEqual([states(), probes], [WELL, before + 1], code);
+    }
+    outcome = DOWN;
+    probe.called('get_batch', '503');
+    await clock.advance(2_000);
+    assert.deepEqual(states(), { service: false, 'api-key': true });
+    outcome = KEY_REFUSED;
+    await clock.advance(10_000);
+    assert.deepEqual(states(), { service: true, 'api-key': false });
+  });
+
+  it('is made at once when a call is refused for its key, and ends with a call that succeeds', async () => {
+    probe.start();
+    await clock.advance(1);
+    outcome = KEY_REFUSED;
+    probe.called('get_batch', '401');
+    await clock.advance(0);
+    assert.equal(states()['api-key'], false);
+
+    probe.called('create_batch', '201');
+    assert.deepEqual(states(), WELL);
+    const made = probes;
+    await clock.advance(600_000);
+    assert.equal(probes, made);
+  });
+
+  it('ignores transfers, calls that were ended here, refusals of content and overload', async () => {
+    probe.start();
+    await clock.advance(1);
+    const calls = [
+      ['upload', '503'],
+      ['download', '403'],
+      ['create_batch', 'aborted'],
+      ['create_batch', '400'],
+      ['get_batch', '429'],
+    ] as const;
+    for (const [operation, code] of calls) probe.called(operation, code);
+    await clock.advance(600_000);
+    assert.equal(probes, 1);
+  });
+
+  it('ends with the process', async () => {
+    outcome = DOWN;
+    probe.start();
+    await clock.advance(3_000);
+    const made = probes;
+    probe.close();
+    probe.called('get_batch', '503');
+    await clock.advance(600_000);
+    assert.equal(probes, made);
+  });
+});

@@ -1,0 +1,24 @@
+/** docs/endpoints.md has every readiness condition of the code. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+const ROOT = new URL('../../../', import.meta.url);
+/** Names in calls, with the pipeline's name as a template, and constants. */
+const NAMED =
+  /(?:notReady|publishReadiness)\((?:health, )?[`'](?:\$\{\w+\}(?=\/))?([^`']+)[`']|_CONDITION = '([^']+)'|name: '(started)'/g;
+
+test('every condition of /readyz is on the page of the endpoints, and no other', () => {
+  const found = globSync('src/**/*.ts', { cwd: ROOT.pathname }).flatMap((file) =>
+    [...readFileSync(new URL(file, ROOT), 'utf8').matchAll(NAMED)].map(
+      ([, called, constant, first]) => called ?? constant ?? first,
+    ),
+  );
+  const page = readFileSync(new URL('docs/endpoints.md', ROOT), 'utf8');
+  const table = /## \/readyz[^]*?\n\n((?:\|.*\n)+)/.exec(page)?.[1] ?? '';
+  const documented = [...table.matchAll(/`(?:<pipeline>(?=\/))?([^`]+)`(?=[^|]* \|.* \|)/g)].map(
+    ([, name]) => name,
+  );
+  assert.ok(found.includes('/group'), 'the expression finds the names');
+  assert.deepEqual([...new Set(documented)].sort(), [...new Set(found)].sort());
+});
