@@ -1,8 +1,8 @@
 /** Search of the console: its login, one search at a time, and a time limit. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import type { PageRequest } from '../health/http-server.ts';
 import { isLoopback } from '../health/host-guard.ts';
+import type { PageRequest } from '../health/http-server.ts';
 
 export interface SearchQuery {
   /** Optional if there is only one. */
