@@ -15,7 +15,7 @@ test('every condition of /readyz is on the page of the endpoints, and no other',
     ),
   );
   const page = readFileSync(new URL('docs/endpoints.md', ROOT), 'utf8');
-  const table = /## \/readyz[^]*?\n\n((?:\|.*\n)+)/.exec(page)?.[1] ?? '';
+  const table = /## \/readyz[\s\S]*?\n\n((?:\|.*\n)+)/.exec(page)?.[1] ?? '';
   const documented = [...table.matchAll(/^\| (`.*?`) \|/gm)]
     .flatMap(([, names = '']) => names.split(', '))
     .map((name) => name.replace(/^`(<pipeline>)?|`$/g, ''));
