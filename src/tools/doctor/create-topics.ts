@@ -87,10 +87,15 @@ async function handled(
 /** @throws RefusedError if the topic must not be created */
 async function missingSpec(
   { engine, inspection: { admin } }: PipelineParts,
-  { partitions, replicationFactor }: CreateTopicsOptions,
+  { partitions, replicationFactor, source: makesSource }: CreateTopicsOptions,
   role: TopicRole,
 ): Promise<TopicSpec> {
   const source = await admin.describeTopic(engine.source.topic);
+  const follows = role !== 'journal' || engine.journal.partitions === undefined;
+  if (follows && source === undefined && !makesSource)
+    throw new RefusedError(
+      'it has as many partitions as the source topic, which does not exist: create that one first',
+    );
   if (role === 'journal' && source !== undefined)
     await refuseForgotten(
       admin,

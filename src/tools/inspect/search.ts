@@ -89,7 +89,9 @@ export async function search(
         const place = on === 'events' ? record : settledRecord(record, topics.source);
         if (place === undefined) continue;
         state.matching++;
-        keep(newest, { ...place, timestampMs: record.timestampMs }, limit);
+        add(newest, { ...place, timestampMs: record.timestampMs });
+        // At twice the limit: sorting costs little for each match.
+        if (newest.size > 2 * limit) prune(newest, limit);
       }
       state.done += Math.min(nextOffset, range.until) - position;
       position = Math.min(nextOffset, range.until);
@@ -100,7 +102,8 @@ export async function search(
   const explaining = withOneFailure(inspection);
   const records: Explanation[] = [];
   const unexplained: string[] = [];
-  for (const { partition, offset, timestampMs } of [...newest.values()].sort(byAge))
+  prune(newest, limit);
+  for (const { partition, offset, timestampMs } of newest.values())
     try {
       const options = {
         thorough: false,
@@ -150,15 +153,18 @@ function withOneFailure(inspection: Inspection): Inspection {
 
 const byAge = (one: Match, other: Match) => other.timestampMs - one.timestampMs;
 
-/** Keeps the newest matches, each source record once. */
-function keep(newest: Map<string, Match>, match: Match, limit: number): void {
-  const { partition, offset, timestampMs } = match;
-  const place = placeOf(match);
-  const known = newest.get(place)?.timestampMs ?? Number.NEGATIVE_INFINITY;
-  newest.set(place, { partition, offset, timestampMs: Math.max(known, timestampMs) });
-  if (newest.size <= limit) return;
-  const oldest = [...newest.values()].reduce((a, b) => (b.timestampMs < a.timestampMs ? b : a));
-  newest.delete(placeOf(oldest));
+/** Adds a match; a source record is kept once, with its newest time. */
+function add(matches: Map<string, Match>, { partition, offset, timestampMs }: Match): void {
+  const place = placeOf({ partition, offset });
+  const known = matches.get(place)?.timestampMs ?? Number.NEGATIVE_INFINITY;
+  matches.set(place, { partition, offset, timestampMs: Math.max(known, timestampMs) });
+}
+
+/** Keeps the newest matches, newest first. */
+function prune(matches: Map<string, Match>, limit: number): void {
+  const kept = [...matches].sort(([, one], [, other]) => byAge(one, other)).slice(0, limit);
+  matches.clear();
+  for (const [place, match] of kept) matches.set(place, match);
 }
 
 /** Causes that a report lists; an expression may fail differently for each record. */

@@ -99,11 +99,24 @@ test('an existing topic is compared, and keeps its settings', async () => {
   assert.deepEqual([world.settings, world.tried], [before, []]);
 });
 
-test('a source of another team is not created, only reported', async () => {
+test('a source of another team is not created, and topics with its partitions wait for it', async () => {
   const world = emptyWorld();
-  const reports = await world.createTopics({ source: false });
-  assert.equal(states(reports)[0], 'source missing failed');
-  assert.ok(!world.tried.includes('create content 6'));
+  world.mayCreate = true;
+  const reports = await world.createTopics({ source: false, yes: true });
+  assert.deepEqual(states(reports), [
+    'source missing failed',
+    'output missing failed',
+    'dead-letter missing failed',
+    'journal missing failed',
+  ]);
+  assert.match(
+    reports[1]?.diagnosis.found ?? '',
+    /as many partitions as the source topic, which does not exist: create that one first/,
+  );
+  assert.deepEqual(world.tried, []);
+  world.settings.set('content', { 'cleanup.policy': 'delete' });
+  await world.createTopics({ source: false, yes: true });
+  assert.deepEqual(world.tried, ['made decisions 1', 'made dead 1', 'made journal 1']);
 });
 
 test('a journal is not created for a group that has committed offsets together with another one', async () => {
