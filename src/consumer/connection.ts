@@ -29,16 +29,27 @@ const passwordOf =
   async () =>
     typeof password === 'string' ? password : await password();
 
-/** Returns a logger that hands everything to one function. */
-export function loggerOf(log: ConsumerLog, bound: object = {}): Logger {
-  const at = (level: Parameters<ConsumerLog>[0]) => (fields: object, message: string) =>
-    log(level, message, { ...bound, ...fields });
+/** Returns a logger that hands everything to one function. A function that fails is reported once. */
+export function loggerOf(log: ConsumerLog, bound: object = {}, failed = reportOnce()): Logger {
+  const at = (level: Parameters<ConsumerLog>[0]) => (fields: object, message: string) => {
+    const call = async () => await log(level, message, { ...bound, ...fields });
+    call().catch(failed);
+  };
   return {
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (fields) => loggerOf(log, { ...bound, ...fields }),
+    child: (fields) => loggerOf(log, { ...bound, ...fields }, failed),
+  };
+}
+
+function reportOnce(): (error: unknown) => void {
+  let reported = false;
+  return (error) => {
+    if (reported) return;
+    reported = true;
+    warnOfProcess('error', 'the log function of the consumer failed', { error });
   };
 }
 

@@ -6,27 +6,13 @@
 import { retryWaitMs } from '../base/backoff.ts';
 import { systemClock, systemRandom } from '../base/system-clock.ts';
 import type { Decision } from '../contracts/index.ts';
-import type {
-  Assignment,
-  FetchedBatch,
-  GroupListener,
-  RecordPiece,
-  Stream,
-} from '../core/ports/kafka.ts';
+import type { Assignment, FetchedBatch, GroupListener, Stream } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
-import type { SourceRecord } from '../core/record.ts';
 import { connectKafka, type KafkaConnection } from '../kafka/index.ts';
 import { brokerConnection, loggerOf, warnOfProcess } from './connection.ts';
-import { decodeDeadLetter, decodeOutcome } from './decoder.ts';
 import type { FramedOutcomes } from './framed-outcomes.ts';
-import type {
-  DecisionConsumerOptions,
-  Outcome,
-  ReceivedRecord,
-  RecordBytes,
-  RecordPlace,
-  UnreadableRecord,
-} from './options.ts';
+import type { DecisionConsumerOptions, Outcome } from './options.ts';
+import { receivedRecords } from './received-records.ts';
 
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
 /** Large records need no reservation of memory: one piece is read at a time. */
@@ -262,7 +248,13 @@ class Consumption<T extends Outcome> implements DecisionConsumer, GroupListener 
     const { partition } = owned;
     if (this.#isOver(lost)) return;
     for await (const piece of batch.pieces(ADMIT)) {
-      const records = await this.#received(topic, partition, piece, lost);
+      const isOutcome = topic === this.#options.decisions;
+      if (isOutcome) {
+        const signal = AbortSignal.any([lost, this.#stopping.signal]);
+        await this.#framed?.prepare(piece.records, signal);
+      }
+      const source = { topic, partition, isOutcome, framed: this.#framed };
+      const records = receivedRecords<T>(piece, source);
       if (this.#isOver(lost)) return;
       const to = piece.nextOffset;
       if (records.length > 0) {
@@ -274,37 +266,6 @@ class Consumption<T extends Outcome> implements DecisionConsumer, GroupListener 
       await this.#commit(owned, to);
       if (this.#isOver(lost)) return;
     }
-  }
-
-  async #received(
-    topic: string,
-    partition: number,
-    { records, unreadable }: RecordPiece,
-    lost: AbortSignal,
-  ): Promise<ReceivedRecord<T>[]> {
-    const isOutcome = topic === this.#options.decisions;
-    if (isOutcome)
-      await this.#framed?.prepare(records, AbortSignal.any([lost, this.#stopping.signal]));
-    const received = records.map((record): ReceivedRecord<T> => {
-      const bytes = detached(record);
-      const place = { topic, partition, offset: record.offset };
-      if (isOutcome) {
-        const { value: decision, problem } = decodeOutcome<T>(bytes, this.#framed);
-        if (problem === undefined)
-          return { kind: 'decision', ...place, ...bytes, eventId: decision.id, decision };
-        return unreadableRecord(place, record.offset + 1, problem, bytes);
-      }
-      const { value: deadLetter, problem } = decodeDeadLetter(bytes.headers);
-      if (problem !== undefined) return unreadableRecord(place, record.offset + 1, problem, bytes);
-      const eventId = deadLetter['event-id'];
-      return { kind: 'dead-letter', ...place, ...bytes, eventId, deadLetter };
-    });
-    if (unreadable !== undefined) {
-      const { from: offset, to, poison } = unreadable;
-      const place = { topic, partition, offset };
-      received.push(unreadableRecord(place, to, poison.message, undefined));
-    }
-    return received;
   }
 
   /** A lost commit is no failure: the next one covers it, and a successor repeats some records. */
@@ -332,25 +293,4 @@ class Consumption<T extends Outcome> implements DecisionConsumer, GroupListener 
     const waitMs = retryWaitMs(failures, BACKOFF, systemRandom);
     await systemClock.sleep(waitMs, ended).catch(() => undefined);
   }
-}
-
-/** Copies of the bytes: the piece that they are views of is reused. */
-function detached({ key, value, headers }: SourceRecord): RecordBytes {
-  return {
-    key: key && Buffer.from(key),
-    value: value && Buffer.from(value),
-    headers: headers.map(([name, text]) => [
-      name,
-      Buffer.isBuffer(text) ? Buffer.from(text) : text,
-    ]),
-  };
-}
-
-function unreadableRecord(
-  place: RecordPlace,
-  to: number,
-  problem: string,
-  record: RecordBytes | undefined,
-): UnreadableRecord {
-  return { kind: 'unreadable', ...place, to, problem, record };
 }

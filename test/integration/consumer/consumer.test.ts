@@ -312,3 +312,29 @@ test('stores each effect once when a frozen member continues after another one h
   }
   assert.deepEqual(storedIn(file), ['a', 'b']);
 });
+
+test('waits at a stored position beyond the end of the log, reports it, and continues there', async () => {
+  const decisions = await kafka.createTopic('decisions');
+  const write = (ids: readonly number[]) =>
+    kafka.write(
+      decisions,
+      ids.map((id) => ({ value: decisionOf(`${id}`) })),
+    );
+  await write([0, 1]);
+  const batches: ReceivedBatch[] = [];
+  const logged: string[] = [];
+  // As a database does that outlives the topic.
+  const positions = async () => new Map([[0, 3]]);
+  await start({
+    decisions,
+    positions,
+    process: (batch) => void batches.push(batch),
+    log: (level, message) => logged.push(`${level} ${message}`),
+  });
+  const told = 'error the position is beyond the end of the log: was the topic created again?';
+  await reached('the report', () => logged.includes(told));
+  assert.equal(batches.length, 0);
+  await write([2, 3]);
+  await reached('a batch', () => batches.length > 0);
+  assert.deepEqual([batches[0]?.from, batches[0]?.records.map(idOf)], [3, ['3']]);
+});
