@@ -24,6 +24,8 @@ export interface Counters {
   readonly decided: number;
   readonly deadLettered: number;
   readonly inFlight: number;
+  /** Consumed events by pipeline. */
+  readonly consumedBy: ReadonlyMap<string, number>;
   /** Pipelines whose balance is not 0, as the metrics have it. */
   readonly uneven: readonly string[];
 }
@@ -51,6 +53,7 @@ export class Fleet {
   readonly #lifeOf = new Map<Replica, Life>();
   readonly #expected = new Set<Replica>();
   readonly #frozen = new Set<Replica>();
+  readonly #away = new Set<Replica>();
   readonly #over = new AbortController();
   readonly prober = new Prober(this.#over.signal);
   /** By replica: how often it was stopped, frozen or woken. */
@@ -79,7 +82,7 @@ export class Fleet {
       url: () => livezOf(replica),
       mustAnswer: () => this.running.includes(replica) && !this.#frozen.has(replica),
       interruptions: () => this.#interruptions.get(replica) ?? 0,
-      waitedMs: () => waitedMs(replica.process.pid),
+      waitedMs: () => this.starvedMs(replica),
     };
     this.prober.watch(subject, () => replica.process.exit !== undefined);
     void replica.process.exited.then(({ code, signal }) => {
@@ -102,11 +105,11 @@ export class Fleet {
     return this.running.find((replica) => this.clientOf(replica) === clientId);
   }
 
-  /** Resolves when it has joined the group of each pipeline. */
-  async joined(replica: Replica): Promise<void> {
+  /** Resolves when it has joined the group of each pipeline. @param from lines of its log that do not count */
+  async joined(replica: Replica, from = 0): Promise<void> {
     await Promise.all(
       this.#stack.pipelines.map(({ name }) =>
-        replica.logged('joined the group', { where: ({ pipeline }) => pipeline === name }),
+        replica.logged('joined the group', { from, where: ({ pipeline }) => pipeline === name }),
       ),
     );
   }
@@ -148,6 +151,32 @@ export class Fleet {
 
   #interrupted(replica: Replica): void {
     this.#interruptions.set(replica, (this.#interruptions.get(replica) ?? 0) + 1);
+  }
+
+  /** Excuses a replica from being a member until it has come back. */
+  excuse(replica: Replica, until: Promise<unknown>): void {
+    this.#away.add(replica);
+    const back = () => this.#away.delete(replica);
+    until.then(back, back);
+  }
+
+  /** Replicas that must be members of every group. */
+  get members(): Replica[] {
+    return this.running.filter((replica) => !this.#away.has(replica));
+  }
+
+  get away(): Replica[] {
+    return [...this.#away];
+  }
+
+  /** Events of a pipeline that a replica had consumed when it was last looked at. */
+  consumed(replica: Replica, pipeline: string): number {
+    return this.#lifeOf.get(replica)?.counters?.consumedBy.get(pipeline) ?? 0;
+  }
+
+  /** Time that a replica was ready to run and had no processor, since its start, ms. */
+  starvedMs(replica: Replica): number {
+    return waitedMs(replica.process.pid);
   }
 
   busy(): Replica[] {
@@ -250,8 +279,14 @@ export function readCounters(text: string): Counters {
     );
   const countIn = (line: string) => Number(line.split(' ').at(-1));
   const sum = (name: string) => series(name).reduce((total, line) => total + countIn(line), 0);
+  const consumedBy = new Map<string, number>();
+  for (const line of series('events_consumed_total')) {
+    const name = /[{,]pipeline="([^"]*)"/.exec(line)?.[1] ?? '';
+    consumedBy.set(name, (consumedBy.get(name) ?? 0) + countIn(line));
+  }
   return {
     consumed: sum('events_consumed_total'),
+    consumedBy,
     decided: sum('decisions_total'),
     deadLettered: sum('dead_lettered_total'),
     inFlight: sum('items_in_flight'),

@@ -22,6 +22,8 @@ export interface FaultReport {
   /** Longest time that a partition with records due got no terminal record, from the fault until all went on, ms. */
   readonly longestStallMs: number;
   readonly notes: readonly string[];
+  /** Longest time in which Kafka answered and a replica was outside its group, or no record flowed, ms. */
+  readonly longestRecoveryMs: number;
 }
 
 /** Figures of one pipeline. */
@@ -194,10 +196,10 @@ export function reportText(report: Report): string {
   const width = Math.max(...report.faults.map(({ name }) => name.length));
   const lines = [
     '',
-    `${'fault'.padEnd(width)}  strikes  hits  longest stall`,
+    `${'fault'.padEnd(width)}  strikes  hits  longest stall  longest recovery`,
     ...report.faults.map(
-      ({ name, strikes, hits, longestStallMs }) =>
-        `${name.padEnd(width)}  ${String(strikes).padStart(7)}  ${String(hits).padStart(4)}  ${seconds(longestStallMs).padStart(13)}`,
+      ({ name, strikes, hits, longestStallMs, longestRecoveryMs }) =>
+        `${name.padEnd(width)}  ${String(strikes).padStart(7)}  ${String(hits).padStart(4)}  ${seconds(longestStallMs).padStart(13)}  ${seconds(longestRecoveryMs).padStart(16)}`,
     ),
     '',
     ['pipeline', ...COLUMNS].join('  '),

@@ -35,6 +35,8 @@ export class View {
   readonly #pending: Record<Watched, ReadRecord[]> = { source: [], outputs: [], deadLetters: [] };
   readonly #ledger: Ledger;
   readonly #producer: Pick<Producer, 'journal'>;
+  /** `performance.now()` at which the last terminal record was read. */
+  lastTerminalMs = 0;
   /** By partition: when it last got a terminal record, or began to owe one. */
   readonly #movedMs = new Map<number, number>();
 
@@ -133,6 +135,7 @@ export class View {
 
   #terminal(partition: number, offset: number, eventId: string): void {
     this.#ledger.terminal(partition, offset, Number(/#(\d+)$/.exec(eventId)?.[1] ?? 0));
-    this.#movedMs.set(partition, performance.now());
+    this.lastTerminalMs = performance.now();
+    this.#movedMs.set(partition, this.lastTerminalMs);
   }
 }

@@ -57,6 +57,8 @@ export class World {
   readonly fleet: Fleet;
   readonly pipelines: readonly PipelineRun[];
   readonly observer: Observer;
+  /** Topic of the harness alone, with a partition for each broker. */
+  readonly probeTopic: string;
   /** For files; removed with the run. */
   readonly directory: string;
   /** Aborted when all of this ends. */
@@ -68,7 +70,15 @@ export class World {
     options: WorldOptions,
     parts: Pick<
       World,
-      'cluster' | 'kafka' | 'brokers' | 'service' | 'sandbox' | 'registry' | 'stack' | 'leaks'
+      | 'cluster'
+      | 'kafka'
+      | 'brokers'
+      | 'service'
+      | 'sandbox'
+      | 'registry'
+      | 'stack'
+      | 'leaks'
+      | 'probeTopic'
     >,
   ) {
     this.cluster = parts.cluster;
@@ -79,6 +89,7 @@ export class World {
     this.registry = parts.registry;
     this.stack = parts.stack;
     this.leaks = parts.leaks;
+    this.probeTopic = parts.probeTopic;
     this.directory = options.directory;
     this.signal = AbortSignal.any([options.signal, this.#over.signal]);
     this.fleet = new Fleet(this.stack);
@@ -141,7 +152,9 @@ export class World {
         ...stackOptions(options.kinds, brokers, registry?.url),
         onLeak: ({ message }) => leaks.push(message),
       });
+      const probeTopic = await kafka.createTopic('probe', { partitions: options.brokers });
       return new World(options, {
+        probeTopic,
         cluster,
         kafka,
         brokers,

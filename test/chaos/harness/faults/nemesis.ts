@@ -9,6 +9,8 @@ export interface Strike {
   readonly hit: boolean;
   /** For the report. */
   readonly note?: string;
+  /** `performance.now()` at which the session of a member that vanished ends: recovery cannot come before. */
+  readonly sessionEndsMs?: number;
 }
 
 /** Strikes once, and has everything as it was (or as it is to stay) when it resolves. Rejects when the world does not answer. */

@@ -3,6 +3,7 @@ import type { FaultInput } from '../../../../src/sandbox/faults/schema.ts';
 import { eventually } from '../../../support/eventually.ts';
 import type { SeededRandom } from '../../../support/memory/clock.ts';
 import { KINDS, type Kind } from '../../load/pipelines.ts';
+import { untilBack, WorldLooker } from '../observe/recovery.ts';
 import type { PipelineRun } from '../pipeline-run.ts';
 import type { World } from '../world.ts';
 import { FaultScript } from './fault-script.ts';
@@ -65,12 +66,17 @@ const OVERTIME_MS = 300_000;
 const FAULT_MS = 20_000;
 const PAUSE_MS = 700;
 
+/** Names of faults after which records may wait for something other than Kafka. */
+const OTHER_THAN_KAFKA = /\b(service|registry)\b/;
+
 export interface Tally {
   readonly name: string;
   strikes: number;
   /** While work was in flight. */
   hits: number;
   readonly notes: string[];
+  /** Longest time in which Kafka answered and the connector was not back, ms. */
+  longestRecoveryMs: number;
 }
 
 export class Schedule {
@@ -101,7 +107,8 @@ export class Schedule {
     this.#random = random;
     this.#endMs = performance.now() + plannedMs;
     this.#onStrike = onStrike;
-    for (const name of names) this.#tallies.set(name, { name, strikes: 0, hits: 0, notes: [] });
+    for (const name of names)
+      this.#tallies.set(name, { name, strikes: 0, hits: 0, notes: [], longestRecoveryMs: 0 });
   }
 
   get tallies(): readonly Tally[] {
@@ -167,7 +174,7 @@ export class Schedule {
       const strike = await nemesis(this.#world, this.#random);
       if (strike.hit) tally.hits++;
       if (strike.note !== undefined) tally.notes.push(strike.note);
-      await this.#recovered(name);
+      await Promise.all([this.#back(tally, strike), this.#recovered(name)]);
       this.#onStrike(name, strike, performance.now() - startedMs);
     } catch (error) {
       this.#world.signal.throwIfAborted();
@@ -177,6 +184,22 @@ export class Schedule {
       observer.unlabel(name);
     }
     await this.#world.sleep(this.#random.below(PAUSE_MS));
+  }
+
+  /** All replicas are members again, and records flow, soon after Kafka answers. */
+  async #back(tally: Tally, { sessionEndsMs = 0 }: Strike): Promise<void> {
+    const { signal } = this.#world;
+    const looker = new WorldLooker(this.#world, !OTHER_THAN_KAFKA.test(tally.name));
+    try {
+      const { ms, missing } = await untilBack(looker, { fromMs: sessionEndsMs, signal });
+      tally.longestRecoveryMs = Math.max(tally.longestRecoveryMs, Math.round(ms));
+      if (missing.length > 0)
+        this.violations.push(
+          `"${tally.name}": ${Math.round(ms)} ms after Kafka answered again ${missing.join('; ')}`,
+        );
+    } finally {
+      await looker.close();
+    }
   }
 
   /** Every partition that has records due gets a terminal record again. */

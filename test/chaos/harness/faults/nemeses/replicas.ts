@@ -15,10 +15,11 @@ export const kill: Nemesis = async (world, random) => {
   await world.sleep(random.below(STRIKE_MS));
   const victim = await fleet.someBusy(random);
   await fleet.kill(victim);
+  const sessionEndsMs = performance.now() + SESSION_MS;
   // By its log to the end: what it had in hand when it died.
   const jobs = fleet.liveJobs(victim);
   await fleet.joined(await fleet.start());
-  return { hit: jobs > 0 };
+  return { hit: jobs > 0, sessionEndsMs };
 };
 
 /** SIGKILL to all replicas at once. */

@@ -1,0 +1,152 @@
+/** Time from Kafka's return after a fault until every group has all its members and records flow. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TopicWriter } from '../../../support/stack/topic-writer.ts';
+import type { World } from '../world.ts';
+
+/** Longest time in which Kafka answers and the connector is not back. */
+const RECOVERY_BOUND_MS = 10_000;
+/** Longest answer that counts; longer ones come from a broker that starts, or an overloaded machine. */
+const ANSWER_MS = 1_000;
+const PERIOD_MS = 100;
+/** Real time after which a recovery has failed, whatever counts. */
+const GIVE_UP_MS = 90_000;
+
+export interface Look {
+  /** Undefined while Kafka does not answer. Parts that are not back, in words. */
+  readonly missing: readonly string[] | undefined;
+  /** Time since the look before in which a replica was ready to run and had no processor, ms. */
+  readonly starvedMs: number;
+}
+
+/** Kafka's answers to a plain client, and what the connector lacks by them. */
+export interface Looker {
+  look(): Promise<Look>;
+}
+
+/**
+ * Looks until nothing is missing, or for longer than the bound. Only time counts in which Kafka answered
+ * within a second and no replica starved.
+ * @param fromMs `performance.now()` before which nothing counts
+ * @returns counted time, ms, and what was missing at the end
+ */
+export async function untilBack(
+  looker: Looker,
+  {
+    fromMs,
+    signal,
+    boundMs = RECOVERY_BOUND_MS,
+  }: { readonly fromMs: number; readonly signal: AbortSignal; readonly boundMs?: number },
+): Promise<{ readonly ms: number; readonly missing: readonly string[] }> {
+  const giveUpMs = performance.now() + GIVE_UP_MS;
+  let ms = 0;
+  for (;;) {
+    signal.throwIfAborted();
+    const beganMs = performance.now();
+    const { missing, starvedMs } = await looker.look();
+    const answered = missing !== undefined && performance.now() - beganMs <= ANSWER_MS;
+    if (missing?.length === 0) return { ms, missing };
+    if (answered && ms > boundMs) return { ms, missing };
+    if (beganMs > giveUpMs) return { ms, missing: missing ?? ['Kafka does not answer'] };
+    await sleep(PERIOD_MS, undefined, { signal });
+    const tookMs = performance.now() - Math.max(beganMs, fromMs);
+    if (answered) ms += Math.max(0, tookMs - starvedMs);
+  }
+}
+
+/** Looks at brokers, groups and outputs of a world after one fault. */
+export class WorldLooker implements Looker {
+  readonly #world: World;
+  readonly #withFlow: boolean;
+  readonly #sinceMs = performance.now();
+  readonly #starvedMs = new Map<string, number>();
+  #consumed: ReadonlyMap<string, number> | undefined;
+  #writer: TopicWriter;
+
+  /** @param withFlow false if records need not flow: the service was disturbed, not Kafka */
+  constructor(world: World, withFlow: boolean) {
+    this.#world = world;
+    this.#withFlow = withFlow;
+    this.#writer = new TopicWriter(world.kafka.brokers);
+  }
+
+  async look(): Promise<Look> {
+    const missing = await this.#missing().catch(() => undefined);
+    return { missing, starvedMs: this.#starved() };
+  }
+
+  async close(): Promise<void> {
+    await this.#writer.close().catch(() => undefined);
+  }
+
+  async #missing(): Promise<string[]> {
+    const { kafka, pipelines, fleet } = this.#world;
+    if (this.#consumed === undefined) {
+      await fleet.lookAtAll().catch(() => undefined);
+      this.#consumed = this.#consumption();
+    }
+    const before = this.#consumed;
+    const now = this.#consumption();
+    const admin = await kafka.admin();
+    const topics = pipelines.flatMap(({ pipeline }) => Object.values(pipeline.topics));
+    const [{ groups }] = await Promise.all([
+      admin.describeGroups(pipelines.map(({ pipeline }) => pipeline.group)),
+      ...topics.map((topic) => admin.fetchTopicOffsets(topic)),
+      this.#write(),
+    ]);
+    const due = fleet.members.map((replica) => fleet.clientOf(replica)).sort();
+    return pipelines.flatMap(({ kind, pipeline, view, ledger }) => {
+      const group = groups.find(({ groupId }) => groupId === pipeline.group);
+      const clients = group?.members.map(({ clientId }) => clientId).sort() ?? [];
+      const away = fleet.away.map((replica) => fleet.clientOf(replica));
+      const there = clients.filter((client) => !away.includes(client));
+      const whole = group?.state === 'Stable' && there.join() === due.join();
+      const reads = [...now].some(
+        ([name, count]) => name.endsWith(`/${pipeline.name}`) && count > (before.get(name) ?? 0),
+      );
+      const flows = ledger.due === 0 || view.lastTerminalMs > this.#sinceMs || reads;
+      return [
+        ...(whole ? [] : [`the group of ${kind} is ${group?.state} with ${clients.join(', ')}`]),
+        ...(flows || !this.#withFlow ? [] : [`no record of ${kind} is read or settled`]),
+      ];
+    });
+  }
+
+  async #write(): Promise<void> {
+    const writer = this.#writer;
+    const records = this.#world.brokers.map((_, partition) => ({ partition, value: 'probe' }));
+    try {
+      await writer.write(this.#world.probeTopic, records);
+    } catch (error) {
+      // A producer is of no use after a failure.
+      this.#writer = new TopicWriter(this.#world.kafka.brokers);
+      await writer.close().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Consumed events by `replica/pipeline`. */
+  #consumption(): ReadonlyMap<string, number> {
+    const { fleet, pipelines } = this.#world;
+    return new Map(
+      fleet.running.flatMap((replica) =>
+        pipelines.map(({ pipeline: { name } }) => [
+          `${replica.name}/${name}`,
+          fleet.consumed(replica, name),
+        ]),
+      ),
+    );
+  }
+
+  #starved(): number {
+    const { fleet } = this.#world;
+    return Math.max(
+      0,
+      ...fleet.running.map((replica) => {
+        const nowMs = fleet.starvedMs(replica);
+        const before = this.#starvedMs.get(replica.name) ?? nowMs;
+        this.#starvedMs.set(replica.name, nowMs);
+        return nowMs - before;
+      }),
+    );
+  }
+}
