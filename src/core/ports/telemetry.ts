@@ -2,6 +2,8 @@
  * Metrics, logs and health of the engine. `src/telemetry` implements them with prom-client and
  * pino.
  */
+import type { TraceParent } from '../trace-context.ts';
+
 export type Labels = Readonly<Record<string, string | number>>;
 
 export interface Metrics {
@@ -11,8 +13,11 @@ export interface Metrics {
   set(name: string, labels: Labels, value: number): void;
   /** Takes a gauge's series away (a shard that is no longer ours). */
   remove(name: string, labels: Labels): void;
-  /** Observes into a histogram, in base units (seconds, bytes); `times` as often, 1 if not given. */
-  observe(name: string, labels: Labels, value: number, times?: number): void;
+  /**
+   * Observes into a histogram, in base units (seconds, bytes); `times` as often, 1 if not given.
+   * @param span span of the observation, an exemplar if it is sampled
+   */
+  observe(name: string, labels: Labels, value: number, times?: number, span?: TraceParent): void;
 }
 
 /** Fields never hold content, keys or signed addresses (I6). */

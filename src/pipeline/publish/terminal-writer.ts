@@ -302,14 +302,17 @@ export class JobDecisions {
     if (decisions === 0) return;
     const { clock, ledger, metrics, options, types } = this.#shard;
     const startedMs = clock.monotonic();
+    // Settling the last record ends the span.
+    const { ids } = this.#job.status.span;
     await this.#writer.settle(this.#job, options.output.topic, this.#chunk);
     this.publishingMs += clock.monotonic() - startedMs;
     ledger.published(this.#tally);
     const { type, oldestEventMs } = this.#job.record;
     const ageMs = Math.max(0, clock.now() - oldestEventMs);
     const isLate = ageMs > options.objective.ageMs;
-    metrics.observe('event_to_decision_seconds', this.#shard.labels, ageMs / 1000, decisions);
-    if (isLate) metrics.count('decisions_late_total', this.#shard.labels, decisions);
+    const { labels } = this.#shard;
+    metrics.observe('event_to_decision_seconds', labels, ageMs / 1000, decisions, ids);
+    if (isLate) metrics.count('decisions_late_total', labels, decisions);
     types.decided(type, this.#tally, ageMs / 1000, isLate);
     this.#chunk.clear();
     this.#tally.clear();

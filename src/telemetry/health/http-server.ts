@@ -169,9 +169,10 @@ async function answer(
     return json(ok ? 200 : 503, { status: ok ? 'ready' : 'not ready', conditions });
   }
   health.publish(metrics);
-  const body = await metrics.render();
-  const contentType = { 'content-type': metrics.contentType, 'cache-control': 'no-store' };
-  return { status: 200, headers: contentType, body };
+  const { accept } = headers;
+  const body = await metrics.render(accept);
+  const type = { 'content-type': metrics.contentType(accept), vary: 'accept' };
+  return { status: 200, headers: { ...type, 'cache-control': 'no-store' }, body };
 }
 
 function json(status: number, body: object, headers: PageResponse['headers'] = {}): PageResponse {

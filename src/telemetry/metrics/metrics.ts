@@ -1,5 +1,15 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type Metric,
+  type OpenMetricsContentType,
+  Registry,
+} from 'prom-client';
 import type { Labels, Metrics } from '../../core/ports/telemetry.ts';
+import type { TraceParent } from '../../core/trace-context.ts';
+import { prefersOpenMetrics } from './accept.ts';
 import { METRICS, type MetricDefinition, type MetricName } from './metric-list.ts';
 
 /** Prefix of the connector's metrics; Node's own (`process_*`, `nodejs_*`) keep their names. */
@@ -24,17 +34,24 @@ export interface SeriesValue {
 }
 
 /**
- * Metrics port over prom-client, with a registry of its own. A name, a kind, a label or a number
+ * Metrics port over prom-client, with registries of its own, one for each format. A name, a kind, a label or a number
  * that does not match metric-list.ts is a bug, so it throws a TypeError instead of making a series.
  */
 export class PromMetrics implements Metrics {
-  readonly #registry = new Registry();
+  readonly #text = new Registry();
+  readonly #openMetrics = new Registry<OpenMetricsContentType>();
   readonly #metrics = new Map<string, readonly [MetricDefinition, PromMetric]>();
 
   constructor({ version, nodeMetrics = true }: PromMetricsOptions) {
     for (const [name, definition] of Object.entries<MetricDefinition>(METRICS))
-      this.#metrics.set(name, [definition, create(name, definition, this.#registry)]);
-    if (nodeMetrics) collectDefaultMetrics({ register: this.#registry });
+      this.#metrics.set(name, [definition, create(name, definition)]);
+    for (const [, metric] of this.#metrics.values()) this.#text.registerMetric(metric);
+    if (nodeMetrics) collectDefaultMetrics({ register: this.#text });
+    this.#openMetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+    // Rendering OpenMetrics renames counters in place (prom-client's registry.js), so that the names
+    // of the other format need objects of their own over the same values.
+    for (const metric of this.#text.getMetricsAsArray())
+      this.#openMetrics.registerMetric(Object.create(metric) as Metric);
     this.set('build_info', { version, node: process.version }, 1);
   }
 
@@ -68,12 +85,17 @@ export class PromMetrics implements Metrics {
     this.#find(Gauge, name, labels).remove(labels);
   }
 
-  observe(name: string, labels: Labels, value: number, times = 1): void {
+  observe(name: string, labels: Labels, value: number, times = 1, span?: TraceParent): void {
     const histogram = this.#find(Histogram, name, labels);
     mustBeFinite(name, value);
     if (!(Number.isSafeInteger(times) && times > 0))
       throw new TypeError(`metric ${name}: nothing is observed ${times} times`);
-    histogram.observe(labels, value);
+    if (hasExemplars(name)) {
+      const { traceId: trace_id, spanId: span_id } = span ?? {};
+      const isSampled = ((span?.flags ?? 0) & SAMPLED) !== 0;
+      const exemplarLabels = isSampled ? { trace_id, span_id } : {};
+      histogram.observe({ labels, value, exemplarLabels });
+    } else histogram.observe(labels, value);
     if (times > 1) repeat(histogram as Histogram & HistogramState, labels, value, times - 1);
   }
 
@@ -84,14 +106,22 @@ export class PromMetrics implements Metrics {
     return values.map(({ labels, value }) => ({ labels: labels as Labels, value }));
   }
 
-  /** Content-Type of `render`: the Prometheus text format. */
-  get contentType(): string {
-    return this.#registry.contentType;
+  /**
+   * Renders all series: in OpenMetrics, which has the exemplars, if a scraper prefers it, otherwise
+   * in the Prometheus text format.
+   * @param accept header of the request
+   */
+  async render(accept = ''): Promise<string> {
+    return this.#registryFor(accept).metrics();
   }
 
-  /** Renders all series in the Prometheus text format. */
-  render(): Promise<string> {
-    return this.#registry.metrics();
+  /** Content-Type of `render`. */
+  contentType(accept = ''): string {
+    return this.#registryFor(accept).contentType;
+  }
+
+  #registryFor(accept: string) {
+    return prefersOpenMetrics(accept) ? this.#openMetrics : this.#text;
   }
 
   #find<T extends PromMetric>(
@@ -154,18 +184,22 @@ function mustBeFinite(name: string, value: number): void {
     throw new TypeError(`metric ${name}: ${value} is not a finite number`);
 }
 
+/** Flag of W3C trace contexts. */
+const SAMPLED = 1;
+const hasExemplars = (name: string): boolean =>
+  (METRICS as Record<string, MetricDefinition>)[name]?.exemplars === true;
+
 function create(
   name: string,
-  { kind, help, labels, buckets = [] }: MetricDefinition,
-  registry: Registry,
+  { kind, help, labels, buckets = [], exemplars = false }: MetricDefinition,
 ): PromMetric {
   const common = {
     name: METRIC_PREFIX + name,
     help,
     labelNames: [...labels],
-    registers: [registry],
+    registers: [],
   };
   if (kind === 'counter') return new Counter(common);
   if (kind === 'gauge') return new Gauge(common);
-  return new Histogram({ ...common, buckets: [...buckets] });
+  return new Histogram({ ...common, buckets: [...buckets], enableExemplars: exemplars });
 }

@@ -6,6 +6,8 @@ import type {
   Metrics,
 } from '../../../../src/core/ports/telemetry.ts';
 
+import type { TraceParent } from '../../../../src/core/trace-context.ts';
+
 /** `name{a="1",b="2"}`, labels sorted by name. */
 export function series(name: string, labels: Labels = {}): string {
   const names = Object.keys(labels);
@@ -21,6 +23,7 @@ export class RecordingMetrics implements Metrics {
   readonly counters = new Map<string, number>();
   readonly gauges = new Map<string, number>();
   readonly observations = new Map<string, number[]>();
+  readonly exemplars: { readonly name: string; readonly traceId: string }[] = [];
   readonly #kinds = new Map<string, string>();
 
   count(name: string, labels: Labels, by = 1): void {
@@ -37,8 +40,9 @@ export class RecordingMetrics implements Metrics {
     this.gauges.delete(this.#as('gauge', name, labels));
   }
 
-  observe(name: string, labels: Labels, value: number, times = 1): void {
+  observe(name: string, labels: Labels, value: number, times = 1, span?: TraceParent): void {
     const key = this.#as('histogram', name, labels);
+    if (span !== undefined) this.exemplars.push({ name, traceId: span.traceId });
     const seen = this.observations.get(key) ?? [];
     for (let n = 0; n < times; n++) seen.push(value);
     this.observations.set(key, seen);
