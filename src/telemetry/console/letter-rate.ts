@@ -69,7 +69,7 @@ export class LetterRates {
     const now = await this.#totals(pipeline);
     const samples = this.#samples.get(pipeline) ?? [];
     const before = samples.findLast(({ atMs }) => nowMs - atMs >= MINUTE_MS) ?? NOTHING;
-    const hour = samples.find(({ atMs }) => nowMs - atMs <= KEPT_MS);
+    const [hour] = samples;
     const first = hour === undefined || hour.atMs > nowMs - 60 * MINUTE_MS ? NOTHING : hour;
     const usual = difference(first, before);
     const minute = difference(before, now);

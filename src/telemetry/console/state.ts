@@ -101,7 +101,18 @@ export async function consoleState(sources: ConsoleSources, pipeline: string | u
 }
 
 async function summaryOf(
-  { name, kind, assigned, shardCount, jobCount, lag, records, waits, breakers }: PipelineView,
+  {
+    name,
+    kind,
+    assigned,
+    shardCount,
+    jobCount,
+    lag,
+    records,
+    waits,
+    breakers,
+    control,
+  }: PipelineView,
   { metrics, letters }: ConsoleSources,
 ) {
   /** Sum of a metric's series of the pipeline; null when there is none. */
@@ -112,7 +123,7 @@ async function summaryOf(
   const oldestSeconds = await sum('oldest_unsettled_timestamp_seconds');
   const { reasons, ...minute } = await letters.of(name);
   return {
-    ...{ name, kind, assigned, shardCount, jobCount, lag, records, waits, breakers },
+    ...{ name, kind, assigned, shardCount, jobCount, lag, records, waits, breakers, control },
     /** Decisions and dead letters since the start. */
     ended: ((await sum('decisions_total')) ?? 0) + ((await sum('dead_lettered_total')) ?? 0),
     inFlight: Object.values(records).reduce((total, some) => total + some, 0),

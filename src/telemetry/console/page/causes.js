@@ -183,6 +183,17 @@ export const CAUSES = [
     find: (facts) => [...facts.conditions.keys()].flatMap((name) => condition(facts, name)),
   },
   {
+    hides: ['wait/paused', ...STALLED],
+    find: ({ pipeline, nowMs }) =>
+      pipeline.control.map(({ type, state, by, reason, sinceMs, untilMs }) => ({
+        ...{ level: 'warn', key: `control/${type ?? ''}`, runbook: 'ContentReviewIntakeStopped' },
+        title: `${type === null ? 'The pipeline' : `Type ${type}`} is ${state === 'draining' ? 'being drained' : state}`,
+        text: `By ${by}${reason === null ? '' : `: ${reason}`}.${untilMs === null ? '' : ` Ends at ${clock(untilMs, nowMs)}.`}`,
+        sinceMs,
+        words: ['resume', pipeline.name, ...(type === null ? [] : ['--type', type])],
+      })),
+  },
+  {
     hides: ['wait/type_failing', 'wait/type_rejected'],
     find: ({ pipeline, nowMs }) =>
       pipeline.breakers.map(({ type, reason, failures, nextTryMs }) => {

@@ -8,7 +8,9 @@ export function commandLine(
   words,
   pipeline = detail.name,
 ) {
-  const named = pipelines.length > 1 ? ['--pipeline', pipeline] : [];
+  // `resume` takes it as an argument.
+  const isNamed = pipelines.length < 2 || words[1] === pipeline;
+  const named = isNamed ? [] : ['--pipeline', pipeline];
   return [...program, ...words, '--config', configFile, ...named].map(quoted).join(' ');
 }
 

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { WaitView } from '../../../../src/core/ports/pipeline-view.ts';
+import type { Io } from '../../../../src/cli/io.ts';
+import { createProgram } from '../../../../src/cli/program.ts';
+import type { PipelineView, WaitView } from '../../../../src/core/ports/pipeline-view.ts';
 import { type ConsoleState, consoleState } from '../../../../src/telemetry/console/state.ts';
 import {
   busyScene,
@@ -17,6 +19,7 @@ const load = (file: string): Promise<any> =>
   import(new URL(`../../../../src/telemetry/console/page/${file}`, import.meta.url).href);
 const { conclusion, verdictsOf, worstOf } = await load('verdicts.js');
 const { REASONS } = await load('reasons.js');
+const { commandLine } = await load('command.js');
 
 interface Verdict {
   readonly key: string;
@@ -161,6 +164,24 @@ const CASES: readonly {
     text: /^Batches of a content type keep failing\. 7 batches failed in a row\. Next probe in/,
   },
   {
+    what: 'a pause by an operator, and what it holds',
+    arrange: (shown) => {
+      wait(shown, 9 * SECOND, 'paused', 'in_flight');
+      hold(shown);
+    },
+    keys: ['control/', 'control/spam'],
+    text: /^By alice: the service moves\. Ends at \d\d:\d\d:\d\d\.$/,
+  },
+  {
+    what: 'a key that could not be tried, since the service is unreachable',
+    arrange: (shown) => {
+      fail(shown, 'get_batch', 'connect_timeout');
+      shown.health.notReady('service', 'get_batch at host/path could not be reached');
+      shown.health.notReady('api-key', 'get_batch at host/path could not be reached');
+    },
+    keys: ['service'],
+  },
+  {
     what: 'dead letters',
     arrange: ({ letters }) =>
       Object.assign(letters, {
@@ -198,6 +219,17 @@ function block({ pipelines: [held], sources }: Scene, reason: string): void {
   held.view = { ...held.view, breakers };
 }
 
+function hold({ pipelines: [held], sources }: Scene): void {
+  assert.ok(held);
+  const nowMs = sources.now();
+  const command = { by: 'alice', reason: 'the service moves', sinceMs: nowMs };
+  const control: PipelineView['control'] = [
+    { ...command, type: null, state: 'paused', untilMs: nowMs + 60 * SECOND },
+    { ...command, type: 'spam', state: 'draining', untilMs: null },
+  ];
+  held.view = { ...held.view, control };
+}
+
 for (const { what, arrange, keys, text = /^/ } of CASES)
   test(`one verdict for each cause: ${what}`, async () => {
     const verdicts: Verdict[] = verdictsOf(await after6s(arrange));
@@ -219,6 +251,24 @@ test('each verdict leads to a page of the runbook and to the records concerned',
   for (const page of new Set([...pages, ...ofReasons])) {
     const file = new URL(`../../../../docs/runbook/${page}.md`, import.meta.url);
     assert.ok(existsSync(file), page);
+  }
+});
+
+test('each command of a verdict is one of the command line, with options that it takes', async () => {
+  const program = createProgram({ out: async () => {}, err: () => {} } as unknown as Io);
+  for (const { arrange } of CASES) {
+    const state = await after6s(arrange);
+    for (const { words } of verdictsOf(state) as Verdict[]) {
+      const line: string = commandLine(state, words).split('main.js ')[1];
+      const [name = '', ...rest] = line.split(' ');
+      let command = program.commands.find((one) => one.name() === name);
+      command = command?.commands.find((one) => one.name() === rest[0]) ?? command;
+      assert.ok(command, line);
+      const options = new Set(command.options.map(({ long }) => long));
+      for (const option of rest.filter((word) => word.startsWith('--')))
+        assert.ok(options.has(option), `${name} has no ${option}`);
+      if (name === 'resume') assert.match(line, /^resume comments (--type spam )?--config \S+$/);
+    }
   }
 });
 
