@@ -121,6 +121,8 @@ export const CAUSES = [
       return [
         {
           ...{ level: 'bad', key: 'key', runbook: 'ContentReviewUnauthorized', words: ['journal'] },
+          // The condition alone may follow from a service that is unreachable.
+          of: call === undefined && wait === undefined ? ['condition/api-key'] : [],
           title: `The service at ${origin} refuses the API key`,
           text: `${call === undefined ? '' : `${lastError(call, nowMs)} `}Check the key; a rotated key file is reloaded automatically.`,
           sinceMs: call?.sinceMs ?? wait?.sinceMs ?? null,
