@@ -31,8 +31,10 @@ export class KafkaShardGroup implements ShardGroup {
   #session: ConsumerSession | undefined;
   #stopped: Promise<void> | undefined;
   #lastHeardMs = Number.NEGATIVE_INFINITY;
-  /** Sessions in a row that ended soon after their join, or never joined. */
+  /** Sessions in a row that ended soon after their join. */
   #failures = 0;
+  /** Sessions since the last join that never joined. */
+  #unjoined = 0;
   /** On the monotonic clock, ms: the first join of the current session. */
   #joinedMs: number | undefined;
   #joinedOnce = false;
@@ -146,6 +148,7 @@ export class KafkaShardGroup implements ShardGroup {
 
   #joined(assignment: Assignment): void {
     this.#joinedMs ??= performance.now();
+    this.#unjoined = 0;
     this.#joinedOnce = true;
     this.#firstJoin.resolve();
     this.#listener?.joined(assignment);
@@ -166,7 +169,13 @@ export class KafkaShardGroup implements ShardGroup {
     if (this.#stopping.signal.aborted || this.#session !== session) return;
     if (this.#joinedMs !== undefined && performance.now() - this.#joinedMs >= HEALTHY_MS)
       this.#failures = 0;
-    let maxDelayMs = this.#joinedMs === undefined ? MAX_UNJOINED_DELAY_MS : MAX_RESTART_DELAY_MS;
+    const { restartDelayMs } = this.#options;
+    const unjoinedDelayMs = () =>
+      Math.min(restartDelayMs * 2 ** this.#unjoined++, MAX_UNJOINED_DELAY_MS);
+    let delayMs =
+      this.#joinedMs === undefined
+        ? unjoinedDelayMs()
+        : Math.min(restartDelayMs * 2 ** this.#failures++, MAX_RESTART_DELAY_MS);
     this.#joinedMs = undefined;
     if (this.#joinedOnce) this.#reportLoss(reason, error);
     else if (
@@ -180,12 +189,11 @@ export class KafkaShardGroup implements ShardGroup {
     }
     await session.close();
     while (!this.#stopping.signal.aborted) {
-      const delayMs = Math.min(this.#options.restartDelayMs * 2 ** this.#failures++, maxDelayMs);
-      maxDelayMs = MAX_UNJOINED_DELAY_MS;
       // Never two replicas in step.
       await sleep(delayMs * (0.5 + Math.random() / 2), undefined, {
         signal: this.#stopping.signal,
       }).catch(() => undefined);
+      delayMs = unjoinedDelayMs();
       try {
         await this.#openSession();
         return;
