@@ -105,7 +105,9 @@ export class WorldLooker implements Looker {
       );
       const flows = ledger.due === 0 || view.lastTerminalMs > this.#sinceMs || reads;
       return [
-        ...(whole ? [] : [`the group of ${kind} is ${group?.state} with ${clients.join(', ')}`]),
+        ...(whole
+          ? []
+          : [`the group of ${kind} is ${group?.state} with ${clients.join(', ') || 'no member'}`]),
         ...(flows || !this.#withFlow ? [] : [`no record of ${kind} is read or settled`]),
       ];
     });
