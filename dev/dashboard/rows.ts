@@ -397,6 +397,13 @@ const kafka: Row = {
       ],
     },
     {
+      title: 'Silence of the brokers',
+      about:
+        'Time for which no broker has answered a request of an instance; 0 while one responds.',
+      unit: 's',
+      lines: [['{{instance}}', `max by (instance) (${series('kafka_silent_seconds')})`]],
+    },
+    {
       title: 'Certificates',
       about:
         'Time until the first certificate of the connections to Kafka expires; 0 without certificates.',
