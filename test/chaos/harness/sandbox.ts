@@ -4,6 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { type Kept, spawnKept } from '../../../dev/process/kept.ts';
+import type { BatchSummary, ImportSummary } from '../../../src/sandbox/control-routes.ts';
 import type { MadeDecision } from '../../../src/sandbox/decisions.ts';
 import type { FaultInput } from '../../../src/sandbox/faults/schema.ts';
 import { makeDecisions } from '../../support/stack/stack-control.ts';
@@ -79,20 +80,17 @@ export class SandboxServer {
 
   /** Batches and imports that have not come to their end. @throws Error when the sandbox is down. */
   async unfinished(): Promise<number> {
-    const { imports } = (await this.#ask('/sandbox/imports')) as {
-      imports: readonly { readonly finished: string | null }[];
-    };
-    return [...(await this.batches()), ...imports].filter(({ finished }) => finished === null)
-      .length;
+    return [...(await this.batches()), ...(await this.imports())].filter(
+      ({ finished }) => finished === null,
+    ).length;
   }
 
-  async batches(): Promise<
-    { readonly batch_id: string; readonly finished: string | null; readonly fault: string | null }[]
-  > {
-    const { batches } = (await this.#ask('/sandbox/batches')) as {
-      batches: Awaited<ReturnType<SandboxServer['batches']>>;
-    };
-    return batches;
+  async batches(): Promise<BatchSummary[]> {
+    return ((await this.#ask('/sandbox/batches')) as { batches: BatchSummary[] }).batches;
+  }
+
+  async imports(): Promise<ImportSummary[]> {
+    return ((await this.#ask('/sandbox/imports')) as { imports: ImportSummary[] }).imports;
   }
 
   /** @throws Error when the sandbox is down. */

@@ -9,6 +9,7 @@ import type { World } from '../world.ts';
 import { FaultScript } from './fault-script.ts';
 import { HOSTILE_WRITES, type HostileWrite } from './hostile-writes.ts';
 import { brokerFreeze, brokerKill } from './nemeses/brokers.ts';
+import { held } from './nemeses/commands.ts';
 import { addPartition, resetGroup } from './nemeses/group.ts';
 import { lateCommit } from './nemeses/late-commit.ts';
 import {
@@ -53,6 +54,8 @@ export const NEMESES: Readonly<Record<string, Nemesis>> = {
   'service silent': serviceSilence,
   'partition added': addPartition,
   'group reset': resetGroup,
+  'pause and resume': held('pause'),
+  'drain and resume': held('drain'),
 };
 
 /**
