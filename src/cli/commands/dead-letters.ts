@@ -29,6 +29,9 @@ interface LetterFlags extends ToolFlags {
 interface ReplayFlags extends LetterFlags {
   readonly to: string;
   readonly yes?: true;
+  readonly again?: true;
+  readonly rate?: number;
+  readonly watch: boolean;
 }
 
 export function deadLettersCommand(program: Command, io: Io): void {
@@ -59,6 +62,9 @@ export function deadLettersCommand(program: Command, io: Io): void {
     )
     .requiredOption('--to <topic>', '`source`, or the name of a topic')
     .option('-y, --yes', 'replay, rather than a dry run')
+    .option('--again', 'include letters whose record was replayed before and failed again')
+    .option('--rate <records>', 'most records per second', wholeNumber('The rate', 1))
+    .option('--no-watch', 'do not wait for outcomes, nor end when most records fail again')
     .addHelpText(
       'after',
       helpText(
@@ -66,7 +72,8 @@ export function deadLettersCommand(program: Command, io: Io): void {
           'dead-letters replay --config connector.yaml --reason type_not_allowed --to source --yes',
           'dead-letters replay 2:1371 2:1390 -c connector.yaml --to content-retry --yes',
         ],
-        `Remove the cause before you replay to the source: a record that still cannot be reviewed becomes a dead letter again.`,
+        'Remove the cause before you replay to the source: a record that still cannot be reviewed becomes a dead letter again. To the source, records go out in portions of 100, 200, 400, ...; before each further one, the outcomes of the last are awaited for at most 30 s.',
+        'failing',
       ),
     )
     .action((at: SourceCoordinate[], flags: ReplayFlags) => replay(io, at, flags));
@@ -102,6 +109,9 @@ async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlag
       listLimit: flags.limit,
       open: stop === undefined ? undefined : (topic) => tools.openReplay(topic),
       instance: tools.instance,
+      again: flags.again,
+      rate: flags.rate,
+      watch: flags.watch,
       stop,
     });
   // An open transaction would block the readers of its topics, so the first signal only requests the stop.
@@ -113,8 +123,8 @@ async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlag
       return await write(tools, stop);
     });
   const work = flags.yes === true ? writeUntilStopped : (tools: Tools) => write(tools);
-  await runTool(io, flags, work, replayText, ({ interrupted }) =>
-    interrupted ? EXIT.interrupted : EXIT.ok,
+  await runTool(io, flags, work, replayText, ({ interrupted, failing }) =>
+    interrupted ? EXIT.interrupted : failing === null ? EXIT.ok : EXIT.failing,
   );
 }
 
@@ -146,7 +156,7 @@ function listText({ deadLetters, matching, byReason }: DeadLetterList, nowMs: nu
 }
 
 function replayText(report: ReplayReport, nowMs: number): string {
-  const { dryRun, to, deadLetters, counts, interrupted, unmatched } = report;
+  const { dryRun, to, deadLetters, counts, interrupted, failing, unmatched } = report;
   const missing =
     unmatched.length === 0
       ? ''
@@ -157,6 +167,7 @@ function replayText(report: ReplayReport, nowMs: number): string {
   const statuses: Readonly<Record<ReplayStatus, readonly [string, string]>> = {
     replayed: [dryRun ? 'would be replayed' : 'replayed', ''],
     replayed_before: ['was replayed before', 'replayed before'],
+    failed_again: ['failed again after a replay', 'failed again after a replay (--again)'],
     no_value: ['cannot: its value is gone', 'without a value'],
     too_large_for_target: ['cannot: too large for the target', `too large for ${to}`],
   };
@@ -177,6 +188,9 @@ function replayText(report: ReplayReport, nowMs: number): string {
       : `${interrupted ? 'Interrupted: ' : ''}${counted(replayed, 'record')} published to ${to}.`,
     skipped.length === 0 ? '' : `Skipped: ${skipped.join(', ')}.`,
     dryRun && replayed > 0 ? 'Add --yes to replay.' : '',
+    failing === null
+      ? ''
+      : `Ended early: ${failing.failed} of the last ${failing.published} became dead letters again, for the reasons that dead-letters list shows. Remove the cause, then run it again for the rest; add --again for those that failed.`,
     interrupted ? 'Run it again to continue.' : '',
   ].filter(Boolean);
   const cut = report.listCut ? `The first ${deadLetters.length} are shown.\n` : '';

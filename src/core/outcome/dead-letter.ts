@@ -1,5 +1,12 @@
 /** Dead letters: records that cannot be reviewed, unchanged, with the reason in headers. */
-import type { Header, OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../record.ts';
+import {
+  type Header,
+  lastHeader,
+  type OutgoingRecord,
+  type Poison,
+  type SourceCoordinate,
+  type SourceRecord,
+} from '../record.ts';
 
 export const DEAD_LETTER_HEADERS = {
   reason: 'dead-letter-reason',
@@ -15,6 +22,18 @@ export const DEAD_LETTER_HEADERS = {
    */
   omittedBytes: 'dead-letter-value-omitted-bytes',
 } as const;
+
+/**
+ * Header of a replayed record: how often it was published again. Its dead letter keeps it, like every
+ * header of the record.
+ */
+export const REPLAYS_HEADER = 'dead-letter-replays';
+
+/** Returns how often a record, or the record of a dead letter, was published again. */
+export function replaysOf({ headers }: Pick<SourceRecord, 'headers'>): number {
+  const text = String(lastHeader(headers, REPLAYS_HEADER) ?? '');
+  return /^\d{1,6}$/.test(text) ? Number(text) : 0;
+}
 
 export type DeadLetterStage = 'decode' | 'create' | 'rewind' | 'settle';
 

@@ -1,4 +1,5 @@
 /** Dead letters of a pipeline, as their topic holds them. */
+import { replaysOf } from '../../core/outcome/dead-letter.ts';
 import { placeOf, type SourceCoordinate } from '../../core/record.ts';
 import { InspectError, type Inspection } from './context.ts';
 import { deadLetterCause, outputRanges, scanTerminals, type TerminalRecord } from './outputs.ts';
@@ -18,6 +19,8 @@ export interface DeadLetterEntry
   extends ReplayableDeadLetter,
     SourceCoordinate,
     ReturnType<typeof deadLetterCause> {
+  /** Times that its source record had been replayed. */
+  readonly replays: number;
   /** null when the dead letter has no value. */
   readonly valueBytes: number | null;
 }
@@ -40,6 +43,7 @@ export async function scanDeadLetters(
         partition,
         offset,
         ...deadLetterCause(record),
+        replays: replaysOf(record),
         valueBytes: record.value?.length ?? null,
         publishedMs: record.timestampMs,
         at: { partition: record.partition, offset: record.offset },

@@ -2,7 +2,7 @@
 
 import { detached } from '../../core/batch/detached.ts';
 import { EncodedRecords } from '../../core/bytes/encoded-records.ts';
-import { isReasonHeader } from '../../core/outcome/dead-letter.ts';
+import { isReasonHeader, REPLAYS_HEADER, replaysOf } from '../../core/outcome/dead-letter.ts';
 import { type ShardProducer, type Transaction, TransactionError } from '../../core/ports/kafka.ts';
 import {
   type OutgoingRecord,
@@ -13,6 +13,7 @@ import {
 import { InspectError, type Inspection } from './context.ts';
 import { type DeadLetterEntry, type DeadLetterFilter, scanDeadLetters } from './dead-letters.ts';
 import { memoryTopicOf, ownerWrite, ReplayMemory, replayedWrite } from './replay-memory.ts';
+import { type ReplayOutcomes, ReplayWatch } from './replay-watch.ts';
 
 /** Originals of one transaction, and bytes of their values. */
 const MAX_ROWS = 500;
@@ -23,6 +24,8 @@ export type ReplayStatus =
   /** Published again, or with a dry run: would be. */
   | 'replayed'
   | 'replayed_before'
+  /** Its source record was a replay already. */
+  | 'failed_again'
   /** The dead letter has no value: it was gone from the source, too large, or null. */
   | 'no_value'
   /** The target refuses a record of this size, even alone. */
@@ -39,6 +42,8 @@ export interface ReplayReport {
   readonly unmatched: readonly SourceCoordinate[];
   /** Stopped before the end; `counts` cover what was done. */
   readonly interrupted: boolean;
+  /** The portion after which the replay ended, because most of it became dead letters again. */
+  readonly failing: ReplayOutcomes | null;
 }
 
 export interface ReplayRequest {
@@ -50,6 +55,12 @@ export interface ReplayRequest {
   /** Opens the producer of the memory topic; undefined: a dry run. */
   readonly open: ((memoryTopic: string) => ShardProducer) | undefined;
   readonly instance: string;
+  /** Includes dead letters of replayed records. */
+  readonly again?: boolean | undefined;
+  /** Records per second. */
+  readonly rate?: number | undefined;
+  /** Watches the outcomes of what goes to the source, and ends when most of it fails again. */
+  readonly watch?: boolean | undefined;
   /** Stops after the transaction under way. */
   readonly stop?: AbortSignal | undefined;
 }
@@ -84,11 +95,14 @@ type ListedEntry = DeadLetterEntry & { status?: ReplayStatus };
 class Replay {
   readonly #inspection: Inspection;
   readonly #request: ReplayRequest;
+  readonly #failing = new AbortController();
   readonly #stop: AbortSignal;
+  readonly #watch: ReplayWatch | undefined;
   readonly #memory: ReplayMemory;
   readonly #counts: Record<ReplayStatus, number> = {
     replayed: 0,
     replayed_before: 0,
+    failed_again: 0,
     no_value: 0,
     too_large_for_target: 0,
   };
@@ -103,13 +117,16 @@ class Replay {
   constructor(inspection: Inspection, request: ReplayRequest) {
     this.#inspection = inspection;
     this.#request = request;
-    this.#stop = request.stop ?? new AbortController().signal;
+    const { stop, watch, open, to } = request;
+    this.#stop = AbortSignal.any([this.#failing.signal, ...(stop ? [stop] : [])]);
+    if (watch === true && open !== undefined && to === inspection.pipeline.topics.source)
+      this.#watch = new ReplayWatch(inspection, this.#stop);
     this.#memory = new ReplayMemory(inspection);
     this.#reportedMs = inspection.clock.now();
   }
 
   async run(): Promise<ReplayReport> {
-    const { filter, to, open } = this.#request;
+    const { filter, to, open, stop: interrupt } = this.#request;
     const stop = this.#stop;
     if (open === undefined) await this.#memory.readAll();
     else await this.#begin(open);
@@ -138,7 +155,8 @@ class Replay {
       unmatched: stop.aborted
         ? []
         : filter.sources.filter((source) => !this.#matched.has(placeOf(source))),
-      interrupted: stop.aborted,
+      interrupted: interrupt?.aborted ?? false,
+      failing: this.#failing.signal.aborted ? (this.#watch?.outcomes ?? null) : null,
     };
   }
 
@@ -163,6 +181,11 @@ class Replay {
       this.#count(listed, 'no_value');
       return undefined;
     }
+    const isFirst = entry.replays === 0 || this.#memory.replayedMs(entry) !== undefined;
+    if (!isFirst && this.#request.again !== true) {
+      this.#count(listed, 'failed_again');
+      return undefined;
+    }
     this.#chunk.push({ entry: listed, original: originalOf(record) });
     this.#bytes += entry.valueBytes;
     return this.#chunk.length >= MAX_ROWS || this.#bytes >= MAX_BYTES ? this.#flush() : undefined;
@@ -179,11 +202,28 @@ class Replay {
     this.#chunk = [];
     this.#bytes = 0;
     this.#writing = this.#writing.then(async () => {
-      await this.#write(full);
-      this.#report();
+      await this.#publish(full);
       return undefined;
     });
     return this.#writing;
+  }
+
+  /** Writes what the rate and the outcomes so far allow, then the rest. */
+  async #publish(chunk: Replayable[]): Promise<void> {
+    const { clock, signal } = this.#inspection;
+    const { rate, open } = this.#request;
+    while (chunk.length > 0 && !this.#stop.aborted) {
+      const room = (await this.#watch?.room()) ?? MAX_ROWS;
+      if (room === 0 && !this.#stop.aborted) this.#failing.abort();
+      const before = this.#counts.replayed;
+      await this.#write(chunk.splice(0, Math.min(room, rate ?? MAX_ROWS)));
+      const published = this.#counts.replayed - before;
+      this.#watch?.published(published);
+      this.#report();
+      if (rate === undefined || open === undefined) continue;
+      const waitMs = (1_000 * published) / rate;
+      await clock.sleep(waitMs, this.#stop).catch(() => signal.throwIfAborted());
+    }
   }
 
   /** Writes in one transaction, or in two halves when that is too large. Leaves the rest once stopped. */
@@ -259,10 +299,15 @@ function replayFailure(cause: TransactionError): InspectError {
   return new InspectError('unreachable', `${message}. ${again}`, { cause });
 }
 
-/** Key, value and headers of the source record, copied: otherwise each would retain the fetched piece it was read from. */
+/**
+ * Key, value and headers of the source record, with the number of its replays. Copied: otherwise each
+ * would retain the fetched piece it was read from.
+ */
 export function originalOf(deadLetter: SourceRecord): OutgoingRecord {
   const { key, value, headers } = detached(deadLetter);
-  return { key, value, headers: headers.filter((header) => !isReasonHeader(header)) };
+  const own = headers.filter((header) => !isReasonHeader(header) && header[0] !== REPLAYS_HEADER);
+  const replays = Math.min(replaysOf(deadLetter) + 1, 999_999);
+  return { key, value, headers: [...own, [REPLAYS_HEADER, String(replays)]] };
 }
 
 async function checkTarget({ admin, pipeline }: Inspection, to: string): Promise<void> {

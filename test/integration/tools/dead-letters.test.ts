@@ -9,6 +9,8 @@ import {
   DEAD_LETTER_HEADERS,
   deadLetter,
   deadLetterOf,
+  REPLAYS_HEADER,
+  replaysOf,
 } from '../../../src/core/outcome/dead-letter.ts';
 import {
   lastHeader,
@@ -67,6 +69,9 @@ const record = (
   headers,
 });
 
+/** Headers of the first replay. */
+const ONCE = headerList({ [REPLAYS_HEADER]: Buffer.from('1') });
+
 const why = (reason: Poison['reason']): Poison => ({ reason, message: `it is ${reason}` });
 
 function letterOf(topic: string, one: SourceRecord, reason: Poison['reason']): NewRecord {
@@ -107,7 +112,7 @@ test('originals are published once, with unchanged key, value and headers; the d
       EXIT.ok,
       true,
       source,
-      { replayed: 2, replayed_before: 0, no_value: 3, too_large_for_target: 0 },
+      { replayed: 2, replayed_before: 0, failed_again: 0, no_value: 3, too_large_for_target: 0 },
     ],
   );
   assert.deepEqual(statuses(dry), [
@@ -130,14 +135,15 @@ test('originals are published once, with unchanged key, value and headers; the d
   assert.deepEqual(back.map(({ key }) => String(key)).sort(), ['key-1', 'key-2']);
   const restored = back.find(({ key }) => String(key) === 'key-1');
   assert.deepEqual(restored?.value, binary.value);
-  assert.deepEqual(restored?.headers, headers);
-  assert.deepEqual(back.find(({ key }) => String(key) === 'key-2')?.headers, []);
+  assert.deepEqual(restored?.headers, [...headers, ...ONCE]);
+  assert.deepEqual(back.find(({ key }) => String(key) === 'key-2')?.headers, ONCE);
 
   // Whatever is asked for next, and wherever to: each letter once.
   const again = await toolJson<ReplayReport>(...replay, retry, '--yes');
   assert.deepEqual(again.counts, {
     replayed: 0,
     replayed_before: 2,
+    failed_again: 0,
     no_value: 3,
     too_large_for_target: 0,
   });
@@ -157,6 +163,7 @@ test('originals are published once, with unchanged key, value and headers; the d
   assert.deepEqual(later.counts, {
     replayed: 1,
     replayed_before: 0,
+    failed_again: 0,
     no_value: 0,
     too_large_for_target: 0,
   });
@@ -219,6 +226,39 @@ test('reason, time, source records and limit select dead letters', async () => {
   const { out } = await tool('dead-letters', 'list', ...flags, '--limit', '2');
   assert.match(out, /^RECORD +REASON +STAGE +AGE +BYTES +REPLAYED +LETTER +MESSAGE$/m);
   assert.match(out, /^5 dead letters, the newest 2 shown: 3 not_json, 2 no_type\.$/m);
+});
+
+test('a replay whose records fail again ends early with a code of its own, and they are left out of the next one', async () => {
+  const { source, deadLetters, flags } = await pipeline();
+  const letters = Array.from({ length: 130 }, (_, n) =>
+    letterOf(source, record(n, `value ${n}`), 'not_json'),
+  );
+  await kafka.write(deadLetters, letters);
+  const replay = ['dead-letters', 'replay', '--to', 'source', '--yes', ...flags];
+  const ended = tool(...replay);
+  const portion = await eventually('the first portion is back', async () => {
+    const back = await kafka.readAll(source);
+    return back.length >= 100 ? back : undefined;
+  });
+  // As a connector would: most of them become dead letters again.
+  const again = portion.slice(0, 60).map((one) => {
+    const context = { topic: source, stage: 'decode', replay: 0, maxValueBytes: 1_000 } as const;
+    return { ...deadLetter(one, why('not_json'), context), partition: 0 };
+  });
+  await kafka.write(deadLetters, again);
+  const { code, out, err } = await ended;
+  assert.equal(code, EXIT.failing, err);
+  assert.match(out, /100 records published to \S+\. Ended early: 60 of the last 100 became dead/);
+  const next = await tool(...replay, '--no-watch');
+  assert.equal(next.code, EXIT.ok);
+  assert.match(
+    next.out,
+    /^30 records published .*Skipped: 100 replayed before, 60 failed again after a replay \(--again\)\.$/m,
+  );
+  const last = await toolJson<ReplayReport>(...replay, '--again', '--no-watch');
+  assert.equal(last.counts.replayed, 60);
+  const counts = (await kafka.reader(source).readCount(190)).map(replaysOf);
+  assert.equal(counts.filter((count) => count === 2).length, 60);
 });
 
 test('invalid targets and a memory without compaction are refused', async () => {
@@ -347,6 +387,7 @@ test('originals that the target refuses are reported, and the others are replaye
   assert.deepEqual(report.counts, {
     replayed: 39,
     replayed_before: 0,
+    failed_again: 0,
     no_value: 0,
     too_large_for_target: 1,
   });
@@ -356,6 +397,7 @@ test('originals that the target refuses are reported, and the others are replaye
     ),
     [17],
   );
-  const keys = (await kafka.readAll(small)).map(({ key }) => String(key));
+  // The last commit may become visible after the command has ended.
+  const keys = (await kafka.reader(small).readCount(39)).map(({ key }) => String(key));
   assert.deepEqual([keys.length, new Set(keys).size], [39, 39]);
 });

@@ -95,9 +95,9 @@ export function rewriteReads(
     );
 }
 
-/** Writes the dead letter of source record 0:`offset`, with key `k<offset>` and value `v`. */
-export function putDeadLetter(world: World, partition: number, offset: number): void {
-  const value = Buffer.from('v');
+/** Writes the dead letter of source record 0:`offset`, with key `k<offset>`. */
+export function putDeadLetter(world: World, partition: number, offset: number, text = 'v'): void {
+  const value = Buffer.from(text);
   const record = {
     partition: 0,
     offset,

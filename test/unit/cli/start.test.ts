@@ -56,6 +56,7 @@ describe('exit codes', () => {
       notTaken: 11,
       unwell: 12,
       superseded: 13,
+      failing: 14,
       interrupted: 130,
     });
   });
