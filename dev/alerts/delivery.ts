@@ -65,6 +65,38 @@ export const delivery: Group = {
         'Consumed events do not equal those settled, released or in flight: a bug in the connector.',
     },
     {
+      name: 'ContentReviewAuditMissing',
+      severity: 'critical',
+      expr: `max by (${PIPELINE}) (content_review_audit_missing_records) > 0`,
+      for: '0m',
+      summary:
+        'Pipeline {{ $labels.pipeline }}: {{ $value }} records have neither a decision nor a dead letter',
+      description:
+        'The audit has found records that the journal calls settled, without a terminal record, in two readings.',
+    },
+    {
+      name: 'ContentReviewAuditDouble',
+      severity: 'critical',
+      expr: `max by (${PIPELINE}) (content_review_audit_double_records) > 0`,
+      for: '0m',
+      summary: 'Pipeline {{ $labels.pipeline }}: {{ $value }} terminal records are second ones',
+      description:
+        'The audit has found records with more than one committed terminal record of the same event id.',
+    },
+    {
+      name: 'ContentReviewAuditOverdue',
+      severity: 'warning',
+      // Of a day, because a pod that is gone has no metrics.
+      expr: expr`
+        time() - max by (${PIPELINE}) (last_over_time(content_review_audit_success_timestamp_seconds[1d]))
+        > 3 * max by (${PIPELINE}) (last_over_time(content_review_audit_interval_seconds[1d]))`,
+      for: '10m',
+      summary:
+        'Pipeline {{ $labels.pipeline }} was last audited {{ $value | humanizeDuration }} ago',
+      description:
+        'No audit has been completed for three intervals: missing and second terminal records would go unnoticed.',
+    },
+    {
       name: 'ContentReviewRecordsLost',
       severity: 'critical',
       expr: `sum by (${PIPELINE}) (increase(content_review_unread_records_lost_total[1h])) > 0`,

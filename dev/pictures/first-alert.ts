@@ -17,7 +17,7 @@ const RUNGS: readonly Rung[] = [
   {
     question: 'Is the promise at risk?',
     colour: 'bad',
-    alerts: ['BalanceBroken', 'RecordsLost', 'InternalErrors'],
+    alerts: ['AuditMissing', 'AuditDouble', 'BalanceBroken', 'RecordsLost', 'InternalErrors'],
     first: ['Run audit; extend the retention of', 'the source. Keep journal and group.'],
   },
   {
@@ -25,7 +25,7 @@ const RUNGS: readonly Rung[] = [
     colour: 'bad',
     alerts: [
       ...['Absent', 'InstanceDown', 'NotReady', 'LoopStuck', 'NoShards'],
-      ...['RebalanceLoop', 'LogLinesDropped'],
+      ...['RebalanceLoop', 'LogLinesDropped', 'AuditOverdue'],
     ],
     first: ['Look at pods, /readyz and /livez;', 'run doctor.'],
   },

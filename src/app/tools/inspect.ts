@@ -36,6 +36,8 @@ export interface InspectOptions {
   /** Allows requests to the service for the state of batches. */
   readonly service: boolean;
   readonly notice: (text: string) => void;
+  /** Ends reading. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Tools extends ControlTools {
@@ -72,7 +74,7 @@ export async function withPipeline<T>(
     unavailable: options.notice,
     available() {},
   });
-  const { signal } = new AbortController();
+  const { signal = new AbortController().signal } = options;
   try {
     await kafka.admin.brokerCount();
     const view = inspectedPipeline(config, pipeline);

@@ -1,10 +1,14 @@
 import { type Command, Option } from 'commander';
+import { loadConfig } from '../../config/load.ts';
 import type { AuditReport } from '../../tools/inspect/audit.ts';
 import type { PartitionBalance } from '../../tools/inspect/balance.ts';
-import { EXIT } from '../exit-codes.ts';
+import { CommandFailed, EXIT } from '../exit-codes.ts';
+import { interruptible } from '../interrupt.ts';
 import { helpText, type Io } from '../io.ts';
 import { counted, sentence, type TableCell, table } from '../text.ts';
 import {
+  duration,
+  pipelinesNamed,
   pointInTime,
   runTool,
   several,
@@ -15,8 +19,11 @@ import {
 
 /** Runs of offsets that the text lists. */
 const MAX_RUNS = 20;
+const DAY_MS = 86_400_000;
 
 interface AuditFlags extends ToolFlags {
+  readonly watch?: true;
+  readonly every?: number;
   readonly partition?: number[];
   readonly from?: number;
   readonly since?: number;
@@ -45,11 +52,19 @@ export function auditCommand(program: Command, io: Io): void {
       'one past the last offset (default: the end)',
       wholeNumber('An offset'),
     )
+    .addOption(
+      new Option(
+        '--watch',
+        'audit all pipelines again and again, with metrics on http.port',
+      ).conflicts(['json', 'partition', 'from', 'to']),
+    )
+    .option('--every <duration>', 'with --watch: time between audits (default: 1h)', duration)
     .addHelpText(
       'after',
       helpText(
         [
           'audit -c connector.yaml --since 1d',
+          'audit -c connector.yaml --watch --every 1h',
           'audit -c connector.yaml --partition 2 --from 1000 --to 2000 --json',
         ],
         'docs/tools.md explains the columns.',
@@ -60,6 +75,11 @@ export function auditCommand(program: Command, io: Io): void {
       ),
     )
     .action(async (flags: AuditFlags) => {
+      if (flags.watch) {
+        await watch(io, flags);
+        return;
+      }
+      if (flags.every !== undefined) throw new CommandFailed('--every needs --watch.');
       const { audit } = await import('../../tools/inspect/audit.ts');
       const { partition: partitions = [], since: sinceMs } = flags;
       await runTool(
@@ -70,6 +90,18 @@ export function auditCommand(program: Command, io: Io): void {
         ({ verdict }) => VERDICTS[verdict].code,
       );
     });
+}
+
+/** @throws ConfigError; CommandFailed */
+async function watch(io: Io, flags: AuditFlags): Promise<void> {
+  const { every: everyMs = 3_600_000, since: sinceMs = Date.now() - DAY_MS } = flags;
+  const config = await loadConfig(flags.config, io.env, { withoutServiceKey: true });
+  const pipelines = pipelinesNamed(config, flags.pipeline);
+  // Loaded late: a wrong configuration is reported before anything heavy starts.
+  const { watchAudits } = await import('../../app/tools/audit-watch.ts');
+  const options = { everyMs, sinceMs };
+  await interruptible((signal) => watchAudits(config, pipelines, options, signal));
+  io.finish(EXIT.ok);
 }
 
 /** Columns that are always shown, and the others where they are not 0. */

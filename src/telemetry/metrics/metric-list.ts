@@ -242,6 +242,18 @@ export const METRICS = {
     ['operation'],
   ),
 
+  // ── audit --watch (docs/tools.md), a process of its own ──────────────────────────────────────
+  audit_missing_records: gauge(
+    'Source records that are settled according to the journal and have no terminal record, since the first audited one.',
+  ),
+  audit_double_records: gauge(
+    'Further terminal records with the same event id, since the first audited record.',
+  ),
+  audit_success_timestamp_seconds: gauge(
+    'Time at which the last complete audit began: records produced before it were counted. Before the first one, start of the process.',
+  ),
+  audit_interval_seconds: gauge('Time from the start of an audit to the next one.'),
+
   // ── The process ──────────────────────────────────────────────────────────────────────────────
   memory_budget_bytes: gauge('Budget for buffers, sealed bodies and result chunks.', []),
   memory_used_bytes: gauge('Used part of the budget.', []),

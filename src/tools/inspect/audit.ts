@@ -25,7 +25,13 @@ import {
   type SourceRange,
 } from './balance.ts';
 import { InspectError, type Inspection, isCompacted } from './context.ts';
-import { firstTimestamp, NO_GAPS, readOutputs, readUntilProven } from './outputs.ts';
+import {
+  firstTimestamp,
+  NO_GAPS,
+  type OutputPositions,
+  readOutputs,
+  readUntilProven,
+} from './outputs.ts';
 import { journalEvidence, readShardJournal } from './shard-journal.ts';
 
 export interface AuditRequest {
@@ -49,12 +55,33 @@ export interface AuditReport {
   readonly notes: readonly string[];
 }
 
+/** Position from which a later audit continues. */
+export interface AuditProgress {
+  /** By source partition: the first audited offset, and the first that was not settled yet. */
+  readonly sources: ReadonlyMap<number, { readonly first: number; readonly next: number }>;
+  readonly outputs: OutputPositions;
+}
+
 /** Audits a range. @throws InspectError */
 export async function audit(inspection: Inspection, request: AuditRequest): Promise<AuditReport> {
-  const { ranges, notes } = await rangesOf(inspection, request);
-  const { builders, balances, offsets } = await readUntilProven<AuditReading>(
+  return (await auditFrom(inspection, request)).report;
+}
+
+/**
+ * Audits a range, or the rest of the topic after an earlier audit.
+ * @param progress of the earlier audit
+ * @returns `late`: terminal records that came since then for records that already had one
+ * @throws InspectError
+ */
+export async function auditFrom(
+  inspection: Inspection,
+  request: AuditRequest,
+  progress?: AuditProgress,
+): Promise<{ report: AuditReport; late: number; progress: AuditProgress }> {
+  const { ranges, notes } = await rangesOf(inspection, request, progress);
+  const { builders, balances, offsets, late, ends } = await readUntilProven<AuditReading>(
     inspection,
-    (whole, before) => readRanges(inspection, ranges, whole, before),
+    (whole, before) => readRanges(inspection, ranges, progress, whole, before),
   );
 
   const totals = emptyCounts();
@@ -69,12 +96,20 @@ export async function audit(inspection: Inspection, request: AuditRequest): Prom
     else tooMany = true;
   }
   const verdict = tooMany ? 'double' : totals.unknown > 0 ? 'unknown' : 'balanced';
+  const sources = balances.map(({ partition, from, settledTo: next }) => {
+    const before = progress?.sources.get(partition)?.first ?? from;
+    return [partition, { first: Math.min(before, from), next }] as const;
+  });
   return {
-    verdict: totals.missing > 0 ? 'missing' : verdict,
-    partitions: balances,
-    totals,
-    outputOffsets: offsets,
-    notes,
+    report: {
+      verdict: totals.missing > 0 ? 'missing' : verdict,
+      partitions: balances,
+      totals,
+      outputOffsets: offsets,
+      notes,
+    },
+    late,
+    progress: { sources: new Map(sources), outputs: ends },
   };
 }
 
@@ -82,12 +117,16 @@ export async function audit(inspection: Inspection, request: AuditRequest): Prom
 async function rangesOf(
   { scan, pipeline }: Inspection,
   { from: first, to: last, sinceMs, partitions }: AuditRequest,
+  progress: AuditProgress | undefined,
 ): Promise<{ ranges: readonly SourceRange[]; notes: string[] }> {
   const { source } = pipeline.topics;
   if (first !== undefined && last !== undefined && first >= last)
     throw new InspectError('usage', `the range from ${first} to ${last} (not included) is empty`);
   const bounds = await scan.bounds(source);
-  const since = sinceMs === undefined ? undefined : await scan.firstAt(source, sinceMs);
+  const since =
+    progress === undefined && sinceMs !== undefined
+      ? await scan.firstAt(source, sinceMs)
+      : undefined;
   const wanted = partitions.length === 0 ? bounds.keys() : new Set(partitions);
 
   const cut: string[] = [];
@@ -98,7 +137,10 @@ async function rangesOf(
       const range = bounds.get(partition);
       if (range === undefined) throw noPartition(source, partition, bounds.size);
       ends.push(range.stable);
-      const from = Math.max(first ?? since?.get(partition) ?? range.start, range.start);
+      const next = progress?.sources.get(partition)?.next ?? 0;
+      // Beyond the end: the topic was deleted and created again.
+      const resumed = next > range.end ? range.start : next;
+      const from = Math.max(first ?? since?.get(partition) ?? resumed, range.start);
       const to = Math.max(from, Math.min(last ?? range.stable, range.stable));
       if ((first ?? from) < from || (last ?? to) > to)
         cut.push(`partition ${partition} to [${from}, ${to})`);
@@ -122,6 +164,8 @@ export const noPartition = (topic: string, partition: number, count: number): In
   );
 
 interface AuditReading {
+  readonly late: number;
+  readonly ends: OutputPositions;
   readonly builders: readonly BalanceBuilder[];
   readonly balances: readonly PartitionBalance[];
   readonly offsets: number;
@@ -133,21 +177,28 @@ interface AuditReading {
 async function readRanges(
   inspection: Inspection,
   ranges: readonly SourceRange[],
+  progress: AuditProgress | undefined,
   whole: boolean,
   before: AuditReading | undefined,
 ): Promise<AuditReading> {
   const builders = await openBalances(inspection, ranges);
   const oldestMs = await oldestTimestamp(inspection, ranges);
+  let late = 0;
   const read =
-    oldestMs === undefined
-      ? { offsets: 0, whole: true, gaps: NO_GAPS }
+    oldestMs === undefined && progress === undefined
+      ? { offsets: 0, whole: true, gaps: NO_GAPS, ends: new Map<string, number>() }
       : await readOutputs(
           inspection,
-          whole ? undefined : oldestMs,
-          ({ kind, partition, offset, replay }) => {
+          whole ? undefined : (oldestMs ?? Number.MAX_SAFE_INTEGER),
+          ({ kind, topic, partition, offset, replay, record }) => {
             builders.get(partition)?.addTerminal(kind, offset, replay);
+            const { first = 0, next = 0 } = progress?.sources.get(partition) ?? {};
+            const readTo = progress?.outputs.get(`${topic}-${record.partition}`) ?? 0;
+            const isSettled = replay === 0 && offset >= first && offset < next;
+            if (isSettled && record.offset >= readTo) late++;
             return undefined;
           },
+          progress?.outputs,
         );
 
   const balances: PartitionBalance[] = [];
@@ -163,8 +214,16 @@ async function readRanges(
   }
   const isIn = (account: 'missing' | 'unknown') => balances.some((one) => one[account] > 0);
   const doubt = isIn('missing') ? 'missing' : isIn('unknown') ? 'unknown' : undefined;
-  const { offsets } = read;
-  return { builders: [...builders.values()], balances, offsets, whole: read.whole, doubt };
+  const { offsets, ends } = read;
+  return {
+    builders: [...builders.values()],
+    balances,
+    offsets,
+    late,
+    ends,
+    whole: read.whole,
+    doubt,
+  };
 }
 
 /** Step 2. */

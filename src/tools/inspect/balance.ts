@@ -34,6 +34,8 @@ export interface SourceRange {
 }
 
 export interface PartitionBalance extends SourceRange, BalanceCounts {
+  /** First offset of the range that may still get a terminal record, or `to`. */
+  readonly settledTo: number;
   readonly missingOffsets: readonly OffsetRun[];
   readonly doubleOffsets: readonly OffsetRun[];
   readonly withoutSourceOffsets: readonly OffsetRun[];
@@ -68,6 +70,7 @@ export class BalanceBuilder implements TerminalEvidence {
   readonly #double = new OffsetSet();
   readonly #committed = new OffsetSet();
   #first: number | undefined;
+  #firstOpen: number | undefined;
 
   constructor(range: SourceRange, journal: JournalEvidence) {
     this.range = range;
@@ -110,6 +113,8 @@ export class BalanceBuilder implements TerminalEvidence {
     const { account, reason } = this.judge(record, outputs);
     this.#counts[account]++;
     if (account === 'missing') this.missing.add(record.offset);
+    if (account === 'waiting' || account === 'live' || reason === 'moving')
+      this.#firstOpen ??= record.offset;
     if (reason !== undefined) this.reasons.add(reason);
   }
 
@@ -122,6 +127,7 @@ export class BalanceBuilder implements TerminalEvidence {
     return {
       ...this.range,
       ...this.#counts,
+      settledTo: this.#firstOpen ?? this.range.to,
       withoutSource: withoutSource.size,
       missingOffsets: runsOf(this.missing),
       doubleOffsets: runsOf(this.#double),

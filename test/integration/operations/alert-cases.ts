@@ -271,6 +271,44 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
     },
     quiet: { series: { 'balance_items{pipeline="p",instance="i"}': '0 3 3 0 3 3 0x10' }, at: '6m' },
   },
+  ContentReviewAuditMissing: {
+    fires: { series: { [`audit_missing_records${P}`]: '0x5 1x60' }, at: '10m', labels: AT_P },
+    quiet: { series: { [`audit_missing_records${P}`]: '0x60' }, at: '10m' },
+  },
+  ContentReviewAuditDouble: {
+    fires: { series: { [`audit_double_records${P}`]: '0x5 1x60' }, at: '10m', labels: AT_P },
+    quiet: { series: { [`audit_double_records${P}`]: '0x60' }, at: '10m' },
+  },
+  ContentReviewAuditOverdue: {
+    fires: [
+      {
+        series: {
+          [`audit_success_timestamp_seconds${P}`]: '0x300',
+          [`audit_interval_seconds${P}`]: '3600x300',
+          'audit_success_timestamp_seconds{pipeline="people"}': '0x300',
+          'audit_interval_seconds{pipeline="people"}': '86400x300',
+        },
+        at: '3h15m',
+        labels: AT_P,
+      },
+      // The process is gone.
+      {
+        series: {
+          [`audit_success_timestamp_seconds${P}`]: '0x10',
+          [`audit_interval_seconds${P}`]: '3600x10',
+        },
+        at: '4h',
+        labels: AT_P,
+      },
+    ],
+    quiet: {
+      series: {
+        [`audit_success_timestamp_seconds${P}`]: '0x110 6600x110',
+        [`audit_interval_seconds${P}`]: '3600x300',
+      },
+      at: ['2h50m', '3h15m'],
+    },
+  },
   ContentReviewRecordsLost: {
     fires: { series: { [`unread_records_lost_total${P}`]: '0x5 12x60' }, at: '10m', labels: AT_P },
     quiet: { series: { [`unread_records_lost_total${P}`]: '12x60' }, at: '10m' },

@@ -1,0 +1,117 @@
+/** Audits repeated until a signal, as metrics (docs/tools.md, `audit --watch`). */
+import { once } from 'node:events';
+import { retryWaitMs } from '../../base/backoff.ts';
+import { systemClock, systemRandom } from '../../base/system-clock.ts';
+import { VERSION } from '../../base/version.ts';
+import type { Config, PipelineConfig } from '../../config/schema.ts';
+import type { Logger } from '../../core/ports/telemetry.ts';
+import { Health } from '../../telemetry/health/health.ts';
+import { startTelemetryServer } from '../../telemetry/health/http-server.ts';
+import { createLogger } from '../../telemetry/logging/logger.ts';
+import { PromMetrics } from '../../telemetry/metrics/metrics.ts';
+import { type AuditProgress, auditFrom } from '../../tools/inspect/audit.ts';
+import type { OffsetRun } from '../../tools/inspect/balance.ts';
+import { withPipeline } from './inspect.ts';
+
+/** Without `build_info`, by which alerts recognise connectors. */
+const METRIC_NAMES = /^(audit_|loops$|ready$)/;
+const RETRY = { baseMs: 5_000, capMs: 300_000 };
+
+export interface WatchOptions {
+  readonly everyMs: number;
+  /** Timestamp of the first record to audit. */
+  readonly sinceMs: number;
+}
+
+interface Parts {
+  readonly config: Config;
+  readonly metrics: PromMetrics;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves once the signal has aborted. @throws Error if http.port is in use */
+export async function watchAudits(
+  config: Config,
+  pipelines: readonly PipelineConfig[],
+  options: WatchOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const metrics = new PromMetrics({ version: VERSION, names: METRIC_NAMES });
+  const logger = createLogger({ level: config.log.level });
+  const health = new Health({ stuckAfterMs: Number.POSITIVE_INFINITY });
+  const { host, port, enabled } = config.http;
+  const server = enabled
+    ? await startTelemetryServer({ host, port, metrics, health, logger })
+    : undefined;
+  logger.info({ url: server?.url, ...options }, 'watching audits');
+  const parts = { config, metrics, logger, signal };
+  const stopped = once(signal, 'abort');
+  // A request to Kafka may take longer than a stop.
+  await Promise.race([stopped, ...pipelines.map(({ name }) => watch(name, options, parts))]);
+  await server?.close();
+}
+
+async function watch(pipeline: string, { everyMs, sinceMs }: WatchOptions, parts: Parts) {
+  const { config, metrics, signal } = parts;
+  const logger = parts.logger.child({ pipeline });
+  const found = new Findings();
+  const publish = (successMs: number) => {
+    metrics.set('audit_success_timestamp_seconds', { pipeline }, successMs / 1_000);
+    metrics.set('audit_interval_seconds', { pipeline }, everyMs / 1_000);
+  };
+  const notice = (text: string) => logger.debug({ text }, 'audit notice');
+  let progress: AuditProgress | undefined;
+  let failures = 0;
+  publish(systemClock.now());
+  while (!signal.aborted) {
+    const startedMs = systemClock.now();
+    let waitMs: number;
+    try {
+      const options = { pipeline, service: false, notice, signal };
+      const request = { partitions: [], sinceMs };
+      const pass = await withPipeline(config, options, (tools) =>
+        auditFrom(tools, request, progress),
+      );
+      progress = pass.progress;
+      found.add(pass);
+      const { missing, double } = found;
+      metrics.set('audit_missing_records', { pipeline }, missing);
+      metrics.set('audit_double_records', { pipeline }, double);
+      publish(startedMs);
+      const { records, unknown } = pass.report.totals;
+      const level = missing + double > 0 ? 'error' : 'info';
+      logger[level]({ records, missing, double, unknown }, 'audit complete');
+      failures = 0;
+      waitMs = Math.max(0, startedMs + everyMs - systemClock.now());
+    } catch (error) {
+      if (signal.aborted) break;
+      waitMs = Math.min(everyMs, retryWaitMs(failures++, RETRY, systemRandom));
+      const text = error instanceof Error ? error.message : String(error);
+      logger.warn({ error: text, retryMs: Math.round(waitMs) }, 'audit failed');
+    }
+    await systemClock.sleep(waitMs, signal).catch(() => undefined);
+  }
+}
+
+/** Counts of all passes: of what is settled, and of the rest as the last pass found it. */
+class Findings {
+  missing = 0;
+  double = 0;
+  #settled = { missing: 0, double: 0 };
+
+  add({ report, late }: Awaited<ReturnType<typeof auditFrom>>): void {
+    let { missing, double } = this.#settled;
+    double += late;
+    this.missing = missing + report.totals.missing;
+    this.double = double + report.totals.double;
+    for (const { settledTo, missingOffsets, doubleOffsets } of report.partitions) {
+      missing += below(missingOffsets, settledTo);
+      double += below(doubleOffsets, settledTo);
+    }
+    this.#settled = { missing, double };
+  }
+}
+
+const below = (runs: readonly OffsetRun[], end: number): number =>
+  runs.reduce((sum, [first, last]) => sum + Math.max(0, Math.min(last + 1, end) - first), 0);

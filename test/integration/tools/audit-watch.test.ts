@@ -1,0 +1,80 @@
+/** audit --watch as a process, beside a real broker. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { EXIT } from '../../../src/cli/exit-codes.ts';
+import { eventually } from '../../support/eventually.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
+import { startStack } from '../../support/stack/stack.ts';
+import { TerminalRecords } from '../../support/stack/terminal-records.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { startCli } from '../cli/cli-process.ts';
+
+const kafka = await testKafka();
+const stack = await startStack(kafka, temporaryDirectory(), {
+  partitions: 1,
+  pipeline: { batch: { maxAge: '100ms' }, review: { poll: { initial: '50ms', max: '200ms' } } },
+});
+after(() => stack.stop());
+
+/** Starts it with an audit every second. */
+async function watch() {
+  const flags = ['--watch', '--every', '1s', '--since', '1h'];
+  const cli = startCli(['audit', '--config', stack.configFile, ...flags], { LOG_FORMAT: 'json' });
+  after(() => cli.child.kill('SIGKILL'));
+  const [, url = ''] = await cli.said(/"url":"(http:[^"]+)"/);
+  const values = async (): Promise<Readonly<Record<string, number>>> => {
+    const text = await (await fetch(`${url}/metrics`)).text();
+    const found = text.matchAll(/^content_review_(\w+)\{pipeline="reviews"\} (\S+)$/gm);
+    return Object.fromEntries(Array.from(found, ([, name, value]) => [name, Number(value)]));
+  };
+  const reports = (missing: number, double: number) =>
+    eventually(`${missing} missing, ${double} double`, async () => {
+      const { audit_missing_records, audit_double_records } = await values();
+      return audit_missing_records === missing && audit_double_records === double;
+    });
+  const stop = async () => {
+    cli.child.kill('SIGTERM');
+    assert.equal((await cli.ended).code, EXIT.ok);
+  };
+  return { ...cli, values, reports, stop };
+}
+
+test('a watch reports balance, then a second decision, then the failure to audit; another one a decision that is gone', async () => {
+  const event = (n: number) => JSON.stringify({ type: 'post', content: `text ${n}`, metadata: {} });
+  await kafka.write(
+    stack.topics.source,
+    [1, 2, 3].map((n) => ({ value: event(n) })),
+  );
+  const replica = await stack.startReplica();
+  const terminals = new TerminalRecords(kafka, stack);
+  await terminals.untilCount(3);
+  const first = await watch();
+  await first.reports(0, 0);
+  const { audit_interval_seconds, audit_success_timestamp_seconds = 0 } = await first.values();
+  assert.equal(audit_interval_seconds, 1);
+  assert.ok(Math.abs(Date.now() / 1_000 - audit_success_timestamp_seconds) < 60);
+  assert.equal((await first.values()).build_info, undefined);
+
+  const decisions = terminals.all.map(({ record }) => record);
+  const [again, ...kept] = decisions;
+  assert.ok(again !== undefined);
+  await kafka.write(stack.topics.decisions, [again]);
+  await first.reports(0, 1);
+
+  replica.process.kill('SIGTERM');
+  await replica.process.exited;
+  const admin = await kafka.admin();
+  await admin.deleteTopics({ topics: [stack.topics.decisions] });
+  await first.said(/"msg":"audit failed"/);
+  await first.stop();
+
+  await eventually('the topic can be created again', () =>
+    admin
+      .createTopics({ waitForLeaders: true, topics: [{ topic: stack.topics.decisions }] })
+      .catch(() => false),
+  );
+  await kafka.write(stack.topics.decisions, kept);
+  const second = await watch();
+  await second.reports(1, 0);
+  await second.stop();
+});
