@@ -206,8 +206,8 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'result rows malformed',
     connector:
-      'Drops a row that does not name its record, whose metadata differs from the upload, or that has neither a result nor a final status; records without another row are treated as for missing rows. The decision states the first reason.',
-    user: '`result_anomalies_total{kind="malformed"}`, log line at warn with the first reason and the number of such rows',
+      'Drops a row that does not name its record, whose reference is not the one that was uploaded (`forged`), whose metadata differs from the upload, or that has neither a result nor a final status; records without another row are treated as for missing rows. The decision states the first reason.',
+    user: '`result_anomalies_total{kind="malformed"|"forged"}`, log line at warn with the first reason and the number of such rows, for forged ones at error as well',
     options: RETRY_OPTIONS,
   },
   {

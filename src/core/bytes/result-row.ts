@@ -19,6 +19,8 @@ export interface ResultRow extends SourceCoordinate, Omit<RowOutcome, 'isError'>
 /** A row that names no source record. */
 export interface MalformedRow {
   readonly malformed: string;
+  /** True if its signature is wrong or missing. */
+  readonly forged?: boolean;
   /** Exception class and stack frames, if the connector itself failed on the row. */
   readonly crash?: string;
 }

@@ -44,6 +44,8 @@ export interface JobRecord {
   readonly oldestEventMs: number;
   /** Timestamp of its newest event, ms. Missing in jobs of earlier versions. */
   readonly newestEventMs?: number;
+  /** Key of its rows, base64url. Missing if they are not signed, as in jobs of earlier versions. */
+  readonly rowKey?: string;
   readonly sources: readonly JobSource[];
 }
 

@@ -238,6 +238,8 @@ const SOURCE: Spec<JobSource> = {
   replay: count,
   offsets: (value, key) => offsetsOf(value, key, MAX_OFFSETS) && value,
 };
+/** 16 bytes in base64url. */
+const ROW_KEY = /^[\w-]{22}$/;
 const JOB: Spec<Required<Omit<JobRecord, 'id'>>> = {
   remoteId: text,
   kind: text,
@@ -252,6 +254,9 @@ const JOB: Spec<Required<Omit<JobRecord, 'id'>>> = {
   createdMs: count,
   oldestEventMs: number,
   newestEventMs: optional(number),
+  rowKey: optional((value) =>
+    typeof value === 'string' && ROW_KEY.test(value) ? value : undefined,
+  ),
   sources: listOf((source, key) => fieldsOf(source, key, SOURCE)),
 };
 

@@ -41,6 +41,8 @@ export interface JobContext {
   readonly remoteId: string;
   readonly type: string;
   readonly attempt: number;
+  /** Key of its rows (I6); undefined: they are not signed. */
+  readonly rowKey?: string | undefined;
   /** Time of the decision on the wall clock, ms. */
   readonly decidedAtMs: number;
 }
@@ -76,8 +78,12 @@ export interface KindSteps {
    * @throws NotPrepared; after any other exception the record ends with reason internal_error
    */
   decode(record: SourceRecord, replay: number, again?: { readonly type: string }): Decoded;
-  /** Opens an upload, which takes rows and yields the body. @param pool pool of its buffers */
-  rows(pool: BufferPool): RowSink;
+  /**
+   * Opens an upload, which takes rows and yields the body.
+   * @param pool pool of its buffers
+   * @param rowKey for a kind that signs its rows, base64url
+   */
+  rows(pool: BufferPool, rowKey?: string): RowSink;
   /** @throws ServiceError */
   create(type: string, signal: AbortSignal): Promise<CreatedJob>;
   /** @throws ServiceError */

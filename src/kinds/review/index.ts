@@ -58,7 +58,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
     name: 'review',
     prepare: (records, signal) => mapping.format.prepare?.(records, signal),
     decode: createDecoder(mapping),
-    rows: (pool) => new CsvRows(columns, pool),
+    rows: (pool, rowKey) => new CsvRows(columns, pool, rowKey),
 
     async create(type, signal) {
       const { batchId, uploadUrl } = await service.createBatch(type, { signal });

@@ -9,7 +9,7 @@
  * - extras: an object, absent when empty: `r` replay, `k` output key, `h` headers as [name, value]
  *   pairs (values are written as keys), `x` the expected result if its cell cannot hold it, `m`
  *   metadata that cells cannot hold, as [key, JSON text] pairs, `f` 1 if an apostrophe was put
- *   before the content (csv-injection.ts).
+ *   before the content (csv-injection.ts), and last `s`, the signature (row-signature.ts).
  */
 import { isUtf8 } from 'node:buffer';
 import { isJsonText } from '../../base/exact-json.ts';

@@ -93,11 +93,11 @@ export function shardContext(context: PipelineContext, parts: ShardParts) {
 
     /** Begins a batch, whose rows go into buffers of the process. @param from the job that its items leave */
     openBatch: (type: string, from?: LiveJob): ItemBatch =>
-      new ItemBatch(type, kind.rows(budget.pool), batchLinks(context.tracer, from)),
+      new ItemBatch(type, kind.rows(budget.pool, randomKey()), batchLinks(context.tracer, from)),
 
     /** Facts about a job for the terminal records that are made now. */
-    decisionContext({ record: { id, remoteId, type, attempt } }: LiveJob): JobContext {
-      return { jobId: id, remoteId, type, attempt, decidedAtMs: clock.now() };
+    decisionContext({ record: { id, remoteId, type, attempt, rowKey } }: LiveJob): JobContext {
+      return { jobId: id, remoteId, type, attempt, rowKey, decidedAtMs: clock.now() };
     },
 
     /** Fields of a batch in log lines. */
@@ -106,3 +106,6 @@ export function shardContext(context: PipelineContext, parts: ShardParts) {
     },
   };
 }
+
+const randomKey = (): string =>
+  Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('base64url');

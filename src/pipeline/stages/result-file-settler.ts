@@ -67,6 +67,8 @@ class Download {
   #readBytes = 0;
   #rows = 0;
   #malformed = 0;
+  /** Malformed rows whose signature is wrong or missing. */
+  #forged = 0;
   /** Reason of the first malformed row. */
   #firstMalformed: string | undefined;
 
@@ -94,6 +96,11 @@ class Download {
     await this.#flush();
     await this.#decisions.end();
 
+    if (this.#forged > 0)
+      this.#shard.logger.error(
+        { ...this.#fields, forged: this.#forged },
+        'the result file has references that differ from the upload; their rows are ignored',
+      );
     if (left.size === 0) {
       if (this.#malformed > 0) {
         const about = { malformed: this.#malformed, reason: this.#firstMalformed };
@@ -160,10 +167,11 @@ class Download {
     else if (this.#decisions.isFull(this.#readBytes / SLICES_PER_CHUNK)) await this.#flush();
   }
 
-  #drop({ malformed, crash }: MalformedRow): void {
+  #drop({ malformed, forged = false, crash }: MalformedRow): void {
     this.#malformed++;
+    if (forged) this.#forged++;
     this.#firstMalformed ??= malformed;
-    this.#anomaly('malformed');
+    this.#anomaly(forged ? 'forged' : 'malformed');
     if (crash !== undefined) this.#shard.internal.report('results', this.#fields, crash);
   }
 

@@ -185,7 +185,7 @@ export class Submitter {
    * same remote id
    */
   async #journal(
-    { from, inFlight, batch: { records }, ...plan }: Submission,
+    { from, inFlight, batch: { records, sink }, ...plan }: Submission,
     created: CreatedJob,
     { body }: EncodedBody,
     span: Span,
@@ -212,6 +212,7 @@ export class Submitter {
       oldestEventMs: records.oldestMs,
       newestEventMs: records.newestMs,
       sources: sourcesOf(records),
+      ...(sink.rowKey === undefined ? {} : { rowKey: sink.rowKey }),
     };
     const startedMs = clock.monotonic();
     const committed = () =>

@@ -73,9 +73,11 @@ const faultSchemas = [
     missing: count.default(0),
     duplicated: count.default(0),
     malformed: count.default(0),
+    /** Rows of the connector whose reference has another key and timestamp. */
+    forged: count.default(0),
     unknown: count.default(0),
     shuffled: z.boolean().default(false),
-    /** Column that `malformed` breaks and `unknown` renumbers. Default: the last of the upload. */
+    /** Column that `malformed` breaks, `forged` changes and `unknown` renumbers. Default: the last of the upload. */
     refColumn: z.string().optional(),
     /** Additional columns, with one value for all rows. */
     columns: z.record(z.string(), z.string()).default({}),

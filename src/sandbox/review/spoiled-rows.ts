@@ -1,7 +1,7 @@
 /**
  * Result rows with the defects of a `rows` fault. Which rows are hit follows from their order: the
  * first `missing` rows are left out, the next `duplicated` come twice, the next `malformed` have a
- * broken reference, and `unknown` further rows follow at the end. Columns are left out last.
+ * broken reference, the next `forged` another one, and `unknown` further rows follow at the end. Columns are left out last.
  */
 import { stringify } from 'csv-stringify/sync';
 import { RESULT_COLUMNS } from '../../service/contract.ts';
@@ -11,6 +11,8 @@ type Row = readonly string[];
 
 /** Neither JSON nor anything else that a caller may have sent. */
 const BROKEN = '{"broken';
+/** All that a reference of the connector has before its key, and the key. */
+const KEY = /^(\[\d+,\d+),-?\d+,(?:null|\[?"(?:[^"\\]|\\.)*"\]?)/;
 /** Added to every whole number of a reference, so that it names an item that was never sent. */
 const FAR_AWAY = 1_000_000_000;
 
@@ -23,7 +25,7 @@ export function spoiledRows(
   header: Row,
   referenceColumn: (name: string | undefined) => number,
 ) {
-  const { missing, duplicated, malformed, unknown, shuffled, unclosed } = fault;
+  const { missing, duplicated, malformed, forged, unknown, shuffled, unclosed } = fault;
   const reference = referenceColumn(fault.refColumn);
   const content = header.indexOf(RESULT_COLUMNS.content);
   const dropped = new Set(fault.dropped.map((name) => header.indexOf(name)));
@@ -42,7 +44,9 @@ export function spoiledRows(
     const whole = [...row, ...added];
     if (position < missing) return [];
     if (position < missing + duplicated) return [whole, whole];
-    return [position < missing + duplicated + malformed ? whole.with(reference, BROKEN) : whole];
+    if (position < missing + duplicated + malformed) return [whole.with(reference, BROKEN)];
+    if (position >= missing + duplicated + malformed + forged) return [whole];
+    return [whole.with(reference, row[reference]?.replace(KEY, '$1,1,"forged"') ?? '')];
   };
   const strange = (row: Row, number: number): Row => {
     const moved = (digits: string) => String(Number(digits) + FAR_AWAY + number);

@@ -34,7 +34,7 @@ export const LABELS = {
   expected:
     'Expected result of the event, if it is a value of the label `result` as well; otherwise `other`.',
   agrees: 'true if result and expected result are equal, otherwise false.',
-  kind: 'Kind of anomaly: duplicate, unknown, malformed, missing, unreadable.',
+  kind: 'Kind of anomaly: duplicate, unknown, malformed, forged, missing, unreadable.',
   outcome: 'Outcome: committed, owned, or the kind of failure.',
   operation: 'Operation of the service: create_batch, get_batch, upload, download, …',
   target: 'Hosts with separate limits: api (calls to baseUrl) or storage (uploads, downloads).',
@@ -193,7 +193,7 @@ export const METRICS = {
   result_anomalies_total: counter(
     'Result rows that did not match: counted, never published.',
     ['pipeline', 'kind'],
-    { kind: ['duplicate', 'unknown', 'malformed', 'missing', 'unreadable'] },
+    { kind: ['duplicate', 'unknown', 'malformed', 'forged', 'missing', 'unreadable'] },
   ),
 
   // ── Kafka ────────────────────────────────────────────────────────────────────────────────────

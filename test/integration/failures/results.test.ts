@@ -104,6 +104,7 @@ const { scene } = await run(
           action: 'rows',
           duplicated: 2,
           malformed: 1,
+          forged: 1,
           unknown: 2,
           shuffled: true,
           refColumn: 'connector_ref',
@@ -232,14 +233,19 @@ test('result rows malformed: the records are submitted again, and the decision s
   );
 });
 
-test('result rows duplicate, unknown or shuffled: each record is decided once, other rows are counted and dropped', async () => {
+test('result rows duplicate, unknown or shuffled: each record is decided once with its own key, other rows are counted and dropped', async () => {
   const mangled = scene('mangled');
   const terminal = await mangled.endsWell();
-  for (const [n, { decision }] of terminal.entries()) assert.deepEqual(decision?.metadata, { n });
+  for (const [n, { decision, record }] of terminal.entries()) {
+    assert.deepEqual(decision?.metadata, { n });
+    assert.doesNotMatch(`${record.key} ${record.value}`, /forged/);
+  }
+  assert.ok(mangled.log.some((line) => line.includes('references that differ from the upload')));
   // At least: an owner that loses its shard before the first commit leaves the file to the next, who counts them again.
   for (const [kind, count] of [
     ['duplicate', 2],
-    ['unknown', 2],
+    // Copies with other numbers lack a signature, too.
+    ['forged', 3],
     ['malformed', 1],
   ] as const) {
     assert.ok((await mangled.metric('result_anomalies_total', { kind })) >= count, kind);

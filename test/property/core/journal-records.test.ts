@@ -65,6 +65,7 @@ const job: fc.Arbitrary<JobRecord> = fc.record(
     createdMs: count,
     oldestEventMs: fc.maxSafeInteger(),
     newestEventMs: fc.maxSafeInteger(),
+    rowKey: fc.constant('AAECAwQFBgcICQoLDA0ODw'),
     sources,
   },
   plainly,

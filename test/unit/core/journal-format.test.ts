@@ -82,6 +82,11 @@ const FORMAT_1: readonly (readonly [JournalWrite, key: string, value: string | n
     'job/b',
     '{"v":1,"id":"b","remoteId":"r","kind":"review","type":"post","attempt":1,"depth":0,"spent":1,"root":"a","sequence":1,"count":3,"bytes":10,"createdMs":5,"oldestEventMs":-4,"sources":[{"partition":0,"replay":0,"offsets":"AAAiAg=="}],"newestEventMs":3}',
   ],
+  [
+    writeJob({ ...JOB, id: 'c', rowKey: 'AAECAwQFBgcICQoLDA0ODw' }),
+    'job/c',
+    '{"v":1,"id":"c","remoteId":"r","kind":"review","type":"post","attempt":1,"depth":0,"spent":1,"root":"a","sequence":1,"count":3,"bytes":10,"createdMs":5,"oldestEventMs":-4,"sources":[{"partition":0,"replay":0,"offsets":"AAAiAg=="}],"rowKey":"AAECAwQFBgcICQoLDA0ODw"}',
+  ],
   [writeLeft('a', LEFT), 'job/a/left', '{"v":1,"left":[[0,"AAAg"],[4,"AEBA"]]}'],
   [
     writeControl({

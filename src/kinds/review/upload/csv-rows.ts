@@ -20,6 +20,7 @@ import { ColumnNames } from '../metadata/column-names.ts';
 import type { ColumnOptions } from '../metadata/columns.ts';
 import { NUMBER_ROOM, writeNumber } from '../number-bytes.ts';
 import { extrasJson, fitsInCell, keyJson } from '../reference.ts';
+import { RowSignature, SIGNATURE_ROOM } from '../row-signature.ts';
 import { cellRoom, writeCell, writeDoubled } from './cell-bytes.ts';
 import { type MetadataColumn, MetadataColumns } from './metadata-columns.ts';
 
@@ -31,14 +32,17 @@ const ZERO = 0x30;
 const OPENING = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSING = 0x5d;
+const OPENING_OBJECT = 0x7b;
 /** Slabs copied before other events are handled: about a millisecond's work. */
 const TURN_SLABS = 8;
 /** Memory of a cut. */
 const CUT_BYTES = 16;
 /** Room of a reference besides its key, shape and extras: numbers and marks. */
-const REFERENCE_ROOM = 32 + 3 * NUMBER_ROOM;
+const REFERENCE_ROOM = 32 + 3 * NUMBER_ROOM + SIGNATURE_ROOM;
 
 export class CsvRows implements RowSink {
+  readonly rowKey: string | undefined;
+  readonly #signature: RowSignature | undefined;
   readonly #pool: BufferPool;
   readonly #options: ColumnOptions;
   readonly #slabs: Slabs;
@@ -52,7 +56,10 @@ export class CsvRows implements RowSink {
   readonly #row: MetadataColumn[] = [];
   #rowWidth = 0;
 
-  constructor(options: ColumnOptions, pool: BufferPool) {
+  /** @param rowKey signs the references */
+  constructor(options: ColumnOptions, pool: BufferPool, rowKey?: string) {
+    this.rowKey = rowKey;
+    this.#signature = rowKey === undefined ? undefined : new RowSignature(rowKey);
     this.#pool = pool;
     this.#options = options;
     this.#slabs = new Slabs(pool);
@@ -235,6 +242,7 @@ export class CsvRows implements RowSink {
     const { buffer: to } = slabs;
     let at = slabs.at;
     to[at++] = QUOTE;
+    const start = at;
     to[at++] = OPENING;
     at = writeNumber(to, partition, at);
     to[at++] = COMMA;
@@ -252,15 +260,22 @@ export class CsvRows implements RowSink {
       to[at++] = QUOTE;
     }
     const shapeEnd = this.#shape(to, at);
-    if (extras !== undefined) {
+    const signature = this.#signature;
+    if (extras !== undefined || signature !== undefined) {
       if (shapeEnd === at) {
         to[at++] = COMMA;
         to[at++] = ZERO;
       } else at = shapeEnd;
       to[at++] = COMMA;
-      at = writeDoubled(to, extras, at);
     } else at = shapeEnd;
-    to[at++] = CLOSING;
+    if (extras !== undefined) at = writeDoubled(to, extras, at);
+    if (signature === undefined) to[at++] = CLOSING;
+    else {
+      if (extras === undefined) to[at++] = OPENING_OBJECT;
+      // Instead of the end of the extras.
+      else to[at - 1] = COMMA;
+      at = signature.write(to, start, at);
+    }
     to[at++] = QUOTE;
     slabs.at = at;
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { bodyOf } from '../../../../src/core/batch/body-of.ts';
+import type { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import type { RecordHeaders, SourceRecord } from '../../../../src/core/record.ts';
 import { reviewKind } from '../../../../src/kinds/review/index.ts';
 import { headerOf, headersAsBytes } from '../../../support/records/headers.ts';
@@ -46,7 +47,8 @@ test('metadata of a producer is preserved through any service that follows the i
       fc.constantFrom(0, 2, 200),
       fc.nat(2),
       fc.boolean(),
-      async (events, behaviour, maxMetadataColumns, replay, escapeFormulas) => {
+      fc.constantFrom(undefined, 'AAECAwQFBgcICQoLDA0ODw'),
+      async (events, behaviour, maxMetadataColumns, replay, escapeFormulas, rowKey) => {
         let upload = Buffer.alloc(0);
         const kind = reviewKind(
           {
@@ -65,7 +67,8 @@ test('metadata of a producer is preserved through any service that follows the i
         );
         const records = events.map(recordOf);
         const items = records.map((record) => itemOf(kind, record, replay));
-        upload = Buffer.from((await bodyOf(kind, items)).body);
+        const rows = { rows: (pool: BufferPool) => kind.rows(pool, rowKey) };
+        upload = Buffer.from((await bodyOf(rows, items)).body);
         if (escapeFormulas) {
           const formulas = readCsv(upload.toString())
             .flat()
@@ -80,8 +83,10 @@ test('metadata of a producer is preserved through any service that follows the i
         // A last row without a line end is believed when it comes a third time.
         const { writeWith } = behaviour;
         const before = writeWith !== 'csv-stringify' && !writeWith.lastRecordEnds ? 2 : 0;
-        for (let download = 0; download < before; download++) await collectRows(kind);
-        const found = await decisions(kind);
+        const job = { ...JOB, rowKey };
+        for (let download = 0; download < before; download++)
+          await collectRows(kind, undefined, job);
+        const found = await decisions(kind, job);
         assert.equal(found.length, events.length);
         const byOffset = new Map(
           found.map((decision) => [

@@ -13,6 +13,7 @@ import { sourceMembers, terminalHeaders, terminalKey } from '../../../../events/
 import { RESULT_COLUMNS } from '../../../../service/contract.ts';
 import { type DecisionOptions, jobParts } from '../../decision.ts';
 import { digitsOf } from '../../number-bytes.ts';
+import { FORGED } from '../../row-signature.ts';
 import { CellMemo } from '../cell-memo.ts';
 import { type MetadataPart, type MetadataPlan, MetadataPlans } from '../metadata-plans.ts';
 import type { ResultNotice } from '../notices.ts';
@@ -109,7 +110,8 @@ export class DecisionWriter {
     reference.partition = -1;
     try {
       const malformed = this.#write(row, job, slice);
-      if (malformed !== undefined) slice.addRow({ malformed });
+      if (malformed !== undefined)
+        slice.addRow(malformed === FORGED ? { malformed, forged: true } : { malformed });
     } catch (error) {
       const { partition, offset } = reference;
       slice.addRow(
@@ -132,7 +134,7 @@ export class DecisionWriter {
     const reference = this.#reference;
     if (row.cells !== header.width)
       return `the row has ${row.cells} cells, the header ${header.width}`;
-    const problem = reference.read(row, header.reference);
+    const problem = reference.read(row, header.reference, job.rowKey);
     if (problem !== undefined) return problem;
 
     const plan = this.#planOf(row);

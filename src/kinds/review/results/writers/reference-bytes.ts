@@ -1,8 +1,10 @@
 /**
  * Reader of references (reference.ts) from the bytes of a cell. Nearly all have the common form
- * `[partition, offset, timestamp, key, shape]` without escapes, which is read without decoding.
+ * `[partition, offset, timestamp, key, shape]` without escapes and perhaps signed, which is read
+ * without decoding.
  */
 import { type Reference, readReference } from '../../reference.ts';
+import { FORGED, RowSignature } from '../../row-signature.ts';
 import type { RowScanner } from '../row-scanner.ts';
 
 const QUOTE = 0x22;
@@ -11,6 +13,7 @@ const ZERO = 0x30;
 const OPENING = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSING = 0x5d;
+const OPENING_OBJECT = 0x7b;
 const SPACE = 0x20;
 
 const NULL = Buffer.from('null');
@@ -33,17 +36,33 @@ export class ReferenceBytes {
   shapeStart = -1;
   shapeEnd = -1;
   #at = 0;
+  #rowKey: string | undefined;
+  #signature: RowSignature | undefined;
   /** Bytes of a quote: two when quotes are doubled. */
   #quote = 1;
 
   /**
    * Reads the reference in a cell of a row.
+   * @param rowKey of the batch; undefined: its rows are not signed
    * @returns what is wrong with the reference, without showing it; undefined if it is valid
    */
-  read(row: RowScanner, cell: number): string | undefined {
+  read(row: RowScanner, cell: number, rowKey?: string): string | undefined {
     this.uncommon = undefined;
-    this.#quote = row.isDoubled(cell) ? 2 : 1;
-    if (this.#readCommon(row.bytes, row.start(cell), row.end(cell))) return undefined;
+    if (rowKey !== this.#rowKey) {
+      this.#rowKey = rowKey;
+      this.#signature = rowKey === undefined ? undefined : new RowSignature(rowKey);
+    }
+    const signature = this.#signature;
+    const isDoubled = row.isDoubled(cell);
+    this.#quote = isDoubled ? 2 : 1;
+    const [start, end] = [row.start(cell), row.end(cell)];
+    const signedEnd = signature?.verify(row.bytes, start, end, isDoubled);
+    if (signedEnd === -1) {
+      const unsigned = readReference(row.text(cell));
+      return unsigned.ok ? FORGED : unsigned.error;
+    }
+    if (this.#readCommon(row.bytes, start, signedEnd ?? end, signature !== undefined))
+      return undefined;
     this.partition = -1;
     const read = readReference(row.text(cell));
     if (!read.ok) return read.error;
@@ -53,7 +72,8 @@ export class ReferenceBytes {
     return undefined;
   }
 
-  #readCommon(bytes: Buffer, start: number, end: number): boolean {
+  /** @param isSigned whether the signature follows at `end` */
+  #readCommon(bytes: Buffer, start: number, end: number, isSigned: boolean): boolean {
     if (bytes[start] !== OPENING) return false;
     this.#at = start + 1;
     this.partition = this.#count(bytes, PARTITION_DIGITS);
@@ -71,13 +91,15 @@ export class ReferenceBytes {
     }
     this.shapeStart = -1;
     this.shapeEnd = -1;
-    if (bytes[this.#at] === COMMA) {
+    if (isSigned && bytes[this.#at + 1] === ZERO) this.#at += 2;
+    else if (bytes[this.#at] === COMMA) {
       this.#at++;
       this.shapeStart = this.#at + this.#quote;
       this.shapeEnd = this.#text(bytes, end);
       if (this.shapeEnd < 0) return false;
     }
-    return bytes[this.#at] === CLOSING && this.#at + 1 === end;
+    if (!isSigned) return bytes[this.#at] === CLOSING && this.#at + 1 === end;
+    return bytes[this.#at + 1] === OPENING_OBJECT && this.#at + 2 === end;
   }
 
   /** Reads a number and the comma behind it; -1 for anything else. */
