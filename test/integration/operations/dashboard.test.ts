@@ -49,6 +49,7 @@ const stack = await startStack(kafka, directory, {
     // A wait for the key is at least half of it, which a scrape meets.
     review: { poll: { initial: '50ms', max: '200ms' }, authPause: '4s' },
   },
+  config: { service: { timeouts: { headers: '1s' } } },
   policy: {
     // A scrape meets each batch.
     timing: { reviewTime: '1200ms' },
@@ -113,6 +114,14 @@ describe('a Prometheus that scrapes a connector', () => {
     // What was before its first scrape it does not know.
     await eventually('it scrapes', async () => (await prometheus.query('up == 1')).length === 1);
     await send(100);
+    await settled();
+    await send(20);
+    stack.sandbox.kill('SIGSTOP');
+    await eventually(
+      'the service does not answer, and the connector is not ready',
+      async () => (await prometheus.query('content_review_ready == 0')).length > 0,
+    );
+    stack.sandbox.kill('SIGCONT');
     await settled();
     let empty = expressions();
     await eventually(
