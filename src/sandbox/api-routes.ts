@@ -49,7 +49,7 @@ function createPlan(
   context: SandboxContext,
 ): PlannedAnswer {
   const { works, policy } = context;
-  const traceparent = request.headers['traceparent']?.toString();
+  const traceparent = request.headers.traceparent?.toString();
   return {
     operation: `create_${kind}`,
     type,

@@ -49,7 +49,7 @@ test('each try of a call is a client span by the conventions, whose context the 
     ],
   ]);
   assert.deepEqual(
-    api.seen.map(({ headers }) => headers['traceparent']),
+    api.seen.map(({ headers }) => headers.traceparent),
     span.steps.map(({ ids }) => traceHeadersOf(ids).traceparent),
   );
   assert.equal(span.steps[1]?.ids.traceId, span.ids.traceId);
@@ -109,7 +109,7 @@ test('storage gets no context, also behind a redirect; its spans have neither qu
     ],
   ]);
   for (const { headers } of [...storage.seen, ...target.seen])
-    assert.deepEqual([headers['traceparent'], headers['tracestate']], [undefined, undefined]);
+    assert.deepEqual([headers.traceparent, headers.tracestate], [undefined, undefined]);
   assert.doesNotMatch(tracer.text(), /secret|X-Amz/);
 });
 
@@ -123,7 +123,7 @@ test('no context goes out when traceHeaders is false, nor outside of a step, nor
   await within(NO_SPAN, () => client.createBatch('post', NEVER));
   assert.equal(shown().length, 1);
   assert.deepEqual(
-    api.seen.map(({ headers }) => headers['traceparent']),
+    api.seen.map(({ headers }) => headers.traceparent),
     [undefined, undefined, undefined],
   );
 });
