@@ -2,17 +2,18 @@
  * Signature of a reference (docs/adr/0034): the last member of its extras, `"s":"…"`, authenticates
  * all that stands before it with the key of the batch, which only the journal has.
  */
-import { SipHash } from '../../base/siphash.ts';
+import { hash } from 'node:crypto';
 
-/** Needs no escapes in CSV and JSON; six bits each. */
-const DIGITS = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_');
-/** Digits of 64 bits. */
-const LENGTH = 11;
+/** Characters of the signature: the first 96 bits of an HMAC-SHA-256, in base64url. */
+export const LENGTH = 16;
+/** Sizes of HMAC-SHA-256, bytes. */
+const BLOCK = 64;
+const DIGEST = 32;
 const SPACE = 0x20;
 
 /** Forms in a cell that has no doubled quotes, and in one that has. */
-const PLAIN = { before: Buffer.from('"s":"'), after: Buffer.from('"}]') };
-const DOUBLED = { before: Buffer.from('""s"":""'), after: Buffer.from('""}]') };
+const PLAIN = { before: '"s":"', after: '"}]' };
+const DOUBLED = { before: '""s"":""', after: '""}]' };
 const sizeOf = ({ before, after }: typeof PLAIN): number => before.length + LENGTH + after.length;
 
 /** Most bytes of a signature in a cell, with all that a reference needs only for it. */
@@ -22,18 +23,39 @@ export const SIGNATURE_ROOM = sizeOf(DOUBLED) + ',0,{'.length;
 export const FORGED = 'the reference is not the one that was uploaded';
 
 export class RowSignature {
-  readonly #hash: SipHash;
-  readonly #expected = Buffer.alloc(SIGNATURE_ROOM);
+  /** The two padded keys, each in front of room for what is hashed with it. */
+  #inner = Buffer.alloc(BLOCK + 512, 0x36);
+  readonly #outer = Buffer.alloc(BLOCK + DIGEST, 0x5c);
 
-  /** @param key of the batch, base64url */
+  /** @param key of the batch, base64url, at most 64 bytes */
   constructor(key: string) {
-    this.#hash = new SipHash(Buffer.from(key, 'base64url'));
+    for (const [i, byte] of Buffer.from(key, 'base64url').entries()) {
+      this.#inner[i] = 0x36 ^ byte;
+      this.#outer[i] = 0x5c ^ byte;
+    }
+  }
+
+  /**
+   * Returns the signature of bytes[start, end), whose quotes are doubled. Two one-shot hashes over
+   * reused memory take 40 % of the time of `createHmac`.
+   */
+  of(bytes: Buffer, start: number, end: number): string {
+    const size = BLOCK + end - start;
+    if (size > this.#inner.length) {
+      const larger = Buffer.alloc(2 * size);
+      this.#inner.copy(larger, 0, 0, BLOCK);
+      this.#inner = larger;
+    }
+    bytes.copy(this.#inner, BLOCK, start, end);
+    this.#outer.write(hash('sha256', this.#inner.subarray(0, size), 'latin1'), BLOCK, 'latin1');
+    return hash('sha256', this.#outer, 'base64url').slice(0, LENGTH);
   }
 
   /** Writes the signature of a reference with doubled quotes, and its end. @returns the offset of the next byte */
   write(to: Buffer, start: number, at: number): number {
-    this.#hash.hash(to, start, at, true);
-    return this.#put(to, at, DOUBLED);
+    const { before, after } = DOUBLED;
+    const code = this.of(to, start, at);
+    return at + to.write(before + code + after, at, 'latin1');
   }
 
   /** @returns the start of the signature in a cell; -1 if it is missing or wrong */
@@ -46,25 +68,16 @@ export class RowSignature {
     const size = sizeOf(form);
     const at = end - size;
     if (at <= start) return -1;
-    this.#hash.hash(bytes, start, at, isDoubled);
-    this.#put(this.#expected, 0, form);
+    const signed = isDoubled ? bytes.subarray(start, at) : doubled(bytes.subarray(start, at));
+    const expected = form.before + this.of(signed, 0, signed.length) + form.after;
     // All bytes are compared, so that the time tells nothing.
     let differences = 0;
     for (let i = 0; i < size; i++)
-      differences |= (bytes[at + i] as number) ^ (this.#expected[i] as number);
+      differences |= (bytes[at + i] as number) ^ expected.charCodeAt(i);
     return differences === 0 ? at : -1;
   }
-
-  #put(to: Buffer, start: number, { before, after }: typeof PLAIN): number {
-    let at = start;
-    for (let i = 0; i < before.length; i++) to[at++] = before[i] as number;
-    let { low, high } = this.#hash;
-    for (let i = 0; i < LENGTH; i++) {
-      to[at++] = DIGITS[low & 63] as number;
-      low = (low >>> 6) | (high << 26);
-      high >>>= 6;
-    }
-    for (let i = 0; i < after.length; i++) to[at++] = after[i] as number;
-    return at;
-  }
 }
+
+/** Returns the bytes with doubled quotes. */
+const doubled = (bytes: Buffer): Buffer =>
+  Buffer.from(bytes.toString('latin1').replaceAll('"', '""'), 'latin1');

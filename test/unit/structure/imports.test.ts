@@ -27,7 +27,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   service: ['base', 'core', 'http', 'zod', 'node:*'],
   kinds: [
     ...['base', 'core', 'events', 'service/contract.ts', 'csv-parse'],
-    ...['node:buffer', 'node:timers/promises', 'node:worker_threads'],
+    ...['node:buffer', 'node:crypto', 'node:timers/promises', 'node:worker_threads'],
   ],
   kafka: ['base', 'core', 'kafkajs', 'node:*'],
   'pipeline/limits': ['base', 'core'],
