@@ -4,7 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AuditReport, audit } from '../../../../src/tools/inspect/audit.ts';
+import {
+  type AuditProgress,
+  type AuditReport,
+  audit,
+  auditFrom,
+} from '../../../../src/tools/inspect/audit.ts';
 import { explainRecord } from '../../../../src/tools/inspect/explain.ts';
 import {
   delayOutputMarkers,
@@ -81,6 +86,7 @@ test('beside a connector that is killed, fenced and rebalanced the audit never c
   for (const seed of SEEDS) {
     const { world, random, calm } = chaoticWorld(seed);
     world.start();
+    let progress: AuditProgress | undefined;
     await world.clock.advance(3_000);
     for (let step = 0; step < 8; step++) {
       world.produce(random.below(15), { poisonEvery: 7 });
@@ -89,13 +95,19 @@ test('beside a connector that is killed, fenced and rebalanced the audit never c
       if (random.next() < 0.15 && running.length > 0)
         running[random.below(running.length)]?.process.kill();
       if (random.next() < 0.2 || running.length === 0) world.start();
-      const auditing = audit(inspectionOf(world, { fetchRecords: 3 + random.below(30) }), {
-        partitions: [],
-      });
+      // Of the whole topic, or from where the last one ended.
+      const auditing = auditFrom(
+        inspectionOf(world, { fetchRecords: 3 + random.below(30) }),
+        { partitions: [] },
+        random.next() < 0.7 ? progress : undefined,
+      );
       // More comes while it reads.
       world.produce(random.below(6), { poisonEvery: 5 });
-      const report = await world.through(auditing, 10 * 60_000);
+      const pass = await world.through(auditing, 10 * 60_000);
+      const { report } = pass;
       assertBalanced(report, `seed ${seed}, step ${step}`);
+      assert.equal(pass.late, 0, `seed ${seed}, step ${step}`);
+      progress = pass.progress;
       inFlight += report.totals.waiting + report.totals.live;
       audits++;
     }
@@ -125,6 +137,8 @@ test('exactly the records without a terminal record and those with two are found
     const { cluster } = world.kafka;
     const lost = new Set<string>();
     const twice = new Set<string>();
+    const whole = auditFrom(inspectionOf(world, WHOLE), { partitions: [] });
+    const { progress } = await world.through(whole, 600_000);
     const settled = world.decisions().map(({ partition, offset }) => ({ partition, offset }));
     for (const decision of world.published('decisions')) {
       const at = settled.shift();
@@ -150,6 +164,8 @@ test('exactly the records without a terminal record and those with two are found
     const report = await world.through(audit(inspection, { partitions: [] }), 600_000);
     assert.deepEqual(listed(report, 'missingOffsets'), lost);
     assert.deepEqual(listed(report, 'doubleOffsets'), twice);
+    const next = auditFrom(inspection, { partitions: [] }, progress);
+    assert.equal((await world.through(next, 600_000)).late, twice.size);
     assert.equal(
       report.verdict,
       lost.size > 0 ? 'missing' : twice.size > 0 ? 'double' : 'balanced',
