@@ -87,6 +87,30 @@ export function shardProducersSuite(implementation: string, createWorld: WorldFa
       assert.equal(committed.get(0)?.offset, null);
     });
 
+    it('writes a command to every shard, unless another command has begun since its fence', async () => {
+      const owner = world.producers().open(1);
+      await world.settle(owner.commit({ journal: [{ key: 'owner', value: 'me' }] }));
+      const [late, producer] = [world.controlProducer(), world.controlProducer()];
+      await world.settle(late.fence());
+      await world.settle(producer.fence());
+      await assert.rejects(
+        world.settle(late.commit({ journal: [{ key: 'control', value: 'late' }] })),
+        (error) => error instanceof TransactionError && error.failure === 'fenced',
+      );
+      await world.settle(producer.commit({ journal: [{ key: 'control', value: 'now' }] }));
+      await world.settle(owner.commit({ journal: [{ key: 'owner', value: 'still me' }] }));
+      const journal = await world.settle(world.readAll(world.topics.journal));
+      assert.deepEqual(
+        journal.map(({ partition, value }) => [partition, String(value)]),
+        [
+          [0, 'now'],
+          [1, 'me'],
+          [1, 'now'],
+          [1, 'still me'],
+        ],
+      );
+    });
+
     it('does not fence the owner of another shard', async () => {
       const zero = world.producers().open(0);
       const one = world.producers().open(1);

@@ -90,6 +90,12 @@ export async function realWorld(
     producersWith,
     group: () => groupWith({}),
     producers: () => producersWith({}),
+    controlProducer: () => {
+      const shards = Array.from({ length: options.shards }, (_, shard) => shard);
+      const producer = connect().controlProducer({ ...names, pool }, shards);
+      opened.unshift(producer);
+      return producer;
+    },
     sourceReader: () => {
       const reader = connection.sourceReader({ topic: source });
       opened.unshift(reader);

@@ -6,6 +6,7 @@
 import type {
   Assignment,
   ClusterAdmin,
+  ControlProducer,
   FetchedBatch,
   GroupListener,
   ShardGroup,
@@ -35,6 +36,7 @@ export interface KafkaWorld {
   group(): ShardGroup;
   /** As another process would have it. */
   producers(): ShardProducers;
+  controlProducer(): ControlProducer;
   sourceReader(): SourceReader;
   /** Writes as any producer does, outside transactions. */
   produce(topic: string, partition: number, records: readonly OutgoingRecord[]): Promise<void>;

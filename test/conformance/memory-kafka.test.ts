@@ -48,6 +48,8 @@ function createWorld(
       return group;
     },
     producers: () => client().producers(),
+    controlProducer: () =>
+      client().controlProducer(Array.from({ length: options.shards }, (_, shard) => shard)),
     sourceReader: () => client().sourceReader(),
     produce: async (topic, partition, records) =>
       void kafka.cluster.produce(topic, partition, records),

@@ -34,7 +34,6 @@ interface PlannedOutput {
 }
 
 export class KafkaShardProducer implements ControlProducer {
-  /** Name in the transactional id and in messages. */
   readonly #who: string;
   readonly #shards: readonly number[];
   readonly #roomBytes: (topic: string) => number;
@@ -49,24 +48,28 @@ export class KafkaShardProducer implements ControlProducer {
   /** Records without a key rotate over the partitions, one transaction at a time, to keep sends few. */
   #rotation = Math.floor(Math.random() * 1_000);
 
-  /** @param shards the shard; for commands all of them, with `control` as their name */
+  /** @param shards the shard; all of them if this is the producer of commands */
   constructor(
     shards: readonly number[],
     connect: ConnectOptions,
     options: ProducersOptions,
     lookUp: TopicLookup,
     logger: Logger,
-    name = String(shards[0]),
+    control?: 'control',
   ) {
     const { groupId, journalTopic, transactionTimeoutMs = 60_000 } = options;
-    const transactionalId = `${journalTopic}-${name}`;
-    this.#who = `shard ${name}`;
+    const transactionalId = `${journalTopic}-${control ?? shards[0]}`;
+    this.#who = control === undefined ? `shard ${shards[0]}` : 'the command';
     this.#shards = shards;
     this.#options = options;
     this.#lookUp = lookUp;
     this.#timeoutMs = transactionTimeoutMs;
     this.#roomBytes = (topic) => headBytes({ clientId: connect.clientId, transactionalId, topic });
-    const access = { topic: journalTopic, group: groupId, transactionalIds: `${journalTopic}-` };
+    const access = {
+      topic: journalTopic,
+      group: groupId,
+      transactionalIds: `${journalTopic}-${control ?? ''}`,
+    };
     const { signal } = this.#ended;
     this.#producer = new BatchProducer(
       connect,

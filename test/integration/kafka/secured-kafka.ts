@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 export const PASSWORD = 'kept-in-a-file';
 /** Session of a login with scram-sha-512 (KIP-368). */
 export const SESSION_MS = 5_000;
-export const USERS = ['connector', 'auditor', 'replayer', 'nobody'];
+export const USERS = ['connector', 'auditor', 'replayer', 'operator', 'nobody'];
 
 export interface SecuredKafka {
   readonly kafka: TestKafka & { readonly cluster: LocalKafka };

@@ -46,6 +46,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
         'content-events.dead-letters.replays': `${deadLetters}.replays`,
         'content-review-posts': stack.group,
         'content-review-posts.journal': journal,
+        'content-review-posts.journal-control': `${journal}-control`,
       };
       rights = documentedRights('connector', names);
       await grant(await kafka.admin(), 'connector', rights);
@@ -136,6 +137,20 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
         return true;
       });
       assert.equal((await kafka.readAll(stack.topics.source)).length, 22);
+    });
+
+    it('is paused by who may do that too', async () => {
+      const admin = await kafka.admin();
+      const flags = ['reviews', '--no-wait', '--config', configFor('operator')];
+      const pause = () => tool('pause', ...flags);
+      await grant(admin, 'operator', documentedRights('auditor', names));
+      const missing = documentedRights('operator', names).sort((a, b) => order(a) - order(b));
+      for (const right of missing) {
+        await told(right, 'operator', pause);
+        await grant(admin, 'operator', [right]);
+      }
+      await eventually('the pipeline is paused', async () => (await pause()).code === 0);
+      assert.equal((await tool('resume', ...flags)).code, 0);
     });
 
     it('can be looked at with no right less than those', async () => {
