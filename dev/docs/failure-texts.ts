@@ -42,6 +42,13 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     options: ['source.maxContent', 'source.maxMetadata'],
   },
   {
+    event: 'too many content types',
+    connector:
+      'Publishes records of types beyond `source.maxTypes` as dead letters; the types in use continue.',
+    user: '`dead_lettered_total{reason="too_many_types"}`',
+    options: ['source.maxTypes', 'source.types'],
+  },
+  {
     event: 'record with too many headers',
     connector: 'Publishes a dead letter without the original.',
     user: '`dead_lettered_total{reason="too_many_headers"}`, log line at warn with partition and offset',

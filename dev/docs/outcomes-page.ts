@@ -77,6 +77,10 @@ const REASONS: Readonly<Record<DeadLetterReason, Explained>> = {
     'The content type is not in `source.types`, or not in the map of types',
     'Correct the type, or allow it; then replay',
   ],
+  too_many_types: [
+    'More than `source.maxTypes` content types are in use',
+    'Correct the producer; or raise the limit, or list the types in `source.types`; then replay',
+  ],
   bad_metadata: [
     'The metadata are not an object, or nest more than 64 levels',
     'Correct the producer or `source.mapping.metadata`',

@@ -29,5 +29,10 @@ export function enginePipeline(
   { metrics, service }: Pick<Config, 'metrics' | 'service'>,
   pipeline: PipelineConfig,
 ): PipelineOptions {
-  return { ...ENGINE_LIMITS, ...pipeline, metrics, concurrency: service.concurrency };
+  const { types, mapping } = pipeline.source;
+  const areListed = types.length > 0 || 'map' in mapping.type;
+  const source = areListed
+    ? { ...pipeline.source, maxTypes: Number.POSITIVE_INFINITY }
+    : pipeline.source;
+  return { ...ENGINE_LIMITS, ...pipeline, source, metrics, concurrency: service.concurrency };
 }

@@ -302,11 +302,11 @@ export interface DeadLetterHeaders {
    * source.maxHeaders. undecodable: its bytes do not match its schema or format. mapping_failed,
    * bad_content: the configured mapping found nothing usable. no_content, empty_content, no_type,
    * bad_metadata: a part of the event is missing, empty or of the wrong type. type_not_allowed: its
-   * content type is not in source.types. too_large: the record, or its outcome, is larger than
-   * allowed. source_unavailable: it had to be reread, and is gone from the source topic.
-   * rejected_type: the service rejects its content type. review_failed: its review failed
-   * permanently. internal_error: a bug of the connector; only its coordinates are given. More may
-   * be added: treat an unknown reason like any other.
+   * content type is not in source.types. too_many_types: source.maxTypes others are in use.
+   * too_large: the record, or its outcome, is larger than allowed. source_unavailable: it had to be
+   * reread, and is gone from the source topic. rejected_type: the service rejects its content type.
+   * review_failed: its review failed permanently. internal_error: a bug of the connector; only its
+   * coordinates are given. More may be added: treat an unknown reason like any other.
    */
   readonly 'dead-letter-reason':
     | 'null_value'
@@ -322,6 +322,7 @@ export interface DeadLetterHeaders {
     | 'empty_content'
     | 'no_type'
     | 'type_not_allowed'
+    | 'too_many_types'
     | 'bad_metadata'
     | 'too_large'
     | 'source_unavailable'

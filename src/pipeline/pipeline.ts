@@ -17,6 +17,7 @@ import { TypeMetrics } from './context/type-metrics.ts';
 import { EndOffsets } from './limits/end-offsets.ts';
 import type { MemoryBudget } from './limits/memory-budget.ts';
 import { TypeBreakers } from './limits/type-breakers.ts';
+import { TypeLimit } from './limits/type-limit.ts';
 import { WaitReasons } from './limits/wait-reasons.ts';
 import {
   type Lag,
@@ -99,6 +100,7 @@ export class Pipeline {
       waits,
       ends,
       breakers: new TypeBreakers({ clock, logger, waits, pauseMs }),
+      typeLimit: new TypeLimit(source.maxTypes),
       limits: {
         // One thread encodes: a second body at a time would only take more memory.
         encodes: pLimit(1),

@@ -96,7 +96,7 @@ export const DEPENDENCIES: readonly OptionDependency[] = [
   {
     option: 'pipelines[].kind',
     is: oneOf('review', 'import'),
-    enables: within('pipelines[].source', 'types', 'mapping.type'),
+    enables: within('pipelines[].source', 'types', 'maxTypes', 'mapping.type'),
   },
   {
     option: 'pipelines[].kind',

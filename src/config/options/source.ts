@@ -25,6 +25,12 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
     'texts',
     [],
   ),
+  maxTypes: integer({
+    help: 'Maximum number of content types in use (with a new batch in the last hour) per process; records of further types become dead letters. Without effect where types or mapping.type.map list them.',
+    fallback: 100,
+    min: 1,
+    max: 100_000,
+  }),
   nullValues: choice({
     help: 'Records without a value become dead letters, or are skipped and counted.',
     of: ['dead-letter', 'skip'],

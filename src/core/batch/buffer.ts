@@ -37,6 +37,11 @@ export class ItemBuffers {
     this.#open = open;
   }
 
+  /** True if a batch of the type is open. */
+  has(type: string): boolean {
+    return this.#buffers.has(type);
+  }
+
   /** Number of waiting items, over all types. */
   get size(): number {
     return this.#items;

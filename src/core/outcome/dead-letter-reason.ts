@@ -13,6 +13,7 @@ export const DEAD_LETTER_REASONS = [
   'empty_content',
   'no_type',
   'type_not_allowed',
+  'too_many_types',
   'bad_metadata',
   'too_large',
   'source_unavailable',

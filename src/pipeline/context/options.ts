@@ -10,6 +10,8 @@ export interface PipelineOptions extends EngineLimits {
     readonly group: string;
     readonly startFrom: 'earliest' | 'latest';
     readonly maxInFlight: number;
+    /** Content types in use; Infinity where the configuration lists the types. */
+    readonly maxTypes: number;
   };
   readonly journal: {
     readonly topic: string;

@@ -13,6 +13,7 @@ import type { Tracer } from '../../core/ports/tracing.ts';
 import type { EndOffsets } from '../limits/end-offsets.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { TypeBreakers } from '../limits/type-breakers.ts';
+import type { TypeLimit } from '../limits/type-limit.ts';
 import type { WaitReasons } from '../limits/wait-reasons.ts';
 import type { InternalErrors } from './internal-errors.ts';
 import type { Ledger } from './ledger.ts';
@@ -42,6 +43,7 @@ export interface PipelineContext extends PipelinePorts {
   readonly types: TypeMetrics;
   readonly internal: InternalErrors;
   readonly breakers: TypeBreakers;
+  readonly typeLimit: TypeLimit;
   readonly ends: EndOffsets;
   readonly waits: WaitReasons;
   readonly limits: {

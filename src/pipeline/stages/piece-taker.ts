@@ -30,7 +30,8 @@ export class PieceTaker {
   constructor(shard: ShardContext, stages: ShardStages) {
     this.#shard = shard;
     this.#stages = stages;
-    const { budget, options } = shard;
+    const { budget, clock, options, state, typeLimit } = shard;
+    typeLimit.recovered(state, clock.monotonic());
     const { batch, maxOffsetBytes } = options;
     this.#buffers = new ItemBuffers({ ...batch, maxOffsetBytes }, (type) => shard.openBatch(type));
     this.#unregister = budget.register({
@@ -165,9 +166,13 @@ export class PieceTaker {
     return { poison: { reason: 'too_large', message } };
   }
 
-  /** Writes an item's row. @returns the poison of an item whose row cannot be written */
+  /** Writes an item's row. @returns the poison of an item that is refused, or whose row cannot be written */
   #buffer(item: ContentItem, sinceMs: number): Poison | undefined {
-    const { budget, inFlight } = this.#shard;
+    const { budget, clock, inFlight, typeLimit } = this.#shard;
+    if (!this.#buffers.has(item.type)) {
+      const refusal = typeLimit.refusal(item.type, clock.monotonic());
+      if (refusal !== undefined) return refusal;
+    }
     const before = this.#buffers.heldBytes;
     let sealed: SealedItems | undefined;
     let poison: Poison | undefined;

@@ -25,6 +25,10 @@ const ELSEWHERE: Readonly<Record<string, readonly [file: string, test: string]>>
     'test/unit/pipeline/stages/blocked.test.ts',
     'download refused by the connector: it is tried again every five minutes, and rows never count as missing',
   ],
+  'too many content types': [
+    'test/unit/pipeline/limits/type-limit.test.ts',
+    'too many content types: the service gets batches of as many as allowed, types in use continue, and every record ends',
+  ],
   'unexpected exception': [
     'test/unit/pipeline/context/internal-errors.test.ts',
     'records of which none can be written as a row end as dead letters, and what comes later is submitted',

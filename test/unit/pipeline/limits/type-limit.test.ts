@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { TypeLimit, UNUSED_MS } from '../../../../src/pipeline/limits/type-limit.ts';
+import { World } from '../../../support/engine/world.ts';
+import { headerOf } from '../../../support/records/headers.ts';
+
+const MINUTE = 60_000;
+
+test('too many content types: the service gets batches of as many as allowed, types in use continue, and every record ends', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { source: { maxTypes: 3 }, batch: { maxRows: 5, maxAgeMs: 2_000 } },
+  });
+  world.start();
+  await world.clock.advance(1_000);
+  world.event(0, 'own');
+  for (let n = 0; n < 300; n++) world.event(0, `invented-${n}`);
+  await world.clock.advance(5_000);
+  world.event(0, 'own');
+  await world.untilSettled(MINUTE);
+  world.assertExactlyOnce();
+
+  const types = [...world.service.batches.values()].map(({ type }) => type);
+  assert.deepEqual(types.toSorted(), ['invented-0', 'invented-1', 'own', 'own']);
+  const letters = world.published('dead');
+  assert.equal(letters.length, 298);
+  for (const letter of letters)
+    assert.equal(headerOf(letter, 'dead-letter-reason'), 'too_many_types');
+});
+
+test('types of live batches are in use after a restart, whoever writes first', async () => {
+  const world = new World({
+    partitions: 1,
+    options: { source: { maxTypes: 1 }, batch: { maxRows: 5, maxAgeMs: 2_000 } },
+  });
+  const first = world.start();
+  await world.clock.advance(1_000);
+  world.service.script = { review: () => ({ afterMs: 'never' }) };
+  world.event(0, 'own');
+  await world.clock.advance(5_000);
+  await world.through(first.stop());
+  world.event(0, 'invented');
+  world.event(0, 'own');
+  world.start();
+  await world.clock.advance(5_000);
+  const types = [...world.service.batches.values()].map(({ type }) => type);
+  assert.deepEqual(types, ['own', 'own']);
+});
+
+test('a limit never admits more types than allowed in an hour, and always those in use', () => {
+  const uses = fc.array(fc.record({ type: fc.nat(12).map(String), afterMs: fc.nat(UNUSED_MS) }), {
+    maxLength: 60,
+  });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 6 }), uses, (most, list) => {
+      const limit = new TypeLimit(most);
+      const latest = new Map<string, number>();
+      let nowMs = 0;
+      for (const { type, afterMs } of list) {
+        nowMs += afterMs;
+        const inUse = [...latest].filter(([, ms]) => nowMs - ms < UNUSED_MS).map(([name]) => name);
+        const isRefused = limit.refusal(type, nowMs) !== undefined;
+        if (inUse.includes(type)) assert.ok(!isRefused);
+        else assert.equal(isRefused, inUse.length >= most);
+        if (!isRefused) latest.set(type, nowMs);
+      }
+    }),
+  );
+});
