@@ -10,6 +10,8 @@ const LINGER_MS = 250;
 
 // A diagnostic report (--report-uncaught-exception and its like) would have the keys that came by the environment (I6).
 process.report.excludeEnv = true;
+// Without a listener the signal opens Node's inspector, and with it the process, to this machine.
+process.on('SIGUSR1', () => {});
 
 const problem = nodeVersionProblem(process.versions.node);
 if (problem === undefined) {

@@ -4,9 +4,6 @@ import type { LeveledLogger, LogLevel } from './logger.ts';
 /** Long enough to follow a batch. */
 const DEBUG_MS = 15 * 60_000;
 const SIGNAL = 'SIGUSR2';
-/** Opens Node's inspector, and with it the process, unless there is a listener. */
-const INSPECTOR_SIGNAL = 'SIGUSR1';
-const ignore = () => {};
 
 export class DebugSwitch {
   readonly #logger: LeveledLogger;
@@ -25,7 +22,6 @@ export class DebugSwitch {
   /** Listens to the signal until `close`. Without effect where it does not exist, as on Windows. */
   listen(): void {
     process.on(SIGNAL, this.#onSignal);
-    process.on(INSPECTOR_SIGNAL, ignore);
   }
 
   /** @param by cause of the change, for the log */
@@ -45,7 +41,6 @@ export class DebugSwitch {
 
   close(): void {
     process.off(SIGNAL, this.#onSignal);
-    process.off(INSPECTOR_SIGNAL, ignore);
     this.#stopTimer();
   }
 

@@ -41,6 +41,23 @@ async function runPrinted(
   return await promisify(exec)(command, { cwd: ROOT, env: { PATH: process.env.PATH, ...env } });
 }
 
+describe('SIGUSR1', { timeout: 120_000 }, () => {
+  it('opens no inspector, in which the key could be read, whatever the command', async (t) => {
+    const { service, start } = await stage(t);
+    const { child, ended } = start(['batch', 'submit', '-', '-t', 'post'], 'pipe');
+    child.stdin?.write(CSV);
+    await eventually('the input is being kept', () =>
+      openFiles(child.pid).some((name) => /content-review-.* \(deleted\)/.test(name)),
+    );
+    child.kill('SIGUSR1');
+    child.stdin?.end();
+    const { code, err } = await ended;
+    assert.equal(code, 0, err);
+    assert.doesNotMatch(err, /Debugger|ws:/);
+    assert.equal(service.sandbox.batches().length, 1);
+  });
+});
+
 describe('Ctrl-C', { timeout: 120_000 }, () => {
   it('while standard input is read sends nothing and leaves nothing', async (t) => {
     const { service, start, leftovers } = await stage(t);

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mock, test } from 'node:test';
 import { DebugSwitch } from '../../../src/telemetry/logging/debug-switch.ts';
 import { createLogger, type LogLevel } from '../../../src/telemetry/logging/logger.ts';
@@ -80,20 +79,4 @@ test('the signal is listened to until the switch is closed', () => {
   assert.equal(made.level, 'debug');
   debug.close();
   assert.equal(process.listenerCount('SIGUSR2'), before);
-});
-
-test('SIGUSR1 does not open the inspector while the switch listens', () => {
-  const script = `
-    import inspector from 'node:inspector';
-    import { DebugSwitch } from '${new URL('../../../src/telemetry/logging/debug-switch.ts', import.meta.url)}';
-    const report = () => setTimeout(() => { console.log(inspector.url()); process.exit(); }, 100);
-    new DebugSwitch({ level: 'info', info: report, setLevel() {} }).listen();
-    process.kill(process.pid, 'SIGUSR1');
-    process.kill(process.pid, 'SIGUSR2');
-    setInterval(() => {}, 1000);
-  `;
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
-    encoding: 'utf8',
-  });
-  assert.deepEqual([stdout, stderr], ['undefined\n', '']);
 });
