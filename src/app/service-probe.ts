@@ -14,6 +14,8 @@ const FIRST_WAIT_MS = 1_000;
 const LAST_WAIT_MS = 10_000;
 /** Calls to base_url; transfers go to other hosts. */
 const OF_THE_API = /^(create|get)_/;
+/** Time for which a refused creation counts against the key: a probe only reads. */
+const REFUSAL_MS = 300_000;
 
 export const SERVICE_CONDITION = 'service';
 export const KEY_CONDITION = 'api-key';
@@ -43,6 +45,8 @@ export class ServiceProbe {
   readonly #closing = new AbortController();
   /** Ends the probing in progress; undefined while the service is known to be well. */
   #probing: AbortController | undefined;
+  /** Latest creation that was refused for the key, with its time. */
+  #refused: { readonly text: string; readonly untilMs: number } | undefined;
 
   constructor(deps: ServiceProbeDeps) {
     this.#deps = deps;
@@ -62,9 +66,22 @@ export class ServiceProbe {
    */
   called(operation: string, code: string): void {
     if (!OF_THE_API.test(operation) || code === 'aborted' || code === 'blocked') return;
-    if (/^(2..|404|410)$/.test(code)) this.#well();
-    else if (/^40[13]$/.test(code)) this.#begin(0);
-    else if (!/^[34]..$/.test(code)) this.#begin(FIRST_WAIT_MS);
+    const isCreation = operation.startsWith('create_');
+    if (/^40[13]$/.test(code)) {
+      if (isCreation) this.#refuse(`${operation} answered ${code}: the API key may not create`);
+      this.#begin(0);
+    } else if (/^2..$/.test(code)) {
+      if (isCreation) this.#refused = undefined;
+      if (this.#refused === undefined) this.#well();
+    } else if (/^(404|410)$/.test(code)) {
+      if (!isCreation && this.#refused === undefined) this.#well();
+    } else if (!/^[34]..$/.test(code)) this.#begin(FIRST_WAIT_MS);
+  }
+
+  #refuse(text: string): void {
+    const { clock, health } = this.#deps;
+    this.#refused = { text, untilMs: clock.monotonic() + REFUSAL_MS };
+    health.notReady(KEY_CONDITION, text);
   }
 
   close(): void {
@@ -83,10 +100,8 @@ export class ServiceProbe {
     if (this.#probing !== undefined || this.#closing.signal.aborted) return;
     this.#probing = new AbortController();
     const signal = AbortSignal.any([this.#probing.signal, this.#closing.signal]);
-    this.#probeUntilWell(afterMs, signal).catch((error: unknown) => {
-      // Ended by its signal, since a failed probe does not reject.
-      if (!signal.aborted) this.#deps.logger.error({ error }, 'probing the service failed');
-    });
+    // It ends with a service that is well, or by its signal.
+    this.#probeUntilWell(afterMs, signal).catch(() => undefined);
   }
 
   async #probeUntilWell(afterMs: number, signal: AbortSignal): Promise<void> {
@@ -107,18 +122,32 @@ export class ServiceProbe {
     const { health } = this.#deps;
     try {
       await this.#deps.probe(signal);
-      return undefined;
+      signal.throwIfAborted();
+      return this.#refusal();
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof ServiceError)) throw error;
+      if (!(error instanceof ServiceError)) {
+        const text = `the service could not be probed: ${(error as Error).message}`;
+        health.notReady(SERVICE_CONDITION, text);
+        return text;
+      }
       const { failure, status, message } = error;
       if (failure === 'not_found' || (failure === 'rejected' && status !== undefined))
-        return undefined;
+        return this.#refusal();
       const isKey = failure === 'unauthorized';
       health.notReady(isKey ? KEY_CONDITION : SERVICE_CONDITION, message);
       // Without a key the service is not called.
       if (isKey && status !== undefined) health.ready(SERVICE_CONDITION);
       return message;
     }
+  }
+
+  /** @returns the refusal of a creation that counts still; the service answers */
+  #refusal(): string | undefined {
+    if (this.#refused === undefined) return undefined;
+    this.#deps.health.ready(SERVICE_CONDITION);
+    if (this.#deps.clock.monotonic() < this.#refused.untilMs) return this.#refused.text;
+    this.#refused = undefined;
+    return undefined;
   }
 }

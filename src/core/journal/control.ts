@@ -1,6 +1,6 @@
 /**
  * Commands of an operator to the owners of all shards of a pipeline: what is paused or drained, for
- * how long, and what an owner has acknowledged (ADR 0031). One record in each partition of the
+ * how long, and what an owner has acknowledged (ADR 0030). One record in each partition of the
  * journal has the whole state.
  */
 
@@ -67,12 +67,15 @@ export function commanded(
   const now = inForce(before, nowMs);
   const revision = before.revision + 1;
   if (command === 'resume') {
-    const scopes = type === undefined ? [] : now.filter((scope) => scope.type !== type);
-    return scopes.length === now.length ? undefined : { revision, scopes };
+    // Those that have ended by this clock too: a replica may have another.
+    const left = before.scopes.filter((scope) => type !== undefined && scope.type !== type);
+    if (left.length === before.scopes.length) return undefined;
+    return { revision, scopes: inForce({ revision, scopes: left }, nowMs) };
   }
   const state = command === 'pause' ? 'paused' : 'draining';
   const known = now.find((scope) => scope.type === type);
-  if (known?.state === state && known.untilMs === untilMs) return undefined;
+  const isSame = known?.state === state && known.untilMs === untilMs;
+  if (isSame && (reason === undefined || reason === known.reason)) return undefined;
   const scope = {
     ...(type !== undefined && { type }),
     state,

@@ -64,7 +64,8 @@ export function patchJoins(): void {
   const [JOIN] = Object.getOwnPropertySymbols(prototype).filter(
     ({ description }) => description === 'private:ConsumerGroup:join',
   );
-  prototype[JOIN as symbol] = async function (this: JoiningGroup) {
+  if (JOIN === undefined) throw new Error('kafkajs has no method ConsumerGroup.join to patch');
+  prototype[JOIN] = async function (this: JoiningGroup) {
     const { groupId, sessionTimeout, rebalanceTimeout, topicsSubscribed: topics } = this;
     const coordinator = (await this.cluster.findGroupCoordinator({ groupId })) as Coordinator;
     this.coordinator = coordinator;

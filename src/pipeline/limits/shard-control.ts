@@ -1,5 +1,5 @@
 /**
- * Commands of an operator as the owner of one shard obeys them (core/journal/control.ts, ADR 0031):
+ * Commands of an operator as the owner of one shard obeys them (core/journal/control.ts, ADR 0030):
  * whether intake takes records in, which types are submitted, and what is acknowledged.
  */
 import { abortable } from '../../base/abortable.ts';

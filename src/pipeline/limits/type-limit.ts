@@ -20,16 +20,21 @@ export class TypeLimit {
     this.#refusal = { reason: 'too_many_types', message };
   }
 
-  /** Counts the types of batches that an earlier owner created as used. */
+  /** Counts the types of batches that an earlier owner created as used, also beyond the limit. */
   recovered({ jobs }: Pick<ShardState, 'jobs'>, nowMs: number): void {
-    for (const { record } of jobs.values()) this.refusal(record.type, nowMs);
+    for (const { record } of jobs.values()) this.#use(record.type, nowMs);
   }
 
   /** Takes note of a new batch of a type. @returns the poison of its record if there must be none */
   refusal(type: string, nowMs: number): Poison | undefined {
-    if (!this.#usedMs.delete(type) && !this.#hasRoom(nowMs)) return this.#refusal;
-    this.#usedMs.set(type, nowMs);
+    if (!this.#usedMs.has(type) && !this.#hasRoom(nowMs)) return this.#refusal;
+    this.#use(type, nowMs);
     return undefined;
+  }
+
+  #use(type: string, nowMs: number): void {
+    this.#usedMs.delete(type);
+    this.#usedMs.set(type, nowMs);
   }
 
   #hasRoom(nowMs: number): boolean {

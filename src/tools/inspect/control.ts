@@ -81,7 +81,8 @@ export async function giveCommand(
     scopes: inForce(control, clock.now()),
     shards: answers,
   });
-  if (waiting.timeoutMs === 0 || (given.command === 'resume' && !changed)) return report('written');
+  // Without any command there is nothing to acknowledge.
+  if (waiting.timeoutMs === 0 || revision === 0) return report('written');
   const [outcome, answers] = await answered(tools, readers, control, given, waiting);
   return report(outcome, answers);
 }

@@ -60,7 +60,7 @@ test('a drain of two replicas, one killed on the way, ends with an empty journal
     Array.from({ length: SHARDS }, () => [1, true]),
   );
   const terminals = new TerminalRecords(kafka, stack);
-  await terminals.untilCount(80);
+  // Of the first records too, intake may have left some in the topic.
   const { totals } = await sandboxBatches(stack);
 
   const second = await write(20);
@@ -93,5 +93,5 @@ test('wrong arguments are named, and change nothing', async () => {
   }
   assert.deepEqual((await journal()).control, before);
   const { out } = await tool('resume', 'reviews', ...flags);
-  assert.equal(out, 'Pipeline reviews was resumed already.\n');
+  assert.match(out, /^Pipeline reviews is resumed, as it was before \(revision \d+\)\.\n$/);
 });

@@ -311,7 +311,12 @@ test('a killed replay is continued, and two concurrent ones still replay each de
   const both = await Promise.all([tool(...replay), tool(...replay)]);
   // The second fences the first, unless that one is through already.
   for (const { code, err } of both) {
-    if (code !== EXIT.ok) assert.match(err, /another replay of the same dead letters has started/);
+    // Fenced while it commits, it may get an error of the broker that names no reason.
+    if (code !== EXIT.ok)
+      assert.match(
+        err,
+        /another replay of the same dead letters has started|Run it again: it cont/,
+      );
   }
   assert.ok(both.some(({ code }) => code === EXIT.ok));
   const back = await kafka.readAll(retry);

@@ -11,7 +11,7 @@ import type { SimulatedKind } from './kinds.ts';
 import type { Action } from './script.ts';
 
 /** Longest wait of a command. */
-const WAIT_MS = 120_000;
+const WAIT_MS = 60_000;
 /** For the journal to be read behind a transaction without an answer. */
 const LAST_MS = 600_000;
 
