@@ -72,7 +72,8 @@ test('a drain of two replicas, one killed on the way, ends with an empty journal
   );
   const paused = await given('pause', '--reason', 'a look', '--by', 'ann', '--until', '1h');
   assert.deepEqual([paused.code, paused.revision, paused.scopes[0]?.by], [EXIT.ok, 2, 'ann']);
-  assert.ok((await fetch(`${await late.url()}/readyz`)).ok);
+  const readyz = `${await late.url()}/readyz`;
+  await eventually('a paused replica is ready', async () => (await fetch(readyz)).ok);
   assert.deepEqual((await sandboxBatches(stack)).totals, totals);
   assert.equal((await given('resume')).code, EXIT.ok);
   await terminals.untilCount(100);
