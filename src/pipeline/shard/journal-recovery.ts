@@ -150,7 +150,10 @@ export class JournalRecovery {
       const { from, poison } = unreadable;
       const { topic, shard } = this.#deps;
       // The state is known: only commands are read on for, and the next one may be behind it.
-      if (this.#recovered) return this.#warn(from, poison.message);
+      if (this.#recovered) {
+        this.#warn(from, poison.message);
+        return;
+      }
       throw new JournalFormatError(
         `the journal ${topic} cannot be read at partition ${shard}, offset ${from}: ${poison.message}`,
       );
