@@ -218,9 +218,9 @@ async function peace(
   }
   finishAll();
   cast.keep();
-  await operator.resume();
+  operator.resume();
   let settledMs = 0;
-  for (; !obligations.settled; settledMs += STEP_MS) {
+  for (; !(operator.resumed && obligations.settled); settledMs += STEP_MS) {
     if (settledMs > SETTLES_MS) {
       const missing = obligations.missing();
       throw new Violation(

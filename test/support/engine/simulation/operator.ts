@@ -12,8 +12,6 @@ import type { Action } from './script.ts';
 
 /** Longest wait of a command. */
 const WAIT_MS = 60_000;
-/** For the journal to be read behind a transaction without an answer. */
-const LAST_MS = 600_000;
 
 export class Operator {
   /** Commands by their outcome. */
@@ -25,6 +23,7 @@ export class Operator {
   readonly #note: (line: string) => void;
   readonly #running = new Set<VirtualProcess>();
   #given = 0;
+  #resumed = false;
 
   constructor(
     world: () => World,
@@ -52,17 +51,28 @@ export class Operator {
     return true;
   }
 
-  /** Ends all pauses. @throws Violation when that is not obeyed */
-  async resume(): Promise<void> {
-    const world = this.#world();
+  /** Ends all pauses, with as many commands as it takes until every replica is live again. */
+  resume(): void {
     for (const process of this.#running) process.kill();
-    if (this.#given === 0) return;
-    const process = new VirtualProcess('operator', world.clock);
+    if (this.#given > 0) void this.#resume();
+    else this.#resumed = true;
+  }
+
+  /** True once a last `resume` was obeyed. */
+  get resumed(): boolean {
+    return this.#resumed;
+  }
+
+  async #resume(): Promise<void> {
     const given = { command: 'resume', by: 'simulation' } as const;
     const last = { ...given, type: undefined, reason: undefined, untilMs: undefined };
-    const outcome = await world.through(this.#run(process, last, true), LAST_MS);
-    if (outcome !== 'reached' && outcome !== 'written')
-      throw new Violation('command', `resume: ${outcome}`);
+    let outcome: ControlOutcome | 'failed';
+    do {
+      const process = new VirtualProcess('operator', this.#world().clock);
+      outcome = await this.#run(process, last, true);
+    } while (outcome === 'late' || outcome === 'unattended');
+    this.#resumed = outcome === 'reached' || outcome === 'written';
+    if (!this.#resumed) this.#accuse(new Violation('command', `resume: ${outcome}`));
   }
 
   async #run(
