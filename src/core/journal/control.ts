@@ -42,6 +42,8 @@ export interface Acknowledgement {
   readonly drained: boolean;
   /** Content types that are drained, sorted. */
   readonly types: readonly string[];
+  /** Scopes in force by the owner's clock. They stand in for a command that can no longer be read. */
+  readonly scopes: readonly ControlScope[];
 }
 
 export const NO_CONTROL: Control = { revision: 0, scopes: [] };
@@ -58,6 +60,10 @@ export interface GivenCommand {
 export const inForce = ({ scopes }: Control, nowMs: number): readonly ControlScope[] =>
   scopes.filter(({ untilMs }) => untilMs === undefined || nowMs < untilMs);
 
+/** The highest one, which no command reaches by itself, is followed by the first. */
+export const revisionAfter = ({ revision }: Control): number =>
+  revision < Number.MAX_SAFE_INTEGER ? revision + 1 : 1;
+
 /** @returns the state after the command; undefined if it changes nothing. @throws RangeError */
 export function commanded(
   before: Control,
@@ -65,7 +71,7 @@ export function commanded(
   nowMs: number,
 ): Control | undefined {
   const now = inForce(before, nowMs);
-  const revision = before.revision + 1;
+  const revision = revisionAfter(before);
   if (command === 'resume') {
     // Those that have ended by this clock too: a replica may have another.
     const left = before.scopes.filter((scope) => type !== undefined && scope.type !== type);
@@ -94,7 +100,4 @@ export function commanded(
 
 /** True if both promise the same. */
 export const sameAnswer = (a: Acknowledgement | undefined, b: Acknowledgement): boolean =>
-  a !== undefined &&
-  a.revision === b.revision &&
-  a.drained === b.drained &&
-  a.types.join('\n') === b.types.join('\n');
+  JSON.stringify({ ...a, atMs: 0 }) === JSON.stringify({ ...b, atMs: 0 });

@@ -282,7 +282,8 @@ const atMost =
       ? value
       : undefined;
 const typeName = atMost(MAX_TYPE_CHARACTERS, 1);
-const MAX_CONTROL_CHARACTERS = 256 * 1024;
+/** All scopes with the longest texts, each character as an escape, take 341,000. */
+const MAX_CONTROL_CHARACTERS = 512 * 1024;
 const SCOPE: Spec<Required<ControlScope>> = {
   type: optional(typeName),
   state: (value) => (value === 'paused' || value === 'draining' ? value : undefined),
@@ -292,14 +293,16 @@ const SCOPE: Spec<Required<ControlScope>> = {
   untilMs: optional(count),
 };
 const scopes = listOf((scope, key) => fieldsOf(scope, key, SCOPE));
+const distinctScopes: Reader = (value, key) => {
+  if (!Array.isArray(value) || value.length > MAX_CONTROLLED_TYPES + 1) return undefined;
+  const read = scopes(value, key) as ControlScope[] | undefined;
+  const types = new Set(read?.map(({ type }) => type));
+  return types.size === read?.length ? read : undefined;
+};
 const CONTROL: Spec<Control> = {
-  revision: count,
-  scopes: (value, key) => {
-    if (!Array.isArray(value) || value.length > MAX_CONTROLLED_TYPES + 1) return undefined;
-    const read = scopes(value, key) as ControlScope[] | undefined;
-    const types = new Set(read?.map(({ type }) => type));
-    return types.size === read?.length ? read : undefined;
-  },
+  // 0 stands for no command.
+  revision: (value, key) => count(value, key) || undefined,
+  scopes: distinctScopes,
 };
 const ACKNOWLEDGEMENT: Spec<Acknowledgement> = {
   revision: count,
@@ -309,6 +312,8 @@ const ACKNOWLEDGEMENT: Spec<Acknowledgement> = {
     Array.isArray(value) && value.length <= MAX_CONTROLLED_TYPES
       ? listOf(typeName)(value, key)
       : undefined,
+  // Absent in records of earlier versions.
+  scopes: (value = [], key) => distinctScopes(value, key),
 };
 
 const unreadable = (key: string, problem: string): JournalFormatError =>

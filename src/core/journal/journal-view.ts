@@ -84,7 +84,10 @@ export class JournalView {
       if (!jobs.has(id))
         throw new JournalFormatError(`something is left of job ${id}, which has no record`);
     this.#checkConservation(jobs.values());
-    const { meta, owner, control, acknowledged } = this;
+    const { meta, owner, acknowledged } = this;
+    // Compaction may have left an unreadable record, or none, in place of the command.
+    const { revision, scopes } = acknowledged ?? NO_CONTROL;
+    const control = this.control === NO_CONTROL ? { revision, scopes } : this.control;
     const { progress, seq } = { progress: this.#progress, seq: this.#seq };
     return { meta, owner, progress, jobs, seq, control, acknowledged };
   }

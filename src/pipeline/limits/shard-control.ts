@@ -129,6 +129,7 @@ export class ShardControl {
       atMs: this.#deps.clock.now(),
       drained: draining && inHand === 0 && state.isAtRest,
       types: types.sort(),
+      scopes: this.#scopes,
     };
     if (sameAnswer(this.#acknowledged, answer)) return undefined;
     this.#acknowledged = answer;

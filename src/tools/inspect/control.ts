@@ -6,6 +6,7 @@ import {
   type GivenCommand,
   inForce,
   NO_CONTROL,
+  revisionAfter,
 } from '../../core/journal/control.ts';
 import { writeControl } from '../../core/journal/journal-records.ts';
 import { type ControlProducer, TransactionError } from '../../core/ports/kafka.ts';
@@ -97,8 +98,12 @@ async function write(
   const producer = tools.openControl(shards);
   try {
     await producer.fence();
-    const before = newestOf(await readAll(readers, 'end'));
-    const control = commanded(before, given, tools.clock.now());
+    const journals = await readAll(readers, 'end');
+    const before = newestOf(journals);
+    const isEverywhere = withOtherCommands(journals).length === 0;
+    const control =
+      commanded(before, given, tools.clock.now()) ??
+      (isEverywhere ? undefined : { ...before, revision: revisionAfter(before) });
     if (control === undefined) return { control: before, changed: false };
     await producer.commit({ journal: [writeControl(control)] });
     return { control, changed: true };
@@ -174,7 +179,11 @@ function answerOf(
     (type === undefined ? acknowledged?.drained : acknowledged?.types.includes(type));
   return {
     shard,
-    reached: acknowledged?.revision === revision && (command !== 'drain' || drained === true),
+    reached:
+      acknowledged?.revision === revision &&
+      (command !== 'drain' || drained === true) &&
+      // The owner's clock may be past its end.
+      (command !== 'pause' || acknowledged.scopes.some((scope) => scope.type === type)),
     liveJobs: live.length,
     unsettled: live.reduce((sum, { left }) => sum + left.size, 0),
   };
@@ -194,3 +203,11 @@ export const newestOf = (journals: readonly ShardJournal[]): Control =>
     (newest, { state: { control } }) => (control.revision > newest.revision ? control : newest),
     NO_CONTROL,
   );
+
+/** Shards whose commands differ from the newest: something else has written to them. */
+export const withOtherCommands = (journals: readonly ShardJournal[]): readonly number[] => {
+  const newest = JSON.stringify(newestOf(journals));
+  return journals.flatMap(({ shard, state }) =>
+    JSON.stringify(state.control) === newest ? [] : shard,
+  );
+};

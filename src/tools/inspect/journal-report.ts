@@ -5,7 +5,7 @@ import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import type { CommittedOffset } from '../../core/ports/kafka.ts';
 import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
 import { eachAtATime, type Inspection, type RemoteBatch } from './context.ts';
-import { newestOf } from './control.ts';
+import { newestOf, withOtherCommands } from './control.ts';
 import { batchBefore, type ReportedJob, reportedJob, waitsFor } from './remote-jobs.ts';
 import { readShardJournal, type ShardJournal } from './shard-journal.ts';
 
@@ -113,6 +113,9 @@ export async function journalReport(inspection: Inspection): Promise<JournalRepo
     }),
   );
   const newest = newestOf(journals);
+  const others = withOtherCommands(journals);
+  if (others.length > 0)
+    notes.push(`other commands than the newest in shard(s) ${others.join(', ')}: give it again`);
   const control = { ...newest, scopes: inForce(newest, inspection.clock.now()) };
   return { group, control, shards, jobs, notes };
 }

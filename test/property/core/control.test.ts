@@ -38,6 +38,7 @@ test('what commands lead to is read as it was written', () => {
   fc.assert(
     fc.property(history, (commands) => {
       const control = after(commands);
+      fc.pre(control.revision > 0);
       const { key, value } = writeControl(control);
       assert.deepEqual(readJournalRecord(key, value), { entry: 'control', value: control });
     }),
@@ -114,8 +115,15 @@ test('records beyond the limits are ignored: scopes, names, size', () => {
   assert.equal(read({ revision: 1, scopes: [scope('')] }), undefined);
   assert.equal(read({ revision: 1, scopes: [scope('x'.repeat(257))] }), undefined);
   assert.equal(read({ revision: 1, scopes: [scope('a'), scope('a')] }), undefined);
-  const padded = `${JSON.stringify({ v: 1, revision: 1, scopes: [] })}${' '.repeat(300_000)}`;
+  const padded = `${JSON.stringify({ v: 1, revision: 1, scopes: [] })}${' '.repeat(600_000)}`;
   assert.equal(readJournalRecord('control', padded).value, undefined);
+  assert.equal(read({ revision: 0, scopes: [] }), undefined);
+  const longest = [undefined, ...Array(MAX_CONTROLLED_TYPES).keys()].map((n) => ({
+    ...(n !== undefined && { type: `${n}`.padEnd(256, '\0') }),
+    ...{ state: 'draining' as const, atMs: 1e15, untilMs: 1e15 },
+    ...{ by: '\0'.repeat(120), reason: '\0'.repeat(500) },
+  }));
+  assert.notEqual(read({ revision: 1, scopes: longest }), undefined);
   const full = { revision: 1, scopes: many.slice(2) };
   assert.throws(
     () =>
@@ -139,7 +147,8 @@ test('an acknowledgement is read as it was written', () => {
     { noNullPrototype: true },
   );
   fc.assert(
-    fc.property(answer, (value) => {
+    fc.property(answer, history, (members, commands) => {
+      const value = { ...members, scopes: after(commands).scopes };
       const { key, value: text } = writeAcknowledgement(value);
       assert.deepEqual(readJournalRecord(key, text), { entry: 'control/ack', value });
     }),

@@ -100,9 +100,9 @@ const FORMAT_1: readonly (readonly [JournalWrite, key: string, value: string | n
     '{"v":1,"revision":2,"scopes":[{"state":"draining","atMs":5,"by":"ann@host"},{"type":"post","state":"paused","atMs":6,"by":"ann@host","reason":"why","untilMs":9}]}',
   ],
   [
-    writeAcknowledgement({ revision: 2, atMs: 7, drained: false, types: ['post'] }),
+    writeAcknowledgement({ revision: 2, atMs: 7, drained: false, types: ['post'], scopes: [] }),
     'control/ack',
-    '{"v":1,"revision":2,"atMs":7,"drained":false,"types":["post"]}',
+    '{"v":1,"revision":2,"atMs":7,"drained":false,"types":["post"],"scopes":[]}',
   ],
   [writeJobEnd('a')[0], 'job/a', null],
   [writeJobEnd('a')[1], 'job/a/left', null],
@@ -139,6 +139,12 @@ test('records of format 1 that stand in a journal are read', () => {
   const left = read.get('job/a/left');
   assert.ok(left?.entry === 'left' && left.value !== null);
   assert.deepEqual([...left.value], [...LEFT]);
+});
+
+test('an acknowledgement of versions that did not write what is in force is read', () => {
+  const before = '{"v":1,"revision":2,"atMs":7,"drained":false,"types":[]}';
+  const value = { revision: 2, atMs: 7, drained: false, types: [], scopes: [] };
+  assert.deepEqual(readJournalRecord('control/ack', before), { entry: 'control/ack', value });
 });
 
 test('progress of versions that did not write where the pipeline began is read', () => {

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Acknowledgement } from '../../../../src/core/journal/control.ts';
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
+import { journalReport } from '../../../../src/tools/inspect/journal-report.ts';
 import { changed } from '../../../support/engine/changed.ts';
-import { command, controlOf } from '../../../support/engine/inspection.ts';
+import { command, controlOf, inspectionOf } from '../../../support/engine/inspection.ts';
 import { type Instance, TOPICS, World } from '../../../support/engine/world.ts';
 import { Gate } from '../counterexamples/story.ts';
 
@@ -270,6 +271,98 @@ test('a malformed command is ignored with a warning; the one before stays in for
   assert.equal(viewOf(next).shards[0]?.state, 'owner');
   assert.equal(world.service.batches.size, 0);
   assert.equal((await command(world, 'resume')).revision, 2);
+  await end(world);
+});
+
+test('a record that compaction leaves in place of a command neither ends nor begins anything', async () => {
+  for (const garbage of ['', '{"v":9,"revision":9,"scopes":[]}', null]) {
+    for (const commands of [['pause'], ['pause', 'resume'], []] as const) {
+      const world = new World({ partitions: 1 });
+      const instance = world.start();
+      await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
+      for (const one of commands) await command(world, one);
+      instance.process.kill();
+      const value = garbage && Buffer.from(garbage);
+      world.kafka.cluster.produce(TOPICS.journal, 0, [{ key: 'control', value }]);
+      world.kafka.cluster.log(TOPICS.journal, 0).compact({ dropTombstones: true });
+      assert.equal(journalOf(world, 'control').length, garbage === null ? 0 : 1);
+      const next = world.start();
+      world.produce(5, { types: ['a'] });
+      await world.clock.advance(10 * MINUTE);
+      const isPaused = commands.at(-1) === 'pause';
+      assert.equal(world.decisions().length, isPaused ? 0 : 5);
+      assert.deepEqual(
+        viewOf(next).control.map(({ state, by }) => [state, by]),
+        isPaused ? [['paused', 'ann@host']] : [],
+      );
+      assert.equal((await command(world, 'pause')).revision, commands.length + (isPaused ? 0 : 1));
+      assert.equal((await command(world, 'resume')).outcome, 'reached');
+      await end(world);
+    }
+  }
+});
+
+test('a pause is not reached by an owner whose clock is past its end', async () => {
+  const world = new World({
+    partitions: 1,
+    wrap: (ports) => ({
+      ...ports,
+      clock: changed(ports.clock, { now: () => world.clock.now() + 5 * MINUTE }),
+    }),
+  });
+  const instance = world.start();
+  await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
+  const untilMs = world.clock.now() + 3 * MINUTE;
+  const pause = await command(world, 'pause', { untilMs, timeoutMs: MINUTE });
+  assert.deepEqual([pause.outcome, pause.shards[0]?.reached], ['late', false]);
+  assert.equal((await command(world, 'pause', { untilMs })).outcome, 'ended');
+  assert.equal((await command(world, 'pause')).outcome, 'reached');
+});
+
+test('a command that only one shard was given is replaced by the next, whatever that is', async () => {
+  const others: { revision: number; scopes: object[] }[] = [
+    { revision: 1, scopes: [{ state: 'paused', atMs: 1, by: 'x' }] },
+    { revision: 2, scopes: [{ state: 'paused', atMs: 1, by: 'x' }] },
+    { revision: 0, scopes: [{ state: 'paused', atMs: 1, by: 'x' }] },
+  ];
+  for (const other of others) {
+    const world = new World();
+    const instance = world.start();
+    await world.clock.runUntil(() => viewOf(instance).shards[1]?.state === 'owner', MINUTE);
+    await command(world, 'pause');
+    await command(world, 'resume');
+    const value = Buffer.from(JSON.stringify({ v: 1, ...other }));
+    world.kafka.cluster.produce(TOPICS.journal, 1, [{ key: 'control', value }]);
+    await world.clock.advance(SECOND);
+    const isRead = other.revision > 0;
+    assert.deepEqual(
+      viewOf(instance).shards.map(({ control }) => control),
+      ['running', isRead ? 'paused' : 'running'],
+    );
+    const { notes } = await world.through(journalReport(inspectionOf(world)));
+    assert.deepEqual(
+      notes,
+      isRead ? ['other commands than the newest in shard(s) 1: give it again'] : [],
+    );
+    const { outcome, changed } = await command(world, 'resume');
+    assert.deepEqual([outcome, changed], ['reached', isRead]);
+    world.produce(20);
+    await end(world);
+  }
+});
+
+test('the command after the highest revision is obeyed too', async () => {
+  const world = new World({ partitions: 1 });
+  const instance = world.start();
+  await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
+  const scopes = [{ state: 'paused', atMs: 1, by: 'x' }];
+  const value = JSON.stringify({ v: 1, revision: Number.MAX_SAFE_INTEGER, scopes });
+  world.kafka.cluster.produce(TOPICS.journal, 0, [{ key: 'control', value: Buffer.from(value) }]);
+  world.produce(5);
+  await world.clock.advance(MINUTE);
+  assert.equal(world.service.batches.size, 0);
+  const { outcome, revision } = await command(world, 'resume');
+  assert.deepEqual([outcome, revision], ['reached', 1]);
   await end(world);
 });
 
