@@ -95,7 +95,10 @@ export function viewPipeline(
     breakers: [...(context?.breakers.blocked() ?? [])]
       .slice(0, limits.breakers)
       .map((one) => ({ ...one, type: one.type.slice(0, TYPE_CHARACTERS) })),
-    control: viewControl(slots.flatMap(({ worker }) => worker?.owned?.shard.control ?? [])),
+    control: viewControl(slots.flatMap(({ worker }) => worker?.owned?.shard.control ?? [])).slice(
+      0,
+      limits.breakers,
+    ),
   };
 }
 
@@ -113,14 +116,15 @@ function outsideJobs(slots: Seen['slots']) {
 const wallClock = ({ clock }: PipelineContext, monotonicMs: number): number =>
   clock.now() - clock.monotonic() + monotonicMs;
 
-/** Commands of the newest revision that a shard has read. */
+/** Commands that are in force in any shard, as the newest revision has them. */
 function viewControl(controls: readonly ShardControl[]): ControlView[] {
-  const revision = Math.max(...controls.map((control) => control.revision));
-  const newest = controls.find((control) => control.revision === revision);
-  return (newest?.scopes ?? []).map(({ type, state, by, reason, atMs, untilMs }) => {
+  const newestLast = controls.toSorted((a, b) => a.revision - b.revision);
+  const scopes = newestLast.flatMap((control) => control.scopes);
+  const byType = new Map(scopes.map((scope) => [scope.type, scope]));
+  return [...byType.values()].map(({ type, state, by, reason, atMs, untilMs }) => {
     const isDrained = controls.every((control) => control.stateOf(type) === 'drained');
     return {
-      type: type?.slice(0, TYPE_CHARACTERS) ?? null,
+      type: type ?? null,
       state: isDrained ? 'drained' : state,
       by,
       reason: reason ?? null,

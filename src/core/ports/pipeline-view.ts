@@ -12,6 +12,7 @@ export interface ViewLimits {
   readonly shards: number;
   /** Source partitions, over all shards. */
   readonly positions: number;
+  /** Blocked content types, and held ones. */
   readonly breakers: number;
   /** Waiters that each reason names. */
   readonly waiters: number;

@@ -1,5 +1,7 @@
 /** Commands to paste where the connector runs, with its own program and configuration. Pure. */
 
+import { escaped } from './format.js';
+
 /** @typedef {Pick<import('../state.ts').ConsoleState, 'program' | 'configFile' | 'pipelines' | 'detail'>} CommandState */
 
 /** @param {CommandState} state @param {readonly string[]} words the command and its arguments @param {string} [pipeline] default: the shown one */
@@ -14,7 +16,8 @@ export function commandLine(
   return [...program, ...words, '--config', configFile, ...named].map(quoted).join(' ');
 }
 
-/** Quotes a word for a shell. @param {string} text */
+/** Quotes a word for a shell, so that pasting it types no control character. @param {string} text */
 export function quoted(text) {
+  if (escaped(text) !== text) return `$'${escaped(text.replace(/[\\']/g, '\\$&'))}'`;
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

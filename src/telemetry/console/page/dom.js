@@ -1,5 +1,7 @@
 /** Helpers that write text, never markup, and touch only what has changed. */
 
+import { escaped } from './format.js';
+
 /** @param {string} id @returns {HTMLElement} */
 export function el(id) {
   const found = document.getElementById(id);
@@ -9,7 +11,8 @@ export function el(id) {
 
 /** @param {Element} node @param {string} text */
 export function say(node, text) {
-  if (node.textContent !== text) node.textContent = text;
+  const shown = escaped(text);
+  if (node.textContent !== shown) node.textContent = shown;
 }
 
 /** @param {Element} node @param {string} name @param {string} value */

@@ -55,11 +55,12 @@ export function bytes(n) {
   return `${value >= 10 || at === 0 ? Math.round(value) : Math.round(value * 10) / 10} ${units[at]}`;
 }
 
-/** Local time of day, with the date if it is more than 12 hours ago. @param {number} ms @param {number} nowMs */
+/** Local time of day, with the date if it is more than 12 hours away. @param {number} ms @param {number} nowMs */
 export function clock(ms, nowMs) {
   const at = new Date(ms);
+  if (Number.isNaN(at.getTime())) return NONE;
   const day =
-    nowMs - ms > 43_200_000
+    Math.abs(nowMs - ms) > 43_200_000
       ? `${at.toLocaleDateString('en', { day: 'numeric', month: 'short' })}, `
       : '';
   return (
@@ -68,6 +69,16 @@ export function clock(ms, nowMs) {
       .map((part) => String(part).padStart(2, '0'))
       .join(':')
   );
+}
+
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Returns a text of others with escapes for characters that move a cursor or turn the direction of text. @param {string} text */
+export function escaped(text) {
+  return text.replace(UNPRINTABLE, (character) => {
+    const hex = Number(character.codePointAt(0)).toString(16);
+    return hex.length > 4 ? `\\U${hex.padStart(8, '0')}` : `\\u${hex.padStart(4, '0')}`;
+  });
 }
 
 /** @param {number} a @param {string} big @param {number} b @param {string} small */

@@ -339,6 +339,10 @@ test('a command that only one shard was given is replaced by the next, whatever 
       viewOf(instance).shards.map(({ control }) => control),
       ['running', isRead ? 'paused' : 'running'],
     );
+    assert.deepEqual(
+      viewOf(instance).control.map(({ by }) => by),
+      isRead ? ['x'] : [],
+    );
     const { notes } = await world.through(journalReport(inspectionOf(world)));
     assert.deepEqual(
       notes,
@@ -349,6 +353,22 @@ test('a command that only one shard was given is replaced by the next, whatever 
     world.produce(20);
     await end(world);
   }
+});
+
+test('the console shows as many held types as blocked ones, with names to paste', async () => {
+  const world = new World({ partitions: 1 });
+  const instance = world.start();
+  await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
+  const types = Array.from({ length: 10 }, (_, n) => `${n}`.padEnd(256, 'x'));
+  const scopes = types.map((type) => ({ type, state: 'paused', atMs: 1, by: 'x' }));
+  const value = JSON.stringify({ v: 1, revision: 1, scopes });
+  world.kafka.cluster.produce(TOPICS.journal, 0, [{ key: 'control', value: Buffer.from(value) }]);
+  await world.clock.advance(SECOND);
+  const { control } = viewOf(instance);
+  assert.deepEqual(
+    control.map(({ type }) => type),
+    types.slice(0, LIMITS.breakers),
+  );
 });
 
 test('the command after the highest revision is obeyed too', async () => {

@@ -1,5 +1,6 @@
 /** The page's own rules, without a browser. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -13,6 +14,7 @@ const load = (file: string): Promise<any> =>
   import(new URL(`../../../../src/telemetry/console/page/${file}`, import.meta.url).href);
 const { conclusion } = await load('verdicts.js');
 const { commandLine, quoted } = await load('command.js');
+const { say } = await load('dom.js');
 const { conclusionOf, factsOf } = await load('answer.js');
 const { explainCommand, explainQuery, loginOf, mistakeIn } = await load('explain.js');
 const { age, bytes, clock, count, duration, rate } = await load('format.js');
@@ -61,6 +63,8 @@ test('durations have two units at most, and numbers their separators', () => {
     clock(Date.now() - 3 * 86_400_000, Date.now()),
     /^\w+ \d+, \d\d:\d\d:\d\d$|^\d+ \w+, \d\d:\d\d:\d\d$/,
   );
+  assert.match(clock(Date.now() + 3 * 86_400_000, Date.now()), /^\w+ \d+, \d\d:\d\d:\d\d$/);
+  assert.equal(clock(Number.MAX_SAFE_INTEGER, Date.now()), '–');
 });
 
 test('a steady stream has a steady rate, and a sparkline reaches back ten minutes', () => {
@@ -134,9 +138,27 @@ test('commands use the running program and configuration, quoted for a shell', a
   assert.equal(String(explainQuery({ by: 'record', text: '2:1' }, 'p')), 'pipeline=p&record=2%3A1');
   fc.assert(
     fc.property(fc.string(), (text) =>
-      assert.match(quoted(text), /^[\w./:@%+=,-]+$|^'(?:[^']|'\\'')*'$/s),
+      assert.match(quoted(text), /^[\w./:@%+=,-]+$|^'(?:[^']|'\\'')*'$|^\$'[^\n]*'$/s),
     ),
   );
+});
+
+test('no character of others moves the cursor of a terminal that a command is pasted into', () => {
+  assert.equal(quoted('a\u0003\nrm -rf ~'), "$'a\\u0003\\u000arm -rf ~'");
+  const names = ["\u001b[2J'; date #", '\u202egnp', '\u{e0041}\\n', "it's\t"];
+  for (const name of names) {
+    const { stdout } = spawnSync('bash', ['-c', `printf %s ${quoted(name)}`], {
+      env: { ...process.env, LC_ALL: 'C.UTF-8' },
+    });
+    assert.equal(stdout.toString(), name);
+    assert.doesNotMatch(quoted(name), /[\p{Cc}\p{Cf}]/u);
+  }
+});
+
+test('text of others on the page shows control and format characters as escapes', () => {
+  const node = { textContent: '' };
+  say(node, 'Type \u202eabc\u0007 is paused');
+  assert.equal(node.textContent, 'Type \\u202eabc\\u0007 is paused');
 });
 
 test('a password is sent as it is, in every script', async () => {
