@@ -10,12 +10,9 @@ import {
   SIZES,
 } from './units.ts';
 
-interface Described<T> {
+interface TextSpec {
   readonly help: string;
-  readonly fallback?: T;
-}
-
-interface TextSpec extends Described<string> {
+  readonly fallback?: string;
   readonly allowed: string;
   /** Whole texts that are allowed. Default: each that is not blank. */
   readonly pattern?: RegExp;
@@ -125,57 +122,40 @@ export function mapping(raw: unknown): Readonly<Record<string, unknown>> {
   return raw as Readonly<Record<string, unknown>>;
 }
 
-const INTEGER = /^\s*-?\d{1,15}\s*$/;
+/** Numbers, also written as texts. The options are given with the default, the least and the most. */
+const numbers =
+  (noun: string, type: 'integer' | 'number', written: RegExp) =>
+  (help: string, fallback: number | undefined, min: number, max: number): Value<number, ''> =>
+    value({
+      help,
+      fallback,
+      allowed: `${noun} from ${min} to ${max}`,
+      schema: {
+        anyOf: [
+          { type, minimum: min, maximum: max },
+          { type: 'string', pattern: written.source },
+        ],
+      },
+      parse(raw) {
+        const amount = typeof raw === 'string' && written.test(raw) ? Number(raw) : raw;
+        const isNumber = type === 'integer' ? Number.isInteger(amount) : typeof amount === 'number';
+        return between(isNumber ? (amount as number) : NaN, min, max);
+      },
+    });
 
-export function integer(
-  spec: Described<number> & { readonly min: number; readonly max: number },
-): Value<number, ''> {
-  return value({
-    ...spec,
-    allowed: `a whole number from ${spec.min} to ${spec.max}`,
-    schema: {
-      anyOf: [
-        { type: 'integer', minimum: spec.min, maximum: spec.max },
-        { type: 'string', pattern: INTEGER.source },
-      ],
-    },
-    parse(raw) {
-      const amount = typeof raw === 'string' && INTEGER.test(raw) ? Number(raw) : raw;
-      return between(Number.isInteger(amount) ? (amount as number) : Number.NaN, spec);
-    },
-  });
-}
-
-const DECIMAL = /^\s*[01](\.\d{1,9})?\s*$/;
-
+export const integer = numbers('a whole number', 'integer', /^\s*-?\d{1,15}\s*$/);
 /** A share of a whole. */
-export function share(
-  spec: Described<number> & { readonly min: number; readonly max: number },
-): Value<number, ''> {
-  return value({
-    ...spec,
-    allowed: `a number from ${spec.min} to ${spec.max}`,
-    schema: {
-      anyOf: [
-        { type: 'number', minimum: spec.min, maximum: spec.max },
-        { type: 'string', pattern: DECIMAL.source },
-      ],
-    },
-    parse(raw) {
-      const amount = typeof raw === 'string' && DECIMAL.test(raw) ? Number(raw) : raw;
-      return between(typeof amount === 'number' ? amount : Number.NaN, spec);
-    },
-  });
-}
+export const share = numbers('a number', 'number', /^\s*[01](\.\d{1,9})?\s*$/);
 
-function between(amount: number, { min, max }: { min: number; max: number }): number {
+function between(amount: number, min: number, max: number): number {
   if (!(amount >= min && amount <= max)) throw new OptionRefusal('');
   return amount;
 }
 
-export function flag(spec: Described<boolean>): Value<boolean, ''> {
+export function flag(help: string, fallback: boolean): Value<boolean, ''> {
   return value({
-    ...spec,
+    help,
+    fallback,
     allowed: 'true or false',
     schema: { enum: [true, false, 'true', 'false'] },
     parse(raw) {
@@ -186,15 +166,19 @@ export function flag(spec: Described<boolean>): Value<boolean, ''> {
   });
 }
 
+/** @param fallback default: the first */
 export function choice<const C extends string>(
-  spec: Described<C> & { readonly of: readonly C[] },
+  help: string,
+  of: readonly C[],
+  fallback: C | undefined = of[0],
 ): Value<C, ''> {
   return value({
-    ...spec,
-    allowed: `one of ${spec.of.join(', ')}`,
-    schema: { enum: spec.of },
+    help,
+    fallback,
+    allowed: `one of ${of.join(', ')}`,
+    schema: { enum: of },
     parse(raw) {
-      const found = spec.of.find((known) => known === raw);
+      const found = of.find((known) => known === raw);
       if (found === undefined) throw new OptionRefusal('');
       return found;
     },
@@ -206,8 +190,7 @@ const quantitySchema = (units: readonly string[]): JsonSchema => ({
   pattern: `^\\s*\\d{1,15}(\\.\\d{1,6})?\\s*(${units.join('|')})\\s*$`,
 });
 
-type Bounds = Described<string> & { readonly min: string; readonly max: string };
-
+/** Amounts with a unit; `min` and `max` are written like the default. */
 const quantity =
   <U extends 'Ms' | 'Bytes'>(
     unit: U,
@@ -216,14 +199,15 @@ const quantity =
     parse: (raw: unknown) => number,
     show: (amount: number) => string,
   ) =>
-  ({ min, max, ...spec }: Bounds): Value<number, U> =>
+  (help: string, fallback: string, min: string, max: string): Value<number, U> =>
     value({
-      ...spec,
+      help,
+      fallback,
       unit,
       show,
-      allowed: `${noun} from ${min} to ${max}, such as ${spec.fallback ?? min} (units ${units.join(', ')})`,
+      allowed: `${noun} from ${min} to ${max}, such as ${fallback} (units ${units.join(', ')})`,
       schema: quantitySchema(units),
-      parse: (raw) => between(parse(raw), { min: parse(min), max: parse(max) }),
+      parse: (raw) => between(parse(raw), parse(min), parse(max)),
     });
 
 /** In the typed configuration milliseconds, under a name that ends in `Ms`. */

@@ -8,10 +8,10 @@ const PLAIN_TEXT = { allowed: 'a text', pattern: /^(?=.*\S)\P{Cc}*$/u };
 const tls = group(
   'Encrypted connections to the brokers. Files are PEM, relative to the configuration file; each new connection uses their current content.',
   {
-    enabled: flag({
-      help: 'Whether the listener of the brokers uses TLS (SSL or SASL_SSL in Kafka).',
-      fallback: false,
-    }),
+    enabled: flag(
+      'Whether the listener of the brokers uses TLS (SSL or SASL_SSL in Kafka).',
+      false,
+    ),
     ca: certificates("Authorities that issued the brokers' certificates."),
     certificate: optional(
       pemFile(
@@ -28,15 +28,11 @@ const tls = group(
         pattern: /^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$/,
       }),
     ),
-    minVersion: choice({
-      help: 'Oldest version of TLS that is accepted.',
-      of: ['TLSv1.2', 'TLSv1.3'],
-      fallback: 'TLSv1.2',
-    }),
-    insecureSkipVerification: flag({
-      help: 'Accepts any certificate of a broker, so anyone on the network path can read and change everything: for diagnosis only.',
-      fallback: false,
-    }),
+    minVersion: choice('Oldest version of TLS that is accepted.', ['TLSv1.2', 'TLSv1.3']),
+    insecureSkipVerification: flag(
+      'Accepts any certificate of a broker, so anyone on the network path can read and change everything: for diagnosis only.',
+      false,
+    ),
   },
 );
 
@@ -82,12 +78,7 @@ const oauth = group('Source of the tokens for oauthbearer (OAuth 2.0 client cred
         : 'a name has letters only, and auth is reserved',
   ),
   ca: certificates("Authorities that issued the token endpoint's certificate."),
-  timeout: duration({
-    help: 'Time limit of one token request.',
-    fallback: '10s',
-    min: '10ms',
-    max: '5m',
-  }),
+  timeout: duration('Time limit of one token request.', '10s', '10ms', '5m'),
 });
 
 const RESERVED = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 'audience']);
@@ -113,25 +104,27 @@ export const kafkaOptions = group('The Kafka cluster of the source, the journal 
     fallback: 'content-review-connector',
     pattern: /^[A-Za-z0-9._-]{1,200}$/,
   }),
-  requestTimeout: duration({
-    help: 'Time for a broker to answer before the connection counts as dead, besides intended waits at the broker.',
-    fallback: '30s',
-    min: '1s',
-    max: '5m',
-  }),
+  requestTimeout: duration(
+    'Time for a broker to answer before the connection counts as dead, besides intended waits at the broker.',
+    '30s',
+    '1s',
+    '5m',
+  ),
   tls,
   sasl: group('Login (SASL), for brokers that require one.', {
-    mechanism: choice({
-      help: 'Login mechanism; the brokers must offer it.',
-      of: ['none', 'plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'],
-      fallback: 'none',
-    }),
+    mechanism: choice('Login mechanism; the brokers must offer it.', [
+      'none',
+      'plain',
+      'scram-sha-256',
+      'scram-sha-512',
+      'oauthbearer',
+    ]),
     username: optional(text({ help: 'User name for PLAIN and SCRAM.', ...PLAIN_TEXT })),
     password: optional(secret('Password for PLAIN and SCRAM.')),
-    insecureWithoutTls: flag({
-      help: 'Lets plain and oauthbearer send their secret unencrypted to other machines.',
-      fallback: false,
-    }),
+    insecureWithoutTls: flag(
+      'Lets plain and oauthbearer send their secret unencrypted to other machines.',
+      false,
+    ),
     oauth,
   }),
 });

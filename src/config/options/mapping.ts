@@ -34,11 +34,10 @@ export const mappingOptions = group(
   'Location of each part of an event: expressions in JMESPath (docs/mapping.md).',
   {
     content: expression('Text or URL to review.', 'content'),
-    contentKind: choice({
-      help: 'text, or url: content must then be an absolute http or https URL, or the record becomes a dead letter.',
-      of: ['text', 'url'],
-      fallback: 'text',
-    }),
+    contentKind: choice(
+      'text, or url: content must then be an absolute http or https URL, or the record becomes a dead letter.',
+      ['text', 'url'],
+    ),
     type: value<TypeOption>({
       help: 'Type of the content or of an imported record: found in the event, optionally through a map, or constant.',
       allowed:
@@ -68,10 +67,10 @@ export const mappingOptions = group(
       'Object that the decision returns, or its fields; an event may lack it.',
       'metadata',
     ),
-    flatten: flag({
-      help: 'Whether nested objects in the metadata become keys such as author.id, also in decisions.',
-      fallback: false,
-    }),
+    flatten: flag(
+      'Whether nested objects in the metadata become keys such as author.id, also in decisions.',
+      false,
+    ),
     flattenSeparator: text({
       help: 'Separator between the names of such a key.',
       allowed: '1 to 8 characters',

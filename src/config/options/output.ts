@@ -9,11 +9,10 @@ type SubjectOption = (typeof SUBJECT_STRATEGIES)[number] | { readonly name: stri
 
 export const outputOptions = group('Decisions.', {
   topic: derived(topic('Topic of the decisions; it must exist.'), '<source.topic>.decisions'),
-  format: choice({
-    help: 'Format of the values. cloudevents: JSON with CloudEvents attributes. json-schema, avro and protobuf begin with a schema id, and require schemaRegistry and a registered schema (schemas register).',
-    of: ['json', 'json-schema', 'avro', 'protobuf', 'cloudevents'],
-    fallback: 'json',
-  }),
+  format: choice(
+    'Format of the values. cloudevents: JSON with CloudEvents attributes. json-schema, avro and protobuf begin with a schema id, and require schemaRegistry and a registered schema (schemas register).',
+    ['json', 'json-schema', 'avro', 'protobuf', 'cloudevents'],
+  ),
   subject: value<SubjectOption>({
     help: "Subject of the schema in the registry: <topic>-value, the record's full name, <topic>-<full name>, or a name of your own.",
     allowed: `${SUBJECT_STRATEGIES.join(', ')}, or {name: SUBJECT}`,
@@ -30,11 +29,10 @@ export const outputOptions = group('Decisions.', {
     },
   }),
   cloudEvents: group('Options of the format cloudevents.', {
-    mode: choice({
-      help: 'binary: attributes in headers (ce_id, …), the value is the JSON. structured: the value is the CloudEvent, with the JSON as its data.',
-      of: ['binary', 'structured'],
-      fallback: 'binary',
-    }),
+    mode: choice(
+      'binary: attributes in headers (ce_id, …), the value is the JSON. structured: the value is the CloudEvent, with the JSON as its data.',
+      ['binary', 'structured'],
+    ),
     source: derived(
       text({
         help: "Attribute source. A decision's source and id together never change.",
@@ -46,12 +44,11 @@ export const outputOptions = group('Decisions.', {
       '/content-review/<name>',
     ),
   }),
-  order: choice({
-    help: 'completion: as batches finish. source: in the order of submission for each source partition, so a slow review delays those behind it.',
-    of: ['completion', 'source'],
-    fallback: 'completion',
-  }),
-  includeContent: flag({ help: 'Whether a decision repeats the content.', fallback: false }),
+  order: choice(
+    'completion: as batches finish. source: in the order of submission for each source partition, so a slow review delays those behind it.',
+    ['completion', 'source'],
+  ),
+  includeContent: flag('Whether a decision repeats the content.', false),
   key: fieldOr(
     'source',
     'Key of a decision: that of its event, or the text or number that an expression finds in it (null: none).',
@@ -61,8 +58,8 @@ export const outputOptions = group('Decisions.', {
     'header names',
     [],
   ),
-  traceHeaders: flag({
-    help: 'Whether decisions carry the trace headers of their events, and spans of batches link to them.',
-    fallback: true,
-  }),
+  traceHeaders: flag(
+    'Whether decisions carry the trace headers of their events, and spans of batches link to them.',
+    true,
+  ),
 });

@@ -9,73 +9,65 @@ const review = group('Following a batch at the service, and handling its failure
   poll: group(
     'Waits between two status requests for a batch, growing from the first to the last.',
     {
-      initial: duration({ help: 'First wait.', fallback: '500ms', min: '10ms', max: '1h' }),
-      max: duration({ help: 'Longest wait.', fallback: '15s', min: '10ms', max: '1h' }),
+      initial: duration('First wait.', '500ms', '10ms', '1h'),
+      max: duration('Longest wait.', '15s', '10ms', '1h'),
     },
   ),
-  maxReviewTime: duration({
-    help: 'Maximum duration of a review.',
-    fallback: '24h',
-    min: '1s',
-    max: '365d',
-  }),
-  onTimeout: choice({
-    help: 'After maxReviewTime: keep waiting (and alert), or end with code review_timeout by onFailure.',
-    of: ['wait', 'error'],
-    fallback: 'wait',
-  }),
-  onRejectedType: choice({
-    help: 'For a content type that the service rejects (400, 422 on create): park its records, or make them dead letters.',
-    of: ['pause', 'dead-letter'],
-    fallback: 'pause',
-  }),
-  typePause: duration({
-    help: 'Pause of a content type that is rejected, or after five failed batches in a row; then one batch probes it.',
-    fallback: '1m',
-    min: '100ms',
-    max: '1d',
-  }),
-  authPause: duration({
-    help: 'Pause after a rejected API key (401, 403); then the current key is tried.',
-    fallback: '15s',
-    min: '100ms',
-    max: '1h',
-  }),
-  uploadGrace: duration({
-    help: 'Time for the service to notice an upload, before a new batch replaces it.',
-    fallback: '5m',
-    min: '1s',
-    max: '1d',
-  }),
-  missingGrace: duration({
-    help: 'Time for which a batch may be unknown (404, 410) before a new one replaces it.',
-    fallback: '10m',
-    min: '1s',
-    max: '1d',
-  }),
-  attempts: integer({
-    help: 'Attempts at an item before its batch is halved, or the item ends by onFailure.',
-    fallback: 3,
-    min: 1,
-    max: 20,
-  }),
-  onFailure: choice({
-    help: 'A record that failed permanently becomes a decision with status ERROR, or a dead letter.',
-    of: ['error', 'dead-letter'],
-    fallback: 'error',
-  }),
-  maxRetryBatches: integer({
-    help: 'Maximum number of batches for one failing batch, halves included; the rest then ends by onFailure.',
-    fallback: 64,
-    min: 1,
-    max: 10_000,
-  }),
-  downloadRetries: integer({
-    help: 'Further downloads of an unreadable or short result file, before its rows count as missing.',
-    fallback: 3,
-    min: 0,
-    max: 100,
-  }),
+  maxReviewTime: duration('Maximum duration of a review.', '24h', '1s', '365d'),
+  onTimeout: choice(
+    'After maxReviewTime: keep waiting (and alert), or end with code review_timeout by onFailure.',
+    ['wait', 'error'],
+  ),
+  onRejectedType: choice(
+    'For a content type that the service rejects (400, 422 on create): park its records, or make them dead letters.',
+    ['pause', 'dead-letter'],
+  ),
+  typePause: duration(
+    'Pause of a content type that is rejected, or after five failed batches in a row; then one batch probes it.',
+    '1m',
+    '100ms',
+    '1d',
+  ),
+  authPause: duration(
+    'Pause after a rejected API key (401, 403); then the current key is tried.',
+    '15s',
+    '100ms',
+    '1h',
+  ),
+  uploadGrace: duration(
+    'Time for the service to notice an upload, before a new batch replaces it.',
+    '5m',
+    '1s',
+    '1d',
+  ),
+  missingGrace: duration(
+    'Time for which a batch may be unknown (404, 410) before a new one replaces it.',
+    '10m',
+    '1s',
+    '1d',
+  ),
+  attempts: integer(
+    'Attempts at an item before its batch is halved, or the item ends by onFailure.',
+    3,
+    1,
+    20,
+  ),
+  onFailure: choice(
+    'A record that failed permanently becomes a decision with status ERROR, or a dead letter.',
+    ['error', 'dead-letter'],
+  ),
+  maxRetryBatches: integer(
+    'Maximum number of batches for one failing batch, halves included; the rest then ends by onFailure.',
+    64,
+    1,
+    10_000,
+  ),
+  downloadRetries: integer(
+    'Further downloads of an unreadable or short result file, before its rows count as missing.',
+    3,
+    0,
+    100,
+  ),
   resultColumn: optional(
     text({
       help: 'Header of the result column in result files. Default: the one that ends in " result" and is not Expected result.',
@@ -86,63 +78,53 @@ const review = group('Following a batch at the service, and handling its failure
           : undefined,
     }),
   ),
-  errorRowAttempts: integer({
-    help: 'Attempts at an item whose result row has status ERROR, before the row is published.',
-    fallback: 1,
-    min: 1,
-    max: 20,
-  }),
+  errorRowAttempts: integer(
+    'Attempts at an item whose result row has status ERROR, before the row is published.',
+    1,
+    1,
+    20,
+  ),
 });
 
 const kafka = group('Tuning of the Kafka client of this pipeline; the defaults fit most cases.', {
-  sessionTimeout: duration({
-    help: 'Silence after which the group reassigns the shards of this instance.',
-    fallback: '30s',
-    min: '1s',
-    max: '30m',
-  }),
-  heartbeat: duration({
-    help: 'Interval between heartbeats; at most a third of sessionTimeout.',
-    fallback: '3s',
-    min: '100ms',
-    max: '10m',
-  }),
-  transactionTimeout: duration({
-    help: 'Age at which the broker aborts an open transaction; at most its transaction.max.timeout.ms.',
-    fallback: '60s',
-    min: '1s',
-    max: '15m',
-  }),
-  metadataMaxAge: duration({
-    help: 'Interval at which new partitions are looked up.',
-    fallback: '30s',
-    min: '1s',
-    max: '1h',
-  }),
-  maxWait: duration({
-    help: 'Longest wait of a fetch for records.',
-    fallback: '100ms',
-    min: '1ms',
-    max: '30s',
-  }),
-  fetchMaxBytes: bytes({
-    help: 'Maximum size of a fetch; an eighth of it per partition. A larger record is fetched alone.',
-    fallback: '2MiB',
-    min: '64KiB',
-    max: '512MiB',
-  }),
-  progressInterval: duration({
-    help: 'Interval at which a position that advances without a batch is committed.',
-    fallback: '10s',
-    min: '100ms',
-    max: '1h',
-  }),
-  ownershipCheckInterval: duration({
-    help: 'Interval at which an idle shard verifies its ownership.',
-    fallback: '60s',
-    min: '1s',
-    max: '1h',
-  }),
+  sessionTimeout: duration(
+    'Silence after which the group reassigns the shards of this instance.',
+    '30s',
+    '1s',
+    '30m',
+  ),
+  heartbeat: duration(
+    'Interval between heartbeats; at most a third of sessionTimeout.',
+    '3s',
+    '100ms',
+    '10m',
+  ),
+  transactionTimeout: duration(
+    'Age at which the broker aborts an open transaction; at most its transaction.max.timeout.ms.',
+    '60s',
+    '1s',
+    '15m',
+  ),
+  metadataMaxAge: duration('Interval at which new partitions are looked up.', '30s', '1s', '1h'),
+  maxWait: duration('Longest wait of a fetch for records.', '100ms', '1ms', '30s'),
+  fetchMaxBytes: bytes(
+    'Maximum size of a fetch; an eighth of it per partition. A larger record is fetched alone.',
+    '2MiB',
+    '64KiB',
+    '512MiB',
+  ),
+  progressInterval: duration(
+    'Interval at which a position that advances without a batch is committed.',
+    '10s',
+    '100ms',
+    '1h',
+  ),
+  ownershipCheckInterval: duration(
+    'Interval at which an idle shard verifies its ownership.',
+    '60s',
+    '1s',
+    '1h',
+  ),
 });
 
 export const pipelineOptions = group('Processing from a source topic to an output topic.', {
@@ -151,35 +133,19 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
     allowed: '1 to 63 of a-z 0-9 -, beginning with a letter or digit',
     pattern: /^[a-z0-9][a-z0-9-]{0,62}$/,
   }),
-  kind: choice({
-    help: 'review: content in batches, and decisions. import: JSON Lines files, and receipts. lookup: ids, and their decisions.',
-    of: ['review', 'import', 'lookup'],
-    fallback: 'review',
-  }),
+  kind: choice(
+    'review: content in batches, and decisions. import: JSON Lines files, and receipts. lookup: ids, and their decisions.',
+    ['review', 'import', 'lookup'],
+  ),
   source: sourceOptions,
   batch: group('Limits of a batch; the first one reached seals it.', {
-    maxRows: integer({
-      help: 'Maximum number of rows.',
-      fallback: 5_000,
-      min: 1,
-      max: 100_000,
-    }),
-    maxBytes: bytes({
-      help: 'Maximum size of content and metadata in memory.',
-      fallback: '8MiB',
-      min: '1KiB',
-      max: '1GiB',
-    }),
-    maxAge: duration({
-      help: 'Maximum age of the oldest item.',
-      fallback: '30s',
-      min: '10ms',
-      max: '1d',
-    }),
-    escapeFormulas: flag({
-      help: 'Puts an apostrophe before cells that a spreadsheet would run as a formula; decisions keep the original (service-security.md).',
-      fallback: false,
-    }),
+    maxRows: integer('Maximum number of rows.', 5_000, 1, 100_000),
+    maxBytes: bytes('Maximum size of content and metadata in memory.', '8MiB', '1KiB', '1GiB'),
+    maxAge: duration('Maximum age of the oldest item.', '30s', '10ms', '1d'),
+    escapeFormulas: flag(
+      'Puts an apostrophe before cells that a spreadsheet would run as a formula; decisions keep the original (service-security.md).',
+      false,
+    ),
     referenceColumn: text({
       help: 'Column that identifies the record of a row; the results return it.',
       allowed:
@@ -197,19 +163,21 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
       '<source.group>.journal',
     ),
     partitions: optional(
-      integer({
-        help: 'Number of shards, fixed for the life of the journal. auto: the partitions of the source, at most 64.',
-        min: 1,
-        max: 1_000,
-      }),
+      integer(
+        'Number of shards, fixed for the life of the journal. auto: the partitions of the source, at most 64.',
+        undefined,
+        1,
+        1_000,
+      ),
       'auto',
     ),
     replicationFactor: optional(
-      integer({
-        help: 'Replicas of each partition at creation. auto: 3, or the number of brokers if fewer.',
-        min: 1,
-        max: 15,
-      }),
+      integer(
+        'Replicas of each partition at creation. auto: 3, or the number of brokers if fewer.',
+        undefined,
+        1,
+        15,
+      ),
       'auto',
     ),
   }),
@@ -222,24 +190,9 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
   }),
   review,
   objective: group('Service level: metrics, alerts, dashboard and console compare with it.', {
-    age: duration({
-      help: 'Age of an event by which its decision is due.',
-      fallback: '1h',
-      min: '1s',
-      max: '365d',
-    }),
-    share: share({
-      help: 'Share of decisions that must be in time.',
-      fallback: 0.99,
-      min: 0.5,
-      max: 0.9999,
-    }),
-    deadLetterShare: share({
-      help: 'Share of events above which dead letters need attention.',
-      fallback: 0.05,
-      min: 0,
-      max: 1,
-    }),
+    age: duration('Age of an event by which its decision is due.', '1h', '1s', '365d'),
+    share: share('Share of decisions that must be in time.', 0.99, 0.5, 0.9999),
+    deadLetterShare: share('Share of events above which dead letters need attention.', 0.05, 0, 1),
   }),
   kafka,
 });

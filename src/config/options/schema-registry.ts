@@ -25,25 +25,16 @@ export const schemaRegistryOptions = group(
     ),
     password: optional(secret('Password for basic authentication.')),
     token: optional(secret('Bearer token, instead of username and password.')),
-    insecureWithoutTls: flag({
-      help: 'Lets credentials be sent by http to other machines.',
-      fallback: false,
-    }),
+    insecureWithoutTls: flag('Lets credentials be sent by http to other machines.', false),
     ca: certificates("Authorities that issued the registry's certificate."),
-    validate: flag({
-      help: 'Whether values in the format json-schema are validated; invalid ones become dead letters.',
-      fallback: false,
-    }),
-    onUnreadableSource: choice({
-      help: 'Reaction to a newest schema of <source topic>-value with which no value can be read: refuse to start, or warn.',
-      of: ['refuse', 'warn'],
-      fallback: 'refuse',
-    }),
-    timeout: duration({
-      help: 'Time limit of one request to one address.',
-      fallback: '10s',
-      min: '10ms',
-      max: '5m',
-    }),
+    validate: flag(
+      'Whether values in the format json-schema are validated; invalid ones become dead letters.',
+      false,
+    ),
+    onUnreadableSource: choice(
+      'Reaction to a newest schema of <source topic>-value with which no value can be read: refuse to start, or warn.',
+      ['refuse', 'warn'],
+    ),
+    timeout: duration('Time limit of one request to one address.', '10s', '10ms', '5m'),
   },
 );

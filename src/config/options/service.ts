@@ -79,12 +79,12 @@ const transfer = group('Uploads and downloads at presigned addresses (service-se
     'hosts and networks such as 10.0.0.0/8',
     [],
   ),
-  maxResultBytes: bytes({
-    help: 'Largest decompressed result file; a larger one is refused.',
-    fallback: '1GiB',
-    min: '1MiB',
-    max: '1024GiB',
-  }),
+  maxResultBytes: bytes(
+    'Largest decompressed result file; a larger one is refused.',
+    '1GiB',
+    '1MiB',
+    '1024GiB',
+  ),
   uploadHeaders: headers(
     'Extra headers of uploads, such as {x-ms-blob-type: BlockBlob} for Azure; not sent after a redirect to another origin.',
   ),
@@ -111,58 +111,38 @@ export const serviceOptions = group('The Content Review Service.', {
         : undefined,
   }),
   timeouts: group('Limits of one request, without retries.', {
-    connect: duration({
-      help: 'DNS lookup, TCP and TLS handshake together.',
-      fallback: '5s',
-      min: '10ms',
-      max: '5m',
-    }),
-    headers: duration({
-      help: 'From sending the request to the first byte of the response; more for uploads, by their size.',
-      fallback: '30s',
-      min: '10ms',
-      max: '1h',
-    }),
-    body: duration({
-      help: 'Longest silence within a download; total time of any other response body.',
-      fallback: '60s',
-      min: '10ms',
-      max: '1h',
-    }),
+    connect: duration('DNS lookup, TCP and TLS handshake together.', '5s', '10ms', '5m'),
+    headers: duration(
+      'From sending the request to the first byte of the response; more for uploads, by their size.',
+      '30s',
+      '10ms',
+      '1h',
+    ),
+    body: duration(
+      'Longest silence within a download; total time of any other response body.',
+      '60s',
+      '10ms',
+      '1h',
+    ),
   }),
   retry: group(
     'Retries after 429, 5xx, a timeout or a reset: random waits whose ceiling doubles.',
     {
-      attempts: integer({
-        help: 'Attempts in total; 1 disables retries.',
-        fallback: 5,
-        min: 1,
-        max: 100,
-      }),
-      base: duration({
-        help: 'Ceiling of the first wait.',
-        fallback: '250ms',
-        min: '1ms',
-        max: '10m',
-      }),
-      cap: duration({
-        help: 'Ceiling of every wait; a Retry-After of the service may be longer.',
-        fallback: '20s',
-        min: '1ms',
-        max: '1h',
-      }),
+      attempts: integer('Attempts in total; 1 disables retries.', 5, 1, 100),
+      base: duration('Ceiling of the first wait.', '250ms', '1ms', '10m'),
+      cap: duration(
+        'Ceiling of every wait; a Retry-After of the service may be longer.',
+        '20s',
+        '1ms',
+        '1h',
+      ),
     },
   ),
   concurrency: group(
     'Maximum concurrency over all pipelines; 429, 503 and timeouts halve it for a while.',
     {
-      requests: integer({ help: 'Calls to baseUrl.', fallback: 16, min: 1, max: 1_000 }),
-      transfers: integer({
-        help: 'Uploads, and as many downloads.',
-        fallback: 4,
-        min: 1,
-        max: 1_000,
-      }),
+      requests: integer('Calls to baseUrl.', 16, 1, 1_000),
+      transfers: integer('Uploads, and as many downloads.', 4, 1, 1_000),
     },
   ),
   allowHttp: several(
@@ -174,10 +154,10 @@ export const serviceOptions = group('The Content Review Service.', {
     HOSTS,
     [],
   ),
-  traceHeaders: flag({
-    help: 'Sends traceparent and tracestate with calls to baseUrl while traces are on (tracing.md); never to storage.',
-    fallback: true,
-  }),
+  traceHeaders: flag(
+    'Sends traceparent and tracestate with calls to baseUrl while traces are on (tracing.md); never to storage.',
+    true,
+  ),
   transfer,
   proxy,
   tls,

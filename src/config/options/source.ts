@@ -12,11 +12,7 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
     topic('Consumer group of all replicas, never shared by two pipelines.'),
     'content-review-<name>',
   ),
-  startFrom: choice({
-    help: 'Start position of a group without committed offsets.',
-    of: ['earliest', 'latest'],
-    fallback: 'earliest',
-  }),
+  startFrom: choice('Start position of a group without committed offsets.', ['earliest', 'latest']),
   types: several(
     text({
       help: 'Content types to submit; others become dead letters. An empty list allows every type.',
@@ -25,58 +21,56 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
     'texts',
     [],
   ),
-  maxTypes: integer({
-    help: 'Maximum number of content types in use (with a new batch in the last hour) per process; records of further types become dead letters. Without effect where types or mapping.type.map list them.',
-    fallback: 100,
-    min: 1,
-    max: 100_000,
-  }),
-  nullValues: choice({
-    help: 'Records without a value become dead letters, or are skipped and counted.',
-    of: ['dead-letter', 'skip'],
-    fallback: 'dead-letter',
-  }),
-  format: choice({
-    help: 'Format of the values. text: the value is the content. cloudevents: binary or structured. avro, json-schema and protobuf require schemaRegistry.',
-    of: EVENT_FORMATS,
-    fallback: 'json',
-  }),
+  maxTypes: integer(
+    'Maximum number of content types in use (with a new batch in the last hour) per process; records of further types become dead letters. Without effect where types or mapping.type.map list them.',
+    100,
+    1,
+    100_000,
+  ),
+  nullValues: choice('Records without a value become dead letters, or are skipped and counted.', [
+    'dead-letter',
+    'skip',
+  ]),
+  format: choice(
+    'Format of the values. text: the value is the content. cloudevents: binary or structured. avro, json-schema and protobuf require schemaRegistry.',
+    EVENT_FORMATS,
+  ),
   mapping: mappingOptions,
   filter: filterOption,
-  maxContent: bytes({
-    help: 'Largest content, or largest line of an import; a larger one becomes a dead letter.',
-    fallback: '4MiB',
-    min: '1B',
-    max: '1GiB',
-  }),
-  maxMetadata: bytes({
-    help: 'Largest metadata of an event, as JSON; larger ones make a dead letter.',
-    fallback: '1MiB',
-    min: '1B',
-    max: '1GiB',
-  }),
-  maxMetadataKeys: integer({
-    help: 'Maximum number of keys in the metadata; more make a dead letter.',
-    fallback: 1_000,
-    min: 1,
-    max: 100_000,
-  }),
-  maxHeaders: integer({
-    help: 'Maximum number of headers; more make a dead letter without the original.',
-    fallback: 1_000,
-    min: 1,
-    max: 100_000,
-  }),
-  maxBatchUnpacked: bytes({
-    help: 'Largest decompressed record batch; records beyond it become dead letters without the original.',
-    fallback: '1GiB',
-    min: '1MiB',
-    max: '64GiB',
-  }),
-  maxInFlight: integer({
-    help: 'Records in flight per partition (in live batches, or between the first record without a batch and the newest one read) above which intake pauses.',
-    fallback: 200_000,
-    min: 1_000,
-    max: 2_000_000,
-  }),
+  maxContent: bytes(
+    'Largest content, or largest line of an import; a larger one becomes a dead letter.',
+    '4MiB',
+    '1B',
+    '1GiB',
+  ),
+  maxMetadata: bytes(
+    'Largest metadata of an event, as JSON; larger ones make a dead letter.',
+    '1MiB',
+    '1B',
+    '1GiB',
+  ),
+  maxMetadataKeys: integer(
+    'Maximum number of keys in the metadata; more make a dead letter.',
+    1_000,
+    1,
+    100_000,
+  ),
+  maxHeaders: integer(
+    'Maximum number of headers; more make a dead letter without the original.',
+    1_000,
+    1,
+    100_000,
+  ),
+  maxBatchUnpacked: bytes(
+    'Largest decompressed record batch; records beyond it become dead letters without the original.',
+    '1GiB',
+    '1MiB',
+    '64GiB',
+  ),
+  maxInFlight: integer(
+    'Records in flight per partition (in live batches, or between the first record without a batch and the newest one read) above which intake pauses.',
+    200_000,
+    1_000,
+    2_000_000,
+  ),
 });
