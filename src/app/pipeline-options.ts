@@ -31,8 +31,6 @@ export function enginePipeline(
 ): PipelineOptions {
   const { types, mapping } = pipeline.source;
   const areListed = types.length > 0 || 'map' in mapping.type;
-  const source = areListed
-    ? { ...pipeline.source, maxTypes: Number.POSITIVE_INFINITY }
-    : pipeline.source;
+  const source = areListed ? { ...pipeline.source, maxTypes: Infinity } : pipeline.source;
   return { ...ENGINE_LIMITS, ...pipeline, source, metrics, concurrency: service.concurrency };
 }

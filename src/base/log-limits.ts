@@ -23,7 +23,7 @@ export class LogOnce {
 /** Limit for calls that are retried indefinitely: each key once in five minutes, at most 20 keys. */
 export class LogSeldom {
   #once = new LogOnce(MOST);
-  #sinceMs = Number.NEGATIVE_INFINITY;
+  #sinceMs = -Infinity;
 
   /** @param nowMs on the monotonic clock */
   allows(key: string, nowMs: number): boolean {

@@ -130,7 +130,7 @@ export function pointInTime(text: string): number {
   const isDate = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/.test(
     text,
   );
-  const ms = isDate ? Date.parse(text) : Number.NaN;
+  const ms = isDate ? Date.parse(text) : NaN;
   if (Number.isNaN(ms))
     throw new InvalidArgumentError(
       'A time is ISO 8601 (2026-11-21T10:00:00Z), or an age (15m, 2h, 1d).',

@@ -123,7 +123,7 @@ export class Calls {
     // Delay after a failure that more time may heal. @throws any other failure
     const delayAfter = (error: unknown, delayMs: number): number => {
       const nowMs = this.clock.monotonic();
-      const ageMs = nowMs - (this.#createdMs.get(id) ?? Number.NEGATIVE_INFINITY);
+      const ageMs = nowMs - (this.#createdMs.get(id) ?? -Infinity);
       if (error instanceof NotFoundError && ageMs < CREATED_MS) return delayMs;
       if (!(error instanceof UnavailableError) || answeredMs === undefined) throw error;
       const outageDelayMs = error.retryAfterMs ?? OUTAGE_DELAY_MS;

@@ -37,7 +37,7 @@ export function publishGauges(
   /** Without a time the series is removed. */
   const oldest = (name: string, of: Labels, timesMs: readonly number[]) => {
     const oldestMs = earliest(timesMs);
-    if (oldestMs === Number.POSITIVE_INFINITY) metrics.remove(name, of);
+    if (oldestMs === Infinity) metrics.remove(name, of);
     else metrics.set(name, of, oldestMs / 1000);
   };
   const inFlight = sum((report) => report.inFlight);

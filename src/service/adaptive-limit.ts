@@ -17,7 +17,7 @@ export class AdaptiveLimit {
   readonly #max: number;
   readonly #lanes: readonly Permits[];
   #limit: number;
-  #cutMs = Number.NEGATIVE_INFINITY;
+  #cutMs = -Infinity;
   /** Since when there was neither an overload nor a growth. */
   #quietSinceMs: number;
 

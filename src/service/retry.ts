@@ -15,7 +15,7 @@ export async function withRetry<T>(
   attempt: (failures: number) => Promise<ServiceAttempt<T>>,
 ): Promise<T> {
   const { maxRetries, maxElapsedMs } = settings.retry;
-  let giveUpAtMs = Number.POSITIVE_INFINITY;
+  let giveUpAtMs = Infinity;
   for (let failures = 0; ; failures++) {
     signal.throwIfAborted();
     const result = await attempt(failures);

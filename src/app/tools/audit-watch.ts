@@ -39,7 +39,7 @@ export async function watchAudits(
 ): Promise<void> {
   const metrics = new PromMetrics({ version: VERSION, names: METRIC_NAMES });
   const logger = createLogger({ level: config.log.level });
-  const health = new Health({ stuckAfterMs: Number.POSITIVE_INFINITY });
+  const health = new Health({ stuckAfterMs: Infinity });
   const { host, port, enabled } = config.http;
   const server = enabled
     ? await startTelemetryServer({ host, port, metrics, health, logger })

@@ -101,7 +101,7 @@ export class ItemBuffers {
    * empty.
    */
   get nextDueMs(): number {
-    let due = Number.POSITIVE_INFINITY;
+    let due = Infinity;
     for (const buffer of this.#buffers.values())
       due = Math.min(due, buffer.sinceMs + this.#limits.maxAgeMs);
     return due;

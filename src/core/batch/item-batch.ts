@@ -23,7 +23,7 @@ export class ItemBatch {
   /** Sum of the items' bytes. */
   bytes = 0;
   /** Arrival of the oldest item on the caller's clock, ms; Infinity if empty. */
-  sinceMs = Number.POSITIVE_INFINITY;
+  sinceMs = Infinity;
   /** Range of offsets by partition. */
   readonly #ranges = new Map<number, ItemRange>();
   /** Partition and range of the newest item. */

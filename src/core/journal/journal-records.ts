@@ -226,7 +226,7 @@ const LAST: Spec<NonNullable<PartitionProgress['last']>> = { offset: count, time
 const PROGRESS: Spec<Required<PartitionProgress>> = {
   seq: count,
   watermark: count,
-  claimed: (value, key) => offsetsOf(value, key, Number.POSITIVE_INFINITY),
+  claimed: (value, key) => offsetsOf(value, key, Infinity),
   replay: count,
   read: count,
   last: (value, key) => (value === null ? null : fieldsOf(value, `${key}.last`, LAST)),

@@ -15,8 +15,8 @@ const BYTES_PER_ROW = 20;
 
 export class CoordinateList implements Iterable<ClaimedCoordinate> {
   #length = 0;
-  #oldestMs = Number.POSITIVE_INFINITY;
-  #newestMs = Number.NEGATIVE_INFINITY;
+  #oldestMs = Infinity;
+  #newestMs = -Infinity;
   #partitions: Int32Array;
   #offsets: Float64Array;
   #timestamps: Float64Array;

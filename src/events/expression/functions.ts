@@ -118,7 +118,7 @@ function sortable(keys: readonly unknown[]): readonly Sortable[] {
 function replace([text, old, by, count]: readonly [string, string, string, number?]): string {
   if (count !== undefined) assertCount(count, 'a count', MAX_COUNT);
   const parts = text.split(old);
-  const times = Math.min(count ?? Number.POSITIVE_INFINITY, parts.length - 1);
+  const times = Math.min(count ?? Infinity, parts.length - 1);
   assertFits(text.length + times * (by.length - old.length));
   return [parts.slice(0, times + 1).join(by), ...parts.slice(times + 1)].join(old);
 }
@@ -126,7 +126,7 @@ function replace([text, old, by, count]: readonly [string, string, string, numbe
 type Padding = readonly [text: string, width: number, pad?: string];
 
 function paddingOf([, width, pad = ' ']: Padding): [number, string] {
-  assertCount(width, 'a width', Number.POSITIVE_INFINITY);
+  assertCount(width, 'a width', Infinity);
   if ([...pad].length !== 1) throw new EvaluationProblem('what pads must be one character');
   assertFits(width);
   return [width, pad];
@@ -142,7 +142,7 @@ function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (isKeptNumber(value)) return digitsOf(value as object);
   // The same large part of an event may be in it a million times.
-  assertFits(jsonBytes(value, MAX_TEXT, Number.POSITIVE_INFINITY));
+  assertFits(jsonBytes(value, MAX_TEXT, Infinity));
   return JSON.stringify(value);
 }
 

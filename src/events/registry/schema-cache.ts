@@ -153,7 +153,7 @@ export class SchemaCache<T> {
       }
       return schema === undefined
         ? refused('unknown_schema', `the registry does not know the schema id ${id}`)
-        : entry({ schema }, Number.POSITIVE_INFINITY);
+        : entry({ schema }, Infinity);
     } catch (error) {
       if (error instanceof UnusableSchema)
         return refused('undecodable', `schema ${id} cannot be used: ${error.message}`);

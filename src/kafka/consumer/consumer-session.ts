@@ -59,7 +59,7 @@ export class ConsumerSession {
   readonly #limits: Readonly<Record<Stream, ReadLimits>>;
   #cluster: KafkaCluster | undefined;
   #group: ConsumerGroup | undefined;
-  #sentAtMs = Number.NEGATIVE_INFINITY;
+  #sentAtMs = -Infinity;
   #silence: NodeJS.Timeout | undefined;
   #over = false;
 

@@ -30,7 +30,7 @@ export class KafkaShardGroup implements ShardGroup {
   #listener: GroupListener | undefined;
   #session: ConsumerSession | undefined;
   #stopped: Promise<void> | undefined;
-  #lastHeardMs = Number.NEGATIVE_INFINITY;
+  #lastHeardMs = -Infinity;
   /** Sessions in a row that ended soon after their join. */
   #failures = 0;
   /** Sessions since the last join that never joined. */

@@ -37,7 +37,7 @@ export class BatchProducer {
   readonly #sequences = new Map<string, number>();
 
   constructor(connect: ConnectOptions, options: BatchProducerOptions, logger: Logger) {
-    this.#connection = new ClusterConnection(connect, logger, Number.POSITIVE_INFINITY);
+    this.#connection = new ClusterConnection(connect, logger, Infinity);
     this.#options = options;
   }
 

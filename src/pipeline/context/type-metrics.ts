@@ -60,7 +60,7 @@ export class TypeMetrics {
     const found = new Map<Labels | undefined, { records: number; oldestMs: number }>();
     for (const { type, records, oldestEventMs } of backlog) {
       const labels = this.#labelsOf(type);
-      const { records: sum = 0, oldestMs = Number.POSITIVE_INFINITY } = found.get(labels) ?? {};
+      const { records: sum = 0, oldestMs = Infinity } = found.get(labels) ?? {};
       found.set(labels, {
         records: sum + records,
         oldestMs: Math.min(oldestMs, oldestEventMs),
@@ -74,8 +74,8 @@ export class TypeMetrics {
   }
 
   /** Without a time the series is removed. */
-  #oldest(name: string, labels: Labels, oldestMs = Number.POSITIVE_INFINITY): void {
-    if (oldestMs === Number.POSITIVE_INFINITY) this.#metrics.remove(name, labels);
+  #oldest(name: string, labels: Labels, oldestMs = Infinity): void {
+    if (oldestMs === Infinity) this.#metrics.remove(name, labels);
     else this.#metrics.set(name, labels, oldestMs / 1000);
   }
 

@@ -42,7 +42,7 @@ export class EndOffsets {
 
   /** Time of the last report of the end, monotonic, ms; -Infinity if there was none. */
   heardMs(partition: number): number {
-    return this.#ends.get(partition)?.heardMs ?? Number.NEGATIVE_INFINITY;
+    return this.#ends.get(partition)?.heardMs ?? -Infinity;
   }
 
   /** Takes the end that can be read; records of open transactions behind it are still there. */

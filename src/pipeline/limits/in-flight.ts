@@ -60,5 +60,5 @@ export class InFlight {
 
 /** Returns the least of some times; Infinity for none. There may be more than a call has arguments. */
 export function earliest(timesMs: readonly number[]): number {
-  return timesMs.reduce((least, ms) => Math.min(least, ms), Number.POSITIVE_INFINITY);
+  return timesMs.reduce((least, ms) => Math.min(least, ms), Infinity);
 }

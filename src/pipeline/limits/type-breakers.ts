@@ -196,7 +196,7 @@ export class TypeBreakers {
         failures: 0,
         failing: false,
         unanswered: 0,
-        loggedMs: Number.NEGATIVE_INFINITY,
+        loggedMs: -Infinity,
         blockedUntilMs: 0,
         reason: 'type_failing',
         probe: undefined,

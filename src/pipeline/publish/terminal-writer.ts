@@ -91,7 +91,7 @@ export class TerminalWriter {
       const { topic } = options.deadLetters;
       if (job === undefined) {
         const oldestMs = Math.min(
-          ...ended.map(({ inFlight }) => inFlight?.oldestEventMs ?? Number.POSITIVE_INFINITY),
+          ...ended.map(({ inFlight }) => inFlight?.oldestEventMs ?? Infinity),
         );
         await this.#commit(topic, chunk, { type: undefined, oldestEventMs: oldestMs }, () => {
           for (const { inFlight } of ended) inFlight?.drop(1);
@@ -221,7 +221,7 @@ export class TerminalWriter {
     poison: Poison,
     about: DeadLetterOrigin,
   ): OutgoingRecord | undefined {
-    for (const maxValueBytes of [Number.POSITIVE_INFINITY, 0]) {
+    for (const maxValueBytes of [Infinity, 0]) {
       const letter = deadLetter(record, poison, { ...about, maxValueBytes });
       if (fits(sizeOfRecord(letter), this.#shard.topics.maxDeadLetterBytes)) return letter;
     }

@@ -30,7 +30,7 @@ export async function prepareTopics(
   const written = (name: string) => {
     const description = found.get(name) as TopicDescription;
     refuse(outputProblem(description, name));
-    return Number(description.settings.get('max.message.bytes') ?? Number.NaN);
+    return Number(description.settings.get('max.message.bytes') ?? NaN);
   };
   const checkJournal = async (description: TopicDescription) =>
     refuse(journalProblem(options, description, await admin.brokerCount()));
@@ -54,7 +54,7 @@ export async function prepareTopics(
   return {
     shards: journal.partitions,
     deleteRetentionMs: Number(journal.settings.get('delete.retention.ms')),
-    maxOutputBytes: maxOutputBytes || Number.POSITIVE_INFINITY,
+    maxOutputBytes: maxOutputBytes || Infinity,
     maxDeadLetterBytes: maxDeadLetterBytes || MAX_MESSAGE_BYTES,
   };
 }

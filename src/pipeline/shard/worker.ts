@@ -143,7 +143,7 @@ export class ShardWorker {
   report(): WorkerReport {
     if (this.#owned === undefined) {
       // The lag of a shard is unknown until it is claimed; that of one that was lost is another's.
-      const endsHeardMs = this.#over ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+      const endsHeardMs = this.#over ? Infinity : -Infinity;
       const inFlight = this.#committing?.records ?? 0;
       const backlog = [...(this.#committing ?? [])];
       const none = { buffered: 0, lag: 0, jobs: [] };

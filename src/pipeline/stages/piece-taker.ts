@@ -55,12 +55,12 @@ export class PieceTaker {
     this.#cancelTimer?.();
     this.#unregister();
     const bytes = this.#buffers.heldBytes;
-    for (const { batch } of this.#buffers.sealAged(Number.POSITIVE_INFINITY)) batch.sink.release();
+    for (const { batch } of this.#buffers.sealAged(Infinity)) batch.sink.release();
     this.#shard.budget.unbuffer(bytes);
   }
 
   sealAll(): void {
-    for (const sealed of this.#buffers.sealAged(Number.POSITIVE_INFINITY)) this.#seal(sealed);
+    for (const sealed of this.#buffers.sealAged(Infinity)) this.#seal(sealed);
     this.#schedule();
   }
 
@@ -71,7 +71,7 @@ export class PieceTaker {
     const startedMs = clock.monotonic();
     const wallMs = clock.now();
     const dead: { record: SourceRecord; poison: Poison }[] = [];
-    let oldestDeadMs = Number.POSITIVE_INFINITY;
+    let oldestDeadMs = Infinity;
     const skipped = new Map<string, number>();
     let consumed = 0;
     let position = state.position;
@@ -224,7 +224,7 @@ export class PieceTaker {
   #schedule(): void {
     this.#cancelTimer?.();
     const dueMs = this.#buffers.nextDueMs;
-    if (dueMs === Number.POSITIVE_INFINITY) return;
+    if (dueMs === Infinity) return;
     const { clock } = this.#shard;
     this.#cancelTimer = clock.after(Math.max(0, dueMs - clock.monotonic()), () => {
       for (const sealed of this.#buffers.sealAged(clock.monotonic())) this.#seal(sealed);

@@ -89,10 +89,7 @@ export class Retrier {
         record.type,
         Math.min(FAILURES_IN_A_ROW, record.attempt + record.depth),
       );
-    return breakers.failed(
-      record.type,
-      pausesType === 'given_up' ? Number.POSITIVE_INFINITY : undefined,
-    );
+    return breakers.failed(record.type, pausesType === 'given_up' ? Infinity : undefined);
   }
 
   #spentOf({ record: { root, spent } }: LiveJob): number {

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Fault } from '../faults/schema.ts';
 import { apiError, type PlannedAnswer, type SandboxAnswer, storageError } from './answer.ts';
 
-const UNLIMITED = Number.POSITIVE_INFINITY;
+const UNLIMITED = Infinity;
 
 /**
  * Resolves when the request is dealt with.

@@ -48,10 +48,10 @@ export class Health implements HealthReporter {
    * Reports that a loop waits for something outside. If `atMostMs` is given, the loop is stuck once
    * it has been silent for that long plus the threshold.
    */
-  waiting(name: string, reason: string, atMostMs = Number.POSITIVE_INFINITY): void {
+  waiting(name: string, reason: string, atMostMs = Infinity): void {
     const loop = this.#loops.get(name);
     // A repeated unbounded wait keeps its start, so that /livez shows its whole duration.
-    const isUnbounded = atMostMs === Number.POSITIVE_INFINITY && loop?.atMostMs === atMostMs;
+    const isUnbounded = atMostMs === Infinity && loop?.atMostMs === atMostMs;
     if (isUnbounded && loop.reason === reason) return;
     this.#loops.set(name, { sinceMs: this.#now(), reason, atMostMs });
   }

@@ -72,7 +72,7 @@ export class PromMetrics implements Metrics {
 
   count(name: string, labels: Labels, by = 1): void {
     const counter = this.#find(Counter, name, labels);
-    if (!(by >= 0 && by < Number.POSITIVE_INFINITY))
+    if (!(by >= 0 && by < Infinity))
       throw new TypeError(`metric ${name}: a counter cannot be increased by ${by}`);
     counter.inc(labels, by);
   }

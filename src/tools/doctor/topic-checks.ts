@@ -77,7 +77,7 @@ async function outputProblems(
     return [
       refused(outputProblem(found, engine.deadLetters.topic)),
       accepted < largest &&
-        largest < Number.POSITIVE_INFINITY &&
+        largest < Infinity &&
         warning(
           `max.message.bytes is ${accepted}, that of the source ${largest}: a dead letter of a larger record has no value, and cannot be replayed`,
           `raise max.message.bytes to ${largest} or more`,
@@ -117,7 +117,7 @@ function sourceProblems({ engine }: PipelineParts, { settings }: TopicDescriptio
 }
 
 const maxMessageBytes = (description: TopicDescription | undefined): number =>
-  Number(description?.settings.get('max.message.bytes') ?? Number.POSITIVE_INFINITY);
+  Number(description?.settings.get('max.message.bytes') ?? Infinity);
 
 /** @param written whether the connector writes to the topic */
 export function replicaProblems(

@@ -137,7 +137,7 @@ async function answered(
 ): Promise<readonly [ControlOutcome, readonly ShardAnswer[]]> {
   const { clock, pipeline, scan } = tools;
   const startedMs = clock.monotonic();
-  const { untilMs = Number.POSITIVE_INFINITY } =
+  const { untilMs = Infinity } =
     scopes.find((scope) => command !== 'resume' && scope.type === type) ?? {};
   let attendedMs = startedMs;
   let confirmed = false;

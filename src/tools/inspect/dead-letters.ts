@@ -50,7 +50,7 @@ export async function scanDeadLetters(
       };
       const matches =
         (reasons.length === 0 || reasons.includes(entry.reason)) &&
-        entry.publishedMs >= (sinceMs ?? Number.NEGATIVE_INFINITY) &&
+        entry.publishedMs >= (sinceMs ?? -Infinity) &&
         (wanted.size === 0 || wanted.has(placeOf(entry)));
       return matches ? onEntry(entry, terminal) : undefined;
     },

@@ -252,7 +252,7 @@ export interface OutputGaps {
   readonly compacted: boolean;
 }
 
-export const NO_GAPS: OutputGaps = { completeSinceMs: Number.NEGATIVE_INFINITY, compacted: false };
+export const NO_GAPS: OutputGaps = { completeSinceMs: -Infinity, compacted: false };
 
 interface OutputsRead {
   readonly offsets: number;
@@ -278,15 +278,12 @@ export async function readOutputs(
 
   // After the reading: a beginning that is gone now may have gone before it was read.
   const { decisions, deadLetters } = inspection.pipeline.topics;
-  let completeSinceMs = Number.NEGATIVE_INFINITY;
+  let completeSinceMs = -Infinity;
   for (const range of await outputRanges(inspection)) {
     if (range.start === 0) continue;
     const oldestMs = await firstTimestamp(inspection, range.topic, range);
     // A producer's clock may be ahead: a record may look younger than its own terminal record.
-    completeSinceMs = Math.max(
-      completeSinceMs,
-      (oldestMs ?? Number.POSITIVE_INFINITY) + CLOCK_MARGIN_MS,
-    );
+    completeSinceMs = Math.max(completeSinceMs, (oldestMs ?? Infinity) + CLOCK_MARGIN_MS);
   }
   const compacted =
     (await isCompacted(inspection, decisions)) || (await isCompacted(inspection, deadLetters));

@@ -156,7 +156,7 @@ const byAge = (one: Match, other: Match) => other.timestampMs - one.timestampMs;
 /** Adds a match; a source record is kept once, with its newest time. */
 function add(matches: Map<string, Match>, { partition, offset, timestampMs }: Match): void {
   const place = placeOf({ partition, offset });
-  const known = matches.get(place)?.timestampMs ?? Number.NEGATIVE_INFINITY;
+  const known = matches.get(place)?.timestampMs ?? -Infinity;
   matches.set(place, { partition, offset, timestampMs: Math.max(known, timestampMs) });
 }
 

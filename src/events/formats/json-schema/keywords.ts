@@ -43,7 +43,7 @@ export const OWN_KEYWORDS: readonly (FuncKeywordDefinition & { readonly keyword:
     schemaType: 'number',
     errors: false,
     compile(factor: number) {
-      if (!(factor > 0 && factor < Number.POSITIVE_INFINITY))
+      if (!(factor > 0 && factor < Infinity))
         throw new Error('it has a multipleOf that is not a number above 0');
       return (value: number) => isMultipleOf(value, factor);
     },

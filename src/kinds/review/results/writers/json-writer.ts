@@ -27,7 +27,7 @@ export class JsonWriter {
   to: Buffer = Buffer.alloc(0);
   /** Offset of the next byte. */
   at = 0;
-  #day = Number.NaN;
+  #day = NaN;
   #date: Buffer = Buffer.alloc(0);
 
   byte(byte: number): void {
