@@ -8,11 +8,17 @@
  */
 import { FirstNames } from '../../base/first-names.ts';
 import { CoordinateSet } from '../../core/journal/job.ts';
-import type { PartitionBounds, TopicRange } from '../../core/ports/topic-scan.ts';
+import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
 import type { SourceCoordinate, SourceRecord } from '../../core/record.ts';
-import { eachAtATime, InspectError, type Inspection } from '../inspect/context.ts';
+import { InspectError, type Inspection } from '../inspect/context.ts';
 import { decisionMembers } from '../inspect/decision-value.ts';
-import { headerText, parseEventId, rangesBetween, readGuarded } from '../inspect/outputs.ts';
+import {
+  headerText,
+  parseEventId,
+  type ReadProgress,
+  rangesBetween,
+  readRanges,
+} from '../inspect/outputs.ts';
 import { ConfusionMatrix, type EvaluationFigures } from './confusion-matrix.ts';
 import { type EvaluatedDecision, evaluatedDecision } from './evaluated-decision.ts';
 
@@ -60,18 +66,13 @@ export interface EvaluationReport extends EvaluationCounts {
   readonly labels: readonly (EvaluationFigures & { readonly label: string | null })[];
 }
 
-interface EvaluationProgress {
-  /** Offsets. */
-  readonly done: number;
-  readonly total: number;
-  readonly evaluated: number;
-}
+type OnProgress = (state: ReadProgress & { readonly evaluated: number }) => void;
 
 /** Reads committed records only, up to the stable ends at the beginning. @throws InspectError */
 export async function evaluate(
   inspection: Inspection,
   request: EvaluationRequest,
-  progress: (state: EvaluationProgress) => void = () => {},
+  progress: OnProgress = () => {},
 ): Promise<EvaluationReport> {
   const { name, kind, topics } = inspection.pipeline;
   if (kind !== 'review')
@@ -123,31 +124,20 @@ class Reading {
     this.#before = before;
   }
 
-  async read(
-    ranges: readonly TopicRange[],
-    progress: (state: EvaluationProgress) => void,
-  ): Promise<void> {
-    const inspection = this.#inspection;
-    const { decisions } = inspection.pipeline.topics;
-    const state = { done: 0, total: 0, evaluated: 0 };
-    for (const { from, until } of ranges) state.total += until - from;
-    await eachAtATime(ranges, async (range) => {
-      let position = range.from;
-      await readGuarded(inspection, decisions, range, async (piece) => {
-        const { records, unreadable, nextOffset } = piece;
+  read(ranges: Awaited<ReturnType<typeof rangesBetween>>, progress: OnProgress): Promise<void> {
+    return readRanges(
+      this.#inspection,
+      ranges,
+      async ({ records, unreadable }) => {
         if (unreadable !== undefined) this.#counts.unreadable += unreadable.to - unreadable.from;
         for (const record of records) {
           const taken = this.#take(record);
           // Awaiting each would cost more than the rest: few are promises.
           if (taken instanceof Promise) await taken;
         }
-        const next = Math.min(nextOffset, range.until);
-        state.done += next - position;
-        position = next;
-        state.evaluated = this.#overall.evaluated;
-        progress(state);
-      });
-    });
+      },
+      (state) => progress({ ...state, evaluated: this.#overall.evaluated }),
+    );
   }
 
   report() {

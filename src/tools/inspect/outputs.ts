@@ -19,10 +19,13 @@ export interface TerminalRecord extends SourceCoordinate {
 /** Offsets by `topic-partition`. */
 export type OutputPositions = ReadonlyMap<string, number>;
 
-/** Part of one output partition. */
-export interface OutputRange extends TopicRange {
-  readonly kind: TerminalKind;
+interface RangeOfTopic extends TopicRange {
   readonly topic: string;
+}
+
+/** Part of one output partition. */
+export interface OutputRange extends RangeOfTopic {
+  readonly kind: TerminalKind;
   /** First offset still in the log. */
   readonly start: number;
 }
@@ -96,12 +99,13 @@ export async function rangesBetween(
   topic: string,
   sinceMs: number,
   untilMs: number | undefined,
-): Promise<TopicRange[]> {
+): Promise<RangeOfTopic[]> {
   const bounds = await scan.bounds(topic);
   const first = await scan.firstAt(topic, sinceMs);
   const last = untilMs === undefined ? undefined : await scan.firstAt(topic, untilMs);
   return [...bounds]
     .map(([partition, { start, stable }]) => ({
+      topic,
       partition,
       from: Math.max(first.get(partition) ?? start, start),
       until: Math.min(last?.get(partition) ?? stable, stable),
@@ -125,69 +129,76 @@ export async function scanTerminals(
   const { pipeline, notice } = inspection;
   const enough = new AbortController();
   let offsets = 0;
-  await eachAtATime(ranges, async (range) => {
-    const { kind, topic, partition, until } = range;
-    let position = range.from;
-    try {
-      await readGuarded(
-        inspection,
-        topic,
-        range,
-        async ({ records, unreadable, nextOffset }) => {
-          if (unreadable !== undefined)
-            notice(
-              `${topic}-${partition}: offsets ${unreadable.from} to ${unreadable.to - 1} cannot be read and are not counted: ${unreadable.poison.message}`,
-            );
-          const next = Math.min(nextOffset, until);
-          offsets += next - position;
-          position = next;
-          for (const record of records) {
-            const eventId = headerText(record, 'eventId');
-            const at = parseEventId(eventId, pipeline.topics.source);
-            // A record of another pipeline or application.
-            if (eventId === undefined || at === undefined) continue;
-            const answer = onTerminal({ kind, topic, eventId, ...at, record });
-            // Awaiting each would cost more than the rest: almost none is a promise.
-            if ((answer instanceof Promise ? await answer : answer) === 'enough') enough.abort();
-          }
-        },
-        enough.signal,
+  const onPiece = async (
+    { records, unreadable }: RecordPiece,
+    { kind, topic, partition }: OutputRange,
+  ) => {
+    if (unreadable !== undefined)
+      notice(
+        `${topic}-${partition}: offsets ${unreadable.from} to ${unreadable.to - 1} cannot be read and are not counted: ${unreadable.poison.message}`,
       );
-    } catch (error) {
-      if (!enough.signal.aborted) throw error;
+    for (const record of records) {
+      const eventId = headerText(record, 'eventId');
+      const at = parseEventId(eventId, pipeline.topics.source);
+      // A record of another pipeline or application.
+      if (eventId === undefined || at === undefined) continue;
+      const answer = onTerminal({ kind, topic, eventId, ...at, record });
+      // Awaiting each would cost more than the rest: almost none is a promise.
+      if ((answer instanceof Promise ? await answer : answer) === 'enough') enough.abort();
     }
-  });
+  };
+  try {
+    await readRanges(inspection, ranges, onPiece, ({ done }) => (offsets = done), enough.signal);
+  } catch (error) {
+    if (!enough.signal.aborted) throw error;
+  }
   return offsets;
 }
 
+/** Offsets. */
+export interface ReadProgress {
+  readonly done: number;
+  readonly total: number;
+}
+
 /**
- * Reads a range as `TopicScan.read`. Reports that it makes no progress, then gives up.
+ * Reads ranges as `TopicScan.read`, a few partitions at a time. Reports that one makes no progress, then gives up.
  * @throws InspectError `unreachable` when an open transaction blocks reading for too long
  */
-export async function readGuarded(
+export async function readRanges<R extends RangeOfTopic>(
   inspection: Inspection,
-  topic: string,
-  range: TopicRange,
-  onPiece: (piece: RecordPiece) => Promise<void>,
-  signal?: AbortSignal,
+  ranges: readonly R[],
+  onPiece: (piece: RecordPiece, range: R) => Promise<void>,
+  onProgress: (state: ReadProgress) => void,
+  signal = inspection.signal,
 ): Promise<void> {
-  const guard = stallGuard(inspection, `${topic}-${range.partition}`);
-  try {
-    await inspection.scan.read(
-      topic,
-      range,
-      async (piece) => {
-        guard.stop();
-        await onPiece(piece);
-        guard.restart();
-      },
-      AbortSignal.any([inspection.signal, guard.signal, ...(signal ? [signal] : [])]),
-    );
-  } catch (error) {
-    throw guard.signal.aborted ? guard.signal.reason : error;
-  } finally {
-    guard.stop();
-  }
+  const total = ranges.reduce((sum, { from, until }) => sum + until - from, 0);
+  let done = 0;
+  await eachAtATime(ranges, async (range) => {
+    const { topic, partition, until } = range;
+    const guard = stallGuard(inspection, `${topic}-${partition}`);
+    let position = range.from;
+    try {
+      await inspection.scan.read(
+        topic,
+        range,
+        async (piece) => {
+          guard.stop();
+          await onPiece(piece, range);
+          guard.restart();
+          const next = Math.min(piece.nextOffset, until);
+          done += next - position;
+          position = next;
+          onProgress({ done, total });
+        },
+        AbortSignal.any([inspection.signal, guard.signal, signal]),
+      );
+    } catch (error) {
+      throw guard.signal.aborted ? guard.signal.reason : error;
+    } finally {
+      guard.stop();
+    }
+  });
 }
 
 /** Reports that a read makes no progress, and aborts it after the longest transaction of the connector. */

@@ -1,10 +1,15 @@
 /** Search for source records by key or expression over a bounded time, and their explanations. */
-import type { SourceCoordinate, SourceRecord } from '../../core/record.ts';
-import { placeOf } from '../../core/record.ts';
-import { eachAtATime, InspectError, type Inspection } from './context.ts';
+import { placeOf, type SourceCoordinate, type SourceRecord } from '../../core/record.ts';
+import { InspectError, type Inspection } from './context.ts';
 import { explainRecord } from './explain.ts';
 import type { Explanation } from './explanation.ts';
-import { headerText, parseEventId, rangesBetween, readGuarded } from './outputs.ts';
+import {
+  headerText,
+  parseEventId,
+  type ReadProgress,
+  rangesBetween,
+  readRanges,
+} from './outputs.ts';
 
 /** Conditions of a search: a record must meet all that are given. */
 export interface RecordConditions {
@@ -51,13 +56,6 @@ export interface SearchReport {
   readonly notes: readonly string[];
 }
 
-export interface SearchProgress {
-  /** Offsets. */
-  readonly done: number;
-  readonly total: number;
-  readonly matching: number;
-}
-
 interface Match extends SourceCoordinate {
   readonly timestampMs: number;
 }
@@ -67,20 +65,20 @@ export async function search(
   inspection: Inspection,
   request: SearchRequest,
   select: RecordSelector,
-  progress: (state: SearchProgress) => void = () => {},
+  progress: (state: ReadProgress & { readonly matching: number }) => void = () => {},
 ): Promise<SearchReport> {
   const { topics } = inspection.pipeline;
   const { on, sinceMs, untilMs, limit } = request;
   const topic = on === 'events' ? topics.source : topics.decisions;
   const ranges = await rangesBetween(inspection, topic, sinceMs, untilMs);
-  const state = { done: 0, total: 0, matching: 0 };
-  for (const { from, until } of ranges) state.total += until - from;
   const newest = new Map<string, Match>();
   const failures = new Map<string, number>();
   let searched = 0;
-  await eachAtATime(ranges, async (range) => {
-    let position = range.from;
-    await readGuarded(inspection, topic, range, async ({ records, unreadable, nextOffset }) => {
+  let matching = 0;
+  await readRanges(
+    inspection,
+    ranges,
+    async ({ records, unreadable }) => {
       const found = await select(records, inspection.signal);
       searched += records.length;
       if (unreadable !== undefined) count(failures, unreadable.poison.message);
@@ -88,16 +86,14 @@ export async function search(
       for (const record of found.matches) {
         const place = on === 'events' ? record : settledRecord(record, topics.source);
         if (place === undefined) continue;
-        state.matching++;
+        matching++;
         add(newest, { ...place, timestampMs: record.timestampMs });
         // At twice the limit: sorting costs little for each match.
         if (newest.size > 2 * limit) prune(newest, limit);
       }
-      state.done += Math.min(nextOffset, range.until) - position;
-      position = Math.min(nextOffset, range.until);
-      progress(state);
-    });
-  });
+    },
+    (state) => progress({ ...state, matching }),
+  );
 
   const explaining = withOneFailure(inspection);
   const records: Explanation[] = [];
@@ -119,7 +115,7 @@ export async function search(
   const failed = [...failures.values()].reduce((sum, times) => sum + times, 0);
   return {
     ...{ on, topic, sinceMs, untilMs: untilMs ?? null, searched },
-    ...{ matching: state.matching, failed, records },
+    ...{ matching, failed, records },
     notes: [
       ...unexplained,
       ...[...failures].map(
