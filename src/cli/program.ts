@@ -4,17 +4,15 @@ import { ConfigError } from '../config/load/problem.ts';
 import { redactText } from '../telemetry/logging/redact.ts';
 import { InspectError } from '../tools/inspect/context.ts';
 import { auditCommand } from './commands/audit.ts';
-import { batchCommand } from './commands/batch.ts';
 import { checkCommand } from './commands/check.ts';
 import { completionCommand } from './commands/completion.ts';
 import { controlCommands } from './commands/control.ts';
 import { deadLettersCommand } from './commands/dead-letters.ts';
-import { decisionCommand } from './commands/decision.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { evaluateCommand } from './commands/evaluate.ts';
 import { explainCommand } from './commands/explain.ts';
-import { importCommand } from './commands/import.ts';
 import { journalCommand } from './commands/journal.ts';
+import { resourceCommands } from './commands/resources.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import { schemasCommand } from './commands/schemas.ts';
@@ -90,17 +88,8 @@ ${exitCodeTable()}`,
     );
   for (const add of [
     ...[runCommand, checkCommand, doctorCommand, topicsCommand, journalCommand, explainCommand],
-    ...[
-      auditCommand,
-      evaluateCommand,
-      deadLettersCommand,
-      controlCommands,
-      schemasCommand,
-      batchCommand,
-      importCommand,
-      decisionCommand,
-    ],
-    ...[sandboxCommand, completionCommand],
+    ...[auditCommand, evaluateCommand, deadLettersCommand, controlCommands, schemasCommand],
+    ...[resourceCommands, sandboxCommand, completionCommand],
   ])
     add(program, io);
   return program;

@@ -3,12 +3,13 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Tools } from '../app/tools/inspect.ts';
 import { nearest } from '../base/nearest.ts';
 import { choosePipeline } from '../config/choose-pipeline.ts';
-import { loadConfig } from '../config/load.ts';
+import { type LoadOptions, loadConfig } from '../config/load.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import { durationOf } from '../config/units.ts';
 import { DEAD_LETTER_REASONS } from '../core/outcome/dead-letter-reason.ts';
 import type { SourceCoordinate } from '../core/record.ts';
 import { CommandFailed, EXIT, type ExitCode } from './exit-codes.ts';
+import { interruptible } from './interrupt.ts';
 import type { Io } from './io.ts';
 import { CommandProgress } from './progress.ts';
 import { printableJson, printableLines, sentence } from './text.ts';
@@ -68,9 +69,25 @@ export async function runTool<T extends object>(
   io.finish(codeOf(answer));
 }
 
-/** Returns the pipeline of that name, or all. @throws CommandFailed */
-export const pipelinesNamed = (config: Config, name: string | undefined) =>
-  name === undefined ? config.pipelines : [pipelineNamed(config, name)];
+/**
+ * Loads a configuration, and runs `work` on the pipeline of that name, or on all, until a signal. It
+ * imports what is heavy itself: a wrong configuration is reported before that.
+ * @throws ConfigError; CommandFailed
+ */
+export async function onPipelines(
+  io: Io,
+  { config: file, pipeline }: ToolFlags,
+  work: (
+    config: Config,
+    pipelines: readonly PipelineConfig[],
+    signal: AbortSignal,
+  ) => Promise<ExitCode>,
+  options: LoadOptions = { withoutServiceKey: true },
+): Promise<void> {
+  const config = await loadConfig(file, io.env, options);
+  const pipelines = pipeline === undefined ? config.pipelines : [pipelineNamed(config, pipeline)];
+  await interruptible(async (signal) => io.finish(await work(config, pipelines, signal)));
+}
 
 /** Returns the pipeline of that name, or the only one. @throws CommandFailed */
 export function pipelineNamed(config: Config, name: string | undefined): PipelineConfig {

@@ -1,14 +1,12 @@
 import { type Command, Option } from 'commander';
-import { loadConfig } from '../../config/load.ts';
 import type { AuditReport } from '../../tools/inspect/audit.ts';
 import type { PartitionBalance } from '../../tools/inspect/balance.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
-import { interruptible } from '../interrupt.ts';
 import { helpText, type Io } from '../io.ts';
 import { counted, sentence, type TableCell, table } from '../text.ts';
 import {
   duration,
-  pipelinesNamed,
+  onPipelines,
   pointInTime,
   runTool,
   several,
@@ -92,16 +90,13 @@ export function auditCommand(program: Command, io: Io): void {
     });
 }
 
-/** @throws ConfigError; CommandFailed */
 async function watch(io: Io, flags: AuditFlags): Promise<void> {
   const { every: everyMs = 3_600_000, since: sinceMs = Date.now() - DAY_MS } = flags;
-  const config = await loadConfig(flags.config, io.env, { withoutServiceKey: true });
-  const pipelines = pipelinesNamed(config, flags.pipeline);
-  // Loaded late: a wrong configuration is reported before anything heavy starts.
-  const { watchAudits } = await import('../../app/tools/audit-watch.ts');
-  const options = { everyMs, sinceMs };
-  await interruptible((signal) => watchAudits(config, pipelines, options, signal));
-  io.finish(EXIT.ok);
+  await onPipelines(io, flags, async (config, pipelines, signal) => {
+    const { watchAudits } = await import('../../app/tools/audit-watch.ts');
+    await watchAudits(config, pipelines, { everyMs, sinceMs }, signal);
+    return EXIT.ok;
+  });
 }
 
 /** Columns that are always shown, and the others where they are not 0. */

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { nearest } from '../../base/nearest.ts';
 import { durationOf } from '../../config/units.ts';
 import {
@@ -68,11 +68,7 @@ export function controlCommands(program: Command, io: Io): void {
       );
     if (name !== 'resume')
       command
-        .addOption(
-          new Option('--until <when>', 'end by itself: ISO 8601, or after a time (30m)').argParser(
-            momentAhead,
-          ),
-        )
+        .option('--until <when>', 'end by itself: ISO 8601, or after a time (30m)', momentAhead)
         .option('--reason <text>', 'shown to others', limited('A reason', MAX_REASON_CHARACTERS));
     command
       .option(

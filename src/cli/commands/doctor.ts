@@ -1,12 +1,10 @@
 import type { Command } from 'commander';
-import { loadConfig } from '../../config/load.ts';
 import type { CheckStatus } from '../../tools/doctor/check.ts';
 import { type CheckReport, titleOf } from '../../tools/doctor/run-checks.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
-import { interruptible } from '../interrupt.ts';
 import { helpText, type Io } from '../io.ts';
 import { counted, printableJson, sentence } from '../text.ts';
-import { duration, pipelinesNamed, type ToolFlags, toolOptions } from '../tool-options.ts';
+import { duration, onPipelines, type ToolFlags, toolOptions } from '../tool-options.ts';
 
 interface DoctorFlags extends ToolFlags {
   readonly roundTrip?: true;
@@ -57,16 +55,12 @@ export function doctorCommand(program: Command, io: Io): void {
 }
 
 async function examine(io: Io, flags: DoctorFlags): Promise<void> {
-  const { pipeline, roundTrip, type, timeout, json } = flags;
+  const { roundTrip, type, timeout, json } = flags;
   const unused = Object.keys({ type, timeout }).find((name) => name in flags);
   if (roundTrip !== true && unused !== undefined)
     throw new CommandFailed(`--${unused} requires --round-trip`);
-  const config = await loadConfig(flags.config, io.env);
-  const pipelines = pipelinesNamed(config, pipeline);
   const report = (result: CheckReport) => io.out(json === true ? asJson(result) : asLine(result));
-
-  await interruptible(async (signal) => {
-    // Loaded late: a wrong configuration is reported before anything heavy starts.
+  const work: Parameters<typeof onPipelines>[2] = async (config, pipelines, signal) => {
     const { runDoctor } = await import('../../app/tools/doctor.ts');
     const results = await runDoctor(config, {
       pipelines,
@@ -75,8 +69,9 @@ async function examine(io: Io, flags: DoctorFlags): Promise<void> {
       report,
     });
     if (json !== true) io.out(summary(results));
-    io.finish(results.some(({ status }) => status === 'failed') ? EXIT.unwell : EXIT.ok);
-  });
+    return results.some(({ status }) => status === 'failed') ? EXIT.unwell : EXIT.ok;
+  };
+  await onPipelines(io, flags, work, {});
 }
 
 function asLine({ check, status, found, remedy }: CheckReport): string {

@@ -1,4 +1,4 @@
-import { Argument, type Command, Option } from 'commander';
+import { Argument, type Command } from 'commander';
 import type {
   ClassFigures,
   ClassName,
@@ -33,17 +33,12 @@ export function evaluateCommand(program: Command, io: Io): void {
     .addArgument(
       new Argument('[pipeline]', 'pipeline; required when the configuration has several'),
     )
-    .addOption(
-      new Option(
-        '--from <time>',
-        'first time of publication: ISO 8601, or an age (15m, 2h, 7d; default: 7d)',
-      ).argParser(pointInTime),
+    .option(
+      '--from <time>',
+      'first time of publication: ISO 8601, or an age (15m, 2h, 7d; default: 7d)',
+      pointInTime,
     )
-    .addOption(
-      new Option('--to <time>', 'end of the time (default: the end of the topic)').argParser(
-        pointInTime,
-      ),
-    )
+    .option('--to <time>', 'end of the time (default: the end of the topic)', pointInTime)
     .option('--type <type>', 'only decisions of this content type')
     .option('--label <name>', 'only decisions to which this label applies')
     .option('--json', 'print a JSON document (docs/tools.md)')

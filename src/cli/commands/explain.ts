@@ -1,4 +1,4 @@
-import { Argument, type Command, Option } from 'commander';
+import { Argument, type Command } from 'commander';
 import type { Explanation, FoundTerminal, NamingJob } from '../../tools/inspect/explanation.ts';
 import type { SearchReport } from '../../tools/inspect/search.ts';
 import { CommandFailed, EXIT, type ExitCode } from '../exit-codes.ts';
@@ -47,17 +47,12 @@ export function explainCommand(program: Command, io: Io): void {
       "search for events for which this expression is true, such as 'metadata.post == 42' (docs/mapping.md)",
     )
     .option('--decisions', 'compare the published decisions instead of the events')
-    .addOption(
-      new Option(
-        '--since <time>',
-        'begin of the search: ISO 8601, or an age (15m, 2h, 7d; default: 1d)',
-      ).argParser(pointInTime),
+    .option(
+      '--since <time>',
+      'begin of the search: ISO 8601, or an age (15m, 2h, 7d; default: 1d)',
+      pointInTime,
     )
-    .addOption(
-      new Option('--until <time>', 'end of the search (default: the end of the topic)').argParser(
-        pointInTime,
-      ),
-    )
+    .option('--until <time>', 'end of the search (default: the end of the topic)', pointInTime)
     .option(
       '--limit <number>',
       'matches to show: the newest',

@@ -1,11 +1,9 @@
 import type { Command } from 'commander';
 import type { SchemaReport } from '../../app/formats/output-schemas.ts';
-import { loadConfig } from '../../config/load.ts';
 import { EXIT, type ExitCode, exitCodeTable } from '../exit-codes.ts';
-import { interruptible } from '../interrupt.ts';
 import { helpText, type Io } from '../io.ts';
 import { sentence, table } from '../text.ts';
-import { pipelinesNamed, printAnswer, type ToolFlags, toolOptions } from '../tool-options.ts';
+import { onPipelines, printAnswer, type ToolFlags, toolOptions } from '../tool-options.ts';
 
 export function schemasCommand(program: Command, io: Io): void {
   const group = program
@@ -35,23 +33,18 @@ const TEXTS = {
     'Registers the schema of each output that its subject does not have yet, if it is compatible. A second run changes nothing. The compatibility rule of a subject is never changed.',
 } as const;
 
-async function run(io: Io, flags: ToolFlags, register: boolean): Promise<void> {
-  const { config: file, pipeline, json } = flags;
-  await interruptible(async (signal) => {
-    const config = await loadConfig(file, io.env, { withoutServiceKey: true });
-    // Loaded late: a wrong configuration is reported before anything heavy starts.
+const run = (io: Io, flags: ToolFlags, register: boolean): Promise<void> =>
+  onPipelines(io, flags, async (config, pipelines, signal) => {
     const { schemaReports } = await import('../../app/formats/output-schemas.ts');
-    const pipelines = pipelinesNamed(config, pipeline);
     const schemas = await schemaReports({ ...config, pipelines }, register, signal).catch(
       (error: unknown) => {
         signal.throwIfAborted();
         throw error;
       },
     );
-    printAnswer(io, json, JSON.stringify({ schemas }), textOf(schemas, register));
-    io.finish(codeOf(schemas));
+    printAnswer(io, flags.json, JSON.stringify({ schemas }), textOf(schemas, register));
+    return codeOf(schemas);
   });
-}
 
 function codeOf(schemas: readonly SchemaReport[]): ExitCode {
   if (schemas.some(({ state }) => state === 'incompatible')) return EXIT.refused;

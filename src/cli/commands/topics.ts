@@ -1,13 +1,11 @@
 import type { Command } from 'commander';
-import { loadConfig } from '../../config/load.ts';
 import type { CheckStatus } from '../../tools/doctor/check.ts';
 import type { TopicReport } from '../../tools/doctor/create-topics.ts';
 import { EXIT } from '../exit-codes.ts';
-import { interruptible } from '../interrupt.ts';
 import { helpText, type Io } from '../io.ts';
 import { counted, table } from '../text.ts';
 import {
-  pipelinesNamed,
+  onPipelines,
   printAnswer,
   type ToolFlags,
   toolOptions,
@@ -60,18 +58,14 @@ export function topicsCommand(program: Command, io: Io): void {
 }
 
 async function create(io: Io, flags: TopicsFlags): Promise<void> {
-  const { pipeline, partitions, replicationFactor, source, yes = false } = flags;
-  const config = await loadConfig(flags.config, io.env, { withoutServiceKey: true });
-  const pipelines = pipelinesNamed(config, pipeline);
-  await interruptible(async (signal) => {
-    // Loaded late: a wrong configuration is reported before anything heavy starts.
+  const { partitions, replicationFactor, source, yes = false } = flags;
+  await onPipelines(io, flags, async (config, pipelines, signal) => {
     const { runCreateTopics } = await import('../../app/tools/doctor.ts');
     const options = { partitions, replicationFactor, source, yes };
     const topics = await runCreateTopics(config, { pipelines, signal }, options);
     const json = JSON.stringify({ topics: topics.map(asJson) });
     printAnswer(io, flags.json, json, asText(topics, yes));
-    const isWrong = topics.some(({ diagnosis }) => diagnosis.status === 'failed');
-    io.finish(isWrong ? EXIT.refused : EXIT.ok);
+    return topics.some(({ diagnosis }) => diagnosis.status === 'failed') ? EXIT.refused : EXIT.ok;
   });
 }
 

@@ -1,3 +1,4 @@
+/** Commands for single objects of the service: `batch`, `import` and `decision`. */
 import { type Command, Option } from 'commander';
 import type { Io } from '../io.ts';
 import type { ServiceFlags } from '../remote/flags.ts';
@@ -8,9 +9,15 @@ import {
   submitCommand,
 } from '../remote/service-command.ts';
 
+export function resourceCommands(program: Command, io: Io): void {
+  batchCommand(program, io);
+  importCommand(program, io);
+  resourceCommand(program, io, 'decision', 'show a single decision');
+}
+
 const FORCE_OPTION = ['-f, --force', 'replace the output file when it exists'] as const;
 
-export function batchCommand(program: Command, io: Io): void {
+function batchCommand(program: Command, io: Io): void {
   const summary = 'submit a CSV file for review, follow it, fetch its results';
   const batch = resourceCommand(program, io, 'batch', summary);
   const rules =
@@ -50,4 +57,18 @@ export function batchCommand(program: Command, io: Io): void {
     'batch results 1f750778-d5d8-4292-8579-7e6fe8cf1608 --output results.csv',
     `batch results 1f750778-d5d8-4292-8579-7e6fe8cf1608 --json | jq 'select(.status == "ERROR").row'`,
   ]);
+}
+
+function importCommand(program: Command, io: Io): void {
+  const summary = 'submit a JSON Lines file of records, follow it';
+  const group = resourceCommand(program, io, 'import', summary);
+  const rules =
+    'of objects with exactly the fields type (a string) and data (an object), and submits it as one import';
+  const submit = submitCommand(group, io, 'import', 'JSON Lines', rules);
+  serviceOptions(submit, ['import submit users.jsonl --wait', 'import submit - < users.jsonl']);
+  for (const command of group.commands)
+    command.option(
+      '--import-path <path>',
+      'path of the status check of imports (default: /v1/import/{import_id})',
+    );
 }
