@@ -1,8 +1,7 @@
 /** The console of a connector: what it shows, and the sampling of rates for it. */
 import path from 'node:path';
-import { RUNBOOK_URL } from '../base/repository.ts';
 import { systemClock } from '../base/system-clock.ts';
-import { VERSION } from '../base/version.ts';
+import { RUNBOOK_URL, VERSION } from '../base/version.ts';
 import type { Config } from '../config/schema.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { Console } from '../telemetry/console/console.ts';

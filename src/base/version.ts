@@ -1,9 +1,17 @@
+/** Facts of package.json, which is beside src and dist alike. */
 import { readFileSync } from 'node:fs';
 
-/** The connector's version, as package.json (beside src and dist alike) has it. */
-export const VERSION: string = JSON.parse(
+const { version, repository } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-).version;
+);
+
+export const VERSION: string = version;
 
 /** The User-Agent of every request. Firewalls of applications refuse requests without one. */
 export const USER_AGENT = `content-review-connector/${VERSION}`;
+
+/** Address of the repository, which package.json defines for the alerts, the chart and the image as well. */
+export const REPOSITORY_URL: string = repository.url.replace(/^git\+|\.git$/g, '');
+
+/** Folder of the pages about alerts and the console's verdicts. */
+export const RUNBOOK_URL = `${REPOSITORY_URL}/blob/main/docs/runbook/`;

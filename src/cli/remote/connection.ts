@@ -1,9 +1,13 @@
+import { dirname } from 'node:path';
 import { clientSettings } from '../../app/clients/service.ts';
 import { ContentReviewClient, type ContentReviewClientOptions } from '../../client/index.ts';
+import { parseDocument, readText } from '../../config/load.ts';
+import { group } from '../../config/option.ts';
+import { serviceOptions } from '../../config/options/service.ts';
+import type { Config } from '../../config/schema.ts';
 import { Secret } from '../../config/secret.ts';
 import { CommandFailed, systemReason } from '../exit-codes.ts';
 import { KEY_VARIABLE, type ServiceFlags, URL_VARIABLE } from './flags.ts';
-import { readServiceSection } from './service-section.ts';
 
 /** Client of the service, and details of the connection for messages. */
 export interface ServiceConnection {
@@ -71,4 +75,32 @@ function keyOf(file: string | undefined, env: NodeJS.ProcessEnv) {
   } catch (error) {
     throw new CommandFailed(`The API key cannot be read from ${keyFrom}: ${systemReason(error)}`);
   }
+}
+
+const SECTION = group('The section.', { service: serviceOptions });
+
+/**
+ * Reads and checks the section; other sections, and the variables that they name, may be missing.
+ * @param instead options that the command line gives: they may be absent, and are not read
+ * @throws ConfigError with every problem at once
+ */
+async function readServiceSection(
+  file: string,
+  env: NodeJS.ProcessEnv,
+  instead: { readonly baseUrl: boolean; readonly apiKey: boolean },
+): Promise<Config['service']> {
+  const origin = { file, env, directory: dirname(file) };
+  const prepare = (document: unknown) => {
+    const { service = {} } = (document ?? {}) as { service?: unknown };
+    if (typeof service !== 'object' || service === null || Array.isArray(service))
+      return { service };
+    return {
+      service: {
+        ...service,
+        ...(instead.baseUrl && { baseUrl: 'https://not-read' }),
+        ...(instead.apiKey && { apiKey: 'not read' }),
+      },
+    };
+  };
+  return parseDocument(await readText(file), SECTION, origin, prepare).service;
 }

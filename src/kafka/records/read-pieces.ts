@@ -9,7 +9,6 @@ import { CommittedFilter } from './committed.ts';
 import { CODECS } from './compression/unpack.ts';
 import type { FetchedBytes, ReadLimits } from './fetched-bytes.ts';
 import { PieceBuilder } from './piece-builder.ts';
-import { nextPieceTurn } from './turns.ts';
 
 /**
  * Yields nothing for a response without a complete batch. The `nextOffset` of the last piece is that of the response.
@@ -125,4 +124,22 @@ function unreadableBatch(
     timestampMs: header.maxTimestamp,
     poison: { reason: 'unreadable_batch', message },
   };
+}
+
+/**
+ * Queue for readers of pieces: the process reads one piece per turn of the event loop. With one
+ * piece of each shard per turn, answers on sockets would wait for all of them.
+ */
+const waiting: (() => void)[] = [];
+
+/** Resolves in a later turn of the event loop: one caller per turn, in FIFO order. */
+function nextPieceTurn(): Promise<void> {
+  if (waiting.length === 0) setImmediate(letOneGo);
+  return new Promise((resolve) => waiting.push(resolve));
+}
+
+function letOneGo(): void {
+  waiting[0]?.();
+  waiting.shift();
+  if (waiting.length > 0) setImmediate(letOneGo);
 }

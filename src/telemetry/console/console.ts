@@ -2,9 +2,11 @@
  * Console: the operator's page. GET only, without cookies and resources of other origins; no
  * response holds content, keys or signed addresses (I6). The search has a guard of its own.
  */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { isForeignScript } from '../health/host-guard.ts';
 import type { PageRequest, PageResponse, Pages } from '../health/http-server.ts';
-import { loadAssets } from './assets.ts';
 import { type ConsoleSources, consoleState } from './state.ts';
 
 const PROTECTION: Readonly<Record<string, string>> = {
@@ -50,3 +52,28 @@ const respond = (body: unknown, status: number, type = 'application/json'): Page
   headers: { ...PROTECTION, 'content-type': type, 'cache-control': 'no-store' },
   body: JSON.stringify(body),
 });
+
+const PAGE = new URL('./page/', import.meta.url);
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml; charset=utf-8',
+};
+
+interface Asset {
+  readonly type: string;
+  readonly body: Buffer;
+}
+
+/** Reads all files. @returns them by their path on the server */
+export function loadAssets(): ReadonlyMap<string, Asset> {
+  return new Map(
+    readdirSync(PAGE).map((file) => {
+      const body = readFileSync(new URL(file, PAGE));
+      const type = TYPES[path.extname(file)] ?? 'application/octet-stream';
+      return [file === 'index.html' ? '/' : `/console/${file}`, { type, body }];
+    }),
+  );
+}

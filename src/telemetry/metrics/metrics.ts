@@ -9,7 +9,6 @@ import {
 } from 'prom-client';
 import type { Labels, Metrics } from '../../core/ports/telemetry.ts';
 import type { TraceParent } from '../../core/trace-context.ts';
-import { prefersOpenMetrics } from './accept.ts';
 import { METRICS, type MetricDefinition, type MetricName } from './metric-list.ts';
 
 /** Prefix of the connector's metrics; Node's own (`process_*`, `nodejs_*`) keep their names. */
@@ -204,4 +203,23 @@ function create(
   if (kind === 'counter') return new Counter(common);
   if (kind === 'gauge') return new Gauge(common);
   return new Histogram({ ...common, buckets: [...buckets], enableExemplars: exemplars });
+}
+
+/** Choice of the exposition format by the Accept header of a scraper. */
+const MAX_CHARACTERS = 1_000;
+
+/** Returns true if OpenMetrics is named with a higher quality than the text format. */
+function prefersOpenMetrics(accept: string): boolean {
+  const quality = (type: string): number =>
+    Math.max(
+      0,
+      ...accept
+        .slice(0, MAX_CHARACTERS)
+        .toLowerCase()
+        .split(',')
+        .map((range) => range.split(';').map((part) => part.trim()))
+        .filter(([named]) => named === type)
+        .map((parts) => Number(parts.find((part) => part.startsWith('q='))?.slice(2) ?? 1) || 0),
+    );
+  return quality('application/openmetrics-text') > quality('text/plain');
 }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { startBrowser } from '../../../dev/pictures/browser.ts';
-import { RUNBOOK_URL } from '../../../src/base/repository.ts';
+import { RUNBOOK_URL } from '../../../src/base/version.ts';
 import { eventually } from '../../support/eventually.ts';
 import { exclusiveKafka, type TestKafka, testKafka } from '../../support/kafka/kafka.ts';
 import { type Stack, type StackOptions, startStack } from '../../support/stack/stack.ts';

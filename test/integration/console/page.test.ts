@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { startBrowser } from '../../../dev/pictures/browser.ts';
-import { RUNBOOK_URL } from '../../../src/base/repository.ts';
+import { RUNBOOK_URL } from '../../../src/base/version.ts';
 import {
   ConsoleSearch,
   type RunSearch,

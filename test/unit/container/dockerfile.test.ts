@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { BuildContext } from '../../../dev/container/context.ts';
 import { execForm, readDockerfile, type Stage } from '../../../dev/container/dockerfile.ts';
 import { kafkaVersion } from '../../../dev/kafka/jars.ts';
-import { REPOSITORY_URL } from '../../../src/base/repository.ts';
+import { REPOSITORY_URL } from '../../../src/base/version.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));

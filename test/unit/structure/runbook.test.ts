@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { ALERTS, RECORDINGS, RULES_FILE, rulesFile, runbookOf } from '../../../dev/alerts/rules.ts';
 import { DASHBOARD_FILE, dashboardFile } from '../../../dev/dashboard/dashboard.ts';
 import { execute } from '../../../dev/helm/execute.ts';
-import { REPOSITORY_URL } from '../../../src/base/repository.ts';
+import { REPOSITORY_URL } from '../../../src/base/version.ts';
 import { COMMANDS } from '../../../src/core/journal/control.ts';
 import { METRICS, type MetricDefinition } from '../../../src/telemetry/metrics/metric-list.ts';
 import { METRIC_PREFIX } from '../../../src/telemetry/metrics/metrics.ts';

@@ -15,7 +15,6 @@ import {
   PIECE_BYTES,
   type ResultFile,
 } from '../results/result-files.ts';
-import { EventQueue } from './event-queue.ts';
 import type { FileProblem, FromThread, ReadMessage, ToThread } from './messages.ts';
 
 /** Heap for short-lived objects, MiB: a slice leaves few, and more would only stay resident. */
@@ -237,5 +236,30 @@ class Thread {
     this.#lentBytes = 0;
     const error = new InternalError(`the thread that reads result files ended (${why})`);
     for (const { events } of this.#files.values()) events.push({ is: 'ended', error });
+  }
+}
+
+/** Queue of events with one consumer. */
+class EventQueue<T> {
+  #events: T[] = [];
+  #wake: (() => void) | undefined;
+
+  push(event: T): void {
+    this.#events.push(event);
+    this.#wake?.();
+  }
+
+  /** Resolves to the oldest event, as soon as there is one. */
+  async next(): Promise<T> {
+    while (this.#events.length === 0)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    return this.#events.shift() as T;
+  }
+
+  /** Removes all events. */
+  drain(): readonly T[] {
+    return this.#events.splice(0);
   }
 }

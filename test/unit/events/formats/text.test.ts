@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { textFormat } from '../../../../src/events/formats/text.ts';
+import { textFormat } from '../../../../src/events/formats/index.ts';
 import { sourceRecord } from '../../kinds/review/sample.ts';
 
 const read = (value: Buffer) => textFormat.read({ ...sourceRecord(null), value });

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { test } from 'node:test';
-import { loadAssets } from '../../../../src/telemetry/console/assets.ts';
-import { Console } from '../../../../src/telemetry/console/console.ts';
+import { Console, loadAssets } from '../../../../src/telemetry/console/console.ts';
 import type { ConsoleState } from '../../../../src/telemetry/console/state.ts';
 import {
   busyScene,
