@@ -1,4 +1,5 @@
 /** Types of option values. Texts that come from `${NAME}` may stand for numbers, flags and lists. */
+import { isObject } from '../base/is-object.ts';
 import { type JsonSchema, orVariable, textSchema } from './json-schema.ts';
 import { OptionRefusal, type Origin, type Value, value } from './option.ts';
 import {
@@ -118,8 +119,8 @@ export function part<T>(name: string, item: Value<T>, raw: unknown, origin: Orig
 
 /** @throws OptionRefusal for anything but a mapping */
 export function mapping(raw: unknown): Readonly<Record<string, unknown>> {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) throw new OptionRefusal('');
-  return raw as Readonly<Record<string, unknown>>;
+  if (!isObject(raw)) throw new OptionRefusal('');
+  return raw;
 }
 
 /** Numbers, also written as texts. The options are given with the default, the least and the most. */

@@ -1,6 +1,6 @@
 /** Decoding of fetched records into those that `process` receives. */
+import { detached } from '../core/batch/detached.ts';
 import type { RecordPiece } from '../core/ports/kafka.ts';
-import type { SourceRecord } from '../core/record.ts';
 import { decodeDeadLetter, decodeOutcome } from './decoder.ts';
 import type { FramedOutcomes } from './framed-outcomes.ts';
 import type {
@@ -25,7 +25,9 @@ export function receivedRecords<T extends Outcome>(
   { topic, partition, isOutcome, framed }: PieceSource,
 ): ReceivedRecord<T>[] {
   const received = records.map((record): ReceivedRecord<T> => {
-    const bytes = detached(record);
+    // The piece that they are views of is reused.
+    const { key, value, headers } = detached(record);
+    const bytes = { key, value, headers };
     const place = { topic, partition, offset: record.offset };
     if (isOutcome) {
       const { value: decision, problem } = decodeOutcome<T>(bytes, framed);
@@ -44,18 +46,6 @@ export function receivedRecords<T extends Outcome>(
     received.push(unreadableRecord(place, to, poison.message, undefined));
   }
   return received;
-}
-
-/** Copies of the bytes: the piece that they are views of is reused. */
-function detached({ key, value, headers }: SourceRecord): RecordBytes {
-  return {
-    key: key && Buffer.from(key),
-    value: value && Buffer.from(value),
-    headers: headers.map(([name, text]) => [
-      name,
-      Buffer.isBuffer(text) ? Buffer.from(text) : text,
-    ]),
-  };
 }
 
 function unreadableRecord(

@@ -1,6 +1,8 @@
 /** Values that are JSON. Messages never show their content (I6). */
+
 import { hasEscapedKeys, parseEscapedKeys } from '../base/escaped-keys.ts';
 import { mayLoseDigits } from '../base/exact-json.ts';
+import { isObject } from '../base/is-object.ts';
 import { textOf, valueLengthOf, valueTextOf } from '../core/bytes/record-view.ts';
 import type { DeadLetterReason } from '../core/outcome/dead-letter-reason.ts';
 import type { Poison } from '../core/record.ts';
@@ -120,7 +122,3 @@ export function hasNumber(value: unknown): boolean {
 }
 
 type JsonMembers = Readonly<Record<string, unknown>>;
-
-export function isObject(value: unknown): value is JsonMembers {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,4 +1,6 @@
 /** Comparison of records with the conditions of a search, in every format of the pipeline. */
+
+import { isObject } from '../../base/is-object.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { NotPrepared } from '../../core/outcome/internal-error.ts';
 import type { SourceRecord } from '../../core/record.ts';
@@ -14,7 +16,7 @@ import {
 } from '../../events/format.ts';
 import { plainFormat } from '../../events/formats/index.ts';
 import { type DecodedTerminal, FramedReader } from '../../events/formats/output/index.ts';
-import { isObject, jsonFormat, poison } from '../../events/json-event.ts';
+import { jsonFormat, poison } from '../../events/json-event.ts';
 import { MappingFailure } from '../../events/mapping/mapping-failure.ts';
 import { compileFilter } from '../../events/record-decoder.ts';
 import { type ConfluentRegistry, FRAME_BYTES } from '../../events/registry/index.ts';

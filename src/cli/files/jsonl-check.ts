@@ -1,3 +1,4 @@
+import { isObject } from '../../base/is-object.ts';
 import { counted, printable } from '../text.ts';
 import type { CheckedContent } from './check-file.ts';
 import type { Findings } from './findings.ts';
@@ -76,8 +77,4 @@ export function memberCount(json: string): number {
     else depth += sign === '{' || sign === '[' ? 1 : -1;
   }
   return count;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

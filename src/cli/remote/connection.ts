@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { clientSettings } from '../../app/clients/service.ts';
+import { isObject } from '../../base/is-object.ts';
 import { ContentReviewClient, type ContentReviewClientOptions } from '../../client/index.ts';
 import { parseDocument, readText } from '../../config/load.ts';
 import { group } from '../../config/option.ts';
@@ -92,8 +93,7 @@ async function readServiceSection(
   const origin = { file, env, directory: dirname(file) };
   const prepare = (document: unknown) => {
     const { service = {} } = (document ?? {}) as { service?: unknown };
-    if (typeof service !== 'object' || service === null || Array.isArray(service))
-      return { service };
+    if (!isObject(service)) return { service };
     return {
       service: {
         ...service,

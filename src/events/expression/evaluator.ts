@@ -5,7 +5,8 @@
  */
 import { type FunctionSignature, TreeInterpreter, TYPE_STRING } from '@jmespath-community/jmespath';
 import { isKeptNumber } from '../../base/exact-json.ts';
-import { isObject } from '../json-event.ts';
+import { isObject } from '../../base/is-object.ts';
+
 import { asDouble, compareNumbers, digitsOf, isSame } from './exact-number.ts';
 import { RECORD_FUNCTIONS, replacements } from './functions.ts';
 import { EvaluationProblem, type EventInput } from './input.ts';

@@ -1,5 +1,5 @@
 /** Plain paths, the common expressions: names joined by dots, looked up without an interpreter. */
-import { isObject } from '../json-event.ts';
+import { isObject } from '../../base/is-object.ts';
 
 export type MemberPath = readonly string[];
 
