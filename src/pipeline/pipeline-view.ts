@@ -34,7 +34,6 @@ export interface Seen {
   readonly options: PipelineOptions;
   /** undefined before the start is complete. */
   readonly context: PipelineContext | undefined;
-  readonly absent: string | undefined;
   readonly lag: Lag;
   /** Shards assigned to this member. */
   readonly slots: readonly {
@@ -45,10 +44,10 @@ export interface Seen {
 }
 
 export function viewPipeline(
-  { kind, options, context, absent, lag, slots }: Seen,
+  { kind, options, context, lag, slots }: Seen,
   limits: ViewLimits,
 ): PipelineView {
-  const { name, source, output, deadLetters, journal } = options;
+  const { name, source } = options;
   const jobs = slots
     .flatMap(({ shard, worker }) =>
       [...(worker?.owned?.shard.state.jobs.values() ?? [])].map((job) => ({ job, shard })),
@@ -68,14 +67,8 @@ export function viewPipeline(
     name,
     kind,
     group: source.group,
-    topics: {
-      source: source.topic,
-      output: output.topic,
-      deadLetters: deadLetters.topic,
-      journal: journal.topic,
-    },
+    sourceTopic: source.topic,
     instance: context?.instance ?? null,
-    absent: absent ?? null,
     lag: {
       records: lag.records ?? null,
       knownMs: context && lag.knownMs !== undefined ? wallClock(context, lag.knownMs) : null,
@@ -151,7 +144,6 @@ function viewShard(
     failures: losses?.failures ?? 0,
     jobs: owned?.shard.state.jobs.size ?? 0,
     inFlight: report?.inFlight ?? 0,
-    buffered: report?.buffered ?? 0,
     lag: isLagKnown ? report.lag : null,
     control: owned?.shard.control.state ?? 'running',
     partitions: worker?.partitions.length ?? 0,
@@ -168,7 +160,7 @@ type Waiting = ReadonlyMap<string, ReadonlySet<string>>;
 
 function viewJob(job: LiveJob, shard: number, waiting: Waiting): JobView {
   const { record, left, status } = job;
-  const { phase, heard, nextPollMs } = status;
+  const { phase, heard } = status;
   const [at] = left;
   return {
     remoteId: record.remoteId.slice(0, TYPE_CHARACTERS),
@@ -183,7 +175,6 @@ function viewJob(job: LiveJob, shard: number, waiting: Waiting): JobView {
     first: at === undefined ? null : { partition: at.partition, offset: at.offset },
     remoteState: heard?.state ?? null,
     askedMs: heard?.atMs ?? null,
-    nextAskMs: phase === 'reviewing' ? (nextPollMs ?? null) : null,
     waitsFor: waitsFor(job, shard, waiting),
   };
 }

@@ -151,7 +151,6 @@ export class Pipeline {
       kind: this.#ports.kind.name,
       options: this.#options,
       context: this.#context,
-      absent: this.#absence(),
       lag: this.#lag,
       slots,
     };

@@ -22,16 +22,9 @@ export interface PipelineView {
   readonly name: string;
   readonly kind: string;
   readonly group: string;
-  readonly topics: {
-    readonly source: string;
-    readonly output: string;
-    readonly deadLetters: string;
-    readonly journal: string;
-  };
+  readonly sourceTopic: string;
   /** Id of this process in the owner records of the journal; null before the start is complete. */
   readonly instance: string | null;
-  /** Reason for not being a member of the group. */
-  readonly absent: string | null;
   /** Records not read yet. */
   readonly lag: {
     /** null while it is unknown. */
@@ -64,7 +57,6 @@ export interface ShardView {
   readonly failures: number;
   readonly jobs: number;
   readonly inFlight: number;
-  readonly buffered: number;
   /** null while it is unknown. */
   readonly lag: number | null;
   /** State of the shard by an operator's command. */
@@ -98,7 +90,6 @@ export interface JobView {
   /** State at the service as it last answered, in its spelling. */
   readonly remoteState: string | null;
   readonly askedMs: number | null;
-  readonly nextAskMs: number | null;
   /** A reason of `waits`; `review`: the service is at it; null: it is being worked on here. */
   readonly waitsFor: string | null;
 }

@@ -102,14 +102,8 @@ export function pipelineView(changes: Partial<PipelineView> = {}): PipelineView 
     name,
     kind: 'review',
     group: `${name}-review`,
-    topics: {
-      source: name,
-      output: `${name}.decisions`,
-      deadLetters: `${name}.dead-letters`,
-      journal: `${name}.journal`,
-    },
+    sourceTopic: name,
     instance: '7f3a91c0-4e0b-4a58-9f55-6d1f0c9b2e11',
-    absent: null,
     shardCount: 8,
     lag: { records: 0, knownMs: null },
     records: { buffered: 0, creating: 0, uploading: 0, reviewing: 0, settling: 0, retrying: 0 },
@@ -141,7 +135,6 @@ export function jobView(nowMs: number, at: number, changes: Partial<JobView> = {
     first: { partition: at % 8, offset: 81_204 + at * 900 },
     remoteState: 'processing',
     askedMs: nowMs - ((at * 700) % 4_000),
-    nextAskMs: nowMs + 1_000 + ((at * 900) % 5_000),
     waitsFor: 'review',
     ...changes,
   };
@@ -160,7 +153,6 @@ export function shardView(
     failures: 0,
     jobs: 2,
     inFlight: 1_740 + shard * 31,
-    buffered: 212,
     lag: shard * 17,
     control: 'running',
     partitions: 1,
@@ -217,7 +209,7 @@ export function emptyScene(nowMs = Date.now()): Scene {
     [
       pipelineView({
         shards: [0, 1, 2, 3].map((shard) =>
-          shardView(nowMs, shard, { jobs: 0, inFlight: 0, buffered: 0, lag: 0 }),
+          shardView(nowMs, shard, { jobs: 0, inFlight: 0, lag: 0 }),
         ),
         shardCount: 4,
       }),
@@ -236,7 +228,6 @@ export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
     left: 412,
     rows: 1_000,
     remoteState: 'completed',
-    nextAskMs: null,
     waitsFor: null,
   });
   const uploading = jobView(nowMs, 15, {
@@ -244,7 +235,6 @@ export function busyScene(nowMs = Date.now(), now?: () => number): Scene {
     createdMs: nowMs - 2_000,
     remoteState: null,
     askedMs: null,
-    nextAskMs: null,
     waitsFor: null,
   });
   const shards = [0, 1, 2, 3].map((shard) => shardView(nowMs, shard));
@@ -289,7 +279,6 @@ export function troubleScene(nowMs = Date.now()): Scene {
             attempt: 2 + (at % 3),
             waitsFor: 'type_failing',
             remoteState: 'failed',
-            nextAskMs: null,
           }
         : {}),
     }),
@@ -318,7 +307,6 @@ export function troubleScene(nowMs = Date.now()): Scene {
     jobs: 0,
     inFlight: 0,
     lag: 0,
-    buffered: 0,
     partitions: 0,
   });
   const view = pipelineView({

@@ -11,7 +11,8 @@ import { ALERTS, RECORDINGS, RULES_FILE, rulesFile, runbookOf } from '../../../d
 import { DASHBOARD_FILE, dashboardFile } from '../../../dev/dashboard/dashboard.ts';
 import { execute } from '../../../dev/helm/execute.ts';
 import { REPOSITORY_URL } from '../../../src/base/version.ts';
-import { COMMANDS } from '../../../src/core/journal/control.ts';
+import type { Io } from '../../../src/cli/io.ts';
+import { createProgram } from '../../../src/cli/program.ts';
 import { METRICS, type MetricDefinition } from '../../../src/telemetry/metrics/metric-list.ts';
 import { METRIC_PREFIX } from '../../../src/telemetry/metrics/metrics.ts';
 
@@ -146,11 +147,8 @@ test('ask has the answer of every replica, or of the pod that is named', async (
 });
 
 test('the commands of the pages are there', () => {
-  const files = readdirSync(path.join(ROOT, 'src/cli/commands'));
-  const commands = new Set<string>([
-    ...files.map((file) => path.basename(file, '.ts')),
-    ...COMMANDS,
-  ]);
+  const program = createProgram({ out() {}, err() {} } as unknown as Io);
+  const commands = new Set(program.commands.map((command) => command.name()));
   for (const page of [...PAGES, 'README.md'])
     for (const [, command = ''] of read(`docs/runbook/${page}`).matchAll(/(?:^|`)crc ([a-z-]+)/gm))
       assert.ok(commands.has(command), `${page}: ${command}`);

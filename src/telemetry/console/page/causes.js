@@ -2,7 +2,7 @@
  * Causes of trouble, in the order of cause and consequence: each hides what follows from it. Pure.
  */
 
-import { clock, count, counted, duration, percent } from './format.js';
+import { capital, clock, count, counted, duration, percent } from './format.js';
 import { REASONS } from './reasons.js';
 
 /**
@@ -307,6 +307,3 @@ export const lasting = (wait, nowMs) =>
 /** @param {State['service']['failing'][number]} call @param {number} nowMs */
 const lastError = ({ operation, error, times, lastMs }, nowMs) =>
   `Last error: ${/^\d+$/.test(error) ? `HTTP ${error}` : error} from ${operation} at ${clock(lastMs, nowMs)}, ${counted(times, 'failure')} in a row.`;
-
-/** @param {string} text */
-const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);

@@ -60,13 +60,19 @@ export function each(parent, items, keyOf, create, update) {
   for (const node of before.values()) node.remove();
 }
 
-/**
- * Returns a table row. Small screens show the column heading before each cell.
- * @param {readonly { label: string, className?: string, role?: string }[]} columns
- */
-export function row(columns) {
-  const cells = columns.map(({ label, className = '', role = 'cell' }) =>
-    make('td', { 'data-label': label, role, ...(className === '' ? {} : { class: className }) }),
+/** @param {string} table @returns {Element} */
+export function body(table) {
+  return /** @type {Element} */ (el(table).querySelector('tbody'));
+}
+
+/** Returns a row for a table. Small screens show the column heading before each cell. @param {string} table */
+export function row(table) {
+  const cells = [...el(table).querySelectorAll('th')].map(({ className, children, textContent }) =>
+    make('td', {
+      'data-label': children.length > 0 ? '' : (textContent ?? ''),
+      role: 'cell',
+      ...(className === '' ? {} : { class: className }),
+    }),
   );
   return make('tr', { role: 'row' }, ...cells);
 }
@@ -76,8 +82,15 @@ export function cell(tr, at) {
   return /** @type {HTMLElement} */ (tr.children[at]);
 }
 
-/** Writes the text of a cell and a second line under it. @param {HTMLElement} td @param {string} text @param {string} [small] @param {string} [tone] */
-export function two(td, text, small = '', tone = '') {
+/** Writes the cells of a row, each a text, or the arguments of `two`. @param {HTMLElement} tr @param {readonly (string | readonly [string, string, string?])[]} values */
+export function fill(tr, values) {
+  for (const [at, value] of values.entries())
+    if (typeof value === 'string') say(cell(tr, at), value);
+    else two(cell(tr, at), ...value);
+}
+
+/** Writes the text of a cell and a second line under it. @param {HTMLElement} td @param {string} text @param {string} small @param {string} [tone] */
+function two(td, text, small, tone = '') {
   let main = td.querySelector('span');
   let note = td.querySelector('small');
   if (main === null || note === null) {

@@ -46,6 +46,16 @@ export function age(ms) {
     : duration(Math.max(0, ms) < 1000 ? 0.0001 : Math.floor(ms / 1000)).replace(/^0 ms$/, 'now');
 }
 
+/** @param {number} ms */
+export function ago(ms) {
+  return ms < 1000 ? 'just now' : `${age(ms)} ago`;
+}
+
+/** @param {string} text */
+export function capital(text) {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
 /** @param {number} n */
 export function bytes(n) {
   const units = ['B', 'KiB', 'MiB', 'GiB'];

@@ -1,6 +1,6 @@
 /** Table of all shards of the group, whoever owns them, from the journal: read while it is open. */
-import { cell, each, el, row, say, two } from './dom.js';
-import { age, count, counted, duration } from './format.js';
+import { body, each, el, fill, row, say } from './dom.js';
+import { age, ago, count, counted, duration } from './format.js';
 
 /** @typedef {ReturnType<import('../group-reading.ts').GroupReadings['view']>} View */
 /** @typedef {NonNullable<View['report']>['shards'][number]} Shard */
@@ -64,23 +64,12 @@ function show({ nowMs, atMs, tookMs, problem, report }, self) {
         : `The journal could not be read: ${problem}.`
       : `${counted(report?.members ?? 0, 'member')} (${report?.state}), ${counted(owners.size, 'instance')} in the journal, read ${age(nowMs - atMs)} ago in ${duration(tookMs / 1000)}.${failed}`,
   );
-  const table = el('t-group');
-  table.hidden = report === null;
+  el('t-group').hidden = report === null;
   each(
-    /** @type {Element} */ (table.querySelector('tbody')),
+    body('t-group'),
     shards,
     ({ shard }) => String(shard),
-    () =>
-      row([
-        { label: 'Shard' },
-        { label: 'Instance', className: 'mono' },
-        { label: 'Claim confirmed', className: 'n' },
-        { label: 'Newest activity', className: 'n' },
-        { label: 'Batches', className: 'n' },
-        { label: 'Records', className: 'n' },
-        { label: 'Lag', className: 'n' },
-        { label: 'Partition: settled up to' },
-      ]),
+    () => row('t-group'),
     (tr, shard) => showShard(tr, shard, self, nowMs),
   );
   const rest = (report?.shardCount ?? 0) - shards.length;
@@ -90,23 +79,17 @@ function show({ nowMs, atMs, tookMs, problem, report }, self) {
 /** @param {HTMLElement} tr @param {Shard} shard @param {string | null} self @param {number} nowMs */
 function showShard(tr, shard, self, nowMs) {
   const { instance, seenMs, writtenMs, jobs, records, lag, partitions, watermarks } = shard;
-  const ago = (/** @type {number | null} */ ms) => (ms === null ? '–' : `${age(nowMs - ms)} ago`);
-  say(cell(tr, 0), String(shard.shard));
-  two(
-    cell(tr, 1),
-    instance === null ? 'unclaimed' : instance.slice(0, 8),
-    instance !== null && instance === self ? 'this one' : '',
-    instance === null ? 'warn' : '',
-  );
-  say(cell(tr, 2), ago(seenMs));
-  say(cell(tr, 3), ago(writtenMs));
-  say(cell(tr, 4), count(jobs));
-  say(cell(tr, 5), count(records));
-  say(cell(tr, 6), count(lag));
+  const since = (/** @type {number | null} */ ms) => (ms === null ? '–' : ago(nowMs - ms));
   const more = partitions - watermarks.length;
-  say(
-    cell(tr, 7),
+  fill(tr, [
+    String(shard.shard),
+    instance === null
+      ? ['unclaimed', '', 'warn']
+      : [instance.slice(0, 8), instance === self ? 'this one' : ''],
+    since(seenMs),
+    since(writtenMs),
+    ...[jobs, records, lag].map(count),
     watermarks.map(({ partition, watermark }) => `${partition}: ${count(watermark)}`).join('; ') +
       (more > 0 ? `; ${count(more)} more` : ''),
-  );
+  ]);
 }

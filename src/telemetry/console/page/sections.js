@@ -1,7 +1,7 @@
 /** Writes a state into the page, section by section. */
 import { commandLine } from './command.js';
-import { attr, cell, each, el, make, row, say, two } from './dom.js';
-import { age, clock, count, counted, percent } from './format.js';
+import { attr, body, cell, each, el, fill, make, row, say } from './dom.js';
+import { age, ago, clock, count, counted, percent } from './format.js';
 import { waitsFor } from './reasons.js';
 import { calmWaits } from './verdicts.js';
 
@@ -56,17 +56,7 @@ export function showBatches(state, explain) {
     jobs,
     (job) => `${job.shard} ${job.remoteId}`,
     (job) => {
-      const tr = row([
-        { label: 'Batch', className: 'mono' },
-        { label: 'Type' },
-        { label: 'State' },
-        { label: 'Waiting for' },
-        { label: 'Age', className: 'n' },
-        { label: 'Rows left', className: 'n' },
-        { label: 'Attempt', className: 'n' },
-        { label: 'Shard', className: 'n' },
-        { label: '' },
-      ]);
+      const tr = row('t-batches');
       const { first } = job;
       if (first !== null) {
         const button = make(
@@ -93,23 +83,23 @@ export function showBatches(state, explain) {
         job.remoteState === null || job.askedMs === null
           ? ''
           : `“${job.remoteState}” ${ago(nowMs - job.askedMs)}`;
-      say(cell(tr, 0), job.remoteId);
-      say(cell(tr, 1), job.type);
-      two(cell(tr, 2), PHASES[job.phase], '', job.phase === 'retrying' ? 'warn' : '');
-      attr(cell(tr, 3), 'class', waits === '' ? 'none' : '');
-      two(cell(tr, 3), waits === '' ? '–' : waits, heard, held ? 'warn' : '');
-      two(
-        cell(tr, 4),
-        age(nowMs - job.createdMs),
-        job.createdMs - job.oldestEventMs > 60_000 ? `event ${age(nowMs - job.oldestEventMs)}` : '',
-      );
-      say(
-        cell(tr, 5),
+      fill(tr, [
+        job.remoteId,
+        job.type,
+        [PHASES[job.phase], '', job.phase === 'retrying' ? 'warn' : ''],
+        [waits === '' ? '–' : waits, heard, held ? 'warn' : ''],
+        [
+          age(nowMs - job.createdMs),
+          job.createdMs - job.oldestEventMs > 60_000
+            ? `event ${age(nowMs - job.oldestEventMs)}`
+            : '',
+        ],
         job.left === job.rows ? count(job.rows) : `${count(job.left)} of ${count(job.rows)}`,
-      );
-      say(cell(tr, 6), count(job.attempt));
+        count(job.attempt),
+        String(job.shard),
+      ]);
+      attr(cell(tr, 3), 'class', waits === '' ? 'none' : '');
       attr(cell(tr, 6), 'class', job.attempt > 1 ? 'n warn' : 'n');
-      say(cell(tr, 7), String(job.shard));
     },
   );
 }
@@ -193,7 +183,7 @@ export function showShards(state) {
   const others = (shardCount ?? 0) - assigned;
   say(
     el('p-shards'),
-    `Group ${group}, reading ${detail.topics.source}. ${others > 0 ? `The other ${count(others)} belong to other members or are unclaimed: ${commandLine(state, ['journal'])} lists their owners.` : ''}`,
+    `Group ${group}, reading ${detail.sourceTopic}. ${others > 0 ? `The other ${count(others)} belong to other members or are unclaimed: ${commandLine(state, ['journal'])} lists their owners.` : ''}`,
   );
   const states = new Map(shards.map((one) => [one.shard, one.state]));
   const all = Array.from({ length: Math.min(shardCount ?? 0, 1024) }, (_, shard) => shard);
@@ -215,50 +205,27 @@ export function showShards(state) {
     body('t-shards'),
     details.open ? shards : [],
     ({ shard }) => String(shard),
-    () =>
-      row([
-        { label: 'Shard' },
-        { label: 'State' },
-        { label: 'Owned for', className: 'n' },
-        { label: 'Batches', className: 'n' },
-        { label: 'In flight', className: 'n' },
-        { label: 'Lag', className: 'n' },
-        { label: 'Partition: settled up to, read up to' },
-      ]),
+    () => row('t-shards'),
     (tr, shard) => {
-      say(cell(tr, 0), String(shard.shard));
-      two(
-        cell(tr, 1),
-        shard.state === 'lost'
-          ? 'lost, to be reclaimed'
-          : shard.state === 'owner'
-            ? 'owned'
-            : 'claiming',
-        shard.failures > 0 ? `${counted(shard.failures, 'claim')} failed in a row` : '',
-        shard.state === 'owner' ? '' : 'warn',
-      );
-      say(cell(tr, 2), shard.ownedSinceMs === null ? '–' : age(nowMs - shard.ownedSinceMs));
-      say(cell(tr, 3), count(shard.jobs));
-      say(cell(tr, 4), count(shard.inFlight));
-      say(cell(tr, 5), shard.lag === null ? 'unknown' : count(shard.lag));
       const more = shard.partitions - shard.positions.length;
-      say(
-        cell(tr, 6),
+      fill(tr, [
+        String(shard.shard),
+        [
+          { lost: 'lost, to be reclaimed', owner: 'owned', claiming: 'claiming' }[shard.state],
+          shard.failures > 0 ? `${counted(shard.failures, 'claim')} failed in a row` : '',
+          shard.state === 'owner' ? '' : 'warn',
+        ],
+        shard.ownedSinceMs === null ? '–' : age(nowMs - shard.ownedSinceMs),
+        count(shard.jobs),
+        count(shard.inFlight),
+        shard.lag === null ? 'unknown' : count(shard.lag),
         shard.positions
           .map(
             ({ partition, watermark, position }) =>
               `${partition}: ${count(watermark)}, ${count(position)}`,
           )
           .join('; ') + (more > 0 && shard.positions.length > 0 ? `; ${count(more)} more` : ''),
-      );
+      ]);
     },
   );
-}
-
-/** @param {number} ms */
-const ago = (ms) => (ms < 1500 ? 'just now' : `${age(ms)} ago`);
-
-/** @param {string} table @returns {Element} */
-function body(table) {
-  return /** @type {Element} */ (el(table).querySelector('tbody'));
 }

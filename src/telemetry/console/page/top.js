@@ -2,7 +2,7 @@
 import { silenceMs } from './causes.js';
 import { commandLine } from './command.js';
 import { attr, each, el, make, say } from './dom.js';
-import { age, bytes, clock, count } from './format.js';
+import { age, ago, bytes, capital, clock, count } from './format.js';
 import { verdictsOf, worstOf } from './verdicts.js';
 
 /**
@@ -151,7 +151,6 @@ function oldestOf(jobs, keys) {
 /** Facts under the verdict, with their age. @param {State} state */
 export function showFacts(state) {
   const { brokers, service, nowMs } = state;
-  const ago = (/** @type {number} */ ms) => (ms < 1_000 ? 'just now' : `${age(ms)} ago`);
   const silent = silenceMs(state);
   const facts = [
     silent >= 1_000
@@ -203,6 +202,3 @@ export function showFigures(state) {
     .map((stage) => `${count(records[stage])} ${STAGES[stage]}`);
   say(el('n-flight'), inFlight === 0 ? 'nothing in flight' : stages.join(', '));
 }
-
-/** @param {string} text */
-const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
