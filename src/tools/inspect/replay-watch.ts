@@ -3,8 +3,8 @@
  * in portions, each twice as large as the one before; before the next portion the replay waits for
  * the terminal records of the last one. Without a connector none come: the wait is bounded.
  */
-import { REPLAYS_HEADER } from '../../core/outcome/dead-letter.ts';
-import { lastHeader, placeOf } from '../../core/record.ts';
+import { hash } from 'node:crypto';
+import { type OutgoingRecord, placeOf } from '../../core/record.ts';
 import type { Inspection } from './context.ts';
 import { type OutputRange, scanTerminals, type TerminalKind } from './outputs.ts';
 
@@ -36,6 +36,8 @@ export class ReplayWatch {
   #topics: readonly Watched[] = [];
   /** Places of the portion's records on the source that have no terminal record yet. */
   #waiting = new Set<string>();
+  /** Number of the portion's records that were not found on the source yet, by key and value. */
+  readonly #unfound = new Map<string, number>();
   #found = 0;
   #size = FIRST_PORTION / 2;
   #published = this.#size;
@@ -52,8 +54,9 @@ export class ReplayWatch {
     return { published: this.#published, settled: this.#settled, failed: this.#failed };
   }
 
-  published(records: number): void {
-    this.#published += records;
+  published(records: readonly OutgoingRecord[]): void {
+    this.#published += records.length;
+    for (const record of records) this.#countUnfound(digestOf(record), 1);
   }
 
   /** Waits for the outcomes of a complete portion. @returns records that may go out; 0: too many failed again */
@@ -79,6 +82,7 @@ export class ReplayWatch {
       await watched(deadLetters, 'dead_letter'),
     ];
     this.#waiting.clear();
+    this.#unfound.clear();
     this.#size = Math.min(2 * this.#size, MAX_PORTION);
     this.#found = this.#published = this.#settled = this.#failed = 0;
   }
@@ -106,6 +110,14 @@ export class ReplayWatch {
     return 2 * settled >= published && 2 * failed > settled;
   }
 
+  /** @returns false if there are none to take away */
+  #countUnfound(digest: string, by: 1 | -1): boolean {
+    const count = (this.#unfound.get(digest) ?? 0) + by;
+    if (count > 0) this.#unfound.set(digest, count);
+    else this.#unfound.delete(digest);
+    return count >= 0;
+  }
+
   async #read(): Promise<void> {
     const { scan, signal } = this.#inspection;
     for (const { topic, kind, next } of this.#topics) {
@@ -123,7 +135,7 @@ export class ReplayWatch {
             { partition, from, until: stable },
             ({ records }) => {
               for (const record of records) {
-                if (lastHeader(record.headers, REPLAYS_HEADER) === undefined) continue;
+                if (!this.#countUnfound(digestOf(record), -1)) continue;
                 this.#found++;
                 this.#waiting.add(placeOf(record));
               }
@@ -140,3 +152,7 @@ export class ReplayWatch {
     }
   }
 }
+
+/** Tells the replayed records from those of others, which may have any header. */
+const digestOf = ({ key, value }: OutgoingRecord): string =>
+  hash('sha1', Buffer.concat([key, '\0', value].map((part) => Buffer.from(part ?? ''))), 'base64');

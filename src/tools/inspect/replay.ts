@@ -215,13 +215,13 @@ class Replay {
     while (chunk.length > 0 && !this.#stop.aborted) {
       const room = (await this.#watch?.room()) ?? MAX_ROWS;
       if (room === 0 && !this.#stop.aborted) this.#failing.abort();
-      const before = this.#counts.replayed;
-      await this.#write(chunk.splice(0, Math.min(room, rate ?? MAX_ROWS)));
-      const published = this.#counts.replayed - before;
-      this.#watch?.published(published);
+      const part = chunk.splice(0, Math.min(room, rate ?? MAX_ROWS));
+      await this.#write(part);
+      const published = part.filter(({ entry }) => entry.status === 'replayed');
+      this.#watch?.published(published.map(({ original }) => original));
       this.#report();
       if (rate === undefined || open === undefined) continue;
-      const waitMs = (1_000 * published) / rate;
+      const waitMs = (1_000 * published.length) / rate;
       await clock.sleep(waitMs, this.#stop).catch(() => signal.throwIfAborted());
     }
   }

@@ -54,7 +54,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     ...['@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/exporter-trace-otlp-proto'],
     ...['@opentelemetry/resources', '@opentelemetry/sdk-trace'],
   ],
-  'tools/inspect': ['base', 'core'],
+  'tools/inspect': ['base', 'core', 'node:crypto'],
   'tools/evaluate': ['base', 'core', 'tools/inspect'],
   'tools/doctor': ['base', 'core', 'pipeline/context', 'pipeline/shard', 'tools/inspect'],
   client: ['base', 'core', 'http', 'service', 'kinds/review', 'node:*'],

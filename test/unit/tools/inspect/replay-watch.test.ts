@@ -92,6 +92,36 @@ test('a replay goes on while most records are decided, or are still under review
   }
 });
 
+test('records that others replay or copy with the header of replays are not counted', async () => {
+  const world = worldWith(350, (offset) => `${GOOD}${' '.repeat(offset % 7)}`);
+  world.start();
+  let commits = 0;
+  const foreign = () =>
+    world.kafka.cluster.produce(
+      TOPICS.source,
+      0,
+      Array.from({ length: 150 }, () => ({
+        key: Buffer.from('k0'),
+        value: Buffer.from('poison'),
+        headers: [['dead-letter-replays', '1']],
+      })),
+    );
+  const { counts, failing, notices } = await replay(world, {
+    open: (journal) => {
+      const process = new VirtualProcess('replay', world.clock);
+      const topics = { ...TOPICS, journal };
+      const producer = new KafkaClient(world.kafka, process, 'replay', topics).producers().open(0);
+      const commit = producer.commit.bind(producer);
+      producer.commit = async (transaction) => {
+        if (transaction.outputs !== undefined && commits++ < 3) foreign();
+        return await commit(transaction);
+      };
+      return producer;
+    },
+  });
+  assert.deepEqual([counts.replayed, failing, notices], [350, null, []]);
+});
+
 test('without a connector each portion is awaited for 30 s, the last one not at all', async () => {
   const world = worldWith(350, () => GOOD);
   const { counts, failing, notices, tookMs } = await replay(world);
