@@ -78,10 +78,19 @@ class Connections {
     socket.once('close', () => this.#open.delete(socket));
   }
 
-  /** Counts a request until its response has been sent. */
-  busy(socket: Socket, response: ServerResponse): void {
+  /**
+   * Counts a request until its response has been sent.
+   * @returns false, and drops the connection, if another one is being answered on it: Node reads
+   * thousands ahead, and would render a response for each
+   */
+  busy(socket: Socket, response: ServerResponse): boolean {
+    if (this.#open.get(socket) !== 0) {
+      socket.destroy();
+      return false;
+    }
     this.#change(socket, 1);
     response.once('close', () => this.#change(socket, -1));
+    return true;
   }
 
   #change(socket: Socket, by: 1 | -1): void {
@@ -112,7 +121,7 @@ export async function startTelemetryServer(
       connectionsCheckingInterval: CHECK_MS,
     },
     (request, response) => {
-      connections.busy(request.socket, response);
+      if (!connections.busy(request.socket, response)) return;
       // The body is not read: the connection ends with the response instead.
       request.resume();
       const gone = new AbortController();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Health } from '../../../src/telemetry/health/health.ts';
@@ -11,9 +12,13 @@ import { createLogger } from '../../../src/telemetry/logging/logger.ts';
 import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
 
 /** Status of a request on a connection of its own, as kubelet sends it. */
-function statusOfProbe(port: number, path: string): Promise<number | undefined> {
+function statusOfProbe(
+  port: number,
+  path: string,
+  agent: Agent | false = false,
+): Promise<number | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
-  request({ port, path, host: '127.0.0.1', agent: false, timeout: 5_000 }, (response) => {
+  request({ port, path, host: '127.0.0.1', agent, timeout: 5_000 }, (response) => {
     response.resume();
     resolve(response.statusCode);
   })
@@ -162,6 +167,27 @@ describe('telemetry server', () => {
           for (const socket of sockets) socket.destroy();
         }
       });
+  });
+
+  it('answers one request of a connection at a time: a thousand at once are not rendered', {
+    timeout: 20_000,
+  }, async () => {
+    let rendered = 0;
+    const render = metrics.render.bind(metrics);
+    metrics.render = (accept) => {
+      rendered++;
+      return render(accept);
+    };
+    const socket = connect(server.port, '127.0.0.1')
+      .on('error', () => {})
+      .resume();
+    socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(1_000));
+    await once(socket, 'close');
+    assert.ok(rendered <= 1, `${rendered}`);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let n = 0; n < 100; n++)
+      assert.equal(await statusOfProbe(server.port, '/metrics', agent), 200);
+    agent.destroy();
   });
 
   it('closes at once and twice, even with an idle and a half-open request on it', {
