@@ -10,8 +10,9 @@ import { REASONS } from './reasons.js';
  * @typedef {State['pipelines'][number]} Pipeline
  * @typedef {{ state: State, pipeline: Pipeline, nowMs: number, waits: ReadonlyMap<string, Pipeline['waits'][number]>, conditions: ReadonlyMap<string, string> }} Facts
  * @typedef {{ level: 'bad' | 'warn', key: string, of?: readonly string[], title: string, text: string, sinceMs: number | null, runbook: string, words: readonly string[] }} Verdict
+ * @typedef {Pick<Verdict, 'key' | 'title' | 'text' | 'runbook'> & Partial<Verdict>} Found with the members of DEFAULTS where they differ
  *   `of`: other keys by which a cause can hide it; `runbook`: page; `words`: command that lists the records concerned
- * @typedef {{ hides: readonly string[], find: (facts: Facts) => readonly Verdict[] }} Cause
+ * @typedef {{ hides: readonly string[], find: (facts: Facts) => readonly Found[] }} Cause
  */
 
 /** Shorter waits are not shown. */
@@ -36,6 +37,9 @@ const STALLED = ['wait/in_flight', 'wait/memory', 'wait/work_memory'];
  */
 const isKnown = (reason) => reason !== undefined && !/^not (reached|tried) yet/.test(reason);
 
+/** @type {Pick<Verdict, 'level' | 'sinceMs' | 'words'>} */
+export const DEFAULTS = { level: 'bad', sinceMs: null, words: ['journal'] };
+
 /** @type {readonly Cause[]} */
 export const CAUSES = [
   {
@@ -48,7 +52,7 @@ export const CAUSES = [
       if (silent.length === 0 || silent.length < brokers) return [];
       return [
         {
-          ...{ level: 'bad', key: 'kafka', runbook: 'ContentReviewKafkaSilent', words: ['doctor'] },
+          ...{ key: 'kafka', runbook: 'ContentReviewKafkaSilent', words: ['doctor'] },
           title: 'No Kafka broker has responded',
           text: `${silent.join(', ')}${heardMs === null ? '' : `, last heard at ${clock(heardMs, nowMs)}`}. Nothing is lost: reading and publishing continue once a broker responds.`,
           sinceMs: nowMs - silenceMs(state),
@@ -66,7 +70,6 @@ export const CAUSES = [
           ...{ level: 'warn', key: 'broker', runbook: 'ContentReviewKafkaSilent' },
           title: `${count(silent.length)} of ${counted(brokers, 'Kafka broker')} ${silent.length === 1 ? 'does' : 'do'} not respond`,
           text: `${silent.join(', ')}. Partitions that ${silent.length === 1 ? 'it leads' : 'they lead'} wait; the others continue.`,
-          ...{ sinceMs: null, words: ['journal'] },
         },
       ];
     },
@@ -97,13 +100,12 @@ export const CAUSES = [
       const isInvalid = call?.kind === 'invalid' || (!call && waits.has('bad_answer'));
       return [
         {
-          ...{ level: 'bad', key: 'service', runbook: 'ContentReviewServiceUnavailable' },
+          ...{ key: 'service', runbook: 'ContentReviewServiceUnavailable' },
           title: isInvalid
             ? `The service at ${origin} sends invalid responses`
             : `The service at ${origin} is unavailable`,
           text: `${call === undefined ? 'Calls get no response.' : lastError(call, nowMs)} ${isInvalid ? 'A proxy may respond in its place. ' : ''}Nothing is lost; calls are retried.`,
           sinceMs: call?.sinceMs ?? wait?.sinceMs ?? null,
-          words: ['journal'],
         },
       ];
     },
@@ -120,7 +122,7 @@ export const CAUSES = [
       if (call === undefined && wait === undefined && !isUnmet) return [];
       return [
         {
-          ...{ level: 'bad', key: 'key', runbook: 'ContentReviewUnauthorized', words: ['journal'] },
+          ...{ key: 'key', runbook: 'ContentReviewUnauthorized' },
           // The condition alone may follow from a service that is unreachable.
           of: call === undefined && wait === undefined ? ['condition/api-key'] : [],
           title: `The service at ${origin} refuses the API key`,
@@ -143,7 +145,7 @@ export const CAUSES = [
           ...{ level: 'warn', key: 'storage', runbook: 'ContentReviewServiceUnavailable' },
           title: 'The storage of the service is unavailable',
           text: `${lastError(call, nowMs)} Calls are retried.`,
-          ...{ sinceMs: call.sinceMs, words: ['journal'] },
+          sinceMs: call.sinceMs,
         })),
   },
   {
@@ -160,10 +162,9 @@ export const CAUSES = [
       state.stuck
         .filter((loop) => isAbout(state, name, loop.name))
         .map(({ name: loop, seconds, reason }) => ({
-          ...{ level: 'bad', key: `stuck/${loop}`, runbook: 'ContentReviewLoopStuck' },
+          ...{ key: `stuck/${loop}`, runbook: 'ContentReviewLoopStuck' },
           title: `${loop} is stuck`,
           text: `No progress for ${duration(seconds)}. ${reason}`,
-          ...{ sinceMs: null, words: ['journal'] },
         })),
   },
   {
@@ -173,10 +174,10 @@ export const CAUSES = [
         ? []
         : [
             {
-              ...{ level: 'bad', key: 'balance', runbook: 'ContentReviewBalanceBroken' },
+              ...{ key: 'balance', runbook: 'ContentReviewBalanceBroken' },
               title: `${name} is out of balance by ${count(balance)}`,
               text: 'Some consumed records are not accounted for.',
-              ...{ sinceMs: null, words: ['audit'] },
+              words: ['audit'],
             },
           ],
   },
@@ -209,7 +210,7 @@ export const CAUSES = [
           ...{ level: 'warn', key: `type/${type}`, of: [`wait/${reason}`, reason] },
           title: `Type ${type} is blocked`,
           text: `${REASONS[reason]?.title ?? reason}.${failed}${next}`,
-          ...{ sinceMs: null, runbook: 'ContentReviewTypePaused', words: ['journal'] },
+          runbook: 'ContentReviewTypePaused',
         };
       }),
   },
@@ -224,7 +225,7 @@ export const CAUSES = [
       const named = reasons.map(({ reason, letters: n }) => `${reason} (${count(n)})`).join(', ');
       return [
         {
-          ...{ level: 'warn', key: 'letters', runbook: 'ContentReviewDeadLetters', sinceMs: null },
+          ...{ level: 'warn', key: 'letters', runbook: 'ContentReviewDeadLetters' },
           title: `${count(letters)} of ${counted(records, 'record')} of the last minute became dead letters`,
           text: `${named}. ${minute.usual === null ? '' : `In the hour before: ${percent(usual)}.`}`,
           words: [
@@ -260,7 +261,7 @@ function silence({ brokers: { brokers, heardAgoMs }, nowMs }) {
 export const isAbout = ({ pipelines }, name, what) =>
   what.startsWith(`${name}/`) || !pipelines.some((one) => what.startsWith(`${one.name}/`));
 
-/** @param {Facts} facts @param {string} name @returns {readonly Verdict[]} */
+/** @param {Facts} facts @param {string} name @returns {readonly Found[]} */
 function condition(
   { state, pipeline, nowMs, waits, conditions },
   name,
@@ -275,15 +276,14 @@ function condition(
   const isOwn = state.conditions.some((one) => one.name === `${pipeline.name}/${name}`);
   return [
     {
-      ...{ level: 'bad', key: `condition/${name}`, runbook: page, words: ['journal'] },
+      ...{ key: `condition/${name}`, runbook: page },
       title: `Not ready: ${isOwn ? `${pipeline.name}/` : ''}${name}`,
       text: capital(reason),
-      sinceMs: null,
     },
   ];
 }
 
-/** @param {Facts} facts @param {string} reason @returns {readonly Verdict[]} */
+/** @param {Facts} facts @param {string} reason @returns {readonly Found[]} */
 function waitOf({ waits, nowMs }, reason) {
   const wait = lasting(waits.get(reason), nowMs);
   const known = REASONS[reason];
@@ -292,7 +292,7 @@ function waitOf({ waits, nowMs }, reason) {
   const more = waiting > who.length ? ` and ${count(waiting - who.length)} more` : '';
   return [
     {
-      ...{ level: 'warn', key: `wait/${reason}`, sinceMs, words: ['journal'] },
+      ...{ level: 'warn', key: `wait/${reason}`, sinceMs },
       title: known?.title ?? reason,
       text: `${known?.text ?? ''} Waiting: ${who.join(', ')}${more}.`.trim(),
       runbook: known?.runbook ?? 'ContentReviewStalled',

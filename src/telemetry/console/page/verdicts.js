@@ -1,6 +1,6 @@
 /** Verdicts about a pipeline: what needs a person's attention, one for each cause. Pure. */
 
-import { CAUSES, isAbout, lasting, silenceMs } from './causes.js';
+import { CAUSES, DEFAULTS, isAbout, lasting, silenceMs } from './causes.js';
 import { REASONS } from './reasons.js';
 
 /**
@@ -23,7 +23,7 @@ export function verdictsOf(state, name = state.detail.name) {
     const found = find(facts).filter(({ key, of = [] }) =>
       [key, ...of].every((one) => !hidden.has(one)),
     );
-    verdicts.push(...found);
+    verdicts.push(...found.map((one) => ({ ...DEFAULTS, ...one })));
     // Found once, by the most specific cause.
     for (const { key } of found) hidden.add(key);
     if (found.length > 0) for (const key of hides) hidden.add(key);
