@@ -30,7 +30,7 @@ import { enginePipeline, readLimits } from './pipeline-options.ts';
 import { requestUnknown, ServiceProbe } from './service-probe.ts';
 
 /** Result of a run; the CLI turns it into an exit code. */
-export type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
+type RunOutcome = 'ok' | 'failure' | 'unreachable' | 'refused';
 
 /** Ports and options of the engine of one pipeline. */
 export interface EngineParts {

@@ -17,10 +17,10 @@ const OF_THE_API = /^(create|get)_/;
 /** Time for which a refused creation counts against the key: a probe only reads. */
 const REFUSAL_MS = 300_000;
 
-export const SERVICE_CONDITION = 'service';
-export const KEY_CONDITION = 'api-key';
+const SERVICE_CONDITION = 'service';
+const KEY_CONDITION = 'api-key';
 
-export interface ServiceProbeDeps {
+interface ServiceProbeDeps {
   /** Rejects unless the service answers and accepts the key; see `requestUnknown`. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
   readonly health: HealthReporter;

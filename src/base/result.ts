@@ -1,12 +1,12 @@
 /** Value or error of an operation whose failure is expected, so that the type checker demands both. */
 export type Result<T, E = string> = Ok<T> | Err<E>;
 
-export interface Ok<T> {
+interface Ok<T> {
   readonly ok: true;
   readonly value: T;
 }
 
-export interface Err<E> {
+interface Err<E> {
   readonly ok: false;
   readonly error: E;
 }

@@ -3,7 +3,7 @@ import { formatPath, type Path } from './load/path.ts';
 import { type Option, outputName } from './option.ts';
 import { CONFIGURATION, type Config } from './schema.ts';
 
-export interface EffectiveOption {
+interface EffectiveOption {
   readonly path: string;
   /** As it would be written; `[secret]` for secrets. */
   readonly value: string;

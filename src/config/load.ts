@@ -21,7 +21,7 @@ export interface LoadOptions {
 }
 
 /** A file's name for messages, with what its options may refer to. */
-export type DocumentOrigin = Origin & { readonly file: string };
+type DocumentOrigin = Origin & { readonly file: string };
 
 /** Reads and checks a configuration file. @throws ConfigError with every problem at once, in the order of the file */
 export async function loadConfig(

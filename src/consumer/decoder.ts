@@ -6,7 +6,7 @@ import type { FramedOutcomes } from './framed-outcomes.ts';
 import type { Outcome } from './options.ts';
 
 /** Decoded value, or the reason why there is none, without content of the record. */
-export type DecodedOutcome<T> =
+type DecodedOutcome<T> =
   | { readonly value: T; readonly problem?: never }
   | { readonly value?: never; readonly problem: string };
 

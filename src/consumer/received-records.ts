@@ -11,7 +11,7 @@ import type {
   UnreadableRecord,
 } from './options.ts';
 
-export interface PieceSource {
+interface PieceSource {
   readonly topic: string;
   readonly partition: number;
   /** False: the topic holds dead letters. */

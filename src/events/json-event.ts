@@ -25,7 +25,7 @@ export function parseObject(value: Buffer): ReadEvent {
 }
 
 /** A value of JSON that was read. */
-export interface ParsedJson {
+interface ParsedJson {
   readonly poison?: never;
   /** Value as JSON.parse gives it. */
   readonly document: unknown;
@@ -36,7 +36,7 @@ export interface ParsedJson {
   exact(): unknown;
 }
 
-export type ReadJson = ParsedJson | { readonly poison: Poison };
+type ReadJson = ParsedJson | { readonly poison: Poison };
 
 /** Never throws. */
 export function parseJson(value: Buffer): ReadJson {

@@ -23,7 +23,7 @@ export interface DecoderOptions {
 }
 
 /** Item as a kind maps it from an event. */
-export type MappedItem = Pick<ContentItem, 'type' | 'content' | 'metadata' | 'expected'> & {
+type MappedItem = Pick<ContentItem, 'type' | 'content' | 'metadata' | 'expected'> & {
   /** Memory that it takes, beside its key, its headers and the objects that hold it. */
   readonly bytes: number;
 };

@@ -21,7 +21,7 @@ const DECOMPRESSORS: Readonly<Record<string, () => Decompressor>> = {
   zstd: createZstdDecompress,
 };
 
-export interface BodyLimits {
+interface BodyLimits {
   /** Plain bytes in all. */
   readonly maxBytes: number;
   /** A compressed body may not grow by more than this factor (checked after the first MiB). */

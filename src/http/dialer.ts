@@ -25,7 +25,7 @@ export interface HttpNetwork {
   readonly lookup?: LookupAll | undefined;
 }
 
-export interface DialerOptions extends Omit<HttpNetwork, 'proxyTls'> {
+interface DialerOptions extends Omit<HttpNetwork, 'proxyTls'> {
   readonly timeoutMs: number;
   /** Connections to proxies, for tunnels to https addresses. */
   readonly proxies?: Dispatcher;

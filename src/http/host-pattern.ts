@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { err, ok, type Result } from '../base/result.ts';
 
-export interface HostPattern {
+interface HostPattern {
   /** In lower case, without a last dot; an IPv6 address without brackets. */
   readonly host: string;
   /** True for everything below the host (`*.`). */

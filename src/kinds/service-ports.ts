@@ -3,7 +3,7 @@
  * implements them. Every method rejects with a ServiceError, or with the reason of the signal.
  */
 
-export interface CallSettings {
+interface CallSettings {
   readonly signal: AbortSignal;
 }
 

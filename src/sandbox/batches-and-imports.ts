@@ -53,7 +53,7 @@ export function resultName(batchId: string): string {
   return `results/${batchId}.csv`;
 }
 
-export interface WorkOutcome {
+interface WorkOutcome {
   /** Rows or records of the upload; 0 when it is not valid. */
   readonly rows: number;
   /** Rows judged with status ERROR. */

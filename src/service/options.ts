@@ -18,7 +18,7 @@ export interface RetrySettings {
   readonly capMs: number;
 }
 
-export interface ServiceClientSettings extends HttpTimeouts {
+interface ServiceClientSettings extends HttpTimeouts {
   readonly retry: RetrySettings;
   /** Calls to base_url in flight at most; overload lowers it for a while. */
   readonly maxConcurrentRequests: number;

@@ -54,7 +54,7 @@ export interface UploadCall extends TransferCall {
   readonly extraHeaders?: Readonly<Record<string, string>>;
 }
 
-export interface TransferOptions {
+interface TransferOptions {
   readonly policy: TransferPolicy;
   readonly uploadHeaders: ExtraHeaders;
   readonly downloadHeaders: ExtraHeaders;

@@ -43,7 +43,7 @@ const REFUSALS: Readonly<Record<number, (message: string) => string>> = {
     `the registry accepts no schema (${message}): set its mode, or that of the subject, to READWRITE during the registration`,
 };
 
-export interface RegistryProblem {
+interface RegistryProblem {
   /** False when the registry was not reached. */
   readonly isRefusal: boolean;
   readonly why: string;

@@ -89,7 +89,7 @@ export function toolService(
   });
 }
 
-export interface OutboundOptions {
+interface OutboundOptions {
   /** PEM files of the only trusted authorities; empty: those of Node.js. */
   readonly ca: readonly string[];
   readonly timeoutMs: number;

@@ -42,7 +42,7 @@ export function outputFormatOf({
   }
 }
 
-export interface StartParts {
+interface StartParts {
   readonly registry: SchemaRegistry;
   /** Its addresses, for messages. */
   readonly urls: readonly string[];

@@ -17,7 +17,7 @@ import { withPipeline } from './inspect.ts';
 const METRIC_NAMES = /^(audit_|loops$|ready$)/;
 const RETRY = { baseMs: 5_000, capMs: 300_000 };
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly everyMs: number;
   /** Timestamp of the first record to audit. */
   readonly sinceMs: number;

@@ -11,7 +11,7 @@ import type { CertificateEnd, ServiceParts } from '../../tools/doctor/parts.ts';
 import { clientSettings, toolService } from '../clients/service.ts';
 import { requestUnknown } from '../service-probe.ts';
 
-export interface DoctorService {
+interface DoctorService {
   readonly parts: ServiceParts;
   readonly certificates: () => Promise<readonly CertificateEnd[]>;
   /** undefined when the configuration allows none: `ask` rejects with the reason. */

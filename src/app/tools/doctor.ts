@@ -32,7 +32,7 @@ const CERTIFICATES: Readonly<Record<string, string>> = {
   broker: "a broker's certificate",
 };
 
-export interface DoctorOptions {
+interface DoctorOptions {
   /** Pipelines to check. */
   readonly pipelines: readonly PipelineConfig[];
   readonly roundTrip: DoctorParts['roundTrip'];

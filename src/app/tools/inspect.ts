@@ -30,7 +30,7 @@ const MAX_CAUSES = 5;
 /** The same for a killed command, whose transaction keeps owners from reading their journals on. */
 const CONTROL_TRANSACTION_MS = 10_000;
 
-export interface InspectOptions {
+interface InspectOptions {
   /** Name; optional when the configuration has one pipeline. */
   readonly pipeline: string | undefined;
   /** Allows requests to the service for the state of batches. */

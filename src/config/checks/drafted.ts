@@ -4,7 +4,7 @@ import { filled } from '../options/names.ts';
 import { CONFIGURATION } from '../schema.ts';
 
 /** Option of a configuration that may have mistakes. */
-export interface Drafted {
+interface Drafted {
   readonly path: Path;
   /** undefined when it is wrong, or optional and not written. */
   readonly value: unknown;

@@ -12,7 +12,7 @@ const oneOf = (...values: readonly unknown[]): Condition => ({
   words: new Intl.ListFormat('en', { type: 'disjunction' }).format(values.map(String)),
 });
 
-export interface OptionDependency {
+interface OptionDependency {
   readonly option: string;
   /** Default: the option is written, with another value than its default. */
   readonly is?: Condition;
@@ -120,7 +120,7 @@ export const DEPENDENCIES: readonly OptionDependency[] = [
   },
 ];
 
-export interface OptionLimit {
+interface OptionLimit {
   readonly option: string;
   readonly atMost: readonly {
     readonly option: string;

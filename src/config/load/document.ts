@@ -13,7 +13,7 @@ import {
 import type { Path, Position } from './path.ts';
 import type { ConfigProblem } from './problem.ts';
 
-export interface ParsedDocument {
+interface ParsedDocument {
   readonly value: unknown;
   readonly problems: readonly ConfigProblem[];
   /** Position of an option; for one that is not written, of the closest one around it. */

@@ -14,7 +14,7 @@ export type Draft<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]?: Draft<T[K]> | undefined }
     : T;
 
-export interface ReadOptions<T> {
+interface ReadOptions<T> {
   readonly draft: Draft<T>;
   readonly findings: readonly Finding[];
 }

@@ -7,7 +7,7 @@ import { choice, flag, mapOf, mapping, optional, part, text } from '../values.ts
 
 const EXPRESSION = 'a JMESPath expression, such as content or post."a.b".body (docs/mapping.md)';
 
-export type TypeOption =
+type TypeOption =
   | { readonly constant: string }
   | {
       readonly field: string;

@@ -17,7 +17,7 @@ export interface BatchLimits {
   readonly maxOffsetBytes: number;
 }
 
-export type SealReason = 'rows' | 'bytes' | 'age' | 'offsets' | 'memory';
+type SealReason = 'rows' | 'bytes' | 'age' | 'offsets' | 'memory';
 
 export interface SealedItems {
   readonly batch: ItemBatch;

@@ -130,7 +130,7 @@ export class CoordinateSet {
 }
 
 /** Facts about a live job that only its owner in this process has. */
-export interface JobStatus {
+interface JobStatus {
   phase: JobPhase;
   /** Monotonic clock, ms: start of the grace period for the upload to take effect. */
   graceFromMs: number;

@@ -5,7 +5,7 @@
 import { grown } from '../bytes/grown.ts';
 import type { SourceCoordinate } from '../record.ts';
 
-export type ClaimedCoordinate = SourceCoordinate & {
+type ClaimedCoordinate = SourceCoordinate & {
   readonly timestampMs: number;
   readonly replay: number;
 };

@@ -13,7 +13,7 @@ const BITMAP = 0;
 const RUNS = 1;
 
 /** A stretch of offsets: the first, and one past the last. */
-export type OffsetRange = readonly [from: number, to: number];
+type OffsetRange = readonly [from: number, to: number];
 
 export class OffsetSet {
   #blocks = new OffsetBlocks();

@@ -35,7 +35,7 @@ export type JobFailure =
  * Failed batches that count as evidence against the type or the service: `unsettled`, those of
  * which less than half was settled; `given_up`, those whose records would be given up.
  */
-export type TroubledBatches = 'all' | 'unsettled' | 'given_up' | 'none';
+type TroubledBatches = 'all' | 'unsettled' | 'given_up' | 'none';
 
 /** Fate of the records of a failed batch. */
 export interface JobRule {

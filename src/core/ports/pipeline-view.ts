@@ -65,7 +65,7 @@ export interface ShardView {
   readonly positions: readonly PositionView[];
 }
 
-export interface PositionView {
+interface PositionView {
   readonly partition: number;
   /** W: everything below is settled or in live jobs. */
   readonly watermark: number;

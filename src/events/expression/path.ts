@@ -1,7 +1,7 @@
 /** Plain paths, the common expressions: names joined by dots, looked up without an interpreter. */
 import { isObject } from '../../base/is-object.ts';
 
-export type MemberPath = readonly string[];
+type MemberPath = readonly string[];
 
 const STEP = /[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)+"/y;
 

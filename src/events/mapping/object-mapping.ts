@@ -11,7 +11,7 @@ import { MappedPart, MappingFailure } from './mapping-failure.ts';
 /** An expression, or one for each field of the object. */
 export type ObjectSource = string | { readonly fields: Readonly<Record<string, string>> };
 
-export interface ObjectMapping {
+interface ObjectMapping {
   /** True if the event has it as it is: then it is no larger than the event. */
   readonly isPath: boolean;
   /**
@@ -21,7 +21,7 @@ export interface ObjectMapping {
   find(input: EventInput): object;
 }
 
-export interface ObjectRules {
+interface ObjectRules {
   /** Option of its expressions. */
   readonly option: string;
   /** True if every event must have it. */

@@ -17,7 +17,7 @@ const OPTION = 'source.mapping.type';
 /** It is in the record of the job, in metrics and in each call about the batch. */
 const MAX_TYPE_LENGTH = 256;
 
-export interface TypeMapping {
+interface TypeMapping {
   /** @param accepted before: then the list of allowed types does not apply. @throws MappingFailure */
   find(input: EventInput, accepted: boolean): string;
 }

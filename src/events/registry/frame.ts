@@ -11,7 +11,7 @@ export const FRAME_BYTES = 5;
 /** Header in which newer serializers may put a schema's GUID, instead of an id before the value. */
 const GUID_HEADER = '__value_schema_id';
 
-export type SchemaFrame =
+type SchemaFrame =
   | { readonly id: number; readonly poison?: never }
   | { readonly id?: never; readonly poison: Poison };
 

@@ -13,7 +13,7 @@ import type { RegistryHttp } from './http.ts';
 
 type LibraryArguments = ConstructorParameters<typeof Library>;
 export type LibraryOptions = NonNullable<LibraryArguments[1]>;
-export type LibrarySchema = Awaited<ReturnType<Library['getSchema']>>;
+type LibrarySchema = Awaited<ReturnType<Library['getSchema']>>;
 
 /** The library's names of the types of schemas. */
 export const LIBRARY_TYPES = SchemaType;

@@ -16,7 +16,7 @@ export interface SchemaText {
   readonly references: readonly SchemaReference[];
 }
 
-export interface RegisteredSchema extends SchemaText {
+interface RegisteredSchema extends SchemaText {
   readonly id: number;
 }
 

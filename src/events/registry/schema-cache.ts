@@ -29,7 +29,7 @@ const BACKOFF = { baseMs: 250, capMs: 15_000 };
 const LOADS_AT_ONCE = 8;
 
 /** A schema, or the reason why no record with its id can be read. */
-export type CachedSchema<T> =
+type CachedSchema<T> =
   | { readonly schema: T; readonly poison?: never }
   | { readonly schema?: never; readonly poison: Poison };
 

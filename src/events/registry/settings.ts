@@ -3,7 +3,7 @@ import type { Backoff } from '../../base/backoff.ts';
 import type { Clock, Random } from '../../base/clock.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
 
-export type RegistryCredentials =
+type RegistryCredentials =
   | { readonly kind: 'none' }
   /** Read for each request, so that a rotated secret is picked up. */
   | { readonly kind: 'basic'; readonly user: string; password(): Promise<string> }

@@ -20,7 +20,7 @@ import type { GroupSettings } from './group-options.ts';
 import { leaveGroup } from './leave-group.ts';
 import { flows, Positions, type ReadPosition } from './positions.ts';
 
-export interface SessionEvents {
+interface SessionEvents {
   joined(assignment: Assignment): void;
   fetched(batch: FetchedBatch): void;
   /** The group answered a request of a member, sent at this time (monotonic clock, ms). */

@@ -19,7 +19,7 @@ import type { OutgoingBatch } from './outgoing-batch.ts';
 /** Sequence numbers are 31 bits wide and begin at 0 again. */
 const SEQUENCES = 2 ** 31;
 
-export interface BatchProducerOptions {
+interface BatchProducerOptions {
   /** undefined: without transactions. */
   readonly transactionalId?: string | undefined;
   readonly transactionTimeoutMs: number;

@@ -17,7 +17,7 @@ const MAGIC = 2;
 const TRANSACTIONAL = 16;
 
 /** Fields by which a broker recognises the producer of a batch, and a batch that it has already. */
-export interface ProducerFields {
+interface ProducerFields {
   readonly producerId: bigint;
   readonly producerEpoch: number;
   /** Sequence number of the first record. */

@@ -24,7 +24,7 @@ export interface ProducersOptions {
   readonly transactionTimeoutMs?: number;
 }
 
-export type TopicLookup = (topic: string) => Promise<WritableTopic>;
+type TopicLookup = (topic: string) => Promise<WritableTopic>;
 
 /** Batches for one topic. */
 interface PlannedOutput {

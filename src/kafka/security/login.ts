@@ -17,7 +17,7 @@ interface SaslExchange {
   };
 }
 
-export interface ProviderArguments {
+interface ProviderArguments {
   readonly host: string;
   readonly port: number;
   readonly saslAuthenticate: (exchange: SaslExchange) => Promise<Buffer>;

@@ -12,7 +12,7 @@ import { TokenSource } from './token-source.ts';
 /** Interval at which the files are checked without a new connection: certificates also expire meanwhile. */
 const LOOK_MS = 3_600_000;
 
-export interface SecurityOptions {
+interface SecurityOptions {
   /** Absent: connections are not encrypted. */
   readonly tls?: TlsOptions | undefined;
   /** Absent: no login. */

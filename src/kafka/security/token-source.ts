@@ -21,7 +21,7 @@ interface KeptToken {
   readonly endsAtMs: number;
 }
 
-export interface TokenSourceParts {
+interface TokenSourceParts {
   readonly request: (signal: AbortSignal) => Promise<KafkaToken>;
   readonly logger: Logger;
   /** Monotonic clock, ms. */

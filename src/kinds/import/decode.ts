@@ -27,7 +27,7 @@ export interface ImportMapping extends DecoderOptions {
 }
 
 /** Content type in the engine: records of all types share a file, so they share a buffer. */
-export const IMPORT_TYPE = 'import';
+const IMPORT_TYPE = 'import';
 
 /**
  * Creates the decoder of a mapping. It never throws, and its messages never show content (I6).

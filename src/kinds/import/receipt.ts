@@ -4,7 +4,7 @@ import type { OutgoingRecord } from '../../core/record.ts';
 import type { TerminalSource } from '../../events/terminal-parts.ts';
 import { errorJson, type RecordError, terminalRecord } from '../terminal-record.ts';
 
-export interface ReceiptFacts {
+interface ReceiptFacts {
   readonly status: 'SUCCESS' | 'ERROR';
   /** In the spelling of the service; null if it reported none. */
   readonly importStatus: string | null;

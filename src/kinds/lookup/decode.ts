@@ -19,7 +19,7 @@ export interface LookupMapping extends DecoderOptions {
 }
 
 /** Content type in the engine: lookups have none of their own. */
-export const LOOKUP_TYPE = 'lookup';
+const LOOKUP_TYPE = 'lookup';
 
 /** An id is part of a URL. */
 const MAX_ID_LENGTH = 1024;

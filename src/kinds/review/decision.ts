@@ -11,7 +11,7 @@ export interface DecisionOptions {
 }
 
 /** JSON of a decision that its job determines. */
-export interface JobParts {
+interface JobParts {
   /** Between `error` and the members of `source` behind the topic. */
   readonly batch: string;
   /** Behind the members of `source`. */

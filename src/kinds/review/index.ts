@@ -109,7 +109,7 @@ const STATES = {
 } as const satisfies Record<string, RemoteState>;
 
 /** Translates the state of a batch into the engine's terms. */
-export function remoteStatus({ rawStatus, downloadUrl, counts }: BatchState): RemoteStatus {
+function remoteStatus({ rawStatus, downloadUrl, counts }: BatchState): RemoteStatus {
   const status = normaliseBatchStatus(rawStatus);
   const state = status === undefined ? 'unknown' : STATES[status];
   const { success, error } = counts;

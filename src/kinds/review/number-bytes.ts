@@ -14,7 +14,7 @@ export function writeNumber(to: Buffer, value: number, at: number): number {
 }
 
 /** Writes a short ASCII text. */
-export function writeAscii(to: Buffer, text: string, start: number): number {
+function writeAscii(to: Buffer, text: string, start: number): number {
   for (let i = 0; i < text.length; i++) to[start + i] = text.charCodeAt(i);
   return start + text.length;
 }

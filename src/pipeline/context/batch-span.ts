@@ -23,7 +23,7 @@ const MAX_LINKS = 128;
 const TYPE_CHARACTERS = 120;
 
 /** The shard that begins a span. */
-export type SpanPlace = Pick<PipelineContext, 'tracer' | 'options' | 'kind'> & {
+type SpanPlace = Pick<PipelineContext, 'tracer' | 'options' | 'kind'> & {
   readonly shard: number;
 };
 
@@ -138,7 +138,7 @@ export async function step<T>(
 }
 
 /** Class of an error, never its message. */
-export function errorType(error: unknown): string {
+function errorType(error: unknown): string {
   if (error instanceof ServiceError) return error.failure;
   if (!(error instanceof Error)) return 'unknown';
   return 'failure' in error && typeof error.failure === 'string' ? error.failure : error.name;

@@ -48,7 +48,7 @@ export interface PipelineOptions extends EngineLimits {
 }
 
 /** Limits that are not configurable; tests lower them. */
-export interface EngineLimits {
+interface EngineLimits {
   /** Decisions of one settling transaction. */
   readonly chunk: { readonly maxRows: number; readonly maxBytes: number };
   /** Encoded offsets of one job. */

@@ -37,7 +37,7 @@ export const topicsOf = ({ source, output, deadLetters, journal }: Topics) =>
     ['journal', journal.topic],
   ]);
 
-export interface ClusterFacts {
+interface ClusterFacts {
   readonly brokers: number;
   readonly sourcePartitions: number;
 }

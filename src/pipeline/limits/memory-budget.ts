@@ -8,7 +8,7 @@ import { INTAKE_SHARE } from '../../core/batch/buffer.ts';
 import { BufferPool } from '../../core/bytes/buffer-pool.ts';
 
 /** Share of records read again, and of their bodies until they are uploaded. */
-export const REREAD_SHARE = 0.15;
+const REREAD_SHARE = 0.15;
 
 /** Share of the pool's idle buffers. */
 const IDLE_SHARE = 1 / 8;

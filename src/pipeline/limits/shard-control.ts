@@ -18,7 +18,7 @@ import type { WaitReasons } from './wait-reasons.ts';
 /** Longest time without a look at the wall clock, which may be set while a timer runs. */
 const LOOK_MS = 60_000;
 
-export type ControlState = 'running' | 'paused' | 'draining' | 'drained';
+type ControlState = 'running' | 'paused' | 'draining' | 'drained';
 
 interface ControlDeps {
   readonly clock: Clock;

@@ -15,7 +15,7 @@ import { rangesBehind, skipRemoved, sourceRecreated } from '../source/reread.ts'
 import { forgottenJournal } from './forgotten-journal.ts';
 import type { JournalRecovery } from './journal-recovery.ts';
 
-export interface ClaimContext extends PipelineContext {
+interface ClaimContext extends PipelineContext {
   readonly shard: number;
   readonly partitions: readonly number[];
   readonly recovery: JournalRecovery;

@@ -7,7 +7,7 @@ import type { ClusterAdmin } from '../../core/ports/kafka.ts';
 import { RefusedError } from '../context/errors.ts';
 import type { PipelineOptions } from '../context/options.ts';
 
-export type JournalOptions = Pick<PipelineOptions, 'source' | 'journal'>;
+type JournalOptions = Pick<PipelineOptions, 'source' | 'journal'>;
 
 /** Partitions that a refusal names. */
 const SHOWN = 8;

@@ -8,14 +8,14 @@ import type { DeadLetter, TerminalWriter } from '../publish/terminal-writer.ts';
 import { assertSameLog, readAgain, type WrittenBetween, writtenBetween } from './reread.ts';
 
 /** Records that end as dead letters for one reason. */
-export interface DeadLetterBatch extends Pick<DeadLetter, 'poison' | 'stage' | 'inFlight'> {
+interface DeadLetterBatch extends Pick<DeadLetter, 'poison' | 'stage' | 'inFlight'> {
   readonly records: CoordinateList;
   /** The job that the records leave; undefined while they are in none. */
   readonly from: LiveJob | undefined;
 }
 
 /** A dead letter whose record is read again. */
-export interface RereadDeadLetter extends DeadLetter {
+interface RereadDeadLetter extends DeadLetter {
   readonly job: LiveJob | undefined;
   readonly written: WrittenBetween;
 }

@@ -49,7 +49,7 @@ export interface RereadRequest {
  * Makes a batch of items, with the memory that they are counted with. An item whose row cannot be
  * written becomes a dead letter; undefined if no other is left. @throws the reason of the shard's end
  */
-export type BatchOf = (
+type BatchOf = (
   items: readonly ContentItem[],
 ) => Promise<Pick<Submission, 'batch' | 'memory'> | undefined>;
 

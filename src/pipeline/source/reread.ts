@@ -104,12 +104,12 @@ export const SKIPPED: Poison = {
 };
 
 /** A record that is still in the log but can no longer be read. */
-export interface FailedReread extends SourceCoordinate {
+interface FailedReread extends SourceCoordinate {
   readonly poison: Poison;
 }
 
 /** Takes wanted records that were found; they are valid until it returns. */
-export type FoundAgain = (
+type FoundAgain = (
   records: readonly SourceRecord[],
   unreadable: readonly FailedReread[],
 ) => void | Promise<void>;

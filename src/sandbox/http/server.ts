@@ -53,7 +53,7 @@ export function route(
   return { method, path: new RegExp(`^${path}$`), key, handle };
 }
 
-export interface SandboxServerParts {
+interface SandboxServerParts {
   readonly apiKeys: ApiKeys;
   readonly faults: FaultScript;
   /** Aborts when the sandbox stops. */

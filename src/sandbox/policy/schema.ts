@@ -40,7 +40,7 @@ const rule = z.strictObject({
   failsBatch: z.boolean().default(false),
 });
 
-export const policySchema = z.strictObject({
+const policySchema = z.strictObject({
   service: z
     .strictObject({
       name: text.default('Sandbox'),

@@ -15,14 +15,14 @@ const ERROR_PAGE =
   '<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body>Please try again later.</body></html>\n';
 const COMMAS = ','.repeat(64 * 1024);
 
-export interface ReviewRequest {
+interface ReviewRequest {
   readonly type: string | undefined;
   readonly policy: SandboxPolicy;
   readonly fault: Fault | null;
 }
 
 /** Numbers of rows of an upload: in all, and judged with status ERROR. */
-export interface ReviewCounts {
+interface ReviewCounts {
   rows: number;
   errorRows: number;
 }

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 
 const PART = '.part';
 
-export interface WrittenObject {
+interface WrittenObject {
   readonly bytes: number;
   /** ETag of S3 for an object uploaded in one piece: its MD5. */
   readonly etag: string;

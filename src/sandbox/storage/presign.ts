@@ -9,7 +9,7 @@ import { storageRefusal } from '../http/answer.ts';
 
 const ALGORITHM = 'AWS4-HMAC-SHA256';
 
-export interface PresignedAddress {
+interface PresignedAddress {
   readonly method: 'PUT' | 'GET';
   /** Scheme and host at which the caller reaches the storage. */
   readonly origin: string;
@@ -39,7 +39,7 @@ export function presign(secret: string, address: PresignedAddress): string {
   return `${origin}${path}?${query}&X-Amz-Signature=${signature}`;
 }
 
-export interface PresignedRequest {
+interface PresignedRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;

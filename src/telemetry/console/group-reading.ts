@@ -19,7 +19,7 @@ export interface GroupReport {
   readonly shards: readonly GroupShard[];
 }
 
-export interface GroupShard {
+interface GroupShard {
   readonly shard: number;
   /** Instance that claimed it last; null: none has. */
   readonly instance: string | null;

@@ -13,7 +13,7 @@ interface ConditionReport {
   readonly reason?: string;
 }
 
-export interface HealthOptions {
+interface HealthOptions {
   /** Silence after which a loop is stuck, ms. */
   readonly stuckAfterMs: number;
   /** Monotonic clock, ms; default `performance.now`. */

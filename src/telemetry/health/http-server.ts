@@ -15,7 +15,7 @@ import type { PromMetrics } from '../metrics/metrics.ts';
 import type { Health } from './health.ts';
 import { refusal } from './host-guard.ts';
 
-export interface TelemetryServerOptions {
+interface TelemetryServerOptions {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;

@@ -9,7 +9,7 @@ export type LogFormat = 'json' | 'text';
 export type LogFields = Readonly<Record<string, unknown>>;
 type OnProblem = (level: 'warn' | 'error', fields: LogFields, message: string) => void;
 
-export interface LoggerOptions {
+interface LoggerOptions {
   readonly level: LogLevel;
   /** Default: the choice of `chooseLogFormat` for this process. */
   readonly format?: LogFormat;

@@ -49,7 +49,7 @@ export const LABELS = {
   node: 'Version of Node.js.',
 } as const;
 
-export type LabelName = keyof typeof LABELS;
+type LabelName = keyof typeof LABELS;
 
 const PIPELINE = ['pipeline'] as const;
 const TYPE = ['pipeline', 'type'] as const;

@@ -16,7 +16,7 @@ export const METRIC_PREFIX = 'content_review_';
 
 type PromMetric = Counter | Gauge | Histogram;
 
-export interface PromMetricsOptions {
+interface PromMetricsOptions {
   /** Version of the connector, for `build_info`. */
   readonly version: string;
   /**
@@ -29,7 +29,7 @@ export interface PromMetricsOptions {
 }
 
 /** Value of one series. */
-export interface SeriesValue {
+interface SeriesValue {
   readonly labels: Labels;
   readonly value: number;
 }

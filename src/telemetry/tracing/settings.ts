@@ -47,7 +47,7 @@ export interface TracingSettings {
   readonly batching: { readonly [option in keyof typeof BATCHING]?: number };
 }
 
-export interface ReadTracingSettings {
+interface ReadTracingSettings {
   /** undefined: no traces are sent. */
   readonly settings: TracingSettings | undefined;
   /** Log messages about ignored variables. */

@@ -60,7 +60,7 @@ export interface Inspection {
 }
 
 /** Cause of a failed inspection; becomes an exit code. */
-export type InspectFailure =
+type InspectFailure =
   /** The arguments do not fit: no such partition, an offset beyond the end. */
   | 'usage'
   /** A topic is missing, or has unusable content or settings. */

@@ -32,7 +32,7 @@ import {
 import { batchBefore, reportedJob } from './remote-jobs.ts';
 import { type JournalObserver, journalEvidence, readShardJournal } from './shard-journal.ts';
 
-export interface ExplainOptions {
+interface ExplainOptions {
   /** Read the outputs to their ends, to find further terminal records, also when one is found early. */
   readonly thorough: boolean;
   /** Time of a terminal record, for a source record that may be gone, ms. */

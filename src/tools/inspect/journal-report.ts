@@ -9,7 +9,7 @@ import { newestOf, withOtherCommands } from './control.ts';
 import { batchBefore, type ReportedJob, reportedJob, waitsFor } from './remote-jobs.ts';
 import { readShardJournal, type ShardJournal } from './shard-journal.ts';
 
-export interface PartitionPosition {
+interface PartitionPosition {
   readonly partition: number;
   /** W: every record below is settled or in a live job. null: never claimed. */
   readonly watermark: number | null;

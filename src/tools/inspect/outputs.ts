@@ -114,7 +114,7 @@ export async function rangesBetween(
 }
 
 /** Called with each terminal record; may wait. `enough` ends the scan. */
-export type OnTerminal = (terminal: TerminalRecord) => 'enough' | undefined | Promise<undefined>;
+type OnTerminal = (terminal: TerminalRecord) => 'enough' | undefined | Promise<undefined>;
 
 /**
  * Reads the terminal records of the pipeline in these ranges, a few partitions at a time.

@@ -26,7 +26,7 @@ export function batchBefore(
     .sort((a, b) => a.record.sequence - b.record.sequence)[0]?.record.remoteId;
 }
 
-export interface JobSituation {
+interface JobSituation {
   /** Kind of the pipeline. */
   readonly kind: string;
   readonly service: RemoteBatch | undefined;

@@ -29,7 +29,7 @@ export interface SearchRequest extends RecordConditions {
   readonly limit: number;
 }
 
-export interface Selection {
+interface Selection {
   readonly matches: readonly SourceRecord[];
   /** Cause, for each record that could not be compared. */
   readonly failures: readonly string[];

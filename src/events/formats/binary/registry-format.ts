@@ -7,7 +7,7 @@ import type { EventFormat, ReadEvent, SchemaVerdict } from '../../format.ts';
 import { eventOf, poison } from '../../json-event.ts';
 import { readFrame, type SchemaCache } from '../../registry/index.ts';
 
-export interface SchemaUse<T> {
+interface SchemaUse<T> {
   /** Reads a framed value with its schema. Never throws. */
   read(value: Buffer, schema: T, id: number): ReadEvent;
   judge(schema: T): SchemaVerdict;

@@ -7,7 +7,7 @@ import type { OutgoingRecord, RecordHeaders } from '../../../core/record.ts';
 import type { OutputContract } from './contract.ts';
 import type { OutputFormat } from './with-output-format.ts';
 
-export interface CloudEventsOptions {
+interface CloudEventsOptions {
   readonly contract: OutputContract;
   readonly mode: 'binary' | 'structured';
   /** A URI-reference to the producer of the event. */

@@ -18,7 +18,7 @@ import {
 } from './contract.ts';
 import type { OutputFormat } from './with-output-format.ts';
 
-export interface RegisteredFormatOptions {
+interface RegisteredFormatOptions {
   readonly contract: OutputContract;
   readonly format: RegistryFormatName;
   /** The output topic. */

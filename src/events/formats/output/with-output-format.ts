@@ -17,7 +17,7 @@ export interface OutputFormat {
 }
 
 /** Called with a record that could not be encoded, and is published as a failure (I6). */
-export type OnUnencodable = (eventId: string, error: unknown) => void;
+type OnUnencodable = (eventId: string, error: unknown) => void;
 
 export function withOutputFormat(
   kind: PipelineKind,

@@ -14,7 +14,7 @@ const MAX_MESSAGE_CHARACTERS = 300;
 
 const load = createRequire(import.meta.url);
 
-export interface SchemaRoot {
+interface SchemaRoot {
   /** All types, those of imports too, by their full names without the first dot. */
   readonly types: ReadonlyMap<string, protobuf.Type>;
   /** The messages of the schema's own file that are in no other message, in their order. */

@@ -7,7 +7,7 @@
  * share few shapes, so readers cache them.
  */
 
-export interface ShapeEntry {
+interface ShapeEntry {
   readonly key: string;
   /** True for a JSON cell, false for a plain string. */
   readonly json: boolean;

@@ -11,7 +11,7 @@ import {
 } from '../../../events/mapping/object-mapping.ts';
 import type { MappingOptions } from '../mapping.ts';
 
-export interface EventMetadata {
+interface EventMetadata {
   readonly object: JsonObject;
   /** Size of its JSON; undefined if it is not larger than the event. */
   readonly bytes: number | undefined;

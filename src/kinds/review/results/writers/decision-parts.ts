@@ -6,13 +6,13 @@ import type { ResultNotice } from '../notices.ts';
 import type { ResultHeader } from '../result-header.ts';
 import type { RowScanner } from '../row-scanner.ts';
 
-export interface StatusPart {
+interface StatusPart {
   /** Value of `status`, and perhaps `service_status`. */
   readonly json: Buffer;
   readonly isError: boolean;
 }
 
-export interface LabelPart {
+interface LabelPart {
   /** Value of `labels`, and perhaps `labels_raw`. */
   readonly json: Buffer;
   readonly isJson: boolean;
