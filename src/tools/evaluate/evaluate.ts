@@ -26,8 +26,6 @@ import { type EvaluatedDecision, evaluatedDecision } from './evaluated-decision.
 export const MAX_CLASSES = 50;
 export const MAX_GROUPS = 50;
 const MAX_NAME = 200;
-/** Resets of a group. Nothing else writes more of them into an event id than there were. */
-const MAX_RESETS = 1_000;
 
 export interface EvaluationRequest {
   /** Time of publication: the first, and the end (not included; default: the end of the topic), ms. */
@@ -163,9 +161,9 @@ class Reading {
     return undefined;
   }
 
-  #exists({ partition, offset, replay }: SourceCoordinate & { readonly replay: number }): boolean {
+  #exists({ partition, offset }: SourceCoordinate): boolean {
     const bounds = this.#sources.get(partition);
-    return bounds !== undefined && offset < bounds.end && replay <= MAX_RESETS;
+    return bounds !== undefined && offset < bounds.end;
   }
 
   /** Returns true for a decision that is not repeated, and not replaced as far as is known. */

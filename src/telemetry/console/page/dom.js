@@ -44,6 +44,7 @@ export function each(parent, items, keyOf, create, update) {
       /** @type {HTMLElement} */ (node),
     ]),
   );
+  const kept = new Set();
   let place = parent.firstElementChild;
   for (const item of items) {
     const key = keyOf(item);
@@ -54,10 +55,12 @@ export function each(parent, items, keyOf, create, update) {
       node.dataset.key = key;
     }
     update(node, item);
+    kept.add(node);
     if (node === place) place = place.nextElementSibling;
     else parent.insertBefore(node, place);
   }
-  for (const node of before.values()) node.remove();
+  // Keys of others, such as names that were cut, may be equal.
+  for (const node of [...parent.children]) if (!kept.has(node)) node.remove();
 }
 
 /** @param {string} table @returns {Element} */

@@ -14,7 +14,7 @@ const load = (file: string): Promise<any> =>
   import(new URL(`../../../../src/telemetry/console/page/${file}`, import.meta.url).href);
 const { conclusion } = await load('verdicts.js');
 const { commandLine, quoted } = await load('command.js');
-const { say } = await load('dom.js');
+const { each, say } = await load('dom.js');
 const { conclusionOf, factsOf } = await load('answer.js');
 const { explainCommand, explainQuery, loginOf, mistakeIn } = await load('explain.js');
 const { age, bytes, clock, count, duration, rate } = await load('format.js');
@@ -152,6 +152,40 @@ test('no character of others moves the cursor of a terminal that a command is pa
     });
     assert.equal(stdout.toString(), name);
     assert.doesNotMatch(quoted(name), /[\p{Cc}\p{Cf}]/u);
+  }
+});
+
+test('a list whose items have one key does not grow with each update', () => {
+  type Node = { dataset: { key?: string }; remove(): void; nextElementSibling: Node | null };
+  const children: Node[] = [];
+  const create = (): Node => ({
+    dataset: {},
+    remove() {
+      children.splice(children.indexOf(this), 1);
+    },
+    get nextElementSibling() {
+      return children[children.indexOf(this) + 1] ?? null;
+    },
+  });
+  const parent = {
+    children,
+    get firstElementChild() {
+      return children[0] ?? null;
+    },
+    insertBefore(node: Node, place: Node | null) {
+      if (children.includes(node)) children.splice(children.indexOf(node), 1);
+      children.splice(place === null ? children.length : children.indexOf(place), 0, node);
+    },
+  };
+  for (const items of ['abab', 'abab', 'baba', 'ab', 'bbb']) {
+    each(
+      parent,
+      [...items],
+      (item: string) => item,
+      create,
+      () => {},
+    );
+    assert.equal(children.map(({ dataset }) => dataset.key).join(''), items);
   }
 });
 
