@@ -1,5 +1,5 @@
 /** Decoder of records on the output and dead-letter topics. Any bytes are decoded or reported, never thrown. */
-import { isObject } from '../base/is-object.ts';
+import { isObject } from '../base/json/is-object.ts';
 import type { DeadLetterHeaders } from '../contracts/index.ts';
 import { lastHeader, type RecordHeaders, type SourceRecord } from '../core/record.ts';
 import type { FramedOutcomes } from './framed-outcomes.ts';

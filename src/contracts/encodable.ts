@@ -3,7 +3,7 @@
  * text. Nothing is lost but lone surrogates outside JSON text, which UTF-8 cannot hold: U+FFFD is
  * in their place.
  */
-import { mayLoseDigits, parseKeepingDigits } from '../base/exact-json.ts';
+import { mayLoseDigits, parseKeepingDigits } from '../base/json/exact-json.ts';
 import { memberSpan } from './json-member.ts';
 
 type TerminalForm = Readonly<Record<string, unknown>>;

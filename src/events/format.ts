@@ -9,7 +9,7 @@ export interface DecodedEvent {
   readonly document: object;
   /**
    * Returns the same document, but a number that a double would change is kept as its text
-   * (base/exact-json), and so is a decimal that a double would write with another scale, where
+   * (base/json/exact-json), and so is a decimal that a double would write with another scale, where
    * the format has decimals: 10.00. undefined when the value is nested too deeply for that.
    * Called only when a mapping found numbers.
    */

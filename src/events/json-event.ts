@@ -1,8 +1,8 @@
 /** Values that are JSON. Messages never show their content (I6). */
 
-import { hasEscapedKeys, parseEscapedKeys } from '../base/escaped-keys.ts';
-import { mayLoseDigits } from '../base/exact-json.ts';
-import { isObject } from '../base/is-object.ts';
+import { hasEscapedKeys, parseEscapedKeys } from '../base/json/escaped-keys.ts';
+import { mayLoseDigits } from '../base/json/exact-json.ts';
+import { isObject } from '../base/json/is-object.ts';
 import { textOf, valueLengthOf, valueTextOf } from '../core/bytes/record-view.ts';
 import type { DeadLetterReason } from '../core/outcome/dead-letter-reason.ts';
 import type { Poison } from '../core/record.ts';

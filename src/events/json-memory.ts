@@ -1,5 +1,5 @@
 /** Memory that a value of JSON takes: `{}` is two bytes of text, and an object over sixty. */
-import { MAX_DEPTH } from '../base/json-depth.ts';
+import { MAX_DEPTH } from '../base/json/json-depth.ts';
 
 /**
  * Most marks of structure that a JSON text may have: so many objects, members and items take some

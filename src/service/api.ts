@@ -1,7 +1,7 @@
 /** Calls to base_url: key, permit, exchange, meaning of the answer, retry. */
 import { constants } from 'node:os';
 import { abortable } from '../base/abortable.ts';
-import { isDeeperThan } from '../base/json-depth.ts';
+import { isDeeperThan } from '../base/json/json-depth.ts';
 import { err, ok } from '../base/result.ts';
 import type { ServiceError } from '../core/outcome/service-error.ts';
 import type { HttpPool } from '../http/http.ts';

@@ -2,7 +2,7 @@
  * Errors of the service and its storage: what each failure of an exchange means, and what to do
  * about it. Only words that are safe to show get in.
  */
-import { isObject } from '../base/is-object.ts';
+import { isObject } from '../base/json/is-object.ts';
 import type { Result } from '../base/result.ts';
 import { shownCode } from '../base/shown-code.ts';
 import { ServiceError, type ServiceFailure } from '../core/outcome/service-error.ts';

@@ -2,7 +2,7 @@
 import type { Config } from '../../config/schema.ts';
 import type { Logger, Metrics } from '../../core/ports/telemetry.ts';
 import { type ConnectOptions, type SaslOptions, Security } from '../../kafka/index.ts';
-import { memoryTopicOf } from '../../tools/inspect/replay-memory.ts';
+import { memoryTopicOf } from '../../tools/inspect/dead-letters/replay-memory.ts';
 import { outboundHttp } from './service.ts';
 
 /** @param use `tools` only read, which error messages about missing rights take into account */

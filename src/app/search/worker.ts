@@ -6,9 +6,9 @@ import { loadConfig } from '../../config/load.ts';
 import { type GroupReport, MAX_SHARDS } from '../../telemetry/console/group-reading.ts';
 import type { SearchQuery } from '../../telemetry/console/search.ts';
 import { InspectError } from '../../tools/inspect/context.ts';
-import { explainRecord, namedRecord } from '../../tools/inspect/explain.ts';
+import { explainRecord, namedRecord } from '../../tools/inspect/explain/explain.ts';
+import { search } from '../../tools/inspect/explain/search.ts';
 import { journalReport } from '../../tools/inspect/journal-report.ts';
-import { search } from '../../tools/inspect/search.ts';
 import { type Tools, withPipeline } from '../tools/inspect.ts';
 import type { SearchEnd, SearchTask } from './search-thread.ts';
 

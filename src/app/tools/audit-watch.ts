@@ -9,8 +9,8 @@ import { Health } from '../../telemetry/health/health.ts';
 import { startTelemetryServer } from '../../telemetry/health/http-server.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
 import { PromMetrics } from '../../telemetry/metrics/metrics.ts';
-import { type AuditProgress, auditFrom } from '../../tools/inspect/audit.ts';
-import type { OffsetRun } from '../../tools/inspect/balance.ts';
+import { type AuditProgress, auditFrom } from '../../tools/inspect/audit/audit.ts';
+import type { OffsetRun } from '../../tools/inspect/audit/balance.ts';
 import { withPipeline } from './inspect.ts';
 
 /** Without `build_info`, by which alerts recognise connectors. */

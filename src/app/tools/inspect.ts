@@ -12,7 +12,7 @@ import type { ServiceClient } from '../../service/client.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
 import { InspectError, type InspectedPipeline } from '../../tools/inspect/context.ts';
 import type { ControlTools } from '../../tools/inspect/control.ts';
-import type { RecordConditions, RecordSelector } from '../../tools/inspect/search.ts';
+import type { RecordConditions, RecordSelector } from '../../tools/inspect/explain/search.ts';
 import { kafkaConnection } from '../clients/kafka-connection.ts';
 import { schemaRegistry } from '../clients/schema-registry.ts';
 import { toolService } from '../clients/service.ts';
@@ -41,7 +41,7 @@ interface InspectOptions {
 }
 
 export interface Tools extends ControlTools {
-  /** Opens a producer for the memory of replays (src/tools/inspect/replay.ts): transactional id `<topic>-0`. */
+  /** Opens a producer for the memory of replays (src/tools/inspect/dead-letters/replay.ts): transactional id `<topic>-0`. */
   openReplay(memoryTopic: string): ShardProducer;
   /** Name of this process, for the memory's record. */
   readonly instance: string;

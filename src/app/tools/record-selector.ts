@@ -1,6 +1,6 @@
 /** Comparison of records with the conditions of a search, in every format of the pipeline. */
 
-import { isObject } from '../../base/is-object.ts';
+import { isObject } from '../../base/json/is-object.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { NotPrepared } from '../../core/outcome/internal-error.ts';
 import type { SourceRecord } from '../../core/record.ts';
@@ -21,7 +21,7 @@ import { MappingFailure } from '../../events/mapping/mapping-failure.ts';
 import { compileFilter } from '../../events/record-decoder.ts';
 import { type ConfluentRegistry, FRAME_BYTES } from '../../events/registry/index.ts';
 import { InspectError } from '../../tools/inspect/context.ts';
-import type { RecordConditions, RecordSelector } from '../../tools/inspect/search.ts';
+import type { RecordConditions, RecordSelector } from '../../tools/inspect/explain/search.ts';
 import { registryProblem } from '../clients/schema-registry.ts';
 
 /** Longest wait for the schemas of a piece: a person waits. */

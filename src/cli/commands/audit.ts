@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import type { AuditReport } from '../../tools/inspect/audit.ts';
-import type { PartitionBalance } from '../../tools/inspect/balance.ts';
+import type { AuditReport } from '../../tools/inspect/audit/audit.ts';
+import type { PartitionBalance } from '../../tools/inspect/audit/balance.ts';
 import { CommandFailed, EXIT } from '../exit-codes.ts';
 import { helpText, type Io } from '../io.ts';
 import { counted, sentence, type TableCell, table } from '../text.ts';
@@ -78,7 +78,7 @@ export function auditCommand(program: Command, io: Io): void {
         return;
       }
       if (flags.every !== undefined) throw new CommandFailed('--every needs --watch.');
-      const { audit } = await import('../../tools/inspect/audit.ts');
+      const { audit } = await import('../../tools/inspect/audit/audit.ts');
       const { partition: partitions = [], since: sinceMs } = flags;
       await runTool(
         io,

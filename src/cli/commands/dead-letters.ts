@@ -1,8 +1,8 @@
 import { Argument, type Command } from 'commander';
 import type { Tools } from '../../app/tools/inspect.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
-import type { DeadLetterList } from '../../tools/inspect/dead-letters.ts';
-import type { ReplayReport, ReplayStatus } from '../../tools/inspect/replay.ts';
+import type { DeadLetterList } from '../../tools/inspect/dead-letters/dead-letters.ts';
+import type { ReplayReport, ReplayStatus } from '../../tools/inspect/dead-letters/replay.ts';
 import { EXIT } from '../exit-codes.ts';
 import { interruptible } from '../interrupt.ts';
 import { helpText, type Io } from '../io.ts';
@@ -95,13 +95,13 @@ function letterOptions(command: Command, limit: string): Command {
 }
 
 async function list(io: Io, flags: LetterFlags): Promise<void> {
-  const { listDeadLetters } = await import('../../tools/inspect/dead-letters.ts');
+  const { listDeadLetters } = await import('../../tools/inspect/dead-letters/dead-letters.ts');
   const work = (tools: Tools) => listDeadLetters(tools, filterOf(flags, []), flags.limit);
   await runTool(io, flags, work, listText);
 }
 
 async function replay(io: Io, at: readonly SourceCoordinate[], flags: ReplayFlags): Promise<void> {
-  const { replayDeadLetters } = await import('../../tools/inspect/replay.ts');
+  const { replayDeadLetters } = await import('../../tools/inspect/dead-letters/replay.ts');
   const write = (tools: Tools, stop?: AbortSignal) =>
     replayDeadLetters(tools, {
       filter: filterOf(flags, at),

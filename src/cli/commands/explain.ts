@@ -1,6 +1,10 @@
 import { Argument, type Command } from 'commander';
-import type { Explanation, FoundTerminal, NamingJob } from '../../tools/inspect/explanation.ts';
-import type { SearchReport } from '../../tools/inspect/search.ts';
+import type {
+  Explanation,
+  FoundTerminal,
+  NamingJob,
+} from '../../tools/inspect/explain/explanation.ts';
+import type { SearchReport } from '../../tools/inspect/explain/search.ts';
 import { CommandFailed, EXIT, type ExitCode } from '../exit-codes.ts';
 import { helpText, type Io } from '../io.ts';
 import { bar } from '../progress.ts';
@@ -88,7 +92,7 @@ async function explainOne(io: Io, record: string, flags: ExplainFlags): Promise<
   );
   if (extra !== undefined)
     throw new CommandFailed(`--${extra} belongs to a search: leave out the record, or --${extra}`);
-  const { explainRecord, namedRecord } = await import('../../tools/inspect/explain.ts');
+  const { explainRecord, namedRecord } = await import('../../tools/inspect/explain/explain.ts');
   const options = { thorough: flags.thorough === true };
   await runTool(
     io,
@@ -111,7 +115,7 @@ async function explainMatches(io: Io, flags: ExplainFlags): Promise<void> {
       `the time from ${instant(sinceMs)} to ${instant(untilMs)} is empty: change --since or --until`,
     );
   const conditions = { on: flags.decisions ? 'decisions' : 'events', key, where } as const;
-  const { search } = await import('../../tools/inspect/search.ts');
+  const { search } = await import('../../tools/inspect/explain/search.ts');
   await runTool(
     io,
     flags,

@@ -1,4 +1,4 @@
-import { isObject } from '../../base/is-object.ts';
+import { isObject } from '../../base/json/is-object.ts';
 import { counted, printable } from '../text.ts';
 import type { CheckedContent } from './check-file.ts';
 import type { Findings } from './findings.ts';

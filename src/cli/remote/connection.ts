@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { clientSettings } from '../../app/clients/service.ts';
-import { isObject } from '../../base/is-object.ts';
+import { isObject } from '../../base/json/is-object.ts';
 import { ContentReviewClient, type ContentReviewClientOptions } from '../../client/index.ts';
 import { parseDocument, readText } from '../../config/load.ts';
 import { group } from '../../config/option.ts';

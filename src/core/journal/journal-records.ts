@@ -14,7 +14,7 @@
  * A transaction writes the progress of the partitions that moved, so that no record grows with the
  * number of partitions in a shard (ADR 0003).
  */
-import { isObject } from '../../base/is-object.ts';
+import { isObject } from '../../base/json/is-object.ts';
 import { OffsetSet } from '../offsets/offset-set.ts';
 import type { JournalWrite } from '../ports/kafka.ts';
 import {

@@ -4,8 +4,8 @@
  * walks the tree through `visit` and `callFunction`: both are overridden (docs/mapping.md).
  */
 import { type FunctionSignature, TreeInterpreter, TYPE_STRING } from '@jmespath-community/jmespath';
-import { isKeptNumber } from '../../base/exact-json.ts';
-import { isObject } from '../../base/is-object.ts';
+import { isKeptNumber } from '../../base/json/exact-json.ts';
+import { isObject } from '../../base/json/is-object.ts';
 
 import { asDouble, compareNumbers, digitsOf, isSame } from './exact-number.ts';
 import { RECORD_FUNCTIONS, replacements } from './functions.ts';

@@ -1,5 +1,5 @@
-/** Numbers kept as text (base/exact-json): those that a double cannot hold, and decimals with a scale. */
-import { isKeptNumber, parseKeepingDigits } from '../../base/exact-json.ts';
+/** Numbers kept as text (base/json/exact-json): those that a double cannot hold, and decimals with a scale. */
+import { isKeptNumber, parseKeepingDigits } from '../../base/json/exact-json.ts';
 
 /** The text of a kept number. */
 export function digitsOf(kept: object): string {

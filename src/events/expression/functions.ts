@@ -4,7 +4,7 @@
  * (docs/mapping.md, "The library").
  */
 import { isUtf8 } from 'node:buffer';
-import { isKeptNumber, isNumberText } from '../../base/exact-json.ts';
+import { isKeptNumber, isNumberText } from '../../base/json/exact-json.ts';
 import { lastHeader } from '../../core/record.ts';
 import { jsonBytes } from '../json-memory.ts';
 import { asDouble, digitsOf, isSame, parseExactly } from './exact-number.ts';

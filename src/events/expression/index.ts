@@ -1,5 +1,5 @@
 /** Expressions of the configuration, JMESPath (docs/mapping.md), over the content of a record. */
-import { isKeptNumber } from '../../base/exact-json.ts';
+import { isKeptNumber } from '../../base/json/exact-json.ts';
 import { hasNumber, nameOf } from '../json-event.ts';
 import { evaluator } from './evaluator.ts';
 import type { EventInput } from './input.ts';
@@ -14,7 +14,7 @@ export interface Expression {
   readonly isPath: boolean;
   /**
    * Finds the value: undefined when a path leads nowhere. Numbers that a double cannot hold are
-   * kept as text (base/exact-json), except inside an object that a path found: `exactly` keeps
+   * kept as text (base/json/exact-json), except inside an object that a path found: `exactly` keeps
    * those too. @throws EvaluationProblem
    */
   readonly find: (input: EventInput) => unknown;

@@ -1,5 +1,5 @@
 /** Plain paths, the common expressions: names joined by dots, looked up without an interpreter. */
-import { isObject } from '../../base/is-object.ts';
+import { isObject } from '../../base/json/is-object.ts';
 
 type MemberPath = readonly string[];
 

@@ -1,7 +1,7 @@
 /** Parts of an event that are objects: found whole, or put together from chosen fields; nested as they are, or flattened. */
-import { isKeptNumber } from '../../base/exact-json.ts';
-import { isObject } from '../../base/is-object.ts';
-import { isDeeperThan, MAX_DEPTH } from '../../base/json-depth.ts';
+import { isKeptNumber } from '../../base/json/exact-json.ts';
+import { isObject } from '../../base/json/is-object.ts';
+import { isDeeperThan, MAX_DEPTH } from '../../base/json/json-depth.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import type { EventInput } from '../expression/index.ts';
 

@@ -12,7 +12,7 @@
  *   before the content (csv-injection.ts), and last `s`, the signature (row-signature.ts).
  */
 import { isUtf8 } from 'node:buffer';
-import { isJsonText } from '../../base/exact-json.ts';
+import { isJsonText } from '../../base/json/exact-json.ts';
 import { err, ok, type Result } from '../../base/result.ts';
 import type { ContentItem, Header, RecordHeaders } from '../../core/record.ts';
 import type { TerminalSource } from '../../events/terminal-parts.ts';

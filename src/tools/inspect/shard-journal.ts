@@ -7,7 +7,7 @@ import {
 import { type JournalState, JournalView } from '../../core/journal/journal-view.ts';
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import { OffsetSet } from '../../core/offsets/offset-set.ts';
-import type { JournalEvidence } from './account.ts';
+import type { JournalEvidence } from './audit/account.ts';
 import { InspectError, type Inspection } from './context.ts';
 
 /** A journal that is written and compacted while it is read may need another attempt to be consistent. */

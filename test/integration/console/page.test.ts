@@ -12,7 +12,7 @@ import {
   SearchFailed,
   type SearchSettings,
 } from '../../../src/telemetry/console/search.ts';
-import type { Explanation } from '../../../src/tools/inspect/explanation.ts';
+import type { Explanation } from '../../../src/tools/inspect/explain/explanation.ts';
 import {
   busyScene,
   emptyScene,

@@ -5,7 +5,7 @@ import avsc from 'avsc';
 import protobuf from 'protobufjs';
 import { startRegistry } from '../../../dev/registry/start.ts';
 import { ConfluentRegistry } from '../../../src/events/registry/index.ts';
-import type { SearchReport } from '../../../src/tools/inspect/search.ts';
+import type { SearchReport } from '../../../src/tools/inspect/explain/search.ts';
 import { schemaRegistrySuite } from '../../conformance/schema-registry.suite.ts';
 import { assertContract } from '../../support/contracts.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -18,9 +18,9 @@ import {
   type RecordHeaders,
   type SourceRecord,
 } from '../../../src/core/record.ts';
-import type { DeadLetterList } from '../../../src/tools/inspect/dead-letters.ts';
-import type { ReplayReport } from '../../../src/tools/inspect/replay.ts';
-import { memoryTopicOf } from '../../../src/tools/inspect/replay-memory.ts';
+import type { DeadLetterList } from '../../../src/tools/inspect/dead-letters/dead-letters.ts';
+import type { ReplayReport } from '../../../src/tools/inspect/dead-letters/replay.ts';
+import { memoryTopicOf } from '../../../src/tools/inspect/dead-letters/replay-memory.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type NewRecord, testKafka, uniqueName } from '../../support/kafka/kafka.ts';
 import { headerList } from '../../support/records/headers.ts';

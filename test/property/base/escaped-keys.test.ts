@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { hasEscapedKeys, parseEscapedKeys } from '../../../src/base/escaped-keys.ts';
+import { hasEscapedKeys, parseEscapedKeys } from '../../../src/base/json/escaped-keys.ts';
 import { parseObject } from '../../../src/events/json-event.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 import { growthOf, LINEAR } from '../../support/cpu-growth.ts';

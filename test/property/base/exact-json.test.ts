@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { mayLoseDigits } from '../../../src/base/exact-json.ts';
+import { mayLoseDigits } from '../../../src/base/json/exact-json.ts';
 
 /** Every suspect is looked at, without a look at what the text has of them first. */
 function mayLoseDigitsSlowly(text: string): boolean {

@@ -1,6 +1,6 @@
 /** Rows of result files read cell by cell, as an oracle for the byte writer. */
 
-import { isJsonText } from '../../../src/base/exact-json.ts';
+import { isJsonText } from '../../../src/base/json/exact-json.ts';
 import { shownCode } from '../../../src/base/shown-code.ts';
 import type { MalformedRow, ReadRow, ResultRow } from '../../../src/core/bytes/result-row.ts';
 import { crashOf, internalPoison } from '../../../src/core/outcome/internal-error.ts';

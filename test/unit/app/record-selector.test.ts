@@ -9,7 +9,7 @@ import type { SourceRecord } from '../../../src/core/record.ts';
 import { expressionProblem } from '../../../src/events/expression/index.ts';
 import { withQuotedNumbers } from '../../../src/events/expression/syntax.ts';
 import { RegistryUnavailable } from '../../../src/events/registry/index.ts';
-import type { RecordConditions } from '../../../src/tools/inspect/search.ts';
+import type { RecordConditions } from '../../../src/tools/inspect/explain/search.ts';
 import { confluentRecords } from '../../support/formats/confluent-records.ts';
 import { serveRegistry } from '../../support/memory/registry-server.ts';
 import { MemoryRegistry } from '../../support/memory/schema-registry.ts';

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isJsonText, mayLoseDigits, parseKeepingDigits } from '../../../src/base/exact-json.ts';
+import {
+  isJsonText,
+  mayLoseDigits,
+  parseKeepingDigits,
+} from '../../../src/base/json/exact-json.ts';
 
 test('numbers that a double would change are noticed wherever they stand, and keep their digits', () => {
   for (const literal of [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { keepNumber } from '../../../src/base/exact-json.ts';
+import { keepNumber } from '../../../src/base/json/exact-json.ts';
 import {
   compileExpression,
   EvaluationProblem,

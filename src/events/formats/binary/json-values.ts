@@ -1,5 +1,5 @@
 /** Values of binary formats as JSON has them: numbers with all their digits, dates and times as ISO 8601. */
-import { keepNumber } from '../../../base/exact-json.ts';
+import { keepNumber } from '../../../base/json/exact-json.ts';
 import { BrokenBytes } from './limits.ts';
 
 /** @param text a number as JSON writes it: kept as it stands where a double prints differently */

@@ -1,6 +1,6 @@
 /** JSON with a schema registry: the frame names the schema, the rest is JSON. */
 import type { ValidateFunction } from 'ajv';
-import { isObject } from '../../../base/is-object.ts';
+import { isObject } from '../../../base/json/is-object.ts';
 import { err, ok } from '../../../base/result.ts';
 import type { EventFormat } from '../../format.ts';
 import { parseObject, poison } from '../../json-event.ts';

@@ -1,6 +1,6 @@
 /** Keywords of JSON Schema that Ajv checks with doubles, or in time that grows with the square. */
 import type { FuncKeywordDefinition } from 'ajv';
-import { isObject } from '../../../base/is-object.ts';
+import { isObject } from '../../../base/json/is-object.ts';
 
 /**
  * True if a number is a multiple of another, which is above 0, by the decimal digits of both: as

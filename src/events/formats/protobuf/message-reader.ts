@@ -3,7 +3,7 @@
  * fields; this file turns decoded messages into Protobuf's JSON (docs/formats.md).
  */
 import protobuf from 'protobufjs';
-import { keepNumber } from '../../../base/exact-json.ts';
+import { keepNumber } from '../../../base/json/exact-json.ts';
 import {
   jsonDecimal,
   jsonDouble,

@@ -3,8 +3,8 @@
  * ones are accepted: a JSON array of label objects or names, a single object or name, an object of
  * names that are true or false, delimited names, nothing.
  */
-import { parseKeepingDigits } from '../../../base/exact-json.ts';
-import { isDeeperThan } from '../../../base/json-depth.ts';
+import { parseKeepingDigits } from '../../../base/json/exact-json.ts';
+import { isDeeperThan } from '../../../base/json/json-depth.ts';
 
 export interface LabelCell {
   /** JSON array of objects with `name`, `applied` and `explanation`. */

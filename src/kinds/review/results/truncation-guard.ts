@@ -2,7 +2,7 @@
  * Guard against truncated result files. RFC 4180 allows a file without a final line end, but a
  * truncated file looks the same: `approved` cut to `approv` would be published as a result.
  */
-import { isJsonText } from '../../../base/exact-json.ts';
+import { isJsonText } from '../../../base/json/exact-json.ts';
 
 /** Rows remembered. Accepted rows are forgotten, so these are of files that were never whole. */
 const MAX_REMEMBERED = 1000;

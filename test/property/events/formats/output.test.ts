@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import protobuf from 'protobufjs';
-import { parseKeepingDigits } from '../../../../src/base/exact-json.ts';
+import { parseKeepingDigits } from '../../../../src/base/json/exact-json.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import { cloudEventsFormat } from '../../../../src/events/formats/cloudevents.ts';
 import { cloudEventsOutput } from '../../../../src/events/formats/output/cloudevents.ts';

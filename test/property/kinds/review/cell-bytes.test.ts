@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isJsonText } from '../../../../src/base/exact-json.ts';
+import { isJsonText } from '../../../../src/base/json/exact-json.ts';
 import { CellMemo } from '../../../../src/kinds/review/results/cell-memo.ts';
 import { RowScanner } from '../../../../src/kinds/review/results/row-scanner.ts';
 import {

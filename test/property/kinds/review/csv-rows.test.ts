@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseKeepingDigits } from '../../../../src/base/exact-json.ts';
+import { parseKeepingDigits } from '../../../../src/base/json/exact-json.ts';
 import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import type { ContentItem, JsonObject } from '../../../../src/core/record.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { mayLoseDigits } from '../../../../src/base/exact-json.ts';
+import { mayLoseDigits } from '../../../../src/base/json/exact-json.ts';
 import { bodyOf } from '../../../../src/core/batch/body-of.ts';
 import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
 import {

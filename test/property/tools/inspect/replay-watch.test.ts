@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { replayDeadLetters } from '../../../../src/tools/inspect/replay.ts';
+import { replayDeadLetters } from '../../../../src/tools/inspect/dead-letters/replay.ts';
 import { inspectionOf, putDeadLetter } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 import { KafkaClient } from '../../../support/memory/kafka/client.ts';

@@ -1,8 +1,11 @@
 /** Replays that are killed, fenced, or misinformed about their commits: each dead letter is replayed once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ReplayReport, replayDeadLetters } from '../../../../src/tools/inspect/replay.ts';
-import { memoryTopicOf } from '../../../../src/tools/inspect/replay-memory.ts';
+import {
+  type ReplayReport,
+  replayDeadLetters,
+} from '../../../../src/tools/inspect/dead-letters/replay.ts';
+import { memoryTopicOf } from '../../../../src/tools/inspect/dead-letters/replay-memory.ts';
 import { inspectionOf, putDeadLetter } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 import { SeededRandom } from '../../../support/memory/clock.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { parseKeepingDigits } from '../../../../src/base/exact-json.ts';
+import { parseKeepingDigits } from '../../../../src/base/json/exact-json.ts';
 import type { EventFormat } from '../../../../src/events/format.ts';
 import { avroFormat } from '../../../../src/events/formats/avro/avro-format.ts';
 import { jsonSchemaFormat } from '../../../../src/events/formats/json-schema/json-schema-format.ts';

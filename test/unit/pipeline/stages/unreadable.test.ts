@@ -7,8 +7,8 @@ import type {
   RecordPiece,
 } from '../../../../src/core/ports/kafka.ts';
 import type { Poison } from '../../../../src/core/record.ts';
-import { audit } from '../../../../src/tools/inspect/audit.ts';
-import { explainRecord } from '../../../../src/tools/inspect/explain.ts';
+import { audit } from '../../../../src/tools/inspect/audit/audit.ts';
+import { explainRecord } from '../../../../src/tools/inspect/explain/explain.ts';
 import { changed, fetchedThrough } from '../../../support/engine/changed.ts';
 import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World, type WrapPorts } from '../../../support/engine/world.ts';

@@ -15,7 +15,7 @@ const load = (file: string): Promise<any> =>
 const { conclusion } = await load('verdicts.js');
 const { commandLine, quoted } = await load('command.js');
 const { each, say } = await load('dom.js');
-const { conclusionOf, factsOf } = await load('answer.js');
+const { conclusionOf, factsOf } = await load('explain.js');
 const { explainCommand, explainQuery, loginOf, mistakeIn } = await load('explain.js');
 const { age, bytes, clock, count, duration, rate } = await load('format.js');
 const { REASONS } = await load('reasons.js');

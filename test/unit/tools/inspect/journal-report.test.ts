@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PipelinePorts } from '../../../../src/pipeline/context/pipeline-context.ts';
 import type { RemoteBatch } from '../../../../src/tools/inspect/context.ts';
-import { explainRecord } from '../../../../src/tools/inspect/explain.ts';
+import { explainRecord } from '../../../../src/tools/inspect/explain/explain.ts';
 import { journalReport } from '../../../../src/tools/inspect/journal-report.ts';
 import { parseEventId } from '../../../../src/tools/inspect/outputs.ts';
 import { waitsFor } from '../../../../src/tools/inspect/remote-jobs.ts';

@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { replaysOf } from '../../../../src/core/outcome/dead-letter.ts';
-import { type ReplayRequest, replayDeadLetters } from '../../../../src/tools/inspect/replay.ts';
+import {
+  type ReplayRequest,
+  replayDeadLetters,
+} from '../../../../src/tools/inspect/dead-letters/replay.ts';
 import { inspectionOf, putDeadLetter } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 import { KafkaClient } from '../../../support/memory/kafka/client.ts';

@@ -8,8 +8,8 @@ import {
   type ReplayReport,
   type ReplayRequest,
   replayDeadLetters,
-} from '../../../../src/tools/inspect/replay.ts';
-import { memoryTopicOf } from '../../../../src/tools/inspect/replay-memory.ts';
+} from '../../../../src/tools/inspect/dead-letters/replay.ts';
+import { memoryTopicOf } from '../../../../src/tools/inspect/dead-letters/replay-memory.ts';
 import {
   type InspectionSettings,
   inspectionOf,

@@ -2,13 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SourceRecord } from '../../../../src/core/record.ts';
-import { explainRecord, namedRecord } from '../../../../src/tools/inspect/explain.ts';
-import { type FoundTerminal, summarise } from '../../../../src/tools/inspect/explanation.ts';
+import { explainRecord, namedRecord } from '../../../../src/tools/inspect/explain/explain.ts';
+import {
+  type FoundTerminal,
+  summarise,
+} from '../../../../src/tools/inspect/explain/explanation.ts';
 import {
   type RecordSelector,
   type SearchRequest,
   search,
-} from '../../../../src/tools/inspect/search.ts';
+} from '../../../../src/tools/inspect/explain/search.ts';
 import { inspectionOf } from '../../../support/engine/inspection.ts';
 import { TOPICS, World } from '../../../support/engine/world.ts';
 

@@ -3,7 +3,7 @@
  * per row, so cells are copied from bytes to bytes, without a text or an object in between.
  */
 
-import { isJsonText } from '../../../../base/exact-json.ts';
+import { isJsonText } from '../../../../base/json/exact-json.ts';
 import { varintSize, writeVarint } from '../../../../base/varint.ts';
 import type { SliceWriter } from '../../../../core/bytes/slice-writer.ts';
 import { DEAD_LETTER_HEADERS, eventId } from '../../../../core/outcome/dead-letter.ts';

@@ -16,6 +16,16 @@
  * So a record without a terminal record was settled before 2 and its terminal record should lie
  * before 3: it is missing. A record in flight at 2 is in flight, or settled by 4; never missing.
  */
+
+import { InspectError, type Inspection, isCompacted } from '../context.ts';
+import {
+  firstTimestamp,
+  NO_GAPS,
+  type OutputPositions,
+  readOutputs,
+  readUntilProven,
+} from '../outputs.ts';
+import { journalEvidence, readShardJournal } from '../shard-journal.ts';
 import { UNKNOWN_REASONS } from './account.ts';
 import {
   BalanceBuilder,
@@ -24,15 +34,6 @@ import {
   type PartitionBalance,
   type SourceRange,
 } from './balance.ts';
-import { InspectError, type Inspection, isCompacted } from './context.ts';
-import {
-  firstTimestamp,
-  NO_GAPS,
-  type OutputPositions,
-  readOutputs,
-  readUntilProven,
-} from './outputs.ts';
-import { journalEvidence, readShardJournal } from './shard-journal.ts';
 
 export interface AuditRequest {
   /** Empty: all. */

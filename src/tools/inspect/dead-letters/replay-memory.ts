@@ -6,9 +6,9 @@
  * Committed group offsets would not do: they cannot represent a selection, and Kafka deletes them a
  * week after their last use.
  */
-import type { JournalWrite } from '../../core/ports/kafka.ts';
-import { placeOf, type SourceCoordinate } from '../../core/record.ts';
-import { InspectError, type Inspection } from './context.ts';
+import type { JournalWrite } from '../../../core/ports/kafka.ts';
+import { placeOf, type SourceCoordinate } from '../../../core/record.ts';
+import { InspectError, type Inspection } from '../context.ts';
 
 export const memoryTopicOf = (deadLetters: string): string => `${deadLetters}.replays`;
 const OWNER_KEY = 'owner';

@@ -1,6 +1,6 @@
 /** Account of a source record: the one rule of `audit` and `explain`. Pure. */
-import type { OffsetSet } from '../../core/offsets/offset-set.ts';
-import type { OutputGaps, TerminalKind } from './outputs.ts';
+import type { OffsetSet } from '../../../core/offsets/offset-set.ts';
+import type { OutputGaps, TerminalKind } from '../outputs.ts';
 
 export type Account =
   | 'decided'

@@ -1,9 +1,9 @@
 /** Report about one source record, and its summary. */
-import type { SourceCoordinate } from '../../core/record.ts';
-import type { RemoteBatch } from './context.ts';
-import type { ShownDecision } from './decision-value.ts';
-import type { deadLetterCause, TerminalKind } from './outputs.ts';
-import { type ReportedJob, waitsFor } from './remote-jobs.ts';
+import type { SourceCoordinate } from '../../../core/record.ts';
+import type { RemoteBatch } from '../context.ts';
+import type { ShownDecision } from '../decision-value.ts';
+import type { deadLetterCause, TerminalKind } from '../outputs.ts';
+import { type ReportedJob, waitsFor } from '../remote-jobs.ts';
 
 export type RecordState =
   /** In no job yet: `not_read`, or read and in a buffer. */

@@ -4,9 +4,9 @@
  * the terminal records of the last one. Without a connector none come: the wait is bounded.
  */
 import { hash } from 'node:crypto';
-import { type OutgoingRecord, placeOf } from '../../core/record.ts';
-import type { Inspection } from './context.ts';
-import { type OutputRange, scanTerminals, type TerminalKind } from './outputs.ts';
+import { type OutgoingRecord, placeOf } from '../../../core/record.ts';
+import type { Inspection } from '../context.ts';
+import { type OutputRange, scanTerminals, type TerminalKind } from '../outputs.ts';
 
 const FIRST_PORTION = 100;
 const MAX_PORTION = 100_000;

@@ -1,16 +1,20 @@
 /** Publishes the originals of dead letters again, each once. */
 
-import { detached } from '../../core/batch/detached.ts';
-import { EncodedRecords } from '../../core/bytes/encoded-records.ts';
-import { isReasonHeader, REPLAYS_HEADER, replaysOf } from '../../core/outcome/dead-letter.ts';
-import { type ShardProducer, type Transaction, TransactionError } from '../../core/ports/kafka.ts';
+import { detached } from '../../../core/batch/detached.ts';
+import { EncodedRecords } from '../../../core/bytes/encoded-records.ts';
+import { isReasonHeader, REPLAYS_HEADER, replaysOf } from '../../../core/outcome/dead-letter.ts';
+import {
+  type ShardProducer,
+  type Transaction,
+  TransactionError,
+} from '../../../core/ports/kafka.ts';
 import {
   type OutgoingRecord,
   placeOf,
   type SourceCoordinate,
   type SourceRecord,
-} from '../../core/record.ts';
-import { InspectError, type Inspection } from './context.ts';
+} from '../../../core/record.ts';
+import { InspectError, type Inspection } from '../context.ts';
 import { type DeadLetterEntry, type DeadLetterFilter, scanDeadLetters } from './dead-letters.ts';
 import { memoryTopicOf, ownerWrite, ReplayMemory, replayedWrite } from './replay-memory.ts';
 import { type ReplayOutcomes, ReplayWatch } from './replay-watch.ts';

@@ -1,8 +1,8 @@
 /** Dead letters of a pipeline, as their topic holds them. */
-import { replaysOf } from '../../core/outcome/dead-letter.ts';
-import { placeOf, type SourceCoordinate } from '../../core/record.ts';
-import { InspectError, type Inspection } from './context.ts';
-import { deadLetterCause, outputRanges, scanTerminals, type TerminalRecord } from './outputs.ts';
+import { replaysOf } from '../../../core/outcome/dead-letter.ts';
+import { placeOf, type SourceCoordinate } from '../../../core/record.ts';
+import { InspectError, type Inspection } from '../context.ts';
+import { deadLetterCause, outputRanges, scanTerminals, type TerminalRecord } from '../outputs.ts';
 import { type ReplayableDeadLetter, ReplayMemory } from './replay-memory.ts';
 
 export interface DeadLetterFilter {

@@ -1,15 +1,15 @@
 /** Search for source records by key or expression over a bounded time, and their explanations. */
-import { placeOf, type SourceCoordinate, type SourceRecord } from '../../core/record.ts';
-import { InspectError, type Inspection } from './context.ts';
-import { explainRecord } from './explain.ts';
-import type { Explanation } from './explanation.ts';
+import { placeOf, type SourceCoordinate, type SourceRecord } from '../../../core/record.ts';
+import { InspectError, type Inspection } from '../context.ts';
 import {
   headerText,
   parseEventId,
   type ReadProgress,
   rangesBetween,
   readRanges,
-} from './outputs.ts';
+} from '../outputs.ts';
+import { explainRecord } from './explain.ts';
+import type { Explanation } from './explanation.ts';
 
 /** Conditions of a search: a record must meet all that are given. */
 export interface RecordConditions {

@@ -1,5 +1,6 @@
 /** Balance of one source partition: each record in its range belongs to exactly one account. Pure. */
-import { OffsetSet } from '../../core/offsets/offset-set.ts';
+import { OffsetSet } from '../../../core/offsets/offset-set.ts';
+import type { TerminalKind } from '../outputs.ts';
 import {
   type Account,
   accountOf,
@@ -9,7 +10,6 @@ import {
   type TerminalEvidence,
   type UnknownReason,
 } from './account.ts';
-import type { TerminalKind } from './outputs.ts';
 
 /**
  * Records per account; `records` is their sum. `double`: further terminal records with the same

@@ -1,25 +1,18 @@
 /** Outcome of one source record: the jobs that named it, and its terminal record or its place in flight. */
-import { coordinatesOf, type JobRecord } from '../../core/journal/job.ts';
-import type { SourceCoordinate } from '../../core/record.ts';
-import { type Account, UNKNOWN_REASONS } from './account.ts';
-import { noPartition } from './audit.ts';
-import { BalanceBuilder } from './balance.ts';
+import { coordinatesOf, type JobRecord } from '../../../core/journal/job.ts';
+import type { SourceCoordinate } from '../../../core/record.ts';
+import { type Account, UNKNOWN_REASONS } from '../audit/account.ts';
+import { noPartition } from '../audit/audit.ts';
+import { BalanceBuilder } from '../audit/balance.ts';
 import {
   InspectError,
   type InspectedPipeline,
   type Inspection,
   isCompacted,
   type RemoteBatch,
-} from './context.ts';
-import { readDecision } from './decision-value.ts';
-import {
-  type Explanation,
-  type FoundTerminal,
-  type NamingJob,
-  type RecordState,
-  summarise,
-} from './explanation.ts';
-import { unreachable } from './journal-report.ts';
+} from '../context.ts';
+import { readDecision } from '../decision-value.ts';
+import { unreachable } from '../journal-report.ts';
 import {
   deadLetterCause,
   NO_GAPS,
@@ -28,9 +21,16 @@ import {
   readUntilProven,
   type TerminalKind,
   type TerminalRecord,
-} from './outputs.ts';
-import { batchBefore, reportedJob } from './remote-jobs.ts';
-import { type JournalObserver, journalEvidence, readShardJournal } from './shard-journal.ts';
+} from '../outputs.ts';
+import { batchBefore, reportedJob } from '../remote-jobs.ts';
+import { type JournalObserver, journalEvidence, readShardJournal } from '../shard-journal.ts';
+import {
+  type Explanation,
+  type FoundTerminal,
+  type NamingJob,
+  type RecordState,
+  summarise,
+} from './explanation.ts';
 
 interface ExplainOptions {
   /** Read the outputs to their ends, to find further terminal records, also when one is found early. */
