@@ -5,9 +5,16 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** @returns the reason to refuse a request, for its sender; undefined if it is allowed */
-export function refusal(listenHost: string, { host }: IncomingHttpHeaders): string | undefined {
-  if (!isLoopback(listenHost) || host === undefined) return undefined;
+/**
+ * @param bound address that `listenHost` resolved to
+ * @returns the reason to refuse a request, for its sender; undefined if it is allowed
+ */
+export function refusal(
+  listenHost: string,
+  bound: string,
+  { host }: IncomingHttpHeaders,
+): string | undefined {
+  if (!isLoopback(bound) || host === undefined) return undefined;
   const name = /^(\[[^\]]*\]|[^:]*)(?::\d+)?$/
     .exec(host.toLowerCase())?.[1]
     ?.replace(/^\[|\]$/g, '');
@@ -22,5 +29,5 @@ export function isForeignScript(headers: IncomingHttpHeaders): boolean {
 }
 
 export function isLoopback(name: string): boolean {
-  return /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1)$/i.test(name);
+  return /^(localhost|(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1)$/i.test(name);
 }

@@ -127,7 +127,7 @@ export async function startTelemetryServer(
       const gone = new AbortController();
       response.once('close', () => gone.abort(new Error('the client disconnected')));
       const respond = async () => {
-        const { status, headers, body } = await answer(request, gone.signal, options);
+        const { status, headers, body } = await answer(request, gone.signal, options, address);
         response.writeHead(status, headers).end(body);
       };
       respond().catch((error: unknown) => {
@@ -138,7 +138,7 @@ export async function startTelemetryServer(
   );
   server.timeout = SILENCE_MS;
   server.on('connection', (socket) => connections.add(socket));
-  const port = await listen(server, host, options.port);
+  const { port, address } = await listen(server, host, options.port);
   // Accepting may fail later (too many open files), which must not end the process.
   server.on('error', (error) => logger.warn({ error }, 'telemetry server cannot accept'));
   return {
@@ -156,8 +156,9 @@ async function answer(
   { url = '/', method = '', headers }: IncomingMessage,
   signal: AbortSignal,
   { host, metrics, health, pages }: TelemetryServerOptions,
+  bound: string,
 ): Promise<PageResponse> {
-  const reason = refusal(host, headers);
+  const reason = refusal(host, bound, headers);
   if (reason !== undefined) return json(403, { status: 'refused', reason });
   const [path = '/', ...rest] = url.split('?');
   const query = rest.join('?');
@@ -198,7 +199,7 @@ function fail(response: ServerResponse): void {
   else response.writeHead(status, headers).end(body);
 }
 
-function listen(server: Server, host: string, port: number): Promise<number> {
+function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException) => {
       const cause =
@@ -209,7 +210,7 @@ function listen(server: Server, host: string, port: number): Promise<number> {
     server.once('error', failed);
     server.listen(port, host, () => {
       server.off('error', failed);
-      resolve((server.address() as AddressInfo).port);
+      resolve(server.address() as AddressInfo);
     });
   });
 }

@@ -117,6 +117,20 @@ describe('telemetry server', () => {
         for (const path of paths) assert.equal(await statusOf(server.url, path, host), 403, host);
     });
 
+    it('is that of this machine too when the address to listen on only resolves to a loopback address', async () => {
+      const other = await startTelemetryServer({
+        ...{ host: '127.1', port: 0 },
+        metrics,
+        health,
+        logger,
+      });
+      const url = `http://127.0.0.1:${other.port}`;
+      assert.equal(await statusOf(url, '/livez', 'evil.example'), 403);
+      for (const host of ['127.1', 'localhost'])
+        assert.equal(await statusOf(url, '/livez', host), 200);
+      await other.close();
+    });
+
     it('is any on other addresses, whose names are not known', async () => {
       const open = await startTelemetryServer({
         host: '0.0.0.0',
