@@ -20,6 +20,9 @@ import { configOption, duration, pointInTime, runTool, type ToolFlags } from '..
 /** Owners answer within a second; one that is being claimed takes longer. */
 const ANSWER_MS = 60_000;
 
+/** The last date, ms since the epoch: a later time might be no exact number in the journal. */
+const LAST_MS = 8.64e15;
+
 /** A scope with its type, name and reason in full. */
 const MAX_SCOPE = 1_000;
 
@@ -196,6 +199,7 @@ function limited(what: string, most: number): (text: string) => string {
 function momentAhead(text: string): number {
   const afterMs = durationOf(text);
   const ms = afterMs === undefined ? pointInTime(text) : Date.now() + afterMs;
+  if (ms > LAST_MS) throw new InvalidArgumentError('The time is too far: no date is that late.');
   if (ms > Date.now()) return ms;
   throw new InvalidArgumentError('The time is over: name one to come, or a time from now (30m).');
 }

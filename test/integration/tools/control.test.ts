@@ -85,6 +85,7 @@ test('wrong arguments are named, and change nothing', async () => {
   for (const [args, message] of [
     [['pause', 'review'], /did you mean reviews/],
     [['pause', 'reviews', '--until', '2020-01-01'], /The time is over/],
+    [['pause', 'reviews', '--until', '104249991d'], /no date is that late/],
     [['pause', 'reviews', '--type', ''], /A content type has 1 to 256 characters/],
     [['pause'], /missing required argument 'pipeline'/],
   ] as const) {
