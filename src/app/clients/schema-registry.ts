@@ -43,17 +43,11 @@ const REFUSALS: Readonly<Record<number, (message: string) => string>> = {
     `the registry accepts no schema (${message}): set its mode, or that of the subject, to READWRITE during the registration`,
 };
 
-interface RegistryProblem {
-  /** False when the registry was not reached. */
-  readonly isRefusal: boolean;
-  readonly why: string;
-}
-
-/** Returns the problem of a registry call in words; undefined for an error of another kind. */
-export function registryProblem(
-  error: unknown,
-  access: 'read' | 'write',
-): RegistryProblem | undefined {
+/**
+ * Returns the problem of a registry call in words, not a refusal when the registry was not reached;
+ * undefined for an error of another kind.
+ */
+export function registryProblem(error: unknown, access: 'read' | 'write') {
   if (error instanceof RegistryUnavailable) {
     const { code, message } = error;
     // The same credentials will get the same response again.

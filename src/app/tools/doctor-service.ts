@@ -7,18 +7,11 @@ import { connect } from 'node:tls';
 import type { Config } from '../../config/schema.ts';
 import { proxyChooser, proxyRules } from '../../http/proxy.ts';
 import type { ServiceClient } from '../../service/client.ts';
-import type { CertificateEnd, ServiceParts } from '../../tools/doctor/parts.ts';
+import type { CertificateEnd } from '../../tools/doctor/parts.ts';
 import { clientSettings, toolService } from '../clients/service.ts';
 import { requestUnknown } from '../service-probe.ts';
 
-interface DoctorService {
-  readonly parts: ServiceParts;
-  readonly certificates: () => Promise<readonly CertificateEnd[]>;
-  /** undefined when the configuration allows none: `ask` rejects with the reason. */
-  readonly client: ServiceClient | undefined;
-}
-
-export function doctorService(config: Pick<Config, 'service'>): DoctorService {
+export function doctorService(config: Pick<Config, 'service'>) {
   const url = new URL(config.service.baseUrl);
   let aheadMs: number | undefined;
   let client: ServiceClient | undefined;
@@ -39,11 +32,12 @@ export function doctorService(config: Pick<Config, 'service'>): DoctorService {
   const address = url.origin + url.pathname.replace(/\/+$/, '');
   const isDirect = url.protocol === 'https:' && proxy === undefined;
   return {
+    /** undefined when the configuration allows none: `ask` rejects with the reason. */
     client,
     certificates: async () => (isDirect ? await certificatesOf(url, config.service) : []),
     parts: {
       address: proxy === undefined ? address : `${address} through proxy ${proxy.host}`,
-      async ask(kind, signal) {
+      async ask(kind: string, signal: AbortSignal) {
         if (client === undefined) throw refusal;
         await requestUnknown(client, kind, signal);
       },

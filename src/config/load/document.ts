@@ -13,15 +13,8 @@ import {
 import type { Path, Position } from './path.ts';
 import type { ConfigProblem } from './problem.ts';
 
-interface ParsedDocument {
-  readonly value: unknown;
-  readonly problems: readonly ConfigProblem[];
-  /** Position of an option; for one that is not written, of the closest one around it. */
-  locate(path: Path): Position | undefined;
-}
-
 /** Parses one YAML 1.2 document, up to its first problem. Messages never quote the text, which may hold a secret. */
-export function parseYaml(text: string): ParsedDocument {
+export function parseYaml(text: string) {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, {
     lineCounter,
@@ -78,7 +71,8 @@ export function parseYaml(text: string): ParsedDocument {
   return {
     value,
     problems,
-    locate(path) {
+    /** Position of an option; for one that is not written, of the closest one around it. */
+    locate(path: Path): Position | undefined {
       let node = document.contents as Node | null;
       let offset = node?.range?.[0];
       for (const step of path) {

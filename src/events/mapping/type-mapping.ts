@@ -17,24 +17,17 @@ const OPTION = 'source.mapping.type';
 /** It is in the record of the job, in metrics and in each call about the batch. */
 const MAX_TYPE_LENGTH = 256;
 
-interface TypeMapping {
-  /** @param accepted before: then the list of allowed types does not apply. @throws MappingFailure */
-  find(input: EventInput, accepted: boolean): string;
-}
-
-/** @throws RangeError on an invalid expression */
-export function compileType(
-  source: TypeSource,
-  allowed: readonly string[] | undefined,
-): TypeMapping {
+/**
+ * Its result's argument `accepted`: before, so that the list of allowed types does not apply.
+ * @throws RangeError on an invalid expression; its result MappingFailure
+ */
+export function compileType(source: TypeSource, allowed: readonly string[] | undefined) {
   const find = finder(source);
-  return {
-    find(input, accepted) {
-      const type = find(input);
-      if (accepted || allowed === undefined || allowed.includes(type)) return type;
-      const message = `the content type is not one of those allowed: ${allowed.join(', ')}`;
-      throw new MappingFailure('type_not_allowed', message);
-    },
+  return (input: EventInput, accepted: boolean): string => {
+    const type = find(input);
+    if (accepted || allowed === undefined || allowed.includes(type)) return type;
+    const message = `the content type is not one of those allowed: ${allowed.join(', ')}`;
+    throw new MappingFailure('type_not_allowed', message);
   };
 }
 

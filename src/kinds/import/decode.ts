@@ -35,7 +35,7 @@ const IMPORT_TYPE = 'import';
  */
 export function createImportDecoder(mapping: ImportMapping): RecordDecoder {
   const { format = jsonFormat, maxLineBytes } = mapping;
-  const types = compileType(mapping.type, mapping.allowedTypes);
+  const typeOf = compileType(mapping.type, mapping.allowedTypes);
   const dataMapping = compileObject(mapping.data, {
     option: 'source.mapping.data',
     required: true,
@@ -44,7 +44,7 @@ export function createImportDecoder(mapping: ImportMapping): RecordDecoder {
   });
 
   function lineOf(input: EventInput, accepted: boolean): string {
-    const type = types.find(input, accepted);
+    const type = typeOf(input, accepted);
     const data = dataMapping.find(input);
     // Before encoding: an expression may repeat a large part of an event a thousand times.
     if (!dataMapping.isPath && jsonBytes(data, maxLineBytes) > maxLineBytes) {

@@ -10,16 +10,12 @@ export interface DecisionOptions {
   readonly includeContent: boolean;
 }
 
-/** JSON of a decision that its job determines. */
-interface JobParts {
-  /** Between `error` and the members of `source` behind the topic. */
-  readonly batch: string;
-  /** Behind the members of `source`. */
-  readonly end: string;
-}
-
-/** @throws RangeError when the time of the job is invalid */
-export function jobParts(topic: string, job: JobContext): JobParts {
+/**
+ * Returns the JSON of a decision that its job determines: between `error` and the members of `source`
+ * behind the topic, and behind those.
+ * @throws RangeError when the time of the job is invalid
+ */
+export function jobParts(topic: string, job: JobContext) {
   return {
     batch: `,"batch":${batchJson(job)},"source":{"topic":${JSON.stringify(topic)},`,
     end: `},"decided_at":"${new Date(job.decidedAtMs).toISOString()}"}`,

@@ -14,7 +14,7 @@ import { compileMetadata } from './metadata/metadata.ts';
  */
 export function createDecoder(mapping: MappingOptions): RecordDecoder {
   const contentOf = compileContent(mapping);
-  const types = compileType(mapping.type, mapping.allowedTypes);
+  const typeOf = compileType(mapping.type, mapping.allowedTypes);
   const metadataOf = compileMetadata(mapping);
   const expectedPart = new MappedPart(mapping.expected, 'source.mapping.expectedResult');
   const { format, maxMetadataBytes } = mapping;
@@ -35,7 +35,7 @@ export function createDecoder(mapping: MappingOptions): RecordDecoder {
 
   return compileDecoder(mapping, format.read, (input, record, again) => {
     const content = contentOf(input);
-    const type = again?.type ?? types.find(input, false);
+    const type = again?.type ?? typeOf(input, false);
     const expected = expectedOf(input);
     const metadata = metadataOf(input);
     // The result of an expression may be larger than the event.

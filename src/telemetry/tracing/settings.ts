@@ -47,14 +47,8 @@ export interface TracingSettings {
   readonly batching: { readonly [option in keyof typeof BATCHING]?: number };
 }
 
-interface ReadTracingSettings {
-  /** undefined: no traces are sent. */
-  readonly settings: TracingSettings | undefined;
-  /** Log messages about ignored variables. */
-  readonly problems: readonly string[];
-}
-
-export function tracingSettings(env: TracingEnvironment): ReadTracingSettings {
+/** @returns settings, undefined if no traces are sent, and log messages about ignored variables */
+export function tracingSettings(env: TracingEnvironment) {
   const problems: string[] = [];
   const off = { settings: undefined, problems };
   const read = (name: string): string => env[name]?.trim() ?? '';
@@ -95,18 +89,16 @@ export function tracingSettings(env: TracingEnvironment): ReadTracingSettings {
     );
     return off;
   }
-  return {
-    settings: {
-      protocol: oneOf(protocolVariable, PROTOCOLS, 'http/protobuf'),
-      sampler: oneOf('OTEL_TRACES_SAMPLER', SAMPLERS, 'parentbased_always_on'),
-      samplerRatio: number('OTEL_TRACES_SAMPLER_ARG', 0, 1, false) ?? 1,
-      batching: Object.fromEntries(
-        Object.entries(BATCHING).flatMap(([option, [name, min]]) => {
-          const value = number(name, min, MAX_COUNT, true);
-          return value === undefined ? [] : [[option, value]];
-        }),
-      ),
-    },
-    problems,
+  const settings: TracingSettings = {
+    protocol: oneOf(protocolVariable, PROTOCOLS, 'http/protobuf'),
+    sampler: oneOf('OTEL_TRACES_SAMPLER', SAMPLERS, 'parentbased_always_on'),
+    samplerRatio: number('OTEL_TRACES_SAMPLER_ARG', 0, 1, false) ?? 1,
+    batching: Object.fromEntries(
+      Object.entries(BATCHING).flatMap(([option, [name, min]]) => {
+        const value = number(name, min, MAX_COUNT, true);
+        return value === undefined ? [] : [[option, value]];
+      }),
+    ),
   };
+  return { settings, problems };
 }

@@ -269,20 +269,13 @@ export interface OutputGaps {
 
 export const NO_GAPS: OutputGaps = { completeSinceMs: -Infinity, compacted: false };
 
-interface OutputsRead {
-  readonly offsets: number;
-  readonly whole: boolean;
-  readonly ends: OutputPositions;
-  readonly gaps: OutputGaps;
-}
-
 /** Reads the outputs, and what they have lost if they are read from their beginning. */
 export async function readOutputs(
   inspection: Inspection,
   sinceMs: number | undefined,
   onTerminal: OnTerminal,
   readTo?: OutputPositions,
-): Promise<OutputsRead> {
+) {
   const ranges = await outputRanges(inspection, sinceMs, readTo);
   const offsets = await scanTerminals(inspection, ranges, onTerminal);
   const ends = new Map(

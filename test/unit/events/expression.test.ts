@@ -163,7 +163,7 @@ test('a decimal keeps its scale when it is selected and converted, and is a plai
     /sum\(\) was given a number with more digits/,
   );
   const type = (map: Record<string, string>) =>
-    compileType({ field: 'price', map }, undefined).find(input, false);
+    compileType({ field: 'price', map }, undefined)(input, false);
   assert.equal(type({ 10: 'ten' }), 'ten');
 });
 

@@ -80,10 +80,9 @@ export async function auditFrom(
   progress?: AuditProgress,
 ): Promise<{ report: AuditReport; late: number; progress: AuditProgress }> {
   const { ranges, notes } = await rangesOf(inspection, request, progress);
-  const { builders, balances, offsets, late, ends } = await readUntilProven<AuditReading>(
-    inspection,
-    (whole, before) => readRanges(inspection, ranges, progress, whole, before),
-  );
+  const { builders, balances, offsets, late, ends } = await readUntilProven<
+    Awaited<ReturnType<typeof readRanges>>
+  >(inspection, (whole, before) => readRanges(inspection, ranges, progress, whole, before));
 
   const totals = emptyCounts();
   for (const balance of balances)
@@ -164,24 +163,14 @@ export const noPartition = (topic: string, partition: number, count: number): In
     `topic ${topic} has no partition ${partition}: it has ${count}, from 0 to ${count - 1}`,
   );
 
-interface AuditReading {
-  readonly late: number;
-  readonly ends: OutputPositions;
-  readonly builders: readonly BalanceBuilder[];
-  readonly balances: readonly PartitionBalance[];
-  readonly offsets: number;
-  readonly whole: boolean;
-  readonly doubt: 'missing' | 'unknown' | undefined;
-}
-
 /** Steps 2 to 5. */
 async function readRanges(
   inspection: Inspection,
   ranges: readonly SourceRange[],
   progress: AuditProgress | undefined,
   whole: boolean,
-  before: AuditReading | undefined,
-): Promise<AuditReading> {
+  before: { readonly builders: readonly BalanceBuilder[] } | undefined,
+) {
   const builders = await openBalances(inspection, ranges);
   const oldestMs = await oldestTimestamp(inspection, ranges);
   let late = 0;
@@ -215,16 +204,7 @@ async function readRanges(
   }
   const isIn = (account: 'missing' | 'unknown') => balances.some((one) => one[account] > 0);
   const doubt = isIn('missing') ? 'missing' : isIn('unknown') ? 'unknown' : undefined;
-  const { offsets, ends } = read;
-  return {
-    builders: [...builders.values()],
-    balances,
-    offsets,
-    late,
-    ends,
-    whole: read.whole,
-    doubt,
-  };
+  return { ...read, builders: [...builders.values()], balances, late, doubt } as const;
 }
 
 /** Step 2. */
