@@ -43,9 +43,9 @@ const SUMMARIES: Readonly<Record<ControlCommand, string>> = {
 
 const DESCRIPTIONS: Readonly<Record<ControlCommand, string>> = {
   pause:
-    'Pauses a pipeline, or a content type of it, on all replicas until it is resumed, also across restarts. A paused pipeline takes no records in and submits no batch; batches under review are followed, and their decisions are published. Of a paused type nothing is submitted.',
+    'Pauses a pipeline, or a content type of it, on all replicas and across restarts: nothing is taken in or submitted. Batches under review are followed, and their decisions are published.',
   drain:
-    'Drains a pipeline, or a content type of it: no record is taken in, what was taken in is decided, retries included. Ends with exit code 0 when the journal proves that no job is live and nothing is in hand; from then on nothing begins before the pipeline is resumed. Of a drained type nothing new is submitted, and its batches end.',
+    'Drains a pipeline, or a content type of it: nothing is taken in, and what was taken in is decided, retries included. Exit code 0 is the proof that no job is live; nothing begins before the pipeline is resumed.',
   resume: 'Ends the pause or drain of a pipeline and of all its content types, or of one type.',
 };
 

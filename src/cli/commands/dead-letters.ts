@@ -72,7 +72,7 @@ export function deadLettersCommand(program: Command, io: Io): void {
           'dead-letters replay --config connector.yaml --reason type_not_allowed --to source --yes',
           'dead-letters replay 2:1371 2:1390 -c connector.yaml --to content-retry --yes',
         ],
-        'Remove the cause before you replay to the source: a record that still cannot be reviewed becomes a dead letter again. To the source, records go out in portions of 100, 200, 400, ...; before each further one, the outcomes of the last are awaited for at most 30 s.',
+        'Remove the cause before you replay to the source. There, records go out in portions of 100, 200, 400, ...; before each further one, the outcomes of the last are awaited for at most 30 s.',
         'failing',
       ),
     )

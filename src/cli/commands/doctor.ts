@@ -28,7 +28,7 @@ export function doctorCommand(program: Command, io: Io): void {
   )
     .summary('check everything that a configuration names')
     .description(
-      'Connects to Kafka, the service and the schema registry, inspects topics, permissions, certificates and clocks, and decodes the newest records: a line for each check, with the remedy. Safe beside a running connector; changes nothing without --round-trip.',
+      'Inspects Kafka, the service, the schema registry, topics, permissions, certificates and clocks, and decodes the newest records: a line for each check, with the remedy. Changes nothing without --round-trip.',
     )
     .option(
       '--round-trip',

@@ -28,7 +28,7 @@ export function evaluateCommand(program: Command, io: Io): void {
   configOption(program.command('evaluate'))
     .summary('measure how often decisions agree with expected results')
     .description(
-      'Compares the results of published decisions with the expected results of their events: precision, recall and F1 of each result, and the confusion matrix, in total, by content type and by label. Reads the output topic only.',
+      'Compares the results of published decisions with the expected results of their events: precision, recall, F1 and the confusion matrix, in total, by content type and by label.',
     )
     .addArgument(
       new Argument('[pipeline]', 'pipeline; required when the configuration has several'),

@@ -20,8 +20,8 @@ export function journalCommand(program: Command, io: Io): void {
           'journal --config connector.yaml',
           "journal -c connector.yaml --json | jq '.jobs[] | select(.attempt > 1)'",
         ],
-        `Columns: W is the first offset of a partition that is neither in a job nor finished; COMMITTED is the group's offset, the same
-number unless the group was reset; LAG counts offsets that are in no job yet. LEFT counts the unfinished records of a job.`,
+        `Columns: W is the first offset of a partition that is neither in a job nor finished; COMMITTED is the same number unless the
+group was reset; LAG counts offsets that are in no job yet; LEFT the unfinished records of a job.`,
       ),
     )
     .action(async (flags: ToolFlags) => {

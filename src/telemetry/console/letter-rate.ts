@@ -4,7 +4,8 @@
  */
 import type { PromMetrics } from '../metrics/metrics.ts';
 
-export const SAMPLE_MS = 5_000;
+/** A page shows a minute and up to this more; an hour of samples takes a quarter of a megabyte. */
+export const SAMPLE_MS = 15_000;
 const MINUTE_MS = 60_000;
 const KEPT_MS = 61 * MINUTE_MS;
 
@@ -36,7 +37,7 @@ const NOTHING: Totals = { consumed: 0, ended: 0, letters: new Map() };
 export class LetterRates {
   readonly #metrics: Pick<PromMetrics, 'values'>;
   readonly #now: () => number;
-  /** By pipeline, the oldest first: every few seconds of the last minute, every minute before. */
+  /** By pipeline, the oldest first. */
   readonly #samples = new Map<string, Sample[]>();
 
   /** @param now monotonic clock, ms */
@@ -53,13 +54,7 @@ export class LetterRates {
       const samples = [...(this.#samples.get(name) ?? []), { ...totals, atMs }];
       this.#samples.set(
         name,
-        samples.filter(
-          (one, at) =>
-            atMs - one.atMs <= KEPT_MS &&
-            (atMs - one.atMs <= MINUTE_MS + SAMPLE_MS ||
-              Math.floor(one.atMs / MINUTE_MS) !==
-                Math.floor((samples[at - 1]?.atMs ?? -1) / MINUTE_MS)),
-        ),
+        samples.filter((one) => atMs - one.atMs <= KEPT_MS),
       );
     }
   }

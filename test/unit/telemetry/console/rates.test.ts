@@ -33,7 +33,7 @@ test('dead letters of the last minute are counted from the first second on, by r
   assert.deepEqual([minute.letters, minute.records, none.records], [1, 5, 0]);
   await pass(30_000, 10, 2);
   assert.deepEqual((await rates.of('p')).reasons, [
-    { reason: 'not_json', letters: 12 },
+    { reason: 'not_json', letters: 4 },
     { reason: 'no_type', letters: 1 },
   ]);
 });
@@ -44,7 +44,7 @@ test('the usual share is that of the hour before the last minute, and what is ol
   await pass(62 * MINUTE, 10, 0);
   await pass(MINUTE, 10, 1);
   const { letters, records, usual } = await rates.of('p');
-  assert.deepEqual([letters, records, usual], [12, 120, 0]);
+  assert.deepEqual([letters, records, usual], [4, 40, 0]);
   await pass(30 * MINUTE, 10, 1);
   const later = (await rates.of('p')).usual ?? 0;
   assert.ok(later > 0.04 && later < 0.06, `${later}`);
