@@ -1,7 +1,7 @@
 /** Gauges and readiness of a pipeline, from the reports of its workers. */
 import type { HealthReporter, Labels, Metrics } from '../core/ports/telemetry.ts';
 import { FRESH_MS } from './limits/end-offsets.ts';
-import { earliest } from './limits/in-flight.ts';
+import { earliest, oldestSeconds } from './limits/in-flight.ts';
 import type { ShardControl } from './limits/shard-control.ts';
 import type { Losses } from './shard/losses.ts';
 import type { ShardWorker, WorkerReport } from './shard/worker.ts';
@@ -34,25 +34,18 @@ export function publishGauges(
 ): void {
   const sum = (of: (report: WorkerReport) => number) =>
     reports.reduce((total, report) => total + of(report), 0);
-  /** Without a time the series is removed. */
-  const oldest = (name: string, of: Labels, timesMs: readonly number[]) => {
-    const oldestMs = earliest(timesMs);
-    if (oldestMs === Infinity) metrics.remove(name, of);
-    else metrics.set(name, of, oldestMs / 1000);
-  };
   const inFlight = sum((report) => report.inFlight);
   metrics.set('items_in_flight', labels, inFlight);
   metrics.set('balance_items', labels, open - inFlight);
   const buffered = sum((report) => report.buffered);
   metrics.set('items_buffered', labels, buffered);
-  if (lag.records === undefined) metrics.remove('consumer_lag', labels);
-  else metrics.set('consumer_lag', labels, lag.records);
+  metrics.set('consumer_lag', labels, lag.records);
   const owned = sum((report) => Number(report.owner));
   metrics.set('shards_owned', labels, owned);
   const eventsMs = reports.flatMap(({ backlog }) =>
     backlog.map(({ oldestEventMs }) => oldestEventMs),
   );
-  oldest('oldest_unsettled_timestamp_seconds', labels, eventsMs);
+  metrics.set('oldest_unsettled_timestamp_seconds', labels, oldestSeconds(eventsMs));
   const controls = reports.flatMap(({ control }) => control ?? []);
   for (const state of CONTROL_STATES) {
     const held = controls.filter((control) => control.state === state);
@@ -67,7 +60,8 @@ export function publishGauges(
     const jobs = byPhase.get(state) ?? [];
     metrics.set('batches', { ...labels, state }, jobs.length);
     const createdMs = jobs.map(({ record }) => record.createdMs);
-    oldest('oldest_batch_timestamp_seconds', { ...labels, state }, createdMs);
+    const seconds = oldestSeconds(createdMs);
+    metrics.set('oldest_batch_timestamp_seconds', { ...labels, state }, seconds);
   }
 }
 

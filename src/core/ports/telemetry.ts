@@ -9,10 +9,8 @@ export type Labels = Readonly<Record<string, string | number>>;
 export interface Metrics {
   /** Adds to a counter. `name` without prefix, as in src/telemetry/metrics/metric-list.ts. */
   count(name: string, labels: Labels, by?: number): void;
-  /** Sets a gauge. */
-  set(name: string, labels: Labels, value: number): void;
-  /** Takes a gauge's series away (a shard that is no longer ours). */
-  remove(name: string, labels: Labels): void;
+  /** Sets a gauge; without a value its series is removed. */
+  set(name: string, labels: Labels, value: number | undefined): void;
   /**
    * Observes into a histogram, in base units (seconds, bytes); `times` as often, 1 if not given.
    * @param span span of the observation, an exemplar if it is sampled
@@ -41,6 +39,4 @@ export interface HealthReporter {
   ready(name: string): void;
   /** It does not hold; the reason says what to look at. */
   notReady(name: string, reason: string): void;
-  /** The condition no longer counts. */
-  withdraw(name: string): void;
 }

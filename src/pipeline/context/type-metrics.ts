@@ -5,7 +5,7 @@
  */
 import type { FirstNames } from '../../base/first-names.ts';
 import type { Labels, Metrics } from '../../core/ports/telemetry.ts';
-import type { Backlog } from '../limits/in-flight.ts';
+import { type Backlog, oldestSeconds } from '../limits/in-flight.ts';
 import { labelNames, OTHER } from './label-names.ts';
 import type { DecisionTally } from './result-counts.ts';
 
@@ -57,26 +57,14 @@ export class TypeMetrics {
 
   /** Sets the gauges. @param backlog all records in flight */
   inFlight(backlog: readonly Backlog[]): void {
-    const found = new Map<Labels | undefined, { records: number; oldestMs: number }>();
-    for (const { type, records, oldestEventMs } of backlog) {
-      const labels = this.#labelsOf(type);
-      const { records: sum = 0, oldestMs = Infinity } = found.get(labels) ?? {};
-      found.set(labels, {
-        records: sum + records,
-        oldestMs: Math.min(oldestMs, oldestEventMs),
-      });
-    }
+    const found = Map.groupBy(backlog, ({ type }) => this.#labelsOf(type));
     for (const labels of this.#labels.values()) {
-      const { records, oldestMs } = found.get(labels) ?? { records: 0, oldestMs: undefined };
+      const own = found.get(labels) ?? [];
+      const records = own.reduce((sum, one) => sum + one.records, 0);
+      const seconds = oldestSeconds(own.map(({ oldestEventMs }) => oldestEventMs));
       this.#metrics.set('type_items_in_flight', labels, records);
-      this.#oldest('type_oldest_unsettled_timestamp_seconds', labels, oldestMs);
+      this.#metrics.set('type_oldest_unsettled_timestamp_seconds', labels, seconds);
     }
-  }
-
-  /** Without a time the series is removed. */
-  #oldest(name: string, labels: Labels, oldestMs = Infinity): void {
-    if (oldestMs === Infinity) this.#metrics.remove(name, labels);
-    else this.#metrics.set(name, labels, oldestMs / 1000);
   }
 
   /** Returns the labels of a type; undefined if there are none. A new one begins its counters at 0. */

@@ -62,3 +62,9 @@ export class InFlight {
 export function earliest(timesMs: readonly number[]): number {
   return timesMs.reduce((least, ms) => Math.min(least, ms), Infinity);
 }
+
+/** Returns the earliest time as a gauge has it; undefined without one. */
+export function oldestSeconds(timesMs: readonly number[]): number | undefined {
+  const oldestMs = earliest(timesMs);
+  return oldestMs === Infinity ? undefined : oldestMs / 1000;
+}

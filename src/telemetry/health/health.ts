@@ -69,10 +69,6 @@ export class Health implements HealthReporter {
     this.#conditions.set(name, { name, ready: false, reason });
   }
 
-  withdraw(name: string): void {
-    this.#conditions.delete(name);
-  }
-
   liveness() {
     const now = this.#now();
     const loops = [...this.#loops].map(([name, { sinceMs, atMostMs, ...wait }]) => {
@@ -97,7 +93,7 @@ export class Health implements HealthReporter {
     const { loops } = this.liveness();
     for (const state of ['running', 'waiting', 'stuck'])
       metrics.set('loops', { state }, loops.filter((loop) => loop.state === state).length);
-    for (const condition of this.#published) metrics.remove('ready', { condition });
+    for (const condition of this.#published) metrics.set('ready', { condition }, undefined);
     const { conditions } = this.readiness();
     this.#published = conditions.map(({ name }) => name);
     for (const { name, ready } of conditions)

@@ -76,14 +76,14 @@ export class PromMetrics implements Metrics {
     counter.inc(labels, by);
   }
 
-  set(name: string, labels: Labels, value: number): void {
+  set(name: string, labels: Labels, value: number | undefined): void {
     const gauge = this.#find(Gauge, name, labels);
+    if (value === undefined) {
+      gauge.remove(labels);
+      return;
+    }
     mustBeFinite(name, value);
     gauge.set(labels, value);
-  }
-
-  remove(name: string, labels: Labels): void {
-    this.#find(Gauge, name, labels).remove(labels);
   }
 
   observe(name: string, labels: Labels, value: number, times = 1, span?: TraceParent): void {

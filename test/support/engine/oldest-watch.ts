@@ -37,11 +37,7 @@ export function watchOldest(told: (number | undefined)[] = []): WrapPorts {
       metrics: changed(metrics, {
         set: (name, labels, value) => {
           metrics.set(name, labels, value);
-          if (name === OLDEST) judged(value * 1000);
-        },
-        remove: (name, labels) => {
-          metrics.remove(name, labels);
-          if (name === OLDEST) judged(undefined);
+          if (name === OLDEST) judged(value && value * 1000);
         },
       }),
     };

@@ -16,7 +16,7 @@ test('counters sum over the series that match; gauges are exact, and can be take
   assert.equal(metrics.counter('items_total', { shard: 3 }), 0);
   metrics.set('lag', { shard: 1 }, 7);
   assert.equal(metrics.gauge('lag', { shard: 1 }), 7);
-  metrics.remove('lag', { shard: 1 });
+  metrics.set('lag', { shard: 1 }, undefined);
   assert.equal(metrics.gauge('lag', { shard: 1 }), undefined);
   metrics.observe('seconds', {}, 0.5);
   metrics.observe('seconds', {}, 1);
@@ -54,6 +54,6 @@ test('health remembers what loops do and which conditions fail', () => {
   assert.deepEqual([...health.loops.values()], ['beat', 'a transaction']);
   assert.deepEqual(health.complaints, ['shards: claiming 3']);
   health.ended('a');
-  health.withdraw('shards');
+  health.ready('shards');
   assert.deepEqual([health.loops.size, health.complaints], [1, []]);
 });

@@ -114,7 +114,7 @@ describe('readiness', () => {
     assert.equal(health.readiness().ok, true);
     health.notReady('service', '401');
     assert.equal(health.readiness().ok, false);
-    health.withdraw('service');
+    health.ready('service');
     assert.equal(health.readiness().ok, true);
   });
 });

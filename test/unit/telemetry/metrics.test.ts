@@ -93,7 +93,7 @@ describe('prometheus metrics', () => {
     metrics.count('decisions_total', { pipeline: 'p', status: 'SUCCESS' }, 4);
     metrics.set('shards_paused', { pipeline: 'p', reason: 'memory' }, 1);
     metrics.set('shards_paused', { pipeline: 'p', reason: 'in_flight' }, 1);
-    metrics.remove('shards_paused', { pipeline: 'p', reason: 'memory' });
+    metrics.set('shards_paused', { pipeline: 'p', reason: 'memory' }, undefined);
     const text = await metrics.render();
     assert.match(text, /decisions_total\{pipeline="p",status="SUCCESS"\} 5/);
     assert.match(text, /shards_paused\{pipeline="p",reason="in_flight"\} 1/);
@@ -150,7 +150,7 @@ describe('prometheus metrics', () => {
       /not a finite number/,
     );
     assert.throws(
-      () => metrics.remove('batch_rows', { pipeline: 'p' }),
+      () => metrics.set('batch_rows', { pipeline: 'p' }, undefined),
       /is a histogram, not a gauge/,
     );
   });

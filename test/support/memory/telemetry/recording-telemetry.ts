@@ -32,12 +32,10 @@ export class RecordingMetrics implements Metrics {
     this.counters.set(key, (this.counters.get(key) ?? 0) + by);
   }
 
-  set(name: string, labels: Labels, value: number): void {
-    this.gauges.set(this.#as('gauge', name, labels), value);
-  }
-
-  remove(name: string, labels: Labels): void {
-    this.gauges.delete(this.#as('gauge', name, labels));
+  set(name: string, labels: Labels, value: number | undefined): void {
+    const key = this.#as('gauge', name, labels);
+    if (value === undefined) this.gauges.delete(key);
+    else this.gauges.set(key, value);
   }
 
   observe(name: string, labels: Labels, value: number, times = 1, span?: TraceParent): void {
@@ -152,10 +150,6 @@ export class RecordingHealth implements HealthReporter {
 
   notReady(name: string, reason: string): void {
     this.conditions.set(name, reason);
-  }
-
-  withdraw(name: string): void {
-    this.conditions.delete(name);
   }
 
   /** Reasons for not being ready. */
