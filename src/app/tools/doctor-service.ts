@@ -7,7 +7,7 @@ import { connect } from 'node:tls';
 import type { Config } from '../../config/schema.ts';
 import { proxyChooser, proxyRules } from '../../http/proxy.ts';
 import type { ServiceClient } from '../../service/client.ts';
-import type { CertificateEnd } from '../../tools/doctor/parts.ts';
+import type { CertificateEnd } from '../../tools/doctor/check.ts';
 import { clientSettings, toolService } from '../clients/service.ts';
 import { requestUnknown } from '../service-probe.ts';
 

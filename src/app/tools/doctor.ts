@@ -6,13 +6,13 @@ import type { EventFormatName } from '../../config/options/source.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import { type ConnectOptions, connectKafka } from '../../kafka/index.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
+import type { DoctorParts, PipelineParts } from '../../tools/doctor/check.ts';
 import { checksOf } from '../../tools/doctor/checks.ts';
 import {
   type CreateTopicsOptions,
   createTopics,
   type TopicReport,
 } from '../../tools/doctor/create-topics.ts';
-import type { DoctorParts, PipelineParts } from '../../tools/doctor/parts.ts';
 import { type CheckReport, runChecks } from '../../tools/doctor/run-checks.ts';
 import { kafkaConnection } from '../clients/kafka-connection.ts';
 import { schemaRegistry } from '../clients/schema-registry.ts';

@@ -11,8 +11,7 @@ import {
   MAX_TYPE_CHARACTERS,
 } from '../../core/journal/control.ts';
 import type { ControlOutcome, ControlReport, ShardAnswer } from '../../tools/inspect/control.ts';
-import { CommandFailed, EXIT, type ExitCode } from '../exit-codes.ts';
-import { interruptible } from '../interrupt.ts';
+import { CommandFailed, EXIT, type ExitCode, interruptible } from '../exit-codes.ts';
 import { helpText, type Io } from '../io.ts';
 import { counted, instant, printable } from '../text.ts';
 import { configOption, duration, pointInTime, runTool, type ToolFlags } from '../tool-options.ts';

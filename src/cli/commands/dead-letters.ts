@@ -3,8 +3,7 @@ import type { Tools } from '../../app/tools/inspect.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
 import type { DeadLetterList } from '../../tools/inspect/dead-letters/dead-letters.ts';
 import type { ReplayReport, ReplayStatus } from '../../tools/inspect/dead-letters/replay.ts';
-import { EXIT } from '../exit-codes.ts';
-import { interruptible } from '../interrupt.ts';
+import { EXIT, interruptible } from '../exit-codes.ts';
 import { helpText, type Io } from '../io.ts';
 import { ago, counted, printable, type TableCell, table } from '../text.ts';
 import {

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../../config/load.ts';
-import { EXIT } from '../exit-codes.ts';
-import { interruptible } from '../interrupt.ts';
+import { EXIT, interruptible } from '../exit-codes.ts';
 import { helpText, type Io } from '../io.ts';
 import { configOption } from '../tool-options.ts';
 

@@ -1,7 +1,6 @@
 import { inspect } from 'node:util';
 import type { Command } from 'commander';
-import { CommandFailed } from '../exit-codes.ts';
-import { interruptible } from '../interrupt.ts';
+import { CommandFailed, interruptible } from '../exit-codes.ts';
 import { helpText, type Io } from '../io.ts';
 import { wholeNumber } from '../tool-options.ts';
 

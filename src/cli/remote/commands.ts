@@ -1,7 +1,6 @@
 import { WaitTimeoutError } from '../../client/index.ts';
-import { CommandFailed, EXIT, type ExitCode } from '../exit-codes.ts';
+import { CommandFailed, EXIT, type ExitCode, Interrupted } from '../exit-codes.ts';
 import { mustBeWritable, type OutputPlace, STANDARD_OUTPUT } from '../files/output.ts';
-import { Interrupted } from '../interrupt.ts';
 import type { Io } from '../io.ts';
 import { ago, printable, printableJson } from '../text.ts';
 import { commandLine, type ServiceFlags } from './flags.ts';

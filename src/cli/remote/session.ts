@@ -1,6 +1,5 @@
 import { ContentReviewError } from '../../client/index.ts';
-import { CommandFailed, EXIT, type ExitCode } from '../exit-codes.ts';
-import { interruptible } from '../interrupt.ts';
+import { CommandFailed, EXIT, type ExitCode, interruptible } from '../exit-codes.ts';
 import type { Io } from '../io.ts';
 import { CommandProgress } from '../progress.ts';
 import { connect, type ServiceConnection } from './connection.ts';

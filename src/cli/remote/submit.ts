@@ -1,8 +1,7 @@
 import { ContentReviewError, RequestError } from '../../client/index.ts';
-import { CommandFailed, EXIT, systemReason } from '../exit-codes.ts';
+import { CommandFailed, EXIT, Interrupted, systemReason } from '../exit-codes.ts';
 import { type CheckedFile, checkFile } from '../files/check-file.ts';
 import { openInput } from '../files/input-file.ts';
-import { Interrupted } from '../interrupt.ts';
 import { bar, size } from '../progress.ts';
 import { printable } from '../text.ts';
 import type { ServiceConnection } from './connection.ts';

@@ -1,8 +1,7 @@
 /** Counts of decisions by status, result and expected result, for metrics. */
-import type { FirstNames } from '../../base/first-names.ts';
+import { FirstNames } from '../../base/first-names.ts';
 import type { RowOutcome } from '../../core/bytes/result-row.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
-import { labelNames, OTHER } from './label-names.ts';
 
 /** Decisions of one transaction, by outcome. */
 export class DecisionTally {
@@ -76,3 +75,12 @@ export class ResultCounts {
     }
   }
 }
+
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N} _.:/-]{0,63}$/u;
+
+/** Stands for all other values. */
+export const OTHER = 'other';
+
+/** Names of results or types that may be labels: few, and of a form that shows no content (I6). */
+export const labelNames = (max: number): FirstNames =>
+  new FirstNames(max, (text) => NAME.test(text));

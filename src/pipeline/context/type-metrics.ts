@@ -6,8 +6,8 @@
 import type { FirstNames } from '../../base/first-names.ts';
 import type { Labels, Metrics } from '../../core/ports/telemetry.ts';
 import { type Backlog, oldestSeconds } from '../limits/in-flight.ts';
-import { labelNames, OTHER } from './label-names.ts';
 import type { DecisionTally } from './result-counts.ts';
+import { labelNames, OTHER } from './result-counts.ts';
 
 const UNKNOWN = 'unknown';
 

@@ -1,8 +1,9 @@
 /** All checks of a configuration, in the order in which they run. */
+
+import type { DoctorParts, PipelineParts } from './check.ts';
 import { type Diagnosis, type DoctorCheck, failed, ok, together, warning } from './check.ts';
 import { groupChecks, journalChecks } from './journal-checks.ts';
 import { kafkaChecks } from './kafka-checks.ts';
-import type { DoctorParts, PipelineParts } from './parts.ts';
 import { roundTripCheck } from './round-trip.ts';
 import { sampleCheck } from './sample-check.ts';
 import { serviceChecks } from './service-checks.ts';

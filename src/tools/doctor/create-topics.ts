@@ -3,8 +3,8 @@ import type { TopicSpec } from '../../core/ports/kafka.ts';
 import { RefusedError } from '../../pipeline/context/errors.ts';
 import { type TopicRole, topicSpec, topicsOf } from '../../pipeline/context/topics.ts';
 import { ownCommits, refuseForgotten } from '../../pipeline/shard/forgotten-journal.ts';
+import type { KafkaParts, PipelineParts } from './check.ts';
 import { type Diagnosis, failed, ok } from './check.ts';
-import type { KafkaParts, PipelineParts } from './parts.ts';
 import { topicDiagnosis } from './topic-checks.ts';
 
 export interface CreateTopicsOptions {

@@ -6,6 +6,7 @@ import { forgottenJournal } from '../../pipeline/shard/forgotten-journal.ts';
 import { journalProblem } from '../../pipeline/shard/prepare-topics.ts';
 import { eachAtATime, InspectError } from '../inspect/context.ts';
 import { readShardJournal, type ShardJournal } from '../inspect/shard-journal.ts';
+import type { DoctorParts, KafkaParts, PipelineParts } from './check.ts';
 import {
   counted,
   type Diagnosis,
@@ -16,7 +17,6 @@ import {
   together,
   warning,
 } from './check.ts';
-import type { DoctorParts, KafkaParts, PipelineParts } from './parts.ts';
 import { replicaProblems, topicState } from './topic-checks.ts';
 
 /** A journal has some megabytes, and the disks of the brokers may be slow. */

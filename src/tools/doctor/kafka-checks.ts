@@ -1,6 +1,7 @@
 /** Checks of the cluster: its brokers can be reached. */
+
+import type { KafkaParts } from './check.ts';
 import { type DoctorCheck, failed, messageOf, together, warning } from './check.ts';
-import type { KafkaParts } from './parts.ts';
 
 export function kafkaChecks({ addresses, inspector, login }: KafkaParts): DoctorCheck[] {
   return [

@@ -4,8 +4,8 @@ import { bodyOf } from '../../core/batch/body-of.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { PipelineKind, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import type { ContentItem, JsonObject } from '../../core/record.ts';
+import type { DoctorParts, PipelineParts } from './check.ts';
 import { type Diagnosis, type DoctorCheck, failed, notTried, ok, warning } from './check.ts';
-import type { DoctorParts, PipelineParts } from './parts.ts';
 import { apiCheckOf } from './service-checks.ts';
 
 const CONTENT = 'This is a connection test of Content Review Connector. It is no real content.';

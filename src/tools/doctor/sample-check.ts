@@ -1,7 +1,7 @@
 /** Decodes the newest records of the source as the pipeline would. Reports counts only (I6). */
 import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
+import type { PipelineParts } from './check.ts';
 import { type Diagnosis, type DoctorCheck, failed, ok, together, warning } from './check.ts';
-import type { PipelineParts } from './parts.ts';
 
 const MAX_PARTITIONS = 8;
 const MAX_RECORDS = 200;

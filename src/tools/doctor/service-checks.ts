@@ -1,7 +1,7 @@
 /** Checks of the service: reachable, trusted, and accepting the key. Nothing is created there. */
 import { ServiceError } from '../../core/outcome/service-error.ts';
+import type { DoctorParts } from './check.ts';
 import { type Diagnosis, type DoctorCheck, failed, notTried, ok, warning } from './check.ts';
-import type { DoctorParts } from './parts.ts';
 
 /** Object that the pipelines of a kind create or read at the service. */
 const OBJECTS: Readonly<Record<string, string>> = { import: 'import', lookup: 'decision' };

@@ -3,8 +3,8 @@ import type { PartitionReplicas } from '../../core/ports/cluster-inspector.ts';
 import type { ClusterAdmin, TopicDescription } from '../../core/ports/kafka.ts';
 import { CREATE_TOPICS, type TopicRole, topicsOf } from '../../pipeline/context/topics.ts';
 import { journalProblem, outputProblem } from '../../pipeline/shard/prepare-topics.ts';
+import type { KafkaParts, PipelineParts } from './check.ts';
 import { counted, type Diagnosis, type DoctorCheck, failed, together, warning } from './check.ts';
-import type { KafkaParts, PipelineParts } from './parts.ts';
 
 type Problems = readonly (Diagnosis | false | undefined)[];
 

@@ -15,14 +15,17 @@ import type {
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { TopicScan } from '../../../../src/core/ports/topic-scan.ts';
 import type { Decoded, SourceRecord } from '../../../../src/core/record.ts';
-import type { CheckStatus } from '../../../../src/tools/doctor/check.ts';
+import type {
+  CertificateEnd,
+  CheckStatus,
+  DoctorParts,
+} from '../../../../src/tools/doctor/check.ts';
 import { checksOf } from '../../../../src/tools/doctor/checks.ts';
 import {
   type CreateTopicsOptions,
   createTopics,
   type TopicReport,
 } from '../../../../src/tools/doctor/create-topics.ts';
-import type { CertificateEnd, DoctorParts } from '../../../../src/tools/doctor/parts.ts';
 import { type CheckReport, runChecks } from '../../../../src/tools/doctor/run-checks.ts';
 import { engineOptions } from '../../../support/engine/world.ts';
 
