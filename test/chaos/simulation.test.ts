@@ -26,6 +26,7 @@ const ACTIONS = [
   'retention',
   'reset',
   'command',
+  'spoil command',
 ];
 const COMMITS =
   'reply-lost lost fenced committed-fenced aborted unsent late rejected too-large silent';

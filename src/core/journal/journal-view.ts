@@ -22,6 +22,8 @@ export interface JournalState {
   /** The highest progress sequence. */
   readonly seq: number;
   readonly control: Control;
+  /** A record in the place of the command cannot be read: owners may know another command. */
+  readonly isControlSpoilt: boolean;
   readonly acknowledged: Acknowledgement | undefined;
 }
 
@@ -29,6 +31,7 @@ export class JournalView {
   meta: JournalMeta | undefined;
   owner: OwnerRecord | undefined;
   control: Control = NO_CONTROL;
+  #isControlSpoilt = false;
   acknowledged: Acknowledgement | undefined;
   readonly #progress = new Map<number, PartitionProgress>();
   readonly #jobs = new Map<string, JobRecord>();
@@ -57,6 +60,7 @@ export class JournalView {
         break;
       case 'control':
         this.control = record.value ?? this.control;
+        this.#isControlSpoilt = record.value === undefined;
         break;
       case 'control/ack':
         this.acknowledged = record.value ?? this.acknowledged;
@@ -89,7 +93,8 @@ export class JournalView {
     const { revision, scopes } = acknowledged ?? NO_CONTROL;
     const control = this.control === NO_CONTROL ? { revision, scopes } : this.control;
     const { progress, seq } = { progress: this.#progress, seq: this.#seq };
-    return { meta, owner, progress, jobs, seq, control, acknowledged };
+    const isControlSpoilt = this.#isControlSpoilt;
+    return { meta, owner, progress, jobs, seq, control, isControlSpoilt, acknowledged };
   }
 
   /** I1: no record is in two live jobs, or in one and read again by progress. */

@@ -100,10 +100,10 @@ async function write(
     await producer.fence();
     const journals = await readAll(readers, 'end');
     const before = newestOf(journals);
-    const isEverywhere = withOtherCommands(journals).length === 0;
+    const isReadEverywhere = withOtherCommands(journals).length === 0;
     const control =
       commanded(before, given, tools.clock.now()) ??
-      (isEverywhere ? undefined : { ...before, revision: revisionAfter(before) });
+      (isReadEverywhere ? undefined : { ...before, revision: revisionAfter(before) });
     if (control === undefined) return { control: before, changed: false };
     await producer.commit({ journal: [writeControl(control)] });
     return { control, changed: true };
@@ -204,10 +204,10 @@ export const newestOf = (journals: readonly ShardJournal[]): Control =>
     NO_CONTROL,
   );
 
-/** Shards whose commands differ from the newest: something else has written to them. */
+/** Shards whose commands cannot be read, or differ from the newest: something else has written to them. */
 export const withOtherCommands = (journals: readonly ShardJournal[]): readonly number[] => {
   const newest = JSON.stringify(newestOf(journals));
   return journals.flatMap(({ shard, state }) =>
-    JSON.stringify(state.control) === newest ? [] : shard,
+    JSON.stringify(state.control) === newest && !state.isControlSpoilt ? [] : shard,
   );
 };

@@ -115,7 +115,9 @@ export async function journalReport(inspection: Inspection): Promise<JournalRepo
   const newest = newestOf(journals);
   const others = withOtherCommands(journals);
   if (others.length > 0)
-    notes.push(`other commands than the newest in shard(s) ${others.join(', ')}: give it again`);
+    notes.push(
+      `something else has written to the commands of shard(s) ${others.join(', ')}: give the newest again`,
+    );
   const control = { ...newest, scopes: inForce(newest, inspection.clock.now()) };
   return { group, control, shards, jobs, notes };
 }

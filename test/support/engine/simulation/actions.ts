@@ -127,6 +127,15 @@ export async function act(stage: Stage, action: Action): Promise<boolean> {
     }
     case 'command':
       return operator.gives(action);
+    case 'spoil command': {
+      const shards = cluster.partitions(TOPICS.journal);
+      if (shards === 0) return false;
+      const shard = action.which % shards;
+      const value = action.value === null ? null : Buffer.from(action.value);
+      cluster.produce(TOPICS.journal, shard, [{ key: 'control', value }]);
+      compact(world, shard, 1, false);
+      return true;
+    }
     case 'reset':
       await reset(stage, action);
       return true;

@@ -91,7 +91,8 @@ export function planOf(seed: number, kind = drawKind(new Chance(seed).of('kind')
   }
   const untilMs = atMs + random.below(8_000);
   const commands = drawCommands(chance.of('commands'), untilMs);
-  return { seed, shape, events: inOrder([...events, ...commands]), untilMs };
+  const spoilt = commands.length > 0 ? drawSpoilt(chance.of('spoilt commands'), untilMs) : [];
+  return { seed, shape, events: inOrder([...events, ...commands, ...spoilt]), untilMs };
 }
 
 const inOrder = (events: readonly Event[]): Event[] =>
@@ -108,6 +109,16 @@ function drawCommands(random: SeededRandom, untilMs: number): Event[] {
     ...(random.next() < 0.25 ? { forMs: random.below(20_000) } : {}),
     waits: random.next() < 0.7,
     ...(random.next() < 0.15 ? { killedAfter: random.below(40) } : {}),
+  }));
+}
+
+function drawSpoilt(random: SeededRandom, untilMs: number): Event[] {
+  const values = ['', '{"v":9,"revision":9,"scopes":[]}', null];
+  return Array.from({ length: random.below(4) }, () => ({
+    atMs: random.below(untilMs),
+    do: 'spoil command',
+    which: random.below(2),
+    value: values[random.below(values.length)] as string | null,
   }));
 }
 

@@ -61,6 +61,8 @@ export type Action =
       readonly waits: boolean;
       readonly killedAfter?: number;
     }
+  /** Something else writes to a shard of the journal under the key of commands, and compaction leaves only that. */
+  | { readonly do: 'spoil command'; readonly which: Which; readonly value: string | null }
   /** By Kafka's own tool, which wants the group empty: everything is stopped before. */
   | {
       readonly do: 'reset';

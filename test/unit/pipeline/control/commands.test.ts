@@ -295,7 +295,10 @@ test('a record that compaction leaves in place of a command neither ends nor beg
         viewOf(next).control.map(({ state, by }) => [state, by]),
         isPaused ? [['paused', 'ann@host']] : [],
       );
-      assert.equal((await command(world, 'pause')).revision, commands.length + (isPaused ? 0 : 1));
+      assert.equal(
+        (await command(world, 'pause')).revision,
+        commands.length + (isPaused && garbage === null ? 0 : 1),
+      );
       assert.equal((await command(world, 'resume')).outcome, 'reached');
       await end(world);
     }
@@ -335,6 +338,7 @@ test('a command that only one shard was given is replaced by the next, whatever 
     world.kafka.cluster.produce(TOPICS.journal, 1, [{ key: 'control', value }]);
     await world.clock.advance(SECOND);
     const isRead = other.revision > 0;
+    const note = 'something else has written to the commands of shard(s) 1: give the newest again';
     assert.deepEqual(
       viewOf(instance).shards.map(({ control }) => control),
       ['running', isRead ? 'paused' : 'running'],
@@ -344,12 +348,10 @@ test('a command that only one shard was given is replaced by the next, whatever 
       isRead ? ['x'] : [],
     );
     const { notes } = await world.through(journalReport(inspectionOf(world)));
-    assert.deepEqual(
-      notes,
-      isRead ? ['other commands than the newest in shard(s) 1: give it again'] : [],
-    );
+    assert.deepEqual(notes, [note]);
     const { outcome, changed } = await command(world, 'resume');
-    assert.deepEqual([outcome, changed], ['reached', isRead]);
+    assert.deepEqual([outcome, changed], ['reached', true]);
+    assert.deepEqual((await world.through(journalReport(inspectionOf(world)))).notes, []);
     world.produce(20);
     await end(world);
   }
