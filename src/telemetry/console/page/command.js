@@ -11,7 +11,7 @@ export function commandLine(
   pipeline = detail.name,
 ) {
   // `resume` takes it as an argument.
-  const isNamed = pipelines.length < 2 || words[1] === pipeline;
+  const isNamed = pipelines.length < 2 || words[0] === 'resume';
   const named = isNamed ? [] : ['--pipeline', pipeline];
   return [...program, ...words, '--config', configFile, ...named].map(quoted).join(' ');
 }

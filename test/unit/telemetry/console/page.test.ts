@@ -113,6 +113,8 @@ test('commands use the running program and configuration, quoted for a shell', a
   );
   assert.match(commandLine(two, ['journal']), /config\.yaml --pipeline comments$/);
   assert.match(commandLine(two, ['journal'], 'a b'), /config\.yaml --pipeline 'a b'$/);
+  assert.match(commandLine(two, ['dead-letters', 'list'], 'list'), /config\.yaml --pipeline list$/);
+  assert.match(commandLine(two, ['resume', 'list'], 'list'), /config\.yaml$/);
   assert.equal(
     explainCommand(
       { by: 'record', text: '2:1371' },
