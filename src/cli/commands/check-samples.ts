@@ -1,6 +1,7 @@
 /** `check --sample` of a file with one event per line. */
 import { createReadStream } from 'node:fs';
 import { type Sample, sampleDecoder } from '../../app/tools/sample.ts';
+import { Counts } from '../../base/counts.ts';
 import type { PipelineConfig } from '../../config/schema.ts';
 import { CommandFailed, EXIT, systemReason } from '../exit-codes.ts';
 import { Findings } from '../files/findings.ts';
@@ -27,33 +28,30 @@ export async function showSamples(
   const notes = new Set<string>();
   const decode = sampleDecoder(pipeline, notes);
   const problems = new Findings();
-  const types: SampleCounts = new Map();
-  const skipped: SampleCounts = new Map();
-  const deadLetters: SampleCounts = new Map();
-  let accepted = 0;
+  const types = new Counts();
+  const skipped = new Counts();
+  const deadLetters = new Counts();
   for await (const [line, value] of eventsOf(file)) {
     const decoded = decode({ ...record, value });
-    if ('item' in decoded) {
-      accepted++;
-      count(types, decoded.item.type);
-    } else if ('skip' in decoded) {
-      count(skipped, decoded.skip);
+    if ('item' in decoded) types.add(decoded.item.type);
+    else if ('skip' in decoded) {
+      skipped.add(decoded.skip);
       problems.add(line, `skipped: ${decoded.skip}`);
     } else {
       const { reason, message } = decoded.poison;
-      count(deadLetters, reason);
+      deadLetters.add(reason);
       problems.add(line, `dead letter, ${reason}: ${message}`);
     }
   }
   const answer = {
-    ...{ pipeline: pipeline.name, kind: pipeline.kind, notes: [...notes], accepted },
+    ...{ pipeline: pipeline.name, kind: pipeline.kind, notes: [...notes], accepted: types.total },
     types: Object.fromEntries(types),
     skipped: Object.fromEntries(skipped),
     dead_letters: Object.fromEntries(deadLetters),
     problems: problems.first,
   };
   const text = [
-    `${file}: ${counted(accepted, 'event')} accepted${listed(types)}, ${total(skipped)} skipped, ${counted(total(deadLetters), 'dead letter')}${listed(deadLetters)}.`,
+    `${file}: ${counted(types.total, 'event')} accepted${listed(types)}, ${skipped.total} skipped, ${counted(deadLetters.total, 'dead letter')}${listed(deadLetters)}.`,
     ...notes,
     ...problems.first.map(({ line, message }) => `  line ${line}: ${printable(message)}`),
     ...(problems.total > problems.first.length
@@ -61,20 +59,14 @@ export async function showSamples(
       : []),
   ].join('\n');
   printAnswer(io, json, JSON.stringify(answer), `${text}\n`);
-  io.finish(accepted > 0 && deadLetters.size === 0 ? EXIT.ok : EXIT.notTaken);
+  io.finish(types.total > 0 && deadLetters.size === 0 ? EXIT.ok : EXIT.notTaken);
 }
 
-type SampleCounts = Map<string, number>;
-
-const count = (counts: SampleCounts, name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
-const total = (counts: SampleCounts) => [...counts.values()].reduce((sum, one) => sum + one, 0);
-
 /** ` (3 comment, 1 article)`; empty without counts. */
-function listed(counts: SampleCounts): string {
-  const most = [...counts].sort(([, a], [, b]) => b - a).slice(0, MAX_TYPES);
-  const rest = counts.size > most.length ? ', …' : '';
-  const parts = most.map(([name, number]) => `${number} ${printable(name)}`);
-  return parts.length === 0 ? '' : ` (${parts.join(', ')}${rest})`;
+function listed(counts: Counts): string {
+  const all = counts.listed(printable);
+  const rest = all.length > MAX_TYPES ? ', …' : '';
+  return all.length === 0 ? '' : ` (${all.slice(0, MAX_TYPES).join(', ')}${rest})`;
 }
 
 /** Lines of a file that are not blank, with their numbers from 1. */

@@ -1,4 +1,5 @@
 /** Decodes the newest records of the source as the pipeline would. Reports counts only (I6). */
+import { Counts } from '../../base/counts.ts';
 import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
 import type { PipelineParts } from './check.ts';
 import { type Diagnosis, type DoctorCheck, failed, ok, together, warning } from './check.ts';
@@ -56,7 +57,7 @@ export function sampleCheck(
 
       const all = accepted + skipped.total + deadLetters.total;
       if (all === 0) return ok('no records yet');
-      const found = `${accepted} of ${all} would be ${ACCEPTED[decoder.name] ?? 'accepted'}${skipped.text('skipped')}${deadLetters.text(deadLetters.total === 1 ? 'dead letter' : 'dead letters')}`;
+      const found = `${accepted} of ${all} would be ${ACCEPTED[decoder.name] ?? 'accepted'}${textOf(skipped, 'skipped')}${textOf(deadLetters, deadLetters.total === 1 ? 'dead letter' : 'dead letters')}`;
       const aheadMs = newestMs - clock.now();
       return together(found, [
         judged(found, all, skipped.total, deadLetters.total),
@@ -96,20 +97,5 @@ function newestRanges(bounds: ReadonlyMap<number, PartitionBounds>) {
   }));
 }
 
-class Counts {
-  total = 0;
-  readonly #byReason = new Map<string, number>();
-
-  add(reason: string, count = 1): void {
-    this.total += count;
-    this.#byReason.set(reason, (this.#byReason.get(reason) ?? 0) + count);
-  }
-
-  /** `, 3 dead letters (2 no_type, 1 not_json)`. */
-  text(what: string): string {
-    if (this.total === 0) return '';
-    const reasons = [...this.#byReason].sort(([, a], [, b]) => b - a);
-    const listed = reasons.map(([reason, count]) => `${count} ${reason}`);
-    return `, ${this.total} ${what} (${listed.join(', ')})`;
-  }
-}
+const textOf = (counts: Counts, what: string): string =>
+  counts.total === 0 ? '' : `, ${counts.total} ${what} (${counts.listed().join(', ')})`;

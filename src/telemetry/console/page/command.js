@@ -4,12 +4,8 @@ import { escaped } from './format.js';
 
 /** @typedef {Pick<import('../state.ts').ConsoleState, 'program' | 'configFile' | 'pipelines' | 'detail'>} CommandState */
 
-/** @param {CommandState} state @param {readonly string[]} words the command and its arguments @param {string} [pipeline] default: the shown one */
-export function commandLine(
-  { program, configFile, pipelines, detail },
-  words,
-  pipeline = detail.name,
-) {
+/** @param {CommandState} state @param {readonly string[]} words the command for the shown pipeline, and its arguments */
+export function commandLine({ program, configFile, pipelines, detail: { name: pipeline } }, words) {
   // `resume` takes it as an argument.
   const isNamed = pipelines.length < 2 || words[0] === 'resume';
   const named = isNamed ? [] : ['--pipeline', pipeline];

@@ -112,9 +112,11 @@ test('commands use the running program and configuration, quoted for a shell', a
     '/usr/local/bin/node /app/dist/cli/main.js audit --config /etc/content-review-connector/config.yaml',
   );
   assert.match(commandLine(two, ['journal']), /config\.yaml --pipeline comments$/);
-  assert.match(commandLine(two, ['journal'], 'a b'), /config\.yaml --pipeline 'a b'$/);
-  assert.match(commandLine(two, ['dead-letters', 'list'], 'list'), /config\.yaml --pipeline list$/);
-  assert.match(commandLine(two, ['resume', 'list'], 'list'), /config\.yaml$/);
+  const named = (name: string) => ({ ...two, detail: { ...two.detail, name } });
+  assert.match(commandLine(named('a b'), ['journal']), /config\.yaml --pipeline 'a b'$/);
+  const listed = commandLine(named('list'), ['dead-letters', 'list']);
+  assert.match(listed, /config\.yaml --pipeline list$/);
+  assert.match(commandLine(named('list'), ['resume', 'list']), /config\.yaml$/);
   assert.equal(
     explainCommand(
       { by: 'record', text: '2:1371' },
