@@ -18,7 +18,7 @@ const PROTECTION: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-const APIS = ['/api/state', '/api/explain', '/api/group'];
+const APIS = ['/api/state', '/api/explain'];
 
 export class Console implements Pages {
   readonly #assets = loadAssets();
@@ -41,9 +41,10 @@ export class Console implements Pages {
       const { status, body } = await this.#sources.search.answer(request, this.#sources.now());
       return respond(body, status);
     }
-    const pipeline = new URLSearchParams(query).get('pipeline') ?? undefined;
-    if (path === '/api/group') return respond(this.#sources.group.view(pipeline), 200);
-    return respond(await consoleState(this.#sources, pipeline), 200);
+    const parameters = new URLSearchParams(query);
+    const pipeline = parameters.get('pipeline') ?? undefined;
+    const state = await consoleState(this.#sources, pipeline, parameters.has('group'));
+    return respond(state, 200);
   }
 }
 

@@ -87,7 +87,7 @@ export class GroupReadings {
     const isDue = this.#now() >= reading.notBeforeMs;
     if (isDue && !this.#isBusy && !this.#closed.signal.aborted) void this.#begin(pipeline, reading);
     const { report, atMs, tookMs, problem } = reading;
-    return { nowMs: this.#now(), atMs, tookMs, problem, report };
+    return { atMs, tookMs, problem, report };
   }
 
   /** Ends a reading that is under way. */

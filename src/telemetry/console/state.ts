@@ -58,8 +58,15 @@ export interface ConsoleSources {
 /** State as the page reads it. */
 export type ConsoleState = Awaited<ReturnType<typeof consoleState>>;
 
-/** @param pipeline name of the pipeline to show in detail; an unknown one shows the first */
-export async function consoleState(sources: ConsoleSources, pipeline: string | undefined) {
+/**
+ * @param pipeline name of the pipeline to show in detail; an unknown one shows the first
+ * @param withGroup includes the last reading of the journal
+ */
+export async function consoleState(
+  sources: ConsoleSources,
+  pipeline: string | undefined,
+  withGroup = false,
+) {
   const { version, program, configFile, startedMs, health, memory, metrics } = sources;
   const views = sources.pipelines.map((one) => one.view(SUMMARY));
   const at = Math.max(
@@ -95,6 +102,7 @@ export async function consoleState(sources: ConsoleSources, pipeline: string | u
       outcomes: await outcomesOf(detail.name, metrics),
       agreement: await agreementOf(detail.name, metrics),
     },
+    group: withGroup ? sources.group.view(detail.name) : null,
     problems: sources.problems.list(),
     search: sources.search.access,
   };

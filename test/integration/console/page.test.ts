@@ -362,12 +362,18 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     );
     assert.match(await text(page, '#t-group tbody tr:nth-child(3)'), /^2 unclaimed – /);
     assert.equal(await text(page, '#e-group'), '6 more: the journal command lists them.');
-    assert.ok([...asked].some((url) => url.endsWith('/api/group?pipeline=comments')));
+    assert.ok(
+      [...asked].some(
+        (url) =>
+          url.endsWith('/api/state?pipeline=comments&group') ||
+          url.endsWith('/api/state?pipeline=&group'),
+      ),
+    );
     assert.deepEqual(await violations(page), []);
     // Where all shards are here, nothing is read before the table is opened.
     const alone = await open(t, emptyScene());
     await alone.page.locator('#map i').first().waitFor();
-    assert.ok(![...alone.asked].some((url) => url.includes('/api/group')));
+    assert.ok(![...alone.asked].some((url) => url.endsWith('&group')));
     await alone.page.locator('#d-group summary').click();
     await alone.page.locator('#p-group', { hasText: 'Reading the journal…' }).waitFor();
   });

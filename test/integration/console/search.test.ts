@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { startBrowser } from '../../../dev/pictures/browser.ts';
-import type { GroupReadings } from '../../../src/telemetry/console/group-reading.ts';
 import type { ConsoleState } from '../../../src/telemetry/console/state.ts';
 import type { Explanation } from '../../../src/tools/inspect/explain/explanation.ts';
 import type { SearchReport } from '../../../src/tools/inspect/explain/search.ts';
@@ -146,8 +145,12 @@ test('the console of one replica shows the shards of all, read in a thread with 
       views
     );
   });
-  const ofGroup = async () =>
-    (await (await fetch(`${url}/api/group`)).json()) as ReturnType<GroupReadings['view']>;
+  const ofGroup = async () => {
+    const answer = await fetch(`${url}/api/state?group`);
+    const { group, nowMs } = (await answer.json()) as ConsoleState;
+    assert.ok(group !== null);
+    return { nowMs, ...group };
+  };
   const first = await ofGroup();
   assert.deepEqual([first.report, first.problem], [null, null]);
   await eventually('it is read in the background', () => priorities().includes(19));

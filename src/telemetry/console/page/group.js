@@ -2,57 +2,28 @@
 import { body, each, el, fill, row, say } from './dom.js';
 import { age, ago, count, counted, duration } from './format.js';
 
-/** @typedef {ReturnType<import('../group-reading.ts').GroupReadings['view']>} View */
+/** @typedef {import('../state.ts').ConsoleState} State */
+/** @typedef {NonNullable<State['group']>} View */
 /** @typedef {NonNullable<View['report']>['shards'][number]} Shard */
 
-const POLL_MS = 5_000;
+const details = () => /** @type {HTMLDetailsElement} */ (el('d-group'));
+let isFirst = true;
 
-/** @param {() => import('../state.ts').ConsoleState | undefined} state the latest state */
-export function startGroup(state) {
-  const details = /** @type {HTMLDetailsElement} */ (el('d-group'));
-  let shownOf = '';
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let timer;
-  const poll = async () => {
-    clearTimeout(timer);
-    const name = state()?.detail.name;
-    if (!details.open || document.hidden || name === undefined) return;
-    try {
-      const response = await fetch(`api/group?pipeline=${encodeURIComponent(name)}`, {
-        credentials: 'omit',
-        cache: 'no-store',
-      });
-      if (response.ok && details.open && name === state()?.detail.name) {
-        const view = /** @type {View} */ (await response.json());
-        shownOf = name;
-        show(view, state()?.detail.instance ?? null);
-        timer = setTimeout(poll, view.atMs === null ? POLL_MS / 5 : POLL_MS);
-        return;
-      }
-    } catch {
-      // The state shows that the connector does not respond.
-    }
-    timer = setTimeout(poll, POLL_MS);
-  };
-  details.addEventListener('toggle', () => void poll());
-  document.addEventListener('visibilitychange', () => void poll());
-  return {
-    /** Opens it when other instances own shards, and reads another pipeline when that is chosen. */
-    update() {
-      const detail = state()?.detail;
-      if (detail === undefined || detail.name === shownOf) return;
-      const isFirst = shownOf === '';
-      shownOf = detail.name;
-      if (isFirst)
-        details.open =
-          detail.assigned < (detail.shardCount ?? 0) && matchMedia('(min-width: 701px)').matches;
-      void poll();
-    },
-  };
+/** True while the table is open. */
+export const isGroupOpen = () => details().open;
+
+/** @param {State} state */
+export function showGroup({ detail, group, nowMs }) {
+  // Open at first when other instances own shards.
+  if (isFirst)
+    details().open =
+      detail.assigned < (detail.shardCount ?? 0) && matchMedia('(min-width: 701px)').matches;
+  isFirst = false;
+  if (group !== null) show(group, detail.instance, nowMs);
 }
 
-/** @param {View} view @param {string | null} self */
-function show({ nowMs, atMs, tookMs, problem, report }, self) {
+/** @param {View} view @param {string | null} self @param {number} nowMs */
+function show({ atMs, tookMs, problem, report }, self, nowMs) {
   const failed = problem === null ? '' : ` The last reading failed: ${problem}.`;
   const shards = report?.shards ?? [];
   const owners = new Set(shards.map(({ instance }) => instance).filter((one) => one !== null));

@@ -2,7 +2,7 @@
 import { attr, el, say } from './dom.js';
 import { startExplain } from './explain.js';
 import { age, clock, rate } from './format.js';
-import { startGroup } from './group.js';
+import { isGroupOpen, showGroup } from './group.js';
 import { showBatches, showOutcomes, showProblems, showShards } from './sections.js';
 import { Throughput } from './sparkline.js';
 import { LEVELS, showAbout, showFacts, showFigures, showPipelines, showVerdicts } from './top.js';
@@ -29,7 +29,6 @@ let timer;
 let asking;
 
 const explain = startExplain(() => last);
-const group = startGroup(() => last);
 
 /** The pipeline that the fragment names or last named: other fragments are places of the page. */
 function chosen() {
@@ -45,11 +44,14 @@ async function poll() {
   asking = mine;
   const late = setTimeout(() => mine.abort(), PATIENCE_MS);
   try {
-    const response = await fetch(`api/state?pipeline=${encodeURIComponent(chosen())}`, {
-      signal: mine.signal,
-      credentials: 'omit',
-      cache: 'no-store',
-    });
+    const response = await fetch(
+      `api/state?pipeline=${encodeURIComponent(chosen())}${isGroupOpen() ? '&group' : ''}`,
+      {
+        signal: mine.signal,
+        credentials: 'omit',
+        cache: 'no-store',
+      },
+    );
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
     const state = /** @type {State} */ (await response.json());
     if (asking !== mine) return;
@@ -102,7 +104,7 @@ function show(state) {
   showProblems(state);
   showShards(state);
   explain.update();
-  group.update();
+  showGroup(state);
 }
 
 function showSilence() {
@@ -132,6 +134,7 @@ function announce(text) {
 }
 
 addEventListener('hashchange', () => void poll());
+el('d-group').addEventListener('toggle', () => void poll());
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) void poll();
 });

@@ -96,8 +96,8 @@ test('scripts of other sites get no state, and people who follow a link get the 
   assert.equal((await ask('/api/state', '', from('cross-site')))?.status, 403);
   assert.equal((await ask('/api/state', '', from('same-site')))?.status, 403);
   assert.equal((await ask('/api/explain', 'key=k', from('cross-site')))?.status, 403);
-  assert.equal((await ask('/api/group', '', from('cross-site')))?.status, 403);
-  assert.equal((await ask('/api/group', '', from('same-origin')))?.status, 200);
+  assert.equal((await ask('/api/state', 'group', from('cross-site')))?.status, 403);
+  assert.equal((await ask('/api/state', 'group', from('same-origin')))?.status, 200);
   assert.equal((await ask('/api/explain', 'key=k', from('same-origin')))?.status, 200);
   assert.equal((await ask('/api/state', '', from('same-origin')))?.status, 200);
   assert.equal((await ask('/', '', from('cross-site')))?.status, 200);
