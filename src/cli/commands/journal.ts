@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ControlScope } from '../../core/journal/control.ts';
+import { type ControlScope, obeys } from '../../core/journal/control.ts';
 import type { JobReport, JournalReport, ShardReport } from '../../tools/inspect/journal-report.ts';
 import { helpText, type Io } from '../io.ts';
 import { ago, counted, sentence, type TableCell, table } from '../text.ts';
@@ -77,13 +77,11 @@ function shardRows(report: ShardReport, nowMs: number): TableCell[][] {
 }
 
 function scopeText(scope: ControlScope, answered: readonly ShardReport[], shards: number): string {
-  const { type, state } = scope;
-  const drained = answered.filter(({ acknowledged }) =>
-    type === undefined ? acknowledged?.drained : acknowledged?.types.includes(type),
+  const { length } = answered.filter(
+    ({ acknowledged }) => acknowledged !== null && obeys(acknowledged, scope),
   );
-  const reached = state === 'draining' ? drained.length : answered.length;
-  const word = state === 'draining' ? 'drained' : state;
-  return `${printableScope(scope)}; ${reached} of ${counted(shards, 'shard')} ${word}.\n`;
+  const word = scope.state === 'draining' ? 'drained' : scope.state;
+  return `${printableScope(scope)}; ${length} of ${counted(shards, 'shard')} ${word}.\n`;
 }
 
 const textOf = (offset: number | null): string | null => (offset === null ? null : String(offset));

@@ -47,6 +47,10 @@ export interface Acknowledgement {
 }
 
 export const NO_CONTROL: Control = { revision: 0, scopes: [] };
+export const NO_ACKNOWLEDGEMENT: Acknowledgement = {
+  ...NO_CONTROL,
+  ...{ atMs: 0, drained: false, types: [] },
+};
 
 export interface GivenCommand {
   readonly command: Command;
@@ -97,6 +101,16 @@ export function commanded(
     );
   return { revision, scopes };
 }
+
+/** True if a shard whose owner promises this is paused, or drained, as a scope requires. */
+export const obeys = (
+  { drained, types, scopes }: Acknowledgement,
+  { type, state }: { readonly type?: string | undefined; readonly state: ControlScope['state'] },
+): boolean => {
+  // The owner's clock may be past its end.
+  if (state === 'paused') return scopes.some((scope) => scope.type === type);
+  return type === undefined ? drained : types.includes(type);
+};
 
 /** True if both promise the same. */
 export const sameAnswer = (a: Acknowledgement | undefined, b: Acknowledgement): boolean =>

@@ -5,7 +5,9 @@ import {
   commanded,
   type GivenCommand,
   inForce,
+  NO_ACKNOWLEDGEMENT,
   NO_CONTROL,
+  obeys,
   revisionAfter,
 } from '../../core/journal/control.ts';
 import { writeControl } from '../../core/journal/journal-records.ts';
@@ -166,7 +168,7 @@ async function answered(
 }
 
 function answerOf(
-  { shard, state: { acknowledged, jobs } }: ShardJournal,
+  { shard, state: { acknowledged = NO_ACKNOWLEDGEMENT, jobs } }: ShardJournal,
   revision: number,
   command: GivenCommand['command'],
   type: string | undefined,
@@ -174,16 +176,14 @@ function answerOf(
   const live = [...jobs.values()].filter(
     ({ record }) => type === undefined || record.type === type,
   );
-  const drained =
-    live.length === 0 &&
-    (type === undefined ? acknowledged?.drained : acknowledged?.types.includes(type));
+  const obeyed =
+    command === 'pause'
+      ? obeys(acknowledged, { type, state: 'paused' })
+      : command === 'resume' ||
+        (live.length === 0 && obeys(acknowledged, { type, state: 'draining' }));
   return {
     shard,
-    reached:
-      acknowledged?.revision === revision &&
-      (command !== 'drain' || drained === true) &&
-      // The owner's clock may be past its end.
-      (command !== 'pause' || acknowledged.scopes.some((scope) => scope.type === type)),
+    reached: acknowledged.revision === revision && obeyed,
     liveJobs: live.length,
     unsettled: live.reduce((sum, { left }) => sum + left.size, 0),
   };

@@ -1,7 +1,7 @@
 /** Pause, drain and resume of a pipeline and of content types, over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Acknowledgement } from '../../../../src/core/journal/control.ts';
+import { type Acknowledgement, obeys } from '../../../../src/core/journal/control.ts';
 import type { PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import { journalReport } from '../../../../src/tools/inspect/journal-report.ts';
 import { changed } from '../../../support/engine/changed.ts';
@@ -318,6 +318,10 @@ test('a pause is not reached by an owner whose clock is past its end', async () 
   const untilMs = world.clock.now() + 3 * MINUTE;
   const pause = await command(world, 'pause', { untilMs, timeoutMs: MINUTE });
   assert.deepEqual([pause.outcome, pause.shards[0]?.reached], ['late', false]);
+  const { control, shards } = await world.through(journalReport(inspectionOf(world)));
+  const [{ acknowledged } = {}, [scope]] = [shards[0], control.scopes];
+  assert.ok(acknowledged && scope);
+  assert.deepEqual([acknowledged.revision, obeys(acknowledged, scope)], [1, false]);
   assert.equal((await command(world, 'pause', { untilMs })).outcome, 'ended');
   assert.equal((await command(world, 'pause')).outcome, 'reached');
 });
