@@ -1,4 +1,5 @@
 /** System clock and randomness. */
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock, Random } from './clock.ts';
 
 /** Longest delay that a timer of Node takes; a longer one would fire at once. */
@@ -8,27 +9,19 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => Math.floor(performance.now()),
   after(ms, fire) {
-    const timer = setTimeout(fire, Math.min(Math.max(0, ms), MAX_TIMER_MS));
+    const timer = setTimeout(fire, delayOf(ms));
     timer.unref();
     return () => clearTimeout(timer);
   },
-  sleep(ms, signal) {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const abort = () => {
-        clearTimeout(timer);
-        reject(signal?.reason);
-      };
-      const timer = setTimeout(
-        () => {
-          signal?.removeEventListener('abort', abort);
-          resolve();
-        },
-        Math.min(Math.max(0, ms), MAX_TIMER_MS),
-      );
-      signal?.addEventListener('abort', abort, { once: true });
-    });
+  async sleep(ms, signal) {
+    try {
+      await wait(delayOf(ms), undefined, { signal });
+    } catch {
+      throw signal?.reason;
+    }
   },
 };
+
+const delayOf = (ms: number): number => Math.min(Math.max(0, ms), MAX_TIMER_MS);
 
 export const systemRandom: Random = { next: Math.random, id: () => crypto.randomUUID() };

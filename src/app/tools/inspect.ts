@@ -23,12 +23,13 @@ import { plainDecoder } from './sample.ts';
 
 /** Short, because a person waits. */
 const KAFKA_CONNECT_MS = 3_000;
-/** A killed replay leaves its transaction open for this long, and readers of the target wait for it. */
-const REPLAY_TRANSACTION_MS = 10_000;
+/**
+ * A killed replay leaves its transaction open for this long, and readers of the target wait for it; that
+ * of a killed command keeps owners from reading their journals on.
+ */
+const TRANSACTION_MS = 10_000;
 /** Different causes that are reported for unreadable decisions. */
 const MAX_CAUSES = 5;
-/** The same for a killed command, whose transaction keeps owners from reading their journals on. */
-const CONTROL_TRANSACTION_MS = 10_000;
 
 interface InspectOptions {
   /** Name; optional when the configuration has one pipeline. */
@@ -89,6 +90,13 @@ export async function withPipeline<T>(
         `the topic ${topic} (${role} of pipeline ${pipeline.name}) does not exist: ${hint}`,
       );
     }
+    const producers = (journalTopic: string) => ({
+      groupId: view.group,
+      sourceTopic: view.topics.source,
+      journalTopic,
+      pool: new BufferPool(0),
+      transactionTimeoutMs: TRANSACTION_MS,
+    });
     const tools: Tools = {
       pipeline: view,
       scan,
@@ -100,27 +108,8 @@ export async function withPipeline<T>(
         ? { remoteBatch: undefined }
         : remoteState(pipeline, service, signal)),
       readFramed: registry && framedReader(registry, signal, options.notice),
-      openControl: (shards) =>
-        kafka.controlProducer(
-          {
-            groupId: view.group,
-            sourceTopic: view.topics.source,
-            journalTopic: view.topics.journal,
-            pool: new BufferPool(0),
-            transactionTimeoutMs: CONTROL_TRANSACTION_MS,
-          },
-          shards,
-        ),
-      openReplay: (journalTopic) =>
-        kafka
-          .producers({
-            groupId: view.group,
-            sourceTopic: view.topics.source,
-            journalTopic,
-            pool: new BufferPool(0),
-            transactionTimeoutMs: REPLAY_TRANSACTION_MS,
-          })
-          .open(0),
+      openControl: (shards) => kafka.controlProducer(producers(view.topics.journal), shards),
+      openReplay: (topic) => kafka.producers(producers(topic)).open(0),
       instance: `${hostname()}-${process.pid}`,
       selector: (conditions) => recordSelector(config, pipeline, registry, conditions),
     };
