@@ -1,5 +1,6 @@
 /** The connector as a process: the pipelines of a configuration, their telemetry, and the shutdown. */
 import { setFlagsFromString } from 'node:v8';
+import { settledWithin } from '../base/abortable.ts';
 import { systemClock, systemRandom } from '../base/system-clock.ts';
 import { VERSION } from '../base/version.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
@@ -266,12 +267,6 @@ async function stop(
     const shared = [service, kafka, results, traces, formats];
     await Promise.allSettled(shared.map((one) => one.close()));
   };
-  const closed = new AbortController();
-  const isLate = systemClock.sleep(limitMs, closed.signal).then(
-    () => true,
-    () => false,
-  );
-  // A timer left behind would keep the process alive.
-  void closeAll().then(() => closed.abort());
-  if (await isLate) logger.warn({ timeoutMs }, 'shutdown timed out; the next owner resumes');
+  if (!(await settledWithin(closeAll(), limitMs)))
+    logger.warn({ timeoutMs }, 'shutdown timed out; the next owner resumes');
 }

@@ -1,3 +1,6 @@
+import type { Clock } from './clock.ts';
+import { systemClock } from './system-clock.ts';
+
 /**
  * Settles as `work` does, or rejects with the signal's reason as soon as that is aborted, whether `work` listens or not.
  * @param late gets a value that came too late, to free what it holds.
@@ -23,4 +26,19 @@ export function abortable<T>(
       },
     );
   });
+}
+
+/** Waits for the end of `work`, good or bad, for so long at the most. @returns false if it was too late */
+export async function settledWithin(
+  work: Promise<unknown>,
+  ms: number,
+  clock: Pick<Clock, 'sleep'> = systemClock,
+): Promise<boolean> {
+  const ended = new AbortController();
+  const [inTime, isLate] = [() => true, () => false];
+  const late = clock.sleep(ms, ended.signal).then(isLate, inTime);
+  const answer = await Promise.race([work.then(inTime, inTime), late]);
+  // A timer left behind would keep the process alive.
+  ended.abort();
+  return answer;
 }

@@ -2,7 +2,9 @@
  * One pipeline in this process: a member of the consumer group, and a worker for each shard that the
  * group assigns.
  */
+
 import pLimit from 'p-limit';
+import { settledWithin } from '../base/abortable.ts';
 import { JournalFormatError } from '../core/journal/journal-records.ts';
 import type { Assignment, FetchedBatch } from '../core/ports/kafka.ts';
 import type { PipelineView, ViewLimits } from '../core/ports/pipeline-view.ts';
@@ -133,10 +135,11 @@ export class Pipeline {
     const released = [...this.#slots.values()].map(({ worker }) =>
       worker?.release('the connector stops'),
     );
-    await this.#within(TRANSACTIONS_MS, released);
+    const { clock } = this.#ports;
+    await settledWithin(Promise.all(released), TRANSACTIONS_MS, clock);
     this.#publish();
     const drained = [...this.#retired].map((worker) => worker.drained);
-    await this.#within(UPLOADS_MS, drained);
+    await settledWithin(Promise.all(drained), UPLOADS_MS, clock);
     for (const worker of this.#retired) worker.abandonUploads();
     await this.#ports.group.stop();
     await this.#ports.reader.close();
@@ -155,13 +158,6 @@ export class Pipeline {
       slots,
     };
     return viewPipeline(seen, limits);
-  }
-
-  async #within(ms: number, work: readonly (Promise<void> | undefined)[]): Promise<void> {
-    const enough = new AbortController();
-    const late = this.#ports.clock.sleep(ms, enough.signal).catch(() => undefined);
-    await Promise.race([Promise.all(work), late]);
-    enough.abort();
   }
 
   #joined(assignment: Assignment): void {

@@ -2,6 +2,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ISocketFactoryArgs, Kafka as KafkaClient, KafkaConfig, RetryOptions } from 'kafkajs';
+import { settledWithin } from '../../base/abortable.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { CLIENT_CLOSED } from '../errors.ts';
 import { Kafka, logLevel } from '../kafkajs/patches.ts';
@@ -109,14 +110,6 @@ function noticeTls(socket: Socket): Socket {
         ),
       );
   });
-}
-
-/** Resolves when the promise settles, whichever way, or after `ms`. */
-export async function settledWithin(promise: Promise<unknown>, ms: number): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, ms);
-  await Promise.race([promise.catch(() => undefined), late.promise]);
-  clearTimeout(timer);
 }
 
 /**

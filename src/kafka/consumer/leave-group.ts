@@ -1,7 +1,9 @@
 /** Leave request on a connection of its own, so that the shards of a member need not wait for a timeout. */
+
+import { settledWithin } from '../../base/abortable.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { ClusterConnection, coordinatorOf } from '../client/cluster-connection.ts';
-import { type ConnectOptions, settledWithin } from '../client/connect.ts';
+import type { ConnectOptions } from '../client/connect.ts';
 import { explain } from '../errors.ts';
 
 /** With the session's own grace less than two seconds. */
