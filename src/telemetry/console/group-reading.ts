@@ -10,6 +10,9 @@ const INTERVAL_MS = 30_000;
 /** Part of the time that readings may take, as its inverse: long journals are read less often. */
 const TIMES_AS_LONG = 10;
 const LIMIT_MS = 20_000;
+/** Characters of texts that may come from the journal. */
+const MAX_INSTANCE = 64;
+const MAX_PROBLEM = 600;
 
 export interface GroupReport {
   /** State of the group in Kafka's words. */
@@ -101,15 +104,15 @@ export class GroupReadings {
     const startedMs = this.#now();
     const late = AbortSignal.timeout(this.#limitMs);
     try {
-      reading.report = await this.#read(pipeline, AbortSignal.any([late, this.#closed.signal]));
+      const signal = AbortSignal.any([late, this.#closed.signal]);
+      reading.report = bounded(await this.#read(pipeline, signal));
       reading.atMs = this.#now();
       reading.problem = null;
     } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
       reading.problem = late.aborted
         ? `not read within ${this.#limitMs / 1_000} s`
-        : error instanceof Error
-          ? error.message
-          : String(error);
+        : reason.slice(0, MAX_PROBLEM);
     }
     const endedMs = this.#now();
     reading.tookMs = endedMs - startedMs;
@@ -117,3 +120,11 @@ export class GroupReadings {
     this.#isBusy = false;
   }
 }
+
+const bounded = ({ shards, ...rest }: GroupReport): GroupReport => ({
+  ...rest,
+  shards: shards.map((one) => ({
+    ...one,
+    instance: one.instance?.slice(0, MAX_INSTANCE) ?? null,
+  })),
+});

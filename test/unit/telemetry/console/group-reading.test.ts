@@ -50,6 +50,21 @@ test('nothing is read before a page wants it; a request gets the last reading wi
   assert.equal(begun.length, 1);
 });
 
+test('texts of a journal that others have written to do not make a response large', async () => {
+  const { group, end } = readings();
+  const shard = { shard: 0, seenMs: 1, writtenMs: 1, jobs: 0, records: 0, lag: 0, partitions: 0 };
+  const long = 'x'.repeat(1_000_000);
+  const id = '2191e772-647f-4bd3-b34e-aff57c9e9b9a';
+  const shards = [id, long].map((instance) => ({ ...shard, instance, watermarks: [] }));
+  group.view('p');
+  await end(SECOND, { ...REPORT, shards });
+  assert.equal(group.view('p').report?.shards[0]?.instance, id);
+  assert.ok(JSON.stringify(group.view('p')).length < 1_000);
+  group.view('q');
+  await end(SECOND, new Error(long));
+  assert.ok(JSON.stringify(group.view('q')).length < 1_000);
+});
+
 test('one pipeline is read at a time, an unknown one stands for the first, and each again after half a minute', async () => {
   const { group, begun, end, pass } = readings();
   group.view('p');
