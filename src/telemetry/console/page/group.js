@@ -9,8 +9,8 @@ import { age, ago, count, counted, duration } from './format.js';
 const details = () => /** @type {HTMLDetailsElement} */ (el('d-group'));
 let isFirst = true;
 
-/** True while the table is open. */
-export const isGroupOpen = () => details().open;
+/** True while the table is open in a visible page. */
+export const isGroupShown = () => details().open && !document.hidden;
 
 /** @param {State} state */
 export function showGroup({ detail, group, nowMs }) {
