@@ -2,7 +2,7 @@
  * True if terminal records agree with the service, and if they carry the keys of
  * their records.
  */
-import type { OutgoingRecord, RecordHeaders } from '../../../../../src/core/record.ts';
+import type { OutgoingRecord, RecordHeaders, SourceCoordinate } from '../../../../../src/core/record.ts';
 import type { CommittedTransaction } from '../../../memory/kafka/transaction-coordinator.ts';
 import type { KindOfHistory } from '../kinds.ts';
 import { wrongHeaders } from './odd-headers.ts';
@@ -74,7 +74,7 @@ export class Truth {
         'truth',
         `the dead letter of ${partition}:${offset}, which cannot be read, has headers of its own`,
       );
-    if (this.#isBare(record)) return;
+    if (this.#isBare(record) || this.#isGone(record, { partition, offset })) return;
     const written = this.#written.get(`${partition}:${offset}`);
     if (written === undefined || (reason !== this.#kind.poisonReason && reason !== 'rejected_type'))
       return;
@@ -92,10 +92,7 @@ export class Truth {
     const name = `record ${partition}:${offset}`;
     const untruth = this.#kind.untruth(n, value);
     if (untruth !== undefined) throw new Violation('truth', `${name}: ${untruth}`);
-    // A key that is gone with its record cannot come back.
-    const isGone =
-      record.key === null &&
-      (offset < this.#startOf(partition) || this.#damaged.has(`${partition}:${offset}`));
+    const isGone = this.#isGone(record, { partition, offset });
     if (!isGone && String(record.key) !== this.#kind.key(n, { partition, offset }))
       throw new Violation('truth', `${name} has the key ${record.key}`);
     const { returnedHeaders } = this.#kind;
@@ -105,5 +102,13 @@ export class Truth {
     if (wrong !== undefined) throw new Violation('truth', `${name} has ${wrong}`);
     const { code = 'SUCCESS' } = (value.error ?? {}) as { readonly code?: string };
     this.said[code] = (this.said[code] ?? 0) + 1;
+  }
+
+  /** A key that is gone with its record cannot come back, and nor can its headers. */
+  #isGone({ key }: OutgoingRecord, { partition, offset }: SourceCoordinate): boolean {
+    return (
+      key === null &&
+      (offset < this.#startOf(partition) || this.#damaged.has(`${partition}:${offset}`))
+    );
   }
 }
