@@ -6,7 +6,7 @@ import { SIMULATED_KINDS } from '../support/engine/simulation/kinds.ts';
 import { playAll } from '../support/engine/simulation/search/pool.ts';
 
 /** About two minutes of processor time. */
-const HISTORIES = 2_500;
+const HISTORIES = 1_500;
 /** Apart from the seeds of the property tests. */
 const FROM = 100_001;
 

@@ -8,6 +8,16 @@ import { KINDS } from '../chaos/load/pipelines.ts';
 const RUN = { minutes: 1, rate: 40 };
 const LEAST_RECORDS = { review: 1_000, import: 250, lookup: 150 };
 
+/** Faults that come to something else where another broker goes on; the rest cost a third with one. */
+export const OF_SEVERAL_BROKERS = [
+  'kill -9 of a broker',
+  'frozen broker',
+  'replica cut off from Kafka',
+  'half-open connections to Kafka',
+  'late EndTxn',
+  'late AddOffsetsToTxn',
+];
+
 export interface Setup {
   readonly seed: number;
   readonly brokers: 1 | 3;

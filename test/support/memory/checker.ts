@@ -84,10 +84,21 @@ export function assertConserved(cluster: Cluster, options: CheckOptions): void {
   complain(judge(cluster, options), ['doubled', 'unexpected', 'lost', 'contradictory']);
 }
 
+/** By the headers of the record: a run is judged many times. */
+const coordinates = new WeakMap<object, SourceCoordinate>();
+
 /**
  * Returns the source coordinate in a terminal record: headers of a dead letter, JSON of a decision.
  */
 export function terminalCoordinate(record: SourceRecord): SourceCoordinate {
+  const known = coordinates.get(record.headers);
+  if (known !== undefined) return known;
+  const found = coordinateIn(record);
+  coordinates.set(record.headers, found);
+  return found;
+}
+
+function coordinateIn(record: SourceRecord): SourceCoordinate {
   const partition = lastHeader(record.headers, DEAD_LETTER_HEADERS.partition);
   const offset = lastHeader(record.headers, DEAD_LETTER_HEADERS.offset);
   const at =
