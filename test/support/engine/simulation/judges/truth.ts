@@ -2,7 +2,11 @@
  * True if terminal records agree with the service, and if they carry the keys of
  * their records.
  */
-import type { OutgoingRecord, RecordHeaders, SourceCoordinate } from '../../../../../src/core/record.ts';
+import type {
+  OutgoingRecord,
+  RecordHeaders,
+  SourceCoordinate,
+} from '../../../../../src/core/record.ts';
 import type { CommittedTransaction } from '../../../memory/kafka/transaction-coordinator.ts';
 import type { KindOfHistory } from '../kinds.ts';
 import { wrongHeaders } from './odd-headers.ts';
