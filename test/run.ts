@@ -6,8 +6,9 @@
  *   npm test -- memory                     minutes under load; not part of everything
  *   npm test -- test/unit/core             the files below a folder, or one file
  *
- * Files run beside each other as test/runner/plan.ts says; each prints when it ends. At the end come the totals of each suite and
- * the slowest files, with their time and the processor time of all that they started (of the shared broker nothing).
+ * Files run beside each other as test/runner/plan.ts says, small ones of the same suite in one process; each prints when it
+ * ends. At the end come the totals of each suite and the slowest files, with their time and the processor time of all that
+ * they started (of the shared broker nothing).
  *
  * One broker is started for all files that need Kafka (unless KAFKA_BROKERS names a cluster) and ends with the run,
  * however that ends. The last line is always `N passed, N failed`; a skipped test counts as failed, since it proves nothing.
@@ -32,8 +33,8 @@ const MOST_PROCESSORS = 4;
 const MANY_FILES = 20;
 
 /** True if a file uses the shared broker. One that needs a cluster of its own starts it itself. */
-function needsBroker(file: string): boolean {
-  return /\btestKafka\b/.test(readFileSync(path.join(ROOT, file), 'utf8'));
+function needsBroker({ file, bundle = [file] }: Plan): boolean {
+  return bundle.some((one) => /\btestKafka\b/.test(readFileSync(path.join(ROOT, one), 'utf8')));
 }
 
 const print = (text: string) => process.stdout.write(text);
@@ -61,7 +62,7 @@ async function main(outcomes: FileOutcome[], interrupt: AbortSignal): Promise<vo
   // Half of the processor time of a short process is the compilation of what the one before it has compiled.
   process.env.NODE_COMPILE_CACHE ??= path.join(temporary.path, 'compiled');
   // While it starts, what needs no broker runs.
-  const ours = plans.filter(({ file }) => needsBroker(file));
+  const ours = plans.filter(needsBroker);
   const kafka =
     ours.length === 0 ? undefined : startSharedBroker(interrupt, ours.length > MANY_FILES);
   kafka?.catch(() => undefined);

@@ -1,4 +1,4 @@
-/** One test file in a process of its own. */
+/** One test file, or a bundle of them, in a process of its own. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { run } from 'node:test';
@@ -8,6 +8,7 @@ import type { Plan } from './plan.ts';
 import { ROOT } from './suites.ts';
 
 const GUARD = fileURLToPath(new URL('../support/file-guard.ts', import.meta.url));
+const BUNDLE = fileURLToPath(new URL('./bundle.ts', import.meta.url));
 /** After the file should have given up by itself: ends one that is stuck in a loop. */
 const STUCK_MS = 30_000;
 /** The reporter's totals of one file: the run has its own. */
@@ -37,20 +38,21 @@ export async function runFile(
   plan: Plan,
   { directory, signal, write }: FileRunOptions,
 ): Promise<FileOutcome> {
-  const { file, lane, limitMs } = plan;
+  const { file, bundle, lane, limitMs } = plan;
   const timesFile = path.join(directory, `${file.replaceAll('/', '-')}.times`);
   const startedMs = performance.now();
   let passed = 0;
   let failed = 0;
   const events = run({
     cwd: ROOT,
-    files: [path.join(ROOT, file)],
+    files: [bundle === undefined ? path.join(ROOT, file) : BUNDLE],
     concurrency: 1,
     execArgv: ['--import', GUARD, '--disable-warning=ExperimentalWarning'],
     env: {
       ...process.env,
       TEST_FILE_LIMIT_MS: String(limitMs),
       TEST_FILE_TIMES: timesFile,
+      ...(bundle === undefined ? {} : { TEST_BUNDLE: JSON.stringify(bundle) }),
       ...(lane === 'compute' ? { TEST_FILE_NICENESS: String(COMPUTE_NICENESS) } : {}),
     },
     signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs + STUCK_MS)]),

@@ -9,7 +9,10 @@ import { SUITES, type Suite, suiteOf } from './suites.ts';
 export type Lane = 'usual' | 'compute' | 'alone';
 
 export interface Plan {
+  /** Its path, or the name of a bundle. */
   readonly file: string;
+  /** Paths of the files of a bundle, which share a process. */
+  readonly bundle?: readonly string[];
   readonly lane: Lane;
   /**
    * Load while it runs, waits included, in hundredths of a processor. Files run in parallel while
@@ -22,7 +25,7 @@ export interface Plan {
 
 /** Longest run of one file, ms, on a machine that does other things too; a file that computes has what others leave. */
 const LIMIT_MS: Readonly<Record<Suite, number>> = {
-  unit: 120_000,
+  unit: 300_000,
   property: 600_000,
   conformance: 120_000,
   integration: 300_000,
@@ -66,6 +69,18 @@ const COMPUTE = ['test/property/', 'test/chaos/simulation', 'test/chaos/judge'];
 const rankIn = (starts: readonly string[], file: string) =>
   starts.findIndex((start) => file.startsWith(start));
 
+/**
+ * Files in one process, of suites whose files leave each other alone: to start a process, and to compile in it, takes
+ * half of their processor time.
+ */
+const BUNDLED: Partial<Record<Suite, number>> = { unit: 16, property: 8 };
+/** By themselves: they take as long as a bundle. */
+const UNBUNDLED = [
+  'test/property/protocol/',
+  'test/property/pipeline/',
+  'test/unit/pipeline/limits/buffers-in-crashes',
+];
+
 /** In the order in which they should begin. */
 export function planOf(files: readonly string[]): Plan[] {
   const order = (file: string) => {
@@ -76,15 +91,34 @@ export function planOf(files: readonly string[]): Plan[] {
     // Unit tests next: they tell of most mistakes within a minute.
     return suiteOf(file) === 'unit' ? 0 : long >= 0 ? 1 + long : 1 + LONG.length + suite;
   };
-  return files
-    .toSorted((a, b) => order(a) - order(b) || (a < b ? -1 : 1))
-    .map((file) => {
+  return bundled(files)
+    .toSorted(({ file: a }, { file: b }) => order(a) - order(b) || (a < b ? -1 : 1))
+    .map((one) => {
+      const { file } = one;
       const suite = suiteOf(file);
       const lane = suite === 'memory' ? 'alone' : rankIn(COMPUTE, file) >= 0 ? 'compute' : 'usual';
       const load =
         lane === 'compute'
           ? 100
           : (LOADS.find(([begin]) => file.startsWith(begin))?.[1] ?? USUAL_LOAD);
-      return { file, lane, load, limitMs: LIMIT_MS[suite] };
+      return { ...one, lane, load, limitMs: LIMIT_MS[suite] };
     });
+}
+
+function bundled(files: readonly string[]): Pick<Plan, 'file' | 'bundle'>[] {
+  return [...Map.groupBy(files, suiteOf)].flatMap(([suite, all]) => {
+    const most = BUNDLED[suite] ?? 1;
+    const alone = (file: string) => rankIn(UNBUNDLED, file) >= 0;
+    const together = all.filter((file) => !alone(file));
+    const bundles = Math.ceil(together.length / most);
+    if (most === 1 || bundles < 2) return all.map((file) => ({ file }));
+    return [
+      ...all.filter(alone).map((file) => ({ file })),
+      // Neighbours, which are alike, go to different bundles.
+      ...Array.from({ length: bundles }, (_, at) => ({
+        file: `test/${suite}/* (${at + 1} of ${bundles})`,
+        bundle: together.filter((_, n) => n % bundles === at),
+      })),
+    ];
+  });
 }

@@ -18,8 +18,9 @@ export function suiteTotals(outcomes: readonly FileOutcome[]): string[] {
     if (mine === undefined) return [];
     const [passed, failed] = [inAll(mine, (one) => one.passed), inAll(mine, (one) => one.failed)];
     const time = `${inSeconds(inAll(mine, (one) => one.tookMs))}, ${inSeconds(inAll(mine, (one) => one.cpuMs))} of a processor`;
+    const files = inAll(mine, ({ plan: { bundle } }) => bundle?.length ?? 1);
     return [
-      `${suite}: ${passed} passed, ${failed} failed; ${mine.length} ${mine.length === 1 ? 'file' : 'files'} in ${time}`,
+      `${suite}: ${passed} passed, ${failed} failed; ${files} ${files === 1 ? 'file' : 'files'} in ${time}`,
     ];
   });
 }

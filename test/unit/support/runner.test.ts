@@ -99,7 +99,10 @@ test('once interrupted nothing more begins, and what runs is waited for', async 
 test('every test file of everything has exactly one plan; memory is not part of it, and runs alone', () => {
   const files = selectFiles([]);
   const plans = planOf(files);
-  assert.deepEqual(plans.map(({ file }) => file).sort(), files);
+  assert.deepEqual(plans.flatMap(({ file, bundle }) => bundle ?? file).sort(), files);
+  assert.ok(plans.some(({ bundle }) => bundle !== undefined));
+  const [few] = planOf(files.slice(0, 2));
+  assert.deepEqual(few?.bundle, undefined, 'few files keep their names');
   assert.ok(files.length > 150);
   const usual = plans.filter(({ lane }) => lane === 'usual');
   const least = Math.min(...usual.map(({ load }) => load));
