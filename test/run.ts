@@ -113,7 +113,7 @@ const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
 const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
 if (outcomes.length > 1) print(`\nthe slowest files:\n${slowestFiles(outcomes).join('\n')}\n`);
 print(`\n${suiteTotals(outcomes).join('\n')}\nafter ${(performance.now() / 1_000).toFixed(0)} s\n`);
-const incomplete = outcomes.filter((outcome) => outcome.failed > 0).map(({ plan }) => plan.file);
-if (incomplete.length > 0) print(`\nfailed in: ${incomplete.join(' ')}\n`);
+for (const { plan, failures } of outcomes.filter((outcome) => outcome.failed > 0))
+  print(`\nfailed in ${plan.file}:\n${failures.join('\n')}\n`);
 print(`\n${passed} passed, ${failed} failed\n`);
 process.exitCode = interrupted.signal.aborted ? 130 : trouble || failed > 0 || passed === 0 ? 1 : 0;

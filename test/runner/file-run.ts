@@ -14,6 +14,8 @@ const STUCK_MS = 30_000;
 /** The reporter's totals of one file: the run has its own. */
 const REPORTER_TOTALS =
   /^\u2139 (?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
+/** Characters of an error in the summary. */
+const MAX_MESSAGE = 2_000;
 /** Niceness of files that only compute: files that wait for a clock take precedence. */
 const COMPUTE_NICENESS = 5;
 
@@ -21,6 +23,8 @@ export interface FileOutcome {
   readonly plan: Plan;
   readonly passed: number;
   readonly failed: number;
+  /** Each failed test with its file and its error, without the stack. */
+  readonly failures: readonly string[];
   readonly tookMs: number;
   /** Processor time of the file and all that it started and saw end; undefined when it was killed. */
   readonly cpuMs: number | undefined;
@@ -62,13 +66,23 @@ export async function runFile(
     passed = counts.passed;
     failed = counts.tests - counts.passed;
   });
+  // The totals leave suites out: one that fails by itself is a bundled file that cannot be imported.
+  let brokenSuites = 0;
+  const failures: string[] = [];
+  events.on('test:fail', ({ name, file: of, details: { type, error } }) => {
+    if (Reflect.get(error, 'failureType') === 'subtestsFailed') return;
+    if (type === 'suite') brokenSuites++;
+    const message = error.cause instanceof Error ? error.cause.message : error.message;
+    failures.push(`${path.relative(ROOT, of ?? file)}: ${name}\n${message.slice(0, MAX_MESSAGE)}`);
+  });
   for await (const text of events.compose(new spec()))
     write(String(text).replaceAll(REPORTER_TOTALS, ''));
   const told = Number(await readFile(timesFile, 'utf8').catch(() => 'NaN'));
   return {
     plan,
     passed,
-    failed,
+    failed: failed + brokenSuites,
+    failures,
     tookMs: performance.now() - startedMs,
     cpuMs: Number.isNaN(told) ? undefined : told,
   };

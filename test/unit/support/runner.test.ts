@@ -1,11 +1,15 @@
 /** Schedule and report of test/run.ts. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import type { FileOutcome } from '../../runner/file-run.ts';
 import { type Lane, type Plan, planOf } from '../../runner/plan.ts';
 import { runPlanned } from '../../runner/schedule.ts';
-import { selectFiles } from '../../runner/suites.ts';
+import { ROOT, selectFiles } from '../../runner/suites.ts';
 import { slowestFiles, suiteTotals } from '../../runner/totals.ts';
 
 const plan = (file: string, load = 100, lane: Lane = 'usual'): Plan => ({
@@ -133,6 +137,7 @@ test('the totals are those of each suite, and the slowest files come with their 
     plan: plan(file),
     passed,
     failed,
+    failures: [],
     tookMs,
     cpuMs,
   });
@@ -153,4 +158,29 @@ test('the totals are those of each suite, and the slowest files come with their 
     /^ +60\.0 s +unknown of a processor {2}test\/chaos\/kill\.test\.ts$/,
   );
   assert.match(lines[1] as string, /^ +1\.0 s +0\.1 s of a processor {2}test\/unit\/9\.test\.ts$/);
+});
+
+test('a bundled file that cannot be imported is a failure, and the others run', async (t) => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'bundle-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const bundle = ['good', 'broken'].map((name) => path.join(directory, `${name}.test.mjs`));
+  const good = "import { test } from 'node:test'; test('good', () => {});";
+  for (const [at, source] of [good, "throw new Error('no import')"].entries())
+    writeFileSync(bundle[at] as string, source);
+  const paths = bundle.map((file) => path.relative(ROOT, file));
+  const script = path.join(directory, 'run.mjs');
+  const source = `
+    import { runFile } from ${JSON.stringify(path.join(ROOT, 'test/runner/file-run.ts'))};
+    const plan = { file: 'both', bundle: ${JSON.stringify(paths)}, lane: 'usual', load: 1, limitMs: 60_000 };
+    const signal = new AbortController().signal;
+    const directory = ${JSON.stringify(directory)};
+    const { passed, failed, failures } = await runFile(plan, { directory, signal, write: () => {} });
+    console.log(JSON.stringify({ passed, failed, failures }));`;
+  // A process of its own: node:test runs no files within a test.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  writeFileSync(script, source);
+  const { stdout } = await promisify(execFile)(process.execPath, [script], { env });
+  const { failures, ...counts } = JSON.parse(stdout) as Pick<FileOutcome, 'failures'>;
+  assert.deepEqual(counts, { passed: 1, failed: 1 });
+  assert.match(failures.join(), /^\S+: \S+broken\.test\.mjs\nno import$/);
 });
