@@ -146,7 +146,6 @@ function members<P extends Readonly<Record<string, Value<unknown>>>>(
 ): PartsOf<P> {
   const known = Object.keys(parts);
   const read = Object.entries(mapping(raw)).flatMap(([key, entry]) => {
-    if (entry === null || entry === undefined) return [];
     const option = Object.hasOwn(parts, key) ? parts[key] : undefined;
     if (option === undefined) {
       const close = nearest(key, known);
@@ -154,7 +153,7 @@ function members<P extends Readonly<Record<string, Value<unknown>>>>(
         `${key} is unknown; ${close === undefined ? `known: ${known.join(', ')}` : `did you mean ${close}?`}`,
       );
     }
-    return [[key, part(key, option, entry, origin)]];
+    return entry === null || entry === undefined ? [] : [[key, part(key, option, entry, origin)]];
   });
   return Object.fromEntries(read) as PartsOf<P>;
 }

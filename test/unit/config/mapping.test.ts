@@ -61,6 +61,11 @@ describe('the mapping in a configuration', () => {
       /field is unknown; did you mean fields\?/,
     ],
     [
+      'a slip without a value',
+      'mapping: {type: {field: a, othrewise: null}}',
+      /mapping\.type: .*othrewise is unknown; did you mean otherwise\?/,
+    ],
+    [
       'a mistake in a type',
       'mapping: {type: {field: "a."}}',
       /mapping\.type: .*field: column 3: it ends too early/,
