@@ -9,7 +9,7 @@ const PART = '.part';
 
 interface WrittenObject {
   readonly bytes: number;
-  /** ETag of S3 for an object uploaded in one piece: its MD5. */
+  /** Hash of the object. That of S3 is not always its MD5, either, which a FIPS policy refuses. */
   readonly etag: string;
 }
 
@@ -51,7 +51,7 @@ export class ObjectStore {
   ): Promise<WrittenObject> {
     const path = join(this.#directory, name);
     const part = `${path}.${randomUUID()}${PART}`;
-    const hash = createHash('md5');
+    const hash = createHash('sha256');
     let bytes = 0;
     async function* measured() {
       for await (const chunk of chunks) {

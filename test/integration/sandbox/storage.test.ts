@@ -10,7 +10,7 @@ import { type TestContext, test } from 'node:test';
 import { type Reply, raw, sandboxFor } from './caller.ts';
 
 const CSV = 'Content,user\nhello,7\n';
-const md5 = (text: string) => createHash('md5').update(text);
+const sha256 = (text: string) => createHash('sha256').update(text);
 
 function codeOf(reply: Reply): string {
   assert.equal(reply.headers['content-type'], 'application/xml');
@@ -73,9 +73,9 @@ test('an expired address: 403 AccessDenied, Request has expired; a tampered one:
   assert.equal(codeOf(await caller.upload(tampered, CSV)), '403 SignatureDoesNotMatch');
 });
 
-test('PUT: 200 with the MD5 as ETag; the same PUT again: 200 again, and one review', async (t) => {
+test('PUT: 200 with the hash as ETag; the same PUT again: 200 again, and one review', async (t) => {
   const { caller, sandbox, batch_id, upload_url } = await created(t);
-  const etag = `"${md5(CSV).digest('hex')}"`;
+  const etag = `"${sha256(CSV).digest('hex')}"`;
   for (let time = 0; time < 2; time++) {
     const reply = await caller.upload(upload_url, CSV);
     assert.deepEqual([reply.status, reply.headers.etag, reply.text], [200, etag, '']);
