@@ -6,10 +6,13 @@ export const ANY = 15;
 
 export const isHeld = (revision: number): boolean => revision % 2 === 1;
 
-/** The journal has an acknowledgement: of no effect when a newer command came first. */
-export function acknowledge(state: s.State, answer: number): void {
-  if (answer === ANY || answer === state.get(s.COMMAND))
-    state.set(s.ACKNOWLEDGED, state.get(s.COMMAND));
+/**
+ * The journal has an acknowledgement. One of an earlier command matters only to a claim that cannot read the newest.
+ * @param keepsEarlier false: it is left out, which makes the state space smaller
+ */
+export function acknowledge(state: s.State, answer: number, keepsEarlier: boolean): void {
+  if (answer === ANY) state.set(s.ACKNOWLEDGED, state.get(s.COMMAND));
+  else if (keepsEarlier || answer === state.get(s.COMMAND)) state.set(s.ACKNOWLEDGED, answer);
 }
 
 /** @returns the violation of a job that begins after the acknowledgement of the newest command */

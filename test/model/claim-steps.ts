@@ -1,4 +1,5 @@
 /** Taking over the shard: fence, owner record, replay to the barrier (src/pipeline/shard/claim.ts). */
+import { commandInJournal } from './control-steps.ts';
 import { instanceName, type Model } from './model.ts';
 import * as s from './state.ts';
 
@@ -38,7 +39,7 @@ export function claimSteps(model: Model, i: number): void {
       const claimed = model.next();
       claimed.setOf(i, s.MODE, s.REPLAY);
       // It reads up to this record; a command behind it is read later, as by any owner.
-      if (rules.claimReadsCommand) claimed.setOf(i, s.KNOWN, now.get(s.COMMAND));
+      if (rules.claimReadsCommand) claimed.setOf(i, s.KNOWN, commandInJournal(model));
       model.emit(mine, () => `${name}: commits its owner record`);
       model.lose(i);
       model.emit(false, () => `${name}: owner transaction: unknown outcome`);

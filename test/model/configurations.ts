@@ -67,6 +67,20 @@ export const DESIGN: readonly Configuration[] = [
   design('design-drain', 'A0.B0', 2, { command: 'drain' }, [516_099, 4_772_145, 1_576]),
   design('design-drain-dead-letter', 'A0.X0', 3, { command: 'drain' }, [71_631, 606_737, 1_184]),
   design('design-pause', 'A0.B0', 2, { command: 'pause' }, [755_423, 7_212_133, 1_576]),
+  design(
+    'design-spoilt-drain',
+    'A0.X0',
+    2,
+    { command: 'drain', spoilsCommand: true },
+    [238_739, 2_072_797, 4_562],
+  ),
+  design(
+    'design-spoilt-pause',
+    'A0.X0',
+    2,
+    { command: 'pause', spoilsCommand: true },
+    [313_531, 2_812_305, 4_562],
+  ),
 ];
 
 /** The same for more records and more batches: by command. The first ones take minutes, those of four records hours. */
@@ -170,6 +184,19 @@ export const COUNTEREXAMPLES: readonly Configuration[] = [
     { command: 'drain', acknowledgesRevision: false },
     'drained, and records are in hand',
     11,
+  ),
+  broken(
+    'spoilt-command-forgotten',
+    'A0',
+    { command: 'drain', spoilsCommand: true, continuesFromAcknowledgement: false },
+    'drained, and records are in hand',
+    13,
+  ),
+  stuck(
+    'spoilt-command-not-replaced',
+    'A0',
+    { command: 'drain', spoilsCommand: true, replacesSpoilt: false },
+    6,
   ),
   stuck('no-abandon', 'A0', { abandonsStuckUploads: false }, 7),
 ];

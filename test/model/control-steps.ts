@@ -6,18 +6,39 @@ import { ANY, isHeld } from './acknowledgement.ts';
 import { instanceName, type Model } from './model.ts';
 import * as s from './state.ts';
 
-/** Commands of an operator: one, its end, and with `acknowledgesRevision: false` one more. */
+/** Another resume, which changes nothing in the shards that the first one reached. */
+const RESUMED_AGAIN = 4;
+
+/**
+ * Commands of an operator: one, its end, and with `acknowledgesRevision: false` one more. Of several shards only this one may
+ * be spoilt, so the operator knows the newest revision in any case.
+ */
 export function commandSteps(model: Model): void {
   const { now, rules } = model;
   if (rules.command === 'none') return;
   const revision = now.get(s.COMMAND);
-  if (revision === (rules.acknowledgesRevision ? 2 : 3)) return;
+  const isSpoilt = now.get(s.SPOILT) === s.IS_SPOILT;
+  if (rules.spoilsCommand && revision !== 0 && now.get(s.SPOILT) === s.NOT_SPOILT) {
+    model.next().set(s.SPOILT, s.IS_SPOILT);
+    model.emit(false, () => `journal: only a broken record is left of revision ${revision}`);
+  }
+  const isLast = revision === (rules.acknowledgesRevision ? 2 : 3);
+  if (revision === RESUMED_AGAIN || (isLast && !(isSpoilt && rules.replacesSpoilt))) return;
   const holds = isHeld(revision);
-  model.next().set(s.COMMAND, revision + 1);
-  const what = holds ? 'resume' : rules.command;
-  // A command that is waited for may end by itself only once it was obeyed.
-  const isFair = holds && now.get(s.ACKNOWLEDGED) === revision;
-  model.emit(isFair, () => `operator: ${what}, revision ${revision + 1}`);
+  const given = isLast ? RESUMED_AGAIN : revision + 1;
+  const next = model.next();
+  next.set(s.COMMAND, given);
+  if (isSpoilt) next.set(s.SPOILT, s.REPLACED);
+  const what = holds || isLast ? 'resume' : rules.command;
+  // A command that is waited for may end by itself only once it was obeyed, or when no owner can read it.
+  const isFair = isSpoilt || (holds && now.get(s.ACKNOWLEDGED) === revision);
+  model.emit(isFair, () => `operator: ${what}, revision ${given}`);
+}
+
+/** @returns the revision that a claim knows when it has read the journal */
+export function commandInJournal({ now, rules }: Model): number {
+  if (now.get(s.SPOILT) !== s.IS_SPOILT) return now.get(s.COMMAND);
+  return rules.continuesFromAcknowledgement ? now.get(s.ACKNOWLEDGED) : 0;
 }
 
 /** An owner reads the commands in its journal one after the other, and acknowledges the newest. */
@@ -25,9 +46,11 @@ export function controlSteps(model: Model, i: number): void {
   const { now, rules } = model;
   if (rules.command === 'none' || now.of(i, s.MODE) !== s.OWNER) return;
   const known = now.of(i, s.KNOWN);
-  if (known < now.get(s.COMMAND)) {
-    model.next().setOf(i, s.KNOWN, known + 1);
-    model.emit(true, () => `${instanceName(i)}: reads the command of revision ${known + 1}`);
+  const spoilt = now.get(s.SPOILT);
+  if (known < now.get(s.COMMAND) && spoilt !== s.IS_SPOILT) {
+    const read = spoilt === s.REPLACED ? now.get(s.COMMAND) : known + 1;
+    model.next().setOf(i, s.KNOWN, read);
+    model.emit(true, () => `${instanceName(i)}: reads the command of revision ${read}`);
   }
   const isBusy = now.of(i, s.TRANSACTION) !== s.NO_TRANSACTION;
   if (isBusy || !isHeld(known) || now.get(s.ACKNOWLEDGED) === known) return;

@@ -158,7 +158,8 @@ export class Model {
       state.setBatch(c, s.JOURNALED, 1);
     }
     const transaction = state.of(i, s.TRANSACTION);
-    if (transaction === s.ACKNOWLEDGE) acknowledge(state, state.of(i, s.ANSWER));
+    if (transaction === s.ACKNOWLEDGE)
+      acknowledge(state, state.of(i, s.ANSWER), this.rules.spoilsCommand);
     if (transaction === s.JOB || transaction === s.MOVE)
       this.violation ??= beginsAfterPromise(state);
     if (transaction !== s.JOB && transaction !== s.DEAD_LETTER) return;

@@ -67,6 +67,12 @@ export interface Rules {
   readonly acknowledgesAtRest: boolean;
   /** An acknowledgement names the revision of the command that it answers; false: it answers any. */
   readonly acknowledgesRevision: boolean;
+  /** Once, an unreadable record takes the place of the newest command in the shard, and compaction removes that. */
+  readonly spoilsCommand: boolean;
+  /** A claim without a readable command goes on from the newest acknowledgement; false: as without a command. */
+  readonly continuesFromAcknowledgement: boolean;
+  /** A command that changes nothing is written nevertheless if it cannot be read in a shard. */
+  readonly replacesSpoilt: boolean;
 }
 
 export const RULES: Rules = {
@@ -97,6 +103,9 @@ export const RULES: Rules = {
   claimReadsCommand: true,
   acknowledgesAtRest: true,
   acknowledgesRevision: true,
+  spoilsCommand: false,
+  continuesFromAcknowledgement: true,
+  replacesSpoilt: true,
 };
 
 export const TYPES = ['A', 'B'] as const;

@@ -37,7 +37,14 @@ export const COMMAND = WORLD + 6;
 /** The revision that the owner of the shard has acknowledged in the journal; 0: none. */
 export const ACKNOWLEDGED = WORLD + 7;
 
-const INSTANCES = WORLD + 8;
+/** State of the newest command: an unreadable record has taken its place, in this shard alone, and compaction removed it. */
+export const SPOILT = WORLD + 8;
+export const NOT_SPOILT = 0;
+export const IS_SPOILT = 1;
+/** A later command stands in its place; that the commands between are gone, too, stays. */
+export const REPLACED = 2;
+
+const INSTANCES = WORLD + 9;
 const INSTANCE_BYTES = 15;
 const instance = (index: number): number => INSTANCES + index * INSTANCE_BYTES;
 /** Offsets within an instance. */

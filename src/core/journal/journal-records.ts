@@ -312,8 +312,7 @@ const ACKNOWLEDGEMENT: Spec<Acknowledgement> = {
     Array.isArray(value) && value.length <= MAX_CONTROLLED_TYPES
       ? listOf(typeName)(value, key)
       : undefined,
-  // Absent in records of earlier versions.
-  scopes: (value = [], key) => distinctScopes(value, key),
+  scopes: distinctScopes,
 };
 
 const unreadable = (key: string, problem: string): JournalFormatError =>

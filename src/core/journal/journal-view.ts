@@ -22,6 +22,8 @@ export interface JournalState {
   /** The highest progress sequence. */
   readonly seq: number;
   readonly control: Control;
+  /** `control` is what an owner acknowledged: no record of a command is left. */
+  readonly isStandIn: boolean;
   /** A record in the place of the command cannot be read: owners may know another command. */
   readonly isControlSpoilt: boolean;
   readonly acknowledged: Acknowledgement | undefined;
@@ -91,10 +93,12 @@ export class JournalView {
     const { meta, owner, acknowledged } = this;
     // Compaction may have left an unreadable record, or none, in place of the command.
     const { revision, scopes } = acknowledged ?? NO_CONTROL;
-    const control = this.control === NO_CONTROL ? { revision, scopes } : this.control;
+    const isStandIn = this.control === NO_CONTROL;
+    const control = isStandIn ? { revision, scopes } : this.control;
     const { progress, seq } = { progress: this.#progress, seq: this.#seq };
     const isControlSpoilt = this.#isControlSpoilt;
-    return { meta, owner, progress, jobs, seq, control, isControlSpoilt, acknowledged };
+    const commands = { control, isStandIn, isControlSpoilt, acknowledged };
+    return { meta, owner, progress, jobs, seq, ...commands };
   }
 
   /** I1: no record is in two live jobs, or in one and read again by progress. */

@@ -162,9 +162,8 @@ export class JournalRecovery {
 
   #foldRecord({ key, value, offset }: SourceRecord): void {
     const record = this.#view.fold(key?.toString() ?? '', value?.toString() ?? null);
-    if (record.entry !== 'control') return;
     if (record.value === undefined) this.#warn(offset, 'it is malformed');
-    else this.#onCommand(record.value);
+    else if (record.entry === 'control') this.#onCommand(record.value);
   }
 
   #warn(offset: number, error: string): void {

@@ -189,7 +189,7 @@ function answerOf(
   };
 }
 
-async function readAll(readers: Readers, to: 'stable' | 'end'): Promise<ShardJournal[]> {
+export async function readAll(readers: Readers, to: 'stable' | 'end'): Promise<ShardJournal[]> {
   const journals: ShardJournal[] = [];
   await eachAtATime(readers.entries(), async ([shard, read]) => {
     journals[shard] = await read(to);
@@ -197,17 +197,26 @@ async function readAll(readers: Readers, to: 'stable' | 'end'): Promise<ShardJou
   return journals;
 }
 
-/** The newest commands in any partition: a reader may see those of one partition before another's. */
+/**
+ * The newest commands in any partition: a reader may see those of one partition before another's. A stand-in lacks the
+ * scopes that have ended by its owner's clock.
+ */
 export const newestOf = (journals: readonly ShardJournal[]): Control =>
-  journals.reduce<Control>(
-    (newest, { state: { control } }) => (control.revision > newest.revision ? control : newest),
-    NO_CONTROL,
-  );
+  journals
+    .map(({ state }) => state)
+    .sort((a, b) => b.control.revision - a.control.revision || +a.isStandIn - +b.isStandIn)[0]
+    ?.control ?? NO_CONTROL;
 
-/** Shards whose commands cannot be read, or differ from the newest: something else has written to them. */
-export const withOtherCommands = (journals: readonly ShardJournal[]): readonly number[] => {
-  const newest = JSON.stringify(newestOf(journals));
-  return journals.flatMap(({ shard, state }) =>
-    JSON.stringify(state.control) === newest && !state.isControlSpoilt ? [] : shard,
-  );
-};
+/**
+ * Shards whose command cannot be read or is not the newest, since something else has written to the journal.
+ * @param newest of an earlier reading, if commands may have been written during this one
+ */
+export const withOtherCommands = (
+  journals: readonly ShardJournal[],
+  newest = newestOf(journals),
+): readonly number[] =>
+  journals.flatMap(({ shard, state: { control, isControlSpoilt }, isAtEnd }) => {
+    const isKnown = isAtEnd && control.revision <= newest.revision;
+    const isOther = isKnown && JSON.stringify(control) !== JSON.stringify(newest);
+    return isOther || isControlSpoilt ? shard : [];
+  });

@@ -5,9 +5,9 @@ import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import type { CommittedOffset } from '../../core/ports/kafka.ts';
 import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
 import { eachAtATime, type Inspection, type RemoteBatch } from './context.ts';
-import { newestOf, withOtherCommands } from './control.ts';
+import { newestOf, readAll, withOtherCommands } from './control.ts';
 import { batchBefore, type ReportedJob, reportedJob, waitsFor } from './remote-jobs.ts';
-import { readShardJournal, type ShardJournal } from './shard-journal.ts';
+import { journalReader, type ShardJournal } from './shard-journal.ts';
 
 interface PartitionPosition {
   readonly partition: number;
@@ -64,10 +64,15 @@ const MAX_REQUESTED = 100;
 export async function journalReport(inspection: Inspection): Promise<JournalReport> {
   const { scan, admin, pipeline } = inspection;
   const numbers = [...(await scan.bounds(pipeline.topics.journal)).keys()];
-  const journals: ShardJournal[] = [];
-  await eachAtATime(numbers, async (shard) => {
-    journals[shard] = await readShardJournal(inspection, shard);
-  });
+  const readers = numbers.map((shard) => journalReader(inspection, shard));
+  let journals = await readAll(readers, 'stable');
+  let others = withOtherCommands(journals);
+  if (others.length > 0) {
+    // Perhaps a command was written when some shards had been read and others had not.
+    const newest = newestOf(journals);
+    journals = await readAll(readers, 'stable');
+    others = withOtherCommands(journals, newest);
+  }
   // After the journals: a W beyond the end would look like a recreated topic.
   const bounds = await scan.bounds(pipeline.topics.source);
   const committed = await admin.committed(pipeline.group, pipeline.topics.source, [
@@ -113,10 +118,9 @@ export async function journalReport(inspection: Inspection): Promise<JournalRepo
     }),
   );
   const newest = newestOf(journals);
-  const others = withOtherCommands(journals);
   if (others.length > 0)
     notes.push(
-      `something else has written to the commands of shard(s) ${others.join(', ')}: give the newest again`,
+      `the command of shard(s) ${others.join(', ')} cannot be read or is not the newest, since something else has written to the journal: give the newest again`,
     );
   const control = { ...newest, scopes: inForce(newest, inspection.clock.now()) };
   return { group, control, shards, jobs, notes };

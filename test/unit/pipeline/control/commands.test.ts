@@ -305,14 +305,122 @@ test('a record that compaction leaves in place of a command neither ends nor beg
   }
 });
 
-test('a pause is not reached by an owner whose clock is past its end', async () => {
-  const world = new World({
-    partitions: 1,
+test('an acknowledgement without the scopes in force neither ends nor begins a pause', async () => {
+  for (const isCommandLeft of [true, false]) {
+    const world = new World({ partitions: 1 });
+    const instance = world.start();
+    await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
+    await command(world, 'pause');
+    instance.process.kill();
+    const [{ scopes, ...without } = { scopes: [] }] = acknowledged(world);
+    assert.equal(scopes.length, 1);
+    const spoil = (key: string, value: Buffer | null) =>
+      world.kafka.cluster.produce(TOPICS.journal, 0, [{ key, value }]);
+    spoil('control/ack', Buffer.from(JSON.stringify({ v: 1, ...without })));
+    // Without compaction the acknowledgement before it can be read.
+    if (isCommandLeft) world.kafka.cluster.log(TOPICS.journal, 0).compact();
+    else spoil('control', null);
+    const next = world.start();
+    world.produce(5, { types: ['a'] });
+    await world.clock.advance(10 * MINUTE);
+    assert.equal(world.decisions().length, 0);
+    const warnings = next.logger.lines.filter(({ message }) =>
+      message.includes('ignored a record of the journal'),
+    );
+    assert.equal(warnings.length, isCommandLeft ? 1 : 2);
+    const answers = acknowledged(world).map(({ scopes }) => scopes?.length);
+    assert.deepEqual(answers, isCommandLeft ? [undefined, 1] : [1, undefined]);
+    assert.equal((await command(world, 'resume')).outcome, 'reached');
+    await end(world);
+  }
+});
+
+/** An instance five minutes ahead of the commands. */
+const early = (shards: number): World => {
+  const world: World = new World({
+    partitions: shards,
     wrap: (ports) => ({
       ...ports,
       clock: changed(ports.clock, { now: () => world.clock.now() + 5 * MINUTE }),
     }),
   });
+  return world;
+};
+
+test('the next command keeps a pause that one shard cannot read and has acknowledged as over', async () => {
+  const world = early(2);
+  const instance = world.start();
+  await world.clock.runUntil(() => viewOf(instance).shards[1]?.state === 'owner', MINUTE);
+  const untilMs = world.clock.now() + 3 * MINUTE;
+  await command(world, 'pause', { untilMs, timeoutMs: SECOND });
+  assert.deepEqual(
+    acknowledged(world).map(({ revision, scopes }) => [revision, scopes]),
+    [[1, []]],
+  );
+  for (const value of [Buffer.from('{}'), null]) {
+    world.kafka.cluster.produce(TOPICS.journal, 0, [{ key: 'control', value }]);
+    world.kafka.cluster.log(TOPICS.journal, 0).compact({ dropTombstones: true });
+    const { control } = await world.through(journalReport(inspectionOf(world)));
+    assert.deepEqual([control.revision, control.scopes.length], [1, 1]);
+  }
+  const { revision, scopes } = await command(world, 'pause', { type: 'x', timeoutMs: 0 });
+  assert.deepEqual(
+    [revision, scopes.map(({ type, state }) => [type, state])],
+    [
+      2,
+      [
+        [undefined, 'paused'],
+        ['x', 'paused'],
+      ],
+    ],
+  );
+});
+
+test('shards differ while a command is written: no other program is suspected', async () => {
+  const world = new World();
+  const instance = world.start();
+  await world.clock.runUntil(() => viewOf(instance).shards[1]?.state === 'owner', MINUTE);
+  await command(world, 'pause');
+  const { transactions } = world.kafka;
+  const notes = async (inspection = inspectionOf(world)) =>
+    (await world.through(journalReport(inspection))).notes;
+  // Another command each time that one shard was looked at, and the other was not.
+  const inspection = inspectionOf(world);
+  const bounds = inspection.scan.bounds.bind(inspection.scan);
+  let [looks, before] = [0, bounds(TOPICS.journal)];
+  inspection.scan.bounds = (topic) => {
+    const revision = ++looks;
+    before = before.then(() => {
+      const value = Buffer.from(JSON.stringify({ v: 1, revision, scopes: [] }));
+      if (topic === TOPICS.journal && revision % 2 === 1)
+        for (const shard of [0, 1])
+          world.kafka.cluster.produce(TOPICS.journal, shard, [{ key: 'control', value }]);
+      return bounds(topic);
+    });
+    return before;
+  };
+  assert.deepEqual(await notes(inspection), []);
+  // Hidden in one shard by an open transaction of its owner.
+  const tools = controlOf(world);
+  const open = tools.openControl.bind(tools);
+  tools.openControl = (shards) => {
+    const producer = open(shards);
+    const commit = producer.commit.bind(producer);
+    producer.commit = (transaction) => {
+      const record = { key: 'owner', value: '{"v":1,"instance":"i","claim":"c","atMs":1}' };
+      transactions.append('other', transactions.initialise('other'), TOPICS.journal, 1, [record]);
+      return commit(transaction);
+    };
+    return producer;
+  };
+  await command(world, 'pause', { timeoutMs: 0, tools });
+  assert.deepEqual(await notes(), []);
+  transactions.expire('other');
+  assert.deepEqual(await notes(), []);
+});
+
+test('a pause is not reached by an owner whose clock is past its end', async () => {
+  const world = early(1);
   const instance = world.start();
   await world.clock.runUntil(() => viewOf(instance).shards[0]?.state === 'owner', MINUTE);
   const untilMs = world.clock.now() + 3 * MINUTE;
@@ -342,7 +450,8 @@ test('a command that only one shard was given is replaced by the next, whatever 
     world.kafka.cluster.produce(TOPICS.journal, 1, [{ key: 'control', value }]);
     await world.clock.advance(SECOND);
     const isRead = other.revision > 0;
-    const note = 'something else has written to the commands of shard(s) 1: give the newest again';
+    const note =
+      'the command of shard(s) 1 cannot be read or is not the newest, since something else has written to the journal: give the newest again';
     assert.deepEqual(
       viewOf(instance).shards.map(({ control }) => control),
       ['running', isRead ? 'paused' : 'running'],

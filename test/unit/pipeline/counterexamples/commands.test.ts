@@ -65,6 +65,52 @@ test('command-unread-at-claim: the next owner of a drained shard takes nothing i
   world.assertExactlyOnce();
 });
 
+/** Puts a broken record in the place of the command of shard 0, and compacts. */
+function spoil(world: World): void {
+  const broken = { key: 'control', value: Buffer.from('{}') };
+  world.kafka.cluster.produce(TOPICS.journal, 0, [broken]);
+  world.kafka.cluster.log(TOPICS.journal, 0).compact();
+}
+
+test('spoilt-command-forgotten: the next owner keeps what was acknowledged, if the command is lost', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 1 } } });
+  const a = world.start('A');
+  await world.clock.runUntil(() => claims(a) === 1, MINUTE);
+  // Steps 1 to 8; the owner dies instead of losing a reply.
+  assert.equal((await command(world, 'drain')).outcome, 'reached');
+  spoil(world);
+  a.process.kill();
+  world.event(0);
+  // Steps 9 to 13.
+  const b = world.start('B');
+  await world.clock.runUntil(() => claims(b) === 1, 5 * MINUTE);
+  await world.clock.advance(5 * MINUTE);
+  assert.equal(world.service.batches.size, 0);
+  await command(world, 'resume');
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+});
+
+test('spoilt-command-not-replaced: a resume that one shard cannot read is written again', async () => {
+  const world = new World({ partitions: 2, options: { batch: { maxRows: 1 } } });
+  const a = world.start('A');
+  await world.clock.runUntil(() => claims(a) === 2, MINUTE);
+  // Steps 1 to 6: no owner reads the resume, of which shard 0 keeps a broken record.
+  assert.equal((await command(world, 'drain')).outcome, 'reached');
+  a.process.kill();
+  await command(world, 'resume', { timeoutMs: 0 });
+  spoil(world);
+  world.event(0);
+  world.event(1);
+  world.start('B');
+  await world.clock.advance(5 * MINUTE);
+  assert.equal(world.decisions().length, 1, 'shard 0 is drained');
+  const { outcome, changed, revision } = await command(world, 'resume');
+  assert.deepEqual([outcome, changed, revision], ['reached', true, 3]);
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+});
+
 test('acknowledgement-without-revision: a late acknowledgement says nothing about the next drain', async () => {
   // Of the transactions without outputs and jobs: `meta` with the first progress, then acknowledgements.
   const [gate, next] = [new Gate(), new Gate()];
