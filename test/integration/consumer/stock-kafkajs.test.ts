@@ -19,19 +19,20 @@ test('stock kafkajs delivers a record of an aborted transaction when transaction
   const topic = await kafka.createTopic('decisions');
   const producer = (n: number) =>
     new RecordProducer(kafka.brokers, { transactionalId: `${topic}-${n}` });
-  const [first, second, third] = [producer(1), producer(2), producer(3)];
-  const send = async (to: RecordProducer, value: string) => {
-    await to.begin(topic, [0]);
-    await to.send(topic, 0, [{ key: 'k', value }]);
-  };
+  const [first, second] = [producer(1), producer(2)];
+  const send = (to: RecordProducer, value: string) => to.send(topic, 0, [{ key: 'k', value }]);
+  await first.begin(topic, [0]);
   await send(first, 'aborted last');
+  await second.begin(topic, [0]);
   await send(second, 'aborted first');
   // Brokers list aborted transactions by their ends; kafkajs expects them by their beginnings.
   await second.end(false);
+  // An end is acknowledged before its marker is in the log; the producer's next transaction begins after it.
+  await second.begin(topic, [0]);
   await first.end(false);
-  await send(third, LAST);
-  await third.end(true);
-  await Promise.all([first, second, third].map((one) => one.close()));
+  await send(second, LAST);
+  await second.end(true);
+  await Promise.all([first, second].map((one) => one.close()));
 
   const stock: string[] = [];
   const child = spawn(process.execPath, ['--no-warnings', STOCK, kafka.brokers.join(), topic], {
