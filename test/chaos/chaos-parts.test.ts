@@ -269,6 +269,21 @@ test('prober: a replica that does not answer in time is named, unless it was fro
   );
 });
 
+test('an answer that a stall of the prober itself has delayed is excused before the next tick as well', async (t) => {
+  const prober = new Prober(new AbortController().signal);
+  const stands = new Int32Array(new SharedArrayBuffer(4));
+  t.mock.method(globalThis, 'fetch', async () => ({
+    ok: true,
+    arrayBuffer: async () => Atomics.wait(stands, 0, 0, LIVEZ_BOUND_MS + 100),
+  }));
+  const subject = { mustAnswer: () => true, interruptions: () => 0, waitedMs: () => 0 };
+  let asked = 0;
+  const isOver = () => asked++ > 0;
+  prober.watch({ ...subject, name: 'prompt', url: () => 'http://127.0.0.1:1' }, isOver);
+  await prober.close();
+  assert.deepEqual([prober.violations, prober.probed.excused], [[], 1]);
+});
+
 test('hostile writes: each batch says what becomes of each of its records, by the trace that the record bears', async () => {
   const random = new SeededRandom(1);
   const source = eventsOf('review', random);

@@ -16,6 +16,8 @@ import { World } from './world.ts';
 const REPLICAS = 2;
 /** Until gauges show that all is settled, ms. */
 const GAUGES_MS = 10_000;
+/** Until a broker that was frozen or killed has what was written meanwhile, ms. */
+const REPLICAS_MS = 30_000;
 
 /** @throws when the world cannot be started, or the signal's reason. What the connector does wrong is in the report. */
 export async function runChaos(options: ChaosOptions): Promise<Report> {
@@ -110,6 +112,10 @@ async function inWorld(world: World, options: ChaosOptions): Promise<Report> {
   // An orderly end, so that nothing more can come after the last look.
   await Promise.all([...fleet.running].map((replica) => fleet.stop(replica)));
   await world.quiet();
+  await eventually('every replica of a partition is in sync', () => world.isReplicated(), {
+    deadlineMs: REPLICAS_MS,
+    everyMs: 250,
+  }).catch((error: Error) => violations.push(`at the end: ${error.message}`));
   const verdicts = await Promise.all(pipelines.map((run) => verdictOn(world, run)));
   return reportOn({
     world,

@@ -215,6 +215,13 @@ export class World {
     await this.observer.refresh();
   }
 
+  /** Returns true if each broker has each partition, and none lags behind. */
+  async isReplicated(): Promise<boolean> {
+    const { topics } = await (await this.kafka.admin()).fetchTopicMetadata();
+    const { length } = this.brokers;
+    return topics.every(({ partitions }) => partitions.every(({ isr }) => isr.length === length));
+  }
+
   async stop(): Promise<void> {
     this.#over.abort(new Error('the run is over'));
     await this.fleet.close().catch(() => undefined);

@@ -91,7 +91,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
       });
       await grant(await kafka.admin(), 'connector', [write]);
       await decided(20);
-      assert.equal((await kafka.readAll(deadLetters)).length, 1);
+      assert.equal((await kafka.readDecided(deadLetters)).length, 1);
       assert.ok(
         (await replica.metric('kafka_tls_certificate_expiry_timestamp_seconds', {
           certificate: 'broker',
@@ -136,7 +136,7 @@ export function securityRightsSuite({ kafka, caFile, sasl, file }: SecuredKafka)
         if (code !== 0) throw new Error(out + err);
         return true;
       });
-      assert.equal((await kafka.readAll(stack.topics.source)).length, 22);
+      assert.equal((await kafka.readDecided(stack.topics.source)).length, 22);
     });
 
     it('is paused by who may do that too', async () => {

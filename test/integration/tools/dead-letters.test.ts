@@ -122,7 +122,7 @@ test('originals are published once, with unchanged key, value and headers; the d
     '4 no_value',
     '5 no_value',
   ]);
-  assert.deepEqual(await kafka.readAll(source), []);
+  assert.deepEqual(await kafka.readDecided(source), []);
   const { topics } = await (await kafka.admin()).fetchTopicMetadata();
   assert.equal(
     topics.some(({ name }) => name === memoryTopicOf(deadLetters)),
@@ -131,7 +131,7 @@ test('originals are published once, with unchanged key, value and headers; the d
 
   const first = await toolJson<ReplayReport>(...replay, 'source', '--yes');
   assert.deepEqual([first.dryRun, first.counts.replayed], [false, 2]);
-  const back = await kafka.readAll(source);
+  const back = await kafka.readDecided(source);
   assert.deepEqual(back.map(({ key }) => String(key)).sort(), ['key-1', 'key-2']);
   const restored = back.find(({ key }) => String(key) === 'key-1');
   assert.deepEqual(restored?.value, binary.value);
@@ -147,8 +147,8 @@ test('originals are published once, with unchanged key, value and headers; the d
     no_value: 3,
     too_large_for_target: 0,
   });
-  assert.deepEqual(await kafka.readAll(retry), []);
-  assert.equal((await kafka.readAll(source)).length, 2);
+  assert.deepEqual(await kafka.readDecided(retry), []);
+  assert.equal((await kafka.readDecided(source)).length, 2);
 
   const { out } = await tool(...replay, 'source');
   assert.match(out, /^1:1 +not_json +\S+ +4 +was replayed before$/m);
@@ -168,7 +168,7 @@ test('originals are published once, with unchanged key, value and headers; the d
     too_large_for_target: 0,
   });
   assert.deepEqual(
-    (await kafka.readAll(retry)).map(({ value }) => String(value)),
+    (await kafka.readDecided(retry)).map(({ value }) => String(value)),
     ['later'],
   );
 
@@ -219,7 +219,7 @@ test('reason, time, source records and limit select dead letters', async () => {
     ...flags,
   );
   assert.equal(some.counts.replayed, 2);
-  assert.deepEqual((await kafka.readAll(retry)).map(({ key }) => String(key)).sort(), [
+  assert.deepEqual((await kafka.readDecided(retry)).map(({ key }) => String(key)).sort(), [
     'key-2',
     'key-4',
   ]);
@@ -237,7 +237,7 @@ test('a replay whose records fail again ends early with a code of its own, and t
   const replay = ['dead-letters', 'replay', '--to', 'source', '--yes', ...flags];
   const ended = tool(...replay);
   const portion = await eventually('the first portion is back', async () => {
-    const back = await kafka.readAll(source);
+    const back = await kafka.readDecided(source);
     return back.length >= 100 ? back : undefined;
   });
   // As a connector would: most of them become dead letters again.
@@ -319,7 +319,7 @@ test('a killed replay is continued, and two concurrent ones still replay each de
       );
   }
   assert.ok(both.some(({ code }) => code === EXIT.ok));
-  const back = await kafka.readAll(retry);
+  const back = await kafka.readDecided(retry);
   assert.equal(back.length, COUNT);
   assert.equal(new Set(back.map(({ key }) => String(key))).size, COUNT);
   for (const { headers } of back)
@@ -347,7 +347,7 @@ test('SIGINT ends a replay with 130 and leaves no transaction open; the next run
   const { code, out, err } = await stopped.ended;
   assert.equal(code, EXIT.interrupted, err);
   assert.match(err, /stopping after the current transaction/);
-  const before = (await kafka.readAll(retry)).length;
+  const before = (await kafka.readDecided(retry)).length;
   assert.match(
     out,
     new RegExp(
@@ -364,7 +364,7 @@ test('SIGINT ends a replay with 130 and leaves no transaction open; the next run
     [rest.code, rest.counts.replayed, rest.counts.replayed_before],
     [EXIT.ok, COUNT - before, before],
   );
-  assert.equal(new Set((await kafka.readAll(retry)).map(({ key }) => String(key))).size, COUNT);
+  assert.equal(new Set((await kafka.readDecided(retry)).map(({ key }) => String(key))).size, COUNT);
 });
 
 test('originals that the target refuses are reported, and the others are replayed', async () => {

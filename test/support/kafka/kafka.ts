@@ -102,6 +102,17 @@ export class TestKafka {
     }
   }
 
+  /** As `readAll`, once no transaction is undecided: what was just committed is visible a moment later. */
+  async readDecided(topic: string): Promise<ReadRecord[]> {
+    const reader = new TopicReader(this.brokers, topic);
+    try {
+      await eventually(`all transactions in ${topic} are decided`, () => reader.isStable());
+      return await reader.readToEnd();
+    } finally {
+      await reader.close();
+    }
+  }
+
   /** A reader that continues where it stopped; closed with this object. */
   reader(topic: string, options?: TopicReaderOptions): TopicReader {
     const reader = new TopicReader(this.brokers, topic, options);
