@@ -86,15 +86,28 @@ export const delivery: Group = {
     {
       name: 'ContentReviewAuditOverdue',
       severity: 'warning',
-      // Of a day, because a pod that is gone has no metrics.
+      // Over the past, because a pod that is gone has no metrics, and one that has restarted no success yet.
       expr: expr`
-        time() - max by (${PIPELINE}) (last_over_time(content_review_audit_success_timestamp_seconds[1d]))
+        time() - (max by (${PIPELINE}) (last_over_time(content_review_audit_success_timestamp_seconds[1w]))
+        or min by (${PIPELINE}) (min_over_time(content_review_audit_start_timestamp_seconds[1w])))
         > 3 * max by (${PIPELINE}) (last_over_time(content_review_audit_interval_seconds[1d]))`,
       for: '10m',
       summary:
-        'Pipeline {{ $labels.pipeline }} was last audited {{ $value | humanizeDuration }} ago',
+        'Pipeline {{ $labels.pipeline }} has not been audited for {{ $value | humanizeDuration }}',
       description:
         'No audit has been completed for three intervals: missing and second terminal records would go unnoticed.',
+    },
+    {
+      name: 'ContentReviewAuditUnproven',
+      severity: 'warning',
+      expr: expr`
+        max by (${PIPELINE}) (content_review_audit_unknown_records)
+        / (max by (${PIPELINE}) (content_review_audit_records) > 0) > 0.01`,
+      for: '10m',
+      summary:
+        'Pipeline {{ $labels.pipeline }}: the audit proves nothing about {{ $value | humanizePercentage }} of the records',
+      description:
+        'These records have no terminal record, and the audit cannot prove that there never was one: if they are lost, ContentReviewAuditMissing does not fire.',
     },
     {
       name: 'ContentReviewRecordsLost',

@@ -19,6 +19,12 @@ const published = series('decisions_total');
 const decided = series('decision_results_total');
 const evaluated = rate('decisions_evaluated_total', 'pipeline');
 
+const share = `1 - ${sum('pipeline', `increase(${late}[$__range])`)} / (${sum('pipeline', `increase(${published}[$__range])`)} > 0)`;
+const oldest = age('oldest_unsettled_timestamp_seconds', 'pipeline');
+/** Objective of each pipeline that has the value. */
+const beside = (value: string, name: Parameters<typeof series>[0]): string =>
+  `max by (pipeline) (${series(name)}) and on (pipeline) (${value})`;
+
 const objective: Row = {
   title: 'Objective and balance',
   stats: [
@@ -28,11 +34,8 @@ const objective: Row = {
         'Share of decisions within `objective.age` of their oldest event, over the time shown, and the objective. A pipeline without decisions has no share.',
       unit: 'percentunit',
       lines: [
-        [
-          '{{pipeline}}',
-          `1 - ${sum('pipeline', `increase(${late}[$__range])`)} / (${sum('pipeline', `increase(${published}[$__range])`)} > 0)`,
-        ],
-        ['{{pipeline}} objective', `max by (pipeline) (${series('objective_in_time_ratio')})`],
+        ['{{pipeline}}', share],
+        ['{{pipeline}} objective', beside(share, 'objective_in_time_ratio')],
       ],
     },
     {
@@ -41,8 +44,8 @@ const objective: Row = {
         'Age of the oldest consumed event with neither a decision nor a dead letter, and the age by which decisions are due.',
       unit: 's',
       lines: [
-        ['{{pipeline}}', orZero(age('oldest_unsettled_timestamp_seconds', 'pipeline'))],
-        ['{{pipeline}} objective', `max by (pipeline) (${series('objective_age_seconds')})`],
+        ['{{pipeline}}', orZero(oldest)],
+        ['{{pipeline}} objective', beside(oldest, 'objective_age_seconds')],
       ],
     },
     {

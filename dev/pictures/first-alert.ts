@@ -17,7 +17,10 @@ const RUNGS: readonly Rung[] = [
   {
     question: 'Is the promise at risk?',
     colour: 'bad',
-    alerts: ['AuditMissing', 'AuditDouble', 'BalanceBroken', 'RecordsLost', 'InternalErrors'],
+    alerts: [
+      ...['AuditMissing', 'AuditDouble', 'AuditUnproven', 'BalanceBroken', 'RecordsLost'],
+      ...['InternalErrors'],
+    ],
     first: ['Run audit; extend the retention of', 'the source. Keep journal and group.'],
   },
   {

@@ -3,7 +3,11 @@ import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { ConfigError } from '../../config/load/problem.ts';
 import { loadConfig } from '../../config/load.ts';
-import { type GroupReport, MAX_SHARDS } from '../../telemetry/console/group-reading.ts';
+import {
+  type GroupReport,
+  MAX_PARTITIONS,
+  MAX_SHARDS,
+} from '../../telemetry/console/group-reading.ts';
 import type { SearchQuery } from '../../telemetry/console/search.ts';
 import { InspectError } from '../../tools/inspect/context.ts';
 import { explainRecord, namedRecord } from '../../tools/inspect/explain/explain.ts';
@@ -18,8 +22,6 @@ if (process.report !== undefined) process.report.excludeEnv = true;
 if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 
 const { configFile, task } = workerData as SearchTask;
-/** Partitions of a shard of which the console shows the positions. */
-const MAX_PARTITIONS = 8;
 
 async function explained(tools: Tools, { record, ...request }: SearchQuery): Promise<object> {
   if (record === undefined) return search(tools, request, await tools.selector(request));

@@ -10,7 +10,7 @@ import { startTelemetryServer } from '../../telemetry/health/http-server.ts';
 import { createLogger } from '../../telemetry/logging/logger.ts';
 import { PromMetrics } from '../../telemetry/metrics/metrics.ts';
 import { type AuditProgress, auditFrom } from '../../tools/inspect/audit/audit.ts';
-import type { OffsetRun } from '../../tools/inspect/audit/balance.ts';
+import { Findings } from '../../tools/inspect/audit/findings.ts';
 import { withPipeline } from './inspect.ts';
 
 /** Without `build_info`, by which alerts recognise connectors. */
@@ -56,14 +56,11 @@ async function watch(pipeline: string, { everyMs, sinceMs }: WatchOptions, parts
   const { config, metrics, signal } = parts;
   const logger = parts.logger.child({ pipeline });
   const found = new Findings();
-  const publish = (successMs: number) => {
-    metrics.set('audit_success_timestamp_seconds', { pipeline }, successMs / 1_000);
-    metrics.set('audit_interval_seconds', { pipeline }, everyMs / 1_000);
-  };
   const notice = (text: string) => logger.debug({ text }, 'audit notice');
   let progress: AuditProgress | undefined;
   let failures = 0;
-  publish(systemClock.now());
+  metrics.set('audit_start_timestamp_seconds', { pipeline }, systemClock.now() / 1_000);
+  metrics.set('audit_interval_seconds', { pipeline }, everyMs / 1_000);
   while (!signal.aborted) {
     const startedMs = systemClock.now();
     let waitMs: number;
@@ -74,14 +71,15 @@ async function watch(pipeline: string, { everyMs, sinceMs }: WatchOptions, parts
         auditFrom(tools, request, progress),
       );
       progress = pass.progress;
-      found.add(pass);
-      const { missing, double } = found;
-      metrics.set('audit_missing_records', { pipeline }, missing);
-      metrics.set('audit_double_records', { pipeline }, double);
-      publish(startedMs);
-      const { records, unknown } = pass.report.totals;
-      const level = missing + double > 0 ? 'error' : 'info';
-      logger[level]({ records, missing, double, unknown }, 'audit complete');
+      const counts = found.add(pass);
+      metrics.set('audit_records', { pipeline }, counts.records);
+      metrics.set('audit_missing_records', { pipeline }, counts.missing);
+      metrics.set('audit_double_records', { pipeline }, counts.double);
+      metrics.set('audit_unknown_records', { pipeline }, counts.unknown);
+      metrics.set('audit_without_source_records', { pipeline }, counts.withoutSource);
+      metrics.set('audit_success_timestamp_seconds', { pipeline }, startedMs / 1_000);
+      const level = counts.missing + counts.double > 0 ? 'error' : 'info';
+      logger[level]({ ...counts }, 'audit complete');
       failures = 0;
       waitMs = Math.max(0, startedMs + everyMs - systemClock.now());
     } catch (error) {
@@ -93,25 +91,3 @@ async function watch(pipeline: string, { everyMs, sinceMs }: WatchOptions, parts
     await systemClock.sleep(waitMs, signal).catch(() => undefined);
   }
 }
-
-/** Counts of all passes: of what is settled, and of the rest as the last pass found it. */
-class Findings {
-  missing = 0;
-  double = 0;
-  #settled = { missing: 0, double: 0 };
-
-  add({ report, late }: Awaited<ReturnType<typeof auditFrom>>): void {
-    let { missing, double } = this.#settled;
-    double += late;
-    this.missing = missing + report.totals.missing;
-    this.double = double + report.totals.double;
-    for (const { settledTo, missingOffsets, doubleOffsets } of report.partitions) {
-      missing += below(missingOffsets, settledTo);
-      double += below(doubleOffsets, settledTo);
-    }
-    this.#settled = { missing, double };
-  }
-}
-
-const below = (runs: readonly OffsetRun[], end: number): number =>
-  runs.reduce((sum, [first, last]) => sum + Math.max(0, Math.min(last + 1, end) - first), 0);

@@ -42,9 +42,10 @@ export class Positions {
     return this.#positions.get(`${topic}/${partition}`);
   }
 
-  /** True if any partition flows. */
+  /** True if any source partition flows: journals are followed at all times. */
   get flow(): boolean {
-    for (const position of this.#positions.values()) if (flows(position)) return true;
+    for (const position of this.#positions.values())
+      if (position.stream === 'source' && flows(position)) return true;
     return false;
   }
 

@@ -1,4 +1,5 @@
 /** Counts of decisions by status, result and expected result, for metrics. */
+import { Counts } from '../../base/counts.ts';
 import { FirstNames } from '../../base/first-names.ts';
 import type { RowOutcome } from '../../core/bytes/result-row.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
@@ -58,21 +59,26 @@ export class ResultCounts {
   /** Counts published decisions. */
   count(tally: Iterable<readonly [outcome: RowOutcome, decisions: number]>): void {
     if (this.#maxResults === 0) return;
+    const pipeline = this.#pipeline;
+    const results = new Counts();
     const evaluated = [];
-    for (const [outcome, decisions] of tally) {
-      const { isError, result, expected } = outcome;
-      if (result === undefined) continue;
-      const labels = { pipeline: this.#pipeline, result: this.#names.take(result) ?? OTHER };
-      this.#metrics.count('decision_results_total', labels, decisions);
+    for (const [{ isError, result: text, expected }, decisions] of tally) {
+      if (text === undefined) continue;
+      const result = this.#names.take(text) ?? OTHER;
+      results.add(result, decisions);
       if (isError || expected === undefined || expected === '') continue;
-      evaluated.push({ labels, expected, agrees: `${expected === result}`, decisions });
+      evaluated.push({ result, expected, agrees: `${expected === text}`, decisions });
     }
+    for (const [result, decisions] of results)
+      this.#metrics.count('decision_results_total', { pipeline, result }, decisions);
     // Once all results are known, in whatever order they came.
-    for (const { labels, expected, agrees, decisions } of evaluated) {
-      const known = this.#names.has(expected) ? expected : OTHER;
-      const all = { ...labels, expected: known, agrees };
-      this.#metrics.count('decisions_evaluated_total', all, decisions);
+    const comparisons = new Counts();
+    for (const { result, expected: text, agrees, decisions } of evaluated) {
+      const expected = this.#names.has(text) ? text : OTHER;
+      comparisons.add(JSON.stringify({ pipeline, result, expected, agrees }), decisions);
     }
+    for (const [labels, decisions] of comparisons)
+      this.#metrics.count('decisions_evaluated_total', JSON.parse(labels), decisions);
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Metrics of a pipeline by content type, beside those of all types. Producers choose the types, so
  * the label is limited to few values that look like names; `other` stands for the rest, and
- * `unknown` for records that end before their type is known.
+ * `unknown` for records that cannot be decoded or whose type is not allowed.
  */
 import type { FirstNames } from '../../base/first-names.ts';
 import type { Labels, Metrics } from '../../core/ports/telemetry.ts';
@@ -49,9 +49,12 @@ export class TypeMetrics {
     if (isLate) this.#metrics.count('type_decisions_late_total', labels, all);
   }
 
-  /** @param type undefined if the records end before it is known */
-  deadLettered(type: string | undefined, records: number): void {
-    const labels = this.#labelsOf(type);
+  /**
+   * @param type undefined if the records end before it is known
+   * @param isRefused the type is one too many, and becomes no label: those in use may not have theirs yet
+   */
+  deadLettered(type: string | undefined, records: number, isRefused = false): void {
+    const labels = this.#labelsOf(type, isRefused);
     if (labels !== undefined) this.#metrics.count('type_dead_letters_total', labels, records);
   }
 
@@ -67,10 +70,16 @@ export class TypeMetrics {
     }
   }
 
+  #nameOf(type: string | undefined, isRefused: boolean): string {
+    if (type === undefined) return UNKNOWN;
+    if (isRefused && !this.#names.has(type)) return OTHER;
+    return this.#names.take(type) ?? OTHER;
+  }
+
   /** Returns the labels of a type; undefined if there are none. A new one begins its counters at 0. */
-  #labelsOf(type: string | undefined): Labels | undefined {
+  #labelsOf(type: string | undefined, isRefused = false): Labels | undefined {
     if (this.#maxTypes === 0) return undefined;
-    const name = type === undefined ? UNKNOWN : (this.#names.take(type) ?? OTHER);
+    const name = this.#nameOf(type, isRefused);
     const known = this.#labels.get(name);
     if (known !== undefined) return known;
     const labels = { pipeline: this.#pipeline, type: name };

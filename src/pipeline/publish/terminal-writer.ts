@@ -46,12 +46,16 @@ export interface DeadLetter extends UnassignedRecord {
   readonly record?: SourceRecord | undefined;
   /** The records in flight that it belongs to while it is in no job. */
   readonly inFlight?: InFlightRecords | undefined;
+  /** Type of a record that was decoded and is in no batch. */
+  readonly type?: string | undefined;
 }
 
 /** Records of a piece that cannot be decoded, and offsets behind them that cannot be read. */
 export interface UndecodableRecords {
   readonly partition: number;
-  readonly records: readonly { readonly record: SourceRecord; readonly poison: Poison }[];
+  readonly records: readonly (Required<Pick<DeadLetter, 'poison' | 'type'>> & {
+    readonly record: SourceRecord;
+  })[];
   readonly unreadable: UnreadableRecords | undefined;
   readonly inFlight: InFlightRecords | undefined;
 }
@@ -84,8 +88,8 @@ export class TerminalWriter {
     const { ledger, options, state, types } = this.#shard;
     const chunk = new TerminalRecords();
     let ended: (Omit<DeadLetter, 'poison' | 'record'> & { readonly reason: string })[] = [];
-    const typeOf = ({ inFlight }: Pick<DeadLetter, 'inFlight'>) =>
-      job === undefined ? inFlight?.type : job.record.type;
+    const typeOf = ({ inFlight, type }: Pick<DeadLetter, 'inFlight' | 'type'>) =>
+      job?.record.type ?? inFlight?.type ?? type;
 
     const publish = async () => {
       const { topic } = options.deadLetters;
@@ -99,7 +103,8 @@ export class TerminalWriter {
         });
       } else await this.settle(job, topic, chunk);
       ledger.deadLetters(ended);
-      for (const [type, { length }] of Map.groupBy(ended, typeOf)) types.deadLettered(type, length);
+      for (const [type, letters] of Map.groupBy(ended, typeOf))
+        types.deadLettered(type, letters.length, letters[0]?.type !== undefined);
       chunk.clear();
       ended = [];
     };
@@ -124,9 +129,9 @@ export class TerminalWriter {
       (function* () {
         const stage = 'decode';
         for (const { partition, records, unreadable, inFlight } of pieces) {
-          for (const { record, poison } of records) {
+          for (const { record, poison, type } of records) {
             const { offset, timestampMs } = record;
-            yield { partition, offset, timestampMs, poison, stage, record, inFlight };
+            yield { partition, offset, timestampMs, poison, stage, record, inFlight, type };
           }
           if (unreadable === undefined) continue;
           const { poison } = unreadable;

@@ -70,7 +70,7 @@ export class PieceTaker {
     const state = this.#shard.state.partition(partition);
     const startedMs = clock.monotonic();
     const wallMs = clock.now();
-    const dead: { record: SourceRecord; poison: Poison }[] = [];
+    const dead: UndecodableRecords['records'][number][] = [];
     let oldestDeadMs = Infinity;
     const skipped = new Map<string, number>();
     let consumed = 0;
@@ -105,7 +105,8 @@ export class PieceTaker {
       const poison =
         'item' in decoded ? this.#buffer(decoded.item, startedMs - waitedMs) : decoded.poison;
       if (poison === undefined) continue;
-      dead.push({ record, poison });
+      const type = 'item' in decoded ? decoded.item.type : undefined;
+      dead.push({ record, poison, type });
       oldestDeadMs = Math.min(oldestDeadMs, timestampMs);
     }
 

@@ -43,7 +43,8 @@ export class Console implements Pages {
     }
     const parameters = new URLSearchParams(query);
     const pipeline = parameters.get('pipeline') ?? undefined;
-    const state = await consoleState(this.#sources, pipeline, parameters.has('group'));
+    const heldReading = parameters.get('group') ?? undefined;
+    const state = await consoleState(this.#sources, pipeline, heldReading);
     return respond(state, 200);
   }
 }

@@ -3,8 +3,10 @@
  * background, one pipeline at a time, and seldom; a request gets the last one with its age.
  */
 
-/** Keeps a response below 60 kB. */
+/** Both keep a report below 160 kB; with a partition for each shard it takes about 60. */
 export const MAX_SHARDS = 256;
+/** Partitions whose W is shown, of each shard. */
+export const MAX_PARTITIONS = 8;
 /** Least time between the ends of a reading and of the next. */
 const INTERVAL_MS = 30_000;
 /** Part of the time that readings may take, as its inverse: long journals are read less often. */

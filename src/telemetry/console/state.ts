@@ -9,7 +9,7 @@ import type { RecentProblems } from './recent-problems.ts';
 import type { ConsoleSearch } from './search.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
-/** Keeps a response below 100 kB at 200 shards with thousands of batches. */
+/** Keeps a response below 100 kB at 200 shards with thousands of batches, without the group's report. */
 export const LIMITS: ViewLimits = {
   jobs: 50,
   shards: 256,
@@ -60,12 +60,12 @@ export type ConsoleState = Awaited<ReturnType<typeof consoleState>>;
 
 /**
  * @param pipeline name of the pipeline to show in detail; an unknown one shows the first
- * @param withGroup includes the last reading of the journal
+ * @param heldReading includes the last reading of the journal, without its report if it is this one: `pipeline/atMs`
  */
 export async function consoleState(
   sources: ConsoleSources,
   pipeline: string | undefined,
-  withGroup = false,
+  heldReading?: string,
 ) {
   const { version, program, configFile, startedMs, health, memory, metrics } = sources;
   const views = sources.pipelines.map((one) => one.view(SUMMARY));
@@ -102,10 +102,16 @@ export async function consoleState(
       outcomes: await outcomesOf(detail.name, metrics),
       agreement: await agreementOf(detail.name, metrics),
     },
-    group: withGroup ? sources.group.view(detail.name) : null,
+    group: heldReading === undefined ? null : groupOf(sources, detail.name, heldReading),
     problems: sources.problems.list(),
     search: sources.search.access,
   };
+}
+
+function groupOf({ group }: ConsoleSources, pipeline: string, heldReading: string) {
+  const { report, ...reading } = group.view(pipeline);
+  const isHeld = `${pipeline}/${reading.atMs}` === heldReading;
+  return { ...reading, report: isHeld ? undefined : report };
 }
 
 async function summaryOf(

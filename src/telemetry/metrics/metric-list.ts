@@ -30,7 +30,7 @@ export const LABELS = {
   status: 'Status of a decision: SUCCESS or ERROR.',
   result:
     'Result as the service spells it; `other` beyond `metrics.maxResults`, and for one that is not a name (at most 64 letters, digits, spaces and `_.:/-`).',
-  type: 'Content type as the producer spells it; `other` beyond `metrics.maxTypes`, and for one that is not a name, as with `result`; `unknown` for records that end before their type is known.',
+  type: 'Content type as the producer spells it; `other` beyond `metrics.maxTypes` or `source.maxTypes`, and for one that is not a name, as with `result`; `unknown` for records that cannot be decoded or whose type is not allowed.',
   expected:
     'Expected result of the event, if it is a value of the label `result` as well; otherwise `other`.',
   agrees: 'true if result and expected result are equal, otherwise false.',
@@ -249,9 +249,17 @@ export const METRICS = {
   audit_double_records: gauge(
     'Further terminal records with the same event id, since the first audited record.',
   ),
-  audit_success_timestamp_seconds: gauge(
-    'Time at which the last complete audit began: records produced before it were counted. Before the first one, start of the process.',
+  audit_unknown_records: gauge(
+    'Source records without a terminal record of which the audit cannot prove that there never was one, since the first audited record.',
   ),
+  audit_without_source_records: gauge(
+    'Terminal records of audited offsets that hold no source record, since the first audited one; after compaction of the source as well.',
+  ),
+  audit_records: gauge('Audited source records.'),
+  audit_success_timestamp_seconds: gauge(
+    'Time at which the last complete audit began: records produced before it were counted. Absent until an audit is complete.',
+  ),
+  audit_start_timestamp_seconds: gauge('Start of the process that audits.'),
   audit_interval_seconds: gauge('Time from the start of an audit to the next one.'),
 
   // ── The process ──────────────────────────────────────────────────────────────────────────────

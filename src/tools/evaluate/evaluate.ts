@@ -14,6 +14,7 @@ import { InspectError, type Inspection } from '../inspect/context.ts';
 import { decisionMembers } from '../inspect/decision-value.ts';
 import {
   headerText,
+  MAX_RESETS,
   parseEventId,
   type ReadProgress,
   rangesBetween,
@@ -171,6 +172,7 @@ class Reading {
     const { partition, offset, replay } = at;
     let events = this.newest.get(replay);
     if (events === undefined) {
+      if (this.newest.size === MAX_RESETS) return false;
       events = new CoordinateSet();
       this.newest.set(replay, events);
     }

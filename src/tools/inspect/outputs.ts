@@ -51,8 +51,8 @@ export function deadLetterCause(record: SourceRecord) {
   return { reason: text('reason'), stage: text('stage'), message: text('message') };
 }
 
-/** Resets of a group: what is remembered by their number stays small, whatever others write into event ids. */
-const MAX_RESETS = 1_000;
+/** Numbers of resets that are remembered apart: event ids of other programs may have any. */
+export const MAX_RESETS = 1_000;
 
 /** Source record that an event id names; undefined for that of another topic. */
 export function parseEventId(
@@ -60,10 +60,9 @@ export function parseEventId(
   topic: string,
 ): (SourceCoordinate & { readonly replay: number }) | undefined {
   if (eventId === undefined || !eventId.startsWith(`${topic}-`)) return undefined;
-  const match = /^(\d+)-(\d+)(?:#(\d+))?$/.exec(eventId.slice(topic.length + 1));
+  const match = /^(\d+)-(\d+)(?:#(\d{1,15}))?$/.exec(eventId.slice(topic.length + 1));
   if (match === null) return undefined;
   const [, partition, offset, replay = '0'] = match;
-  if (Number(replay) > MAX_RESETS) return undefined;
   return { partition: Number(partition), offset: Number(offset), replay: Number(replay) };
 }
 

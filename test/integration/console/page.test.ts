@@ -12,6 +12,7 @@ import {
   SearchFailed,
   type SearchSettings,
 } from '../../../src/telemetry/console/search.ts';
+import type { ConsoleState } from '../../../src/telemetry/console/state.ts';
 import type { Explanation } from '../../../src/tools/inspect/explain/explanation.ts';
 import {
   busyScene,
@@ -362,18 +363,21 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     );
     assert.match(await text(page, '#t-group tbody tr:nth-child(3)'), /^2 unclaimed – /);
     assert.equal(await text(page, '#e-group'), '6 more: the journal command lists them.');
-    assert.ok(
-      [...asked].some(
-        (url) =>
-          url.endsWith('/api/state?pipeline=comments&group') ||
-          url.endsWith('/api/state?pipeline=&group'),
-      ),
-    );
+    assert.ok([...asked].some((url) => /\/api\/state\?pipeline=(comments)?&group=$/.test(url)));
+    // The next responses do not repeat the report, until there is another.
+    const held = encodeURIComponent(`comments/${nowMs - 12_000}`);
+    const next = await page.waitForResponse((response) => response.url().endsWith(held));
+    const { group } = (await next.json()) as ConsoleState;
+    assert.deepEqual([group?.tookMs, group?.report], [800, undefined]);
+    await page.waitForRequest((request) => request.url().endsWith(held));
+    assert.equal(await page.locator('#t-group tbody tr').count(), 3);
+    Object.assign(shown.group, { atMs: nowMs, report: { ...shown.group.report, members: 3 } });
+    await page.locator('#p-group', { hasText: '3 members' }).waitFor();
     assert.deepEqual(await violations(page), []);
     // Where all shards are here, nothing is read before the table is opened.
     const alone = await open(t, emptyScene());
     await alone.page.locator('#map i').first().waitFor();
-    assert.ok(![...alone.asked].some((url) => url.endsWith('&group')));
+    assert.ok(![...alone.asked].some((url) => url.includes('&group')));
     await alone.page.locator('#d-group summary').click();
     await alone.page.locator('#p-group', { hasText: 'Reading the journal…' }).waitFor();
   });

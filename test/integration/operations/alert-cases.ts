@@ -300,14 +300,59 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: '4h',
         labels: AT_P,
       },
+      // Restarts without an audit, after one and before the first one; as a first audit that does not end.
+      ...[{ [`audit_success_timestamp_seconds${P}`]: '0x30' }, {}].map((before) => ({
+        series: {
+          ...before,
+          [`audit_start_timestamp_seconds${P}`]: '0x60 3600x60 7200x180',
+          [`audit_interval_seconds${P}`]: '3600x300',
+        },
+        at: '3h15m',
+        labels: AT_P,
+      })),
     ],
-    quiet: {
-      series: {
-        [`audit_success_timestamp_seconds${P}`]: '0x110 6600x110',
-        [`audit_interval_seconds${P}`]: '3600x300',
+    quiet: [
+      {
+        series: {
+          [`audit_success_timestamp_seconds${P}`]: '0x110 6600x110',
+          [`audit_interval_seconds${P}`]: '3600x300',
+        },
+        at: ['2h50m', '3h15m'],
       },
-      at: ['2h50m', '3h15m'],
+      // The first audit, and one after a restart.
+      {
+        series: {
+          [`audit_start_timestamp_seconds${P}`]: '0x300',
+          [`audit_interval_seconds${P}`]: '3600x300',
+        },
+        at: '3h5m',
+      },
+      {
+        series: {
+          [`audit_success_timestamp_seconds${P}`]: '_x110 6600x10',
+          [`audit_start_timestamp_seconds${P}`]: '0x120 7260x180',
+          [`audit_interval_seconds${P}`]: '3600x300',
+        },
+        at: '3h15m',
+      },
+    ],
+  },
+  ContentReviewAuditUnproven: {
+    fires: {
+      series: { [`audit_unknown_records${P}`]: '11x60', [`audit_records${P}`]: '1000x60' },
+      at: '15m',
+      labels: AT_P,
     },
+    quiet: [
+      {
+        series: { [`audit_unknown_records${P}`]: '10x60', [`audit_records${P}`]: '1000x60' },
+        at: '15m',
+      },
+      {
+        series: { [`audit_unknown_records${P}`]: '0x60', [`audit_records${P}`]: '0x60' },
+        at: '15m',
+      },
+    ],
   },
   ContentReviewRecordsLost: {
     fires: { series: { [`unread_records_lost_total${P}`]: '0x5 12x60' }, at: '10m', labels: AT_P },

@@ -8,9 +8,14 @@ import { age, ago, count, counted, duration } from './format.js';
 
 const details = () => /** @type {HTMLDetailsElement} */ (el('d-group'));
 let isFirst = true;
+/** @type {View['report']} */
+let report = null;
+/** Pipeline and time of the report: the connector does not send it again. */
+let reading = '';
 
-/** True while the table is open in a visible page. */
-export const isGroupShown = () => details().open && !document.hidden;
+/** Requests the reading while the table is open in a visible page. */
+export const groupQuery = () =>
+  details().open && !document.hidden ? `&group=${encodeURIComponent(reading)}` : '';
 
 /** @param {State} state */
 export function showGroup({ detail, group, nowMs }) {
@@ -19,11 +24,14 @@ export function showGroup({ detail, group, nowMs }) {
     details().open =
       detail.assigned < (detail.shardCount ?? 0) && matchMedia('(min-width: 701px)').matches;
   isFirst = false;
-  if (group !== null) show(group, detail.instance, nowMs);
+  if (group === null) return;
+  if (group.report !== undefined) report = group.report;
+  reading = `${detail.name}/${group.atMs}`;
+  show(group, detail.instance, nowMs);
 }
 
 /** @param {View} view @param {string | null} self @param {number} nowMs */
-function show({ atMs, tookMs, problem, report }, self, nowMs) {
+function show({ atMs, tookMs, problem }, self, nowMs) {
   const failed = problem === null ? '' : ` The last reading failed: ${problem}.`;
   const shards = report?.shards ?? [];
   const owners = new Set(shards.map(({ instance }) => instance).filter((one) => one !== null));

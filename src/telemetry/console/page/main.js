@@ -2,7 +2,7 @@
 import { attr, el, say } from './dom.js';
 import { startExplain } from './explain.js';
 import { age, clock, rate } from './format.js';
-import { isGroupShown, showGroup } from './group.js';
+import { groupQuery, showGroup } from './group.js';
 import { showBatches, showOutcomes, showProblems, showShards } from './sections.js';
 import { Throughput } from './sparkline.js';
 import { LEVELS, showAbout, showFacts, showFigures, showPipelines, showVerdicts } from './top.js';
@@ -45,7 +45,7 @@ async function poll() {
   const late = setTimeout(() => mine.abort(), PATIENCE_MS);
   try {
     const response = await fetch(
-      `api/state?pipeline=${encodeURIComponent(chosen())}${isGroupShown() ? '&group' : ''}`,
+      `api/state?pipeline=${encodeURIComponent(chosen())}${groupQuery()}`,
       {
         signal: mine.signal,
         credentials: 'omit',

@@ -70,16 +70,16 @@ export async function audit(inspection: Inspection, request: AuditRequest): Prom
 
 /**
  * Audits a range, or the rest of the topic after an earlier audit.
- * @param progress of the earlier audit
+ * @param resumed progress of the earlier audit
  * @returns `late`: terminal records that came since then for records that already had one
  * @throws InspectError
  */
 export async function auditFrom(
   inspection: Inspection,
   request: AuditRequest,
-  progress?: AuditProgress,
+  resumed?: AuditProgress,
 ): Promise<{ report: AuditReport; late: number; progress: AuditProgress }> {
-  const { ranges, notes } = await rangesOf(inspection, request, progress);
+  const { ranges, notes, progress } = await rangesOf(inspection, request, resumed);
   const { builders, balances, offsets, late, ends } = await readUntilProven<
     Awaited<ReturnType<typeof readRanges>>
   >(inspection, (whole, before) => readRanges(inspection, ranges, progress, whole, before));
@@ -117,12 +117,18 @@ export async function auditFrom(
 async function rangesOf(
   { scan, pipeline }: Inspection,
   { from: first, to: last, sinceMs, partitions }: AuditRequest,
-  progress: AuditProgress | undefined,
-): Promise<{ ranges: readonly SourceRange[]; notes: string[] }> {
+  resumed: AuditProgress | undefined,
+): Promise<{ ranges: readonly SourceRange[]; notes: string[]; progress: typeof resumed }> {
   const { source } = pipeline.topics;
   if (first !== undefined && last !== undefined && first >= last)
     throw new InspectError('usage', `the range from ${first} to ${last} (not included) is empty`);
   const bounds = await scan.bounds(source);
+  // Beyond the end: the topic was deleted and created again.
+  const isResumed = (partition: number, next: number) => next <= (bounds.get(partition)?.end ?? 0);
+  const progress = resumed && {
+    ...resumed,
+    sources: new Map([...resumed.sources].filter(([of, { next }]) => isResumed(of, next))),
+  };
   const since =
     progress === undefined && sinceMs !== undefined
       ? await scan.firstAt(source, sinceMs)
@@ -138,9 +144,7 @@ async function rangesOf(
       if (range === undefined) throw noPartition(source, partition, bounds.size);
       ends.push(range.stable);
       const next = progress?.sources.get(partition)?.next ?? 0;
-      // Beyond the end: the topic was deleted and created again.
-      const resumed = next > range.end ? range.start : next;
-      const from = Math.max(first ?? since?.get(partition) ?? resumed, range.start);
+      const from = Math.max(first ?? since?.get(partition) ?? next, range.start);
       const to = Math.max(from, Math.min(last ?? range.stable, range.stable));
       if ((first ?? from) < from || (last ?? to) > to)
         cut.push(`partition ${partition} to [${from}, ${to})`);
@@ -153,6 +157,7 @@ async function rangesOf(
     );
   return {
     ranges,
+    progress,
     notes: cut.length === 0 ? [] : [`limited to the offsets of the source: ${cut.join(', ')}`],
   };
 }

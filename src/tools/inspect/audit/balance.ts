@@ -1,6 +1,6 @@
 /** Balance of one source partition: each record in its range belongs to exactly one account. Pure. */
 import { OffsetSet } from '../../../core/offsets/offset-set.ts';
-import type { TerminalKind } from '../outputs.ts';
+import { MAX_RESETS, type TerminalKind } from '../outputs.ts';
 import {
   type Account,
   accountOf,
@@ -20,11 +20,21 @@ export type BalanceCounts = Readonly<
   Record<Account | 'records' | 'double' | 'withoutSource' | 'replayed', number>
 >;
 
+/** Counts that audits which continue one another add up. */
+export type SettledCounts = Pick<
+  BalanceCounts,
+  'records' | 'missing' | 'double' | 'unknown' | 'withoutSource'
+>;
+
 /** Run of offsets; both ends are included. */
 export type OffsetRun = readonly [first: number, last: number];
 
 const runsOf = (offsets: OffsetSet): OffsetRun[] =>
   Array.from(offsets.ranges(), ([from, to]) => [from, to - 1]);
+
+/** Number of offsets below `end`. */
+const below = (offsets: OffsetSet, end: number): number =>
+  [...offsets.ranges()].reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, end) - from), 0);
 
 /** Offsets [from, to) of a source partition. */
 export interface SourceRange {
@@ -36,6 +46,8 @@ export interface SourceRange {
 export interface PartitionBalance extends SourceRange, BalanceCounts {
   /** First offset of the range that may still get a terminal record, or `to`. */
   readonly settledTo: number;
+  /** Counts below `settledTo`. */
+  readonly settled: SettledCounts;
   readonly missingOffsets: readonly OffsetRun[];
   readonly doubleOffsets: readonly OffsetRun[];
   readonly withoutSourceOffsets: readonly OffsetRun[];
@@ -66,11 +78,13 @@ export class BalanceBuilder implements TerminalEvidence {
   readonly #counts = emptyCounts();
   readonly #settled = { decision: new OffsetSet(), dead_letter: new OffsetSet() };
   /** Offsets with a terminal record, by replay count. */
-  readonly #seen = new Map<number, OffsetSet>();
+  readonly #seen = new Map([[0, new OffsetSet()]]);
   readonly #double = new OffsetSet();
+  /** Further terminal records after the second one, by offset: rare. */
+  readonly #more = new Map<number, number>();
   readonly #committed = new OffsetSet();
   #first: number | undefined;
-  #firstOpen: number | undefined;
+  #firstOpen: (Pick<BalanceCounts, 'records' | 'missing' | 'unknown'> & { at: number }) | undefined;
 
   constructor(range: SourceRange, journal: JournalEvidence) {
     this.range = range;
@@ -80,10 +94,13 @@ export class BalanceBuilder implements TerminalEvidence {
   addTerminal(kind: TerminalKind, offset: number, replay: number): void {
     this.#first = Math.min(this.#first ?? offset, offset);
     if (offset < this.range.from || offset >= this.range.to) return;
-    const seen = this.#seen.get(replay) ?? new OffsetSet();
-    this.#seen.set(replay, seen);
-    if (!seen.add(offset)) {
-      this.#double.add(offset);
+    let seen = this.#seen.get(replay);
+    if (seen === undefined && this.#seen.size < MAX_RESETS) {
+      seen = new OffsetSet();
+      this.#seen.set(replay, seen);
+    }
+    if (seen?.add(offset) === false) {
+      if (!this.#double.add(offset)) this.#more.set(offset, (this.#more.get(offset) ?? 0) + 1);
       this.#counts.double++;
       return;
     }
@@ -109,12 +126,12 @@ export class BalanceBuilder implements TerminalEvidence {
   /** Counts the next committed record of the range. */
   take(record: JudgedRecord, outputs: OutputEvidence): void {
     this.#committed.add(record.offset);
-    this.#counts.records++;
     const { account, reason } = this.judge(record, outputs);
+    if (account === 'waiting' || account === 'live' || reason === 'moving')
+      this.#firstOpen ??= { ...this.#counts, at: record.offset };
+    this.#counts.records++;
     this.#counts[account]++;
     if (account === 'missing') this.missing.add(record.offset);
-    if (account === 'waiting' || account === 'live' || reason === 'moving')
-      this.#firstOpen ??= record.offset;
     if (reason !== undefined) this.reasons.add(reason);
   }
 
@@ -124,10 +141,18 @@ export class BalanceBuilder implements TerminalEvidence {
     for (const offsets of Object.values(this.#settled))
       for (const offset of offsets)
         if (offset >= logStart && !this.#committed.has(offset)) withoutSource.add(offset);
+    const { at: settledTo, ...before } = this.#firstOpen ?? { ...this.#counts, at: this.range.to };
+    const { records, missing, unknown } = before;
+    let double = below(this.#double, settledTo);
+    for (const [offset, times] of this.#more) if (offset < settledTo) double += times;
     return {
       ...this.range,
       ...this.#counts,
-      settledTo: this.#firstOpen ?? this.range.to,
+      settledTo,
+      settled: {
+        ...{ records, missing, double, unknown },
+        withoutSource: below(withoutSource, settledTo),
+      },
       withoutSource: withoutSource.size,
       missingOffsets: runsOf(this.missing),
       doubleOffsets: runsOf(this.#double),

@@ -155,4 +155,8 @@ export class ReplayWatch {
 
 /** Tells the replayed records from those of others, which may have any header. */
 const digestOf = ({ key, value }: OutgoingRecord): string =>
-  hash('sha1', Buffer.concat([key, '\0', value].map((part) => Buffer.from(part ?? ''))), 'base64');
+  hash(
+    'sha256',
+    Buffer.concat([key, '\0', value].map((part) => Buffer.from(part ?? ''))),
+    'base64',
+  );

@@ -108,6 +108,7 @@ test('every record is in exactly one account, and the lists match the counts', (
         doubleOffsets,
         withoutSourceOffsets,
         settledTo,
+        settled: final,
         partition: _,
         from: __,
         to: ___,
@@ -142,7 +143,25 @@ test('every record is in exactly one account, and the lists match the counts', (
         [...new Set(double)].sort((a, b) => a - b),
       );
       assert.deepEqual(spread(withoutSourceOffsets), without);
+      const finalOf = (list: readonly number[] = []) => list.filter((at) => at < settledTo).length;
+      assert.deepEqual(final, {
+        records: finalOf(records),
+        missing: finalOf(accounts.get('missing')),
+        double: finalOf(double),
+        unknown: finalOf(accounts.get('unknown')),
+        withoutSource: finalOf(without),
+      });
     }),
     { numRuns: 1_000 },
   );
+});
+
+test('after more resets than are remembered a terminal record still counts, and a second one of the first review is double', () => {
+  const journal = { watermark: 1, claimed: new OffsetSet(), live: new OffsetSet(), start: 0 };
+  const more = { isStartInherited: false, passedOver: new OffsetSet(), hasForgottenResets: false };
+  const builder = new BalanceBuilder({ partition: 0, from: 0, to: 1 }, { ...journal, ...more });
+  for (let replay = 1; replay <= 2_000; replay++) builder.addTerminal('decision', 0, replay);
+  for (const _ of [1, 2]) builder.addTerminal('decision', 0, 0);
+  const { double, replayed } = builder.finish(0);
+  assert.deepEqual([double, replayed], [1, 2_000]);
 });

@@ -109,3 +109,17 @@ test('producers cannot make series', () => {
   const outcomes = Array.from({ length: 5_000 }, (_, n) => decided(`name${n}`, `r${n % 50}`));
   assert.ok(Object.keys(evaluated(20, [outcomes])).length <= 22);
 });
+
+test('a counter is raised once for all rows of the same labels', () => {
+  const metrics = new RecordingMetrics();
+  let raised = 0;
+  const count = metrics.count.bind(metrics);
+  metrics.count = (...all) => {
+    raised++;
+    count(...all);
+  };
+  const tally = new DecisionTally();
+  for (let n = 0; n < 1_000; n++) tally.add(decided(`name${n}`, n % 2 === 0 ? 'spam' : 'ham'));
+  new ResultCounts(metrics, 'p', 20).count(tally);
+  assert.equal(raised, 4);
+});

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { test } from 'node:test';
 import { Console, loadAssets } from '../../../../src/telemetry/console/console.ts';
+import { MAX_PARTITIONS, MAX_SHARDS } from '../../../../src/telemetry/console/group-reading.ts';
 import type { ConsoleState } from '../../../../src/telemetry/console/state.ts';
 import {
   busyScene,
@@ -141,6 +142,29 @@ test('with 200 shards and 5,000 batches a response stays small', async () => {
   const answer = await consoleOf(hugeScene())('/api/state');
   assert.ok(String(answer?.body).length < 100_000, `${String(answer?.body).length}`);
   assert.equal(stateOf(answer).detail.jobs.length, 50);
+});
+
+test('with the shards of all instances a response has up to 160 kB more, and they come once', async () => {
+  const shown = hugeScene();
+  const watermarks = Array.from({ length: MAX_PARTITIONS }, (_, n) => ({
+    partition: 1_000 + n,
+    watermark: Number.MAX_SAFE_INTEGER,
+  }));
+  const shards = Array.from({ length: MAX_SHARDS }, (_, shard) => ({
+    ...{ shard, instance: 'x'.repeat(64), seenMs: 1e12, writtenMs: 1e12 },
+    ...{ jobs: 1e4, records: 1e8, lag: 1e16, partitions: 64, watermarks },
+  }));
+  const report = { state: 'Stable', members: 9, shardCount: 600, shards };
+  Object.assign(shown.group, { atMs: 5, tookMs: 800, report });
+  const ask = consoleOf(shown);
+  const all = await ask('/api/state', 'group=');
+  const size = String(all?.body).length;
+  assert.ok(size < 260_000, `${size}`);
+  assert.deepEqual(stateOf(all).group?.report, report);
+  const { group } = stateOf(await ask('/api/state', 'group=comments/5'));
+  assert.deepEqual([group?.atMs, group?.report], [5, undefined]);
+  for (const other of ['comments/4', 'profile-import/5'])
+    assert.deepEqual(stateOf(await ask('/api/state', `group=${other}`)).group?.report, report);
 });
 
 test('unmet conditions and stuck loops have their reasons', async () => {

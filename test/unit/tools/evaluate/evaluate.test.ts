@@ -159,6 +159,17 @@ test('an event that was decided again counts once, by its newest decision', asyn
   assert.equal((await evaluated(SAMPLE)).notices.length, 0, 'one reading is enough');
 });
 
+test('decisions after any number of resets are evaluated; a thousand numbers are told apart', async () => {
+  const { report } = await evaluated(
+    Array.from({ length: 1_001 }, (_, n) => ({
+      ...{ expected: 'spam', result: n < 1_000 ? 'spam' : 'ham' },
+      id: `${TOPICS.source}-0-0#${1_001 + n}`,
+    })),
+  );
+  const { overall, superseded } = report;
+  assert.deepEqual([overall.evaluated, overall.agreeing, superseded], [1, 1, 1_000]);
+});
+
 test('whatever another application writes is counted or passed over', async () => {
   const { report, text } = await evaluated([
     { value: 'not json' },
@@ -170,7 +181,7 @@ test('whatever another application writes is counted or passed over', async () =
     { expected: 'a', result: 'a', id: 'other-0-1' },
     { expected: 'a', result: 'a', id: `${TOPICS.source}-0-99999999999999999999` },
     { expected: 'a', result: 'a', id: `${TOPICS.source}-77-0` },
-    { expected: 'a', result: 'a', id: `${TOPICS.source}-0-0#99999999` },
+    { expected: 'a', result: 'a', id: `${TOPICS.source}-0-0#9999999999999999` },
   ]);
   assert.deepEqual(
     [report.unreadable, report.withoutExpected, report.overall.evaluated, report.superseded],

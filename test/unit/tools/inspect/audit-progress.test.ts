@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AuditProgress, auditFrom } from '../../../../src/tools/inspect/audit/audit.ts';
-import { inspectionOf } from '../../../support/engine/inspection.ts';
-import { World } from '../../../support/engine/world.ts';
+import { Findings } from '../../../../src/tools/inspect/audit/findings.ts';
+import { inspectionOf, rewriteReads } from '../../../support/engine/inspection.ts';
+import { TOPICS, World } from '../../../support/engine/world.ts';
 
 const pass = (world: World, progress?: AuditProgress) =>
   world.through(auditFrom(inspectionOf(world), { partitions: [] }, progress));
@@ -68,5 +69,64 @@ test('a topic that was created again is audited from its beginning', async () =>
   await world.untilSettled(60_000);
   const { progress } = await pass(world);
   const ahead = { ...progress, sources: new Map([[0, { first: 0, next: 1_000 }]]) };
-  assert.deepEqual(rangeOf(await pass(world, ahead)), [0, 3]);
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.untilSettled(60_000);
+  const again = await pass(world, ahead);
+  assert.deepEqual(
+    [rangeOf(again), outcome(again)],
+    [
+      [0, 6],
+      ['balanced', 6, 0],
+    ],
+  );
+  assert.deepEqual(again.progress.sources.get(0), { first: 0, next: 6 });
+});
+
+test('a record with three terminal records is double twice in each pass', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 3 } } });
+  world.start();
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.untilSettled(60_000);
+  const { cluster } = world.kafka;
+  const [record] = cluster.committedRecords('decisions');
+  assert.ok(record !== undefined);
+  cluster.produce('decisions', record.partition, [record, record]);
+  const findings = new Findings();
+  const first = await pass(world);
+  assert.equal(findings.add(first).double, 2);
+  assert.equal(findings.add(await pass(world, first.progress)).double, 2);
+});
+
+test('records without proof, terminal records without a source record and audited records are counted once over all passes', async () => {
+  const world = new World({ partitions: 1, options: { batch: { maxRows: 3 } } });
+  world.start();
+  const { cluster } = world.kafka;
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.untilSettled(60_000);
+  // Offset 0 is gone from the source, the decision on offset 1 from the output, and both are compacted.
+  const through = (progress?: AuditProgress) => {
+    const inspection = inspectionOf(world);
+    const describe = inspection.admin.describeTopic.bind(inspection.admin);
+    inspection.admin.describeTopic = async (topic) => {
+      const found = await describe(topic);
+      return found && { ...found, settings: new Map([['cleanup.policy', 'compact']]) };
+    };
+    rewriteReads(inspection, (topic, all) =>
+      all.filter(
+        ({ offset }) =>
+          offset !== (topic === TOPICS.source ? 0 : topic === 'decisions' ? lost : -1),
+      ),
+    );
+    return world.through(auditFrom(inspection, { partitions: [] }, progress));
+  };
+  const lost = cluster.committedRecords('decisions')[1]?.offset;
+  const findings = new Findings();
+  const counts = { records: 2, missing: 0, double: 0, unknown: 1, withoutSource: 1 };
+  const first = await through();
+  assert.deepEqual(findings.add(first), counts);
+  const second = await through(first.progress);
+  assert.deepEqual(findings.add(second), counts);
+  for (let n = 0; n < 3; n++) world.event(0);
+  await world.untilSettled(60_000);
+  assert.deepEqual(findings.add(await through(second.progress)), { ...counts, records: 5 });
 });

@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { eventId } from '../../../../src/core/outcome/dead-letter.ts';
 import {
   type AuditReport,
   type AuditRequest,
@@ -131,6 +132,29 @@ test('repeated reviews after a reset to an earlier offset are counted separately
   assert.deepEqual(
     [report.verdict, columns(report)],
     ['balanced', { records: 6, decided: 6, replayed: 4 }],
+  );
+});
+
+test('a record that was first reviewed after more than a thousand resets is decided', async () => {
+  const world = new World({ partitions: 1 });
+  world.start();
+  for (let n = 0; n < 2; n++) world.event(0);
+  await world.untilSettled(60_000);
+  const inspection = inspectionOf(world);
+  const id = eventId(TOPICS.source, { partition: 0, offset: 1 }, 0);
+  rewriteReads(inspection, (_topic, all) =>
+    all.map((record) => ({
+      ...record,
+      headers: record.headers.map(([name, value]) => [
+        name,
+        String(value) === id ? Buffer.from(`${id}#1001`) : value,
+      ]),
+    })),
+  );
+  const report = await world.through(audit(inspection, { partitions: [] }));
+  assert.deepEqual(
+    [report.verdict, columns(report)],
+    ['balanced', { records: 2, decided: 2, replayed: 1 }],
   );
 });
 
