@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** A tenth of the wait so far, in these bounds, ms: a long wait costs the processors little, and a short one no time. */
+const INTERVAL_MS = { min: 20, max: 100 } as const;
+
 /**
  * Asks again and again until the answer is there, for what gives no signal of its own (another process, a broker).
  * @param what completes "waited in vain until …"
@@ -11,10 +14,10 @@ export async function eventually<T>(
   probe: () => T | undefined | false | Promise<T | undefined | false>,
   {
     deadlineMs = 15_000,
-    everyMs = 20,
+    everyMs,
   }: { readonly deadlineMs?: number; readonly everyMs?: number } = {},
 ): Promise<T> {
-  const end = performance.now() + deadlineMs;
+  const startMs = performance.now();
   for (;;) {
     let cause: unknown;
     try {
@@ -23,8 +26,9 @@ export async function eventually<T>(
     } catch (error) {
       cause = error;
     }
-    if (performance.now() > end)
+    const waitedMs = performance.now() - startMs;
+    if (waitedMs > deadlineMs)
       throw new Error(`waited in vain (${deadlineMs} ms) until ${what}`, { cause });
-    await sleep(everyMs);
+    await sleep(everyMs ?? Math.min(Math.max(waitedMs / 10, INTERVAL_MS.min), INTERVAL_MS.max));
   }
 }

@@ -83,15 +83,14 @@ export class TerminalRecords {
       await this.#read();
       return this.all.length >= count || this.#unfit.length > 0;
     };
-    await eventually(`there are ${count} terminal records`, enough, {
-      deadlineMs,
-      everyMs: 50,
-    }).catch((error: Error) => {
-      const logs = this.#stack.replicas.map(
-        ({ name, lines }) => `${name}:\n${lines.slice(-15).join('\n')}`,
-      );
-      throw new Error(`${error.message}: there are ${this.all.length}\n${logs.join('\n')}`);
-    });
+    await eventually(`there are ${count} terminal records`, enough, { deadlineMs }).catch(
+      (error: Error) => {
+        const logs = this.#stack.replicas.map(
+          ({ name, lines }) => `${name}:\n${lines.slice(-15).join('\n')}`,
+        );
+        throw new Error(`${error.message}: there are ${this.all.length}\n${logs.join('\n')}`);
+      },
+    );
     assert.deepEqual(this.#unfit, []);
   }
 

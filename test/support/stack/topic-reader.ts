@@ -40,6 +40,10 @@ const REQUEST_BYTES = 32 * 1024 * 1024;
 /** Longest trouble with brokers (elections, restarts) that a reader sits out, ms. */
 const PATIENCE_MS = 30_000;
 const REQUEST_MS = 5_000;
+/** New partitions are found so much later at most. */
+const METADATA_MS = 1_000;
+/** Longest wait of a fetch for records that a caller waits for. */
+const FETCH_WAIT_MS = 100;
 
 interface FetchedPartition {
   readonly partition: number;
@@ -84,6 +88,7 @@ export class TopicReader {
   readonly #isolation: number;
   readonly #cluster: Cluster;
   readonly #positions = new Map<number, number>();
+  #refreshedMs = Number.NEGATIVE_INFINITY;
 
   constructor(brokers: readonly string[], topic: string, options: TopicReaderOptions = {}) {
     this.#topic = topic;
@@ -104,25 +109,26 @@ export class TopicReader {
   /**
    * Everything from the last position to what is the end when each partition is asked (read_committed: the last stable offset).
    * In order within a partition; partitions one after the other.
+   * @param waitMs how long a broker may wait for a record when it has none
    */
-  async readToEnd(): Promise<ReadRecord[]> {
+  async readToEnd(waitMs = 0): Promise<ReadRecord[]> {
     const found = new Map<number, ReadRecord[]>();
     await this.forEachToEnd((record) => {
       const before = found.get(record.partition);
       if (before === undefined) found.set(record.partition, [record]);
       else before.push(record);
-    });
+    }, waitMs);
     return [...found].sort(([a], [b]) => a - b).flatMap(([, records]) => records);
   }
 
   /** As readToEnd, for topics that are larger than memory. */
-  async forEachToEnd(onRecord: (record: ReadRecord) => void): Promise<void> {
+  async forEachToEnd(onRecord: (record: ReadRecord) => void, waitMs = 0): Promise<void> {
     await this.#persist(() => this.#refresh());
     const behind = new Set([...this.#positions.keys()].sort((a, b) => a - b));
     while (behind.size > 0) {
       // One request to one broker at a time: what an error leaves out is asked for again, and nothing is taken twice.
       for (const { partition, records, end } of await this.#persist(() =>
-        this.#fetch([...behind]),
+        this.#fetch([...behind], { waitMs }),
       )) {
         for (const record of records) onRecord(record);
         if ((this.#positions.get(partition) ?? 0) >= end) behind.delete(partition);
@@ -141,14 +147,13 @@ export class TopicReader {
     const end = performance.now() + deadlineMs;
     const records: ReadRecord[] = [];
     for (;;) {
-      for (const record of await this.readToEnd()) records.push(record);
+      for (const record of await this.readToEnd(FETCH_WAIT_MS)) records.push(record);
       if (records.length >= count) return records;
       if (performance.now() > end) {
         throw new Error(
           `${records.length} of ${count} records in ${this.#topic} after ${deadlineMs} ms`,
         );
       }
-      await sleep(20);
     }
   }
 
@@ -161,7 +166,7 @@ export class TopicReader {
     const unasked = new Set(this.#positions.keys());
     while (unasked.size > 0) {
       for (const { partition, stable } of await this.#persist(() =>
-        this.#fetch([...unasked], true),
+        this.#fetch([...unasked], { peek: true }),
       )) {
         if (!stable) return false;
         unasked.delete(partition);
@@ -175,16 +180,21 @@ export class TopicReader {
   }
 
   async #refresh(): Promise<void> {
+    if (performance.now() < this.#refreshedMs + METADATA_MS) return;
     if (!this.#cluster.isConnected()) await this.#cluster.connect();
     await this.#cluster.addTargetTopic(this.#topic);
     await this.#cluster.refreshMetadata();
     for (const { partitionId } of this.#cluster.findTopicPartitionMetadata(this.#topic)) {
       if (!this.#positions.has(partitionId)) this.#positions.set(partitionId, 0);
     }
+    this.#refreshedMs = performance.now();
   }
 
-  /** Asks the leader of the first of these partitions for all that it leads. @param peek nothing is taken */
-  async #fetch(partitions: readonly number[], peek = false): Promise<Fetched[]> {
+  /** Asks the leader of the first of these partitions for all that it leads. `peek`: nothing is taken. */
+  async #fetch(
+    partitions: readonly number[],
+    { peek = false, waitMs = 0 }: { readonly peek?: boolean; readonly waitMs?: number } = {},
+  ): Promise<Fetched[]> {
     const [leader = '', led = []] =
       Object.entries(this.#cluster.findLeaderForPartitions(this.#topic, [...partitions])).find(
         ([, mine]) => mine.includes(partitions[0] as number),
@@ -193,8 +203,8 @@ export class TopicReader {
     const { responses } = await broker.fetch({
       replicaId: -1,
       isolationLevel: this.#isolation,
-      maxWaitTime: 0,
-      minBytes: 0,
+      maxWaitTime: waitMs,
+      minBytes: 1,
       maxBytes: REQUEST_BYTES,
       topics: [
         {

@@ -6,7 +6,7 @@ test('a canary is found as it is, in pieces, and in every way that it may be wri
   for (const secret of Object.values(CANARY)) {
     for (const form of [
       secret,
-      secret.slice(3, 20),
+      ...Array.from({ length: secret.length - 15 }, (_, at) => secret.slice(at, at + 16)),
       encodeURIComponent(secret),
       Buffer.from(`me:${secret}`).toString('base64'),
       Buffer.from(secret).toString('hex'),
