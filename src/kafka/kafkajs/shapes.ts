@@ -78,6 +78,7 @@ interface OffsetsResponse {
 
 /** Single requests to one broker. All reject with what kafkajs makes of the error codes. */
 export interface KafkaBroker {
+  readonly nodeId: number | string;
   metadata(topics: string[]): Promise<ClusterMetadata>;
   createTopics(request: object): Promise<unknown>;
   describeConfigs(request: object): Promise<{

@@ -11,7 +11,7 @@ import {
   leadersOf,
 } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';
-import type { RequestedAccess } from '../errors.ts';
+import { protocolErrorOf, type RequestedAccess } from '../errors.ts';
 import type { KafkaBroker, KafkaCluster, ProducerIdentity } from '../kafkajs/shapes.ts';
 import { toOffset } from '../records/offsets.ts';
 import type { OutgoingBatch } from './outgoing-batch.ts';
@@ -35,6 +35,11 @@ export class BatchProducer {
   #identity: ProducerIdentity | undefined;
   /** Next sequence number by `topic:partition`. */
   readonly #sequences = new Map<string, number>();
+  /**
+   * Node ids by the type and key of what they coordinate, until a request fails: kafkajs keeps none, and would look one up
+   * before each request of a transaction.
+   */
+  readonly #coordinators = new Map<string, KafkaBroker['nodeId']>();
 
   constructor(connect: ConnectOptions, options: BatchProducerOptions, logger: Logger) {
     this.#connection = new ClusterConnection(connect, logger, Infinity);
@@ -126,7 +131,7 @@ export class BatchProducer {
       await coordinator.addOffsetsToTxn({ ...this.#transaction, groupId });
     });
     await this.#request(`commit offsets of group ${groupId}`, access, async (cluster) => {
-      const coordinator = await coordinatorOf(cluster, 'group', groupId);
+      const coordinator = await this.#coordinator(cluster, 'group', groupId);
       const topics = [{ topic, partitions }];
       await coordinator.txnOffsetCommit({ ...this.#transaction, groupId, topics });
     });
@@ -138,7 +143,11 @@ export class BatchProducer {
    */
   async end(commit: boolean, onEnd: () => void = () => undefined): Promise<void> {
     const what = commit ? 'commit' : 'abort';
-    const coordinator = await this.#request(what, {}, (cluster) => this.#coordinator(cluster));
+    // Looked up again: an answer of one that has moved would leave open whether the end had an effect.
+    const { transactionalId = '' } = this.#options;
+    const coordinator = await this.#request(what, {}, (cluster) =>
+      coordinatorOf(cluster, 'transaction', transactionalId),
+    );
     onEnd();
     await coordinator.endTxn({ ...this.#transaction, transactionResult: commit });
   }
@@ -163,8 +172,18 @@ export class BatchProducer {
     return { transactionalId, ...this.#known };
   }
 
-  #coordinator(cluster: KafkaCluster): Promise<KafkaBroker> {
-    return coordinatorOf(cluster, 'transaction', this.#options.transactionalId ?? '');
+  /** Coordinator of the transactional id, unless another is named. */
+  async #coordinator(
+    cluster: KafkaCluster,
+    type: 'group' | 'transaction' = 'transaction',
+    id = this.#options.transactionalId ?? '',
+  ): Promise<KafkaBroker> {
+    const place = `${type}:${id}`;
+    const nodeId = this.#coordinators.get(place);
+    if (nodeId !== undefined) return await cluster.findBroker({ nodeId });
+    const found = await coordinatorOf(cluster, type, id);
+    this.#coordinators.set(place, found.nodeId);
+    return found;
   }
 
   #request<T>(
@@ -173,6 +192,14 @@ export class BatchProducer {
     run: (cluster: KafkaCluster) => Promise<T>,
   ): Promise<T> {
     const { access: own, signal } = this.#options;
-    return this.#connection.request(what, { ...own, ...access }, run, { signal });
+    const attempt = async (cluster: KafkaCluster) => {
+      try {
+        return await run(cluster);
+      } catch (error) {
+        if (protocolErrorOf(error) !== 'CONCURRENT_TRANSACTIONS') this.#coordinators.clear();
+        throw error;
+      }
+    };
+    return this.#connection.request(what, { ...own, ...access }, attempt, { signal });
   }
 }

@@ -43,12 +43,19 @@ const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Er
 async function producerTo(answer: Answer) {
   const sent: Sent[] = [];
   const calls: string[] = [];
+  /** Codes with which the next requests to add partitions are answered. */
+  const addErrors: number[] = [];
   let correlationId = 0;
   const broker = {
     nodeId: '7',
     initProducerId: async () => ({ producerId: '5', producerEpoch: 3 }),
-    addPartitionsToTxn: async ({ topics }: { topics: object }) =>
-      void calls.push(`add ${JSON.stringify(topics)}`),
+    addPartitionsToTxn: async ({ topics }: { topics: object }) => {
+      calls.push(`add ${JSON.stringify(topics)}`);
+      const code = addErrors.shift();
+      if (code !== undefined) throw createErrorFromCode(code);
+    },
+    addOffsetsToTxn: async () => void calls.push('add offsets'),
+    txnOffsetCommit: async () => void calls.push('commit offsets'),
     endTxn: async ({ transactionResult }: { transactionResult: boolean }) =>
       void calls.push(`end ${transactionResult}`),
     produce: async (options: Produced) => {
@@ -83,7 +90,10 @@ async function producerTo(answer: Answer) {
       partitions = 3;
     },
     addMultipleTargetTopics: async () => {},
-    findGroupCoordinator: async () => broker,
+    findGroupCoordinator: async ({ groupId }: { groupId: string }) => {
+      calls.push(`look up ${groupId}`);
+      return broker;
+    },
     findTopicPartitionMetadata: () =>
       Array.from({ length: partitions }, (_, partitionId) => ({ partitionId, leader: 7 })),
     findLeaderForPartitions: (_: string, led: number[]) => ({
@@ -99,7 +109,7 @@ async function producerTo(answer: Answer) {
   );
   await producer.begin(new Map([['out', [0, 1]]]));
   calls.length = 0;
-  return { producer, sent, calls, ended };
+  return { producer, sent, calls, ended, addErrors };
 }
 
 const pool = new BufferPool(1024 * 1024);
@@ -235,8 +245,23 @@ describe('sends of a producer', () => {
     await producer.end(true);
     assert.deepEqual(calls, [
       'add [{"topic":"out","partitions":[3,1]},{"topic":"journal","partitions":[0]}]',
+      'look up journal-0',
       'end true',
     ]);
+  });
+
+  it('look their coordinators up again after a failure and before the end only', async () => {
+    const { producer, calls, addErrors } = await producerTo(() => {});
+    const [CONCURRENT_TRANSACTIONS, NOT_COORDINATOR] = [51, 16];
+    addErrors.push(CONCURRENT_TRANSACTIONS, NOT_COORDINATOR);
+    const add = 'add [{"topic":"out","partitions":[1]}]';
+    await producer.begin(new Map([['out', [1]]]));
+    assert.deepEqual(calls.splice(0), [add, add, 'refresh', 'look up journal-0', add]);
+    const offsets = [{ partition: 0, offset: 7, metadata: '' }];
+    for (const lookups of [['look up group'], []]) {
+      await producer.sendOffsets('group', 'in', offsets);
+      assert.deepEqual(calls.splice(0), ['add offsets', ...lookups, 'commit offsets']);
+    }
   });
 
   it('leave requests without a batch as they were', async () => {
