@@ -1,5 +1,5 @@
 /**
- * The promise on the real thing: two replicas with a pipeline of each kind, a sandbox and a broker as processes, 10,000 records
+ * The promise on the real thing: two replicas with a pipeline of each kind, a sandbox and a broker as processes, 6,000 records
  * to review, some to import and ids to look up, and an attacker that kills and freezes the replicas while they come. CHAOS_SEED
  * repeats the choices of an earlier run (not its timing).
  */
@@ -21,7 +21,7 @@ import { Writer } from './load/writer.ts';
 import { plan, ReplicaAttacker } from './replica-attacks.ts';
 
 /** By kind, at least. */
-const RECORDS = { review: 10_000, import: 2_000, lookup: 600 };
+const RECORDS = { review: 6_000, import: 1_200, lookup: 400 };
 /** Writes while one attack goes on. */
 const WRITES_PER_ATTACK = 6;
 const DRAIN_MS = 60_000;

@@ -5,8 +5,8 @@ import { runChaos } from '../chaos/harness/chaos.ts';
 import { reportText } from '../chaos/harness/report.ts';
 import { KINDS } from '../chaos/load/pipelines.ts';
 
-const RUN = { minutes: 1, rate: 40 };
-const LEAST_RECORDS = { review: 1_000, import: 250, lookup: 150 };
+const RUN = { minutes: 0.5, rate: 25 };
+const LEAST_RECORDS = { review: 400, import: 150, lookup: 90 };
 
 /** Faults that come to something else where another broker goes on; the rest cost a third with one. */
 export const OF_SEVERAL_BROKERS = [

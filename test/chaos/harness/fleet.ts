@@ -14,7 +14,7 @@ import { Prober } from './observe/prober.ts';
 
 /** Longest orderly end, ms: the connector promises 5 s; a loaded machine gets more. */
 const STOP_MS = 30_000;
-const SAMPLE_MS = 1_000;
+const SAMPLE_MS = 2_000;
 const SCRAPE_MS = 2_000;
 /** Until enough replicas have live jobs, ms. */
 const BUSY_MS = 60_000;

@@ -94,7 +94,9 @@ export async function go(): Promise<Found> {
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => path.join(parentPath, name));
   const bin = await cached('go', sources.sort(), [version], async (target) => {
-    const build = ['build', '-mod=readonly', '-buildvcs=false', '-o', target, './...'];
+    // A third less processor time again: the programs run for seconds.
+    const unoptimised = '-gcflags=all=-N -l';
+    const build = ['build', '-mod=readonly', '-buildvcs=false', unoptimised, '-o', target, './...'];
     await run('go', build, { cwd: directory, env });
   });
   return { commandOf: (program) => ({ command: path.join(bin, program), args: [] }) };
