@@ -35,13 +35,17 @@ const LIMIT_MS: Readonly<Record<Suite, number>> = {
 };
 
 /** Load of a file that starts processes and waits for them. */
-const USUAL_LOAD = 50;
+const USUAL_LOAD = 40;
 /** Measured: processor time by time, a little more where a file suffers from its neighbours. */
 const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/unit/', 66],
   ['test/nemeses/one-broker', 50],
-  ['test/nemeses/', 90],
-  ['test/chaos/kill', 90],
+  ['test/nemeses/', 75],
+  ['test/chaos/kill', 75],
+  // These wait: for bounds of half a minute, sessions that end, backoffs.
+  ['test/integration/liveness/', 15],
+  ['test/integration/cli/import-and-decision', 10],
+  ['test/integration/kafka/group-failures', 25],
   ['test/integration/upgrade/', 90],
   // These hold the connector to seconds that it promises: only files that compute beside them.
   ['test/integration/connector/shutdown', 151],
