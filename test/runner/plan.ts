@@ -48,8 +48,8 @@ const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/integration/kafka/group-failures', 25],
   ['test/integration/upgrade/', 90],
   // These hold the connector to seconds that it promises: only files that compute beside them.
-  ['test/integration/connector/shutdown', 151],
-  ['test/integration/connector/restart', 151],
+  ['test/integration/connector/shutdown', 195],
+  ['test/integration/connector/restart', 195],
   ['test/chaos/crash-points', 90],
 ];
 /**
