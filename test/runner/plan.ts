@@ -40,17 +40,18 @@ const USUAL_LOAD = 40;
 const LOADS: readonly (readonly [begin: string, load: number])[] = [
   ['test/unit/', 66],
   ['test/nemeses/one-broker', 50],
+  // Alike, so that each has room as soon as another of them ends.
   ['test/nemeses/', 75],
   ['test/chaos/kill', 75],
+  ['test/chaos/crash-points', 75],
+  ['test/integration/upgrade/', 75],
   // These wait: for bounds of half a minute, sessions that end, backoffs.
   ['test/integration/liveness/', 15],
   ['test/integration/cli/import-and-decision', 10],
   ['test/integration/kafka/group-failures', 25],
-  ['test/integration/upgrade/', 90],
   // These hold the connector to seconds that it promises: only files that compute beside them.
   ['test/integration/connector/shutdown', 195],
   ['test/integration/connector/restart', 195],
-  ['test/chaos/crash-points', 90],
 ];
 /**
  * Files that begin first, the one with a broker of its own before the one that waits for the shared broker. They leave
@@ -62,10 +63,10 @@ const LONG = [
   'test/nemeses/',
   'test/chaos/kill',
   'test/chaos/crash-points',
+  'test/integration/upgrade/',
   'test/integration/liveness/',
   'test/integration/console/outages',
   'test/integration/docs/',
-  'test/integration/upgrade/',
   'test/integration/tools/',
 ];
 const COMPUTE = ['test/property/', 'test/chaos/simulation', 'test/chaos/judge'];
