@@ -11,7 +11,7 @@ import {
   leadersOf,
 } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';
-import { protocolErrorOf, type RequestedAccess } from '../errors.ts';
+import type { RequestedAccess } from '../errors.ts';
 import type { KafkaBroker, KafkaCluster, ProducerIdentity } from '../kafkajs/shapes.ts';
 import { toOffset } from '../records/offsets.ts';
 import type { OutgoingBatch } from './outgoing-batch.ts';
@@ -36,8 +36,8 @@ export class BatchProducer {
   /** Next sequence number by `topic:partition`. */
   readonly #sequences = new Map<string, number>();
   /**
-   * Node ids by the type and key of what they coordinate, until a request fails: kafkajs keeps none, and would look one up
-   * before each request of a transaction.
+   * Node ids by the type and key of what they coordinate, until a request fails or a transaction ends: kafkajs keeps none,
+   * and would look one up before each request of a transaction.
    */
   readonly #coordinators = new Map<string, KafkaBroker['nodeId']>();
 
@@ -143,11 +143,10 @@ export class BatchProducer {
    */
   async end(commit: boolean, onEnd: () => void = () => undefined): Promise<void> {
     const what = commit ? 'commit' : 'abort';
-    // Looked up again: an answer of one that has moved would leave open whether the end had an effect.
-    const { transactionalId = '' } = this.#options;
-    const coordinator = await this.#request(what, {}, (cluster) =>
-      coordinatorOf(cluster, 'transaction', transactionalId),
-    );
+    // Looked up again: one that has moved could leave open whether the end had an effect, and take what follows for a part
+    // of the transaction that has ended elsewhere.
+    this.#coordinators.clear();
+    const coordinator = await this.#request(what, {}, (cluster) => this.#coordinator(cluster));
     onEnd();
     await coordinator.endTxn({ ...this.#transaction, transactionResult: commit });
   }
@@ -196,7 +195,7 @@ export class BatchProducer {
       try {
         return await run(cluster);
       } catch (error) {
-        if (protocolErrorOf(error) !== 'CONCURRENT_TRANSACTIONS') this.#coordinators.clear();
+        this.#coordinators.clear();
         throw error;
       }
     };

@@ -153,7 +153,7 @@ test('the console of one replica shows the shards of all, read in a thread with 
   };
   const first = await ofGroup();
   assert.deepEqual([first.report, first.problem], [null, null]);
-  await eventually('it is read in the background', () => priorities().includes(19));
+  await eventually('it is read in the background', () => priorities().includes(19), { everyMs: 5 });
   const { report, atMs, nowMs, problem } = await eventually('the journal was read', async () => {
     const view = await ofGroup();
     return (view.report !== null || view.problem !== null) && view;

@@ -22,9 +22,10 @@ const FORMS: readonly string[] = Object.values(CANARY).flatMap(forms);
 const PIECES = new RegExp(
   Object.values(CANARY)
     .flatMap((secret) => [
-      ...(secret.match(new RegExp(`.{${SHARE / 2}}`, 'g')) ?? []),
+      ...written(secret).flatMap((form) => form.match(new RegExp(`.{${SHARE / 2}}`, 'g')) ?? []),
       ...encodings(secret),
     ])
+    .map((piece) => piece.replace(/\W/g, '\\$&'))
     .join('|'),
 );
 
@@ -73,13 +74,16 @@ export function allOf(error: unknown): string {
 
 /** As it is, and as addresses, JSON, headers and dumps write it; each by its shares. */
 function forms(secret: string): string[] {
-  const written = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
-  const shares = written.flatMap((form) =>
+  const shares = written(secret).flatMap((form) =>
     form.length <= SHARE
       ? [form]
       : Array.from({ length: form.length - SHARE + 1 }, (_, at) => form.slice(at, at + SHARE)),
   );
   return [...new Set([...shares, ...encodings(secret)])];
+}
+
+function written(secret: string): string[] {
+  return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
 }
 
 function encodings(secret: string): string[] {

@@ -40,7 +40,7 @@ const REQUEST_BYTES = 32 * 1024 * 1024;
 /** Longest trouble with brokers (elections, restarts) that a reader sits out, ms. */
 const PATIENCE_MS = 30_000;
 const REQUEST_MS = 5_000;
-/** New partitions are found so much later at most. */
+/** A reader that waits for records finds new partitions so much later at most. */
 const METADATA_MS = 1_000;
 /** Longest wait of a fetch for records that a caller waits for. */
 const FETCH_WAIT_MS = 100;
@@ -123,7 +123,7 @@ export class TopicReader {
 
   /** As readToEnd, for topics that are larger than memory. */
   async forEachToEnd(onRecord: (record: ReadRecord) => void, waitMs = 0): Promise<void> {
-    await this.#persist(() => this.#refresh());
+    await this.#persist(() => this.#refresh(waitMs === 0 ? 0 : METADATA_MS));
     const behind = new Set([...this.#positions.keys()].sort((a, b) => a - b));
     while (behind.size > 0) {
       // One request to one broker at a time: what an error leaves out is asked for again, and nothing is taken twice.
@@ -179,8 +179,9 @@ export class TopicReader {
     await this.#cluster.disconnect();
   }
 
-  async #refresh(): Promise<void> {
-    if (performance.now() < this.#refreshedMs + METADATA_MS) return;
+  /** @param maxAgeMs of metadata that need no refresh */
+  async #refresh(maxAgeMs = 0): Promise<void> {
+    if (performance.now() < this.#refreshedMs + maxAgeMs) return;
     if (!this.#cluster.isConnected()) await this.#cluster.connect();
     await this.#cluster.addTargetTopic(this.#topic);
     await this.#cluster.refreshMetadata();

@@ -250,18 +250,23 @@ describe('sends of a producer', () => {
     ]);
   });
 
-  it('look their coordinators up again after a failure and before the end only', async () => {
+  it('look their coordinators up again after a failure and before the end, and the next one begins where the last one ended', async () => {
     const { producer, calls, addErrors } = await producerTo(() => {});
-    const [CONCURRENT_TRANSACTIONS, NOT_COORDINATOR] = [51, 16];
-    addErrors.push(CONCURRENT_TRANSACTIONS, NOT_COORDINATOR);
+    const NOT_COORDINATOR = 16;
+    addErrors.push(NOT_COORDINATOR);
+    const lookup = 'look up journal-0';
     const add = 'add [{"topic":"out","partitions":[1]}]';
-    await producer.begin(new Map([['out', [1]]]));
-    assert.deepEqual(calls.splice(0), [add, add, 'refresh', 'look up journal-0', add]);
+    const begin = () => producer.begin(new Map([['out', [1]]]));
+    await begin();
+    assert.deepEqual(calls.splice(0), [add, 'refresh', lookup, add]);
     const offsets = [{ partition: 0, offset: 7, metadata: '' }];
     for (const lookups of [['look up group'], []]) {
       await producer.sendOffsets('group', 'in', offsets);
       assert.deepEqual(calls.splice(0), ['add offsets', ...lookups, 'commit offsets']);
     }
+    await producer.end(true);
+    await begin();
+    assert.deepEqual(calls.splice(0), [lookup, 'end true', add]);
   });
 
   it('leave requests without a batch as they were', async () => {
