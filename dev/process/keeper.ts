@@ -7,7 +7,7 @@
  */
 import { type ChildProcess, execFile, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, createWriteStream, openSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
@@ -15,6 +15,8 @@ import type { ClosingCommand, FromKeeper, RunChild, ToKeeper } from './protocol.
 
 /** Longest wait for a killed child to be gone, ms: SIGKILL is only late for a process stuck in the kernel. */
 const KILL_WAIT_MS = 5_000;
+/** Longest wait for the last lines of a child that has exited, ms: a descendant in a session of its own may hold its pipes. */
+const LINES_WAIT_MS = 1_000;
 /** Longest run of one closing command, ms. */
 const CLOSING_COMMAND_MS = 20_000;
 
@@ -47,6 +49,7 @@ function start({ id, command, args, env, cwd, logFile, lines, closing }: RunChil
   const child = spawn(command, [...args], { env, cwd, stdio, detached: true });
   if (log !== undefined) closeSync(log);
   if (lines) relayLines(id, child, logFile);
+  const closed = once(child, 'close').catch(() => undefined);
   children.set(id, { process: child, closing });
   child.once('spawn', () => reply({ spawned: id, pid: child.pid as number }));
   child.once('error', (error) => {
@@ -54,20 +57,23 @@ function start({ id, command, args, env, cwd, logFile, lines, closing }: RunChil
     children.delete(id);
     reply({ failed: id, message: error.message });
   });
-  child.once('exit', (code, signal) => {
+  child.once('exit', async (code, signal) => {
     // What it started ends with it.
     killGroup(child);
+    await within(LINES_WAIT_MS, closed);
     reply({ exited: id, code, signal });
     if (!ending) children.delete(id);
   });
 }
 
 function relayLines(id: number, child: ChildProcess, logFile: string | undefined): void {
-  const log = logFile === undefined ? undefined : createWriteStream(logFile, { flags: 'a' });
+  const log = logFile === undefined ? undefined : openSync(logFile, 'a');
+  if (log !== undefined) child.once('close', () => closeSync(log));
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue;
     createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (line) => {
-      log?.write(`${line}\n`);
+      // At once: the keeper may end right after the child.
+      if (log !== undefined) writeSync(log, `${line}\n`);
       reply({ line, of: id });
     });
   }

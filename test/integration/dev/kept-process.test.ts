@@ -86,19 +86,25 @@ test('output goes to the log file and, line by line, to the listener', async () 
   const lines: string[] = [];
   const script = 'echo out; echo error >&2; exit 3';
   const heard = await spawnKept({
-    command: 'sh',
-    args: ['-c', script],
+    command: process.execPath,
+    // With a process in a group of its own, which writes after the child has exited.
+    args: [
+      '--eval',
+      `spawn('sh', ['-c', 'sleep 0.1; echo late'], { detached: true, stdio: 'inherit' });
+      process.exitCode = spawnSync('sh', ['-c', '${script}'], { stdio: 'inherit' }).status;
+      process.exit();`.replaceAll('spawn', "require('node:child_process').spawn"),
+    ],
     logFile,
     onLine: (line) => lines.push(line),
   });
   assert.deepEqual(await heard.exited, { code: 3, signal: null });
-  await eventually('both lines came', () => lines.length === 2);
+  assert.deepEqual(lines.sort(), ['error', 'late', 'out'], 'all of it comes before the exit');
   const silent = await spawnKept({ command: 'sh', args: ['-c', script], logFile });
   await silent.exited;
-  assert.deepEqual(lines.sort(), ['error', 'out']);
   assert.deepEqual(readFileSync(logFile, 'utf8').trim().split('\n').sort(), [
     'error',
     'error',
+    'late',
     'out',
     'out',
   ]);
