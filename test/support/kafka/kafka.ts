@@ -93,9 +93,14 @@ export class TestKafka {
   }
 
   /** All that a read_committed consumer sees in a topic now. */
-  async readAll(topic: string, options?: TopicReaderOptions): Promise<ReadRecord[]> {
+  async readAll(
+    topic: string,
+    options?: TopicReaderOptions,
+    before: (reader: TopicReader) => Promise<unknown> = async () => undefined,
+  ): Promise<ReadRecord[]> {
     const reader = new TopicReader(this.brokers, topic, options);
     try {
+      await before(reader);
       return await reader.readToEnd();
     } finally {
       await reader.close();
@@ -104,13 +109,9 @@ export class TestKafka {
 
   /** As `readAll`, once no transaction is undecided: what was just committed is visible a moment later. */
   async readDecided(topic: string): Promise<ReadRecord[]> {
-    const reader = new TopicReader(this.brokers, topic);
-    try {
-      await eventually(`all transactions in ${topic} are decided`, () => reader.isStable());
-      return await reader.readToEnd();
-    } finally {
-      await reader.close();
-    }
+    return await this.readAll(topic, {}, (reader) =>
+      eventually(`all transactions in ${topic} are decided`, () => reader.isStable()),
+    );
   }
 
   /** A reader that continues where it stopped; closed with this object. */

@@ -32,6 +32,9 @@ export type OffsetRun = readonly [first: number, last: number];
 const runsOf = (offsets: OffsetSet): OffsetRun[] =>
   Array.from(offsets.ranges(), ([from, to]) => [from, to - 1]);
 
+/** Offsets with more than two terminal records that are remembered: others may write any number of them. */
+const MAX_REPEATED = 10_000;
+
 /** Number of offsets below `end`. */
 const below = (offsets: OffsetSet, end: number): number =>
   [...offsets.ranges()].reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, end) - from), 0);
@@ -80,8 +83,10 @@ export class BalanceBuilder implements TerminalEvidence {
   /** Offsets with a terminal record, by replay count. */
   readonly #seen = new Map([[0, new OffsetSet()]]);
   readonly #double = new OffsetSet();
-  /** Further terminal records after the second one, by offset: rare. */
+  /** Further terminal records after the second one, by offset. */
   readonly #more = new Map<number, number>();
+  /** Those of offsets beyond `MAX_REPEATED`, which count as settled. */
+  #unplaced = 0;
   readonly #committed = new OffsetSet();
   #first: number | undefined;
   #firstOpen: (Pick<BalanceCounts, 'records' | 'missing' | 'unknown'> & { at: number }) | undefined;
@@ -100,8 +105,11 @@ export class BalanceBuilder implements TerminalEvidence {
       this.#seen.set(replay, seen);
     }
     if (seen?.add(offset) === false) {
-      if (!this.#double.add(offset)) this.#more.set(offset, (this.#more.get(offset) ?? 0) + 1);
       this.#counts.double++;
+      if (this.#double.add(offset)) return;
+      const times = this.#more.get(offset);
+      if (times === undefined && this.#more.size === MAX_REPEATED) this.#unplaced++;
+      else this.#more.set(offset, (times ?? 0) + 1);
       return;
     }
     if (replay > 0) this.#counts.replayed++;
@@ -143,7 +151,7 @@ export class BalanceBuilder implements TerminalEvidence {
         if (offset >= logStart && !this.#committed.has(offset)) withoutSource.add(offset);
     const { at: settledTo, ...before } = this.#firstOpen ?? { ...this.#counts, at: this.range.to };
     const { records, missing, unknown } = before;
-    let double = below(this.#double, settledTo);
+    let double = below(this.#double, settledTo) + this.#unplaced;
     for (const [offset, times] of this.#more) if (offset < settledTo) double += times;
     return {
       ...this.range,
