@@ -167,7 +167,7 @@ test('offsets with more than two terminal records are remembered up to a limit; 
   // Offset 0 waits: nothing is settled.
   builder.take(
     { offset: 0, timestampMs: 0, hasValue: true },
-    { first: undefined, isCompacted: false },
+    { compacted: false, completeSinceMs: 0, skipsNullValues: false, isSuspect: () => false },
   );
   const { double, settled } = builder.finish(0);
   assert.equal(double, 2 * (OFFSETS - 1));
