@@ -59,6 +59,8 @@ async function main(outcomes: FileOutcome[], interrupt: AbortSignal): Promise<vo
   // The temporary files of every test are below this directory, which vanishes with the runner.
   const temporary = await keepDirectory(path.join(tmpdir(), `test-run-${randomUUID()}`));
   process.env.TMPDIR = temporary.path;
+  // What programs print must not depend on the terminal of the run.
+  for (const name of ['FORCE_COLOR', 'NO_COLOR', 'TERM']) delete process.env[name];
   // Half of the processor time of a short process is the compilation of what the one before it has compiled.
   process.env.NODE_COMPILE_CACHE ??= path.join(temporary.path, 'compiled');
   // While it starts, what needs no broker runs.

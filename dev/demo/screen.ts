@@ -17,9 +17,9 @@ export class Screen {
   #plain = '';
   #plainMs = Number.NEGATIVE_INFINITY;
 
-  constructor(out: NodeJS.WriteStream) {
+  constructor(out: NodeJS.WriteStream, terminal = process.env.TERM) {
     this.#out = out;
-    this.#live = out.isTTY && this.columns >= NARROWEST && process.env.TERM !== 'dumb';
+    this.#live = out.isTTY && this.columns >= NARROWEST && terminal !== 'dumb';
   }
 
   get columns(): number {

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { type Counts, drawProgress, Screen, table } from '../../../dev/demo/screen.ts';
 
-function output(terminal: { readonly columns: number } | undefined) {
+function output(terminal: { readonly columns: number } | undefined, type = 'xterm') {
   const stream = new PassThrough() as unknown as NodeJS.WriteStream & PassThrough;
   Object.assign(
     stream,
@@ -14,7 +14,7 @@ function output(terminal: { readonly columns: number } | undefined) {
     for (let chunk = stream.read(); chunk !== null; chunk = stream.read()) all += String(chunk);
     return all;
   };
-  return { screen: new Screen(stream), text };
+  return { screen: new Screen(stream, type), text };
 }
 
 test('at a terminal a block is redrawn in place, with permanent lines above it', () => {
@@ -31,9 +31,13 @@ test('at a terminal a block is redrawn in place, with permanent lines above it',
   assert.equal(text(), 'below\n');
 });
 
-test('without a terminal, or with a narrow one, there are plain lines, at most one a second and none twice', () => {
-  for (const terminal of [undefined, { columns: 40 }]) {
-    const { screen, text } = output(terminal);
+test('without a terminal, or with a narrow or dumb one, there are plain lines, at most one a second and none twice', () => {
+  for (const [terminal, type] of [
+    [undefined, 'xterm'],
+    [{ columns: 40 }, 'xterm'],
+    [{ columns: 100 }, 'dumb'],
+  ] as const) {
+    const { screen, text } = output(terminal, type);
     screen.draw(['block'], 'first');
     screen.draw(['block'], 'too soon');
     screen.draw(['block'], 'last', { last: true });
