@@ -1,0 +1,246 @@
+/** Scanner, compact copy and parser of JSON against `JSON.parse`. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { CompactObject } from '../../../src/base/json/compact-object.ts';
+import { parseJson, parseKeepingDigits } from '../../../src/base/json/parse-json.ts';
+import { JsonScanner, MAX_LEVELS, MISSING } from '../../../src/base/json/scanner.ts';
+
+const RUNS = { numRuns: 5_000 };
+
+/** Texts that are nearly JSON, from tokens that a scanner may confuse. */
+const almostJson = fc
+  .array(
+    fc.constantFrom(
+      ...['{', '}', '[', ']', ',', ':', ' ', '\t', '\n', '\u00a0', '\ufeff', '"', '\\', '/'],
+      ...['"a"', '"content"', '"\\u0061"', '"\\ud800"', '"\\x"', '"\\u12g4"', '"é"', '"\u0001"'],
+      ...['0', '-0', '-', '01', '1.', '.5', '1.5e', '1e+5', '1E-7', '12345678901234567890'],
+      ...['true', 'false', 'null', 'nul', 'truefalse', 'NaN', '\u2028', '{"a":1}', '[1,2]'],
+    ),
+    { maxLength: 9 },
+  )
+  .map((parts) => parts.join(''));
+
+const blanks = fc.constantFrom('', '', '', ' ', '\n', '\t\r ');
+
+/** A string as JSON, with escapes that `JSON.stringify` would not write. */
+const stringText = fc
+  .array(
+    fc.oneof(
+      fc
+        .string({ unit: 'grapheme', maxLength: 4 })
+        .map((text) => JSON.stringify(text).slice(1, -1)),
+      fc.constantFrom('\\/', '\\u0061', '\\u00E9', '\\ud83d\\ude00', '\\udc00', '\\\\u00', '\\n'),
+    ),
+    { maxLength: 3 },
+  )
+  .map((parts) => `"${parts.join('')}"`);
+
+const nameText = fc.oneof(
+  fc.constantFrom('"a"', '"\\u0061"', '"b"', '"1"', '"__proto__"', '"\\\\u00"', '""'),
+  stringText,
+);
+const numberText = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => JSON.stringify(number)),
+  fc.constantFrom('-0', '1.50', '1e5', '12345678901234567890', '0.1000000000000000055', '1E400'),
+);
+
+/** A value as JSON, with blanks, escapes and repeated names. */
+const { value: valueText, object: objectText } = fc.letrec<{ value: string; object: string }>(
+  (tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      stringText,
+      numberText,
+      fc.constantFrom('true', 'false', 'null'),
+      tie('object'),
+      fc
+        .tuple(fc.array(tie('value'), { maxLength: 3 }), blanks)
+        .map(([items, blank]) => `[${blank}${items.join(`${blank},${blank}`)}${blank}]`),
+    ),
+    object: fc
+      .tuple(fc.array(fc.tuple(nameText, tie('value'), blanks), { maxLength: 5 }), blanks)
+      .map(
+        ([members, blank]) =>
+          `{${blank}${members.map(([name, value, b]) => `${b}${name}${b}:${b}${value}${b}`).join(',')}}`,
+      ),
+  }),
+);
+
+const isJson = (bytes: Buffer): boolean => {
+  try {
+    JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Scans bytes in the middle of others that would continue the text. */
+function scanned(bytes: Buffer, paths: string[][] = [[]], around = '"}]1,') {
+  const scanner = new JsonScanner(paths);
+  const within = Buffer.concat([Buffer.from(around), bytes, Buffer.from(around)]);
+  const fault = scanner.scan(within, around.length, around.length + bytes.length);
+  return { fault, within, values: scanner.values };
+}
+
+test('the scanner accepts exactly the texts that JSON.parse accepts', () => {
+  const bytes = fc.oneof(
+    almostJson.map((text) => Buffer.from(text)),
+    valueText.map((text) => Buffer.from(text)),
+    fc.json().map((text) => Buffer.from(text)),
+    fc.tuple(valueText, fc.nat(), fc.integer({ min: 0, max: 255 })).map(([text, place, byte]) => {
+      const changed = Buffer.from(text);
+      changed[place % changed.length] = byte;
+      return changed;
+    }),
+    fc.uint8Array({ maxLength: 20 }).map((array) => Buffer.from(array)),
+  );
+  fc.assert(
+    fc.property(bytes, (text) => {
+      assert.equal(scanned(text).fault === undefined, isJson(text));
+    }),
+    { ...RUNS, numRuns: 20_000 },
+  );
+});
+
+test('a scanned value is the one that JSON.parse finds at its path', () => {
+  const paths = [['a'], ['a', 'b'], ['1', 'a'], ['b', 'a', 'b']];
+  fc.assert(
+    fc.property(objectText, (text) => {
+      const { fault, within, values } = scanned(Buffer.from(text), paths);
+      assert.equal(fault, undefined);
+      const document = parseJson(text);
+      for (const [i, path] of paths.entries()) {
+        let wanted: unknown = document;
+        for (const name of path)
+          wanted =
+            typeof wanted === 'object' && !Array.isArray(wanted) && wanted !== null
+              ? Object.getOwnPropertyDescriptor(wanted, name)?.value
+              : undefined;
+        const { type, start, end } = values[i] as (typeof values)[number];
+        const found = type === MISSING ? undefined : parseJson(within.toString('utf8', start, end));
+        assert.deepEqual(found, wanted);
+      }
+    }),
+    RUNS,
+  );
+});
+
+test('the counts of a scanned value are right', () => {
+  const levelsOf = (value: unknown): number =>
+    typeof value === 'object' && value !== null
+      ? 1 + Math.max(0, ...Object.values(value).map(levelsOf))
+      : 0;
+  const valuesOf = (value: unknown): number =>
+    typeof value === 'object' && value !== null
+      ? Object.values(value).reduce((sum: number, one) => sum + 1 + valuesOf(one), 0)
+      : 0;
+  fc.assert(
+    fc.property(fc.jsonValue({ depthSize: 'medium' }), (value) => {
+      const [whole] = scanned(Buffer.from(JSON.stringify(value))).values;
+      const members = typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
+      assert.deepEqual(
+        [whole?.levels, whole?.members, whole?.values],
+        [levelsOf(value), members, valuesOf(value)],
+      );
+    }),
+    RUNS,
+  );
+});
+
+test('a text nested more deeply than the limit is refused, and one at the limit is not', () => {
+  const nested = (levels: number) => Buffer.from('['.repeat(levels) + ']'.repeat(levels));
+  assert.equal(scanned(nested(MAX_LEVELS)).fault, undefined);
+  assert.equal(scanned(nested(MAX_LEVELS + 1)).fault, 'depth');
+});
+
+test('a compact copy is the object, canonical but for the text of its numbers', () => {
+  const copies = new CompactObject();
+  fc.assert(
+    fc.property(objectText, fc.nat(9), (text, at) => {
+      const from = Buffer.concat([Buffer.from('x'), Buffer.from(text), Buffer.from('}')]);
+      const to = Buffer.alloc(at + Buffer.byteLength(text));
+      const end = copies.copy(from, 1, to, at);
+      const copy = to.toString('utf8', at, end);
+      const document = parseJson(text) as object;
+      assert.deepEqual(parseJson(copy), document);
+      // The same members, the later ones of a name last.
+      const sorted = (one: string) => JSON.stringify(canonical(parseKeepingDigits(one)));
+      assert.equal(sorted(copy), sorted(text));
+      assert.equal(copies.members, Object.keys(document).length);
+      for (let member = 0; member < copies.members; member++) {
+        const name = JSON.parse(
+          to.toString('utf8', copies.nameStart(member), copies.nameEnd(member)),
+        );
+        const value = to.toString('utf8', copies.valueStart(member), copies.valueEnd(member));
+        assert.deepEqual(
+          parseJson(value),
+          Object.getOwnPropertyDescriptor(document, name as string)?.value,
+        );
+      }
+      // No blanks, no other escapes, no repeated names: a copy of it is the same.
+      const again = Buffer.alloc(copy.length * 3);
+      assert.equal(again.toString('utf8', 0, copies.copy(to, at, again, 0)), copy);
+    }),
+    RUNS,
+  );
+});
+
+test('an object of many repeated names is copied once each', () => {
+  const names = Array.from({ length: 2_000 }, (_, i) => `"${i % 100}":${i}`);
+  const from = Buffer.from(`{${names.join(',')}}`);
+  const to = Buffer.alloc(from.length);
+  const copies = new CompactObject();
+  const end = copies.copy(from, 0, to, 0);
+  assert.equal(copies.members, 100);
+  assert.deepEqual(JSON.parse(to.toString('utf8', 0, end)), JSON.parse(from.toString()));
+});
+
+test('the parser gives what JSON.parse gives, and refuses what it refuses', () => {
+  const attempt = (parse: (text: string) => unknown, text: string) => {
+    try {
+      return { value: parse(text) };
+    } catch (error) {
+      return { isSyntaxError: error instanceof SyntaxError };
+    }
+  };
+  // Its own names have no escapes, so JSON.parse is right about them.
+  const texts = fc
+    .oneof(fc.json(), almostJson, valueText)
+    .filter((text) => !/\\[^"]*"\s*:/.test(text));
+  fc.assert(
+    fc.property(texts, (text) => {
+      const wanted = attempt(JSON.parse, text);
+      assert.deepEqual(attempt(parseJson, text), wanted);
+      const exact = attempt(parseKeepingDigits, text);
+      assert.equal('value' in exact, 'value' in wanted);
+      if ('value' in exact) assert.deepEqual(JSON.parse(JSON.stringify(exact.value)), wanted.value);
+    }),
+    RUNS,
+  );
+});
+
+test('a name with a backslash does not rename a later one', () => {
+  parseJson('{"a":1,"\\\\u00":2}');
+  assert.deepEqual(parseJson('{"a":1,"\\u00e9tat":2}'), { a: 1, état: 2 });
+});
+
+test('a number that JavaScript would write differently keeps its text', () => {
+  fc.assert(
+    fc.property(fc.array(numberText), (numbers) => {
+      const text = `[${numbers.join(',')}]`;
+      assert.equal(JSON.stringify(parseKeepingDigits(text)), text);
+    }),
+    RUNS,
+  );
+});
+
+/** A value whose members are in the order of their names. */
+function canonical(value: unknown): unknown {
+  const { isRawJSON } = JSON as unknown as { isRawJSON(value: unknown): boolean };
+  if (typeof value !== 'object' || value === null || isRawJSON(value)) return value;
+  if (Array.isArray(value)) return value.map(canonical);
+  const members = Object.entries(value).map(([name, one]) => [name, canonical(one)] as const);
+  return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
