@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
  * A room's own folders are free unless they have a row of their own.
  */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
-  base: ['node:fs', 'node:fs/promises', 'node:timers/promises'],
+  base: ['node:buffer', 'node:fs', 'node:fs/promises', 'node:timers/promises'],
   core: ['base', 'node:async_hooks'],
   contracts: ['base', 'core'],
   events: ['base', 'core', '@jmespath-community/jmespath', 'node:buffer'],
