@@ -54,12 +54,12 @@ export function publishGauges(
   metrics.set('paused_types', labels, typesIn(controls));
   const byPhase = Map.groupBy(
     reports.flatMap(({ jobs }) => jobs),
-    ({ status }) => status.phase,
+    ({ phase }) => phase,
   );
   for (const state of PHASES) {
     const jobs = byPhase.get(state) ?? [];
     metrics.set('batches', { ...labels, state }, jobs.length);
-    const createdMs = jobs.map(({ record }) => record.createdMs);
+    const createdMs = jobs.map(({ job }) => job.record.createdMs);
     const seconds = oldestSeconds(createdMs);
     metrics.set('oldest_batch_timestamp_seconds', { ...labels, state }, seconds);
   }

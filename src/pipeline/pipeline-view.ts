@@ -1,5 +1,4 @@
 /** Read-only view of a pipeline for the console (core/ports/pipeline-view.ts). */
-import type { LiveJob } from '../core/journal/job.ts';
 import type {
   ControlView,
   JobPhase,
@@ -15,6 +14,7 @@ import type { ShardControl } from './limits/shard-control.ts';
 import type { WaitReason } from './limits/wait-reasons.ts';
 import type { Lag } from './pipeline-metrics.ts';
 import type { Losses } from './shard/losses.ts';
+import type { JobReport } from './shard/owned-shard.ts';
 import type { ShardWorker } from './shard/worker.ts';
 
 /** Longest content type shown. */
@@ -49,15 +49,13 @@ export function viewPipeline(
 ): PipelineView {
   const { name, source } = options;
   const jobs = slots
-    .flatMap(({ shard, worker }) =>
-      [...(worker?.owned?.shard.state.jobs.values() ?? [])].map((job) => ({ job, shard })),
-    )
+    .flatMap(({ shard, worker }) => (worker?.owned?.jobs ?? []).map((job) => ({ ...job, shard })))
     .sort((a, b) => a.job.record.createdMs - b.job.record.createdMs);
   const phases: Record<JobPhase, number> = { uploading: 0, reviewing: 0, settling: 0, retrying: 0 };
   const left = { ...phases };
-  for (const { job } of jobs) {
-    phases[job.status.phase]++;
-    left[job.status.phase] += job.left.size;
+  for (const { job, phase } of jobs) {
+    phases[phase]++;
+    left[phase] += job.left.size;
   }
   const waiting = new Map(
     context?.waits.current().map(({ reason, who }) => [reason as string, new Set(who)]),
@@ -83,7 +81,7 @@ export function viewPipeline(
     }),
     jobCount: jobs.length,
     phases,
-    jobs: jobs.slice(0, limits.jobs).map(({ job, shard }) => viewJob(job, shard, waiting)),
+    jobs: jobs.slice(0, limits.jobs).map((job) => viewJob(job, waiting)),
     waits: context?.waits.view(limits.waiters) ?? [],
     breakers: [...(context?.breakers.blocked() ?? [])]
       .slice(0, limits.breakers)
@@ -158,9 +156,11 @@ function viewShard(
 
 type Waiting = ReadonlyMap<string, ReadonlySet<string>>;
 
-function viewJob(job: LiveJob, shard: number, waiting: Waiting): JobView {
-  const { record, left, status } = job;
-  const { phase, heard } = status;
+type ShardJob = JobReport & { readonly shard: number };
+
+function viewJob(one: ShardJob, waiting: Waiting): JobView {
+  const { job, shard, phase, heard } = one;
+  const { record, left } = job;
   const [at] = left;
   return {
     remoteId: record.remoteId.slice(0, TYPE_CHARACTERS),
@@ -175,23 +175,19 @@ function viewJob(job: LiveJob, shard: number, waiting: Waiting): JobView {
     first: at === undefined ? null : { partition: at.partition, offset: at.offset },
     remoteState: heard?.state ?? null,
     askedMs: heard?.atMs ?? null,
-    waitsFor: waitsFor(job, shard, waiting),
+    waitsFor: waitsFor(one, waiting),
   };
 }
 
 /** Returns the first reason that can delay the job: waits are known by shard and type, not by job. */
-function waitsFor(
-  { record, status: { phase, heard } }: LiveJob,
-  shard: number,
-  waiting: Waiting,
-): string | null {
+function waitsFor({ job, shard, phase, heard }: ShardJob, waiting: Waiting): string | null {
   const atTheService = phase === 'reviewing' && heard?.finished !== true;
   for (const delay of DELAYS[phase].split(' ')) {
     const [reason, limit] = delay.split(':') as [WaitReason, string?];
     const who = waiting.get(reason);
     if (who === undefined || (reason === 'order' && atTheService)) continue;
     const shardWaits = who.has(limit === undefined ? `shard ${shard}` : `shard ${shard}: ${limit}`);
-    if (shardWaits || (phase === 'retrying' && who.has(`type ${record.type}`))) return reason;
+    if (shardWaits || (phase === 'retrying' && who.has(`type ${job.record.type}`))) return reason;
   }
   return atTheService ? 'review' : null;
 }

@@ -3,9 +3,6 @@
  * that it answers for. The record is immutable; the remainder is kept apart and only shrinks.
  */
 import { OffsetSet } from '../offsets/offset-set.ts';
-import type { JobFailure } from '../outcome/failure-row.ts';
-import type { JobPhase } from '../ports/pipeline-view.ts';
-import { NO_SPAN, type Span } from '../ports/tracing.ts';
 import type { SourceCoordinate } from '../record.ts';
 
 /** Offsets of one source partition in a job. */
@@ -129,43 +126,11 @@ export class CoordinateSet {
   }
 }
 
-/** Facts about a live job that only its owner in this process has. */
-interface JobStatus {
-  phase: JobPhase;
-  /** Monotonic clock, ms: start of the grace period for the upload to take effect. */
-  graceFromMs: number;
-  /** True for the probe of a circuit breaker. */
-  isProbe: boolean;
-  /** The newest state that the service reported, in its spelling, and when (wall clock, ms). */
-  heard: { readonly state: string; readonly finished: boolean; readonly atMs: number } | undefined;
-  /** Wall clock, ms: when the service is polled next. */
-  nextPollMs: number | undefined;
-  /** Span of the batch, from its seal or its recovery on. */
-  span: Span;
-  /** Downloads of its results since one of them last settled something. */
-  downloads: number;
-  /** Failure of the batch. */
-  failure: JobFailure | undefined;
-  /** The failure in detail: of its result file, or of the first malformed row and how many. Never content. */
-  detail: { readonly reason: string; readonly malformed?: number } | undefined;
-}
-
-/** A live job as its owner knows it: the immutable record, its remainder and its status. */
+/** A live job: the immutable record and its remainder. */
 export class LiveJob {
   readonly record: JobRecord;
   /** Records still to be settled. */
   readonly left: CoordinateSet;
-  readonly status: JobStatus = {
-    phase: 'uploading',
-    graceFromMs: 0,
-    isProbe: false,
-    heard: undefined,
-    nextPollMs: undefined,
-    span: NO_SPAN,
-    downloads: 0,
-    failure: undefined,
-    detail: undefined,
-  };
   #all: CoordinateSet | undefined;
 
   constructor(record: JobRecord, left: CoordinateSet) {

@@ -8,7 +8,7 @@ import type { SourceRecord } from '../../core/record.ts';
 import { InFlight } from '../limits/in-flight.ts';
 import type { ShardControl } from '../limits/shard-control.ts';
 import type { WaitReason } from '../limits/wait-reasons.ts';
-import { batchLinks, spanFields } from './batch-span.ts';
+import { BatchSpans, batchLinks, spanFields } from './batch-spans.ts';
 import { Unprepared } from './errors.ts';
 import type { PipelineContext } from './pipeline-context.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
@@ -36,6 +36,7 @@ export function shardContext(context: PipelineContext, parts: ShardParts) {
   const who = `shard ${parts.shard}`;
   const labels = { pipeline: options.name };
   const inFlight = new InFlight();
+  const spans = new BatchSpans({ ...context, shard: parts.shard });
 
   /** Settles as `work` does; a long wait is reported with its reason (I8). */
   const waitFor = <T>(reason: WaitReason, work: Promise<T>, atMostMs?: number): Promise<T> =>
@@ -47,6 +48,7 @@ export function shardContext(context: PipelineContext, parts: ShardParts) {
     who,
     labels,
     inFlight,
+    spans,
     waitFor,
 
     /** Records that were taken and have no terminal record yet. A getter would make each property slow. */
@@ -101,8 +103,9 @@ export function shardContext(context: PipelineContext, parts: ShardParts) {
     },
 
     /** Fields of a batch in log lines. */
-    fieldsOf({ record: { id, remoteId }, status }: LiveJob): object {
-      return { job: id, batch: remoteId, ...spanFields(status.span) };
+    fieldsOf(job: LiveJob): object {
+      const { id, remoteId } = job.record;
+      return { job: id, batch: remoteId, ...spanFields(spans.of(job)) };
     },
   };
 }

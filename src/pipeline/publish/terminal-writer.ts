@@ -31,7 +31,7 @@ import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts'
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type { UnreadableRecords } from '../../core/ports/kafka.ts';
 import type { OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
-import { shrinking, step } from '../context/batch-span.ts';
+import { step } from '../context/batch-spans.ts';
 import { DecisionTally } from '../context/result-counts.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { Backlog, InFlightRecords } from '../limits/in-flight.ts';
@@ -162,9 +162,10 @@ export class TerminalWriter {
       'messaging.destination.name': topic,
       'messaging.batch.message_count': chunk.length,
     };
-    await shrinking(job, () =>
+    const { spans } = this.#shard;
+    await spans.shrinking(job, () =>
       step(
-        job.status.span,
+        spans.of(job),
         `send ${topic}`,
         attributes,
         () => this.#commit(topic, chunk, job.record, () => this.#shard.state.settle(job, chunk)),
@@ -308,7 +309,7 @@ export class JobDecisions {
     const { clock, ledger, metrics, options, types } = this.#shard;
     const startedMs = clock.monotonic();
     // Settling the last record ends the span.
-    const { ids } = this.#job.status.span;
+    const { ids } = this.#shard.spans.of(this.#job);
     await this.#writer.settle(this.#job, options.output.topic, this.#chunk);
     this.publishingMs += clock.monotonic() - startedMs;
     ledger.published(this.#tally);

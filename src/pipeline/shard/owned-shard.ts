@@ -8,8 +8,7 @@
 import type { LiveJob } from '../../core/journal/job.ts';
 import { writeAcknowledgement } from '../../core/journal/journal-records.ts';
 import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
-import type { JobFailure } from '../../core/outcome/failure-row.ts';
-import { recoveredSpan } from '../context/batch-span.ts';
+import type { JobPhase } from '../../core/ports/pipeline-view.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
 import type { ChunkSize } from '../publish/chunk-size.ts';
@@ -22,9 +21,17 @@ import { Intake } from '../stages/intake.ts';
 import { PerItemSettler } from '../stages/per-item-settler.ts';
 import { ResultFileSettler } from '../stages/result-file-settler.ts';
 import { Retrier } from '../stages/retrier.ts';
-import type { ShardStages } from '../stages/shard-stages.ts';
+import type { FailedJob, Heard, ShardStages } from '../stages/shard-stages.ts';
 import { Submitter } from '../stages/submitter.ts';
 import { Tracker } from '../stages/tracker.ts';
+
+/** A live job, and the stage that has it. */
+export interface JobReport {
+  readonly job: LiveJob;
+  readonly phase: JobPhase;
+  /** undefined before the service has answered about the job. */
+  readonly heard: Heard | undefined;
+}
 
 /** First polls after a restart are spread over this long per live job, at most the polling cap. */
 const RECOVERY_SPREAD_MS = 2;
@@ -66,18 +73,26 @@ export class OwnedShard implements ShardStages {
 
   /** Follows the live jobs of the journal and starts intake. */
   start(): void {
-    const { clock, ledger, options, random, state } = this.shard;
+    const { ledger, options, random, spans, state } = this.shard;
     ledger.recovered(state.unsettled);
     const spreadMs = Math.min(options.review.poll.maxMs, state.jobs.size * RECOVERY_SPREAD_MS);
     for (const job of state.jobs.values()) {
-      const { status } = job;
-      status.phase = 'reviewing';
-      status.graceFromMs = clock.monotonic();
-      status.span = recoveredSpan(this.shard, job);
-      this.follow(job, random.next() * spreadMs);
+      spans.recovered(job);
+      this.follow(job, random.next() * spreadMs, false);
     }
     this.intake.resume();
     this.#obey();
+  }
+
+  /** Live jobs, in the order of their submission. */
+  get jobs(): readonly JobReport[] {
+    return [...this.shard.state.jobs.values()].map((job) => {
+      const failed = this.#retrier.failed(job);
+      if (failed !== undefined) return { job, phase: 'retrying', heard: failed.heard };
+      const followed = this.#tracker.followed(job);
+      if (followed === undefined) return { job, phase: 'uploading', heard: undefined };
+      return { job, phase: followed.isSettling ? 'settling' : 'reviewing', heard: followed.heard };
+    });
   }
 
   /** Obeys the commands that are in force now. */
@@ -109,12 +124,12 @@ export class OwnedShard implements ShardStages {
     submission.memory.release();
   }
 
-  follow(job: LiveJob, firstWaitMs: number): void {
-    this.shard.spawn('follow', () => this.#tracker.follow(job, firstWaitMs));
+  follow(job: LiveJob, firstWaitMs: number, isProbe: boolean): void {
+    this.shard.spawn('follow', () => this.#tracker.follow(job, firstWaitMs, isProbe));
   }
 
-  fail(job: LiveJob, failure: JobFailure): void {
-    this.#retrier.add(job, failure);
+  fail(failed: FailedJob): void {
+    this.#retrier.add(failed);
   }
 
   park(plan: BatchPlan, records: CoordinateList): void {

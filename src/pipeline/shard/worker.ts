@@ -5,12 +5,10 @@
  *   new ──start──► claiming ──► owner ──► over
  *                     └──────────────────► over   (lost, released, refused)
  */
-import type { LiveJob } from '../../core/journal/job.ts';
 import { crashOf } from '../../core/outcome/internal-error.ts';
 import { type FetchedBatch, type ShardProducer, TransactionError } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
-import { endSpan } from '../context/batch-span.ts';
 import { RefusedError, ShardLostError } from '../context/errors.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
 import { shardContext } from '../context/shard-context.ts';
@@ -20,7 +18,7 @@ import { ShardControl } from '../limits/shard-control.ts';
 import type { ChunkSize } from '../publish/chunk-size.ts';
 import { claimShard, ownerRecord } from './claim.ts';
 import { JournalRecovery } from './journal-recovery.ts';
-import { OwnedShard } from './owned-shard.ts';
+import { type JobReport, OwnedShard } from './owned-shard.ts';
 
 /** Interval of an owner's checks: progress, ownership, health. */
 const TICK_MS = 1000;
@@ -36,7 +34,7 @@ export interface WorkerReport {
   readonly endsHeardMs: number;
   /** The records in flight by content type, in parts. */
   readonly backlog: readonly Backlog[];
-  readonly jobs: readonly LiveJob[];
+  readonly jobs: readonly JobReport[];
   /** undefined while this is not the owner. */
   readonly control?: ShardControl;
 }
@@ -150,10 +148,12 @@ export class ShardWorker {
       return { owner: false, inFlight, backlog, endsHeardMs, ...none };
     }
     const { shard, intake } = this.#owned;
-    const jobs = [...shard.state.jobs.values()];
+    const { jobs } = this.#owned;
     const { buffered, unassigned, committing } = shard.inFlight;
-    const inJobs = jobs.map(({ record: { type, oldestEventMs }, left }) => ({
-      ...{ type, records: left.size, oldestEventMs },
+    const inJobs = jobs.map(({ job: { record, left } }) => ({
+      type: record.type,
+      records: left.size,
+      oldestEventMs: record.oldestEventMs,
     }));
     return {
       owner: true,
@@ -280,7 +280,7 @@ export class ShardWorker {
       this.#committing = inFlight.committing;
       ledger.released(shard.unsettled() - inFlight.committing.records);
       intake.stop();
-      for (const job of state.jobs.values()) endSpan(job, 'handed_over');
+      shard.spans.handOver();
       this.#owned = undefined;
     }
     this.#abort.abort(error);

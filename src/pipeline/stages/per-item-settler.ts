@@ -13,7 +13,7 @@ import { memoryOfItems } from '../limits/memory-budget.ts';
 import type { DeadLetter, JobDecisions, TerminalWriter } from '../publish/terminal-writer.ts';
 import { publishReread } from '../source/dead-letter-rereads.ts';
 import { assertSameLog, readToDecode, SKIPPED, writtenBetween } from '../source/reread.ts';
-import type { Settled, Settler } from './tracker.ts';
+import type { JobSettler, Settled, Settler } from './tracker.ts';
 
 const GONE: Poison = {
   reason: 'source_unavailable',
@@ -33,8 +33,12 @@ export class PerItemSettler implements Settler {
     this.#kind = kind;
   }
 
+  begin(job: LiveJob): JobSettler {
+    return { settle: (status, isLast) => this.#settle(job, status, isLast) };
+  }
+
   /** Settles the items that have an outcome. @param isLast see PerItemKind.outcomes */
-  async settle(job: LiveJob, status: RemoteStatus, isLast: boolean): Promise<Settled> {
+  async #settle(job: LiveJob, status: RemoteStatus, isLast: boolean): Promise<Settled> {
     const { budget, clock, logger, signal } = this.#shard;
     const { bytes, count } = job.record;
     // Each record takes memory as it was read, and again as it is published.

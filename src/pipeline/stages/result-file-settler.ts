@@ -9,10 +9,11 @@ import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import type { JobFailure } from '../../core/outcome/failure-row.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kind.ts';
-import { step } from '../context/batch-span.ts';
+import { step } from '../context/batch-spans.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { JobDecisions, TerminalWriter } from '../publish/terminal-writer.ts';
-import type { Settled, Settler } from './tracker.ts';
+import type { FailureDetail } from './shard-stages.ts';
+import type { JobSettler, Settled, Settler } from './tracker.ts';
 
 /**
  * Memory of a download per byte of a chunk: the slices of the chunk, the pieces of the file in
@@ -21,6 +22,13 @@ import type { Settled, Settler } from './tracker.ts';
 const MEMORY_PER_CHUNK = 2;
 /** Part of that memory for the slices. */
 const SLICES_PER_CHUNK = 1.5;
+
+/** Downloads of the results of one job. */
+interface Downloads {
+  /** Number of downloads since one of them last settled something. */
+  counted: number;
+  detail: FailureDetail | undefined;
+}
 
 export class ResultFileSettler implements Settler {
   readonly #shard: ShardContext;
@@ -33,12 +41,22 @@ export class ResultFileSettler implements Settler {
     this.#kind = kind;
   }
 
-  async settle(job: LiveJob, status: RemoteStatus): Promise<Settled> {
+  begin(job: LiveJob): JobSettler {
+    const downloads: Downloads = { counted: 0, detail: undefined };
+    return {
+      settle: (status) => this.#settle(job, status, downloads),
+      get detail() {
+        return downloads.detail;
+      },
+    };
+  }
+
+  async #settle(job: LiveJob, status: RemoteStatus, downloads: Downloads): Promise<Settled> {
     const { budget, options, signal } = this.#shard;
     const bytes = MEMORY_PER_CHUNK * options.chunk.maxBytes;
     const release = await this.#shard.waitFor('work_memory', budget.work(bytes, signal));
     const decisions = this.#writer.decisions(job, 'settle');
-    const download = new Download(this.#shard, this.#kind, job, status, decisions);
+    const download = new Download(this.#shard, this.#kind, job, status, downloads, decisions);
     try {
       return await download.run();
     } finally {
@@ -54,6 +72,7 @@ class Download {
   readonly #kind: ResultFileKind;
   readonly #job: LiveJob;
   readonly #status: RemoteStatus;
+  readonly #downloads: Downloads;
   readonly #decisions: JobDecisions;
   /** Records left at the beginning of the download: other rows were settled by an earlier one. */
   readonly #before: CoordinateSet;
@@ -77,20 +96,22 @@ class Download {
     kind: ResultFileKind,
     job: LiveJob,
     status: RemoteStatus,
+    downloads: Downloads,
     decisions: JobDecisions,
   ) {
     this.#shard = shard;
     this.#kind = kind;
     this.#job = job;
     this.#status = status;
+    this.#downloads = downloads;
     this.#decisions = decisions;
     this.#before = job.left.clone();
     this.#fields = shard.fieldsOf(job);
   }
 
   async run(): Promise<Settled> {
-    const { status, left } = this.#job;
-    status.downloads++;
+    const { left } = this.#job;
+    this.#downloads.counted++;
     const cut = await this.#download();
     // Also after a cut: these rows are valid, and the next download skips them.
     await this.#flush();
@@ -113,18 +134,17 @@ class Download {
     }
     const settled = cut === undefined ? this.#afterShortFile() : this.#afterCut(cut);
     const counted = cut === undefined || reactionTo('results', cut.failure).counted;
-    if (!counted) status.downloads--;
+    if (!counted) this.#downloads.counted--;
     // The download that settled something is the first of the next count.
-    if (left.size < this.#before.size) status.downloads = counted ? 1 : 0;
+    if (left.size < this.#before.size) this.#downloads.counted = counted ? 1 : 0;
     return settled;
   }
 
   /** @returns why the download ended early */
   async #download(): Promise<ServiceError | undefined> {
-    const { clock, signal, waits, who } = this.#shard;
-    const { status } = this.#job;
+    const { clock, signal, spans, waits, who } = this.#shard;
     const startedMs = clock.monotonic();
-    const attributes = { 'content_review.download': status.downloads };
+    const attributes = { 'content_review.download': this.#downloads.counted };
     const read = async () => {
       const decided = () => this.#shard.decisionContext(this.#job);
       const slices = this.#kind.results(this.#status, decided, signal);
@@ -133,7 +153,7 @@ class Download {
     const done = () => ({ 'content_review.rows': this.#rows });
     let cut: ServiceError | undefined;
     try {
-      await step(status.span, 'download', attributes, read, { done });
+      await step(spans.of(this.#job), 'download', attributes, read, { done });
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) throw error;
@@ -211,16 +231,16 @@ class Download {
 
   #afterCut(cut: ServiceError): Settled {
     const { counted, afterMs = 0 } = reactionTo('results', cut.failure);
-    const { status, left } = this.#job;
+    const { left } = this.#job;
     // Downloads of one batch mostly fail alike.
-    if (status.detail?.reason !== cut.message) {
+    if (this.#downloads.detail?.reason !== cut.message) {
       this.#shard.logger.warn(
         { ...this.#fields, error: cut.message, left: left.size },
         'result download ended early; retrying',
       );
     }
-    status.detail = { reason: cut.message };
-    if (counted && status.downloads > this.#shard.options.review.downloadRetries) {
+    this.#downloads.detail = { reason: cut.message };
+    if (counted && this.#downloads.counted > this.#shard.options.review.downloadRetries) {
       this.#anomaly('unreadable');
       return { do: 'fail', as: 'results_unreadable' };
     }
@@ -229,14 +249,14 @@ class Download {
 
   /** The file is complete but rows are missing: it may have been read before it was complete. */
   #afterShortFile(): Settled {
-    const { record, status, left } = this.#job;
+    const { record, left } = this.#job;
     const isShort = this.#rows < (this.#status.expectedRows ?? record.count);
-    if (isShort && status.downloads <= this.#shard.options.review.downloadRetries)
+    if (isShort && this.#downloads.counted <= this.#shard.options.review.downloadRetries)
       return { do: 'again', afterMs: 0 };
     const missing = left.size - this.#retriedErrors.size;
     if (missing > 0) this.#anomaly('missing', missing);
     const [reason, malformed] = [this.#firstMalformed, this.#malformed];
-    status.detail = reason === undefined ? undefined : { reason, malformed };
+    this.#downloads.detail = reason === undefined ? undefined : { reason, malformed };
     return { do: 'fail', as: this.#failure(reason !== undefined, isShort) };
   }
 

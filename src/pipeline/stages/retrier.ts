@@ -5,18 +5,15 @@
 import type { LiveJob } from '../../core/journal/job.ts';
 import { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import { decide, type FailureAction, jobRule } from '../../core/outcome/failure-policy.ts';
-import type { JobFailure } from '../../core/outcome/failure-row.ts';
 import type { ContentItem } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan } from '../context/submission.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import { FAILURES_IN_A_ROW } from '../limits/type-breakers.ts';
 import type { RereadRequest } from '../source/reread-queue.ts';
-import type { ShardStages } from './shard-stages.ts';
+import type { FailedJob, ShardStages } from './shard-stages.ts';
 
-interface Retry {
-  readonly job: LiveJob;
-  readonly failure: JobFailure;
+interface Retry extends FailedJob {
   readonly action: FailureAction;
   /** True if this attempt counts against the records. */
   readonly counted: boolean;
@@ -27,6 +24,7 @@ export class Retrier {
   readonly #stages: ShardStages;
   /** Batches submitted per line, including ended jobs; a restart has only those of live jobs. */
   readonly #spent = new Map<string, number>();
+  readonly #failed = new WeakMap<LiveJob, FailedJob>();
 
   constructor(shard: ShardContext, stages: ShardStages) {
     this.#shard = shard;
@@ -34,28 +32,24 @@ export class Retrier {
   }
 
   /** Takes a failed job and decides what becomes of its remaining records. */
-  add(job: LiveJob, failure: JobFailure): void {
-    const { labels, logger, metrics, options, state } = this.#shard;
-    const { record, left, status } = job;
+  add(failed: FailedJob): void {
+    const { labels, logger, metrics, options, spans, state } = this.#shard;
+    const { job, failure, isProbe, detail } = failed;
+    const { record, left } = job;
+    this.#failed.set(job, failed);
     const spent = this.#spentOf(job);
-    const counted = !this.#typeFails(job, failure, spent) || status.isProbe;
+    const counted = !this.#typeFails(failed, spent) || isProbe;
     const action = counted ? decide(failure, record, left.size, spent, options.review) : 'retry';
     if (action === 'bisect') this.#spent.set(record.root, spent + 2);
-    status.phase = 'retrying';
-    status.failure = failure;
-    status.span.event('failed', {
-      'error.type': failure,
-      'content_review.action': action,
-      'content_review.left': left.size,
-    });
+    spans.failed(job, failure, action);
     metrics.count('jobs_failed_total', { ...labels, reason: failure });
     const about = { failure, action, attempt: record.attempt, left: left.size };
     logger.warn(
-      { ...this.#shard.fieldsOf(job), ...about, live: state.jobs.size, ...status.detail },
+      { ...this.#shard.fieldsOf(job), ...about, live: state.jobs.size, ...detail },
       'batch failed',
     );
 
-    const retry = { job, failure, action, counted };
+    const retry = { ...failed, action, counted };
     if (action !== 'dead_letter') this.#stages.rereads.add(this.#request(retry));
     else {
       this.#shard.spawn('dead letters', async () => {
@@ -72,9 +66,15 @@ export class Retrier {
     }
   }
 
+  /** Returns the failure of a job; undefined if it has not failed. */
+  failed(job: LiveJob): FailedJob | undefined {
+    return this.#failed.get(job);
+  }
+
   /** Returns true if a failure is evidence against the service rather than the content. */
-  #typeFails({ record, left }: LiveJob, failure: JobFailure, spent: number): boolean {
+  #typeFails({ job, failure }: FailedJob, spent: number): boolean {
     const { breakers, options } = this.#shard;
+    const { record, left } = job;
     const { pausesType } = jobRule(failure);
     if (pausesType === 'all') return breakers.failed(record.type);
     if (2 * left.size <= record.count) {
@@ -150,9 +150,8 @@ export class Retrier {
   }
 }
 
-function messageOf({ job, failure }: Retry): string {
+function messageOf({ failure, detail }: Retry): string {
   const { message } = jobRule(failure);
-  const { detail } = job.status;
   return failure === 'rows_malformed' && detail !== undefined
     ? `${message}: ${detail.reason}`
     : message;

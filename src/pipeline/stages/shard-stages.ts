@@ -8,6 +8,32 @@ import type { TerminalWriter } from '../publish/terminal-writer.ts';
 import type { DeadLetterRereads } from '../source/dead-letter-rereads.ts';
 import type { RereadQueue } from '../source/reread-queue.ts';
 
+/** The newest state that the service reported. */
+export interface Heard {
+  /** In the spelling of the service. */
+  readonly state: string;
+  readonly finished: boolean;
+  /** Wall clock, ms. */
+  readonly atMs: number;
+}
+
+/** A job that failed, or whose remaining records have no result. */
+export interface FailedJob {
+  readonly job: LiveJob;
+  readonly failure: JobFailure;
+  /** True for the probe of a circuit breaker. */
+  readonly isProbe: boolean;
+  /** undefined if the upload failed. */
+  readonly heard?: Heard | undefined;
+  readonly detail?: FailureDetail | undefined;
+}
+
+/** Failure of a result file, or the first of its malformed rows and their number. Never content. */
+export interface FailureDetail {
+  readonly reason: string;
+  readonly malformed?: number;
+}
+
 export interface ShardStages {
   readonly order: OutputOrder;
   readonly writer: TerminalWriter;
@@ -15,10 +41,10 @@ export interface ShardStages {
   readonly rereads: RereadQueue;
   /** Submits a batch to the service. Does not block. */
   submit(submission: Submission): void;
-  /** Follows a job at the service; the first poll comes after `firstWaitMs`. */
-  follow(job: LiveJob, firstWaitMs: number): void;
+  /** Follows an uploaded job at the service; the first poll comes after `firstWaitMs`. */
+  follow(job: LiveJob, firstWaitMs: number, isProbe: boolean): void;
   /** Takes a job that failed: its records are submitted again, or get their terminal records. */
-  fail(job: LiveJob, failure: JobFailure): void;
+  fail(failed: FailedJob): void;
   /** Parks a batch whose type is blocked; the caller discards its rows. */
   park(plan: BatchPlan, records: CoordinateList): void;
   /** Called once a new job is committed, and progress with it. */

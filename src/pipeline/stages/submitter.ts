@@ -11,7 +11,7 @@ import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import { REFUSES_INPUT, ServiceError } from '../../core/outcome/service-error.ts';
 import type { CreatedJob } from '../../core/ports/pipeline-kind.ts';
 import { NO_SPAN, type Span } from '../../core/ports/tracing.ts';
-import { endSpan, shrinking, spanFields, startBatchSpan, step } from '../context/batch-span.ts';
+import { spanFields, step } from '../context/batch-spans.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { Submission } from '../context/submission.ts';
 import type { Permit } from '../limits/type-breakers.ts';
@@ -36,7 +36,7 @@ export class Submitter {
 
   /** Resolves when the job is uploaded, failed or parked. @throws what ends the shard */
   async submit(submission: Submission): Promise<void> {
-    const { breakers, control, signal } = this.#shard;
+    const { breakers, control, signal, spans } = this.#shard;
     const { type, from, batch } = submission;
     const isHeld = () => control.holds(type, from !== undefined);
     // At once, while submissions still come in the order in which they were sealed.
@@ -52,7 +52,7 @@ export class Submitter {
         outcome = 'parked';
         return;
       }
-      span = startBatchSpan(this.#shard, submission, from?.status.span);
+      span = spans.begin(submission);
       const encoded = await this.#shard.permitted('encodes', () => this.#encode(submission, span));
       body = encoded;
       if (place !== undefined) await this.#shard.waitFor('order', place.reached());
@@ -69,8 +69,7 @@ export class Submitter {
           job = await this.#journal(submission, created.value, encoded, span);
           if (job === undefined) return err<NotCreated>('unavailable');
           place?.leave();
-          job.status.isProbe = used === 'probe';
-          await this.#upload(job, created.value, encoded);
+          await this.#upload(job, created.value, encoded, used === 'probe');
           return ok(undefined);
         });
         if (uploaded.ok) return;
@@ -91,7 +90,7 @@ export class Submitter {
       if (job === undefined) {
         span.set({ 'content_review.outcome': outcome });
         span.end(outcome === 'rejected_type' ? outcome : undefined);
-      } else if (signal.aborted) endSpan(job, 'handed_over');
+      } else if (signal.aborted) spans.end(job, 'handed_over');
       body?.release();
       batch.sink.release();
       submission.memory.release();
@@ -190,7 +189,7 @@ export class Submitter {
     { body }: EncodedBody,
     span: Span,
   ): Promise<LiveJob | undefined> {
-    const { clock, control, kind, labels, logger, metrics, queue, random, state, types } =
+    const { clock, control, kind, labels, logger, metrics, queue, random, spans, state, types } =
       this.#shard;
     const { type, attempt, depth, spent } = plan;
     let isHeld = false;
@@ -225,7 +224,7 @@ export class Submitter {
         inFlight?.drop(records.length);
         return step;
       });
-    await (from === undefined ? committed() : shrinking(from, committed));
+    await (from === undefined ? committed() : spans.shrinking(from, committed));
 
     const job = state.jobs.get(id);
     if (job === undefined) {
@@ -236,7 +235,7 @@ export class Submitter {
     metrics.count('batches_created_total', labels);
     types.submitted(type, records.length);
     if (from !== undefined) metrics.count('items_resubmitted_total', labels, records.length);
-    job.status.span = span;
+    spans.adopt(job, span);
     span.set({ 'content_review.job': id, 'content_review.batch': remoteId });
     span.event('journaled');
     if (from === undefined) this.#stages.journaled();
@@ -246,8 +245,13 @@ export class Submitter {
   }
 
   /** Uploads the body: only after the job is in the journal (I4), and only as a group member. */
-  async #upload(job: LiveJob, created: CreatedJob, body: EncodedBody): Promise<void> {
-    const { clock, kind, signal, uploadSignal, waits } = this.#shard;
+  async #upload(
+    job: LiveJob,
+    created: CreatedJob,
+    body: EncodedBody,
+    isProbe: boolean,
+  ): Promise<void> {
+    const { clock, kind, signal, spans, uploadSignal, waits } = this.#shard;
     let mayHaveArrived = false;
     for (let attempt = 0; ; attempt++) {
       await this.#confirmMembership();
@@ -255,11 +259,11 @@ export class Submitter {
       const startedMs = clock.monotonic();
       try {
         const size = { 'content_review.bytes': body.body.length };
-        await step(job.status.span, 'upload', size, () =>
+        await step(spans.of(job), 'upload', size, () =>
           this.#shard.waitFor('upload', kind.upload(created, body, uploadSignal)),
         );
         this.#shard.observe('upload', startedMs);
-        return this.#uploaded(job);
+        return this.#uploaded(job, isProbe);
       } catch (error) {
         // A connection that is being torn down may still read it.
         body.drop();
@@ -271,8 +275,8 @@ export class Submitter {
         mayHaveArrived ||= error.mayHaveArrived;
         if (reaction.do === 'fail') {
           // Submitted again now, it might be reviewed twice: the job is followed first.
-          if (mayHaveArrived) return this.#uploaded(job);
-          return this.#stages.fail(job, reaction.as);
+          if (mayHaveArrived) return this.#uploaded(job, isProbe);
+          return this.#stages.fail({ job, failure: reaction.as, isProbe });
         }
         const waitMs = this.#waitMs(reaction.because, attempt, error.retryAfterMs);
         await waits.while(reaction.because, this.#shard.who, clock.sleep(waitMs, signal));
@@ -281,11 +285,9 @@ export class Submitter {
   }
 
   /** Follows a job whose file is at the service, or may be: if it is not, its grace period ends. */
-  #uploaded(job: LiveJob): void {
-    const { clock, options, signal } = this.#shard;
-    job.status.phase = 'reviewing';
-    job.status.graceFromMs = clock.monotonic();
-    if (!signal.aborted) this.#stages.follow(job, options.review.poll.initialMs);
+  #uploaded(job: LiveJob, isProbe: boolean): void {
+    const { options, signal } = this.#shard;
+    if (!signal.aborted) this.#stages.follow(job, options.review.poll.initialMs, isProbe);
   }
 
   /** After a session timeout of silence another owner may have taken over: it must not upload. */

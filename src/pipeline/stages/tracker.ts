@@ -17,7 +17,7 @@ import {
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import type { ShardContext } from '../context/shard-context.ts';
-import type { ShardStages } from './shard-stages.ts';
+import type { FailureDetail, Heard, ShardStages } from './shard-stages.ts';
 
 /** Growth of each wait over the one before, up to the cap. */
 const GROWTH = 1.5;
@@ -52,14 +52,32 @@ type AfterPoll =
     };
 
 export interface Settler {
+  /** Begins with a job, which may be settled in several parts. */
+  begin(job: LiveJob): JobSettler;
+}
+
+export interface JobSettler {
   /** @param isLast whether records without a decision fail now, because their time is over */
-  settle(job: LiveJob, status: RemoteStatus, isLast: boolean): Promise<Settled>;
+  settle(status: RemoteStatus, isLast: boolean): Promise<Settled>;
+  /** Detail of the newest failure. */
+  readonly detail?: FailureDetail | undefined;
+}
+
+/** A job that is followed. */
+interface Followed {
+  readonly job: LiveJob;
+  readonly isProbe: boolean;
+  readonly settler: JobSettler;
+  readonly pause: ServicePause;
+  isSettling: boolean;
+  heard: Heard | undefined;
 }
 
 export class Tracker {
   readonly #shard: ShardContext;
   readonly #stages: ShardStages;
   readonly #settler: Settler;
+  readonly #followed = new Map<LiveJob, Followed>();
   readonly #logged = new LogOnce(MAX_LOGGED);
 
   constructor(shard: ShardContext, stages: ShardStages, settler: Settler) {
@@ -69,37 +87,46 @@ export class Tracker {
   }
 
   /** @param firstWaitMs a restart spreads the first polls, which would come all at once otherwise */
-  async follow(job: LiveJob, firstWaitMs: number): Promise<void> {
+  async follow(job: LiveJob, firstWaitMs: number, isProbe: boolean): Promise<void> {
+    const settler = this.#settler.begin(job);
     const pause = new ServicePause(this.#shard);
+    const followed = { job, isProbe, settler, pause, isSettling: false, heard: undefined };
+    this.#followed.set(job, followed);
     try {
-      await this.#follow(job, firstWaitMs, pause);
+      await this.#follow(followed, firstWaitMs);
     } finally {
       pause.end();
+      this.#followed.delete(job);
     }
   }
 
-  async #follow(job: LiveJob, firstWaitMs: number, pause: ServicePause): Promise<void> {
+  /** Returns the progress of a job; undefined if it is not followed. */
+  followed(job: LiveJob): Pick<Followed, 'isSettling' | 'heard'> | undefined {
+    return this.#followed.get(job);
+  }
+
+  async #follow(followed: Followed, firstWaitMs: number): Promise<void> {
     const { clock, options, random, signal } = this.#shard;
     const { review } = options;
-    const { graceFromMs } = job.status;
+    const { job, pause } = followed;
+    const graceFromMs = clock.monotonic();
     // The journal has wall clock times. The age is taken once: later corrections make no job older.
     const createdMs = clock.monotonic() - (clock.now() - job.record.createdMs);
     let state: FollowState = { createdMs, graceFromMs, remote: undefined, sinceMs: createdMs };
     let waitMs = firstWaitMs;
     let wasOverdue = false;
     for (let ceilingMs = review.poll.initialMs; ; ceilingMs *= GROWTH) {
-      job.status.nextPollMs = clock.now() + waitMs;
       await clock.sleep(waitMs, signal);
       const answer = await this.#poll(job);
       pause.end();
       signal.throwIfAborted();
 
       const nowMs = clock.monotonic();
-      if (answer.ok) state = this.#heard(job, state, answer.value, nowMs);
-      const reaction = await this.#react(job, state, answer, nowMs, pause);
+      if (answer.ok) state = this.#heard(followed, state, answer.value, nowMs);
+      const reaction = await this.#react(followed, state, answer, nowMs);
       if (reaction.do === 'done') return;
-      if (reaction.do === 'fail') return this.#fail(job, state, reaction);
-      if (reaction.overdue && !wasOverdue) wasOverdue = this.#logOverdue(job);
+      if (reaction.do === 'fail') return this.#fail(followed, state, reaction);
+      if (reaction.overdue && !wasOverdue) wasOverdue = this.#logOverdue(followed);
 
       // Half of each wait is fixed, half is chance: polls of jobs created together drift apart.
       const regularMs = Math.min(ceilingMs, review.poll.maxMs) * (0.5 + random.next() * 0.5);
@@ -109,12 +136,12 @@ export class Tracker {
 
   /** Settles a finished job whose turn has come, and decides what follows the poll. */
   async #react(
-    job: LiveJob,
+    followed: Followed,
     state: FollowState,
     answer: Result<RemoteStatus, ServiceError>,
     nowMs: number,
-    pause: ServicePause,
   ): Promise<AfterPoll> {
+    const { job, pause } = followed;
     const { review } = this.#shard.options;
     const wait = (
       step: FollowStep,
@@ -133,23 +160,24 @@ export class Tracker {
     // After a wait for its order, the address in this answer may have expired.
     if (await this.#stages.order.reached(job))
       return { do: 'wait', overdue: false, atOnce: true, afterMs: 0 };
-    const settled = await this.#settle(job, answer.value, step.isLast);
+    const settled = await this.#settle(followed, answer.value, step.isLast);
     if (settled.do !== 'again') return settled;
     const { unanswered, afterMs } = settled;
     const heardOf = unanswered === undefined ? 'pending' : 'none';
     return wait(next(state, heardOf, nowMs, review), unanswered, afterMs);
   }
 
-  async #settle(job: LiveJob, answer: RemoteStatus, isLast: boolean): Promise<Settled> {
+  async #settle(followed: Followed, answer: RemoteStatus, isLast: boolean): Promise<Settled> {
     const { breakers, clock, labels, logger, metrics } = this.#shard;
-    const { record, status } = job;
+    const { job, settler } = followed;
+    const { record } = job;
     // Before the span of the batch ends with its last record.
     const fields = this.#shard.fieldsOf(job);
     return this.#shard.permitted('downloads', async () => {
       const startedMs = clock.monotonic();
-      status.phase = 'settling';
-      const settled = await this.#settler.settle(job, answer, isLast).finally(() => {
-        if (status.phase === 'settling') status.phase = 'reviewing';
+      followed.isSettling = true;
+      const settled = await settler.settle(answer, isLast).finally(() => {
+        followed.isSettling = false;
       });
       if (settled.do !== 'done') return settled;
       breakers.succeeded(record.type);
@@ -162,12 +190,14 @@ export class Tracker {
     });
   }
 
-  #heard(job: LiveJob, state: FollowState, answer: RemoteStatus, nowMs: number): FollowState {
+  #heard(followed: Followed, state: FollowState, answer: RemoteStatus, nowMs: number): FollowState {
+    const { clock, spans } = this.#shard;
     const { rawState, state: remote } = answer;
     const finished = remote === 'finished';
     const shown = rawState.slice(0, STATE_CHARACTERS);
-    job.status.heard = { state: shown, finished, atMs: this.#shard.clock.now() };
-    if (remote !== state.remote) job.status.span.event('state', { 'content_review.state': remote });
+    followed.heard = { state: shown, finished, atMs: clock.now() };
+    if (remote !== state.remote)
+      spans.of(followed.job).event('state', { 'content_review.state': remote });
     if (remote === 'unknown')
       this.#logOnce(
         shown,
@@ -181,19 +211,20 @@ export class Tracker {
     return heard(state, remote, nowMs);
   }
 
-  #fail(job: LiveJob, { remote }: FollowState, { as }: Fail): void {
+  #fail(followed: Followed, { remote }: FollowState, { as }: Fail): void {
+    const { job, settler, isProbe, heard } = followed;
     const log = (message: string) => this.#shard.logger.error(this.#shard.fieldsOf(job), message);
     if (remote === 'missing') log('batch unknown to the service; submitting its records again');
     if (remote === 'foreign')
       log('the service has another batch under this id; submitting the records again');
-    this.#stages.fail(job, as);
+    this.#stages.fail({ job, failure: as, isProbe, heard, detail: settler.detail });
   }
 
   /** @returns true */
-  #logOverdue(job: LiveJob): true {
+  #logOverdue({ job, heard }: Followed): true {
     const { labels, logger, metrics } = this.#shard;
     metrics.count('jobs_failed_total', { ...labels, reason: 'review_overdue' });
-    const about = { ...this.#shard.fieldsOf(job), state: job.status.heard?.state };
+    const about = { ...this.#shard.fieldsOf(job), state: heard?.state };
     logger.error(about, 'the review exceeds maxReviewTime; still waiting');
     return true;
   }

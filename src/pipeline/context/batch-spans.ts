@@ -1,0 +1,199 @@
+/**
+ * Spans of the batches of a shard, each from its seal until the last of its records has its
+ * terminal record or has moved to another batch. docs/tracing.md lists the names. Attributes describe
+ * the batch; items appear only as links to their own traces (I6).
+ */
+import type { LiveJob } from '../../core/journal/job.ts';
+import type { FailureAction } from '../../core/outcome/failure-policy.ts';
+import type { JobFailure } from '../../core/outcome/failure-row.ts';
+import { ServiceError } from '../../core/outcome/service-error.ts';
+import {
+  NO_SPAN,
+  type Span,
+  type SpanAttributes,
+  type StepKind,
+  type Tracer,
+  within,
+} from '../../core/ports/tracing.ts';
+import { TraceLinks, type TraceParent } from '../../core/trace-context.ts';
+import type { PipelineContext } from './pipeline-context.ts';
+import type { Submission } from './submission.ts';
+
+/** Links of a span that tracing backends keep by default. */
+const MAX_LINKS = 128;
+/** Longest content type shown: records choose it. */
+const TYPE_CHARACTERS = 120;
+
+/** Shard of the spans. */
+type SpanPlace = Pick<PipelineContext, 'tracer' | 'options' | 'kind'> & {
+  readonly shard: number;
+};
+
+/** Collector of the trace contexts of a batch's items; undefined while tracing is off. @param from the job that the items leave */
+export function batchLinks(tracer: Tracer, from?: LiveJob): TraceLinks | undefined {
+  if (!tracer.enabled) return undefined;
+  // One link is kept for the batch that the items leave.
+  return new TraceLinks(from === undefined ? MAX_LINKS : MAX_LINKS - 1);
+}
+
+/** Span of a live job. */
+interface OpenSpan {
+  readonly span: Span;
+  /** Failure of the batch, if it has failed. */
+  failure?: JobFailure;
+}
+
+export class BatchSpans {
+  readonly #place: SpanPlace;
+  /** Empty while tracing is off. */
+  readonly #open = new Map<LiveJob, OpenSpan>();
+
+  constructor(place: SpanPlace) {
+    this.#place = place;
+  }
+
+  /** Returns the span of a job; NO_SPAN once it has ended. */
+  of(job: LiveJob): Span {
+    return this.#open.get(job)?.span ?? NO_SPAN;
+  }
+
+  /** Starts the span of a batch to be submitted. */
+  begin({ batch, attempt, from }: Submission): Span {
+    const { links = [], traced = 0, unlinked = 0 } = batch.links ?? {};
+    const before = from && this.of(from).ids;
+    return this.#start(
+      batch.length,
+      batch.type,
+      attempt,
+      { 'content_review.traced': traced, 'content_review.unlinked': unlinked },
+      before === undefined ? links : [before, ...links],
+    );
+  }
+
+  /** Makes the span of a submission that of its job. */
+  adopt(job: LiveJob, span: Span): void {
+    if (span !== NO_SPAN) this.#open.set(job, { span });
+  }
+
+  /** Starts the span of a recovered job: a new trace, since the journal has no trace ids. */
+  recovered(job: LiveJob): void {
+    const { record, left } = job;
+    const span = this.#start(record.count, record.type, record.attempt, {
+      'content_review.job': record.id,
+      'content_review.batch': record.remoteId,
+      'content_review.bytes': record.bytes,
+      'content_review.recovered': true,
+      'content_review.left': left.size,
+    });
+    this.adopt(job, span);
+  }
+
+  /** Records the failure of a batch, which is the outcome of its span unless that is handed over. */
+  failed(job: LiveJob, failure: JobFailure, action: FailureAction): void {
+    const open = this.#open.get(job);
+    if (open === undefined) return;
+    open.failure = failure;
+    open.span.event('failed', {
+      'error.type': failure,
+      'content_review.action': action,
+      'content_review.left': job.left.size,
+    });
+  }
+
+  /** Ends the span of a job, once. @param outcome default: the failure of the batch, or `settled` */
+  end(job: LiveJob, outcome?: 'handed_over'): void {
+    const open = this.#open.get(job);
+    if (open === undefined) return;
+    this.#open.delete(job);
+    const { span, failure } = open;
+    span.set({ 'content_review.outcome': outcome ?? failure ?? 'settled' });
+    span.end(outcome === undefined ? failure : undefined);
+  }
+
+  /** Ends the spans of all jobs: the shard is lost. */
+  handOver(): void {
+    for (const job of [...this.#open.keys()]) this.end(job, 'handed_over');
+  }
+
+  /** Runs a transaction that takes records out of a job; the job's span ends with the last record. */
+  async shrinking<T>(job: LiveJob, run: () => Promise<T>): Promise<T> {
+    let outcome: 'handed_over' | undefined = 'handed_over';
+    try {
+      const result = await run();
+      outcome = undefined;
+      return result;
+    } finally {
+      if (job.left.size === 0) this.end(job, outcome);
+    }
+  }
+
+  #start(
+    count: number,
+    type: string,
+    attempt: number,
+    attributes: SpanAttributes,
+    links: readonly TraceParent[] = [],
+  ): Span {
+    const { kind, options, tracer, shard } = this.#place;
+    if (!tracer.enabled) return NO_SPAN;
+    const { topic, group } = options.source;
+    return tracer.startBatch(
+      // `<operation> <destination>`, as in OpenTelemetry's conventions for messaging.
+      `process ${topic}`,
+      {
+        'messaging.system': 'kafka',
+        'messaging.operation.type': 'process',
+        'messaging.operation.name': 'process',
+        'messaging.destination.name': topic,
+        'messaging.consumer.group.name': group,
+        'messaging.batch.message_count': count,
+        'content_review.pipeline': options.name,
+        'content_review.kind': kind.name,
+        'content_review.shard': shard,
+        'content_review.type': type.slice(0, TYPE_CHARACTERS),
+        'content_review.attempt': attempt,
+        ...attributes,
+      },
+      links,
+    );
+  }
+}
+
+/**
+ * Runs `run` as a step of a span, which its requests to the service are parts of.
+ * @param done attributes of the result
+ */
+export async function step<T>(
+  span: Span,
+  name: string,
+  attributes: SpanAttributes,
+  run: () => Promise<T>,
+  { done, kind }: { readonly done?: (result: T) => SpanAttributes; readonly kind?: StepKind } = {},
+): Promise<T> {
+  if (span === NO_SPAN) return run();
+  const part = span.step(name, attributes, kind);
+  try {
+    const result = await within(part, run);
+    if (done !== undefined) part.set(done(result));
+    part.end();
+    return result;
+  } catch (error) {
+    part.end(errorType(error));
+    throw error;
+  }
+}
+
+/** Class of an error, never its message. */
+function errorType(error: unknown): string {
+  if (error instanceof ServiceError) return error.failure;
+  if (!(error instanceof Error)) return 'unknown';
+  return 'failure' in error && typeof error.failure === 'string' ? error.failure : error.name;
+}
+
+/** Ids of a span in log lines. */
+export function spanFields({ ids }: Span): {
+  readonly trace_id?: string;
+  readonly span_id?: string;
+} {
+  return ids === undefined ? {} : { trace_id: ids.traceId, span_id: ids.spanId };
+}
