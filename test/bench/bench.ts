@@ -14,8 +14,9 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startKafka } from '../../dev/kafka/start.ts';
 import { TestKafka } from '../support/kafka/kafka.ts';
+import { realisticEvents } from './events.ts';
 import { measureLatency } from './latency.ts';
-import { type Load, posts, write } from './load.ts';
+import { type Load, write } from './load.ts';
 import { median } from './process-time.ts';
 import {
   bareRound,
@@ -85,13 +86,13 @@ async function topicOf(kafka: TestKafka, load: Load): Promise<string> {
 }
 
 function mainLoad(): Load {
-  return { records: RECORDS, partitions: PARTITIONS, codec: 'none', record: posts(320, 1) };
+  return { records: RECORDS, partitions: PARTITIONS, codec: 'none', record: realisticEvents() };
 }
 
 async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
   const load = mainLoad();
   print(
-    `${RECORDS} records of 320 bytes of text, ${PARTITIONS} partitions, batches of 5,000 rows, ${ROUNDS} rounds`,
+    `${RECORDS} realistic events, ${PARTITIONS} partitions, batches of 5,000 rows, ${ROUNDS} rounds`,
   );
   const topic = await topicOf(kafka, load);
   // The broker compiles its code in the first minute: neither side is measured on a cold one.
@@ -110,15 +111,16 @@ async function compareBare(kafka: TestKafka, directory: string): Promise<void> {
       });
       rounds.get(name)?.push(one);
       print(
-        `  ${name}: ${toText(one)}, ${one.mostUnsettled} unsettled at most; ${ratiosOf([one], [floor])}`,
+        `  ${name}: ${toText(one)}, first decision after ${one.firstDecisionSeconds.toFixed(2)} s, ${one.mostUnsettled} unsettled at most; ${ratiosOf([one], [floor])}`,
       );
     }
   }
   await (await kafka.admin()).deleteTopics({ topics: [topic] });
   for (const [name, all] of rounds) {
     const peak = Math.round(Math.max(...all.map(({ peakMiB }) => peakMiB)));
+    const first = median(all.map(({ firstDecisionSeconds }) => firstDecisionSeconds));
     print(
-      `${name}, medians of ${ROUNDS} rounds: ${ratiosOf(all, bare)}, highest peak RSS ${peak} MiB`,
+      `${name}, medians of ${ROUNDS} rounds: ${ratiosOf(all, bare)}, ${median(all.map(({ cpuUs }) => cpuUs)).toFixed(1)} µs an item, highest peak RSS ${peak} MiB, first decision ${first.toFixed(2)} s after the start of the process`,
     );
   }
   for (const [name, connector] of builds) {

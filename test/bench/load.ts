@@ -7,32 +7,17 @@ import { crc32c } from '../../src/kafka/records/index.ts';
 import { eventually } from '../support/eventually.ts';
 import { BatchRefused, RawProducer } from '../support/kafka/raw-producer.ts';
 import { CODECS, type Codec } from '../support/kafka/record-batches.ts';
+import type { RecordOf } from './events.ts';
 
 export interface Load {
   readonly records: number;
   readonly partitions: number;
   readonly codec: Codec;
-  /** The record of a number. */
-  readonly record: (n: number) => OutgoingRecord;
+  readonly record: RecordOf;
 }
 
 const BATCH_RECORDS = 1_000;
 const BATCH_BYTES = 400_000;
-const SENTENCE =
-  'The quick brown fox, "quoted", jumps over the lazy dog; and then, quite naturally, it does so again. ';
-
-/** A text of so many bytes. */
-export const textOf = (bytes: number): string =>
-  SENTENCE.repeat(Math.ceil(bytes / SENTENCE.length)).slice(0, bytes);
-
-/** Events of a post, with a text of so many bytes. */
-export function posts(bytes: number, types: number): Load['record'] {
-  const text = textOf(bytes);
-  return (n) => ({
-    key: `user-${n % 5_000}`,
-    value: `{"type":"post${types === 1 ? '' : n % types}","content":"${n} ${text.replaceAll('"', '\\"')}","metadata":{"post_id":${n},"lang":"en"}}`,
-  });
-}
 
 /** Writes the records [from, to), round the partitions. */
 export async function write(

@@ -20,6 +20,8 @@ export interface ConnectorRound extends Round {
   readonly mostUnsettled: number;
   /** Between the first fifth and the last tenth: without start, rebalance and the age of the last batches. */
   readonly steadyPerSecond: number;
+  /** Seconds from the start of the process to its first decision that a consumer can read. NaN: nothing was there to decide. */
+  readonly firstDecisionSeconds: number;
   /** Share of all processors of the machine that was in use, by whichever process. */
   readonly machineBusy: number;
 }
@@ -83,7 +85,10 @@ export async function connectorRound(
   directory: string,
   setup: ConnectorSetup,
 ): Promise<ConnectorRound> {
-  return await withConnector(kafka, directory, setup, async (stack, replicas) => {
+  return await withConnector(kafka, directory, setup, async (stack, replicas, spawnedAt) => {
+    const firstDecision =
+      setup.fill === undefined ? firstDecisionAt(kafka, stack.topics.decisions) : undefined;
+    firstDecision?.catch(() => undefined);
     const started = await Promise.all(replicas.map((replica) => replica.logged('owns the shard')));
     const startedAt = Math.min(...started.map(({ time }) => Date.parse(String(time))));
     const pids = replicas.map(({ process: { pid } }) => pid);
@@ -107,6 +112,7 @@ export async function connectorRound(
       await sleep(LOOK_MS);
     }
     const seconds = (Date.now() - startedAt) / 1000;
+    const firstDecisionSeconds = (((await firstDecision) ?? Number.NaN) - spawnedAt) / 1000;
     stopThrottling();
     await filled;
     const { busy, all } = machineTimes();
@@ -124,6 +130,7 @@ export async function connectorRound(
       cpuUs,
       peakMiB,
       mostUnsettled,
+      firstDecisionSeconds,
       steadyPerSecond,
       machineBusy,
     };
@@ -163,7 +170,7 @@ export async function withConnector<T>(
   kafka: TestKafka,
   directory: string,
   setup: ConnectorSetup,
-  run: (stack: Stack, replicas: readonly Replica[], service: Kept) => Promise<T>,
+  run: (stack: Stack, replicas: readonly Replica[], spawnedAt: number) => Promise<T>,
 ): Promise<T> {
   const service = await startService(setup.reviewMs);
   const { source, ...pipeline } = (setup.pipeline ?? {}) as { source?: object };
@@ -185,12 +192,13 @@ export async function withConnector<T>(
     },
   );
   try {
+    const spawnedAt = Date.now();
     const replicas = await Promise.all(
       Array.from({ length: setup.replicas ?? 1 }, () =>
         stack.startReplica({ MALLOC_ARENA_MAX: '1' }),
       ),
     );
-    return await run(stack, replicas, service.process);
+    return await run(stack, replicas, spawnedAt);
   } finally {
     await stack.stop();
     await drop(kafka, [stack.topics.decisions, stack.topics.source, stack.topics.deadLetters]);
@@ -225,6 +233,17 @@ export async function progressOf(
       ])
       .reduce((total, [, value]) => total + Number(value), 0);
   return { consumed: sum('events_consumed_total'), decided: sum('decisions_total') };
+}
+
+/** Time at which a consumer of committed records has the first decision. */
+async function firstDecisionAt(kafka: TestKafka, topic: string): Promise<number> {
+  const reader = new TopicReader(kafka.brokers, topic);
+  try {
+    await reader.readCount(1, { deadlineMs: GIVE_UP_MS });
+    return Date.now();
+  } finally {
+    await reader.close();
+  }
 }
 
 async function assertDecidedOnce(

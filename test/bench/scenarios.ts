@@ -1,12 +1,21 @@
-/** Loads beside the main one, each measured for this build and, if there is one to compare with, for another. */
+/** Loads of the table, each measured for this build and, if there is one to compare with, for another. */
 import { readFileSync } from 'node:fs';
 import { startRegistry } from '../../dev/registry/start.ts';
 import { ConfluentRegistry } from '../../src/events/registry/index.ts';
 import type { TestKafka } from '../support/kafka/kafka.ts';
 import { avroType } from '../support/records/avro.ts';
 import { registrySettings } from '../support/stack/registry.ts';
-import { type Load, posts, textOf, write } from './load.ts';
-import { type ConnectorSetup, connectorRound, type Round } from './rounds.ts';
+import {
+  easyEvents,
+  keyOf,
+  membersOf,
+  type RecordOf,
+  randomOf,
+  realisticEvents,
+  textOf,
+} from './events.ts';
+import { type Load, write } from './load.ts';
+import { type ConnectorRound, type ConnectorSetup, connectorRound } from './rounds.ts';
 
 export interface Scenario {
   readonly name: string;
@@ -19,17 +28,22 @@ export interface Scenario {
 const RECORDS = 240_000;
 /** Subject of the schema of decisions. */
 const DECISIONS = 'bench-decisions';
-const BASE: Load = { records: RECORDS, partitions: 6, codec: 'none', record: posts(320, 1) };
+const BASE: Load = { records: RECORDS, partitions: 6, codec: 'none', record: realisticEvents() };
+/** Characters of the content of events in Avro and of imports. */
+const TEXT_CHARACTERS = 170;
 
 /** @param registryUrl of a schema registry, for Avro */
 export async function scenarios(registryUrl: string): Promise<readonly Scenario[]> {
   return [
-    { name: '320 bytes, 6 partitions', load: BASE },
-    { name: '1 KiB', load: { ...BASE, record: posts(1024, 1) } },
-    { name: '10 KiB', load: { ...BASE, records: 48_000, record: posts(10_240, 1) } },
+    { name: 'realistic events', load: BASE },
+    { name: 'easy events', load: { ...BASE, record: easyEvents(320) } },
+    { name: '1 KiB', load: { ...BASE, record: realisticEvents(1024) } },
+    { name: '10 KiB', load: { ...BASE, records: 48_000, record: realisticEvents(10_240) } },
     { name: '1 partition', load: { ...BASE, partitions: 1 } },
-    { name: '64 partitions', load: { ...BASE, partitions: 64 } },
-    { name: '16 types', load: { ...BASE, record: posts(320, 16) } },
+    {
+      name: '64 partitions, 16 types',
+      load: { ...BASE, partitions: 64, record: realisticEvents(0, 16) },
+    },
     { name: 'reviews of 2 s', load: BASE, reviewMs: 2_000 },
     { name: 'snappy', load: { ...BASE, codec: 'snappy' } },
     { name: 'zstd', load: { ...BASE, codec: 'zstd' } },
@@ -70,9 +84,9 @@ export async function measureScenarios(
   const registry = await startRegistry();
   try {
     print(
-      `| load | ${[...builds.keys()].map((name) => `${name}: items/s | µs an item | MiB`).join(' | ')} |`,
+      `| load | ${[...builds.keys()].map((name) => `${name}: items/s | µs an item | MiB | first decision, s`).join(' | ')} |`,
     );
-    print(`|---|${'---|---|---|'.repeat(builds.size)}`);
+    print(`|---|${'---|---|---|---|'.repeat(builds.size)}`);
     for (const { name, load, reviewMs = 0, ...rest } of await scenarios(registry.url)) {
       if (!only(name)) continue;
       const topic = await kafka.createTopic('content', { partitions: load.partitions });
@@ -90,7 +104,7 @@ export async function measureScenarios(
         cells.push(
           await connectorRound(kafka, directory, setup).then(
             cellsOf,
-            (error: Error) => `${error.message.split('\n')[0]} | |`,
+            (error: Error) => `${error.message.split('\n')[0]} | | |`,
           ),
         );
       }
@@ -102,18 +116,21 @@ export async function measureScenarios(
   }
 }
 
-const cellsOf = ({ perSecond, cpuUs, peakMiB }: Round): string =>
-  `${Math.round(perSecond)} | ${cpuUs.toFixed(1)} | ${Math.round(peakMiB)}`;
+const cellsOf = ({ perSecond, cpuUs, peakMiB, firstDecisionSeconds }: ConnectorRound): string =>
+  `${Math.round(perSecond)} | ${cpuUs.toFixed(1)} | ${Math.round(peakMiB)} | ${firstDecisionSeconds.toFixed(1)}`;
 
-function imports(): Load['record'] {
-  const text = textOf(320).replaceAll('"', '\\"');
-  return (n) => ({
-    key: `user-${n % 5_000}`,
-    value: `{"type":"post","data":{"post_id":${n},"text":"${text}","lang":"en"}}`,
-  });
+function imports(): RecordOf {
+  return (n) => {
+    const random = randomOf(n);
+    const data = {
+      ...Object.fromEntries(membersOf(n, random)),
+      text: textOf(random, TEXT_CHARACTERS),
+    };
+    return { key: keyOf(random), value: JSON.stringify({ type: 'post', data }) };
+  };
 }
 
-async function avroPosts(registryUrl: string): Promise<Load['record']> {
+async function avroPosts(registryUrl: string): Promise<RecordOf> {
   const schema = {
     type: 'record',
     name: 'Post',
@@ -128,6 +145,24 @@ async function avroPosts(registryUrl: string): Promise<Load['record']> {
           fields: [
             { name: 'post_id', type: 'long' },
             { name: 'lang', type: 'string' },
+            { name: 'device', type: 'string' },
+            { name: 'score', type: 'double' },
+            { name: 'verified', type: 'boolean' },
+            { name: 'created_at', type: 'string' },
+            {
+              name: 'author',
+              type: {
+                type: 'record',
+                name: 'Author',
+                fields: [
+                  { name: 'id', type: 'long' },
+                  { name: 'name', type: 'string' },
+                  { name: 'karma', type: 'int' },
+                ],
+              },
+            },
+            { name: 'tags', type: ['null', { type: 'array', items: 'string' }] },
+            { name: 'reply_to', type: ['null', 'long'] },
           ],
         },
       },
@@ -147,20 +182,15 @@ async function avroPosts(registryUrl: string): Promise<Load['record']> {
       signal,
     );
     const type = avroType(schema);
-    const text = textOf(320);
     const head = Buffer.alloc(5);
     head.writeInt32BE(id, 1);
-    return (n) => ({
-      key: `user-${n % 5_000}`,
-      value: Buffer.concat([
-        head,
-        type.toBuffer({
-          type: 'post',
-          content: `${n} ${text}`,
-          metadata: { post_id: n, lang: 'en' },
-        }),
-      ]),
-    });
+    return (n) => {
+      const random = randomOf(n);
+      const about = { tags: null, reply_to: null, ...Object.fromEntries(membersOf(n, random)) };
+      const content = `${n} ${textOf(random, TEXT_CHARACTERS)}`;
+      const value = type.toBuffer({ type: 'post', content, metadata: about });
+      return { key: keyOf(random), value: Buffer.concat([head, value]) };
+    };
   } finally {
     await registry.close();
   }

@@ -5,8 +5,11 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { membersOf, randomOf } from './events.ts';
 import { resultFile } from './result-file.ts';
 
+/** Metadata of every decision that is looked up. */
+const METADATA = Object.fromEntries(membersOf(1, randomOf(1)));
 const REVIEW_MS = Number(process.argv[2] ?? 0);
 interface Job {
   readonly type: string;
@@ -64,9 +67,9 @@ async function answer(
     json(response, {
       decision_id: id,
       decision_status: 'SUCCESS',
-      metadata: { post_id: 1 },
+      metadata: METADATA,
       result: 'approved',
-      labels: [],
+      labels: [{ name: 'spam', applied: false, explanation: 'Nothing in it is spam.' }],
     });
   } else {
     const { type, doneMs } = jobs.get(id) as Job;

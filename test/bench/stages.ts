@@ -14,7 +14,8 @@ import { readPieces } from '../../src/kafka/records/index.ts';
 import { reviewKind } from '../../src/kinds/review/index.ts';
 import { resultFileReader } from '../../src/kinds/review/results/result-files.ts';
 import type { ReviewService } from '../../src/kinds/service-ports.ts';
-import { encode, posts } from './load.ts';
+import { type RecordOf, realisticEvents } from './events.ts';
+import { encode } from './load.ts';
 import { resultFile } from './result-file.ts';
 
 const ROWS = 5_000;
@@ -51,7 +52,7 @@ export async function measureStages(print: (text: string) => void): Promise<void
     },
     () => {},
   );
-  const response = responseOf(posts(320, 1));
+  const response = responseOf(realisticEvents());
   const decode = (record: SourceRecord): ContentItem => {
     const decoded = kind.decode(record, 0);
     if (!('item' in decoded)) throw new Error(JSON.stringify(decoded));
@@ -132,7 +133,7 @@ export async function measureStages(print: (text: string) => void): Promise<void
   }
 }
 
-function responseOf(record: ReturnType<typeof posts>): Buffer {
+function responseOf(record: RecordOf): Buffer {
   const batches: Buffer[] = [];
   for (let from = 0; from < ROWS; from += RECORDS_OF_A_BATCH) {
     const batch = encode(
