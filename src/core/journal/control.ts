@@ -29,7 +29,7 @@ export interface ControlScope {
 }
 
 export interface Control {
-  /** Counts the commands that changed something. */
+  /** Time of the command on the wall clock, ms, or one more than the revision before it. */
   readonly revision: number;
   readonly scopes: readonly ControlScope[];
 }
@@ -64,9 +64,13 @@ export interface GivenCommand {
 export const inForce = ({ scopes }: Control, nowMs: number): readonly ControlScope[] =>
   scopes.filter(({ untilMs }) => untilMs === undefined || nowMs < untilMs);
 
-/** The highest one, which no command reaches by itself, is followed by the first. */
-export const revisionAfter = ({ revision }: Control): number =>
-  revision < Number.MAX_SAFE_INTEGER ? revision + 1 : 1;
+/**
+ * Returns a revision that no earlier command has had, even if the record of the newest one is gone:
+ * a count alone would give the revision of a lost command again. The highest number, which no
+ * command reaches by itself, is followed by the time.
+ */
+export const revisionAfter = ({ revision }: Control, nowMs: number): number =>
+  revision < Number.MAX_SAFE_INTEGER ? Math.max(revision + 1, nowMs) : nowMs;
 
 /** @returns the state after the command; undefined if it changes nothing. @throws RangeError */
 export function commanded(
@@ -75,7 +79,7 @@ export function commanded(
   nowMs: number,
 ): Control | undefined {
   const now = inForce(before, nowMs);
-  const revision = revisionAfter(before);
+  const revision = revisionAfter(before, nowMs);
   if (command === 'resume') {
     // Those that have ended by this clock too: a replica may have another.
     const left = before.scopes.filter((scope) => type !== undefined && scope.type !== type);

@@ -103,9 +103,10 @@ async function write(
     const journals = await readAll(readers, 'end');
     const before = newestOf(journals);
     const isReadEverywhere = withOtherCommands(journals).length === 0;
+    const nowMs = tools.clock.now();
     const control =
-      commanded(before, given, tools.clock.now()) ??
-      (isReadEverywhere ? undefined : { ...before, revision: revisionAfter(before) });
+      commanded(before, given, nowMs) ??
+      (isReadEverywhere ? undefined : { ...before, revision: revisionAfter(before, nowMs) });
     if (control === undefined) return { control: before, changed: false };
     await producer.commit({ journal: [writeControl(control)] });
     return { control, changed: true };

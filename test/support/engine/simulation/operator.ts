@@ -66,11 +66,12 @@ export class Operator {
   async #resume(): Promise<void> {
     const given = { command: 'resume', by: 'simulation' } as const;
     const last = { ...given, type: undefined, reason: undefined, untilMs: undefined };
-    let outcome: ControlOutcome | 'failed';
+    let outcome: ControlOutcome | 'refused' | 'failed';
     do {
       const process = new VirtualProcess('operator', this.#world().clock);
       outcome = await this.#run(process, last, true);
-    } while (outcome === 'late' || outcome === 'unattended');
+      // A killed command may have one more request on its way, which fences this one.
+    } while (outcome === 'late' || outcome === 'unattended' || outcome === 'refused');
     this.#resumed = outcome === 'reached' || outcome === 'written';
     if (!this.#resumed) this.#accuse(new Violation('command', `resume: ${outcome}`));
   }
@@ -79,14 +80,15 @@ export class Operator {
     process: VirtualProcess,
     given: GivenCommand,
     waits: boolean,
-  ): Promise<ControlOutcome | 'failed'> {
+  ): Promise<ControlOutcome | 'refused' | 'failed'> {
     this.#running.add(process);
     const outcome = await this.#outcomeOf(process, given, waits).catch((error: unknown) => {
       if (error instanceof Violation) this.#accuse(error);
       else if (!(error instanceof InspectError) && !String(error).includes('scripted'))
         this.#accuse(new Violation('error', String(error), { cause: error }));
       this.#note(`${process.name} ${given.command}: ${String(error)}`);
-      return 'failed' as const;
+      const isRefused = error instanceof InspectError && error.failure === 'refused';
+      return isRefused ? 'refused' : 'failed';
     });
     this.#running.delete(process);
     this.#note(`${process.name} ${given.command} ${given.type ?? ''}: ${outcome}`);

@@ -105,8 +105,8 @@ test('spoilt-command-not-replaced: a resume that one shard cannot read is writte
   world.start('B');
   await world.clock.advance(5 * MINUTE);
   assert.equal(world.decisions().length, 1, 'shard 0 is drained');
-  const { outcome, changed, revision } = await command(world, 'resume');
-  assert.deepEqual([outcome, changed, revision], ['reached', true, 3]);
+  const { outcome, changed } = await command(world, 'resume');
+  assert.deepEqual([outcome, changed], ['reached', true]);
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
 });
@@ -123,8 +123,8 @@ test('acknowledgement-without-revision: a late acknowledgement says nothing abou
   });
   const a = world.start('A');
   await world.clock.runUntil(() => claims(a) === 1, MINUTE);
-  // Steps 1, 5 to 8: A is about to acknowledge revision 1.
-  await command(world, 'drain', { timeoutMs: 0 });
+  // Steps 1, 5 to 8: A is about to acknowledge the first revision.
+  const first = await command(world, 'drain', { timeoutMs: 0 });
   await world.clock.runUntil(() => gate.reached === 1, MINUTE);
   await command(world, 'resume', { timeoutMs: 0 });
   world.event(0);
@@ -133,14 +133,14 @@ test('acknowledgement-without-revision: a late acknowledgement says nothing abou
   const untilMs = world.clock.now() + 40 * SECOND;
   world.clock.after(40 * SECOND, () => next.open());
   const { outcome, revision } = await command(world, 'drain');
-  assert.deepEqual([outcome, revision], ['reached', 3]);
+  assert.equal(outcome, 'reached');
   assert.ok(world.clock.now() >= untilMs);
   assert.deepEqual(
     acknowledgements(world).map((one) => [one.revision, one.drained]),
     [
-      [1, true],
-      [3, false],
-      [3, true],
+      [first.revision, true],
+      [revision, false],
+      [revision, true],
     ],
   );
   await command(world, 'resume');
