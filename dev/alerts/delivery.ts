@@ -156,7 +156,7 @@ export const delivery: Group = {
     {
       name: 'ContentReviewIntakePaused',
       severity: 'warning',
-      expr: waited('memory|work_memory|in_flight', { minutes: 27, of: 30 }),
+      expr: waited('memory|in_flight', { minutes: 27, of: 30 }),
       for: '30m',
       summary: 'Pipeline {{ $labels.pipeline }}: intake is paused ({{ $labels.reason }})',
       description:

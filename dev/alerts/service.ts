@@ -47,9 +47,9 @@ export const service: Group = {
       severity: 'critical',
       // Failures tell an outage from slow answers, for which work waits too. They are what must last: in an outage the waits between tries are
       // a third of the time of a lone shard, and a scrape may miss them. Of one instance, as are the waits: one that is cut off makes few
-      // requests, which are lost among those of the others. Downloads wait under their own name while they are tried again.
+      // requests, which are lost among those of the others. Calls to the storage wait as transfers while they are tried again.
       expr: expr`
-        max by (${PIPELINE}, reason) (max_over_time(content_review_shards_paused{reason=~"service_unavailable|bad_answer|download"}[10m])) > 0
+        max by (${PIPELINE}, reason) (max_over_time(content_review_shards_paused{reason=~"service|transfer"}[10m])) > 0
         and on (${INSTANCES}) max by (${INSTANCES}) (${failed('5m', `${INSTANCES}, instance`)}) > 0.5`,
       for: '10m',
       summary: 'Pipeline {{ $labels.pipeline }} waits for the service or its storage',
@@ -68,9 +68,9 @@ export const service: Group = {
     {
       name: 'ContentReviewTypePaused',
       severity: 'warning',
-      expr: waited('type_rejected|type_failing', { minutes: 11, of: 15 }),
+      expr: waited('type_blocked', { minutes: 11, of: 15 }),
       for: '4m',
-      summary: 'Pipeline {{ $labels.pipeline }}: a content type is blocked ({{ $labels.reason }})',
+      summary: 'Pipeline {{ $labels.pipeline }}: a content type is blocked',
       description:
         'The service refuses a type, or batches of it keep failing. Its events wait; other types continue until `in_flight`.',
     },

@@ -58,7 +58,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     event: 'type rejected on create',
     connector:
       'Pauses the type and tries one batch per pause; or dead letters. Its records are read again later, so other types continue, in each partition until `maxInFlight`.',
-    user: 'Log line at error, `shards_paused{reason="type_rejected"}`; or `dead_lettered_total{reason="rejected_type"}`',
+    user: 'Log line at error, `shards_paused{reason="type_blocked"}`; or `dead_lettered_total{reason="rejected_type"}`',
     options: ['review.onRejectedType', 'review.typePause', 'source.maxInFlight'],
   },
   {
@@ -71,7 +71,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     event: 'service overloaded or unreachable',
     connector:
       'Retries indefinitely, with backoff and Retry-After; 429, 503 and timeouts halve the concurrency of API or storage.',
-    user: '`http_retries_total{operation,reason}`, `http_concurrency_limit{target}`, `shards_paused{reason="service_unavailable"}`',
+    user: '`http_retries_total{operation,reason}`, `http_concurrency_limit{target}`, `shards_paused{reason="service"}`',
   },
   {
     event: 'storage overloaded during a download',
@@ -83,7 +83,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     event: 'response that violates the API contract',
     connector:
       'Retries indefinitely: a proxy or a deployment may be the cause. A lookup ends after `maxReviewTime` if `onTimeout` is `error`, with the code `decision_unreadable`.',
-    user: 'Log line at warn with call and cause, `shards_paused{reason="bad_answer"}`, `http_requests_total{code="protocol"}`',
+    user: 'Log line at warn with call and cause, `shards_paused{reason="service"}`, `http_requests_total{code="protocol"}`',
     options: ['review.maxReviewTime', 'review.onTimeout'],
   },
   {
@@ -100,7 +100,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     event: 'upload address not allowed',
     connector:
       'Sends nothing there (`service.transfer`), and submits the records in a new batch, indefinitely; after five in a row the type pauses.',
-    user: 'log line at warn with the host and the option, `shards_paused{reason="type_failing"}`',
+    user: 'log line at warn with the host and the option, `shards_paused{reason="type_blocked"}`',
     options: ['review.typePause'],
   },
   {
@@ -148,7 +148,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     event: 'batches of a type keep failing',
     connector:
       'After five in a row (failed, or less than half settled) the type pauses; then one batch per pause is tried, and only that one counts against its records.',
-    user: 'Log line at error, `shards_paused{reason="type_failing"}`',
+    user: 'Log line at error, `shards_paused{reason="type_blocked"}`',
     options: ['review.typePause'],
   },
   {
@@ -200,7 +200,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
     event: 'result files that settle nothing',
     connector:
       'A web page, a header alone, a missing column, malformed rows: counts as a failing batch of its type (see above). Its records are given up only by the one batch per pause, or if others of the type are decided meanwhile.',
-    user: 'Log line at error, `shards_paused{reason="type_failing"}`, `jobs_failed_total{reason="results_unreadable"|"rows_missing"|"rows_malformed"}`',
+    user: 'Log line at error, `shards_paused{reason="type_blocked"}`, `jobs_failed_total{reason="results_unreadable"|"rows_missing"|"rows_malformed"}`',
     options: ['review.typePause', ...DOWNLOAD_OPTIONS],
   },
   {

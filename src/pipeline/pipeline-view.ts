@@ -22,11 +22,11 @@ const TYPE_CHARACTERS = 120;
 
 /** Wait reasons that can delay a job in each phase, the most telling first; `:` names a limit. */
 const DELAYS: Readonly<Record<JobPhase, string>> = {
-  uploading: 'unauthorized service_unavailable bad_answer membership permit:uploads upload kafka',
-  reviewing: 'unauthorized service_unavailable bad_answer order permit:polls',
-  settling: 'work_memory order permit:downloads download kafka',
+  uploading: 'unauthorized service transfer:uploads transfer kafka',
+  reviewing: 'unauthorized service order transfer:polls',
+  settling: 'memory order transfer:downloads transfer kafka',
   retrying:
-    'paused type_rejected type_failing unauthorized service_unavailable bad_answer order work_memory schema_registry membership kafka permit:encodes',
+    'paused type_blocked unauthorized service order memory schema_registry kafka transfer:encodes',
 };
 
 export interface Seen {

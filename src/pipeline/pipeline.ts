@@ -286,7 +286,7 @@ export class Pipeline {
     try {
       await clock.sleep(slot.losses.nextClaimMs(error, random), this.#stopping.signal);
       const confirmed = group.confirmMembership(this.#stopping.signal);
-      await this.#context?.waits.during('membership', `shard ${shard}`, confirmed);
+      await this.#context?.waits.during('kafka', `shard ${shard}`, confirmed);
     } catch (reason) {
       if (this.#stopping.signal.aborted) return;
       void this.#reclaim(shard, slot, reason);

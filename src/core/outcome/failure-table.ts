@@ -5,7 +5,7 @@
  */
 import type { FailureRow, JobRule, Reaction } from './failure-row.ts';
 
-const WAIT: Reaction = { do: 'wait', because: 'service_unavailable' };
+const WAIT: Reaction = { do: 'wait', because: 'service' };
 
 /** The service never reviewed the batch: giving its records up would lose decisions. */
 const RESUBMITTED = { again: 'always', halved: false, pausesType: 'all' } as const;
@@ -40,7 +40,7 @@ export const FAILURE_TABLE: readonly FailureRow[] = [
       create: ['protocol', 'not_found', 'too_large', 'expired', 'blocked'],
       status: ['protocol', 'rejected', 'not_found', 'too_large', 'expired', 'blocked'],
     },
-    reaction: { do: 'wait', because: 'bad_answer' },
+    reaction: WAIT,
   },
   {
     event: 'upload address not allowed',

@@ -2,7 +2,6 @@
 
 import { LogOnce, LogSeldom } from '../../base/log-limits.ts';
 import { NoRows } from '../../core/bytes/unpooled-body.ts';
-import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import { internalPoison } from '../../core/outcome/internal-error.ts';
 import { REFUSES_INPUT, ServiceError } from '../../core/outcome/service-error.ts';
 import type { ItemOutcome, JobContext, PerItemKind } from '../../core/ports/pipeline-kind.ts';
@@ -129,7 +128,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
         if (error.status !== undefined) await mustFindKnown(item.content, signal);
         return ended(item, undefined, error.failure === 'rejected' ? REFUSED : UNKNOWN, about);
       }
-      if (reactionTo('status', error.failure).because !== 'bad_answer') throw error;
+      if (error.failure === 'unavailable' || error.failure === 'unauthorized') throw error;
       if (badAnswers.allows(place, options.monotonic())) options.onBadAnswer?.(error.message);
       if (!last) throw error;
       const message = `The service's response about this decision is invalid: ${error.message}`;

@@ -56,7 +56,7 @@ export function shardContext(context: PipelineContext, parts: ShardParts) {
 
     /** Runs `run` within a limit of the pipeline; a long wait for it is reported (I8). */
     permitted: <T>(limit: keyof typeof limits, run: () => Promise<T>): Promise<T> =>
-      waits.permitted(limits[limit], `${who}: ${limit}`, signal, run),
+      waits.permitted('transfer', limits[limit], `${who}: ${limit}`, signal, run),
 
     /** Observes the duration of a stage that began at `startedMs` on the monotonic clock. */
     observe(stage: string, startedMs: number): void {

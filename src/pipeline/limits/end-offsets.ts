@@ -92,7 +92,7 @@ export class EndOffsets {
     const { waits, topic } = this.#deps;
     for (const partition of partitions) {
       if (this.#leaderless.has(partition)) continue;
-      const end = waits.begin('no_leader', `partition ${partition} of ${topic}`);
+      const end = waits.begin('kafka', `partition ${partition} of ${topic}`);
       this.#leaderless.set(partition, end);
     }
   }

@@ -18,9 +18,6 @@ export const FAILURES_IN_A_ROW = 5;
 /** Permit to create a batch. There is one probe per pause. */
 export type Permit = 'free' | 'probe';
 
-/** Reasons that concern the type alone: the service takes other types meanwhile. */
-const OF_THE_TYPE: ReadonlySet<WaitReason> = new Set(['type_rejected', 'type_failing']);
-
 interface Breaker {
   /** Failed batches in a row. */
   failures: number;
@@ -56,7 +53,7 @@ export class TypeBreakers {
   /** Records that the service refused to create a batch of this type. */
   rejected(type: string, error: string): void {
     const { logger, pauseMs } = this.#deps;
-    this.#block(this.#breaker(type), 'type_rejected', pauseMs);
+    this.#block(this.#breaker(type), 'type_blocked', pauseMs);
     logger.error(
       { type, pauseMs, error },
       'the service refuses this content type; its records wait',
@@ -75,7 +72,7 @@ export class TypeBreakers {
     const failures = ++breaker.failures;
     if (!breaker.failing && failures < enough) return false;
     breaker.failing = true;
-    this.#block(breaker, 'type_failing', pauseMs);
+    this.#block(breaker, 'type_blocked', pauseMs);
     // Batches that were in flight when the type was blocked fail too.
     if (clock.monotonic() - breaker.loggedMs < pauseMs) return true;
     breaker.loggedMs = clock.monotonic();
@@ -107,8 +104,8 @@ export class TypeBreakers {
     if (breaker === undefined) return;
     breaker.unanswered = 0;
     if (!breaker.failing) this.#unblock(breaker);
-    else if (breaker.reason !== 'type_failing')
-      this.#block(breaker, 'type_failing', this.#deps.pauseMs);
+    else if (breaker.reason !== 'type_blocked')
+      this.#block(breaker, 'type_blocked', this.#deps.pauseMs);
   }
 
   /**
@@ -145,7 +142,7 @@ export class TypeBreakers {
   /** Returns true if the type is blocked now while others are not. */
   blocks(type: string): boolean {
     const breaker = this.#breakers.get(type);
-    if (breaker === undefined || !OF_THE_TYPE.has(breaker.reason)) return false;
+    if (breaker === undefined || breaker.reason !== 'type_blocked') return false;
     return breaker.blockedUntilMs > this.#deps.clock.monotonic();
   }
 
@@ -198,7 +195,7 @@ export class TypeBreakers {
         unanswered: 0,
         loggedMs: -Infinity,
         blockedUntilMs: 0,
-        reason: 'type_failing',
+        reason: 'type_blocked',
         probe: undefined,
         waiting: new Set(),
         cancelTimer: undefined,

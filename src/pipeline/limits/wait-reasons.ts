@@ -7,44 +7,26 @@ import type { WaitView } from '../../core/ports/pipeline-view.ts';
 import type { Logger, Metrics } from '../../core/ports/telemetry.ts';
 
 export type WaitReason =
-  /** Intake waits for uploads: its share of the memory budget is used up. */
+  /** A share of the memory budget is used up: that of intake, or that of settling and rereading. */
   | 'memory'
-  /** Settling, or reading the source again, waits for its share of the memory budget. */
-  | 'work_memory'
   /** A partition has `source.maxInFlight` unsettled records. */
   | 'in_flight'
   /** The service refuses the API key (401, 403). */
   | 'unauthorized'
-  /** The service refuses a content type (400). */
-  | 'type_rejected'
-  /** Five batches of a type failed in a row. */
-  | 'type_failing'
-  /** The service is unreachable or overloaded, or does not answer. */
-  | 'service_unavailable'
-  /** An answer of the service violates the API contract. */
-  | 'bad_answer'
-  /** A body is being uploaded to the storage. */
-  | 'upload'
-  /** The next rows of a result file are awaited. */
-  | 'download'
-  /** The maximum number of encodings, uploads, status requests, downloads or claims is in flight. */
-  | 'permit'
+  /** The service is unreachable or overloaded, does not answer, or violates the API contract. */
+  | 'service'
+  /** The service refuses a content type (400), or its batches keep failing. */
+  | 'type_blocked'
+  /** An encoding, upload or download takes long, or as many calls as allowed are in flight. */
+  | 'transfer'
   /** The schema registry is down or refuses the connector. */
   | 'schema_registry'
-  /** A batch is being encoded. */
-  | 'encode'
-  /** The brokers do not answer: a transaction, a query, or records to be read again. */
+  /** The brokers do not answer, a partition has no leader, or the group has not yet confirmed the owner. */
   | 'kafka'
-  /** A source partition has no leader. */
-  | 'no_leader'
-  /** The group is silent: uploading or claiming could repeat another owner's work. */
-  | 'membership'
   /** `output.order: source`: a batch that was submitted earlier has not published everything. */
   | 'order'
   /** An operator has paused or drained the pipeline, or a content type. */
-  | 'paused'
-  /** The shard is being claimed. */
-  | 'claim';
+  | 'paused';
 
 /** Shorter waits are not reported. */
 const LONG_MS = 5_000;
@@ -77,7 +59,7 @@ interface WaitDeps {
 export class WaitReasons {
   readonly #deps: WaitDeps;
   readonly #spells = new Map<WaitReason, Spell>();
-  readonly #overdue = new Map<string, WaitReason>();
+  readonly #overdue = new Set<string>();
 
   constructor(deps: WaitDeps) {
     this.#deps = deps;
@@ -124,7 +106,7 @@ export class WaitReasons {
     const cancelStuck =
       atMostMs === undefined
         ? undefined
-        : this.#deps.clock.after(atMostMs, () => this.#overdue.set(who, reason));
+        : this.#deps.clock.after(atMostMs, () => this.#overdue.add(who));
     try {
       return await work;
     } finally {
@@ -135,9 +117,9 @@ export class WaitReasons {
     }
   }
 
-  /** Reason of overdue work of `who`. */
-  overdue(who: string): WaitReason | undefined {
-    return this.#overdue.get(who);
+  /** Returns true if work of `who` is overdue. */
+  isOverdue(who: string): boolean {
+    return this.#overdue.has(who);
   }
 
   /** Yields what `source` yields; while the next item takes long, `who` waits. */
@@ -161,10 +143,11 @@ export class WaitReasons {
   }
 
   /**
-   * Runs `run` within a limit; while it is not its turn, `who` waits.
+   * Runs `run` within a limit; if its turn comes late, `who` waits.
    * @throws the signal's reason if that was aborted meanwhile
    */
   async permitted<T>(
+    reason: WaitReason,
     limit: Limit,
     who: string,
     signal: AbortSignal,
@@ -173,7 +156,7 @@ export class WaitReasons {
     const started = Promise.withResolvers<void>();
     const start = () => started.resolve();
     signal.addEventListener('abort', start, { once: true });
-    void this.during('permit', who, started.promise);
+    void this.during(reason, who, started.promise);
     try {
       return await limit(() => {
         start();

@@ -180,10 +180,10 @@ export class ShardWorker {
     };
     const { partitions } = this;
     const recovery = this.#recovery;
-    const claimed = waits.permitted(limits.claims, `${this.#who}: claims`, signal, () =>
+    const claimed = waits.permitted('kafka', limits.claims, `${this.#who}: claims`, signal, () =>
       claimShard({ ...context, ...parts, partitions, recovery }),
     );
-    const state = await waits.while('claim', this.#who, claimed);
+    const state = await waits.while('kafka', this.#who, claimed);
     signal.throwIfAborted();
     const { control: known, acknowledged } = recovery.follow((next) => control.apply(next));
     const about = { clock, waits, logger: this.#logger, who: this.#who, signal };
@@ -206,16 +206,16 @@ export class ShardWorker {
     const { clock, health, options, waits } = this.#context;
     this.#cancelTick = clock.after(TICK_MS, () => this.#tick());
     const nowMs = clock.monotonic();
-    const overdue = this.#owned && waits.overdue(this.#who);
+    const isOverdue = this.#owned !== undefined && waits.isOverdue(this.#who);
     const transactionMs = this.#transactionMs;
     // A transaction has its own timeouts: one that outlives them twice is stuck.
     if (transactionMs !== undefined) {
       if (transactionMs > 0) health.waiting(this.#loop, 'a Kafka transaction', transactionMs);
     } else if (this.#owned === undefined) health.waiting(this.#loop, 'claiming the shard');
-    else if (overdue === undefined) health.beat(this.#loop);
+    else if (!isOverdue) health.beat(this.#loop);
     else if (!this.#stuck)
-      health.waiting(this.#loop, `${overdue}: stuck without an outside cause`, 0);
-    this.#stuck = overdue !== undefined;
+      health.waiting(this.#loop, 'encoding a batch: stuck without an outside cause', 0);
+    this.#stuck = isOverdue;
     if (this.#owned === undefined) return;
     this.#owned.acknowledge();
     const { progressIntervalMs, ownershipCheckIntervalMs } = options.kafka;

@@ -57,7 +57,7 @@ export class DeadLetterRereads {
     }
     const bytes = options.chunk.maxBytes + due.length * BYTES_PER_RECORD;
     const memory = budget.work(bytes, signal);
-    const release = await this.#shard.waitFor('work_memory', memory);
+    const release = await this.#shard.waitFor('memory', memory);
     try {
       await publishReread(this.#shard, this.#writer, due);
     } finally {

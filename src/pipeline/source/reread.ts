@@ -171,7 +171,7 @@ export async function readToDecode(
   const { budget, clock, signal } = shard;
   // The wait doubles each time: an id that the registry did not know is requested again after a while.
   for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
-    const release = await shard.waitFor('work_memory', budget.reread(bytes, signal));
+    const release = await shard.waitFor('memory', budget.reread(bytes, signal));
     try {
       const { wanted, found } = begin();
       await readAgain(shard, wanted, async (records, unreadable) => {

@@ -247,7 +247,7 @@ export class Intake {
     const { budget, signal } = this.#shard;
     const leave = await this.#slot();
     leave?.();
-    return this.#shard.waitFor('work_memory', budget.work(bytes, signal));
+    return this.#shard.waitFor('memory', budget.work(bytes, signal));
   }
 
   /** Resolves when intake has room. @returns what lets the next in. @throws the signal's reason */
@@ -257,7 +257,7 @@ export class Intake {
     this.#waitsForMemory = true;
     this.flow();
     try {
-      return await waits.while('memory', who, budget.intakeSlot(signal));
+      return await waits.while('memory', `${who}: intake`, budget.intakeSlot(signal));
     } finally {
       this.#waitsForMemory = false;
     }

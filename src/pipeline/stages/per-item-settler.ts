@@ -80,7 +80,7 @@ export class PerItemSettler implements Settler {
     let overdue = 0;
     let cut: ServiceError | undefined;
     try {
-      for await (const some of waits.each('service_unavailable', who, outcomes)) {
+      for await (const some of waits.each('service', who, outcomes)) {
         signal.throwIfAborted();
         for (const one of some) {
           take(job, one, decisions);

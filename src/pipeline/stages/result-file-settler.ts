@@ -54,7 +54,7 @@ export class ResultFileSettler implements Settler {
   async #settle(job: LiveJob, status: RemoteStatus, downloads: Downloads): Promise<Settled> {
     const { budget, options, signal } = this.#shard;
     const bytes = MEMORY_PER_CHUNK * options.chunk.maxBytes;
-    const release = await this.#shard.waitFor('work_memory', budget.work(bytes, signal));
+    const release = await this.#shard.waitFor('memory', budget.work(bytes, signal));
     const decisions = this.#writer.decisions(job, 'settle');
     const download = new Download(this.#shard, this.#kind, job, status, downloads, decisions);
     try {
@@ -148,7 +148,7 @@ class Download {
     const read = async () => {
       const decided = () => this.#shard.decisionContext(this.#job);
       const slices = this.#kind.results(this.#status, decided, signal);
-      for await (const slice of waits.each('download', who, slices)) await this.#take(slice);
+      for await (const slice of waits.each('transfer', who, slices)) await this.#take(slice);
     };
     const done = () => ({ 'content_review.rows': this.#rows });
     let cut: ServiceError | undefined;

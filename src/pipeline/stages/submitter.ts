@@ -113,7 +113,7 @@ export class Submitter {
   async #encode({ batch, from, memory }: Submission, span: Span): Promise<EncodedBody> {
     const { labels, metrics } = this.#shard;
     if (from === undefined) this.#shard.observe('buffer', batch.sinceMs);
-    const body = await this.#shard.waitFor('encode', batch.sink.finish(), MAX_ENCODE_MS);
+    const body = await this.#shard.waitFor('transfer', batch.sink.finish(), MAX_ENCODE_MS);
     memory.resize(body.heldBytes);
     metrics.observe('batch_rows', labels, body.rows);
     metrics.observe('batch_bytes', labels, body.body.length);
@@ -139,7 +139,7 @@ export class Submitter {
         span,
         'create',
         {},
-        () => this.#shard.waitFor('service_unavailable', kind.create(type, signal)),
+        () => this.#shard.waitFor('service', kind.create(type, signal)),
         { done: ({ remoteId }) => ({ 'content_review.batch': remoteId }) },
       );
       this.#shard.observe('create', startedMs);
@@ -148,7 +148,7 @@ export class Submitter {
         return ok(created);
       }
       this.#logTaken(created, type, span);
-      this.#unanswered(type, 'service_unavailable');
+      this.#unanswered(type, 'service');
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) throw error;
@@ -260,7 +260,7 @@ export class Submitter {
       try {
         const size = { 'content_review.bytes': body.body.length };
         await step(spans.of(job), 'upload', size, () =>
-          this.#shard.waitFor('upload', kind.upload(created, body, uploadSignal)),
+          this.#shard.waitFor('transfer', kind.upload(created, body, uploadSignal)),
         );
         this.#shard.observe('upload', startedMs);
         return this.#uploaded(job, isProbe);
@@ -295,7 +295,7 @@ export class Submitter {
     const { clock, group, options, waits } = this.#shard;
     if (clock.monotonic() - group.lastHeardMs() < options.kafka.sessionTimeoutMs) return;
     const confirmed = group.confirmMembership(this.#shard.signal);
-    await waits.while('membership', this.#shard.who, confirmed);
+    await waits.while('kafka', this.#shard.who, confirmed);
   }
 
   #waitMs(reason: WaitReason, attempt: number, floorMs?: number): number {

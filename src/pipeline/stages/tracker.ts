@@ -236,7 +236,7 @@ export class Tracker {
       const status = await this.#shard.permitted('polls', () => {
         signal.throwIfAborted();
         const call = kind.status(remoteId, signal, type);
-        return this.#shard.waitFor('service_unavailable', call);
+        return this.#shard.waitFor('service', call);
       });
       return ok(status);
     } catch (error) {

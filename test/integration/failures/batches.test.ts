@@ -113,10 +113,10 @@ test('batch CANCELLED: cancelled repeatedly and alone, it gets an ERROR decision
 
 test('batches of a type keep failing: the type pauses with an error in the log, and resumes when one batch succeeds', async () => {
   const failed = scene('failed');
-  await failed.untilMetric('shards_paused', { reason: 'type_failing' }, (value) => value >= 1);
+  await failed.untilMetric('shards_paused', { reason: 'type_blocked' }, (value) => value >= 1);
   failed.lift();
   await failed.endsWell();
-  await failed.untilMetric('shards_paused', { reason: 'type_failing' }, (value) => value === 0);
+  await failed.untilMetric('shards_paused', { reason: 'type_blocked' }, (value) => value === 0);
   await failed.untilLogged(/"level":"error".*keep failing/);
 });
 

@@ -112,11 +112,11 @@ test('record that cannot be reviewed: it becomes an unchanged dead letter with t
 
 test('type rejected on create: its records wait with an error in the log, until the service accepts a batch again', async () => {
   const held = scene('held');
-  await held.untilMetric('shards_paused', { reason: 'type_rejected' }, (value) => value === 1);
+  await held.untilMetric('shards_paused', { reason: 'type_blocked' }, (value) => value === 1);
   assert.deepEqual(held.batches, []);
   held.lift();
   await held.endsWell();
-  await held.untilMetric('shards_paused', { reason: 'type_rejected' }, (value) => value === 0);
+  await held.untilMetric('shards_paused', { reason: 'type_blocked' }, (value) => value === 0);
   await held.untilLogged(/"level":"error".*refuses this content type/);
   assert.equal(held.batches.length, 1);
 });

@@ -60,7 +60,7 @@ const { scene, sandbox } = await run(
 // The pause lasts for maxReviewTime only, so it is watched from the start, beside the tests of the other scenes.
 const nonsensePauses = scene('nonsense').untilMetric(
   'shards_paused',
-  { reason: 'bad_answer' },
+  { reason: 'service' },
   (value) => value === 1,
 );
 nonsensePauses.catch(() => undefined);
@@ -127,6 +127,6 @@ test('response that violates the API contract: a lookup logs call, id and cause,
   );
   await nonsensePauses;
   assert.deepEqual(outcomes(await nonsense.ends()), ['ERROR decision_unreadable', 'SUCCESS']);
-  assert.equal(await nonsense.metric('shards_paused', { reason: 'bad_answer' }), 0);
+  assert.equal(await nonsense.metric('shards_paused', { reason: 'service' }), 0);
   assert.equal(await nonsense.metric('jobs_failed_total', { reason: 'review_timeout' }), 1);
 });

@@ -187,7 +187,7 @@ test('result files that settle nothing: the type pauses, no record is given up, 
   for (const name of Object.keys(SPOILED)) {
     const spoiled = scene(name);
     await spoiled.untilLogged(/"level":"error".*batches of this content type keep failing/);
-    await spoiled.untilMetric('shards_paused', { reason: 'type_failing' }, (value) => value >= 1);
+    await spoiled.untilMetric('shards_paused', { reason: 'type_blocked' }, (value) => value >= 1);
     assert.equal(await spoiled.metric('decisions_total', { status: 'ERROR' }), 0, name);
     spoiled.lift();
   }

@@ -95,7 +95,7 @@ test('a partition without a leader stops only itself, of the source or of the jo
 
   await kafka.cluster.kill(0);
   await othersAreDecided();
-  await untilShown(owner, { pipeline: 'source-alone', reason: 'no_leader' });
+  await untilShown(owner, { pipeline: 'source-alone', reason: 'kafka' });
 
   // Read, and not decided: the journal takes nothing. It comes with the count at the end.
   const waiting = await kafka.write(second.topics.source, [
@@ -105,7 +105,7 @@ test('a partition without a leader stops only itself, of the source or of the jo
       value: JSON.stringify({ type: 'post', content: 'text', metadata: {} }),
     },
   ]);
-  await untilShown(owner, { pipeline: 'journal-alone', reason: 'claim' });
+  await untilShown(owner, { pipeline: 'journal-alone', reason: 'kafka' });
   await othersAreDecided();
 
   owner.process.kill('SIGKILL');

@@ -111,7 +111,7 @@ test('the broker frozen: alive, not ready and why, waiting for Kafka; thawed, al
   await whileAlive(
     replica,
     'a shard was lost and waits',
-    async () => (await waits(replica, 'membership')) > 0,
+    async () => (await waits(replica, 'kafka')) > 0,
   );
 
   await kafka.cluster.kill(0, 'SIGCONT');
@@ -151,10 +151,10 @@ test('the service frozen: alive and ready, waiting for the service; thawed, all 
   await whileAlive(
     replica,
     'the service is seen to be waited for',
-    async () => (await waits(replica, 'service_unavailable')) > 0,
+    async () => (await waits(replica, 'service')) > 0,
   );
   await replica.logged('pipeline stalled', {
-    where: ({ reason }) => reason === 'service_unavailable',
+    where: ({ reason }) => reason === 'service',
   });
   // Until requests were given up and made again.
   await whileAlive(

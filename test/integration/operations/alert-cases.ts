@@ -91,7 +91,7 @@ const commanded = (state: string, values: string) => ({
 const waits = (reason: string, values: string) => ({
   [`shards_paused{pipeline="p",reason="${reason}"}`]: values,
 });
-const unavailable = (values: string) => waits('service_unavailable', values);
+const unavailable = (values: string) => waits('service', values);
 /** In percent, shares of spam until a day ago, and since; two other results share the rest. A week and a day in steps of 10 minutes. */
 const mix = (before: number, since: number) => {
   const series = (result: string, then: number, now: number) => [
@@ -492,7 +492,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
           ...requests('get_batch', '0+60x60 3600x40', '0x60 20+20x40'),
         },
         at: '76m',
-        labels: ['pipeline="p"', 'reason="service_unavailable"'],
+        labels: ['pipeline="p"', 'reason="service"'],
       },
       // One operation of two.
       {
@@ -502,58 +502,55 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
           ...requests('create_batch', '0x60', '0+5x60'),
         },
         at: '30m',
-        labels: ['pipeline="p"', 'reason="service_unavailable"'],
+        labels: ['pipeline="p"', 'reason="service"'],
       },
       // One replica of four is cut off.
       {
         series: {
           ...Object.fromEntries(
             ['b', 'c', 'd'].flatMap((instance) => [
-              [
-                `shards_paused{pipeline="p",reason="service_unavailable",instance="${instance}"}`,
-                '0x90',
-              ],
+              [`shards_paused{pipeline="p",reason="service",instance="${instance}"}`, '0x90'],
               [
                 `http_requests_total{operation="create_batch",code="201",instance="${instance}"}`,
                 '0+5x90',
               ],
             ]),
           ),
-          'shards_paused{pipeline="p",reason="service_unavailable",instance="a"}': '2x90',
+          'shards_paused{pipeline="p",reason="service",instance="a"}': '2x90',
           'http_requests_total{operation="create_batch",code="201",instance="a"}': '60x90',
           'http_requests_total{operation="create_batch",code="headers_timeout",instance="a"}':
             '0+3x90',
         },
         at: ['20m', '85m'],
-        labels: ['pipeline="p"', 'reason="service_unavailable"'],
+        labels: ['pipeline="p"', 'reason="service"'],
       },
       // The storage alone: nothing is decided either.
       {
         series: {
-          ...unavailable('16x90'),
+          ...waits('transfer', '16x90'),
           ...requests('upload', '0x90', '0+60x90'),
           ...requests('get_batch', '0+60x90', '0x90'),
         },
         at: ['20m', '80m'],
-        labels: ['pipeline="p"', 'reason="service_unavailable"'],
+        labels: ['pipeline="p"', 'reason="transfer"'],
       },
       // A proxy answers in the service's place.
       {
         series: {
-          ...waits('bad_answer', '16x90'),
+          ...unavailable('16x90'),
           'http_requests_total{operation="get_batch",code="protocol"}': '0+60x90',
         },
         at: '30m',
-        labels: ['pipeline="p"', 'reason="bad_answer"'],
+        labels: ['pipeline="p"', 'reason="service"'],
       },
       {
         series: {
-          ...waits('download', '16x90'),
+          ...waits('transfer', '16x90'),
           ...requests('download', '0x90', '0+60x90'),
           ...requests('get_batch', '0+60x90', '0x90'),
         },
         at: ['20m', '80m'],
-        labels: ['pipeline="p"', 'reason="download"'],
+        labels: ['pipeline="p"', 'reason="transfer"'],
       },
     ],
     quiet: [
@@ -580,7 +577,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       // Large result files, and addresses that have expired.
       {
         series: {
-          ...waits('download', '16x90'),
+          ...waits('transfer', '16x90'),
           'http_requests_total{operation="download",code="200"}': '0+5x90',
           'http_requests_total{operation="download",code="403"}': '0+20x90',
         },
@@ -590,7 +587,7 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
   },
   // A key is rotated.
   ContentReviewUnauthorized: whilePaused('unauthorized', '6m', '4m', '1 1'),
-  ContentReviewTypePaused: whilePaused('type_failing', '16m', '14m', '1x9'),
+  ContentReviewTypePaused: whilePaused('type_blocked', '16m', '14m', '1x9'),
   // A registry restarts.
   ContentReviewSchemaRegistryUnavailable: whilePaused('schema_registry', '6m', '4m', '3 3 3'),
   ContentReviewResultAnomalies: {

@@ -277,7 +277,7 @@ export function troubleScene(nowMs = Date.now()): Scene {
         ? {
             phase: 'retrying',
             attempt: 2 + (at % 3),
-            waitsFor: 'type_failing',
+            waitsFor: 'type_blocked',
             remoteState: 'failed',
           }
         : {}),
@@ -296,7 +296,7 @@ export function troubleScene(nowMs = Date.now()): Scene {
       waiting: 3,
       who: ['shard 0', 'shard 1', 'shard 2'],
     },
-    { reason: 'type_failing', sinceMs: nowMs - 90 * SECOND, waiting: 1, who: ['type profile'] },
+    { reason: 'type_blocked', sinceMs: nowMs - 90 * SECOND, waiting: 1, who: ['type profile'] },
   ];
   const shards = [0, 1, 2].map((shard) => shardView(nowMs, shard, { lag: 61_222 + shard }));
   const lost = shardView(nowMs, 3, {
@@ -314,7 +314,7 @@ export function troubleScene(nowMs = Date.now()): Scene {
     jobs,
     waits,
     breakers: [
-      { type: 'profile', reason: 'type_failing', failures: 7, nextTryMs: nowMs + 21 * SECOND },
+      { type: 'profile', reason: 'type_blocked', failures: 7, nextTryMs: nowMs + 21 * SECOND },
     ],
   });
   const made = scene([view], nowMs);

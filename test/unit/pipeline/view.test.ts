@@ -66,7 +66,7 @@ test('the oldest batches are listed and the others counted', async () => {
 
 for (const [what, failure, reason] of [
   ['that refuses the key', 'unauthorized', 'unauthorized'],
-  ['whose answers make no sense', 'protocol', 'bad_answer'],
+  ['whose answers make no sense', 'protocol', 'service'],
 ] as const) {
   test(`a service ${what} is why each batch waits, and since when is told`, async () => {
     let failing = false;

@@ -29,7 +29,7 @@ const MIN_LETTERS = 3;
 const LETTERS = { never: 0.01, times: 3 };
 /** Calls to the storage, which is not at the service's address. */
 const STORAGE = /^(upload|download)$/;
-const STALLED = ['wait/in_flight', 'wait/memory', 'wait/work_memory'];
+const STALLED = ['wait/in_flight', 'wait/memory'];
 
 /**
  * True for an unmet condition of the service that was tried, not one of the first moments.
@@ -43,10 +43,7 @@ export const DEFAULTS = { level: 'bad', sinceMs: null, words: ['journal'] };
 /** @type {readonly Cause[]} */
 export const CAUSES = [
   {
-    hides: [
-      ...['condition/group', 'condition/shards', 'wait/kafka', 'wait/membership', 'wait/claim'],
-      ...['wait/no_leader', ...STALLED],
-    ],
+    hides: ['condition/group', 'condition/shards', 'wait/kafka', ...STALLED],
     find: ({ state, nowMs }) => {
       const { silent, brokers, heardMs } = silence(state);
       if (silent.length === 0 || silent.length < brokers) return [];
@@ -61,7 +58,7 @@ export const CAUSES = [
     },
   },
   {
-    hides: ['wait/kafka', 'wait/no_leader'],
+    hides: ['wait/kafka'],
     find: ({ state }) => {
       const { silent, brokers } = silence(state);
       if (silent.length === 0 || silent.length === brokers) return [];
@@ -75,13 +72,12 @@ export const CAUSES = [
     },
   },
   {
-    hides: ['condition/shards', 'wait/membership', 'wait/claim', 'wait/kafka'],
+    hides: ['condition/shards', 'wait/kafka'],
     find: (facts) => condition(facts, 'group'),
   },
   {
     hides: [
-      ...['wait/service_unavailable', 'wait/bad_answer', 'type_failing'],
-      ...['condition/service', 'condition/api-key'],
+      ...['wait/service', 'type_blocked', 'condition/service', 'condition/api-key'],
       ...STALLED,
     ],
     find: (facts) => {
@@ -94,17 +90,17 @@ export const CAUSES = [
           (times > 1 || nowMs - sinceMs >= LASTING_MS) &&
           nowMs - sinceMs >= FAILING_MS,
       );
-      const wait = lasting(waits.get('service_unavailable') ?? waits.get('bad_answer'), nowMs);
+      const wait = lasting(waits.get('service'), nowMs);
       const isUnmet = isKnown(facts.conditions.get('service'));
       if (call === undefined && wait === undefined && !isUnmet) return [];
-      const isInvalid = call?.kind === 'invalid' || (!call && waits.has('bad_answer'));
+      const isInvalid = call?.kind === 'invalid';
       return [
         {
           ...{ key: 'service', runbook: 'ContentReviewServiceUnavailable' },
           title: isInvalid
             ? `The service at ${origin} sends invalid responses`
             : `The service at ${origin} is unavailable`,
-          text: `${call === undefined ? 'Calls get no response.' : lastError(call, nowMs)} ${isInvalid ? 'A proxy may respond in its place. ' : ''}Nothing is lost; calls are retried.`,
+          text: `${call === undefined ? 'Calls get no usable response.' : lastError(call, nowMs)} ${isInvalid ? 'A proxy may respond in its place. ' : ''}Nothing is lost; calls are retried.`,
           sinceMs: call?.sinceMs ?? wait?.sinceMs ?? null,
         },
       ];
@@ -133,7 +129,7 @@ export const CAUSES = [
     },
   },
   {
-    hides: ['wait/upload', 'wait/download'],
+    hides: ['wait/transfer'],
     find: ({ state, nowMs }) =>
       state.service.failing
         .filter(
@@ -197,7 +193,7 @@ export const CAUSES = [
       })),
   },
   {
-    hides: ['wait/type_failing', 'wait/type_rejected'],
+    hides: ['wait/type_blocked'],
     find: ({ pipeline, nowMs }) =>
       pipeline.breakers.map(({ type, reason, failures, nextTryMs }) => {
         const failed =
@@ -271,7 +267,7 @@ function condition(
   if (reason === undefined) return [];
   const isStarting =
     nowMs - state.startedMs < STARTING_MS && /^(joining|claiming|looking)/.test(reason);
-  const isClaiming = /^claiming/.test(reason) && !lasting(waits.get('claim'), nowMs);
+  const isClaiming = /^claiming/.test(reason) && !lasting(waits.get('kafka'), nowMs);
   if (isStarting || isClaiming || name === 'started') return [];
   const isOwn = state.conditions.some((one) => one.name === `${pipeline.name}/${name}`);
   return [

@@ -16,14 +16,8 @@ export const REASONS = {
   memory: calm(
     'IntakePaused',
     'memory',
-    'Intake is waiting for memory',
-    'The budget is used up: the service is slower than the source. Normal while catching up.',
-  ),
-  work_memory: calm(
-    'IntakePaused',
-    'memory',
-    'Settling is waiting for memory',
-    'Uploads in flight use the budget. If this lasts, raise memory.budget.',
+    'Work is waiting for memory',
+    'The budget is used up: the service is slower than the source. Normal while catching up; if it lasts, raise memory.budget.',
   ),
   in_flight: warn(
     'IntakePaused',
@@ -37,47 +31,23 @@ export const REASONS = {
     'The service refuses the API key',
     'It responds with 401 or 403. Check the key; a rotated key file is reloaded automatically.',
   ),
-  type_rejected: warn(
-    'TypePaused',
-    'its type',
-    'The service refuses a content type',
-    'Its records wait. See review.onRejectedType and source.types.',
-  ),
-  type_failing: warn(
-    'TypePaused',
-    'its type',
-    'Batches of a content type keep failing',
-    'One batch at a time is tried. Check the service.',
-  ),
-  service_unavailable: warn(
+  service: warn(
     'ServiceUnavailable',
     'the service',
     'The service is unavailable',
-    'It is unreachable, overloaded or returns errors. Nothing is lost; calls are retried.',
+    'It is unreachable, overloaded or sends unusable responses. The log names the call and the error. Calls are retried.',
   ),
-  bad_answer: warn(
-    'ServiceUnavailable',
-    'a valid response',
-    'The service sends invalid responses',
-    'A proxy may respond in its place. The log names the call and the error. Calls are retried.',
+  type_blocked: warn(
+    'TypePaused',
+    'its type',
+    'A content type is blocked',
+    'The service refuses it, or its batches keep failing. One batch at a time is tried.',
   ),
-  upload: calm(
-    'ServiceUnavailable',
-    'the upload',
-    'Uploads are slow',
-    'Normal for large batches; otherwise check the storage.',
-  ),
-  download: calm(
-    'ServiceUnavailable',
-    'the download',
-    'Result downloads are slow',
-    'Rows arrive slowly: check the storage.',
-  ),
-  permit: calm(
+  transfer: calm(
     'BatchStuck',
-    'a free slot',
-    'Calls are waiting for a free slot',
-    'As many calls are in flight as service.concurrency allows.',
+    'a transfer',
+    'Transfers are slow',
+    'An upload, download or encoding takes long, or as many calls are in flight as service.concurrency allows. Normal for large batches; otherwise check the storage.',
   ),
   schema_registry: warn(
     'SchemaRegistryUnavailable',
@@ -85,24 +55,11 @@ export const REASONS = {
     'The schema registry is unavailable',
     'It is unreachable or refuses this connector. Requests are retried.',
   ),
-  encode: calm('BatchStuck', 'the encoding', 'Encoding a batch is slow', 'CPU time is short.'),
   kafka: warn(
     'KafkaSilent',
     'Kafka',
     'Kafka is slow',
-    'A transaction, a request or a read takes five seconds or more.',
-  ),
-  no_leader: warn(
-    'IntakeStopped',
-    'a leader',
-    'A source partition has no leader',
-    'The brokers that hold it are down. The other partitions continue.',
-  ),
-  membership: warn(
-    'NotReady',
-    'the group',
-    'Group membership is unconfirmed',
-    'Uploads and claims wait for a heartbeat that confirms the membership of this instance.',
+    'A request, a claim or a confirmed membership takes seconds, or a partition has no leader.',
   ),
   order: calm(
     'BatchStuck',
@@ -115,12 +72,6 @@ export const REASONS = {
     'an operator',
     'Held by an operator',
     'The pipeline or a content type is paused or drained; resume continues it.',
-  ),
-  claim: calm(
-    'NotReady',
-    'the claim',
-    'A shard is being claimed',
-    'Takes seconds after joining the group; if it lasts, check the brokers.',
   ),
 };
 

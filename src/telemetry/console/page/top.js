@@ -134,9 +134,9 @@ export function showVerdicts(verdicts, state, explain) {
 /** Record of the oldest batch that a verdict concerns. @param {State['detail']['jobs']} jobs @param {readonly string[]} keys */
 function oldestOf(jobs, keys) {
   const reasons = {
-    service: ['service_unavailable', 'bad_answer'],
+    service: ['service'],
     key: ['unauthorized'],
-    storage: ['upload', 'download'],
+    storage: ['transfer'],
   };
   const [key = ''] = keys;
   const named =

@@ -82,10 +82,7 @@ test('a wait is reported with its reason until the type is unblocked or the wait
   const given = breakers.ready('a', abort.signal);
   const other = breakers.ready('b', abort.signal);
   given.catch(() => undefined);
-  assert.deepEqual(waits.current(), [
-    { reason: 'type_rejected', who: ['type a'] },
-    { reason: 'type_failing', who: ['type b'] },
-  ]);
+  assert.deepEqual(waits.current(), [{ reason: 'type_blocked', who: ['type a', 'type b'] }]);
   await clock.advance(5_000);
   const reason = new Error('the shard is lost');
   abort.abort(reason);

@@ -29,7 +29,7 @@ test('each reason shows who waits for it, and its gauge counts them', () => {
     { reason: 'memory', who: ['shard 1', 'shard 2'] },
     { reason: 'in_flight', who: ['partition 3'] },
   ]);
-  assert.deepEqual([gauge('memory'), gauge('in_flight'), gauge('claim')], [2, 1, undefined]);
+  assert.deepEqual([gauge('memory'), gauge('in_flight'), gauge('kafka')], [2, 1, undefined]);
   one();
   full();
   assert.deepEqual(waits.current(), [{ reason: 'memory', who: ['shard 2'] }]);
@@ -40,12 +40,12 @@ test('each reason shows who waits for it, and its gauge counts them', () => {
 
 test('who waits twice waits until both waits are over, and an end told twice counts once', () => {
   const { waits, gauge } = world();
-  const first = waits.begin('service_unavailable', 'shard 0');
-  const second = waits.begin('service_unavailable', 'shard 0');
+  const first = waits.begin('service', 'shard 0');
+  const second = waits.begin('service', 'shard 0');
   first();
   first();
-  assert.deepEqual(waits.current(), [{ reason: 'service_unavailable', who: ['shard 0'] }]);
-  assert.equal(gauge('service_unavailable'), 1);
+  assert.deepEqual(waits.current(), [{ reason: 'service', who: ['shard 0'] }]);
+  assert.equal(gauge('service'), 1);
   second();
   assert.deepEqual(waits.current(), []);
 });
@@ -69,14 +69,14 @@ test('work that takes long says what it waits for, and no longer than it takes',
 test('work that needs nobody outside is overdue after its time, until it ends', async () => {
   const { clock, waits } = world();
   const work = Promise.withResolvers<void>();
-  const result = waits.during('encode', 'shard 1', work.promise, 60_000);
+  const result = waits.during('transfer', 'shard 1', work.promise, 60_000);
   await clock.advance(59_999);
-  assert.equal(waits.overdue('shard 1'), undefined);
+  assert.equal(waits.isOverdue('shard 1'), false);
   await clock.advance(1);
-  assert.deepEqual([waits.overdue('shard 1'), waits.overdue('shard 2')], ['encode', undefined]);
+  assert.deepEqual([waits.isOverdue('shard 1'), waits.isOverdue('shard 2')], [true, false]);
   work.resolve();
   await result;
-  assert.equal(waits.overdue('shard 1'), undefined);
+  assert.equal(waits.isOverdue('shard 1'), false);
 });
 
 test('a permit that is long in coming is a wait, what runs with it is not, and a caller that was aborted waits no more and runs nothing', async () => {
@@ -87,19 +87,21 @@ test('a permit that is long in coming is a wait, what runs with it is not, and a
     return run();
   };
   const abort = new AbortController();
-  const one = waits.permitted(limit, 'shard 1: uploads', forever, () => clock.sleep(20_000));
-  const two = waits.permitted(limit, 'shard 2: uploads', abort.signal, async () =>
+  const one = waits.permitted('transfer', limit, 'shard 1: uploads', forever, () =>
+    clock.sleep(20_000),
+  );
+  const two = waits.permitted('transfer', limit, 'shard 2: uploads', abort.signal, async () =>
     assert.fail('aborted'),
   );
   const refused = assert.rejects(two, /lost/);
   await clock.advance(5_000);
-  assert.equal(gauge('permit'), 2);
+  assert.equal(gauge('transfer'), 2);
   abort.abort(new Error('lost'));
   await clock.settle();
-  assert.deepEqual(waits.current(), [{ reason: 'permit', who: ['shard 1: uploads'] }]);
+  assert.deepEqual(waits.current(), [{ reason: 'transfer', who: ['shard 1: uploads'] }]);
   turn.resolve();
   await clock.advance(10_000);
-  assert.equal(gauge('permit'), 0);
+  assert.equal(gauge('transfer'), 0);
   await clock.advance(10_000);
   await Promise.all([one, refused]);
 });
@@ -119,16 +121,16 @@ test('a stream is a wait while its next is long in coming, and is let go when no
   }
   const seen: number[] = [];
   const reading = (async () => {
-    for await (const one of waits.each('download', 'shard 1', source())) {
+    for await (const one of waits.each('transfer', 'shard 1', source())) {
       seen.push(one);
       if (one === 2) break;
     }
   })();
   await clock.advance(6_000);
-  assert.deepEqual([seen, gauge('download')], [[1], 1]);
+  assert.deepEqual([seen, gauge('transfer')], [[1], 1]);
   await clock.advance(3_000);
   await reading;
-  assert.deepEqual([seen, gauge('download'), freed], [[1, 2], 0, true]);
+  assert.deepEqual([seen, gauge('transfer'), freed], [[1, 2], 0, true]);
 });
 
 test('a wait is logged once it lasts, again while it goes on, and when it is over; moments without it are not its end', async () => {

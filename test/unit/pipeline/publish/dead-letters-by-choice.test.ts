@@ -75,7 +75,7 @@ test('a refusal that says nothing about the type (405) holds the records back, w
   world.produce(10, { types: ['bad'] });
   await world.clock.advance(MINUTE);
   assert.deepEqual(
-    [world.published('dead').length, instance.gauge('shards_paused', { reason: 'type_rejected' })],
+    [world.published('dead').length, instance.gauge('shards_paused', { reason: 'type_blocked' })],
     [0, 1],
   );
   refuse = false;

@@ -60,8 +60,8 @@ test('Kafka out of reach for an hour: alive all the time, not ready and why, and
       /the brokers have not answered group reviewers for \d+ s|not a member of group/,
     );
   }
-  assert.ok(waits(instance, 'membership') + waits(instance, 'claim') > 0);
-  assert.ok(told(instance).includes('membership') || told(instance).includes('claim'));
+  assert.ok(waits(instance, 'kafka') > 0);
+  assert.ok(told(instance).includes('kafka'));
   away = false;
   instance.group.heal();
   await it.untilSettled(3 * MINUTE);
@@ -82,19 +82,18 @@ test('a service that answers nothing for an hour: alive and ready, the wait is t
   });
   it.produce(40);
   await it.clock.advance(10_000);
-  assert.ok(waits(instance, 'service_unavailable') > 0, 'before the first request has given up');
-  assert.ok(told(instance).includes('service_unavailable'));
+  assert.ok(waits(instance, 'service') > 0, 'before the first request has given up');
+  assert.ok(told(instance).includes('service'));
   for (let minute = 1; minute <= 60; minute++) {
     await it.clock.advance(MINUTE);
     assert.deepEqual([health.liveness().ok, health.readiness().ok], [true, true]);
   }
-  assert.ok(waits(instance, 'permit') > 0, 'those who may not even ask say so');
+  assert.ok(waits(instance, 'transfer') > 0, 'those who may not even ask say so');
   hung = false;
   await it.untilSettled(12 * MINUTE);
   it.assertExactlyOnce();
   await it.clock.advance(10_000);
-  for (const reason of ['service_unavailable', 'permit', 'upload', 'download'] as const)
-    assert.equal(waits(instance, reason), 0);
+  for (const reason of ['service', 'transfer'] as const) assert.equal(waits(instance, reason), 0);
 });
 
 test('an upload, and the results, that do not come are told as what they are', async () => {
@@ -105,10 +104,10 @@ test('an upload, and the results, that do not come are told as what they are', a
   });
   it.produce(5, { types: ['a'] });
   await it.clock.advance(10_000);
-  assert.deepEqual([waits(instance, 'upload'), waits(instance, 'download')], [1, 0]);
+  assert.equal(waits(instance, 'transfer'), 1);
   hung = 'results';
-  await it.clock.runUntil(() => waits(instance, 'download') > 0, 5 * MINUTE);
-  assert.equal(waits(instance, 'upload'), 0);
+  await it.clock.runUntil(() => waits(instance, 'transfer') === 0, 5 * MINUTE);
+  await it.clock.runUntil(() => waits(instance, 'transfer') > 0, 5 * MINUTE);
   hung = undefined;
   await it.untilSettled(5 * MINUTE);
 });
@@ -146,7 +145,7 @@ test('a worker that is stuck is named by liveness, the others go on, and nothing
   it.event(1);
   await it.clock.advance(MINUTE);
   assert.equal(health.liveness().ok, true);
-  assert.deepEqual(waits(instance, 'encode'), 1);
+  assert.deepEqual(waits(instance, 'transfer'), 1);
   await it.clock.advance(2 * MINUTE);
   const { ok, loops } = health.liveness();
   assert.equal(ok, false);
@@ -157,7 +156,7 @@ test('a worker that is stuck is named by liveness, the others go on, and nothing
       ['reviews/shard-1', 'stuck'],
     ],
   );
-  assert.match(loops[1]?.reason ?? '', /^encode: /);
+  assert.match(loops[1]?.reason ?? '', /^encoding a batch: /);
   assert.equal(
     instance.metrics.counter('claims_total', { outcome: 'owned' }),
     2,

@@ -66,7 +66,7 @@ test('a type whose batches fail for hours holds no content while it waits, other
   await pour(it, instance);
   const peak = await peakOver(it, instance, 1_500);
   assert.ok(peak < BUDGET, `${peak} bytes used at the most, of ${BUDGET}`);
-  assert.equal(instance.gauge('shards_paused', { reason: 'type_failing' }), 1);
+  assert.equal(instance.gauge('shards_paused', { reason: 'type_blocked' }), 1);
   await otherTypesGoOn(it);
   failing = false;
   await it.untilSettled(60 * MINUTE);
@@ -154,7 +154,7 @@ test('a retry that cannot be created keeps none of the memory that retries of ot
     it.decisions().map(({ type }) => type),
     Array(6).fill('good'),
   );
-  assert.equal(instance.gauge('shards_paused', { reason: 'work_memory' }) ?? 0, 0);
+  assert.equal(instance.gauge('shards_paused', { reason: 'memory' }) ?? 0, 0);
   refuse = false;
   await it.untilSettled(5 * MINUTE);
   it.assertExactlyOnce();

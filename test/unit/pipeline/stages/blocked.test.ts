@@ -39,7 +39,7 @@ test('upload address not allowed: the records go into new batches until the addr
     'nothing was uploaded',
   );
   assert.ok(failures(world, 'upload_blocked') > 5);
-  assert.equal(instance.gauge('shards_paused', { reason: 'type_failing' }), 1);
+  assert.equal(instance.gauge('shards_paused', { reason: 'type_blocked' }), 1);
   blocked = false;
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();

@@ -30,7 +30,7 @@ for (const failure of [
     world.produce(100, { types: ['bad', 'good'] });
     await world.clock.advance(10 * MINUTE);
     assert.equal(world.decisions().length, 50);
-    assert.equal(instance.gauge('shards_paused', { reason: 'permit' }) ?? 0, 0);
+    assert.equal(instance.gauge('shards_paused', { reason: 'transfer' }) ?? 0, 0);
     assert.ok(asked >= 20 && asked < 600, `${asked} tries in 10 minutes, with 10 batches waiting`);
     failing = false;
     await world.untilSettled(MINUTE);

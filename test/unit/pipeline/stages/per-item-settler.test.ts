@@ -154,7 +154,7 @@ test('an answer that makes no sense is waited for under its own name, also betwe
     seen +=
       world.instances[0]?.metrics.gauge('shards_paused', {
         pipeline: 'reviews',
-        reason: 'bad_answer',
+        reason: 'service',
       }) ?? 0;
   }
   assert.equal(seen, 240, 'shown all the time');

@@ -56,14 +56,14 @@ test('an upload waits while the group has not heard from its member, and goes on
   instance.group.isolate();
   await world.clock.advance(MINUTE);
   assert.deepEqual([world.service.calls.create, world.service.calls.upload], [1, 0]);
-  assert.equal(instance.gauge('shards_paused', { reason: 'membership' }), 1);
+  assert.equal(instance.gauge('shards_paused', { reason: 'kafka' }), 1);
   assert.equal(world.liveJobs().length, 1, 'the job is in the journal, waiting for its upload');
   instance.group.heal();
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
   assert.equal(world.service.submissions(0, 0), 1);
   await world.clock.advance(1_000);
-  assert.equal(instance.gauge('shards_paused', { reason: 'membership' }), 0);
+  assert.equal(instance.gauge('shards_paused', { reason: 'kafka' }), 0);
 });
 
 test('a create that was done though its reply was lost leaves an orphan without an upload', async () => {

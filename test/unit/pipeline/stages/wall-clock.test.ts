@@ -52,7 +52,7 @@ test('a member that was last heard before the wall clock was set back still asks
   await world.clock.advance(MINUTE);
   const [batch, ...others] = world.service.batches.values();
   assert.deepEqual([batch?.rows, others], [undefined, []], 'created, and not uploaded');
-  assert.equal(instance.gauge('shards_paused', { reason: 'membership' }), 1);
+  assert.equal(instance.gauge('shards_paused', { reason: 'kafka' }), 1);
   assert.match(
     instance.health.conditions.get('reviews/group') ?? '',
     /have not answered group reviewers for \d+ s/,

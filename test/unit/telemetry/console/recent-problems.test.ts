@@ -49,17 +49,17 @@ test('warnings and errors are kept whatever the level, the newest first, and rep
 
 test('one message with different reasons is different problems; a sentence is no reason', () => {
   const { problems, logger } = logged();
-  logger.warn({ reason: 'service_unavailable' }, 'pipeline stalled');
-  logger.warn({ reason: 'permit' }, 'pipeline stalled');
-  logger.warn({ reason: 'permit' }, 'pipeline stalled');
+  logger.warn({ reason: 'service' }, 'pipeline stalled');
+  logger.warn({ reason: 'transfer' }, 'pipeline stalled');
+  logger.warn({ reason: 'transfer' }, 'pipeline stalled');
   logger.warn({ reason: 'no answer for 100 ms' }, 'left');
   logger.warn({ reason: 'no answer for 200 ms' }, 'left');
   assert.deepEqual(
     problems.list().map(({ message, reason, count }) => [message, reason, count]),
     [
       ['left', null, 2],
-      ['pipeline stalled', 'permit', 2],
-      ['pipeline stalled', 'service_unavailable', 1],
+      ['pipeline stalled', 'transfer', 2],
+      ['pipeline stalled', 'service', 1],
     ],
   );
 });
