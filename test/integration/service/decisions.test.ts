@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { renamingPair } from '../../support/renamed-key.ts';
 import { clientFor, httpServer, json, KEY, NEVER } from './servers.ts';
 
 const DECISION = {
@@ -47,6 +48,24 @@ test('metadata keeps every digit, every key and its order', async (t) => {
     '{"2":1e400,"z":12345678901234567890,"a":1.50,"__proto__":{"x":-0},"empty":""}',
   );
   assert.deepEqual(Object.keys(parsed), ['2', 'z', 'a', '__proto__', 'empty']);
+});
+
+test('no decision changes the keys of the next one', async (t) => {
+  const { attack, victim, value } = renamingPair();
+  const labels = (object: string) => `[{"name":"spam",${object.slice(1)}]`;
+  const answers = [attack, victim].map(
+    (object) =>
+      `{"decision_status":"SUCCESS","metadata":${object},"result":null,"labels":${labels(object)}}`,
+  );
+  const server = await httpServer(t, (response) => response.writeHead(200).end(answers.shift()));
+  const { client } = clientFor(t, server.url);
+  await client.getDecision('d-1', NEVER);
+  const decision = await client.getDecision('d-2', NEVER);
+  const label = { name: 'spam', ...value, applied: true, explanation: null };
+  assert.deepEqual(decision.metadata, value);
+  assert.deepEqual(JSON.parse(decision.metadataJson), value);
+  assert.deepEqual(decision.labels, [label]);
+  assert.deepEqual(JSON.parse(decision.labelsJson ?? ''), [label]);
 });
 
 test('labels and a result that is a number keep every digit', async (t) => {
