@@ -1,17 +1,18 @@
 /** Facts of package.json, which is beside src and dist alike. */
 import { readFileSync } from 'node:fs';
+import { parseJson } from './json/parse-json.ts';
 
-const { version, repository } = JSON.parse(
+const { version, repository } = parseJson(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-);
+) as { readonly version: string; readonly repository: { readonly url: string } };
 
-export const VERSION: string = version;
+export const VERSION = version;
 
 /** The User-Agent of every request. Firewalls of applications refuse requests without one. */
 export const USER_AGENT = `content-review-connector/${VERSION}`;
 
 /** Address of the repository, which package.json defines for the alerts, the chart and the image as well. */
-export const REPOSITORY_URL: string = repository.url.replace(/^git\+|\.git$/g, '');
+export const REPOSITORY_URL = repository.url.replace(/^git\+|\.git$/g, '');
 
 /** Folder of the pages about alerts and the console's verdicts. */
 export const RUNBOOK_URL = `${REPOSITORY_URL}/blob/main/docs/runbook/`;

@@ -1,3 +1,4 @@
+import { parseJson } from '../base/json/parse-json.ts';
 import { CsvParser } from '../kinds/review/results/csv-parser.ts';
 import { readLabels } from '../kinds/review/results/labels.ts';
 import { readResultHeader, unreadable } from '../kinds/review/results/result-header.ts';
@@ -136,7 +137,7 @@ function rowOf(
     status: knownStatus(cells[header.status] ?? '') ?? cells[header.status] ?? '',
     result: cells[header.result] || null,
     expectedResult: cells[header.expected] || null,
-    labels: JSON.parse(labelsJson),
+    labels: parseJson(labelsJson) as ResultLabel[],
     labelsJson,
     labelsText,
     metadata: Object.fromEntries(metadata.map(({ name, index }) => [name, cells[index] ?? ''])),

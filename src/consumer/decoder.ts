@@ -1,5 +1,6 @@
 /** Decoder of records on the output and dead-letter topics. Any bytes are decoded or reported, never thrown. */
 import { isObject } from '../base/json/is-object.ts';
+import { parseJson } from '../base/json/parse-json.ts';
 import type { DeadLetterHeaders } from '../contracts/index.ts';
 import { lastHeader, type RecordHeaders, type SourceRecord } from '../core/record.ts';
 import type { FramedOutcomes } from './framed-outcomes.ts';
@@ -53,7 +54,7 @@ export function decodeDeadLetter(headers: RecordHeaders): DecodedOutcome<DeadLet
 
 /** JSON of a value, or of the data of a structured CloudEvent. */
 function fromJson(value: Buffer): unknown {
-  const members: unknown = JSON.parse(value.toString('utf8'));
+  const members: unknown = parseJson(value.toString('utf8'));
   const isEnvelope = isObject(members) && 'specversion' in members && 'data' in members;
   return isEnvelope ? members.data : members;
 }

@@ -3,7 +3,8 @@
  * text. Nothing is lost but lone surrogates outside JSON text, which UTF-8 cannot hold: U+FFFD is
  * in their place.
  */
-import { mayLoseDigits, parseKeepingDigits } from '../base/json/exact-json.ts';
+import { mayLoseDigits } from '../base/json/exact-json.ts';
+import { parseJson, parseKeepingDigits } from '../base/json/parse-json.ts';
 import { memberSpan } from './json-member.ts';
 
 type TerminalForm = Readonly<Record<string, unknown>>;
@@ -56,7 +57,7 @@ export function protobufForm(json: string): TerminalForm {
 function parsed(json: string): TerminalMembers {
   const at = memberSpan(json, 'metadata');
   const rest = at === undefined ? json : `${json.slice(0, at.start)}null${json.slice(at.end)}`;
-  const members = mayLoseDigits(rest) ? parseKeepingDigits(rest) : JSON.parse(rest);
+  const members = mayLoseDigits(rest) ? parseKeepingDigits(rest) : parseJson(rest);
   const { labels, ...others } = members as TerminalMembers;
   return {
     ...(wellFormed(others) as TerminalMembers),

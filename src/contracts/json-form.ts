@@ -1,4 +1,5 @@
 /** Terminal records as their JSON has them, made from decoded Avro and Protobuf: the reverse of encodable.ts. */
+import { parseJson } from '../base/json/parse-json.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -23,7 +24,7 @@ export function jsonForm(decoded: Members): Members {
   return {
     ...withNulls({ ...plain, error: error && { ...error }, batch }, nullable),
     ...(Array.isArray(labels) && { labels: labels.map(label) }),
-    ...(typeof metadata_json === 'string' && { metadata: JSON.parse(metadata_json) }),
+    ...(typeof metadata_json === 'string' && { metadata: parseJson(metadata_json) }),
     ...(batch != null && { batch: withNulls({ ...batch }, ['id']) }),
     source: {
       ...withNulls({ ...coordinates, offset: Number(coordinates.offset) }, ['key']),
@@ -34,7 +35,7 @@ export function jsonForm(decoded: Members): Members {
 }
 
 function label({ name, applied, explanation, extra, extra_json = extra }: Members): Members {
-  const more = typeof extra_json === 'string' ? JSON.parse(extra_json) : {};
+  const more = typeof extra_json === 'string' ? (parseJson(extra_json) as Members) : {};
   return { name, applied, explanation: explanation ?? null, ...more };
 }
 

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { parseJson } from '../base/json/parse-json.ts';
 import { CONTENT_COLUMN, type Label } from '../service/contract.ts';
 import type { WorksParts } from './batches-and-imports.ts';
 import { validate } from './input/invalid.ts';
@@ -72,7 +73,7 @@ export class Decisions {
       const judged =
         verdict.status === 'ERROR'
           ? { result: null, labels: null }
-          : { result: verdict.result, labels: JSON.parse(verdict.labels) };
+          : { result: verdict.result, labels: parseJson(verdict.labels) as Label[] };
       const { decision_status: status = verdict.status } = given;
       const { result = judged.result, labels = judged.labels } = given;
       const dueMs = pending === 'always' ? null : clock.now() + pending;

@@ -3,6 +3,7 @@
  * at any time leaves the file consistent.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { parseJson } from '../base/json/parse-json.ts';
 
 const SETUP = `
   PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
@@ -42,12 +43,12 @@ export class Documents {
   /** The caller names the type that documents of this kind were written with. */
   get<Document>(kind: string, id: string): Document | undefined {
     const row = this.#get.get(kind, id);
-    return row && JSON.parse(String(row.json));
+    return row && (parseJson(String(row.json)) as Document);
   }
 
   /** All documents of a kind, in the order of their creation. */
   all<Document>(kind: string): Document[] {
-    return this.#all.all(kind).map(({ json }) => JSON.parse(String(json)));
+    return this.#all.all(kind).map(({ json }) => parseJson(String(json)) as Document);
   }
 
   /** Adds a document, or replaces the one with the same kind and id. */

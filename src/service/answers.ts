@@ -3,8 +3,8 @@
  * else. Messages name the field, never its value.
  */
 import { z } from 'zod';
-import { parseKeepingDigits } from '../base/json/exact-json.ts';
 import { isObject } from '../base/json/is-object.ts';
+import { parseKeepingDigits } from '../base/json/parse-json.ts';
 import { shownCode } from '../base/shown-code.ts';
 import { parseWebAddress } from '../http/web-address.ts';
 import {

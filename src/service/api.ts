@@ -2,6 +2,7 @@
 import { constants } from 'node:os';
 import { abortable } from '../base/abortable.ts';
 import { isDeeperThan } from '../base/json/json-depth.ts';
+import { parseJson } from '../base/json/parse-json.ts';
 import { err, ok } from '../base/result.ts';
 import type { ServiceError } from '../core/outcome/service-error.ts';
 import type { HttpPool } from '../http/http.ts';
@@ -182,7 +183,7 @@ function systemErrorCode(error: unknown): string {
 function parsed<T>(text: string, read: AnswerReader<T>): T {
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = parseJson(text);
   } catch {
     const hasMark = text.startsWith('\ufeff');
     throw new ProtocolViolation(

@@ -3,6 +3,7 @@
  * about it. Only words that are safe to show get in.
  */
 import { isObject } from '../base/json/is-object.ts';
+import { parseJson } from '../base/json/parse-json.ts';
 import type { Result } from '../base/result.ts';
 import { shownCode } from '../base/shown-code.ts';
 import { ServiceError, type ServiceFailure } from '../core/outcome/service-error.ts';
@@ -199,7 +200,7 @@ function wordsOf(contentType: string, text: string): ErrorWords {
   if (/^text\/plain\b/i.test(contentType)) return { message: text };
   let body: unknown;
   try {
-    body = JSON.parse(text);
+    body = parseJson(text);
   } catch {
     return {};
   }

@@ -1,4 +1,5 @@
 import { isObject } from '../../base/json/is-object.ts';
+import { parseJson } from '../../base/json/parse-json.ts';
 import { counted, printable } from '../text.ts';
 import type { CheckedContent } from './check-file.ts';
 import type { Findings } from './findings.ts';
@@ -31,7 +32,7 @@ export async function checkJsonl(
 function recordProblem(text: string, line: number): string | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     return syntaxProblem(text, error, line);
   }

@@ -15,6 +15,7 @@
  * number of partitions in a shard (ADR 0003).
  */
 import { isObject } from '../../base/json/is-object.ts';
+import { parseJson } from '../../base/json/parse-json.ts';
 import { OffsetSet } from '../offsets/offset-set.ts';
 import type { JournalWrite } from '../ports/kafka.ts';
 import {
@@ -148,7 +149,7 @@ function parsed(key: string, text: string): object {
   const foreign = 'is another application writing to this topic?';
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     throw unreadable(key, `is not JSON: ${foreign}`);
   }

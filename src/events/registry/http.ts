@@ -1,5 +1,6 @@
 /** Exchanges with a registry: its addresses in order, a time limit, credentials, and the meaning of answers. */
 import { abortable } from '../../base/abortable.ts';
+import { parseJson } from '../../base/json/parse-json.ts';
 import type { HttpExchange } from '../../core/ports/http.ts';
 import { NO_SUCH_PATH, RegistryRefused, RegistryUnavailable } from './errors.ts';
 import type { RegistryOperation, RegistrySettings } from './settings.ts';
@@ -168,7 +169,7 @@ function understood(status: number, text: string): unknown {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) ?? undefined;
+    return parseJson(text) ?? undefined;
   } catch {
     return undefined;
   }

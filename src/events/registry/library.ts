@@ -7,6 +7,7 @@
  * message indexes it does not write.
  */
 import { SchemaRegistry as Library, SchemaType } from '@kafkajs/confluent-schema-registry';
+import { parseJson } from '../../base/json/parse-json.ts';
 import { schemaText } from './confluent-registry.ts';
 import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
 import type { RegistryHttp } from './http.ts';
@@ -83,7 +84,7 @@ async function answer(
 }
 
 function withId(text: string, name: string): string {
-  const schema: unknown = JSON.parse(text);
+  const schema: unknown = parseJson(text);
   const open = typeof schema === 'object' && schema !== null && !('$id' in schema);
   return open ? JSON.stringify({ ...schema, $id: name }) : text;
 }

@@ -2,6 +2,7 @@
  * Assignment of shards to members: balanced within one, and otherwise where they were. Pure, and
  * the same on every member, though only the group's leader runs it.
  */
+import { parseJson } from '../../base/json/parse-json.ts';
 
 /** Member of the group, with the shards that it reports to own, and since which generation. */
 export interface Member {
@@ -68,7 +69,7 @@ export function encodeHistory(history: History | undefined): Buffer {
 /** Returns undefined for anything that is not a history of this version. */
 export function decodeHistory(bytes: Buffer | null | undefined): History | undefined {
   try {
-    const { v, generation, shards } = JSON.parse(String(bytes));
+    const { v, generation, shards } = parseJson(String(bytes)) as History & { readonly v: unknown };
     if (v !== HISTORY_VERSION || !Number.isSafeInteger(generation)) return undefined;
     const isShard = (shard: unknown) => Number.isSafeInteger(shard) && (shard as number) >= 0;
     return Array.isArray(shards) && shards.every(isShard) ? { generation, shards } : undefined;

@@ -1,4 +1,5 @@
 /** Requests for a token by the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4). */
+import { parseJson } from '../../base/json/parse-json.ts';
 import { type HttpExchange, isProxyFailure } from '../../core/ports/http.ts';
 import type { TokenOptions } from './options.ts';
 import { SecurityError } from './security-error.ts';
@@ -135,7 +136,7 @@ function lifetimeOf(expiresIn: unknown, token: string): number {
 /** An empty one for anything else. */
 function jsonObject(text: string): Record<string, unknown> {
   try {
-    return { ...JSON.parse(text) };
+    return { ...(parseJson(text) as object) };
   } catch {
     return {};
   }

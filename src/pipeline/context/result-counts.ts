@@ -1,6 +1,7 @@
 /** Counts of decisions by status, result and expected result, for metrics. */
 import { Counts } from '../../base/counts.ts';
 import { FirstNames } from '../../base/first-names.ts';
+import { parseJson } from '../../base/json/parse-json.ts';
 import type { RowOutcome } from '../../core/bytes/result-row.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
 
@@ -77,8 +78,10 @@ export class ResultCounts {
       const expected = this.#names.has(text) ? text : OTHER;
       comparisons.add(JSON.stringify({ pipeline, result, expected, agrees }), decisions);
     }
-    for (const [labels, decisions] of comparisons)
-      this.#metrics.count('decisions_evaluated_total', JSON.parse(labels), decisions);
+    for (const [json, decisions] of comparisons) {
+      const labels = parseJson(json) as Record<string, string>;
+      this.#metrics.count('decisions_evaluated_total', labels, decisions);
+    }
   }
 }
 

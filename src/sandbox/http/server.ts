@@ -1,5 +1,6 @@
 /** HTTP server of the sandbox: finds the route, applies faults, turns errors into answers. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { parseJson } from '../../base/json/parse-json.ts';
 import type { FaultScript } from '../faults/script.ts';
 import {
   apiError,
@@ -156,7 +157,7 @@ export async function readJson({ request }: SandboxCall): Promise<unknown> {
     throw apiRefusal(413, 'too_large', `the body may have ${MAX_JSON_BYTES} bytes`);
   }
   try {
-    return JSON.parse(Buffer.concat(chunks).toString());
+    return parseJson(Buffer.concat(chunks).toString());
   } catch {
     throw apiRefusal(400, 'bad_request', 'the body is not valid JSON');
   }

@@ -3,6 +3,7 @@
  * the event loop stays free between chunks. Problems name the line and never quote it.
  */
 import { z } from 'zod';
+import { parseJson } from '../../base/json/parse-json.ts';
 import { textTest } from '../policy/judge.ts';
 import type { SandboxPolicy } from '../policy/schema.ts';
 import { InvalidUpload } from '../review/csv-rows.ts';
@@ -51,7 +52,7 @@ export async function readRecords(
 }
 
 function recordIn(text: string, line: number): z.output<typeof importRecord> {
-  const json: unknown = attempt(() => JSON.parse(text), `line ${line} is not JSON`);
+  const json: unknown = attempt(() => parseJson(text), `line ${line} is not JSON`);
   const { success, data } = importRecord.safeParse(json);
   if (!success) {
     const shape = 'an object with the text type and the object data';

@@ -1,5 +1,6 @@
 /** Format of log lines for people at a terminal: one line of text from one JSON log line. */
 
+import { parseJson } from '../../base/json/parse-json.ts';
 import { escapeUnprintable } from '../../base/unprintable.ts';
 
 const MAX_VALUE = 300;
@@ -17,7 +18,7 @@ interface LoggedError {
 export function formatLogLine(line: string): string {
   let record: Record<string, unknown>;
   try {
-    record = JSON.parse(line);
+    record = parseJson(line) as Record<string, unknown>;
   } catch {
     return `${escapeUnprintable(line.trimEnd())}\n`;
   }

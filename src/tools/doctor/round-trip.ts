@@ -1,5 +1,6 @@
 /** Sends one harmless row to the service and fetches its result. Only on request: it may be billed. */
 import type { Clock } from '../../base/clock.ts';
+import { parseJson } from '../../base/json/parse-json.ts';
 import { bodyOf } from '../../core/batch/body-of.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { PipelineKind, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
@@ -122,7 +123,7 @@ async function resultProblem(
 }
 
 function sameMetadata(value: Buffer | string | null, metadata: JsonObject): boolean {
-  const decision = JSON.parse(String(value)) as { readonly metadata?: JsonObject };
+  const decision = parseJson(String(value)) as { readonly metadata?: JsonObject };
   return Object.entries(metadata).every(([key, sent]) => decision.metadata?.[key] === sent);
 }
 

@@ -1,4 +1,5 @@
 /** Value of a published decision, in whichever format it was written: the topic may hold several. */
+import { parseJson } from '../../base/json/parse-json.ts';
 import type { Inspection } from './context.ts';
 
 /** The members that may be shown: never metadata nor content (I6). */
@@ -56,7 +57,7 @@ const shown = (value: unknown) =>
 
 function jsonMembers(value: Buffer | null): object | null | undefined {
   try {
-    const members: unknown = JSON.parse(String(value));
+    const members: unknown = parseJson(String(value));
     if (typeof members !== 'object' || members === null) return undefined;
     // A structured CloudEvent.
     return 'specversion' in members && 'data' in members

@@ -3,6 +3,7 @@
  * id, so that `source` and `id` together are as CloudEvents demands: the same for one event over
  * every retry and restart, and for no other.
  */
+import { parseJson } from '../../../base/json/parse-json.ts';
 import type { OutgoingRecord, RecordHeaders } from '../../../core/record.ts';
 import type { OutputContract } from './contract.ts';
 import type { OutputFormat } from './with-output-format.ts';
@@ -34,7 +35,7 @@ export function cloudEventsOutput({ contract, mode, source }: CloudEventsOptions
     name: 'cloudevents',
     encode(record) {
       const json = String(record.value);
-      const { id, source: from, decided_at: time } = JSON.parse(json) as TerminalIdentity;
+      const { id, source: from, decided_at: time } = parseJson(json) as TerminalIdentity;
       const subject = `${from.topic}/${from.partition}/${from.offset}`;
       const attributes = { ...common, dataschema, id, subject, time };
       const datacontenttype = 'application/json';

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import avro from 'avsc';
 import protobuf from 'protobufjs';
+import { parseJson } from '../../../base/json/parse-json.ts';
 import { avroForm, protobufForm } from '../../../contracts/encodable.ts';
 import {
   FIRST_MESSAGE,
@@ -78,11 +79,11 @@ export function codecOf(contract: OutputContract, format: RegistryFormatName): C
 
 /** JSON as it was rendered. Its name is the schema's title, as Confluent's serializer has it. */
 function jsonSchemaCodec(schema: string): TerminalCodec {
-  const { title } = JSON.parse(schema) as { readonly title: string };
+  const { title } = parseJson(schema) as { readonly title: string };
   return {
     recordName: title,
     encode: (json) => Buffer.from(json),
-    decode: (payload) => JSON.parse(payload.toString('utf8')),
+    decode: (payload) => parseJson(payload.toString('utf8')) as DecodedTerminal,
   };
 }
 
@@ -91,7 +92,7 @@ const UNKNOWN = 'UNKNOWN';
 
 /** @param schema a record with an enum `status` */
 function avroCodec(schema: string): TerminalCodec {
-  const type = avro.Type.forSchema(JSON.parse(schema)) as avro.types.RecordType;
+  const type = avro.Type.forSchema(parseJson(schema) as avro.Schema) as avro.types.RecordType;
   const { symbols } = type.field('status').type as avro.types.EnumType;
   const check = avroReader(type);
   return {

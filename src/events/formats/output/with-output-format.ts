@@ -1,4 +1,5 @@
 /** Kinds with another format of terminal records than the JSON that they render. Dead letters keep theirs. */
+import { parseJson } from '../../../base/json/parse-json.ts';
 import { ResultSlice } from '../../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import { attempt, InternalError } from '../../../core/outcome/internal-error.ts';
@@ -117,7 +118,7 @@ function encoderOf(format: OutputFormat, onUnencodable: OnUnencodable): Encode {
 const WITHOUT_PARTS = { result: null, labels: [], metadata: {} };
 
 function withoutParts(json: string, format: string) {
-  const { labels_raw, content, ...rest } = JSON.parse(json) as {
+  const { labels_raw, content, ...rest } = parseJson(json) as {
     readonly id: string;
     readonly [member: string]: unknown;
   };

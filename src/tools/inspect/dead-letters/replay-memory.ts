@@ -6,6 +6,7 @@
  * Committed group offsets would not do: they cannot represent a selection, and Kafka deletes them a
  * week after their last use.
  */
+import { parseJson } from '../../../base/json/parse-json.ts';
 import type { JournalWrite } from '../../../core/ports/kafka.ts';
 import { placeOf, type SourceCoordinate } from '../../../core/record.ts';
 import { InspectError, type Inspection } from '../context.ts';
@@ -72,7 +73,7 @@ export class ReplayMemory {
       return;
     }
     try {
-      const { v, publishedMs, atMs } = JSON.parse(String(value));
+      const { v, publishedMs, atMs } = parseJson(String(value)) as Record<string, unknown>;
       const isValid = typeof publishedMs === 'number' && typeof atMs === 'number';
       if (v !== VERSION || !/^\d+\/\d+$/.test(key) || !isValid)
         throw new RangeError('not a record of this version');

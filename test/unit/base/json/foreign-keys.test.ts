@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { resultRows } from '../../../../src/client/results.ts';
 import { decodeOutcome } from '../../../../src/consumer/decoder.ts';
 import { avroForm } from '../../../../src/contracts/encodable.ts';
+import type { Decision } from '../../../../src/contracts/index.ts';
 import { jsonForm } from '../../../../src/contracts/json-form.ts';
 import { codecOf } from '../../../../src/events/formats/output/contract.ts';
 import { ConfluentRegistry } from '../../../../src/events/registry/index.ts';
@@ -32,8 +33,8 @@ const labelWith = (object: string) =>
 test('metadata of a decision, as the consumer library reads it', () => {
   const { attack, victim, value } = renamingPair();
   const read = (metadata: string) =>
-    decodeOutcome<{ metadata: unknown }>(
-      { value: Buffer.from(decisionWith({ metadata })), headers: [] } as never,
+    decodeOutcome<Decision>(
+      { value: Buffer.from(decisionWith({ metadata })), headers: [] },
       undefined,
     ).value?.metadata;
   read(attack);
