@@ -6,7 +6,10 @@
  * `{"a":1,"\u00e9tat":2}` as if its second name were `\u00`. A string that is a value is always
  * read as it is written. So a text with a backslash is parsed here, and its names as values.
  */
-import { MAX_LEVELS } from './scanner.ts';
+import { JsonScanner, MAX_LEVELS } from './scanner.ts';
+
+/** Greatest number of members and elements in a text: their objects take some tens of megabytes. */
+export const MAX_VALUES = 2 ** 18;
 
 /** The part of ECMAScript's "JSON.parse source text access" that TypeScript does not declare. */
 interface RawJson {
@@ -15,21 +18,41 @@ interface RawJson {
 
 /**
  * `JSON.parse` for a text that others wrote.
- * @throws SyntaxError if it is not JSON, or has a backslash and is nested deeper than 1,000 levels
+ * @throws SyntaxError, without a part of the text, if it is not JSON, nested deeper than
+ * `MAX_LEVELS`, or has more values than `MAX_VALUES`
  */
 export function parseJson(text: string): unknown {
-  return text.includes('\\') ? new JsonParser(text, false).document() : JSON.parse(text);
+  checkLimits(text);
+  try {
+    if (!text.includes('\\')) return JSON.parse(text);
+  } catch {
+    // The message of V8 shows a part of the text, which the parser below does not.
+  }
+  return new JsonParser(text, false).document();
 }
 
 /**
  * Parses a text like `parseJson`, but a number that JavaScript would write differently, such as
  * 12345678901234567890 or 1.50, is kept as its text (`JSON.rawJSON`).
- * @throws SyntaxError as `parseJson`, for every text that is nested too deeply
+ * @throws SyntaxError as `parseJson`
  */
 export function parseKeepingDigits(text: string): unknown {
+  checkLimits(text);
   return new JsonParser(text, true).document();
 }
 
+const whole = new JsonScanner([[]]);
+
+/** @throws SyntaxError */
+function checkLimits(text: string): void {
+  // A level takes two characters, and a value one and its comma.
+  if (text.length <= 2 * Math.min(MAX_LEVELS, MAX_VALUES)) return;
+  if (whole.scan(Buffer.from(text)) === 'depth') throw new SyntaxError(TOO_DEEP);
+  const [{ values = 0 } = {}] = whole.values;
+  if (values > MAX_VALUES) throw new SyntaxError('JSON has too many values');
+}
+
+const TOO_DEEP = 'JSON is nested too deeply';
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null/y;
 const BLANKS = /[ \t\n\r]*/y;
 
@@ -98,8 +121,13 @@ class JsonParser {
     if (text[start] !== '"') throw this.#error();
     let end = start + 1;
     while (end < text.length && text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
-    this.#at = end + 1;
-    return JSON.parse(text.slice(start, this.#at)) as string;
+    try {
+      const string = JSON.parse(text.slice(start, end + 1)) as string;
+      this.#at = end + 1;
+      return string;
+    } catch {
+      throw this.#error();
+    }
   }
 
   #scalar(): unknown {
@@ -111,7 +139,7 @@ class JsonParser {
   }
 
   #open(): void {
-    if (++this.#level > MAX_LEVELS) throw new SyntaxError('JSON is nested too deeply');
+    if (++this.#level > MAX_LEVELS) throw new SyntaxError(TOO_DEEP);
     this.#at++;
   }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { CompactObject } from '../../../src/base/json/compact-object.ts';
-import { parseJson, parseKeepingDigits } from '../../../src/base/json/parse-json.ts';
+import { MAX_VALUES, parseJson, parseKeepingDigits } from '../../../src/base/json/parse-json.ts';
 import { JsonScanner, MAX_LEVELS, MISSING } from '../../../src/base/json/scanner.ts';
 
 const RUNS = { numRuns: 5_000 };
@@ -219,6 +219,34 @@ test('the parser gives what JSON.parse gives, and refuses what it refuses', () =
     }),
     RUNS,
   );
+});
+
+test('a text with too many levels or values is refused, and one at the limits is not', () => {
+  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+  const list = (values: number) => `["\\n",${'0,'.repeat(values - 2)}0]`;
+  for (const parse of [parseJson, parseKeepingDigits]) {
+    parse(nested(MAX_LEVELS));
+    assert.throws(() => parse(nested(MAX_LEVELS + 1)), SyntaxError);
+    parse(list(MAX_VALUES));
+    parse(list(MAX_VALUES).replace('\\n', ''));
+    assert.throws(() => parse(list(MAX_VALUES + 1)), SyntaxError);
+  }
+});
+
+test('no error of the parser shows a part of the text', () => {
+  for (const text of [
+    'secret',
+    '["secret',
+    '{"secret" 1}',
+    '["secret\\x"]',
+    '["secret",]',
+    '[1]secret',
+  ])
+    for (const parse of [parseJson, parseKeepingDigits])
+      assert.throws(
+        () => parse(text),
+        (error) => error instanceof SyntaxError && !String(error.stack).includes('secret'),
+      );
 });
 
 test('a name with a backslash does not rename a later one', () => {

@@ -3,8 +3,8 @@
  * ones are accepted: a JSON array of label objects or names, a single object or name, an object of
  * names that are true or false, delimited names, nothing.
  */
-import { parseKeepingDigits } from '../../../base/json/exact-json.ts';
 import { isDeeperThan } from '../../../base/json/json-depth.ts';
+import { parseJson, parseKeepingDigits } from '../../../base/json/parse-json.ts';
 
 export interface LabelCell {
   /** JSON array of objects with `name`, `applied` and `explanation`. */
@@ -33,7 +33,7 @@ export function readLabels(cell: string): LabelCell {
   if (text.length > MAX_TEXT_LENGTH) return unread;
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     return { json: JSON.stringify(namesIn(text).map((name) => labelOf({ name }))), raw: cell };
   }
