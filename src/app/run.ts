@@ -90,7 +90,7 @@ export async function runConnector(
     const { ports, options } = around(engineParts(config, pipeline, opened));
     return new Pipeline(ports, options, budget, refused.resolve);
   });
-  const shown = { startedMs, health, memory: budget, pipelines, metrics, logger };
+  const shown = { startedMs, health, memory: budget, pipelines, metrics };
   const { brokers } = opened.kafka;
   const console =
     problems && openConsole(config, configFile, { ...shown, problems, brokers, service: calls });

@@ -59,12 +59,6 @@ export const DEPENDENCIES: readonly OptionDependency[] = [
     ],
     needs: TOKEN,
   },
-  {
-    option: 'http.console',
-    is: oneOf(true),
-    enables: within('http', 'search', 'password'),
-  },
-  { option: 'http.search', is: oneOf(true), enables: ['http.password'] },
   { option: 'service.tls.certificate', needs: ['service.tls.key'] },
   { option: 'service.tls.key', needs: ['service.tls.certificate'] },
   {

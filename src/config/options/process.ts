@@ -1,7 +1,6 @@
 /** Options of the process as a whole. */
-import { secret } from '../files.ts';
 import { group } from '../option.ts';
-import { bytes, choice, duration, flag, integer, optional, text } from '../values.ts';
+import { bytes, choice, duration, flag, integer, text } from '../values.ts';
 
 export const processOptions = {
   http: group('The endpoint of /metrics, /livez, /readyz and the console.', {
@@ -15,13 +14,6 @@ export const processOptions = {
     console: flag(
       'Whether the console is served at /. It is read-only and shows no content.',
       true,
-    ),
-    search: flag(
-      'Whether the console can search for records and explain them. Off without http.password, unless http.host is a loopback address.',
-      true,
-    ),
-    password: optional(
-      secret('Password for the search of the console, sent by HTTP Basic with any user name.'),
     ),
     port: integer('Port to listen on; 0 chooses a free one and logs it.', 9464, 0, 65_535),
   }),

@@ -1,6 +1,6 @@
 /**
  * Console: the operator's page. GET only, without cookies and resources of other origins; no
- * response holds content, keys or signed addresses (I6). The search has a guard of its own.
+ * response holds content, keys or signed addresses (I6).
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const PROTECTION: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-const APIS = ['/api/state', '/api/explain'];
+const STATE = '/api/state';
 
 export class Console implements Pages {
   readonly #assets = loadAssets();
@@ -31,16 +31,12 @@ export class Console implements Pages {
   async answer(request: PageRequest): Promise<PageResponse | undefined> {
     const { path, query, headers } = request;
     const asset = this.#assets.get(path);
-    if (asset === undefined && !APIS.includes(path)) return undefined;
+    if (asset === undefined && path !== STATE) return undefined;
     if (asset === undefined && isForeignScript(headers)) {
       const reason = 'scripts of other sites may not read the state';
       return respond({ status: 'refused', reason }, 403);
     }
     if (asset !== undefined) return { ...respond('', 200, asset.type), body: asset.body };
-    if (path === '/api/explain') {
-      const { status, body } = await this.#sources.search.answer(request, this.#sources.now());
-      return respond(body, status);
-    }
     const parameters = new URLSearchParams(query);
     const pipeline = parameters.get('pipeline') ?? undefined;
     const heldReading = parameters.get('group') ?? undefined;

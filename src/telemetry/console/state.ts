@@ -6,7 +6,6 @@ import type { PromMetrics } from '../metrics/metrics.ts';
 import type { GroupReadings } from './group-reading.ts';
 import type { LetterRates } from './letter-rate.ts';
 import type { RecentProblems } from './recent-problems.ts';
-import type { ConsoleSearch } from './search.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
 /** Keeps a response below 100 kB at 200 shards with thousands of batches, without the group's report. */
@@ -46,7 +45,6 @@ export interface ConsoleSources {
   readonly pipelines: readonly { view(limits: ViewLimits): PipelineView }[];
   readonly metrics: Pick<PromMetrics, 'values'>;
   readonly problems: Pick<RecentProblems, 'list'>;
-  readonly search: Pick<ConsoleSearch, 'access' | 'answer'>;
   readonly brokers: () => BrokersView;
   readonly service: Pick<ServiceCalls, 'view'>;
   readonly letters: Pick<LetterRates, 'of'>;
@@ -104,7 +102,6 @@ export async function consoleState(
     },
     group: heldReading === undefined ? null : groupOf(sources, detail.name, heldReading),
     problems: sources.problems.list(),
-    search: sources.search.access,
   };
 }
 

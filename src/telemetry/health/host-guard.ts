@@ -28,6 +28,6 @@ export function isForeignScript(headers: IncomingHttpHeaders): boolean {
   return ['cross-site', 'same-site'].includes(String(headers['sec-fetch-site']));
 }
 
-export function isLoopback(name: string): boolean {
+function isLoopback(name: string): boolean {
   return /^(localhost|(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1)$/i.test(name);
 }

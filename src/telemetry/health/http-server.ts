@@ -31,8 +31,6 @@ export interface PageRequest {
   /** The part behind the question mark. */
   readonly query: string;
   readonly headers: IncomingHttpHeaders;
-  /** Aborts when the sender is gone. */
-  readonly signal: AbortSignal;
 }
 
 export interface PageResponse {
@@ -124,10 +122,8 @@ export async function startTelemetryServer(
       if (!connections.busy(request.socket, response)) return;
       // The body is not read: the connection ends with the response instead.
       request.resume();
-      const gone = new AbortController();
-      response.once('close', () => gone.abort(new Error('the client disconnected')));
       const respond = async () => {
-        const { status, headers, body } = await answer(request, gone.signal, options, address);
+        const { status, headers, body } = await answer(request, options, address);
         response.writeHead(status, headers).end(body);
       };
       respond().catch((error: unknown) => {
@@ -154,7 +150,6 @@ export async function startTelemetryServer(
 
 async function answer(
   { url = '/', method = '', headers }: IncomingMessage,
-  signal: AbortSignal,
   { host, metrics, health, pages }: TelemetryServerOptions,
   bound: string,
 ): Promise<PageResponse> {
@@ -165,7 +160,7 @@ async function answer(
   if (method !== 'GET' && method !== 'HEAD')
     return json(405, { status: 'method not allowed' }, { allow: 'GET, HEAD' });
   const isOwn = PATHS.includes(path);
-  const page = isOwn ? undefined : await pages?.answer({ path, query, headers, signal });
+  const page = isOwn ? undefined : await pages?.answer({ path, query, headers });
   if (!isOwn && page === undefined)
     return json(404, { status: 'not found', paths: pages === undefined ? PATHS : ['/', ...PATHS] });
   if (page !== undefined) return page;

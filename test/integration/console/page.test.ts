@@ -6,14 +6,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { startBrowser } from '../../../dev/pictures/browser.ts';
 import { RUNBOOK_URL } from '../../../src/base/version.ts';
-import {
-  ConsoleSearch,
-  type RunSearch,
-  SearchFailed,
-  type SearchSettings,
-} from '../../../src/telemetry/console/search.ts';
 import type { ConsoleState } from '../../../src/telemetry/console/state.ts';
-import type { Explanation } from '../../../src/tools/inspect/explain/explanation.ts';
 import {
   busyScene,
   emptyScene,
@@ -27,27 +20,6 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
-
-/** The scene with another search. */
-function withSearch(shown: Scene, run: RunSearch, settings: Partial<SearchSettings> = {}): Scene {
-  const search = new ConsoleSearch(
-    {
-      ...{ enabled: true, listenHost: '127.0.0.1', password: undefined },
-      ...{ logger: { warn: () => undefined }, ...settings },
-    },
-    run,
-  );
-  return { ...shown, sources: { ...shown.sources, search } };
-}
-
-function explained(summary: string): Explanation {
-  return {
-    ...{ partition: 1, offset: 82_104, kind: 'review', state: 'in_review', summary },
-    source: { record: 'present', timestampMs: Date.now() - 41_000, valueBytes: 3_308 },
-    ...{ shard: 1, owner: null, position: null, jobs: [], blockedBy: null, terminals: [] },
-    ...{ outputOffsets: 0, notes: [] },
-  };
-}
 
 // They wait for answers most of the time.
 describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
@@ -101,7 +73,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     assert.equal(await page.locator('#t-batches tbody tr').count(), 12);
     assert.match(
       await text(page, '#t-batches tbody tr:nth-child(2)'),
-      /^batch_\w+ image-caption in review the review “processing” .*863 1 1 explain$/,
+      /^batch_\w+ image-caption in review the review “processing” .*863 1 1 1:82104$/,
     );
     await page.locator('#more-batches').click();
     assert.equal(await page.locator('#t-batches tbody tr').count(), 15);
@@ -123,8 +95,8 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
   it('moves: an answer brings new numbers without losing the focus', async (t) => {
     const shown = busyScene(Date.now(), Date.now);
     const { page } = await open(t, shown);
-    await page.locator('#t-batches tbody tr:nth-child(3) button').focus();
-    const focused = () => page.evaluate("document.activeElement.getAttribute('aria-label')");
+    await page.locator('#more-batches').focus();
+    const focused = () => page.evaluate('document.activeElement.id');
     const line = () => page.locator('#spark').getAttribute('points');
     const [before, at] = [await line(), await focused()];
     shown.metrics.count('decisions_total', { pipeline: 'comments', status: 'SUCCESS' }, 500);
@@ -138,7 +110,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
       '1,440 buffered, 900 waiting to be created, 900 uploading, 10,900 in review, 1,260 settling',
     );
     assert.ok((await line()) !== before);
-    assert.match(String(at), /^Explain record 2:/);
+    assert.equal(at, 'more-batches');
     assert.equal(await focused(), at);
   });
 
@@ -148,7 +120,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     assert.equal(await text(page, '#verdict'), '2 things need attention');
     assert.match(
       await text(page, '#attention'),
-      /^The service at https:\/\/reviews.example refuses the API key for 5 min .* Runbook Explain record 0:81204 .* Type profile is blocked .*7 batches failed in a row/,
+      /^The service at https:\/\/reviews.example refuses the API key for 5 min .* Runbook .* journal --config .* explain 0:81204 --config .* Type profile is blocked .*7 batches failed in a row/,
     );
     assert.equal(
       await page.locator('#announce').textContent(),
@@ -219,69 +191,6 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     await page.locator('#pipelines [aria-current]', { hasText: 'comments' }).waitFor();
   });
 
-  it('explains a record of a batch at once, and composes the command that does the same', async (t) => {
-    const shown = withSearch(busyScene(), async () => ({ records: [explained('In review.')] }));
-    const { page } = await open(t, shown);
-    await page.locator('#t-batches tbody tr:nth-child(2) button').press('Enter');
-    await page.locator('#x-answers li', { hasText: '1:82104 In review.' }).waitFor();
-    assert.equal(
-      await text(page, '#x-command'),
-      '/usr/local/bin/node /app/dist/cli/main.js explain 1:82104 --config /etc/content-review-connector/config.yaml --pipeline comments',
-    );
-    assert.equal(await page.evaluate('document.activeElement.id'), 'x-search');
-    await page.locator('#x-text').fill('7; rm');
-    assert.equal(await page.locator('#x-copy').isDisabled(), true);
-    await page.locator('#x-by').selectOption('key');
-    assert.match(await text(page, '#x-command'), /main\.js explain '--key=7; rm' --since 24h/);
-    assert.match(
-      await text(page, '#p-shards'),
-      /main\.js journal --config .* --pipeline comments lists their owners/,
-    );
-  });
-
-  it('can cancel a search, and shows why one was refused', async (t) => {
-    const aborted = Promise.withResolvers<void>();
-    const begun = Promise.withResolvers<void>();
-    const { page } = await open(
-      t,
-      withSearch(busyScene(), (query, signal) => {
-        if (query.key === HOSTILE) throw new SearchFailed(`${HOSTILE} is refused`);
-        begun.resolve();
-        signal.addEventListener('abort', () => aborted.resolve());
-        return new Promise(() => {});
-      }),
-    );
-    await page.locator('#x-by').selectOption('key');
-    await page.locator('#x-text').fill(HOSTILE);
-    await page.locator('#x-search').click();
-    await page.locator('#x-note', { hasText: `No answer: ${HOSTILE} is refused.` }).waitFor();
-    await page.locator('#x-text').fill('slow');
-    await page.locator('#x-search').click();
-    await begun.promise;
-    await page.locator('#x-search', { hasText: 'Cancel' }).click();
-    await page.locator('#x-note', { hasText: 'Cancelled.' }).waitFor();
-    await aborted.promise;
-  });
-
-  it('searches with a password, and offers the command alone where the search is off', async (t) => {
-    const run = async () => ({ records: [explained('Decided.')] });
-    const locked = withSearch(busyScene(), run, { password: async () => 'open sesame' });
-    const { page } = await open(t, locked);
-    await page.locator('#x-text').fill('1:2');
-    await page.locator('#x-password').fill('open');
-    await page.locator('#x-search').click();
-    await page.locator('#x-note', { hasText: 'No answer: the password is wrong' }).waitFor();
-    await page.locator('#x-password').fill('open sesame');
-    await page.locator('#x-search').click();
-    await page.locator('#x-answers li', { hasText: 'Decided.' }).waitFor();
-    const off = await open(t, withSearch(busyScene(), run, { listenHost: '0.0.0.0' }));
-    assert.equal(await off.page.locator('#x-search').isVisible(), false);
-    assert.equal(await off.page.locator('#x-password').isVisible(), false);
-    assert.match(await text(off.page, '#x-off'), /^The search is off: http\.search, and/);
-    await off.page.locator('#x-text').fill('1:2');
-    assert.match(await text(off.page, '#x-command'), /explain 1:2 --config/);
-  });
-
   it('writes what came from outside as text', async (t) => {
     const shown = troubleScene();
     const held = shown.pipelines[0];
@@ -298,15 +207,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
       breakers: view.breakers.map((breaker) => ({ ...breaker, type: HOSTILE })),
     };
     shown.problems.add('error', { pipeline: 'comments', error: HOSTILE }, HOSTILE);
-    const record = { ...explained(HOSTILE), notes: [HOSTILE] };
-    const { page, complaints } = await open(
-      t,
-      withSearch(shown, async () => ({ records: [record], matching: 1, notes: [HOSTILE] })),
-    );
-    await page.locator('#x-text').fill('1:2');
-    await page.locator('#x-search').click();
-    await page.locator('#x-answers dd', { hasText: HOSTILE }).waitFor();
-    assert.ok((await text(page, '#x-answers p')).includes(HOSTILE));
+    const { page, complaints } = await open(t, shown);
     assert.ok((await text(page, '#t-batches tbody tr:nth-child(1)')).includes(HOSTILE));
     assert.equal(await page.locator('main img, main script').count(), 0);
     assert.match(await page.title(), /Content Review Connector$/);
@@ -318,13 +219,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
     ['dark', PHONE],
   ] as const)
     it(`has nothing that axe finds, ${colorScheme}, ${viewport.width} pixels wide`, async (t) => {
-      const run = async () => ({ records: [explained('In review.')] });
-      const shown = withSearch(troubleScene(), run, { password: async () => '' });
-      const { page } = await open(t, shown, { viewport, colorScheme });
-      await page.locator('#x-by').selectOption('decision');
-      await page.locator('#x-text').fill("result == 'spam'");
-      await page.locator('#x-search').click();
-      await page.locator('#x-answers li').waitFor();
+      const { page } = await open(t, troubleScene(), { viewport, colorScheme });
       assert.deepEqual(await violations(page), []);
       assert.equal(
         await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
@@ -408,18 +303,7 @@ describe('the console', { timeout: 120_000, concurrency: 4 }, () => {
       assert.equal(at.outline, 'solid', `${at.what} does not show that it has the focus`);
       reached.add(at.what.replace(/^[●◆■]|, .*/g, ''));
     }
-    for (const what of [
-      'comments',
-      'profile-import',
-      'explain',
-      'more-batches',
-      'x-by',
-      'x-text',
-      'x-search',
-      'x-copy',
-      'metrics',
-      'readyz',
-    ])
+    for (const what of ['comments', 'profile-import', 'more-batches', 'metrics', 'readyz'])
       assert.ok(reached.has(what), `${what} is not reached`);
   });
 });

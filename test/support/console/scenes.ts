@@ -13,7 +13,6 @@ import { Console } from '../../../src/telemetry/console/console.ts';
 import type { GroupReadings } from '../../../src/telemetry/console/group-reading.ts';
 import type { LetterRate } from '../../../src/telemetry/console/letter-rate.ts';
 import { RecentProblems } from '../../../src/telemetry/console/recent-problems.ts';
-import { ConsoleSearch } from '../../../src/telemetry/console/search.ts';
 import { ServiceCalls } from '../../../src/telemetry/console/service-calls.ts';
 import type { ConsoleSources } from '../../../src/telemetry/console/state.ts';
 import { Health } from '../../../src/telemetry/health/health.ts';
@@ -75,10 +74,6 @@ export function scene(
     letters: { of: async () => letters },
     group: { view: () => ({ nowMs: now(), ...group }) },
     runbook: RUNBOOK_URL,
-    search: new ConsoleSearch(
-      { enabled: true, listenHost: '127.0.0.1', password: undefined, logger: { warn() {} } },
-      async () => ({ records: [] }),
-    ),
   };
   for (const { name } of views) health.ready(`${name}/group`);
   return { sources, health, metrics, problems, pipelines, calls, brokers, letters, group };

@@ -22,7 +22,7 @@ describe('a configuration that is right', () => {
     assert.equal(service.apiKey.reveal(), 'key-1');
     assert.deepEqual(service.retry, { attempts: 5, baseMs: 250, capMs: 20_000 });
     const listening = { enabled: true, host: '127.0.0.1', port: 9464 };
-    assert.deepEqual(http, { ...listening, console: true, search: true, password: undefined });
+    assert.deepEqual(http, { ...listening, console: true });
     assert.equal(memory.budgetBytes, 64 * 2 ** 20);
     const [pipeline] = pipelines;
     assert.equal(pipeline?.source.group, 'content-review-posts');

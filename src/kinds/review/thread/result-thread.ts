@@ -3,6 +3,7 @@
  * connector's work. The files' bytes go there; finished decisions come back in pooled buffers.
  */
 import { Worker } from 'node:worker_threads';
+import { REPORT_WITHOUT_ENVIRONMENT } from '../../../base/thread-arguments.ts';
 import type { BufferPool } from '../../../core/bytes/buffer-pool.ts';
 import { ResultSlice } from '../../../core/bytes/result-slice.ts';
 import { InternalError } from '../../../core/outcome/internal-error.ts';
@@ -149,8 +150,7 @@ class Thread {
     const entry = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js';
     this.#worker = new Worker(new URL(entry, import.meta.url), {
       name: 'results',
-      // Modules preloaded into the process are not meant for this thread.
-      execArgv: [],
+      execArgv: REPORT_WITHOUT_ENVIRONMENT,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
     });
     this.#worker.on('message', (message: FromThread) => {

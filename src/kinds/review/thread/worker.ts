@@ -8,9 +8,6 @@ import { type SharedByFiles, sharedByFiles } from '../results/file-settings.ts';
 import { type ReadRows, ResultReader } from '../results/result-reader.ts';
 import type { FileProblem, FromThread, ToThread } from './messages.ts';
 
-// Each thread has its own section in a diagnostic report, and its own setting for it.
-if (process.report !== undefined) process.report.excludeEnv = true;
-
 const port = parentPort;
 if (port === null) throw new Error('this file is the entry of a worker thread');
 const post = (message: FromThread, transfer: ArrayBuffer[] = []): void =>

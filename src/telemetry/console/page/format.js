@@ -81,6 +81,9 @@ export function clock(ms, nowMs) {
   );
 }
 
+/** @param {{ partition: number, offset: number }} record */
+export const placeOf = ({ partition, offset }) => `${partition}:${offset}`;
+
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Returns a text of others with escapes for characters that move a cursor or turn the direction of text. @param {string} text */

@@ -1,6 +1,5 @@
 /** Polls the connector every second and shows its state, or that it does not respond. */
 import { attr, el, say } from './dom.js';
-import { startExplain } from './explain.js';
 import { age, clock, rate } from './format.js';
 import { groupQuery, showGroup } from './group.js';
 import { showBatches, showOutcomes, showProblems, showShards } from './sections.js';
@@ -27,8 +26,6 @@ let choice = '';
 let timer;
 /** @type {AbortController | undefined} */
 let asking;
-
-const explain = startExplain(() => last);
 
 /** The pipeline that the fragment names or last named: other fragments are places of the page. */
 function chosen() {
@@ -84,7 +81,7 @@ function show(state) {
   say(el('verdict-text'), text);
   const worst = showPipelines(state);
   document.title = `${worst === 'good' ? '' : `${LEVELS[worst].mark} `}${name} – Content Review Connector`;
-  showVerdicts(verdicts, state, explain.show);
+  showVerdicts(verdicts, state);
   showFacts(state);
   announce(
     verdicts.length === 0
@@ -99,11 +96,10 @@ function show(state) {
   showFigures(state);
   say(el('f-rate'), throughput.perSecond === null ? '–' : `${rate(throughput.perSecond)}/s`);
   attr(el('spark'), 'points', throughput.points);
-  showBatches(state, explain.show);
+  showBatches(state);
   showOutcomes(state);
   showProblems(state);
   showShards(state);
-  explain.update();
   showGroup(state);
 }
 

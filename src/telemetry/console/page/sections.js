@@ -1,7 +1,7 @@
 /** Writes a state into the page, section by section. */
 import { commandLine } from './command.js';
 import { attr, body, cell, each, el, fill, make, row, say } from './dom.js';
-import { age, ago, clock, count, counted, percent } from './format.js';
+import { age, ago, clock, count, counted, percent, placeOf } from './format.js';
 import { waitsFor } from './reasons.js';
 import { calmWaits } from './verdicts.js';
 
@@ -23,8 +23,8 @@ let allBatches = false;
 const OPEN_SHARDS = 12;
 let shardsSeen = false;
 
-/** @param {State} state @param {(record: { partition: number, offset: number }) => void} explain */
-export function showBatches(state, explain) {
+/** @param {State} state */
+export function showBatches(state) {
   const { detail, nowMs } = state;
   const { jobCount, phases } = detail;
   const jobs = allBatches ? detail.jobs : detail.jobs.slice(0, FIRST_BATCHES);
@@ -35,7 +35,7 @@ export function showBatches(state, explain) {
   attr(more, 'aria-expanded', String(allBatches));
   more.onclick = () => {
     allBatches = !allBatches;
-    showBatches(state, explain);
+    showBatches(state);
   };
   say(
     el('k-batches'),
@@ -55,23 +55,7 @@ export function showBatches(state, explain) {
     body('t-batches'),
     jobs,
     (job) => `${job.shard} ${job.remoteId}`,
-    (job) => {
-      const tr = row('t-batches');
-      const { first } = job;
-      if (first !== null) {
-        const button = make(
-          'button',
-          {
-            type: 'button',
-            'aria-label': `Explain record ${first.partition}:${first.offset} of batch ${job.remoteId}`,
-          },
-          'explain',
-        );
-        button.addEventListener('click', () => explain(first));
-        cell(tr, 8).append(button);
-      }
-      return tr;
-    },
+    () => row('t-batches'),
     (tr, job) => {
       // The results are ready; the download has no wait reason before it is slow.
       const waits =
@@ -97,6 +81,7 @@ export function showBatches(state, explain) {
         job.left === job.rows ? count(job.rows) : `${count(job.left)} of ${count(job.rows)}`,
         count(job.attempt),
         String(job.shard),
+        job.first === null ? '–' : placeOf(job.first),
       ]);
       attr(cell(tr, 3), 'class', waits === '' ? 'none' : '');
       attr(cell(tr, 6), 'class', job.attempt > 1 ? 'n warn' : 'n');

@@ -2,13 +2,12 @@
 import { silenceMs } from './causes.js';
 import { commandLine } from './command.js';
 import { attr, each, el, make, say } from './dom.js';
-import { age, ago, bytes, capital, clock, count } from './format.js';
+import { age, ago, bytes, capital, clock, count, placeOf } from './format.js';
 import { verdictsOf, worstOf } from './verdicts.js';
 
 /**
  * @typedef {import('../state.ts').ConsoleState} State
  * @typedef {import('./verdicts.js').Verdict} Verdict
- * @typedef {{ partition: number, offset: number }} Place
  */
 
 /** Shape and words beside the colour. */
@@ -75,8 +74,8 @@ export function showPipelines(state) {
   return all.includes('bad') ? 'bad' : all.includes('warn') ? 'warn' : 'good';
 }
 
-/** @param {readonly Verdict[]} verdicts @param {State} state @param {(record: Place) => void} explain */
-export function showVerdicts(verdicts, state, explain) {
+/** @param {readonly Verdict[]} verdicts @param {State} state */
+export function showVerdicts(verdicts, state) {
   const { nowMs, detail } = state;
   const list = el('attention');
   list.hidden = verdicts.length === 0;
@@ -84,13 +83,8 @@ export function showVerdicts(verdicts, state, explain) {
     list,
     verdicts,
     ({ key }) => key,
-    () => {
-      const button = make('button', { type: 'button' });
-      button.addEventListener('click', () => {
-        const [partition, offset] = (button.dataset.place ?? '').split(':').map(Number);
-        explain({ partition: partition ?? 0, offset: offset ?? 0 });
-      });
-      return make(
+    () =>
+      make(
         'li',
         {},
         make('b'),
@@ -101,11 +95,10 @@ export function showVerdicts(verdicts, state, explain) {
           'span',
           { class: 'next' },
           make('a', { target: '_blank', rel: 'noreferrer' }),
-          button,
+          make('code'),
           make('code'),
         ),
-      );
-    },
+      ),
     (li, { level, title, text, sinceMs, runbook, words, key, of = [] }) => {
       attr(li, 'class', level);
       const [name, since, body, next] = /** @type {[Element, Element, Element, Element]} */ (
@@ -114,19 +107,16 @@ export function showVerdicts(verdicts, state, explain) {
       say(name, title);
       say(since, sinceMs === null ? '' : `for ${age(nowMs - sinceMs)}`);
       say(body, text);
-      const [link, button, code] = /** @type {[HTMLElement, HTMLElement, HTMLElement]} */ (
+      const [link, code, explain] = /** @type {[HTMLElement, HTMLElement, HTMLElement]} */ (
         /** @type {unknown} */ ([...next.children])
       );
       attr(link, 'href', `${state.runbook}${runbook}.md`);
       say(link, 'Runbook');
       attr(link, 'aria-label', `Runbook: ${title}`);
       const first = oldestOf(detail.jobs, [key, ...of]);
-      button.hidden = first === null;
-      if (first !== null) {
-        button.dataset.place = `${first.partition}:${first.offset}`;
-        say(button, `Explain record ${first.partition}:${first.offset}`);
-      }
       say(code, commandLine(state, words));
+      explain.hidden = first === null;
+      if (first !== null) say(explain, commandLine(state, ['explain', placeOf(first)]));
     },
   );
 }

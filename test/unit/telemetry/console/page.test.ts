@@ -4,7 +4,6 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ConsoleSearch } from '../../../../src/telemetry/console/search.ts';
 import { type ConsoleState, consoleState } from '../../../../src/telemetry/console/state.ts';
 import { busyScene, emptyScene, type Scene } from '../../../support/console/scenes.ts';
 
@@ -15,8 +14,6 @@ const load = (file: string): Promise<any> =>
 const { conclusion } = await load('verdicts.js');
 const { commandLine, quoted } = await load('command.js');
 const { each, say } = await load('dom.js');
-const { conclusionOf, factsOf } = await load('explain.js');
-const { explainCommand, explainQuery, loginOf, mistakeIn } = await load('explain.js');
 const { age, bytes, clock, count, duration, rate } = await load('format.js');
 const { REASONS } = await load('reasons.js');
 const { Throughput } = await load('sparkline.js');
@@ -118,28 +115,9 @@ test('commands use the running program and configuration, quoted for a shell', a
   assert.match(listed, /config\.yaml --pipeline list$/);
   assert.match(commandLine(named('list'), ['resume', 'list']), /config\.yaml$/);
   assert.equal(
-    explainCommand(
-      { by: 'record', text: '2:1371' },
-      { ...state, program: ['/opt/no de'], configFile: "it's" },
-    ),
+    commandLine({ ...state, program: ['/opt/no de'], configFile: "it's" }, ['explain', '2:1371']),
     "'/opt/no de' explain 2:1371 --config 'it'\\''s'",
   );
-  for (const text of ['', '2', '-1:2', '2:1;ls', '2:1e3', 'content-1371'])
-    assert.equal(typeof mistakeIn({ by: 'record', text }), 'string', text);
-  for (const text of ['2:1371', 'content-events-2-1371', 'content-events-2-1371#1'])
-    assert.equal(mistakeIn({ by: 'record', text }), null, text);
-  const ending = (by: string, text: string) =>
-    explainCommand({ by, text, hours: '24' }, state).split(' explain ')[1];
-  assert.equal(
-    ending('key', '-it;s'),
-    "'--key=-it;s' --since 24h --config /etc/content-review-connector/config.yaml",
-  );
-  assert.match(ending('decision', 'a == `1`'), /^--decisions '--where=a == `1`' --since 24h /);
-  assert.equal(
-    String(explainQuery({ by: 'decision', text: 'a&b', hours: '1' }, 'p q')),
-    'pipeline=p+q&where=a%26b&on=decisions&hours=1',
-  );
-  assert.equal(String(explainQuery({ by: 'record', text: '2:1' }, 'p')), 'pipeline=p&record=2%3A1');
   fc.assert(
     fc.property(fc.string(), (text) =>
       assert.match(quoted(text), /^[\w./:@%+=,-]+$|^'(?:[^']|'\\'')*'$|^\$'[^\n]*'$/s),
@@ -197,56 +175,4 @@ test('text of others on the page shows control and format characters as escapes'
   const node = { textContent: '' };
   say(node, 'Type \u202eabc\u0007 is paused');
   assert.equal(node.textContent, 'Type \\u202eabc\\u0007 is paused');
-});
-
-test('a password is sent as it is, in every script', async () => {
-  const password = async () => 'pässwörd: 密码';
-  const search = new ConsoleSearch(
-    { enabled: true, listenHost: '0.0.0.0', password, logger: { warn() {} } },
-    async () => ({ records: [] }),
-  );
-  const { signal } = new AbortController();
-  const answer = await search.answer(
-    { query: 'key=k', headers: loginOf(await password()), signal },
-    0,
-  );
-  assert.equal(answer.status, 200);
-});
-
-test('an answer has its conclusion, and a record its facts', () => {
-  assert.equal(conclusionOf({ records: [] }), '');
-  assert.equal(
-    conclusionOf({ on: 'events', matching: 0, searched: 67, records: [], notes: ['one note'] }),
-    'No event of this time matches; 67 records read. one note.',
-  );
-  assert.equal(
-    conclusionOf({ on: 'decisions', matching: 12, searched: 67, records: [{}, {}] }),
-    '12 decisions match, the newest 2 shown; 67 records read.',
-  );
-  const place = { topic: 'd', partition: 0, offset: 1, timestampMs: 0, eventId: 'e' };
-  const job = { attempt: 2, remoteId: 'b', type: 't', count: 3, createdMs: 0, live: true };
-  const facts = factsOf(
-    {
-      source: { timestampMs: null, valueBytes: null },
-      jobs: [{ ...job, service: { status: 'PENDING' } }],
-      terminals: [
-        { kind: 'decision', decision: null, deadLetter: null, ...place },
-        {
-          ...{ kind: 'dead_letter', decision: null, ...place },
-          deadLetter: { reason: 'not_json', stage: 'decode' },
-        },
-      ],
-      notes: ['n'],
-    },
-    1_000,
-  ) as [string, string][];
-  assert.deepEqual(
-    facts.map(([name]) => name),
-    ['attempt 2', 'decision', 'dead letter', 'note'],
-  );
-  assert.match(
-    facts[0]?.[1] ?? '',
-    /^batch b, type t, 3 rows, created .*, live, at the service: PENDING$/,
-  );
-  assert.match(facts[1]?.[1] ?? '', /^unreadable, d 0:1, .*, event id e$/);
 });

@@ -1,4 +1,4 @@
-/** Entry of the thread of one search, or of one reading of the journal. */
+/** Entry of the thread of one reading of the journal. */
 import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { ConfigError } from '../../config/load/problem.ts';
@@ -8,26 +8,15 @@ import {
   MAX_PARTITIONS,
   MAX_SHARDS,
 } from '../../telemetry/console/group-reading.ts';
-import type { SearchQuery } from '../../telemetry/console/search.ts';
 import { InspectError } from '../../tools/inspect/context.ts';
-import { explainRecord, namedRecord } from '../../tools/inspect/explain/explain.ts';
-import { search } from '../../tools/inspect/explain/search.ts';
 import { journalReport } from '../../tools/inspect/journal-report.ts';
 import { type Tools, withPipeline } from '../tools/inspect.ts';
-import type { SearchEnd, SearchTask } from './search-thread.ts';
+import type { GroupEnd, GroupTask } from './group-thread.ts';
 
-// Each thread has its own section in a diagnostic report, and its own setting for it.
-if (process.report !== undefined) process.report.excludeEnv = true;
 // On Linux this is the priority of the calling thread; elsewhere it would be that of the process.
 if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 
-const { configFile, task } = workerData as SearchTask;
-
-async function explained(tools: Tools, { record, ...request }: SearchQuery): Promise<object> {
-  if (record === undefined) return search(tools, request, await tools.selector(request));
-  const place = namedRecord(tools.pipeline, record);
-  return { records: [await explainRecord(tools, place, { thorough: false })] };
-}
+const { configFile, pipeline } = workerData as GroupTask;
 
 async function group(tools: Tools): Promise<GroupReport> {
   const { group: members, shards } = await journalReport(tools);
@@ -51,16 +40,11 @@ async function group(tools: Tools): Promise<GroupReport> {
   };
 }
 
-async function run(): Promise<SearchEnd> {
+async function read(): Promise<GroupEnd> {
   try {
     const config = await loadConfig(configFile, process.env);
-    const notice = () => {};
-    if (typeof task === 'string')
-      return {
-        answer: await withPipeline(config, { pipeline: task, service: false, notice }, group),
-      };
-    const options = { pipeline: task.pipeline, service: true, notice };
-    return { answer: await withPipeline(config, options, (tools) => explained(tools, task)) };
+    const options = { pipeline, service: false, notice: () => {} };
+    return { report: await withPipeline(config, options, group) };
   } catch (error) {
     if (error instanceof InspectError || error instanceof ConfigError)
       return { problem: error.message };
@@ -68,4 +52,4 @@ async function run(): Promise<SearchEnd> {
   }
 }
 
-parentPort?.postMessage(await run());
+parentPort?.postMessage(await read());
