@@ -3,7 +3,7 @@
  * problem in this repository, because the package `node` is installed with it. JavaScript without
  * imports, because the older Node runs it if development packages are left out.
  */
-const OLDEST = [22, 19];
+const OLDEST = [24, 0];
 const [, version = ''] = /\bnode\/v([\d.]+)/.exec(process.env.npm_config_user_agent ?? '') ?? [];
 const [major = 0, minor = 0] = version.split('.').map(Number);
 const isOlder = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);

@@ -3,11 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from 'kafkajs';
 import type { RecordHeaders } from '../../src/core/record.ts';
-import {
-  ADMIT_ALL,
-  OWN_TOPIC_LIMITS,
-  type PartitionFetch,
-} from '../../src/kafka/kafkajs/partition-fetch.ts';
+import { OWN_TOPIC_LIMITS, type PartitionFetch } from '../../src/kafka/kafkajs/partition-fetch.ts';
 import { Kafka, logLevel } from '../../src/kafka/kafkajs/patches.ts';
 
 /** The pipelines of the demo, each named after its kind. */
@@ -159,7 +155,7 @@ export async function openReader(
       const fetched = batch as unknown as PartitionFetch;
       // Nothing is committed, so a consumer that joins its group again begins at the start.
       const from = positions.get(`${topic}-${partition}`) ?? 0;
-      for await (const { records } of fetched.pieces(OWN_TOPIC_LIMITS, ADMIT_ALL))
+      for await (const { records } of fetched.pieces(OWN_TOPIC_LIMITS))
         for (const { offset, key, value, headers } of records)
           if (offset >= from) onRecord({ topic, key, value, headers });
       positions.set(`${topic}-${partition}`, Math.max(from, Number(batch.lastOffset()) + 1));

@@ -1,7 +1,7 @@
 /** Must run on any Node: no imports, nothing new. */
 
 /** The oldest Node that the connector and its libraries run on (package.json, engines). */
-const OLDEST = [22, 19] as const;
+const OLDEST = [24, 0] as const;
 
 /**
  * Returns the message for a Node that is too old, or undefined. `version` as in

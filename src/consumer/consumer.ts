@@ -15,8 +15,6 @@ import type { DecisionConsumerOptions, Outcome } from './options.ts';
 import { receivedRecords } from './received-records.ts';
 
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
-/** Large records need no reservation of memory: one piece is read at a time. */
-const ADMIT = async () => () => undefined;
 
 export interface DecisionConsumer extends AsyncDisposable {
   /** Waits for the running `process`, commits, and leaves the group. Repeatable. */
@@ -247,7 +245,7 @@ class Consumption<T extends Outcome> implements DecisionConsumer, GroupListener 
     const topic = this.#topics[owned.stream];
     const { partition } = owned;
     if (this.#isOver(lost)) return;
-    for await (const piece of batch.pieces(ADMIT)) {
+    for await (const piece of batch.pieces()) {
       const isOutcome = topic === this.#options.decisions;
       if (isOutcome) {
         const signal = AbortSignal.any([lost, this.#stopping.signal]);

@@ -27,7 +27,6 @@ const LIMITS = {
   maxHeaders: 1_000,
   maxBatchUnpackedBytes: 1024 ** 3,
 };
-const ADMIT = async () => () => undefined;
 const JOB = {
   jobId: 'job',
   remoteId: 'batch',
@@ -60,7 +59,7 @@ export async function measureStages(print: (text: string) => void): Promise<void
   };
   const eachRecord = async (take: (record: SourceRecord) => void) => {
     const fetched = { partition: 0, fetchOffset: 0, endOffset: ROWS, bytes: response, aborted: [] };
-    for await (const { records } of readPieces(fetched, LIMITS, ADMIT))
+    for await (const { records } of readPieces(fetched, LIMITS))
       for (const record of records) take(record);
   };
   const upload = async () => {

@@ -73,8 +73,7 @@ export class RecordingListener implements GroupListener {
     const read: SourceRecord[] = [];
     this.#records.set(batch, read);
     void (async () => {
-      for await (const piece of batch.pieces(async () => () => undefined))
-        read.push(...piece.records);
+      for await (const piece of batch.pieces()) read.push(...piece.records);
     })();
     this.onFetched(batch);
   }

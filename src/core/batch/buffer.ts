@@ -29,7 +29,6 @@ export class ItemBuffers {
   readonly #open: (type: string) => ItemBatch;
   readonly #buffers = new Map<string, ItemBatch>();
   #items = 0;
-  #heldBytes = 0;
 
   /** @param open begins a batch of a type */
   constructor(limits: BatchLimits, open: (type: string) => ItemBatch) {
@@ -49,7 +48,9 @@ export class ItemBuffers {
 
   /** Memory of the waiting items, bytes. */
   get heldBytes(): number {
-    return this.#heldBytes;
+    let bytes = 0;
+    for (const { heldBytes } of this.#buffers.values()) bytes += heldBytes;
+    return bytes;
   }
 
   /**
@@ -62,12 +63,7 @@ export class ItemBuffers {
     const before = this.#buffers.get(item.type);
     if (before === undefined || before.bytes + item.bytes > this.#limits.maxBytes)
       return this.#begin(item, sinceMs, before);
-    const heldBytes = before.heldBytes;
-    try {
-      before.add(item, sinceMs);
-    } finally {
-      this.#heldBytes += before.heldBytes - heldBytes;
-    }
+    before.add(item, sinceMs);
     this.#items++;
     if (before.length >= this.#limits.maxRows) return this.#seal(before, 'rows');
     if (
@@ -122,13 +118,12 @@ export class ItemBuffers {
     try {
       batch.add(item, sinceMs);
     } catch (error) {
-      batch.sink.release();
+      batch[Symbol.dispose]();
       throw error;
     }
     const sealed = before && this.#seal(before, 'bytes');
     this.#buffers.set(item.type, batch);
     this.#items++;
-    this.#heldBytes += batch.heldBytes;
     return sealed ?? (this.#limits.maxRows <= 1 ? this.#seal(batch, 'rows') : undefined);
   }
 
@@ -142,7 +137,6 @@ export class ItemBuffers {
   #seal(batch: ItemBatch, reason: SealReason): SealedItems {
     this.#buffers.delete(batch.type);
     this.#items -= batch.length;
-    this.#heldBytes -= batch.heldBytes;
     return { batch, reason };
   }
 }

@@ -1,7 +1,8 @@
 /** Items of one upload: their rows, as bytes, and their coordinates. No item outlives `add`. */
 
-import type { RowSink } from '../bytes/row-sink.ts';
+import type { EncodedBody, RowSink } from '../bytes/row-sink.ts';
 import { CoordinateList } from '../offsets/coordinate-list.ts';
+import type { Lease } from '../ports/memory.ts';
 import type { ContentItem } from '../record.ts';
 import type { TraceLinks } from '../trace-context.ts';
 
@@ -14,7 +15,7 @@ interface ItemRange {
   count: number;
 }
 
-export class ItemBatch {
+export class ItemBatch implements Disposable {
   readonly type: string;
   readonly sink: RowSink;
   readonly records = new CoordinateList();
@@ -24,16 +25,20 @@ export class ItemBatch {
   bytes = 0;
   /** Arrival of the oldest item on the caller's clock, ms; Infinity if empty. */
   sinceMs = Infinity;
+  readonly #lease: Lease;
+  #body: EncodedBody | undefined;
   /** Range of offsets by partition. */
   readonly #ranges = new Map<number, ItemRange>();
   /** Partition and range of the newest item. */
   #partition = -1;
   #range: ItemRange = { low: 0, high: 0, count: 0 };
 
-  constructor(type: string, sink: RowSink, links: TraceLinks | undefined) {
+  /** @param lease memory of the batch, which the batch owns */
+  constructor(type: string, sink: RowSink, links: TraceLinks | undefined, lease: Lease) {
     this.type = type;
     this.sink = sink;
     this.links = links;
+    this.#lease = lease;
   }
 
   get length(): number {
@@ -42,9 +47,7 @@ export class ItemBatch {
 
   /** Memory that the batch takes, bytes. */
   get heldBytes(): number {
-    return (
-      BATCH_BYTES + this.sink.heldBytes + this.records.heldBytes + (this.links?.heldBytes ?? 0)
-    );
+    return this.#lease.bytes;
   }
 
   /**
@@ -52,9 +55,16 @@ export class ItemBatch {
    * unchanged
    */
   add(item: ContentItem, sinceMs: number): void {
-    this.sink.add(item);
-    this.records.add(item);
-    this.links?.add(item.headers);
+    const { links, records, sink } = this;
+    try {
+      sink.add(item);
+      records.add(item);
+      links?.add(item.headers);
+    } finally {
+      this.#lease.resize(
+        BATCH_BYTES + sink.heldBytes + records.heldBytes + (links?.heldBytes ?? 0),
+      );
+    }
     this.bytes += item.bytes;
     if (sinceMs < this.sinceMs) this.sinceMs = sinceMs;
     const { partition, offset } = item;
@@ -67,6 +77,21 @@ export class ItemBatch {
     if (offset < range.low) range.low = offset;
     if (offset > range.high) range.high = offset;
     range.count++;
+  }
+
+  /** Puts the body together, which the batch owns. To be called once, after the last item. */
+  async encode(): Promise<EncodedBody> {
+    const body = await this.sink.finish();
+    this.#body = body;
+    this.#lease.resize(body.heldBytes);
+    return body;
+  }
+
+  /** Gives rows, body and memory back. Repeatable. */
+  [Symbol.dispose](): void {
+    this.#body?.release();
+    this.sink.release();
+    this.#lease[Symbol.dispose]();
   }
 
   /** An upper bound of the encoded offsets: a bitmap, or runs at up to six bytes an offset; base64 adds a third. */

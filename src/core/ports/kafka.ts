@@ -31,9 +31,9 @@ export interface RecordPiece {
 
 /**
  * Reserves memory before a record larger than a piece is materialised; it has a piece of its own.
- * The release is called when the next piece is requested. A rejection ends the pieces.
+ * The memory is given back when the next piece is requested. A rejection ends the pieces.
  */
-export type AdmitLargeRecord = (bytes: number) => Promise<() => void>;
+export type AdmitLargeRecord = (bytes: number) => Promise<Disposable>;
 
 /**
  * A fetched batch. One without records reports a position outside the log at once. Below the start
@@ -57,8 +57,9 @@ export interface FetchedBatch {
   /**
    * Decodes on demand; the last piece ends at `nextOffset`. The iterator may be ended early, and
    * the pieces requested again.
+   * @param admit default: large records are read without a reservation
    */
-  pieces(admit: AdmitLargeRecord): AsyncIterable<RecordPiece>;
+  pieces(admit?: AdmitLargeRecord): AsyncIterable<RecordPiece>;
 }
 
 export interface Assignment {

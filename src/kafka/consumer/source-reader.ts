@@ -13,7 +13,7 @@ import {
   READ_COMMITTED,
 } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';
-import { ADMIT_ALL, OWN_TOPIC_LIMITS, PartitionFetch } from '../kafkajs/partition-fetch.ts';
+import { OWN_TOPIC_LIMITS, PartitionFetch } from '../kafkajs/partition-fetch.ts';
 import type { FetchedPartition, KafkaCluster } from '../kafkajs/shapes.ts';
 import type { ReadLimits } from '../records/index.ts';
 
@@ -92,7 +92,7 @@ export class KafkaSourceReader implements SourceReader {
     onPiece: (piece: RecordPiece) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
-    for await (const piece of fetch.pieces(this.#options.limits ?? OWN_TOPIC_LIMITS, ADMIT_ALL)) {
+    for await (const piece of fetch.pieces(this.#options.limits ?? OWN_TOPIC_LIMITS)) {
       await onPiece(piece.nextOffset > to ? upTo(to, piece) : piece);
       signal.throwIfAborted();
       if (piece.nextOffset > to) return;

@@ -20,9 +20,6 @@ export const OWN_TOPIC_LIMITS: ReadLimits = {
   maxBatchUnpackedBytes: 1024 ** 3,
 };
 
-/** Admits each large record: readers outside the group read one at a time. */
-export const ADMIT_ALL: AdmitLargeRecord = async () => () => undefined;
-
 export class PartitionFetch {
   readonly topic: string;
   readonly partition: number;
@@ -67,7 +64,7 @@ export class PartitionFetch {
   }
 
   /** Reads the records that a read_committed consumer may see. */
-  pieces(limits: ReadLimits, admit: AdmitLargeRecord): AsyncIterable<RecordPiece> {
+  pieces(limits: ReadLimits, admit?: AdmitLargeRecord): AsyncIterable<RecordPiece> {
     return readPieces(this.#fetched, limits, admit);
   }
 

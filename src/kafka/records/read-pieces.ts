@@ -17,22 +17,22 @@ import { PieceBuilder } from './piece-builder.ts';
 export async function* readPieces(
   fetched: FetchedBytes,
   limits: ReadLimits,
-  admit: AdmitLargeRecord,
+  admit?: AdmitLargeRecord,
 ): AsyncGenerator<RecordPiece, void, void> {
   const { bytes, partition } = fetched;
   const filter = new CommittedFilter(fetched.aborted);
   const piece = new PieceBuilder(limits);
   let position = fetched.fetchOffset;
   let covered = position;
-  let release: (() => void) | undefined;
+  let memory: Disposable | undefined;
   let records: BatchRecords | undefined;
   const take = (unreadable?: UnreadableRecords) => {
     covered = position;
     return piece.take(position, unreadable);
   };
   const free = () => {
-    release?.();
-    release = undefined;
+    memory?.[Symbol.dispose]();
+    memory = undefined;
   };
   /** Goes on after a piece: a long response must not keep the event loop to itself. */
   const goOn = () => {
@@ -82,7 +82,7 @@ export async function* readPieces(
         else if (step.is === 'large') {
           // Memory of an earlier record that turned out to be unreadable.
           free();
-          release = await admit(step.bytes);
+          memory = await admit?.(step.bytes);
           records.admit(step.bytes);
         } else {
           yield take(step.is === 'unreadable' ? step.range : undefined);

@@ -6,6 +6,7 @@ import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import { InFlight } from '../limits/in-flight.ts';
+import type { Share } from '../limits/memory-budget.ts';
 import type { ShardControl } from '../limits/shard-control.ts';
 import type { WaitReason } from '../limits/wait-reasons.ts';
 import { BatchSpans, batchLinks, spanFields } from './batch-spans.ts';
@@ -93,9 +94,15 @@ export function shardContext(context: PipelineContext, parts: ShardParts) {
       };
     },
 
-    /** Begins a batch, whose rows go into buffers of the process. @param from the job that its items leave */
-    openBatch: (type: string, from?: LiveJob): ItemBatch =>
-      new ItemBatch(type, kind.rows(budget.pool, randomKey()), batchLinks(context.tracer, from)),
+    /**
+     * Begins a batch, whose rows go into buffers of the process.
+     * @param share share of the memory budget that the batch counts against
+     * @param from the job that its items leave
+     */
+    openBatch(type: string, share: Share, from?: LiveJob): ItemBatch {
+      const rows = kind.rows(budget.pool, randomKey());
+      return new ItemBatch(type, rows, batchLinks(context.tracer, from), budget.lease(share));
+    },
 
     /** Facts about a job for the terminal records that are made now. */
     decisionContext({ record: { id, remoteId, type, attempt, rowKey } }: LiveJob): JobContext {

@@ -2,7 +2,6 @@
 import type { ItemBatch } from '../../core/batch/item-batch.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
-import type { BatchMemory } from '../limits/memory-budget.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 
 /** Place of a sealed batch behind those of its type (`OutputOrder`). */
@@ -33,5 +32,4 @@ export interface Submission extends BatchPlan {
   readonly batch: ItemBatch;
   /** Permit of the type's breaker, for items that were read again: they waited for it first. */
   readonly permit?: Permit;
-  readonly memory: BatchMemory;
 }

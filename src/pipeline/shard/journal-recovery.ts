@@ -25,9 +25,6 @@ const MAX_KEY = CONTROL_KEY.length + 1;
 /** Longest time without progress: the position is lost then, and a new claim is the remedy. */
 const STALL_MS = 60_000;
 
-/** Admission of large records: those of a journal are small. */
-const NO_WAIT = () => Promise.resolve(() => {});
-
 interface RecoveryDeps {
   readonly group: ShardGroup;
   readonly clock: Clock;
@@ -122,7 +119,7 @@ export class JournalRecovery {
 
   async #foldBatch(batch: FetchedBatch): Promise<void> {
     try {
-      for await (const piece of batch.pieces(NO_WAIT)) {
+      for await (const piece of batch.pieces()) {
         if (this.#position === undefined) return;
         this.#fold(piece);
         this.#position = piece.nextOffset;

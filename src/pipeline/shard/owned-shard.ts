@@ -120,8 +120,7 @@ export class OwnedShard implements ShardStages {
       return;
     }
     // A lost shard starts nothing; memory is given back all the same.
-    submission.batch.sink.release();
-    submission.memory.release();
+    submission.batch[Symbol.dispose]();
   }
 
   follow(job: LiveJob, firstWaitMs: number, isProbe: boolean): void {

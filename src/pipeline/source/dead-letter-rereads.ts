@@ -56,13 +56,9 @@ export class DeadLetterRereads {
         due.push({ partition, offset, timestampMs, poison, stage, inFlight, job, written });
     }
     const bytes = options.chunk.maxBytes + due.length * BYTES_PER_RECORD;
-    const memory = budget.work(bytes, signal);
-    const release = await this.#shard.waitFor('memory', memory);
-    try {
-      await publishReread(this.#shard, this.#writer, due);
-    } finally {
-      release();
-    }
+    const memory = budget.reserve('work', bytes, signal);
+    using _lease = await this.#shard.waitFor('memory', memory);
+    await publishReread(this.#shard, this.#writer, due);
   }
 }
 

@@ -6,7 +6,7 @@
 import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
-import { BatchMemory, memoryOfItems } from '../limits/memory-budget.ts';
+import { memoryOfItems } from '../limits/memory-budget.ts';
 import type { RereadRequest } from './reread-queue.ts';
 
 /** Memory of a parked batch beside its coordinates, bytes. */
@@ -28,10 +28,10 @@ export function parkedBatch(
   const { signal } = shard;
   signal.throwIfAborted();
   // In the share of intake, which stops when it is full of coordinates. Those of a job cost little.
-  const memory = new BatchMemory((change) => shard.budget.unseal(-change), 0);
-  if (from === undefined) memory.resize(OBJECT_BYTES + records.heldBytes);
-  const release = () => memory.release();
-  signal.addEventListener('abort', release, { once: true });
+  const heldBytes = from === undefined ? OBJECT_BYTES + records.heldBytes : 0;
+  const lease = shard.budget.lease('intake', heldBytes);
+  const end = () => lease[Symbol.dispose]();
+  signal.addEventListener('abort', end, { once: true });
   return {
     type,
     records: () => records,
@@ -41,11 +41,11 @@ export function parkedBatch(
     reached: async () => place?.reached(),
     submits: true,
     found: async (items, permit, batchOf) => {
-      signal.removeEventListener('abort', release);
-      release();
-      const made = await batchOf(items);
-      if (made === undefined) place?.leave();
-      else submit({ ...plan, permit, ...made });
+      signal.removeEventListener('abort', end);
+      end();
+      const batch = await batchOf(items);
+      if (batch === undefined) place?.leave();
+      else submit({ ...plan, permit, batch });
     },
   };
 }

@@ -4,14 +4,14 @@
  * holds no content meanwhile.
  */
 import { detachedItem } from '../../core/batch/detached.ts';
+import type { ItemBatch } from '../../core/batch/item-batch.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
+import type { Lease } from '../../core/ports/memory.ts';
 import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
-import type { Submission } from '../context/submission.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
-import { BatchMemory } from '../limits/memory-budget.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { DeadLetterRereads } from './dead-letter-rereads.ts';
 import {
@@ -46,12 +46,10 @@ export interface RereadRequest {
 }
 
 /**
- * Makes a batch of items, with the memory that they are counted with. An item whose row cannot be
- * written becomes a dead letter; undefined if no other is left. @throws the reason of the shard's end
+ * Makes a batch of items. An item whose row cannot be written becomes a dead letter; undefined if no
+ * other is left. @throws the reason of the shard's end
  */
-type BatchOf = (
-  items: readonly ContentItem[],
-) => Promise<Pick<Submission, 'batch' | 'memory'> | undefined>;
+type BatchOf = (items: readonly ContentItem[]) => Promise<ItemBatch | undefined>;
 
 interface Ready {
   readonly request: RereadRequest;
@@ -115,7 +113,7 @@ export class RereadQueue {
     }
 
     let readings: Reading[] = [];
-    const release = await readToDecode(this.#shard, bytes, () => {
+    using lease = await readToDecode(this.#shard, bytes, () => {
       served = served.filter((one) => this.#stillMay(one));
       readings = served.map(readingOf);
       const reading = (partition: number, offset: number) =>
@@ -133,24 +131,11 @@ export class RereadQueue {
         },
       };
     });
-
-    // Each batch that is made holds the memory of the run until its body is encoded.
-    let holders = 1;
-    const letGo = () => {
-      if (--holders === 0) release();
-    };
-    const memory = () => {
-      holders++;
-      return new BatchMemory((change) => budget.adopt(change), 0, letGo);
-    };
-    try {
-      for (const reading of readings) await this.#handOver(reading, memory);
-    } finally {
-      letGo();
-    }
+    for (const reading of readings) await this.#handOver(reading, lease);
   }
 
-  async #handOver(reading: Reading, memory: () => BatchMemory): Promise<void> {
+  /** @param lease memory of the run, which has room for the rows as well */
+  async #handOver(reading: Reading, lease: Lease): Promise<void> {
     const { breakers, signal } = this.#shard;
     const { request, permit, items } = reading;
     this.#deadLetter(reading);
@@ -160,7 +145,8 @@ export class RereadQueue {
       const batch = await this.#batchOf(request, some);
       if (batch === undefined) return undefined;
       batches++;
-      return { batch, memory: memory() };
+      lease.resize(Math.max(0, lease.bytes - batch.heldBytes));
+      return batch;
     });
     if (batches === 0 && permit === 'probe') breakers.returned(request.type, signal);
   }
@@ -183,7 +169,7 @@ export class RereadQueue {
   /** Makes a batch of items; they stay in memory until it is whole. */
   async #batchOf({ type, from, inFlight }: RereadRequest, items: readonly ContentItem[]) {
     const { clock, signal } = this.#shard;
-    const batch = this.#shard.openBatch(type, from);
+    const batch = this.#shard.openBatch(type, 'reread', from);
     let whole = false;
     try {
       const sinceMs = clock.monotonic();
@@ -202,7 +188,7 @@ export class RereadQueue {
       whole = batch.length > 0;
       return whole ? batch : undefined;
     } finally {
-      if (!whole) batch.sink.release();
+      if (!whole) batch[Symbol.dispose]();
     }
   }
 

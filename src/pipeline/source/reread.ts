@@ -5,6 +5,7 @@ import type { PartitionState } from '../../core/journal/partition-state.ts';
 import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import type { OffsetSet } from '../../core/offsets/offset-set.ts';
 import type { PartitionRange, RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
+import type { Lease } from '../../core/ports/memory.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
 import { RefusedError, ShardLostError, Unprepared } from '../context/errors.ts';
@@ -157,7 +158,7 @@ export async function readAgain(
  * @param bytes largest size of the records
  * @param begin called before each start; returns the wanted records and the function that takes
  * them
- * @returns what gives the memory back
+ * @returns the memory
  * @throws what ends the shard
  */
 export async function readToDecode(
@@ -167,11 +168,11 @@ export async function readToDecode(
     readonly wanted: CoordinateSet;
     readonly found: (...found: Parameters<FoundAgain>) => void;
   },
-): Promise<() => void> {
+): Promise<Lease> {
   const { budget, clock, signal } = shard;
   // The wait doubles each time: an id that the registry did not know is requested again after a while.
   for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
-    const release = await shard.waitFor('memory', budget.reread(bytes, signal));
+    const lease = await shard.waitFor('memory', budget.reserve('reread', bytes, signal));
     try {
       const { wanted, found } = begin();
       await readAgain(shard, wanted, async (records, unreadable) => {
@@ -186,9 +187,9 @@ export async function readToDecode(
         }
         found([], unreadable);
       });
-      return release;
+      return lease;
     } catch (error) {
-      release();
+      lease[Symbol.dispose]();
       if (!(error instanceof Unprepared)) throw error;
       await error.ready;
     }

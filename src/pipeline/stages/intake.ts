@@ -4,6 +4,7 @@
  */
 import { NotPrepared } from '../../core/outcome/internal-error.ts';
 import type { FetchedBatch, RecordPiece } from '../../core/ports/kafka.ts';
+import type { Lease } from '../../core/ports/memory.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
 import { Unprepared } from '../context/errors.ts';
 import type { ShardContext } from '../context/shard-context.ts';
@@ -17,6 +18,8 @@ import type { ShardStages } from './shard-stages.ts';
 const MAX_INBOX_BYTES = 256 * 1024;
 /** Pieces whose dead letters go out together. */
 const MAX_DUE = 1_000;
+/** Memory of the rows that a piece becomes, approximately. */
+const PIECE_BYTES = 256 * 1024;
 /** Preparations of a record that may be gone before it is decoded, while intake awaits memory. */
 const MAX_PREPARED = 10;
 
@@ -203,9 +206,9 @@ export class Intake {
     let admitted = false;
     const admit = async (bytes: number) => {
       await this.#publishDue();
-      const release = await this.#admit(bytes);
+      const lease = await this.#admit(bytes);
       admitted = true;
-      return release;
+      return lease;
     };
     for await (const piece of batch.pieces(admit)) {
       signal.throwIfAborted();
@@ -243,21 +246,22 @@ export class Intake {
    * Reserves memory for a record larger than a piece. Room of intake comes first: work that waits
    * for that room would otherwise block the settling that makes it. @throws the signal's reason
    */
-  async #admit(bytes: number): Promise<() => void> {
+  async #admit(bytes: number): Promise<Lease> {
     const { budget, signal } = this.#shard;
-    const leave = await this.#slot();
-    leave?.();
-    return this.#shard.waitFor('memory', budget.work(bytes, signal));
+    const room = await this.#room();
+    room[Symbol.dispose]();
+    return this.#shard.waitFor('memory', budget.reserve('work', bytes, signal));
   }
 
-  /** Resolves when intake has room. @returns what lets the next in. @throws the signal's reason */
-  async #slot(): Promise<(() => void) | undefined> {
+  /** Waits for room for the rows of a piece. @throws the signal's reason */
+  async #room(): Promise<Lease> {
     const { budget, signal, waits, who } = this.#shard;
-    if (budget.mayTake) return undefined;
+    if (budget.mayTake) return budget.lease('intake', PIECE_BYTES);
     this.#waitsForMemory = true;
     this.flow();
     try {
-      return await waits.while('memory', `${who}: intake`, budget.intakeSlot(signal));
+      const room = budget.reserve('intake', PIECE_BYTES, signal);
+      return await waits.while('memory', `${who}: intake`, room);
     } finally {
       this.#waitsForMemory = false;
     }
@@ -265,15 +269,11 @@ export class Intake {
 
   /** @param admitted whether there was room before the piece was read */
   async #take(partition: number, piece: RecordPiece, admitted: boolean): Promise<Taken> {
-    const leave = admitted ? undefined : await this.#slot();
-    try {
-      const { control, signal } = this.#shard;
-      signal.throwIfAborted();
-      if (!control.takesIn) throw new Unprepared(control.takingIn());
-      return this.#taker.take(partition, piece);
-    } finally {
-      leave?.();
-    }
+    using _room = admitted ? undefined : await this.#room();
+    const { control, signal } = this.#shard;
+    signal.throwIfAborted();
+    if (!control.takesIn) throw new Unprepared(control.takingIn());
+    return this.#taker.take(partition, piece);
   }
 
   /**

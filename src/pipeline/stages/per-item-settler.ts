@@ -48,16 +48,13 @@ export class PerItemSettler implements Settler {
     const fields = this.#shard.fieldsOf(job);
     let cut: ServiceError | undefined;
     for (const piece of pieces(job.left, most)) {
-      const { items, unread, release } = await this.#read(job, piece, each * piece.size);
-      try {
-        await this.#settleUnread(job, status, unread);
-        // Also after a failure: one record without an answer must not block all behind it.
-        const outcomes = this.#kind.outcomes(items, status, decided, signal, isLast);
-        const failed = await this.#settleItems(job, outcomes);
-        cut ??= failed;
-      } finally {
-        release();
-      }
+      const { items, unread, lease } = await this.#read(job, piece, each * piece.size);
+      using _lease = lease;
+      await this.#settleUnread(job, status, unread);
+      // Also after a failure: one record without an answer must not block all behind it.
+      const outcomes = this.#kind.outcomes(items, status, decided, signal, isLast);
+      const failed = await this.#settleItems(job, outcomes);
+      cut ??= failed;
     }
 
     if (job.left.size === 0) return { do: 'done' };
@@ -102,7 +99,7 @@ export class PerItemSettler implements Settler {
     return cut;
   }
 
-  /** Reads and decodes records of a job. @param bytes memory that `release` gives back */
+  /** Reads and decodes records of a job. @param bytes memory that they take */
   async #read(job: LiveJob, piece: CoordinateSet, bytes: number) {
     const { options } = this.#shard;
     let items: ContentItem[] = [];
@@ -120,7 +117,7 @@ export class PerItemSettler implements Settler {
         unread.push({ partition, offset, record: detached(record), poison });
       }
     };
-    const release = await readToDecode(this.#shard, bytes, () => {
+    const lease = await readToDecode(this.#shard, bytes, () => {
       [items, unread, missing] = [[], [], piece.clone()];
       return {
         wanted: piece,
@@ -134,7 +131,7 @@ export class PerItemSettler implements Settler {
       };
     });
     for (const at of missing) unread.push({ ...at, poison: GONE });
-    return { items, unread, release };
+    return { items, unread, lease };
   }
 
   async #settleUnread(

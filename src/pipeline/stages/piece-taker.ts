@@ -5,12 +5,11 @@
 import { ItemBuffers, type SealedItems } from '../../core/batch/buffer.ts';
 import { fits } from '../../core/bytes/batch-size.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
-import { internalPoison, NotPrepared } from '../../core/outcome/internal-error.ts';
+import { attempt, NotPrepared } from '../../core/outcome/internal-error.ts';
 import type { RecordPiece } from '../../core/ports/kafka.ts';
 import type { ContentItem, Decoded, Poison, SourceRecord } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { Backlog } from '../limits/in-flight.ts';
-import { BatchMemory } from '../limits/memory-budget.ts';
 import type { UndecodableRecords } from '../publish/terminal-writer.ts';
 import { DECODING_SLICE_MS, sourceRecreated } from '../source/reread.ts';
 import type { ShardStages } from './shard-stages.ts';
@@ -33,11 +32,17 @@ export class PieceTaker {
     const { budget, clock, options, state, typeLimit } = shard;
     typeLimit.recovered(state, clock.monotonic());
     const { batch, maxOffsetBytes } = options;
-    this.#buffers = new ItemBuffers({ ...batch, maxOffsetBytes }, (type) => shard.openBatch(type));
+    this.#buffers = new ItemBuffers({ ...batch, maxOffsetBytes }, (type) =>
+      shard.openBatch(type, 'intake'),
+    );
+    const buffers = this.#buffers;
     this.#unregister = budget.register({
-      largestBytes: () => this.#buffers.largestBytes,
+      get heldBytes() {
+        return buffers.heldBytes;
+      },
+      largestBytes: () => buffers.largestBytes,
       sealLargest: () => {
-        const sealed = this.#buffers.sealLargest();
+        const sealed = buffers.sealLargest();
         if (sealed !== undefined) this.#seal(sealed);
       },
     });
@@ -54,9 +59,7 @@ export class PieceTaker {
   stop(): void {
     this.#cancelTimer?.();
     this.#unregister();
-    const bytes = this.#buffers.heldBytes;
-    for (const { batch } of this.#buffers.sealAged(Infinity)) batch.sink.release();
-    this.#shard.budget.unbuffer(bytes);
+    for (const { batch } of this.#buffers.sealAged(Infinity)) batch[Symbol.dispose]();
   }
 
   sealAll(): void {
@@ -169,25 +172,16 @@ export class PieceTaker {
 
   /** Writes an item's row. @returns the poison of an item that is refused, or whose row cannot be written */
   #buffer(item: ContentItem, sinceMs: number): Poison | undefined {
-    const { budget, clock, inFlight, typeLimit } = this.#shard;
+    const { clock, inFlight, typeLimit } = this.#shard;
     if (!this.#buffers.has(item.type)) {
       const refusal = typeLimit.refusal(item.type, clock.monotonic());
       if (refusal !== undefined) return refusal;
     }
-    const before = this.#buffers.heldBytes;
-    let sealed: SealedItems | undefined;
-    let poison: Poison | undefined;
-    try {
-      sealed = this.#buffers.add(item, sinceMs);
-      inFlight.buffered++;
-    } catch (error) {
-      poison = internalPoison(error);
-    }
-    const change = this.#buffers.heldBytes + (sealed?.batch.heldBytes ?? 0) - before;
-    // First: what is sealed to make room for the change must not come before it.
-    if (sealed !== undefined) this.#seal(sealed);
-    if (change !== 0) budget.buffer(change);
-    return poison;
+    const added = attempt(() => this.#buffers.add(item, sinceMs));
+    if ('poison' in added) return added.poison;
+    inFlight.buffered++;
+    if (added.made !== undefined) this.#seal(added.made);
+    return undefined;
   }
 
   #logUnreadable(
@@ -205,16 +199,14 @@ export class PieceTaker {
   }
 
   #seal({ batch }: SealedItems): void {
-    const { budget, inFlight } = this.#shard;
-    const { type, bytes, length, heldBytes, records } = batch;
+    const { inFlight } = this.#shard;
+    const { type, bytes, length, records } = batch;
     inFlight.buffered -= length;
-    budget.seal(heldBytes);
     this.#stages.submit({
       type,
       bytes,
       batch,
       inFlight: inFlight.unassigned.add(length, records.oldestMs, type),
-      memory: new BatchMemory((change) => budget.unseal(-change), heldBytes),
       attempt: 1,
       depth: 0,
       spent: 1,

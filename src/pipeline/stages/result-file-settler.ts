@@ -54,20 +54,16 @@ export class ResultFileSettler implements Settler {
   async #settle(job: LiveJob, status: RemoteStatus, downloads: Downloads): Promise<Settled> {
     const { budget, options, signal } = this.#shard;
     const bytes = MEMORY_PER_CHUNK * options.chunk.maxBytes;
-    const release = await this.#shard.waitFor('memory', budget.work(bytes, signal));
+    const memory = budget.reserve('work', bytes, signal);
+    using _lease = await this.#shard.waitFor('memory', memory);
     const decisions = this.#writer.decisions(job, 'settle');
-    const download = new Download(this.#shard, this.#kind, job, status, downloads, decisions);
-    try {
-      return await download.run();
-    } finally {
-      download.release();
-      release();
-    }
+    using download = new Download(this.#shard, this.#kind, job, status, downloads, decisions);
+    return await download.run();
   }
 }
 
 /** One download of a job's results. */
-class Download {
+class Download implements Disposable {
   readonly #shard: ShardContext;
   readonly #kind: ResultFileKind;
   readonly #job: LiveJob;
@@ -183,7 +179,7 @@ class Download {
       this.#readBytes += slice.bytes.length;
     }
     // Dropped rows, and room behind the rows, take memory as well.
-    if (this.#decisions.length === 0) this.release();
+    if (this.#decisions.length === 0) this[Symbol.dispose]();
     else if (this.#decisions.isFull(this.#readBytes / SLICES_PER_CHUNK)) await this.#flush();
   }
 
@@ -220,11 +216,11 @@ class Download {
 
   async #flush(): Promise<void> {
     await this.#decisions.flush();
-    this.release();
+    this[Symbol.dispose]();
   }
 
   /** Releases the slices that were read: the chunk has no row of them any more. */
-  release(): void {
+  [Symbol.dispose](): void {
     for (const slice of this.#read.splice(0)) slice.release();
     this.#readBytes = 0;
   }

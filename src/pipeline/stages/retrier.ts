@@ -112,15 +112,16 @@ export class Retrier {
         if (action === 'error') return this.#settleAsFailed(retry, items);
         const half = action === 'bisect' ? Math.ceil(items.length / 2) : items.length;
         const [first, second] = [items.slice(0, half), items.slice(half)];
-        const one = await batchOf(first);
-        if (one !== undefined) this.#stages.submit({ ...this.#plan(retry, first), permit, ...one });
+        const batch = await batchOf(first);
+        if (batch !== undefined)
+          this.#stages.submit({ ...this.#plan(retry, first), permit, batch });
         if (second.length === 0) return;
         const plan = this.#plan(retry, second);
         // A blocked type lets one batch through, not two.
-        if (permit === 'probe' && one !== undefined)
+        if (permit === 'probe' && batch !== undefined)
           return this.#stages.park(plan, new CoordinateList(second));
         const other = await batchOf(second);
-        if (other !== undefined) this.#stages.submit({ ...plan, permit, ...other });
+        if (other !== undefined) this.#stages.submit({ ...plan, permit, batch: other });
       },
     };
   }

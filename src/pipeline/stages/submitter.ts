@@ -37,7 +37,8 @@ export class Submitter {
   /** Resolves when the job is uploaded, failed or parked. @throws what ends the shard */
   async submit(submission: Submission): Promise<void> {
     const { breakers, control, signal, spans } = this.#shard;
-    const { type, from, batch } = submission;
+    const { type, from } = submission;
+    using batch = submission.batch;
     const isHeld = () => control.holds(type, from !== undefined);
     // At once, while submissions still come in the order in which they were sealed.
     if (from === undefined) submission.place ??= this.#stages.order.enter(type);
@@ -45,7 +46,6 @@ export class Submitter {
     let { permit } = submission;
     let outcome: 'handed_over' | 'rejected_type' | 'parked' = 'handed_over';
     let span = NO_SPAN;
-    let body: EncodedBody | undefined;
     let job: LiveJob | undefined;
     try {
       if (isHeld() || (permit === undefined && breakers.blocks(type))) {
@@ -53,8 +53,7 @@ export class Submitter {
         return;
       }
       span = spans.begin(submission);
-      const encoded = await this.#shard.permitted('encodes', () => this.#encode(submission, span));
-      body = encoded;
+      const body = await this.#shard.permitted('encodes', () => this.#encode(submission, span));
       if (place !== undefined) await this.#shard.waitFor('order', place.reached());
 
       for (;;) {
@@ -66,10 +65,10 @@ export class Submitter {
           permit = undefined;
           const created = await this.#create(type, used, span);
           if (!created.ok) return created;
-          job = await this.#journal(submission, created.value, encoded, span);
+          job = await this.#journal(submission, created.value, body, span);
           if (job === undefined) return err<NotCreated>('unavailable');
           place?.leave();
-          await this.#upload(job, created.value, encoded, used === 'probe');
+          await this.#upload(job, created.value, body, used === 'probe');
           return ok(undefined);
         });
         if (uploaded.ok) return;
@@ -91,9 +90,6 @@ export class Submitter {
         span.set({ 'content_review.outcome': outcome });
         span.end(outcome === 'rejected_type' ? outcome : undefined);
       } else if (signal.aborted) spans.end(job, 'handed_over');
-      body?.release();
-      batch.sink.release();
-      submission.memory.release();
       if (outcome === 'parked' && permit === 'probe') breakers.returned(type, signal);
       if (outcome === 'parked') this.#stages.park(submission, batch.records);
       else place?.leave();
@@ -110,11 +106,10 @@ export class Submitter {
     this.#stages.deadLetters.add({ records, from, inFlight, poison, stage: 'create' });
   }
 
-  async #encode({ batch, from, memory }: Submission, span: Span): Promise<EncodedBody> {
+  async #encode({ batch, from }: Submission, span: Span): Promise<EncodedBody> {
     const { labels, metrics } = this.#shard;
     if (from === undefined) this.#shard.observe('buffer', batch.sinceMs);
-    const body = await this.#shard.waitFor('transfer', batch.sink.finish(), MAX_ENCODE_MS);
-    memory.resize(body.heldBytes);
+    const body = await this.#shard.waitFor('transfer', batch.encode(), MAX_ENCODE_MS);
     metrics.observe('batch_rows', labels, body.rows);
     metrics.observe('batch_bytes', labels, body.body.length);
     span.set({

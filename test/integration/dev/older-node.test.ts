@@ -31,17 +31,17 @@ test('an older Node has one line that names npm scripts, on standard error; anot
       engines: { node: string };
     }
   ).engines;
-  for (const version of ['18.20.4', '20.20.2', '22.18.9']) {
+  for (const version of ['18.20.4', '20.20.2', '23.11.9']) {
     const { stdout, stderr } = hint(`npm/11.19.1 node/v${version} linux x64 workspaces/false`);
     assert.equal(stdout, '');
     assert.match(
       stderr,
       new RegExp(
-        `^Node ${version} is on the PATH; the connector needs ${node.slice(2)}\\. Use npm scripts.*\n$`,
+        `^Node ${version} is on the PATH; the connector needs ${node.slice(2)}\\.0\\. Use npm scripts.*\n$`,
       ),
     );
   }
-  for (const version of ['22.19.0', '24.0.0', process.versions.node])
+  for (const version of ['24.0.0', '24.1.0', process.versions.node])
     assert.equal(hint(`npm/11.19.1 node/v${version} linux x64`).stderr, '');
   assert.equal(hint(undefined).stderr, '');
 });

@@ -5,6 +5,7 @@ import { type BatchLimits, ItemBuffers, type SealedItems } from '../../../src/co
 import { ItemBatch } from '../../../src/core/batch/item-batch.ts';
 import type { RowSink } from '../../../src/core/bytes/row-sink.ts';
 import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
+import type { Lease } from '../../../src/core/ports/memory.ts';
 import type { ContentItem, SourceCoordinate } from '../../../src/core/record.ts';
 
 /** Content of an item whose row cannot be written. */
@@ -34,6 +35,18 @@ function item(offset: number, more: Partial<ContentItem> = {}): ContentItem {
 
 const idOf = ({ partition, offset }: SourceCoordinate): string => `${partition}:${offset}`;
 
+function leaseOf(): Lease {
+  return {
+    bytes: 0,
+    resize(bytes) {
+      Object.assign(this, { bytes });
+    },
+    [Symbol.dispose]() {
+      this.resize(0);
+    },
+  };
+}
+
 /** Buffers whose rows take as many bytes as their items. @param fails on an item */
 function buffersOf(limits: BatchLimits, fails: (item: ContentItem) => boolean = () => false) {
   const sinks = new Set<RowSink>();
@@ -48,7 +61,7 @@ function buffersOf(limits: BatchLimits, fails: (item: ContentItem) => boolean = 
       release: () => sinks.delete(sink),
     };
     sinks.add(sink);
-    return new ItemBatch(type, sink, undefined);
+    return new ItemBatch(type, sink, undefined, leaseOf());
   };
   return { buffers: new ItemBuffers(limits, open), sinks };
 }

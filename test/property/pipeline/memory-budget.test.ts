@@ -1,56 +1,69 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { MemoryBudget } from '../../../src/pipeline/limits/memory-budget.ts';
+import type { Lease } from '../../../src/core/ports/memory.ts';
+import { MemoryBudget, type Share } from '../../../src/pipeline/limits/memory-budget.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('whatever work asks for, in whatever order it ends: it all gets through, and nothing stays counted', async () => {
-  const jobs = fc.array(
-    fc.record({ bytes: fc.integer({ min: 1, max: 300 }), abort: fc.boolean() }),
-    {
-      minLength: 1,
-      maxLength: 20,
-      size: 'max',
-    },
+interface Held {
+  readonly share: Share;
+  readonly lease: Lease;
+}
+
+test('every reservation is granted or given up, within the room of its share, and nothing stays counted', async () => {
+  const reservations = fc.array(
+    fc.record({
+      share: fc.constantFrom<Share>('intake', 'work', 'reread'),
+      bytes: fc.integer({ min: 1, max: 300 }),
+      abort: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 20, size: 'max' },
   );
   await fc.assert(
     fc.asyncProperty(
-      jobs,
+      reservations,
       fc.array(fc.nat(), { minLength: 60, maxLength: 60 }),
-      fc.nat({ max: 120 }),
+      fc.nat({ max: 60 }),
       async (wanted, order, sealed) => {
         const budget = new MemoryBudget(100);
-        budget.buffer(sealed);
-        budget.seal(sealed);
-        const holders: { bytes: number; release: () => void }[] = [];
+        const batches = budget.lease('intake', sealed);
+        const holders: Held[] = [];
         let over = 0;
-        for (const { bytes, abort } of wanted) {
+        for (const { share, bytes, abort } of wanted) {
           const control = new AbortController();
-          void budget.work(bytes, control.signal).then(
-            (release) => holders.push({ bytes, release }),
+          void budget.reserve(share, bytes, control.signal).then(
+            (lease) => holders.push({ share, lease }),
             () => over++,
           );
           if (abort) control.abort();
         }
+        const bytesOf = (...shares: Share[]) =>
+          holders
+            .filter(({ share }) => shares.includes(share))
+            .map(({ lease }) => lease.bytes)
+            .sort((a, b) => a - b);
+        const sum = (bytes: readonly number[]) => bytes.reduce((all, one) => all + one, 0);
         for (const pick of order) {
           await turn();
-          const held = holders.reduce((sum, { bytes }) => sum + bytes, 0);
-          assert.equal(budget.usedBytes, sealed + held);
+          assert.equal(budget.usedBytes, sealed + sum(holders.map(({ lease }) => lease.bytes)));
+          const intake = bytesOf('intake');
           assert.ok(
-            holders.length <= 1 || held <= Math.max(30, 100 - sealed),
-            'only one piece may be larger than what is free',
+            sealed + sum(intake) < 70 + Math.max(0, ...intake),
+            'one reservation at most exceeds the share of intake',
           );
+          const rereads = bytesOf('reread');
+          assert.ok(rereads.length <= 1 || sum(rereads) <= 15);
           const [next] = holders.splice(pick % Math.max(1, holders.length), 1);
           if (next === undefined) break;
-          next.release();
+          next.lease[Symbol.dispose]();
           over++;
         }
-        assert.equal(over, wanted.length, 'nobody waits for ever');
-        budget.unseal(sealed);
+        assert.equal(over, wanted.length, 'no reservation waits permanently');
+        batches[Symbol.dispose]();
         assert.equal(budget.usedBytes, 0);
       },
     ),
-    { numRuns: 100 },
+    { numRuns: 300 },
   );
 });

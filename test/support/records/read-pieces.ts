@@ -32,13 +32,11 @@ export interface Read {
 /** End of the log unless a test sets it. */
 export const END = 2 ** 40;
 
-export const admitAll: AdmitLargeRecord = async () => () => {};
-
 export async function readAll(
   bytes: Buffer | readonly Buffer[],
   given: Partial<FetchedBytes> & { limits?: Partial<ReadLimits>; admit?: AdmitLargeRecord } = {},
 ): Promise<Read> {
-  const { limits, admit = admitAll, ...fetched } = given;
+  const { limits, admit, ...fetched } = given;
   const whole = Buffer.isBuffer(bytes) ? bytes : Buffer.concat(bytes);
   const pieces: RecordPiece[] = [];
   const response = {

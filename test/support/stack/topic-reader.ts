@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Broker, Cluster, Kafka as KafkaClient } from 'kafkajs';
 import type { RecordHeaders } from '../../../src/core/record.ts';
-import { ADMIT_ALL, OWN_TOPIC_LIMITS } from '../../../src/kafka/kafkajs/partition-fetch.ts';
+import { OWN_TOPIC_LIMITS } from '../../../src/kafka/kafkajs/partition-fetch.ts';
 import { Kafka, logLevel } from '../../../src/kafka/kafkajs/patches.ts';
 import {
   type BatchHeader,
@@ -243,7 +243,7 @@ export class TopicReader {
       ? committed(data)
       : walkBatches(messages)) {
       const batch = { ...response, bytes: messages.subarray(start, behind) };
-      for await (const piece of readPieces(batch, OWN_TOPIC_LIMITS, ADMIT_ALL)) {
+      for await (const piece of readPieces(batch, OWN_TOPIC_LIMITS)) {
         for (const record of piece.records)
           records.push({ topic: this.#topic, ...partsOf(record) });
         if (piece.unreadable === undefined) continue;

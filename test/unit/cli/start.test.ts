@@ -10,23 +10,23 @@ import { runCli } from '../../../src/cli/program.ts';
 const ROOT = new URL('../../../', import.meta.url);
 
 describe('the version of Node', () => {
-  it('is accepted from 22.19 on', () => {
-    for (const version of ['22.19.0', '22.20.1', '24.0.0', '26.10.0', '100.0.0'])
+  it('is accepted from 24 on', () => {
+    for (const version of ['24.0.0', '24.1.1', '26.10.0', '100.0.0'])
       assert.equal(nodeVersionProblem(version), undefined);
   });
 
   it('is refused below that, with the remedy', () => {
-    for (const version of ['22.18.9', '22.2.0', '20.20.2', '18.0.0']) {
+    for (const version of ['23.11.9', '22.19.0', '20.20.2', '18.0.0']) {
       assert.match(
         nodeVersionProblem(version) ?? '',
-        new RegExp(`needs Node\\.js 22\\.19 or newer; this is ${version.replaceAll('.', '\\.')}`),
+        new RegExp(`needs Node\\.js 24\\.0 or newer; this is ${version.replaceAll('.', '\\.')}`),
       );
     }
   });
 
   it('is the one that package.json asks for', async () => {
     const { engines } = JSON.parse(await readFile(new URL('package.json', ROOT), 'utf8'));
-    assert.equal(engines.node, '>=22.19');
+    assert.equal(engines.node, '>=24');
   });
 
   it('is checked before anything else is loaded: the entry point statically imports only a module without imports', async () => {

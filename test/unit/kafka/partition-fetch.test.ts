@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  ADMIT_ALL,
-  OWN_TOPIC_LIMITS,
-  PartitionFetch,
-} from '../../../src/kafka/kafkajs/partition-fetch.ts';
+import { OWN_TOPIC_LIMITS, PartitionFetch } from '../../../src/kafka/kafkajs/partition-fetch.ts';
 import type { FetchedPartition } from '../../../src/kafka/kafkajs/shapes.ts';
 import { toOffset, UnusableOffset } from '../../../src/kafka/records/offsets.ts';
 import {
@@ -41,7 +37,7 @@ describe('a fetch of one partition', () => {
     const fetched = data([two()]);
     const fetch = new PartitionFetch('t', '5', fetched);
     fetched.messages[17] = (fetched.messages[17] as number) ^ 1;
-    for await (const { records, unreadable } of fetch.pieces(OWN_TOPIC_LIMITS, ADMIT_ALL))
+    for await (const { records, unreadable } of fetch.pieces(OWN_TOPIC_LIMITS))
       assert.deepEqual([records.length, unreadable], [2, undefined]);
   });
 
@@ -80,7 +76,7 @@ describe('a fetch of one partition', () => {
       ['source', 3, 6, 9, 90, fetched.messages.length],
     );
     const pieces = [];
-    for await (const piece of batch.pieces(ADMIT_ALL))
+    for await (const piece of batch.pieces())
       pieces.push({ ...piece, records: piece.records.map(partsOf) });
     const record = {
       partition: 3,
@@ -99,7 +95,7 @@ describe('a fetch of one partition', () => {
     const fetch = new PartitionFetch('t', '5', data([damaged]));
     assert.deepEqual([fetch.isEmpty(), fetch.nextOffset], [false, 7]);
     const ranges = [];
-    for await (const { records, unreadable } of fetch.pieces(OWN_TOPIC_LIMITS, ADMIT_ALL)) {
+    for await (const { records, unreadable } of fetch.pieces(OWN_TOPIC_LIMITS)) {
       assert.deepEqual(records, []);
       ranges.push([unreadable?.from, unreadable?.to, unreadable?.poison.reason]);
     }
@@ -124,7 +120,7 @@ describe('offsets', () => {
     const batch = fetch.toFetchedBatch('source', OWN_TOPIC_LIMITS);
     assert.equal(batch.nextOffset, batch.fetchOffset);
     await assert.rejects(async () => {
-      for await (const _ of batch.pieces(ADMIT_ALL));
+      for await (const _ of batch.pieces());
     }, UnusableOffset);
   });
 });

@@ -75,7 +75,7 @@ describe('memory', () => {
     const calls: string[] = [];
     const admit = async (bytes: number) => {
       calls.push(`admit ${bytes > size && bytes < size + 100}`);
-      return () => calls.push('release');
+      return { [Symbol.dispose]: () => void calls.push('release') };
     };
     const bytes = Buffer.concat([
       bomb(0, size),
@@ -91,8 +91,10 @@ describe('memory', () => {
     let held = 0;
     const admit = async () => {
       held++;
-      return () => {
-        held--;
+      return {
+        [Symbol.dispose]: () => {
+          held--;
+        },
       };
     };
     const response = {
@@ -184,7 +186,7 @@ describe('pieces', () => {
     });
     let position = 0;
     const response = { partition: 0, fetchOffset: 0, endOffset: count, aborted: [], bytes: batch };
-    for await (const piece of readPieces(response, LIMITS, async () => () => {})) {
+    for await (const piece of readPieces(response, LIMITS)) {
       assert.equal(piece.unreadable, undefined);
       assert.ok(piece.records.length < 4_000);
       assert.equal(piece.records[0]?.offset, position);

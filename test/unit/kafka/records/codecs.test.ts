@@ -11,7 +11,7 @@ import {
   writeRecords,
 } from '../../../support/kafka/record-batches.ts';
 import { compressSnappy } from '../../../support/kafka/snappy.ts';
-import { admitAll, LIMITS, readAll } from '../../../support/records/read-pieces.ts';
+import { LIMITS, readAll } from '../../../support/records/read-pieces.ts';
 
 const GARBAGE = Buffer.from('trailing garbage');
 const RECORDS = Array.from({ length: 50 }, (_, n) => ({
@@ -183,11 +183,7 @@ function openWide(windowLog = 27) {
   );
   const packed = withWindow(zstdCompressSync(contents), windowLog);
   const bytes = writeBatch({ attributes: 4, packed, count: 40, lastDelta: 39 });
-  return readPieces(
-    { partition: 3, fetchOffset: 0, endOffset: 40, aborted: [], bytes },
-    LIMITS,
-    admitAll,
-  );
+  return readPieces({ partition: 3, fetchOffset: 0, endOffset: 40, aborted: [], bytes }, LIMITS);
 }
 
 const pull = async (reader: ReturnType<typeof openWide>) =>

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INTAKE_SHARE } from '../../../../src/core/batch/buffer.ts';
-import {
-  BatchMemory,
-  MemoryBudget,
-  type Sealable,
-} from '../../../../src/pipeline/limits/memory-budget.ts';
+import type { Lease } from '../../../../src/core/ports/memory.ts';
+import { MemoryBudget, type Sealable } from '../../../../src/pipeline/limits/memory-budget.ts';
 
 const forever = new AbortController().signal;
 
@@ -19,42 +16,52 @@ async function settled(work: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([outcome, turn])) === 'settled';
 }
 
+const end = (lease: Lease) => lease[Symbol.dispose]();
+
+/** Open batches, which stay counted when they are sealed. */
 class Buffers implements Sealable {
-  bytes: number[];
-  readonly #budget: MemoryBudget;
+  readonly open: Lease[];
+  readonly sealed: Lease[] = [];
+
   constructor(budget: MemoryBudget, bytes: readonly number[]) {
-    this.#budget = budget;
-    this.bytes = [...bytes].sort((a, b) => b - a);
-    for (const one of bytes) budget.buffer(one);
+    this.open = bytes.map((one) => budget.lease('intake', one)).sort((a, b) => b.bytes - a.bytes);
   }
+
+  get bytes(): number[] {
+    return this.open.map(({ bytes }) => bytes);
+  }
+
+  get heldBytes(): number {
+    return this.bytes.reduce((sum, one) => sum + one, 0);
+  }
+
   largestBytes(): number {
     return this.bytes[0] ?? 0;
   }
+
   sealLargest(): void {
-    this.#budget.seal(this.bytes.shift() ?? 0);
+    this.sealed.push(this.open.shift() as Lease);
   }
 }
 
-test('intake is full at its share of the budget, buffered and sealed together, and not a byte before', () => {
+test('intake is full at its share of the budget, and not a byte before', () => {
   const budget = new MemoryBudget(1000);
-  budget.buffer(600);
-  budget.seal(200);
-  budget.buffer(1000 * INTAKE_SHARE - 601);
+  const batches = budget.lease('intake', 1000 * INTAKE_SHARE - 1);
   assert.equal(budget.intakeFull, false);
-  budget.buffer(1);
+  batches.resize(1000 * INTAKE_SHARE);
   assert.equal(budget.intakeFull, true);
-  budget.unbuffer(1);
+  batches.resize(1000 * INTAKE_SHARE - 1);
   assert.equal(budget.intakeFull, false);
 });
 
-test('buffers that wait for their next owner are an eighth of the budget at most, and count against intake until they have one', () => {
+test('idle buffers are an eighth of the budget at most, and count against intake', () => {
   const budget = new MemoryBudget(1024 * 1024);
   const { pool } = budget;
   const buffers = Array.from({ length: 4 }, () => pool.take(64 * 1024));
   assert.deepEqual([pool.lentBytes, pool.idleBytes], [256 * 1024, 0]);
   for (const buffer of buffers) pool.give(buffer);
   assert.deepEqual([pool.lentBytes, pool.idleBytes], [0, 128 * 1024]);
-  budget.buffer(1024 * 1024 * INTAKE_SHARE - 128 * 1024);
+  budget.lease('intake', 1024 * 1024 * INTAKE_SHARE - 128 * 1024);
   assert.equal(budget.intakeFull, true);
   const again = pool.take(40_000);
   assert.equal(budget.intakeFull, false);
@@ -63,281 +70,211 @@ test('buffers that wait for their next owner are an eighth of the budget at most
   assert.deepEqual([pool.lentBytes, pool.idleBytes], [0, 64 * 1024]);
 });
 
-test('what works on results does not stop intake, and intake that used its share leaves the rest to it', async () => {
+test('work does not stop intake, and intake that used its share leaves the rest to work', async () => {
   const budget = new MemoryBudget(1000);
-  await budget.work(1000, forever);
+  await budget.reserve('work', 1000, forever);
   assert.equal(budget.intakeFull, false);
   const other = new MemoryBudget(1000);
-  other.buffer(700);
-  const one = await other.work(200, forever);
-  await other.work(100, forever);
-  const third = other.work(1, forever);
+  other.lease('intake', 900);
+  const one = await other.reserve('work', 200, forever);
+  await other.reserve('work', 100, forever);
+  const third = other.reserve('work', 1, forever);
   assert.equal(await settled(third), false);
-  one();
+  end(one);
   await third;
 });
 
 test('while intake uses little, work may use what is free', async () => {
   const budget = new MemoryBudget(1000);
-  budget.buffer(100);
-  await budget.work(500, forever);
-  await budget.work(400, forever);
-  const third = budget.work(1, forever);
+  const batches = budget.lease('intake', 100);
+  await budget.reserve('work', 500, forever);
+  await budget.reserve('work', 400, forever);
+  const third = budget.reserve('work', 1, forever);
   assert.equal(await settled(third), false);
-  budget.unbuffer(1);
+  batches.resize(99);
   await third;
 });
 
-test('one piece of work always gets through, however large, and the next waits for it', async () => {
+test('one piece of work is always granted, however large, and the next waits for it', async () => {
   const budget = new MemoryBudget(10);
-  const release = await budget.work(1_000_000, forever);
-  const next = budget.work(1, forever);
+  budget.lease('intake', 10);
+  budget.lease('reread', 10);
+  const first = await budget.reserve('work', 1_000_000, forever);
+  const next = budget.reserve('work', 1, forever);
   assert.equal(await settled(next), false);
-  release();
+  end(first);
   await next;
-  assert.equal(budget.usedBytes, 1);
+  assert.equal(budget.usedBytes, 21);
 });
 
-test('work given back twice counts once', async () => {
+test('a lease that is given back twice counts once, and fractions of bytes leave nothing', async () => {
   const budget = new MemoryBudget(100);
-  const release = await budget.work(60, forever);
-  await budget.work(40, forever);
-  release();
-  release();
-  assert.equal(budget.usedBytes, 40);
-});
-
-test('everything given back leaves nothing used', async () => {
-  const budget = new MemoryBudget(1000);
-  budget.buffer(300);
-  budget.seal(200);
-  const release = await budget.work(50, forever);
-  assert.equal(budget.usedBytes, 350);
-  budget.unbuffer(100);
-  budget.unseal(200);
-  release();
+  const leases = await Promise.all(
+    [0.1, 0.2, 33.3].map((bytes) => budget.reserve('work', bytes, forever)),
+  );
+  assert.equal(budget.usedBytes, 1 + 1 + 34);
+  for (const lease of [...leases, ...leases]) end(lease);
   assert.equal(budget.usedBytes, 0);
 });
 
-test('intake without room seals the largest buffer of any shard, and goes on when its upload is through', async () => {
+test('intake without room seals the largest buffer of any shard, and goes on when it is uploaded', async () => {
   const budget = new MemoryBudget(1000);
   const small = new Buffers(budget, [100, 150]);
   const large = new Buffers(budget, [200, 300]);
   budget.register(small);
   budget.register(large);
-  const room = budget.intakeSlot(forever);
+  const room = budget.reserve('intake', 50, forever);
   assert.equal(await settled(room), false);
   assert.deepEqual([small.bytes, large.bytes], [[150, 100], [200]]);
-  budget.unseal(300);
+  end(large.sealed[0] as Lease);
   await room;
-  assert.equal(budget.usedBytes, 450);
+  assert.equal(budget.usedBytes, 500);
 });
 
-test('room for intake is given out one at a time and in turn, and nobody passes those who wait', async () => {
+test('intake goes on when sealing alone makes room', async () => {
   const budget = new MemoryBudget(100);
-  budget.buffer(70);
-  const order: string[] = [];
-  const ask = async (who: string) => {
-    const next = await budget.intakeSlot(forever);
-    order.push(who);
-    budget.buffer(10);
-    return next;
-  };
-  const first = ask('first');
-  const second = ask('second');
-  const third = ask('third');
-  budget.unbuffer(20);
-  assert.equal(budget.mayTake, false);
-  const letSecondIn = await first;
-  assert.equal(await settled(second), false, 'although there is room');
-  letSecondIn();
-  const letThirdIn = await second;
-  letThirdIn();
-  assert.equal(await settled(third), false, 'there is no room');
-  budget.unbuffer(1);
-  (await third)();
-  assert.deepEqual(order, ['first', 'second', 'third']);
-  budget.unbuffer(20);
-  assert.equal(budget.mayTake, true);
-});
-
-test('who gives up waiting for room lets the next in', async () => {
-  const budget = new MemoryBudget(100);
-  budget.buffer(70);
-  const abort = new AbortController();
-  const first = budget.intakeSlot(abort.signal);
-  const second = budget.intakeSlot(forever);
-  abort.abort(new Error('given up'));
-  await assert.rejects(first);
-  budget.unbuffer(1);
-  (await second)();
-  assert.equal(budget.mayTake, true);
+  const buffers = new Buffers(budget, [70]);
+  // A worker that is over submits nothing: its batch is given back at once.
+  budget.register({
+    get heldBytes() {
+      return buffers.heldBytes;
+    },
+    largestBytes: () => buffers.largestBytes(),
+    sealLargest: () => end(buffers.open.shift() as Lease),
+  });
+  end(await budget.reserve('intake', 1, forever));
+  assert.equal(budget.usedBytes, 0);
 });
 
 test('nothing more is sealed while half of the share is on its way out already', () => {
   const budget = new MemoryBudget(1000);
-  const buffers = new Buffers(budget, [200, 400]);
+  const buffers = new Buffers(budget, [380, 400]);
   budget.register(buffers);
-  budget.relieve();
-  assert.deepEqual(buffers.bytes, [200]);
-  budget.relieve();
-  assert.deepEqual(buffers.bytes, [200]);
-  budget.unseal(100);
-  budget.relieve();
+  void budget.reserve('intake', 1, forever);
+  assert.deepEqual(buffers.bytes, [380]);
+  const [sealed] = buffers.sealed as [Lease];
+  sealed.resize(360);
+  assert.deepEqual(buffers.bytes, [380]);
+  sealed.resize(340);
   assert.deepEqual(buffers.bytes, []);
 });
 
-test('a buffer that was given up is not asked again', () => {
-  const budget = new MemoryBudget(1000);
+test('a holder that was taken out is not sealed', async () => {
+  const budget = new MemoryBudget(500);
   const buffers = new Buffers(budget, [400]);
   budget.register(buffers)();
-  budget.relieve();
+  void budget.reserve('intake', 1, forever);
   assert.deepEqual(buffers.bytes, [400]);
 });
 
-test('who waits for memory hears of an abort at once, and leaves no waiter behind', async () => {
+test('intake is granted room in line, as far as there is room, and nothing passes the line', async () => {
   const budget = new MemoryBudget(100);
-  budget.buffer(100);
-  const hold = await budget.work(100, forever);
+  const batches = budget.lease('intake', 70);
+  const order: string[] = [];
+  const ask = async (who: string) => {
+    const lease = await budget.reserve('intake', 20, forever);
+    order.push(who);
+    return lease;
+  };
+  const [first, second, third] = [ask('first'), ask('second'), ask('third')];
+  batches.resize(69);
+  assert.equal(budget.mayTake, false);
+  end(await first);
+  const held = await second;
+  assert.equal(await settled(third), false, 'there is no room');
+  end(held);
+  end(await third);
+  assert.deepEqual(order, ['first', 'second', 'third']);
+  assert.equal(budget.mayTake, true);
+});
+
+test('an abort ends the wait at once, and leaves no reservation behind', async () => {
+  const budget = new MemoryBudget(100);
+  budget.lease('intake', 100);
+  using _held = await budget.reserve('work', 100, forever);
   const abort = new AbortController();
-  const waiting = [budget.intakeSlot(abort.signal), budget.work(100, abort.signal)];
+  const waiting = [
+    budget.reserve('intake', 1, abort.signal),
+    budget.reserve('work', 100, abort.signal),
+    budget.reserve('reread', 100, abort.signal),
+  ];
   const reason = new Error('given up');
   abort.abort(reason);
   for (const one of waiting) await assert.rejects(one, reason);
-  await assert.rejects(budget.work(1, abort.signal), reason);
-  hold();
-  assert.equal(budget.usedBytes, 100);
+  await assert.rejects(budget.reserve('work', 1, abort.signal), reason);
+  assert.equal(budget.usedBytes, 200);
 });
 
-test('work that is let through after its owner gave up takes nothing', async () => {
+test('work is granted in line: small reservations do not starve a large one, nor one that is given up the next', async () => {
   const budget = new MemoryBudget(100);
-  const reason = new Error('over');
-  await assert.rejects(budget.work(10, AbortSignal.abort(reason)), reason);
-  assert.equal(budget.usedBytes, 0);
-});
-
-test('work is given out in turn: small pieces do not keep a large one waiting for ever', async () => {
-  const budget = new MemoryBudget(100);
-  const first = await budget.work(50, forever);
+  const first = await budget.reserve('work', 50, forever);
   const order: string[] = [];
-  const large = budget.work(90, forever).then((release) => {
-    order.push('large');
-    release();
-  });
-  const small = budget.work(1, forever).then(() => order.push('small'));
+  const ask = async (who: string, bytes: number, signal = forever) => {
+    const lease = await budget.reserve('work', bytes, signal);
+    order.push(who);
+    return lease;
+  };
+  const abort = new AbortController();
+  const [large, given, small] = [
+    ask('large', 90),
+    ask('given up', 1, abort.signal),
+    ask('small', 20),
+  ];
   assert.equal(await settled(small), false);
-  first();
-  await Promise.all([large, small]);
+  abort.abort(new Error('given up'));
+  await assert.rejects(given, /given up/);
+  end(first);
+  end(await large);
+  await small;
   assert.deepEqual(order, ['large', 'small']);
 });
 
-test('who gives up while waiting for work does not stop those behind', async () => {
+test('a reservation that is given up lets those behind it pass', async () => {
   const budget = new MemoryBudget(100);
-  await budget.work(60, forever);
+  await budget.reserve('work', 60, forever);
   const abort = new AbortController();
-  const large = budget.work(90, abort.signal);
-  const small = budget.work(1, forever);
+  const large = budget.reserve('work', 90, abort.signal);
+  const small = budget.reserve('work', 1, forever);
   abort.abort(new Error('given up'));
   await assert.rejects(large, /given up/);
   await small;
   assert.equal(budget.usedBytes, 61);
 });
 
-test('bodies of records that were read again do not stop intake, and take their place from work', async () => {
-  const budget = new MemoryBudget(100);
-  const body = new BatchMemory((change) => budget.adopt(change), 0);
-  budget.buffer(70);
-  body.resize(20);
-  assert.deepEqual([budget.intakeFull, budget.usedBytes], [true, 90]);
-  await budget.work(10, forever);
-  const second = budget.work(1, forever);
-  assert.equal(await settled(second), false);
-  body.release();
-  body.release();
-  await second;
-  assert.equal(budget.usedBytes, 81);
-  const idle = new MemoryBudget(100);
-  idle.adopt(99);
-  assert.equal(idle.intakeFull, false);
-});
-
-test('records are read again only while there is room beside the bodies of those read before; one pass always gets through', async () => {
+test('records are read again within their share, one run of any size excepted, and do not stop intake', async () => {
   const budget = new MemoryBudget(1000);
   assert.equal(budget.rereadBytes, 150);
-  const over = await budget.reread(5_000, forever);
-  const second = budget.reread(100, forever);
+  const first = await budget.reserve('reread', 5_000, forever);
+  assert.equal(budget.intakeFull, false);
+  const second = budget.reserve('reread', 100, forever);
   assert.equal(await settled(second), false, 'the one before is still being read');
-  budget.adopt(60);
-  over();
+  first.resize(60);
   assert.equal(await settled(second), false, 'its body is still on its way');
-  const work = await budget.work(200, forever);
-  budget.adopt(-10);
-  const secondOver = await second;
+  const work = await budget.reserve('work', 200, forever);
+  first.resize(50);
+  assert.equal((await second).bytes, 100);
   assert.equal(budget.usedBytes, 350);
-  const abort = new AbortController();
-  const third = budget.reread(1, abort.signal);
-  const fourth = budget.reread(2, forever);
-  abort.abort(new Error('lost'));
-  await assert.rejects(third, /lost/);
-  assert.equal(await settled(fourth), false);
-  secondOver();
-  (await fourth)();
-  work();
-  budget.adopt(-50);
-  assert.equal(budget.usedBytes, 0);
+  end(work);
 });
 
-test('a pass that is given up while it waits for work leaves nothing reserved', async () => {
-  const budget = new MemoryBudget(1000);
-  const work = await budget.work(1000, forever);
-  const abort = new AbortController();
-  const first = budget.reread(150, abort.signal);
-  assert.equal(await settled(first), false);
-  abort.abort(new Error('lost'));
-  await assert.rejects(first, /lost/);
-  work();
-  (await budget.reread(150, forever))();
-  assert.equal(budget.usedBytes, 0);
-});
-
-test('who waits for room goes on when sealing alone makes it', async () => {
+test('bodies of records that were read again leave less room to work, of which one piece is granted always', async () => {
   const budget = new MemoryBudget(100);
-  budget.buffer(70);
-  // A worker that is over takes nothing: what it sealed is given back at once.
-  budget.register({
-    largestBytes: () => 70,
-    sealLargest: () => {
-      budget.seal(70);
-      budget.unseal(70);
-    },
-  });
-  (await budget.intakeSlot(forever))();
-  assert.equal(budget.usedBytes, 0);
+  budget.lease('intake', 70);
+  const body = budget.lease('reread', 20);
+  await budget.reserve('work', 10, forever);
+  const second = budget.reserve('work', 1, forever);
+  assert.equal(await settled(second), false);
+  end(body);
+  await second;
+  assert.equal(budget.usedBytes, 81);
 });
 
-test('who gives up in the queue hears of it at once, and nobody behind overtakes who is before', async () => {
+test('a run that waits for work to end is not starved by later work', async () => {
   const budget = new MemoryBudget(1000);
-  const letGo = await budget.work(1000, forever);
-  const abort = new AbortController();
-  const order: string[] = [];
-  const large = budget.work(900, forever).then((release) => {
-    order.push('large');
-    release();
-  });
-  const reason = new Error('given up');
-  const second = budget.work(10, abort.signal);
-  const third = budget.work(10, forever).then(() => order.push('third'));
-  abort.abort(reason);
-  await assert.rejects(second, reason);
-  assert.deepEqual(order, []);
-  letGo();
-  await Promise.all([large, third]);
-  assert.deepEqual(order, ['large', 'third']);
-});
-
-test('fractions of bytes leave nothing behind', async () => {
-  const budget = new MemoryBudget(1000);
-  const pieces = await Promise.all([0.1, 0.2, 33.3].map((bytes) => budget.work(bytes, forever)));
-  for (const release of pieces) release();
-  assert.equal(budget.usedBytes, 0);
+  const work = await budget.reserve('work', 900, forever);
+  const run = budget.reserve('reread', 150, forever);
+  const later = budget.reserve('work', 50, forever);
+  assert.equal(await settled(later), false, 'although there is room for it');
+  end(work);
+  await Promise.all([run, later]);
 });

@@ -165,10 +165,11 @@ test('memory for a rewind is asked for in whole bytes: fractions would add up to
     },
   });
   const { budget } = world.start();
-  const work = budget.work.bind(budget);
-  budget.work = (bytes, signal) => {
-    asked.push(bytes);
-    return work(bytes, signal);
+  const { lease } = budget;
+  budget.lease = (share, bytes) => {
+    const given = lease.call(budget, share, bytes);
+    asked.push(given.bytes);
+    return given;
   };
   for (let n = 0; n < 7; n++) world.event(0);
   await world.untilSettled(5 * MINUTE);

@@ -238,10 +238,10 @@ test('a job larger than the memory for reading again is read in pieces', async (
   );
   for (let n = 0; n < 34; n++) world.event(0);
   for (const { budget } of world.instances) {
-    const reread = budget.reread.bind(budget);
-    budget.reread = (bytes, signal) => {
-      most = Math.max(most, bytes);
-      return reread(bytes, signal);
+    const reserve = budget.reserve.bind(budget);
+    budget.reserve = (share, bytes, signal) => {
+      if (share === 'reread') most = Math.max(most, bytes);
+      return reserve(share, bytes, signal);
     };
   }
   await world.untilSettled(5 * MINUTE);

@@ -44,7 +44,7 @@ function events(world: World, count: number): void {
 
 /** Wrapper that rewrites the pieces of every source batch. */
 const repieced = (
-  pieces: (batch: FetchedBatch, admit: AdmitLargeRecord) => AsyncIterable<RecordPiece>,
+  pieces: (batch: FetchedBatch, admit?: AdmitLargeRecord) => AsyncIterable<RecordPiece>,
 ): WrapPorts =>
   fetchedThrough((batch, give) =>
     give(
@@ -277,10 +277,10 @@ test('a large record waits for memory before it is read, gives it back when it w
     wrap: repieced(async function* (batch, admit) {
       try {
         for await (const piece of batch.pieces(admit)) {
-          const release = await admit(1_000);
+          const lease = await admit?.(1_000);
           said.push(`admitted with ${instance.budget.usedBytes}`);
           yield piece;
-          release();
+          lease?.[Symbol.dispose]();
           said.push(`taken`);
         }
         await gate.promise;
@@ -305,12 +305,12 @@ test('a large record that cannot be decoded yet gives its memory back while it w
   const said: string[] = [];
   const pieces = repieced(async function* (batch, admit) {
     for await (const piece of batch.pieces(admit)) {
-      const release = await admit(15_000);
+      const lease = await admit?.(15_000);
       said.push('admitted');
       try {
         yield piece;
       } finally {
-        release();
+        lease?.[Symbol.dispose]();
         said.push('released');
       }
     }
