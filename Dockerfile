@@ -1,8 +1,8 @@
-# docker build -t content-review-connector .
+# docker build -t content-review-connector .      (requires BuildKit)
 # docker run --rm --read-only -v "$PWD/connector.yaml:/etc/content-review-connector/config.yaml:ro" content-review-connector
 #
 # In the configuration set http.host to 0.0.0.0, so that metrics and health can be reached from outside the container.
-# docs/container.md: pinning by digest, mirrors, several platforms, the list of parts (SBOM).
+# docs/container.md: pinning by digest, mirrors, a certificate authority of your own, several platforms, the list of parts (SBOM).
 
 # The Node that the tests run on (package-lock.json; a test compares the two). Pin both by digest where you build:
 #   --build-arg NODE_IMAGE=node:26.10.0-trixie-slim@sha256:…
@@ -15,7 +15,9 @@ FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS build
 WORKDIR /build
 # First what changes seldom: the layer with the dependencies is then reused. No package runs scripts.
 COPY package.json package-lock.json ./
-RUN npm ci --ignore-scripts --no-audit --no-fund
+# Both secrets are optional. Node warns about a certificate file that does not exist.
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=ca \
+    NODE_EXTRA_CA_CERTS="$(ls /run/secrets/ca 2>/dev/null)" npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build && find dist -name '*.d.ts' -delete

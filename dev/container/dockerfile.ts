@@ -39,6 +39,9 @@ export function readDockerfile(text: string): Dockerfile {
   return { args, stages };
 }
 
+/** Returns the shell command of a RUN without its options, such as `--mount`. */
+export const shellCommand = (value: string): string => value.replace(/^(?:--\S+\s+)+/, '');
+
 /** The words of CMD, ENTRYPOINT or HEALTHCHECK … CMD in JSON form. @throws Error when it is another form: then a shell would stand in between. */
 export function execForm(value: string): string[] {
   const json = /\[.*\]$/s.exec(value)?.[0];

@@ -6,7 +6,13 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { BuildContext } from './context.ts';
-import { type Dockerfile, execForm, readDockerfile, type Stage } from './dockerfile.ts';
+import {
+  type Dockerfile,
+  execForm,
+  readDockerfile,
+  type Stage,
+  shellCommand,
+} from './dockerfile.ts';
 
 /** Packages of gcr.io/distroless/cc that Node needs. */
 const BASE_PACKAGES = ['libc6', 'libgcc-s1', 'libstdc++6', 'tzdata', 'netbase'];
@@ -40,8 +46,9 @@ export function makeImage(
   for (const { name, value } of build.instructions) {
     if (name === 'COPY') copy(value, repository, buildRoot, contextOf(repository));
     if (name === 'RUN') {
-      report(`RUN ${value}`);
-      execFileSync('sh', ['-ec', value], {
+      const command = shellCommand(value);
+      report(`RUN ${command}`);
+      execFileSync('sh', ['-ec', command], {
         cwd: buildRoot,
         env,
         stdio: ['ignore', 'ignore', 'inherit'],
