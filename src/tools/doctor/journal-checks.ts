@@ -1,10 +1,12 @@
 /** Checks of the journal, the consumer group and the transactional ids. Nothing is written or joined. */
+import { inForce } from '../../core/journal/control.ts';
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import { RefusedError } from '../../pipeline/context/errors.ts';
 import { journalSpec } from '../../pipeline/context/topics.ts';
 import { forgottenJournal } from '../../pipeline/shard/forgotten-journal.ts';
 import { journalProblem } from '../../pipeline/shard/prepare-topics.ts';
 import { eachAtATime, InspectError } from '../inspect/context.ts';
+import { newestOf } from '../inspect/control.ts';
 import { readShardJournal, type ShardJournal } from '../inspect/shard-journal.ts';
 import type { DoctorParts, KafkaParts, PipelineParts } from './check.ts';
 import {
@@ -54,7 +56,7 @@ export function journalChecks(pipeline: PipelineParts, kafka: KafkaParts): Docto
           shards.every(({ state }) => state.meta === undefined)
             ? 'empty: this pipeline has not run with it yet'
             : `${counted(jobs, 'live job')} in ${counted(shards.length, 'shard')}`,
-          replicaProblems(found, brokers, true),
+          [...replicaProblems(found, brokers, true), ...heldScopes(pipeline, shards)],
         );
       },
     },
@@ -65,6 +67,24 @@ export function journalChecks(pipeline: PipelineParts, kafka: KafkaParts): Docto
       run: () => positions(pipeline, shards),
     },
   ];
+}
+
+/** A drain outlasts the release that gave it: the next installation is ready and takes nothing in. */
+function heldScopes(
+  { name, inspection: { clock } }: PipelineParts,
+  shards: readonly ShardJournal[],
+): Diagnosis[] {
+  const remedy = `run "content-review-connector resume ${name}", unless this is intended`;
+  const scopes = inForce(newestOf(shards), clock.now());
+  const types = scopes.filter(({ type }) => type !== undefined).length;
+  const problems = scopes
+    .filter(({ type }) => type === undefined)
+    .map(({ state, by }) => {
+      const held = state === 'paused' ? 'paused' : 'draining or drained';
+      return `the pipeline is ${held} and takes nothing in, by command of ${by}`;
+    });
+  if (types > 0) problems.push(`${counted(types, 'content type')} paused or drained`);
+  return problems.map((problem) => warning(problem, remedy));
 }
 
 /** The brokers validate the creation of the topic without creating it. */
@@ -187,7 +207,9 @@ export function groupChecks(
         }
         const { transactionTimeoutMs } = kafka;
         await inspector.openTransactionalId(id, transactionTimeoutMs);
-        return ok(`initialised with kafka.transactionTimeout (${transactionTimeoutMs} ms)`);
+        return ok(
+          `initialised with pipelines[].kafka.transactionTimeout (${transactionTimeoutMs} ms)`,
+        );
       },
     },
   ];

@@ -1,7 +1,12 @@
 /** Doctor checks of a correct setup with one defect: the line that reports it, its remedy, and no other line. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { writeMeta, writeProgress } from '../../../../src/core/journal/journal-records.ts';
+import type { ControlScope } from '../../../../src/core/journal/control.ts';
+import {
+  writeControl,
+  writeMeta,
+  writeProgress,
+} from '../../../../src/core/journal/journal-records.ts';
 import { commitMetadata } from '../../../../src/core/journal/shard-state.ts';
 import { OffsetSet } from '../../../../src/core/offsets/offset-set.ts';
 import type { DeadLetterReason } from '../../../../src/core/outcome/dead-letter-reason.ts';
@@ -36,6 +41,15 @@ function withJournal(world: FakeWorld, watermark: number, group = 'reviewers'): 
     value: value ?? '',
   }));
   world.committed = new Map([[0, { offset: watermark, metadata: commitMetadata(1) }]]);
+  return world;
+}
+
+/** A journal whose newest command holds these scopes. */
+function withCommand(world: FakeWorld, ...scopes: readonly Partial<ControlScope>[]): FakeWorld {
+  const given = { state: 'draining', atMs: NOW_MS, by: 'helm uninstall posts' } as const;
+  const control = { revision: 1, scopes: scopes.map((scope) => ({ ...given, ...scope })) };
+  const { key, value } = writeControl(control);
+  withJournal(world, 1).journal.push({ key, value: value ?? '' });
   return world;
 }
 
@@ -164,6 +178,24 @@ const BROKEN: readonly (readonly [string, (world: FakeWorld) => void, readonly R
       }),
     [/^journal failed: .*cleanup\.policy is "delete", must be exactly "compact"/],
   ],
+  [
+    'the pipeline is drained',
+    (world) => withCommand(world, {}),
+    [
+      /^journal warning: the pipeline is draining or drained and takes nothing in, by command of helm uninstall posts -> run "content-review-connector resume posts", unless this is intended$/,
+    ],
+  ],
+  [
+    'the pipeline is paused',
+    (world) => withCommand(world, { state: 'paused', by: 'ann', untilMs: Number.MAX_SAFE_INTEGER }),
+    [/^journal warning: the pipeline is paused and takes nothing in, by command of ann -> /],
+  ],
+  [
+    'content types are held',
+    (world) => withCommand(world, { type: 'comment' }, { type: 'post', state: 'paused' }),
+    [/^journal warning: 2 content types paused or drained -> run ".* resume posts", unless /],
+  ],
+  ['a pause has ended by itself', (world) => withCommand(world, { untilMs: NOW_MS - 1_000 }), []],
   [
     'the group was reset',
     (world) => {
