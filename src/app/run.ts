@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { settledWithin } from '../base/abortable.ts';
 import { systemClock, systemRandom } from '../base/system-clock.ts';
 import { VERSION } from '../base/version.ts';
+import { secretsIn } from '../config/effective.ts';
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { connectKafka, requestFailure } from '../kafka/index.ts';
@@ -71,6 +72,8 @@ export async function runConnector(
     onDropped: (lines) => metrics.count('log_lines_dropped_total', {}, lines),
     ...(problems && { onProblem: problems.add.bind(problems) }),
   });
+  for (const [option, secret] of secretsIn(config))
+    secret.onReload(() => logger.info({ option }, 'secret reloaded'));
   const calls = new ServiceCalls(config.service.baseUrl, systemClock.now);
   const health = new Health({ stuckAfterMs: STUCK_AFTER_MS });
   let service: ProbedService;

@@ -1,7 +1,8 @@
 import { isSet } from './checks/drafted.ts';
 import { formatPath, type Path } from './load/path.ts';
-import { type Option, outputName } from './option.ts';
+import { type Option, outputName, type Value } from './option.ts';
 import { CONFIGURATION, type Config } from './schema.ts';
+import { Secret } from './secret.ts';
 
 interface EffectiveOption {
   readonly path: string;
@@ -11,17 +12,36 @@ interface EffectiveOption {
   readonly isSet: boolean;
 }
 
+interface FoundOption {
+  readonly path: string;
+  readonly option: Value<unknown>;
+  readonly value: unknown;
+  /** The mapping that has the option. */
+  readonly entry: object;
+}
+
 /** Returns every option with its value in effect, defaults included, in the order of the schema. */
 export function effectiveOptions(config: Config): EffectiveOption[] {
-  const walk = (option: Option, value: unknown, path: Path, entry: object): EffectiveOption[] => {
-    if (option.kind === 'value')
-      return [
-        {
-          path: formatPath(path),
-          value: option.show(value),
-          isSet: isSet(option, value, entry),
-        },
-      ];
+  return optionsIn(config).map(({ path, option, value, entry }) => ({
+    path,
+    value: option.show(value),
+    isSet: isSet(option, value, entry),
+  }));
+}
+
+/** Returns every secret with the path of its option. */
+export function secretsIn(config: Config): (readonly [path: string, Secret])[] {
+  return optionsIn(config).flatMap(({ path, value }) =>
+    // Headers are a mapping of secrets.
+    (value instanceof Secret ? [value] : Object.values(Object(value)))
+      .filter((one) => one instanceof Secret)
+      .map((one) => [path, one] as const),
+  );
+}
+
+function optionsIn(config: Config): FoundOption[] {
+  const walk = (option: Option, value: unknown, path: Path, entry: object): FoundOption[] => {
+    if (option.kind === 'value') return [{ path: formatPath(path), option, value, entry }];
     if (option.kind === 'list')
       return (value as readonly object[]).flatMap((entry, index) =>
         walk(option.item, entry, [...path, index], entry),

@@ -9,6 +9,7 @@ const MASK = '[secret]';
  */
 export class Secret {
   readonly #source: string | WatchedFiles<string>;
+  #reloaded = () => {};
 
   private constructor(source: string | WatchedFiles<string>) {
     this.#source = source;
@@ -21,9 +22,19 @@ export class Secret {
 
   /** @throws Error when the file has no usable value now, or is not a regular file */
   static file(path: string): Secret {
-    const file = new WatchedFiles([path], (textOf) => check(textOf(path).replace(/\r?\n$/, '')));
+    const file: WatchedFiles<string> = new WatchedFiles([path], (textOf) => {
+      const value = check(textOf(path).replace(/\r?\n$/, ''));
+      if (file.value !== undefined && value !== file.value) secret.#reloaded();
+      return value;
+    });
+    const secret = new Secret(file);
     file.readNow();
-    return new Secret(file);
+    return secret;
+  }
+
+  /** @param reloaded called whenever the file has another value; not while it has none that can be used */
+  onReload(reloaded: () => void): void {
+    this.#reloaded = reloaded;
   }
 
   /** The value as last read. For the one place that sends it; never to be kept, logged or put into an error. */

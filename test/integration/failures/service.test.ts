@@ -111,4 +111,7 @@ test('API key refused: not ready, and nothing dropped, until the file has the ne
   await eventually('it is ready again', async () => (await fetch(`${url}/readyz`)).ok);
   assert.equal(await keyed.metric('dead_lettered_total'), 0);
   assert.ok(!replica.lines.join('\n').includes(NEW_KEY));
+  const reloads = replica.lines.filter((line) => line.includes('secret reloaded'));
+  assert.equal(reloads.length, 1);
+  assert.match(reloads[0] ?? '', /service\.apiKey/);
 });

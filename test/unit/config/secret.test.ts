@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { format, inspect } from 'node:util';
+import { secretsIn } from '../../../src/config/effective.ts';
 import { parseConfig } from '../../../src/config/load.ts';
 import { Secret } from '../../../src/config/secret.ts';
 import { createLogger } from '../../../src/telemetry/logging/logger.ts';
@@ -84,6 +85,28 @@ describe('a secret in a file', () => {
     assert.equal(await secret.current(), 'better');
   });
 
+  it('reports each reload that finds another value, and no other', async () => {
+    const path = join(directory, 'reported');
+    writeFileSync(path, 'first');
+    const secret = Secret.file(path);
+    let reloads = 0;
+    secret.onReload(() => {
+      reloads += 1;
+    });
+    // As an update of a mounted Secret that leaves this file as it was.
+    const replace = async (value: string) => {
+      writeFileSync(join(directory, 'next'), value);
+      renameSync(join(directory, 'next'), path);
+      await Promise.all([secret.current(), secret.current()]);
+      return reloads;
+    };
+    assert.equal(await replace('first\n'), 0);
+    assert.equal(await replace('second'), 1);
+    assert.equal(await replace(''), 1);
+    assert.equal(await replace('second'), 1);
+    assert.equal(await replace('third'), 2);
+  });
+
   it('is refused when it is a pipe, which could hang', () => {
     const path = join(directory, 'pipe');
     execFileSync('mkfifo', [path]);
@@ -98,6 +121,18 @@ describe('a secret in a file', () => {
 });
 
 describe('secrets in a configuration', () => {
+  it('are found with the paths of their options, headers included', () => {
+    const key = withKey('{env: KEY}, transfer: {uploadHeaders: {x-token: {env: KEY}}}');
+    const found = secretsIn(parse(key, { KEY: 'k-2' }));
+    assert.deepEqual(
+      found.map(([path, secret]) => [path, secret.reveal()]),
+      [
+        ['service.apiKey', 'k-2'],
+        ['service.transfer.uploadHeaders', 'k-2'],
+      ],
+    );
+  });
+
   it('come from the environment', () => {
     assert.equal(parse(withKey('{env: KEY}'), { KEY: 'k-2' }).service.apiKey.reveal(), 'k-2');
   });
