@@ -259,7 +259,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'Kafka unreachable',
     connector: 'Keeps trying, and claims its shards again once the group is available.',
-    user: '`kafka_silent_seconds`; not ready (`/readyz`) after `kafka.sessionTimeout`; `consumer_lag` is absent',
+    user: '`kafka_silent_seconds`; not ready (`/readyz`) after `pipelines[].kafka.sessionTimeout`; `consumer_lag` is absent',
   },
   {
     event: 'Kafka refuses the login or the certificate',

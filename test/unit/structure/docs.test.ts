@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { PAGES } from '../../../dev/docs/pages.ts';
 import { EXIT, EXIT_MEANINGS } from '../../../src/cli/exit-codes.ts';
 import { parseConfig } from '../../../src/config/load.ts';
+import { kafkaOptions } from '../../../src/config/options/kafka.ts';
+import { pipelineOptions } from '../../../src/config/options/pipeline.ts';
 import { DEAD_LETTER_REASONS } from '../../../src/core/outcome/dead-letter-reason.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -100,6 +102,18 @@ test('configurations that README.md and docs/getting-started.md show are accepte
       'posts',
     );
   }
+});
+
+test('documents name the Kafka options of a pipeline in full, since the top level has others', () => {
+  const names = Object.keys(pipelineOptions.shape.kafka.shape);
+  for (const name of names) assert.ok(!Object.hasOwn(kafkaOptions.shape, name), name);
+  const short = new RegExp(`(?<![.\\w])kafka\\.(?:${names.join('|')})\\b`);
+  const wrong = DOCUMENTS.flatMap((document) =>
+    readFileSync(path.join(ROOT, document), 'utf8')
+      .split('\n')
+      .flatMap((line, index) => (short.test(line) ? [`${document}:${index + 1}: ${line}`] : [])),
+  );
+  assert.deepEqual(wrong, []);
 });
 
 test('code that documents name is there', () => {
