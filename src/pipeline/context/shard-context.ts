@@ -1,4 +1,7 @@
-/** Context of an owned shard, shared by its stages from the claim to the loss. */
+/**
+ * An owned shard, from its claim to its loss, as its stages see it: each constructor names the
+ * interfaces that it uses.
+ */
 import { ItemBatch } from '../../core/batch/item-batch.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { ShardState } from '../../core/journal/shard-state.ts';
@@ -8,78 +11,88 @@ import type { SourceRecord } from '../../core/record.ts';
 import { InFlight } from '../limits/in-flight.ts';
 import type { Share } from '../limits/memory-budget.ts';
 import type { ShardControl } from '../limits/shard-control.ts';
-import type { WaitReason } from '../limits/wait-reasons.ts';
-import { BatchSpans, batchLinks, spanFields } from './batch-spans.ts';
+import { ShardWaits } from '../limits/shard-waits.ts';
+import { batchLinks } from './batch-spans.ts';
 import { Unprepared } from './errors.ts';
 import type { PipelineContext } from './pipeline-context.ts';
+import { ShardReport } from './shard-report.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
 
-interface ShardParts {
-  readonly shard: number;
-  readonly state: ShardState;
-  readonly queue: TransactionQueue;
-  readonly control: ShardControl;
+/** Options, time, reports, and the life of the shard. */
+export interface ShardLife extends Pick<PipelineContext, 'options' | 'clock' | 'random'> {
   readonly logger: Logger;
+  readonly report: ShardReport;
+  readonly waits: ShardWaits<keyof PipelineContext['limits']>;
   /** Aborted when the shard is lost or given up: nothing new begins. */
   readonly signal: AbortSignal;
-  /** Aborted later: uploads in flight may end until then. */
-  readonly uploadSignal: AbortSignal;
   /** Runs a task; if it fails, the shard is given up and claimed again. */
   readonly spawn: (what: string, run: () => Promise<void>) => void;
+  /** Returns a function that starts `run`, which repeats while there is work; one run at a time. */
+  readonly repeating: (
+    what: string,
+    hasWork: () => boolean,
+    run: () => Promise<void>,
+  ) => () => void;
 }
 
-export type ShardContext = ReturnType<typeof shardContext>;
+/** Journal of the shard, and its records until they are in a transaction. */
+export interface ShardJournal extends Pick<PipelineContext, 'ledger' | 'topics'> {
+  readonly state: ShardState;
+  readonly queue: TransactionQueue;
+  readonly inFlight: InFlight;
+}
 
-/** The context of the pipeline, the parts of one shard, and what its stages do alike. */
-export function shardContext(context: PipelineContext, parts: ShardParts) {
-  const { budget, clock, kind, limits, metrics, options, waits } = context;
-  const { signal, spawn, state } = parts;
-  const who = `shard ${parts.shard}`;
-  const labels = { pipeline: options.name };
-  const inFlight = new InFlight();
-  const spans = new BatchSpans({ ...context, shard: parts.shard });
+/** The service, and what may stop calls to it. */
+export interface ServiceAccess extends Pick<PipelineContext, 'kind' | 'breakers' | 'group'> {
+  readonly control: ShardControl;
+  /** Aborted after `signal`: uploads in flight may end until then. */
+  readonly uploadSignal: AbortSignal;
+}
 
-  /** Settles as `work` does; a long wait is reported with its reason (I8). */
-  const waitFor = <T>(reason: WaitReason, work: Promise<T>, atMostMs?: number): Promise<T> =>
-    waits.during(reason, who, work, atMostMs);
+/** The source topic, and memory for its records. */
+export interface SourceAccess
+  extends Pick<PipelineContext, 'admin' | 'reader' | 'ends' | 'group' | 'budget' | 'typeLimit'>,
+    Pick<PipelineContext, 'kind' | 'metrics'> {
+  /**
+   * Resolves when these records can be decoded.
+   * @throws Unprepared when that takes longer than `patienceMs`
+   */
+  readonly prepared: (records: readonly SourceRecord[], patienceMs: number) => Promise<void>;
+  /**
+   * Begins a batch, whose rows go into buffers of the process.
+   * @param share share of the memory budget that the batch counts against
+   * @param from the job that its items leave
+   */
+  readonly openBatch: (type: string, share: Share, from?: LiveJob) => ItemBatch;
+}
 
+export type ShardContext = ShardLife & ShardJournal & ServiceAccess & SourceAccess;
+
+type ShardParts = Pick<ShardLife, 'logger' | 'signal' | 'spawn'> &
+  Pick<ShardJournal, 'state' | 'queue'> &
+  Pick<ServiceAccess, 'control' | 'uploadSignal'> & { readonly shard: number };
+
+export function shardContext(context: PipelineContext, parts: ShardParts): ShardContext {
+  const { budget, clock, kind, limits, tracer } = context;
+  const { shard, signal, spawn } = parts;
+  const waits = new ShardWaits(context.waits, shard, limits, signal);
   return {
     ...context,
     ...parts,
-    who,
-    labels,
-    inFlight,
-    spans,
-    waitFor,
+    waits,
+    report: new ShardReport(context, shard),
+    inFlight: new InFlight(),
 
-    /** Records that were taken and have no terminal record yet. A getter would make each property slow. */
-    unsettled: (): number => inFlight.records + state.unsettled,
-
-    /** Runs `run` within a limit of the pipeline; a long wait for it is reported (I8). */
-    permitted: <T>(limit: keyof typeof limits, run: () => Promise<T>): Promise<T> =>
-      waits.permitted('transfer', limits[limit], `${who}: ${limit}`, signal, run),
-
-    /** Observes the duration of a stage that began at `startedMs` on the monotonic clock. */
-    observe(stage: string, startedMs: number): void {
-      const seconds = (clock.monotonic() - startedMs) / 1000;
-      metrics.observe('stage_duration_seconds', { ...labels, stage }, seconds);
-    },
-
-    /**
-     * Resolves when these records can be decoded.
-     * @throws Unprepared when that takes longer than `patienceMs`
-     */
-    async prepared(records: readonly SourceRecord[], patienceMs: number): Promise<void> {
+    async prepared(records, patienceMs) {
       const loading = kind.prepare?.(records, signal);
       if (loading === undefined) return;
-      const ready = waitFor('schema_registry', loading);
+      const ready = waits.during('schema_registry', loading);
       const late = Promise.withResolvers<never>();
       const cancel = clock.after(patienceMs, () => late.reject(new Unprepared(ready)));
       await Promise.race([ready, late.promise]).finally(cancel);
     },
 
-    /** Returns a function that starts `run`, which repeats while there is work; one run at a time. */
-    repeating(what: string, hasWork: () => boolean, run: () => Promise<void>): () => void {
+    repeating(what, hasWork, run) {
       let running = false;
       return () => {
         if (running) return;
@@ -94,27 +107,17 @@ export function shardContext(context: PipelineContext, parts: ShardParts) {
       };
     },
 
-    /**
-     * Begins a batch, whose rows go into buffers of the process.
-     * @param share share of the memory budget that the batch counts against
-     * @param from the job that its items leave
-     */
-    openBatch(type: string, share: Share, from?: LiveJob): ItemBatch {
+    openBatch(type, share, from) {
       const rows = kind.rows(budget.pool, randomKey());
-      return new ItemBatch(type, rows, batchLinks(context.tracer, from), budget.lease(share));
-    },
-
-    /** Facts about a job for the terminal records that are made now. */
-    decisionContext({ record: { id, remoteId, type, attempt, rowKey } }: LiveJob): JobContext {
-      return { jobId: id, remoteId, type, attempt, rowKey, decidedAtMs: clock.now() };
-    },
-
-    /** Fields of a batch in log lines. */
-    fieldsOf(job: LiveJob): object {
-      const { id, remoteId } = job.record;
-      return { job: id, batch: remoteId, ...spanFields(spans.of(job)) };
+      return new ItemBatch(type, rows, batchLinks(tracer, from), budget.lease(share));
     },
   };
+}
+
+/** Facts about a job for the terminal records that are made at `decidedAtMs`. */
+export function jobContext({ record }: LiveJob, decidedAtMs: number): JobContext {
+  const { id: jobId, remoteId, type, attempt, rowKey } = record;
+  return { jobId, remoteId, type, attempt, rowKey, decidedAtMs };
 }
 
 const randomKey = (): string =>

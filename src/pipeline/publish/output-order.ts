@@ -9,17 +9,17 @@
  */
 import { abortable } from '../../base/abortable.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
-import type { ShardContext } from '../context/shard-context.ts';
+import type { ShardJournal, ShardLife } from '../context/shard-context.ts';
 import type { Place } from '../context/submission.ts';
 
 export class OutputOrder {
-  readonly #shard: ShardContext;
+  readonly #shard: ShardLife & Pick<ShardJournal, 'state'>;
   readonly #enabled: boolean;
   readonly #waiting = new Set<() => void>();
   /** Per type: settles when the batch sealed last is in the journal or will never be. */
   readonly #sealed = new Map<string, Promise<void>>();
 
-  constructor(shard: ShardContext) {
+  constructor(shard: ShardLife & Pick<ShardJournal, 'state'>) {
     this.#shard = shard;
     this.#enabled = shard.options.output.order === 'source';
     shard.signal.addEventListener('abort', () => this.moved(), { once: true });
@@ -32,7 +32,7 @@ export class OutputOrder {
    * @throws the reason of the shard's end
    */
   async reached(job: LiveJob): Promise<boolean> {
-    const { signal, state, waits, who } = this.#shard;
+    const { signal, state, waits } = this.#shard;
     const mustWait = () => this.#enabled && state.isBehind(job);
     if (!mustWait()) return false;
     const wait = async () => {
@@ -43,7 +43,7 @@ export class OutputOrder {
       }
       signal.throwIfAborted();
     };
-    await waits.while('order', who, wait());
+    await waits.while('order', wait());
     return true;
   }
 

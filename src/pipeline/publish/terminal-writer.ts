@@ -33,7 +33,7 @@ import type { UnreadableRecords } from '../../core/ports/kafka.ts';
 import type { OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
 import { step } from '../context/batch-spans.ts';
 import { DecisionTally } from '../context/result-counts.ts';
-import type { ShardContext } from '../context/shard-context.ts';
+import type { ShardJournal, ShardLife } from '../context/shard-context.ts';
 import type { Backlog, InFlightRecords } from '../limits/in-flight.ts';
 import type { ChunkSize } from './chunk-size.ts';
 import type { OutputOrder } from './output-order.ts';
@@ -61,13 +61,18 @@ export interface UndecodableRecords {
 }
 
 export class TerminalWriter {
-  readonly #shard: ShardContext;
+  readonly #shard: ShardLife & ShardJournal;
   readonly #size: ChunkSize;
   readonly #order: OutputOrder;
   readonly #published: () => void;
 
   /** @param published called after each commit: W may have moved, and fewer records are unsettled */
-  constructor(shard: ShardContext, size: ChunkSize, order: OutputOrder, published: () => void) {
+  constructor(
+    shard: ShardLife & ShardJournal,
+    size: ChunkSize,
+    order: OutputOrder,
+    published: () => void,
+  ) {
     this.#shard = shard;
     this.#size = size;
     this.#order = order;
@@ -85,7 +90,7 @@ export class TerminalWriter {
    * @throws TransactionError, or the error that ended the queue before
    */
   async deadLetters(job: LiveJob | undefined, all: Iterable<DeadLetter>): Promise<void> {
-    const { ledger, options, state, types } = this.#shard;
+    const { ledger, options, report, state } = this.#shard;
     const chunk = new TerminalRecords();
     let ended: (Omit<DeadLetter, 'poison' | 'record'> & { readonly reason: string })[] = [];
     const typeOf = ({ inFlight, type }: Pick<DeadLetter, 'inFlight' | 'type'>) =>
@@ -104,7 +109,7 @@ export class TerminalWriter {
       } else await this.settle(job, topic, chunk);
       ledger.deadLetters(ended);
       for (const [type, letters] of Map.groupBy(ended, typeOf))
-        types.deadLettered(type, letters.length, letters[0]?.type !== undefined);
+        report.types.deadLettered(type, letters.length, letters[0]?.type !== undefined);
       chunk.clear();
       ended = [];
     };
@@ -162,7 +167,7 @@ export class TerminalWriter {
       'messaging.destination.name': topic,
       'messaging.batch.message_count': chunk.length,
     };
-    const { spans } = this.#shard;
+    const { spans } = this.#shard.report;
     await spans.shrinking(job, () =>
       step(
         spans.of(job),
@@ -206,7 +211,7 @@ export class TerminalWriter {
 
   /** Renders a dead letter: with the record if possible, otherwise with its coordinates. */
   #render(dead: DeadLetter, replay: number): { made: OutgoingRecord; reason: DeadLetterReason } {
-    const { internal, options } = this.#shard;
+    const { options, report } = this.#shard;
     const { partition, offset, record, stage } = dead;
     const { topic } = options.source;
     const about = { topic, stage, replay };
@@ -217,7 +222,7 @@ export class TerminalWriter {
       else if (repeated.made !== undefined) return { made: repeated.made, reason: poison.reason };
     }
     if (poison.crash !== undefined)
-      internal.report(stage, { topic, partition, offset }, poison.crash);
+      report.internal.report(stage, { topic, partition, offset }, poison.crash);
     return { made: deadLetterOf({ partition, offset }, poison, about), reason: poison.reason };
   }
 
@@ -239,7 +244,7 @@ export class TerminalWriter {
 export class JobDecisions {
   /** Records whose decision cannot be made, or is larger than the output topic takes. */
   readonly refused: DeadLetter[] = [];
-  readonly #shard: ShardContext;
+  readonly #shard: ShardLife & ShardJournal;
   readonly #size: ChunkSize;
   readonly #writer: TerminalWriter;
   readonly #job: LiveJob;
@@ -250,7 +255,7 @@ export class JobDecisions {
   publishingMs = 0;
 
   constructor(
-    shard: ShardContext,
+    shard: ShardLife & ShardJournal,
     size: ChunkSize,
     writer: TerminalWriter,
     job: LiveJob,
@@ -306,20 +311,19 @@ export class JobDecisions {
   async flush(): Promise<void> {
     const decisions = this.length;
     if (decisions === 0) return;
-    const { clock, ledger, metrics, options, types } = this.#shard;
+    const { clock, ledger, options, report } = this.#shard;
     const startedMs = clock.monotonic();
     // Settling the last record ends the span.
-    const { ids } = this.#shard.spans.of(this.#job);
+    const { ids } = report.spans.of(this.#job);
     await this.#writer.settle(this.#job, options.output.topic, this.#chunk);
     this.publishingMs += clock.monotonic() - startedMs;
     ledger.published(this.#tally);
     const { type, oldestEventMs } = this.#job.record;
     const ageMs = Math.max(0, clock.now() - oldestEventMs);
     const isLate = ageMs > options.objective.ageMs;
-    const { labels } = this.#shard;
-    metrics.observe('event_to_decision_seconds', labels, ageMs / 1000, decisions, ids);
-    if (isLate) metrics.count('decisions_late_total', labels, decisions);
-    types.decided(type, this.#tally, ageMs / 1000, isLate);
+    report.observe('event_to_decision_seconds', ageMs / 1000, decisions, ids);
+    if (isLate) report.count('decisions_late_total', {}, decisions);
+    report.types.decided(type, this.#tally, ageMs / 1000, isLate);
     this.#chunk.clear();
     this.#tally.clear();
   }

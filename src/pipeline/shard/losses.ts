@@ -48,7 +48,7 @@ export class Losses {
     const forMs = nowMs - this.#ownedSinceMs;
     if (forMs >= FORGIVE_AFTER_MS) this.failures = 0;
     const { intake, shard } = owned;
-    const idle = shard.unsettled() === 0 && intake.lag === 0;
+    const idle = owned.unsettled === 0 && intake.lag === 0;
     this.owned(forMs, idle, (one) => shard.state.partitions.get(one)?.watermark);
   }
 

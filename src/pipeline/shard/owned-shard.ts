@@ -73,15 +73,20 @@ export class OwnedShard implements ShardStages {
 
   /** Follows the live jobs of the journal and starts intake. */
   start(): void {
-    const { ledger, options, random, spans, state } = this.shard;
+    const { ledger, options, random, report, state } = this.shard;
     ledger.recovered(state.unsettled);
     const spreadMs = Math.min(options.review.poll.maxMs, state.jobs.size * RECOVERY_SPREAD_MS);
     for (const job of state.jobs.values()) {
-      spans.recovered(job);
+      report.spans.recovered(job);
       this.follow(job, random.next() * spreadMs, false);
     }
     this.intake.resume();
     this.#obey();
+  }
+
+  /** Records that were taken and have no terminal record yet. */
+  get unsettled(): number {
+    return this.shard.inFlight.records + this.shard.state.unsettled;
   }
 
   /** Live jobs, in the order of their submission. */

@@ -148,7 +148,7 @@ export class ShardWorker {
       return { owner: false, inFlight, backlog, endsHeardMs, ...none };
     }
     const { shard, intake } = this.#owned;
-    const { jobs } = this.#owned;
+    const { jobs, unsettled } = this.#owned;
     const { buffered, unassigned, committing } = shard.inFlight;
     const inJobs = jobs.map(({ job: { record, left } }) => ({
       type: record.type,
@@ -157,7 +157,7 @@ export class ShardWorker {
     }));
     return {
       owner: true,
-      inFlight: shard.unsettled(),
+      inFlight: unsettled,
       buffered,
       lag: intake.lag,
       endsHeardMs: intake.endsHeardMs,
@@ -269,7 +269,7 @@ export class ShardWorker {
         reason = new RefusedError(message, { cause: error });
       }
     } else {
-      const { intake, shard } = this.#owned;
+      const { intake, shard, unsettled } = this.#owned;
       const { inFlight, state } = shard;
       const marks = [...state.partitions.values()].map(({ partition, watermark: offset }) => ({
         partition,
@@ -278,9 +278,9 @@ export class ShardWorker {
       places = taking === undefined ? marks : [taking];
       // Records of the running transaction are booked when that ends.
       this.#committing = inFlight.committing;
-      ledger.released(shard.unsettled() - inFlight.committing.records);
+      ledger.released(unsettled - inFlight.committing.records);
       intake.stop();
-      shard.spans.handOver();
+      shard.report.spans.handOver();
       this.#owned = undefined;
     }
     this.#abort.abort(error);

@@ -3,7 +3,7 @@ import type { LiveJob } from '../../core/journal/job.ts';
 import { CoordinateSet } from '../../core/journal/job.ts';
 import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import { placeOf } from '../../core/record.ts';
-import type { ShardContext } from '../context/shard-context.ts';
+import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
 import type { DeadLetter, TerminalWriter } from '../publish/terminal-writer.ts';
 import { assertSameLog, readAgain, type WrittenBetween, writtenBetween } from './reread.ts';
 
@@ -26,12 +26,12 @@ const BYTES_PER_RECORD = 256;
 
 /** One run over the source at a time serves all batches. Waiting batches hold only coordinates. */
 export class DeadLetterRereads {
-  readonly #shard: ShardContext;
+  readonly #shard: ShardLife & SourceAccess;
   readonly #writer: TerminalWriter;
   readonly #waiting: DeadLetterBatch[] = [];
   readonly #start: () => void;
 
-  constructor(shard: ShardContext, writer: TerminalWriter) {
+  constructor(shard: ShardLife & SourceAccess, writer: TerminalWriter) {
     this.#shard = shard;
     this.#writer = writer;
     const hasWork = () => this.#waiting.length > 0;
@@ -57,14 +57,14 @@ export class DeadLetterRereads {
     }
     const bytes = options.chunk.maxBytes + due.length * BYTES_PER_RECORD;
     const memory = budget.reserve('work', bytes, signal);
-    using _lease = await this.#shard.waitFor('memory', memory);
+    using _lease = await this.#shard.waits.during('memory', memory);
     await publishReread(this.#shard, this.#writer, due);
   }
 }
 
 /** Publishes dead letters with the records as the source topic has them, one fetched part at a time. */
 export async function publishReread(
-  shard: ShardContext,
+  shard: ShardLife & SourceAccess,
   writer: TerminalWriter,
   all: readonly RereadDeadLetter[],
 ): Promise<void> {

@@ -4,7 +4,7 @@
  * front of it; `source.maxInFlight` bounds how far the partition goes on.
  */
 import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
-import type { ShardContext } from '../context/shard-context.ts';
+import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import type { RereadRequest } from './reread-queue.ts';
@@ -18,7 +18,7 @@ const OBJECT_BYTES = 1024;
  * @throws the reason of the shard's end
  */
 export function parkedBatch(
-  shard: ShardContext,
+  shard: Pick<ShardLife & SourceAccess, 'signal' | 'budget'>,
   { type, bytes, from, inFlight, attempt, depth, spent, place }: BatchPlan,
   records: CoordinateList,
   submit: (submission: Submission) => void,

@@ -10,7 +10,7 @@ import { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../../core/record.ts';
-import type { ShardContext } from '../context/shard-context.ts';
+import type { ServiceAccess, ShardLife, SourceAccess } from '../context/shard-context.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { DeadLetterRereads } from './dead-letter-rereads.ts';
@@ -75,12 +75,12 @@ const GONE: Poison = {
 };
 
 export class RereadQueue {
-  readonly #shard: ShardContext;
+  readonly #shard: ShardLife & ServiceAccess & SourceAccess;
   readonly #deadLetters: DeadLetterRereads;
   readonly #ready: Ready[] = [];
   readonly #start: () => void;
 
-  constructor(shard: ShardContext, deadLetters: DeadLetterRereads) {
+  constructor(shard: ShardLife & ServiceAccess & SourceAccess, deadLetters: DeadLetterRereads) {
     this.#shard = shard;
     this.#deadLetters = deadLetters;
     const hasWork = () => this.#ready.length > 0;

@@ -11,7 +11,7 @@ import type { Poison, SourceCoordinate, SourceRecord } from '../../core/record.t
 import { RefusedError, ShardLostError, Unprepared } from '../context/errors.ts';
 import type { PipelineOptions } from '../context/options.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
-import type { ShardContext } from '../context/shard-context.ts';
+import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
 
 /** Offsets between wanted records beyond which another fetch is cheaper than reading on. */
 const LEAP_OFFSETS = 1_000;
@@ -24,7 +24,7 @@ export const PATIENCE_MS = 5_000;
  * @param read the position that was read in each partition, at least
  */
 export async function rangesBehind(
-  { admin, options, clock }: PipelineContext,
+  { admin, options, clock }: Pick<PipelineContext, 'admin' | 'options' | 'clock'>,
   read: ReadonlyMap<number, number>,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<number, PartitionRange>> {
@@ -57,7 +57,7 @@ export function sourceRecreated(
 
 /** Skips records that retention removed from the source topic before they were read. */
 export function skipRemoved(
-  { metrics, options }: PipelineContext,
+  { metrics, options }: Pick<PipelineContext, 'metrics' | 'options'>,
   logger: Logger,
   state: PartitionState,
   logStart: number,
@@ -122,7 +122,7 @@ type FoundAgain = (
  * @throws what ends the shard
  */
 export async function readAgain(
-  shard: ShardContext,
+  shard: ShardLife & SourceAccess,
   wanted: CoordinateSet,
   found: FoundAgain,
 ): Promise<void> {
@@ -132,7 +132,7 @@ export async function readAgain(
     .entries()
     .flatMap(([partition, offsets]) => stretchesOf(partition, offsets.clone()));
   const partitions = [...new Set(stretches.map(({ partition }) => partition))];
-  const ranges = await shard.waitFor('kafka', admin.ranges(options.source.topic, partitions));
+  const ranges = await shard.waits.during('kafka', admin.ranges(options.source.topic, partitions));
   for (const { partition, from, to, offsets } of stretches) {
     const start = ranges.get(partition)?.start;
     if (start === undefined)
@@ -144,7 +144,7 @@ export async function readAgain(
         unreadable === undefined ? [] : unreadableOf(partition, unreadable, offsets),
       );
     };
-    await shard.waitFor(
+    await shard.waits.during(
       'kafka',
       reader.read({ partition, from: Math.max(from, start), to }, mine, signal),
     );
@@ -162,7 +162,7 @@ export async function readAgain(
  * @throws what ends the shard
  */
 export async function readToDecode(
-  shard: ShardContext,
+  shard: ShardLife & SourceAccess,
   bytes: number,
   begin: () => {
     readonly wanted: CoordinateSet;
@@ -172,7 +172,7 @@ export async function readToDecode(
   const { budget, clock, signal } = shard;
   // The wait doubles each time: an id that the registry did not know is requested again after a while.
   for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
-    const lease = await shard.waitFor('memory', budget.reserve('reread', bytes, signal));
+    const lease = await shard.waits.during('memory', budget.reserve('reread', bytes, signal));
     try {
       const { wanted, found } = begin();
       await readAgain(shard, wanted, async (records, unreadable) => {

@@ -144,7 +144,7 @@ export class Intake {
         const expected = () => this.#expected.get(partition) as number;
         const read = new Map([[partition, expected()]]);
         const asked = rangesBehind(this.#shard, read, signal);
-        const range = (await this.#shard.waitFor('kafka', asked)).get(partition);
+        const range = (await this.#shard.waits.during('kafka', asked)).get(partition);
         signal.throwIfAborted();
         if (range !== undefined && expected() > range.end)
           throw sourceRecreated(options, partition, expected());
@@ -250,18 +250,18 @@ export class Intake {
     const { budget, signal } = this.#shard;
     const room = await this.#room();
     room[Symbol.dispose]();
-    return this.#shard.waitFor('memory', budget.reserve('work', bytes, signal));
+    return this.#shard.waits.during('memory', budget.reserve('work', bytes, signal));
   }
 
   /** Waits for room for the rows of a piece. @throws the signal's reason */
   async #room(): Promise<Lease> {
-    const { budget, signal, waits, who } = this.#shard;
+    const { budget, signal, waits } = this.#shard;
     if (budget.mayTake) return budget.lease('intake', PIECE_BYTES);
     this.#waitsForMemory = true;
     this.flow();
     try {
       const room = budget.reserve('intake', PIECE_BYTES, signal);
-      return await waits.while('memory', `${who}: intake`, room);
+      return await waits.while('memory', room, 'intake');
     } finally {
       this.#waitsForMemory = false;
     }

@@ -8,7 +8,7 @@ import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { ItemOutcome, PerItemKind, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../../core/record.ts';
-import type { ShardContext } from '../context/shard-context.ts';
+import { jobContext, type ShardLife, type SourceAccess } from '../context/shard-context.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import type { DeadLetter, JobDecisions, TerminalWriter } from '../publish/terminal-writer.ts';
 import { publishReread } from '../source/dead-letter-rereads.ts';
@@ -22,12 +22,12 @@ const GONE: Poison = {
 };
 
 export class PerItemSettler implements Settler {
-  readonly #shard: ShardContext;
+  readonly #shard: ShardLife & SourceAccess;
   readonly #writer: TerminalWriter;
   readonly #kind: PerItemKind;
   readonly #log = new LogSeldom();
 
-  constructor(shard: ShardContext, writer: TerminalWriter, kind: PerItemKind) {
+  constructor(shard: ShardLife & SourceAccess, writer: TerminalWriter, kind: PerItemKind) {
     this.#shard = shard;
     this.#writer = writer;
     this.#kind = kind;
@@ -39,13 +39,13 @@ export class PerItemSettler implements Settler {
 
   /** Settles the items that have an outcome. @param isLast see PerItemKind.outcomes */
   async #settle(job: LiveJob, status: RemoteStatus, isLast: boolean): Promise<Settled> {
-    const { budget, clock, logger, signal } = this.#shard;
+    const { budget, clock, logger, report, signal } = this.#shard;
     const { bytes, count } = job.record;
     // Each record takes memory as it was read, and again as it is published.
     const each = memoryOfItems(1, (2 * bytes) / Math.max(1, count));
     const most = Math.max(1, Math.floor(budget.rereadBytes / each));
-    const decided = () => this.#shard.decisionContext(job);
-    const fields = this.#shard.fieldsOf(job);
+    const decided = () => jobContext(job, clock.now());
+    const fields = report.fieldsOf(job);
     let cut: ServiceError | undefined;
     for (const piece of pieces(job.left, most)) {
       const { items, unread, lease } = await this.#read(job, piece, each * piece.size);
@@ -71,13 +71,13 @@ export class PerItemSettler implements Settler {
     job: LiveJob,
     outcomes: AsyncIterable<readonly ItemOutcome[]>,
   ): Promise<ServiceError | undefined> {
-    const { metrics, signal, waits, who } = this.#shard;
-    const fields = this.#shard.fieldsOf(job);
+    const { report, signal, waits } = this.#shard;
+    const fields = report.fieldsOf(job);
     const decisions = this.#writer.decisions(job, 'settle');
     let overdue = 0;
     let cut: ServiceError | undefined;
     try {
-      for await (const some of waits.each('service', who, outcomes)) {
+      for await (const some of waits.each('service', outcomes)) {
         signal.throwIfAborted();
         for (const one of some) {
           take(job, one, decisions);
@@ -93,7 +93,7 @@ export class PerItemSettler implements Settler {
     await this.#end(job, decisions);
     if (overdue > 0) {
       const failure = 'review_timeout';
-      metrics.count('jobs_failed_total', { ...this.#shard.labels, reason: failure });
+      report.count('jobs_failed_total', { reason: failure });
       this.#shard.logger.warn({ ...fields, failure, records: overdue }, 'batch failed');
     }
     return cut;
@@ -140,7 +140,7 @@ export class PerItemSettler implements Settler {
     unread: readonly Omit<DeadLetter, 'stage'>[],
   ): Promise<void> {
     const decisions = this.#writer.decisions(job, 'settle');
-    const about = this.#shard.decisionContext(job);
+    const about = jobContext(job, this.#shard.clock.now());
     const records = new Map<string, SourceRecord>();
     for (const { partition, offset, poison, record } of unread) {
       const at = { partition, offset };

@@ -10,7 +10,7 @@ import type { JobFailure } from '../../core/outcome/failure-row.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kind.ts';
 import { step } from '../context/batch-spans.ts';
-import type { ShardContext } from '../context/shard-context.ts';
+import { jobContext, type ShardLife, type SourceAccess } from '../context/shard-context.ts';
 import type { JobDecisions, TerminalWriter } from '../publish/terminal-writer.ts';
 import type { FailureDetail } from './shard-stages.ts';
 import type { JobSettler, Settled, Settler } from './tracker.ts';
@@ -31,11 +31,15 @@ interface Downloads {
 }
 
 export class ResultFileSettler implements Settler {
-  readonly #shard: ShardContext;
+  readonly #shard: ShardLife & Pick<SourceAccess, 'budget'>;
   readonly #writer: TerminalWriter;
   readonly #kind: ResultFileKind;
 
-  constructor(shard: ShardContext, writer: TerminalWriter, kind: ResultFileKind) {
+  constructor(
+    shard: ShardLife & Pick<SourceAccess, 'budget'>,
+    writer: TerminalWriter,
+    kind: ResultFileKind,
+  ) {
     this.#shard = shard;
     this.#writer = writer;
     this.#kind = kind;
@@ -55,7 +59,7 @@ export class ResultFileSettler implements Settler {
     const { budget, options, signal } = this.#shard;
     const bytes = MEMORY_PER_CHUNK * options.chunk.maxBytes;
     const memory = budget.reserve('work', bytes, signal);
-    using _lease = await this.#shard.waitFor('memory', memory);
+    using _lease = await this.#shard.waits.during('memory', memory);
     const decisions = this.#writer.decisions(job, 'settle');
     using download = new Download(this.#shard, this.#kind, job, status, downloads, decisions);
     return await download.run();
@@ -64,7 +68,7 @@ export class ResultFileSettler implements Settler {
 
 /** One download of a job's results. */
 class Download implements Disposable {
-  readonly #shard: ShardContext;
+  readonly #shard: ShardLife;
   readonly #kind: ResultFileKind;
   readonly #job: LiveJob;
   readonly #status: RemoteStatus;
@@ -88,7 +92,7 @@ class Download implements Disposable {
   #firstMalformed: string | undefined;
 
   constructor(
-    shard: ShardContext,
+    shard: ShardLife,
     kind: ResultFileKind,
     job: LiveJob,
     status: RemoteStatus,
@@ -102,7 +106,7 @@ class Download implements Disposable {
     this.#downloads = downloads;
     this.#decisions = decisions;
     this.#before = job.left.clone();
-    this.#fields = shard.fieldsOf(job);
+    this.#fields = shard.report.fieldsOf(job);
   }
 
   async run(): Promise<Settled> {
@@ -138,24 +142,24 @@ class Download implements Disposable {
 
   /** @returns why the download ended early */
   async #download(): Promise<ServiceError | undefined> {
-    const { clock, signal, spans, waits, who } = this.#shard;
+    const { clock, report, signal, waits } = this.#shard;
     const startedMs = clock.monotonic();
     const attributes = { 'content_review.download': this.#downloads.counted };
     const read = async () => {
-      const decided = () => this.#shard.decisionContext(this.#job);
+      const decided = () => jobContext(this.#job, clock.now());
       const slices = this.#kind.results(this.#status, decided, signal);
-      for await (const slice of waits.each('transfer', who, slices)) await this.#take(slice);
+      for await (const slice of waits.each('transfer', slices)) await this.#take(slice);
     };
     const done = () => ({ 'content_review.rows': this.#rows });
     let cut: ServiceError | undefined;
     try {
-      await step(spans.of(this.#job), 'download', attributes, read, { done });
+      await step(report.spans.of(this.#job), 'download', attributes, read, { done });
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) throw error;
       cut = error;
     }
-    this.#shard.observe('download', startedMs + this.#decisions.publishingMs);
+    report.since('download', startedMs + this.#decisions.publishingMs);
     return cut;
   }
 
@@ -188,7 +192,7 @@ class Download implements Disposable {
     if (forged) this.#forged++;
     this.#firstMalformed ??= malformed;
     this.#anomaly(forged ? 'forged' : 'malformed');
-    if (crash !== undefined) this.#shard.internal.report('results', this.#fields, crash);
+    if (crash !== undefined) this.#shard.report.internal.report('results', this.#fields, crash);
   }
 
   #takeRow(slice: ResultSlice, row: number): void {
@@ -264,7 +268,6 @@ class Download implements Disposable {
   }
 
   #anomaly(kind: string, count = 1): void {
-    const { labels, metrics } = this.#shard;
-    metrics.count('result_anomalies_total', { ...labels, kind }, count);
+    this.#shard.report.count('result_anomalies_total', { kind }, count);
   }
 }

@@ -6,7 +6,12 @@ import type { LiveJob } from '../../core/journal/job.ts';
 import { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import { decide, type FailureAction, jobRule } from '../../core/outcome/failure-policy.ts';
 import type { ContentItem } from '../../core/record.ts';
-import type { ShardContext } from '../context/shard-context.ts';
+import {
+  jobContext,
+  type ServiceAccess,
+  type ShardJournal,
+  type ShardLife,
+} from '../context/shard-context.ts';
 import type { BatchPlan } from '../context/submission.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import { FAILURES_IN_A_ROW } from '../limits/type-breakers.ts';
@@ -20,20 +25,20 @@ interface Retry extends FailedJob {
 }
 
 export class Retrier {
-  readonly #shard: ShardContext;
+  readonly #shard: ShardLife & ShardJournal & ServiceAccess;
   readonly #stages: ShardStages;
   /** Batches submitted per line, including ended jobs; a restart has only those of live jobs. */
   readonly #spent = new Map<string, number>();
   readonly #failed = new WeakMap<LiveJob, FailedJob>();
 
-  constructor(shard: ShardContext, stages: ShardStages) {
+  constructor(shard: ShardLife & ShardJournal & ServiceAccess, stages: ShardStages) {
     this.#shard = shard;
     this.#stages = stages;
   }
 
   /** Takes a failed job and decides what becomes of its remaining records. */
   add(failed: FailedJob): void {
-    const { labels, logger, metrics, options, spans, state } = this.#shard;
+    const { logger, options, report, state } = this.#shard;
     const { job, failure, isProbe, detail } = failed;
     const { record, left } = job;
     this.#failed.set(job, failed);
@@ -41,11 +46,11 @@ export class Retrier {
     const counted = !this.#typeFails(failed, spent) || isProbe;
     const action = counted ? decide(failure, record, left.size, spent, options.review) : 'retry';
     if (action === 'bisect') this.#spent.set(record.root, spent + 2);
-    spans.failed(job, failure, action);
-    metrics.count('jobs_failed_total', { ...labels, reason: failure });
+    report.spans.failed(job, failure, action);
+    report.count('jobs_failed_total', { reason: failure });
     const about = { failure, action, attempt: record.attempt, left: left.size };
     logger.warn(
-      { ...this.#shard.fieldsOf(job), ...about, live: state.jobs.size, ...detail },
+      { ...report.fieldsOf(job), ...about, live: state.jobs.size, ...detail },
       'batch failed',
     );
 
@@ -139,12 +144,13 @@ export class Retrier {
   }
 
   async #settleAsFailed(retry: Retry, items: readonly ContentItem[]): Promise<void> {
+    const { clock, kind } = this.#shard;
     const { job, failure } = retry;
     const error = { code: failure, message: messageOf(retry) };
     const decisions = this.#stages.writer.decisions(job, 'rewind');
     for (const item of items) {
-      const about = this.#shard.decisionContext(job);
-      decisions.add(item, { isError: true }, () => this.#shard.kind.failure(item, error, about));
+      const about = jobContext(job, clock.now());
+      decisions.add(item, { isError: true }, () => kind.failure(item, error, about));
       if (decisions.isFull()) await decisions.flush();
     }
     await decisions.end();

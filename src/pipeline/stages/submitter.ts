@@ -12,7 +12,7 @@ import { REFUSES_INPUT, ServiceError } from '../../core/outcome/service-error.ts
 import type { CreatedJob } from '../../core/ports/pipeline-kind.ts';
 import { NO_SPAN, type Span } from '../../core/ports/tracing.ts';
 import { spanFields, step } from '../context/batch-spans.ts';
-import type { ShardContext } from '../context/shard-context.ts';
+import type { ServiceAccess, ShardJournal, ShardLife } from '../context/shard-context.ts';
 import type { Submission } from '../context/submission.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { WaitReason } from '../limits/wait-reasons.ts';
@@ -26,17 +26,17 @@ const MAX_ENCODE_MS = 60_000;
 type NotCreated = 'unavailable' | 'type_refused';
 
 export class Submitter {
-  readonly #shard: ShardContext;
+  readonly #shard: ShardLife & ShardJournal & ServiceAccess;
   readonly #stages: ShardStages;
 
-  constructor(shard: ShardContext, stages: ShardStages) {
+  constructor(shard: ShardLife & ShardJournal & ServiceAccess, stages: ShardStages) {
     this.#shard = shard;
     this.#stages = stages;
   }
 
   /** Resolves when the job is uploaded, failed or parked. @throws what ends the shard */
   async submit(submission: Submission): Promise<void> {
-    const { breakers, control, signal, spans } = this.#shard;
+    const { breakers, control, report, signal, waits } = this.#shard;
     const { type, from } = submission;
     using batch = submission.batch;
     const isHeld = () => control.holds(type, from !== undefined);
@@ -52,13 +52,13 @@ export class Submitter {
         outcome = 'parked';
         return;
       }
-      span = spans.begin(submission);
-      const body = await this.#shard.permitted('encodes', () => this.#encode(submission, span));
-      if (place !== undefined) await this.#shard.waitFor('order', place.reached());
+      span = report.spans.begin(submission);
+      const body = await waits.permitted('encodes', () => this.#encode(submission, span));
+      if (place !== undefined) await waits.during('order', place.reached());
 
       for (;;) {
         if (permit === undefined) await breakers.ready(type, signal);
-        const uploaded = await this.#shard.permitted('uploads', async () => {
+        const uploaded = await waits.permitted('uploads', async () => {
           // The type may have been blocked or paused during the wait.
           if (isHeld()) return err<NotCreated>('unavailable');
           const used = permit === 'probe' ? permit : breakers.tryAcquire(type, signal);
@@ -89,7 +89,7 @@ export class Submitter {
       if (job === undefined) {
         span.set({ 'content_review.outcome': outcome });
         span.end(outcome === 'rejected_type' ? outcome : undefined);
-      } else if (signal.aborted) spans.end(job, 'handed_over');
+      } else if (signal.aborted) report.spans.end(job, 'handed_over');
       if (outcome === 'parked' && permit === 'probe') breakers.returned(type, signal);
       if (outcome === 'parked') this.#stages.park(submission, batch.records);
       else place?.leave();
@@ -107,11 +107,11 @@ export class Submitter {
   }
 
   async #encode({ batch, from }: Submission, span: Span): Promise<EncodedBody> {
-    const { labels, metrics } = this.#shard;
-    if (from === undefined) this.#shard.observe('buffer', batch.sinceMs);
-    const body = await this.#shard.waitFor('transfer', batch.encode(), MAX_ENCODE_MS);
-    metrics.observe('batch_rows', labels, body.rows);
-    metrics.observe('batch_bytes', labels, body.body.length);
+    const { report, waits } = this.#shard;
+    if (from === undefined) report.since('buffer', batch.sinceMs);
+    const body = await waits.during('transfer', batch.encode(), MAX_ENCODE_MS);
+    report.observe('batch_rows', body.rows);
+    report.observe('batch_bytes', body.body.length);
     span.set({
       'content_review.rows': body.rows,
       'content_review.bytes': body.body.length,
@@ -127,17 +127,17 @@ export class Submitter {
     span: Span,
   ): Promise<Result<CreatedJob, NotCreated>> {
     if (permit === undefined) return err('unavailable');
-    const { breakers, clock, kind, logger, options, signal, state } = this.#shard;
+    const { breakers, clock, kind, logger, options, report, signal, state, waits } = this.#shard;
     const startedMs = clock.monotonic();
     try {
       const created = await step(
         span,
         'create',
         {},
-        () => this.#shard.waitFor('service', kind.create(type, signal)),
+        () => waits.during('service', kind.create(type, signal)),
         { done: ({ remoteId }) => ({ 'content_review.batch': remoteId }) },
       );
-      this.#shard.observe('create', startedMs);
+      report.since('create', startedMs);
       if (!state.hasRemoteId(created.remoteId)) {
         breakers.accepted(type);
         return ok(created);
@@ -184,8 +184,7 @@ export class Submitter {
     { body }: EncodedBody,
     span: Span,
   ): Promise<LiveJob | undefined> {
-    const { clock, control, kind, labels, logger, metrics, queue, random, spans, state, types } =
-      this.#shard;
+    const { clock, control, kind, logger, queue, random, report, state } = this.#shard;
     const { type, attempt, depth, spent } = plan;
     let isHeld = false;
     const { remoteId } = created;
@@ -219,22 +218,22 @@ export class Submitter {
         inFlight?.drop(records.length);
         return step;
       });
-    await (from === undefined ? committed() : spans.shrinking(from, committed));
+    await (from === undefined ? committed() : report.spans.shrinking(from, committed));
 
     const job = state.jobs.get(id);
     if (job === undefined) {
       if (!isHeld) this.#logTaken(created, type, span);
       return undefined;
     }
-    this.#shard.observe('journal', startedMs);
-    metrics.count('batches_created_total', labels);
-    types.submitted(type, records.length);
-    if (from !== undefined) metrics.count('items_resubmitted_total', labels, records.length);
-    spans.adopt(job, span);
+    report.since('journal', startedMs);
+    report.count('batches_created_total');
+    report.types.submitted(type, records.length);
+    if (from !== undefined) report.count('items_resubmitted_total', {}, records.length);
+    report.spans.adopt(job, span);
     span.set({ 'content_review.job': id, 'content_review.batch': remoteId });
     span.event('journaled');
     if (from === undefined) this.#stages.journaled();
-    const about = { ...this.#shard.fieldsOf(job), rows: records.length, attempt };
+    const about = { ...report.fieldsOf(job), rows: records.length, attempt };
     logger.debug(about, 'batch created');
     return job;
   }
@@ -246,7 +245,7 @@ export class Submitter {
     body: EncodedBody,
     isProbe: boolean,
   ): Promise<void> {
-    const { clock, kind, signal, spans, uploadSignal, waits } = this.#shard;
+    const { clock, kind, report, signal, uploadSignal, waits } = this.#shard;
     let mayHaveArrived = false;
     for (let attempt = 0; ; attempt++) {
       await this.#confirmMembership();
@@ -254,17 +253,17 @@ export class Submitter {
       const startedMs = clock.monotonic();
       try {
         const size = { 'content_review.bytes': body.body.length };
-        await step(spans.of(job), 'upload', size, () =>
-          this.#shard.waitFor('transfer', kind.upload(created, body, uploadSignal)),
+        await step(report.spans.of(job), 'upload', size, () =>
+          waits.during('transfer', kind.upload(created, body, uploadSignal)),
         );
-        this.#shard.observe('upload', startedMs);
+        report.since('upload', startedMs);
         return this.#uploaded(job, isProbe);
       } catch (error) {
         // A connection that is being torn down may still read it.
         body.drop();
         signal.throwIfAborted();
         if (!(error instanceof ServiceError)) throw error;
-        const about = { ...this.#shard.fieldsOf(job), error: error.message };
+        const about = { ...report.fieldsOf(job), error: error.message };
         this.#shard.logger.warn(about, 'upload failed');
         const reaction = reactionTo('upload', error.failure);
         mayHaveArrived ||= error.mayHaveArrived;
@@ -274,7 +273,7 @@ export class Submitter {
           return this.#stages.fail({ job, failure: reaction.as, isProbe });
         }
         const waitMs = this.#waitMs(reaction.because, attempt, error.retryAfterMs);
-        await waits.while(reaction.because, this.#shard.who, clock.sleep(waitMs, signal));
+        await waits.while(reaction.because, clock.sleep(waitMs, signal));
       }
     }
   }
@@ -290,7 +289,7 @@ export class Submitter {
     const { clock, group, options, waits } = this.#shard;
     if (clock.monotonic() - group.lastHeardMs() < options.kafka.sessionTimeoutMs) return;
     const confirmed = group.confirmMembership(this.#shard.signal);
-    await waits.while('kafka', this.#shard.who, confirmed);
+    await waits.while('kafka', confirmed);
   }
 
   #waitMs(reason: WaitReason, attempt: number, floorMs?: number): number {

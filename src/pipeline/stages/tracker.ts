@@ -16,7 +16,7 @@ import {
 } from '../../core/outcome/follow-policy.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
-import type { ShardContext } from '../context/shard-context.ts';
+import type { ServiceAccess, ShardLife } from '../context/shard-context.ts';
 import type { FailureDetail, Heard, ShardStages } from './shard-stages.ts';
 
 /** Growth of each wait over the one before, up to the cap. */
@@ -74,13 +74,13 @@ interface Followed {
 }
 
 export class Tracker {
-  readonly #shard: ShardContext;
+  readonly #shard: ShardLife & ServiceAccess;
   readonly #stages: ShardStages;
   readonly #settler: Settler;
   readonly #followed = new Map<LiveJob, Followed>();
   readonly #logged = new LogOnce(MAX_LOGGED);
 
-  constructor(shard: ShardContext, stages: ShardStages, settler: Settler) {
+  constructor(shard: ShardLife & ServiceAccess, stages: ShardStages, settler: Settler) {
     this.#shard = shard;
     this.#stages = stages;
     this.#settler = settler;
@@ -168,12 +168,12 @@ export class Tracker {
   }
 
   async #settle(followed: Followed, answer: RemoteStatus, isLast: boolean): Promise<Settled> {
-    const { breakers, clock, labels, logger, metrics } = this.#shard;
+    const { breakers, clock, logger, report, waits } = this.#shard;
     const { job, settler } = followed;
     const { record } = job;
     // Before the span of the batch ends with its last record.
-    const fields = this.#shard.fieldsOf(job);
-    return this.#shard.permitted('downloads', async () => {
+    const fields = report.fieldsOf(job);
+    return waits.permitted('downloads', async () => {
       const startedMs = clock.monotonic();
       followed.isSettling = true;
       const settled = await settler.settle(answer, isLast).finally(() => {
@@ -181,23 +181,21 @@ export class Tracker {
       });
       if (settled.do !== 'done') return settled;
       breakers.succeeded(record.type);
-      this.#shard.observe('settle', startedMs);
-      const reviewMs = clock.now() - (clock.monotonic() - startedMs) - record.createdMs;
-      const stage = { ...labels, stage: 'review' };
-      metrics.observe('stage_duration_seconds', stage, Math.max(0, reviewMs) / 1000);
+      report.since('settle', startedMs);
+      report.took('review', clock.now() - (clock.monotonic() - startedMs) - record.createdMs);
       logger.debug({ ...fields, rows: record.count }, 'batch settled');
       return settled;
     });
   }
 
   #heard(followed: Followed, state: FollowState, answer: RemoteStatus, nowMs: number): FollowState {
-    const { clock, spans } = this.#shard;
+    const { clock, report } = this.#shard;
     const { rawState, state: remote } = answer;
     const finished = remote === 'finished';
     const shown = rawState.slice(0, STATE_CHARACTERS);
     followed.heard = { state: shown, finished, atMs: clock.now() };
     if (remote !== state.remote)
-      spans.of(followed.job).event('state', { 'content_review.state': remote });
+      report.spans.of(followed.job).event('state', { 'content_review.state': remote });
     if (remote === 'unknown')
       this.#logOnce(
         shown,
@@ -213,7 +211,8 @@ export class Tracker {
 
   #fail(followed: Followed, { remote }: FollowState, { as }: Fail): void {
     const { job, settler, isProbe, heard } = followed;
-    const log = (message: string) => this.#shard.logger.error(this.#shard.fieldsOf(job), message);
+    const log = (message: string) =>
+      this.#shard.logger.error(this.#shard.report.fieldsOf(job), message);
     if (remote === 'missing') log('batch unknown to the service; submitting its records again');
     if (remote === 'foreign')
       log('the service has another batch under this id; submitting the records again');
@@ -222,27 +221,27 @@ export class Tracker {
 
   /** @returns true */
   #logOverdue({ job, heard }: Followed): true {
-    const { labels, logger, metrics } = this.#shard;
-    metrics.count('jobs_failed_total', { ...labels, reason: 'review_overdue' });
-    const about = { ...this.#shard.fieldsOf(job), state: heard?.state };
+    const { logger, report } = this.#shard;
+    report.count('jobs_failed_total', { reason: 'review_overdue' });
+    const about = { ...report.fieldsOf(job), state: heard?.state };
     logger.error(about, 'the review exceeds maxReviewTime; still waiting');
     return true;
   }
 
   async #poll(job: LiveJob): Promise<Result<RemoteStatus, ServiceError>> {
-    const { kind, logger, signal } = this.#shard;
+    const { kind, logger, report, signal, waits } = this.#shard;
     const { remoteId, type } = job.record;
     try {
-      const status = await this.#shard.permitted('polls', () => {
+      const status = await waits.permitted('polls', () => {
         signal.throwIfAborted();
         const call = kind.status(remoteId, signal, type);
-        return this.#shard.waitFor('service', call);
+        return waits.during('service', call);
       });
       return ok(status);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) throw error;
-      const about = { ...this.#shard.fieldsOf(job), error: error.message };
+      const about = { ...report.fieldsOf(job), error: error.message };
       logger.warn(about, 'could not poll the state of a batch; retrying');
       return err(error);
     }
@@ -255,19 +254,19 @@ export class Tracker {
 
 /** Wait of one job for a service that did not answer about it, reported with its reason (I8). */
 class ServicePause {
-  readonly #shard: ShardContext;
+  readonly #shard: ShardLife;
   #end: (() => void) | undefined;
 
-  constructor(shard: ShardContext) {
+  constructor(shard: ShardLife) {
     this.#shard = shard;
   }
 
   /** @returns the shortest wait, ms */
   begin(error: ServiceError): number {
     this.end();
-    const { options, waits, who } = this.#shard;
+    const { options, waits } = this.#shard;
     const { because } = reactionTo('status', error.failure);
-    this.#end = waits.begin(because, who);
+    this.#end = waits.begin(because);
     const { authPauseMs } = options.review;
     const pauseMs = because === 'unauthorized' ? authPauseMs : UNAVAILABLE_PAUSE_MS;
     return Math.max(pauseMs, error.retryAfterMs ?? 0);
