@@ -72,7 +72,10 @@ async function answer(
       labels: [{ name: 'spam', applied: false, explanation: 'Nothing in it is spam.' }],
     });
   } else {
-    const { type, doneMs } = jobs.get(id) as Job;
+    const job = jobs.get(id);
+    // The connector asks for an unknown object to see whether the service answers.
+    if (job === undefined) return json(response, { error: 'no such object' }, 404);
+    const { type, doneMs } = job;
     const isDone = Date.now() >= doneMs;
     if (path.startsWith('/v1/import/'))
       json(response, { import_id: id, import_status: isDone ? 'COMPLETE' : 'IN_PROGRESS' });
@@ -94,7 +97,8 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-function json(response: ServerResponse, answer: object): void {
+function json(response: ServerResponse, answer: object, status = 200): void {
+  response.statusCode = status;
   response.setHeader('content-type', 'application/json');
   response.end(JSON.stringify(answer));
 }
