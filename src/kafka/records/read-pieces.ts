@@ -40,6 +40,7 @@ export async function* readPieces(
     return nextPieceTurn();
   };
   try {
+    await nextPieceTurn();
     for (const batch of placeBatches(fetched)) {
       const { header, from, to } = batch;
       const intact = batch.intact ?? isIntact(bytes, header);
@@ -128,7 +129,7 @@ function unreadableBatch(
 
 /**
  * Queue for readers of pieces: the process reads one piece per turn of the event loop. With one
- * piece of each shard per turn, answers on sockets would wait for all of them.
+ * piece of each response per turn, answers on sockets would wait for all of them.
  */
 const waiting: (() => void)[] = [];
 

@@ -47,8 +47,8 @@ interface FileInThread {
 }
 
 /**
- * Thread of all pipelines of a process. It starts with the first file. If it dies, its files fail,
- * and the next file starts another.
+ * Thread of all pipelines of a process. It starts with the first reader, so that the first file
+ * does not wait for it. If it dies, its files fail, and the next file starts another.
  */
 export class ResultThread {
   readonly #pool: BufferPool;
@@ -63,6 +63,7 @@ export class ResultThread {
   /** Creates the reader of a pipeline. */
   readonly reader: CreateResultFileReader = (settings, onNotice) => {
     const reader = this.#readers.push({ settings, onNotice, growth: LEAST_GROWTH }) - 1;
+    this.#running();
     return (source, file) => this.#read(reader, source, file);
   };
 
@@ -71,10 +72,14 @@ export class ResultThread {
     await this.#thread?.close();
   }
 
-  async *#read(reader: number, source: AsyncIterable<Buffer>, { job, expectedRows }: ResultFile) {
+  #running(): Thread {
     if (this.#thread === undefined || this.#thread.ended)
       this.#thread = new Thread(this.#readers, this.#pool);
-    const thread = this.#thread;
+    return this.#thread;
+  }
+
+  async *#read(reader: number, source: AsyncIterable<Buffer>, { job, expectedRows }: ResultFile) {
+    const thread = this.#running();
     const events = new EventQueue<FileEvent>();
     const file = thread.open(reader, expectedRows, events);
     const pieces = piecesOf(source);

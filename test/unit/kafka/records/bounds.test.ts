@@ -50,6 +50,27 @@ function bomb(baseOffset: number, size: number): Buffer {
   });
 }
 
+describe('turns of the event loop', () => {
+  it('go to one piece each, also when several responses have one piece', async () => {
+    const response = writeBatch({ records: [v('one')] });
+    let turn = 0;
+    let isOver = false;
+    const count = () => {
+      turn++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const turns: number[] = [];
+    const read = async () => {
+      await readAll(response);
+      turns.push(turn);
+    };
+    await Promise.all([read(), read(), read()]);
+    isOver = true;
+    assert.equal(new Set(turns).size, 3, `read in the turns ${turns}`);
+  });
+});
+
 describe('memory', () => {
   it('stays bounded while a batch of a few kilobytes unpacks to 200 MiB, and its other records are read', async () => {
     const batches = [bomb(0, 200 * MIB), bomb(3, 200 * MIB)];
