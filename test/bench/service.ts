@@ -73,7 +73,7 @@ async function answer(
     });
   } else {
     const job = jobs.get(id);
-    // The connector asks for an unknown object to see whether the service answers.
+    // A probe of the connector requests an unknown object.
     if (job === undefined) return json(response, { error: 'no such object' }, 404);
     const { type, doneMs } = job;
     const isDone = Date.now() >= doneMs;
