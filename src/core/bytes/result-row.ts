@@ -1,4 +1,4 @@
-/** Rows of a result file. */
+/** Rows of the results of a job: of its result file, or of the answers about its records. */
 import type { OutgoingRecord, Poison, SourceCoordinate } from '../record.ts';
 
 /** Properties of a terminal record that are counted; many rows share them. */
@@ -10,7 +10,7 @@ export interface RowOutcome {
   readonly expected?: string | undefined;
 }
 
-/** One row of a result file that names a source record. */
+/** Row with the terminal record of a source record. */
 export interface ResultRow extends SourceCoordinate, Omit<RowOutcome, 'isError'> {
   readonly status: 'success' | 'error';
   readonly record: OutgoingRecord;
@@ -30,4 +30,10 @@ export interface BrokenRow extends SourceCoordinate {
   readonly poison: Poison;
 }
 
-export type ReadRow = ResultRow | MalformedRow | BrokenRow;
+/** A row that names a source record. */
+export type ItemRow = (ResultRow | BrokenRow) & {
+  /** True if the record ends only because its time is over. */
+  readonly overdue?: boolean;
+};
+
+export type ReadRow = ItemRow | MalformedRow;

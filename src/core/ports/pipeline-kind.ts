@@ -4,6 +4,7 @@
  */
 
 import type { BufferPool } from '../bytes/buffer-pool.ts';
+import type { ItemRow } from '../bytes/result-row.ts';
 import type { ResultSlice } from '../bytes/result-slice.ts';
 import type { EncodedBody, RowSink } from '../bytes/row-sink.ts';
 import type { RemoteState } from '../outcome/follow-policy.ts';
@@ -11,7 +12,6 @@ import type {
   ContentItem,
   Decoded,
   OutgoingRecord,
-  Poison,
   SourceCoordinate,
   SourceRecord,
 } from '../record.ts';
@@ -46,22 +46,6 @@ export interface JobContext {
   /** Time of the decision on the wall clock, ms. */
   readonly decidedAtMs: number;
 }
-
-/**
- * Outcome of one item without a result file: its terminal record, or the poison of its dead letter.
- */
-export type ItemOutcome = SourceCoordinate &
-  (
-    | {
-        readonly status: 'success' | 'error';
-        readonly result?: string | undefined;
-        readonly record: OutgoingRecord;
-      }
-    | { readonly poison: Poison }
-  ) & {
-    /** True if it ends only because its time is over. */
-    readonly overdue?: boolean;
-  };
 
 /** Steps of all kinds. */
 export interface KindSteps {
@@ -134,7 +118,7 @@ export interface PerItemKind extends KindSteps {
     job: () => JobContext,
     signal: AbortSignal,
     last: boolean,
-  ): AsyncIterable<readonly ItemOutcome[]>;
+  ): AsyncIterable<readonly ItemRow[]>;
   /**
    * Outcome of a record that is gone from the source topic or no longer decodes; undefined makes it
    * a dead letter.
@@ -143,7 +127,7 @@ export interface PerItemKind extends KindSteps {
     at: SourceCoordinate & { readonly replay: number },
     status: RemoteStatus,
     job: JobContext,
-  ): ItemOutcome | undefined;
+  ): ItemRow | undefined;
 }
 
 export type PipelineKind = ResultFileKind | PerItemKind;

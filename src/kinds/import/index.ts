@@ -1,6 +1,7 @@
 /** Import kind: batches of JSON Lines are uploaded; each record gets a receipt, without a file. */
+import type { ItemRow } from '../../core/bytes/result-row.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
-import type { ItemOutcome, PerItemKind } from '../../core/ports/pipeline-kind.ts';
+import type { PerItemKind } from '../../core/ports/pipeline-kind.ts';
 import { CONTENT_TYPES } from '../../service/contract.ts';
 import type { ImportService } from '../service-ports.ts';
 import { createImportDecoder, type ImportMapping } from './decode.ts';
@@ -43,7 +44,7 @@ export function importKind(options: ImportOptions, service: ImportService): PerI
         signal.throwIfAborted();
         const about = job();
         const facts = { status: 'SUCCESS', importStatus: rawState, error: undefined } as const;
-        yield items.slice(from, from + SLICE).map((item): ItemOutcome => {
+        yield items.slice(from, from + SLICE).map((item): ItemRow => {
           const { partition, offset } = item;
           const receipt = attempt(() => receiptOf(topic, item, facts, about));
           if ('poison' in receipt) return { partition, offset, poison: receipt.poison };

@@ -1,10 +1,11 @@
 /** Lookup kind: takes decision ids and publishes their decisions once they are not pending. */
 
 import { LogOnce, LogSeldom } from '../../base/log-limits.ts';
+import type { ItemRow } from '../../core/bytes/result-row.ts';
 import { NoRows } from '../../core/bytes/unpooled-body.ts';
 import { internalPoison } from '../../core/outcome/internal-error.ts';
 import { REFUSES_INPUT, ServiceError } from '../../core/outcome/service-error.ts';
-import type { ItemOutcome, JobContext, PerItemKind } from '../../core/ports/pipeline-kind.ts';
+import type { JobContext, PerItemKind } from '../../core/ports/pipeline-kind.ts';
 import type { ContentItem } from '../../core/record.ts';
 import { normaliseDecisionStatus } from '../../service/contract.ts';
 import type { FoundDecision, LookupService } from '../service-ports.ts';
@@ -54,7 +55,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
     decision: FoundDecision | undefined,
     why: RecordError,
     about: JobContext,
-  ): ItemOutcome {
+  ): ItemRow {
     const { partition, offset } = item;
     if (options.onFailure === 'error')
       return {
@@ -98,7 +99,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
     job: () => JobContext,
     signal: AbortSignal,
     last: boolean,
-  ): Promise<ItemOutcome | undefined> {
+  ): Promise<ItemRow | undefined> {
     const { partition, offset } = item;
     const place = `${job().jobId}/${partition}:${offset}`;
     try {

@@ -6,18 +6,16 @@
  * record that is in no job, the progress of its partition. A crash leaves both or neither, and
  * `ShardState` refuses to end a record twice.
  *
- *   decisions(job, stage)    collects decisions about records of a job; `flush` publishes them
- *   deadLetters(job, all)    publishes dead letters of records of a job, or of no job
- *   undecodable(pieces)      publishes dead letters of what intake cannot decode or read
+ *   settle(job, topic, chunk)   publishes terminal records of a job (`Settlement` collects decisions)
+ *   deadLetters(job, all)       publishes dead letters of records of a job, or of no job
+ *   undecodable(pieces)         publishes dead letters of what intake cannot decode or read
  *
- * Each publishes in chunks that one transaction takes (`ChunkSize`). A decision that the output
- * topic does not take is `refused`: its record becomes a dead letter. A dead letter repeats the
- * record if the topic takes that, and has only its coordinates otherwise.
+ * Each publishes in chunks that one transaction takes (`ChunkSize`). A record whose decision the
+ * output topic does not take becomes a dead letter. A dead letter repeats the record if the topic
+ * takes that, and has only its coordinates otherwise.
  */
 import { fits } from '../../core/bytes/batch-size.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
-import type { RowOutcome } from '../../core/bytes/result-row.ts';
-import type { ResultSlice } from '../../core/bytes/result-slice.ts';
 import { TerminalRecords } from '../../core/bytes/terminal-records.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { Step, UnassignedRecord } from '../../core/journal/shard-state.ts';
@@ -32,7 +30,6 @@ import { attempt } from '../../core/outcome/internal-error.ts';
 import type { UnreadableRecords } from '../../core/ports/kafka.ts';
 import type { OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
 import { step } from '../context/batch-spans.ts';
-import { DecisionTally } from '../context/result-counts.ts';
 import type { ShardJournal, ShardLife } from '../context/shard-context.ts';
 import type { Backlog, InFlightRecords } from '../limits/in-flight.ts';
 import type { ChunkSize } from './chunk-size.ts';
@@ -62,7 +59,7 @@ export interface UndecodableRecords {
 
 export class TerminalWriter {
   readonly #shard: ShardLife & ShardJournal;
-  readonly #size: ChunkSize;
+  readonly size: ChunkSize;
   readonly #order: OutputOrder;
   readonly #published: () => void;
 
@@ -74,14 +71,9 @@ export class TerminalWriter {
     published: () => void,
   ) {
     this.#shard = shard;
-    this.#size = size;
+    this.size = size;
     this.#order = order;
     this.#published = published;
-  }
-
-  /** @param stage stage of the dead letters that refused decisions become */
-  decisions(job: LiveJob, stage: DeadLetterStage): JobDecisions {
-    return new JobDecisions(this.#shard, this.#size, this, job, stage);
   }
 
   /**
@@ -121,7 +113,7 @@ export class TerminalWriter {
       const { made, reason } = this.#render(dead, replay);
       chunk.add(at, made);
       ended.push({ ...at, reason });
-      if (this.#size.isFull(chunk.length, chunk.records.bytes)) await publish();
+      if (this.size.isFull(chunk.length, chunk.records.bytes)) await publish();
     }
     if (chunk.length > 0) await publish();
   }
@@ -154,7 +146,7 @@ export class TerminalWriter {
 
   /** Returns true if a dead letter may repeat the record, as far as is known before it is read. */
   mayRepeat({ partition, offset }: SourceCoordinate, { reason }: Poison): boolean {
-    return reason !== 'internal_error' && !this.#size.isOversized(partition, offset);
+    return reason !== 'internal_error' && !this.size.isOversized(partition, offset);
   }
 
   /** Publishes terminal records of a job in one transaction with what remains of the job. */
@@ -200,11 +192,11 @@ export class TerminalWriter {
       if (sent !== undefined) {
         ledger.released(chunk.length);
         sent.drop(chunk.length);
-        this.#size.failed(chunk, error);
+        this.size.failed(chunk, error);
       }
       throw error;
     }
-    this.#size.succeeded();
+    this.size.succeeded();
     sent?.drop(chunk.length);
     this.#published();
   }
@@ -237,110 +229,5 @@ export class TerminalWriter {
       if (fits(sizeOfRecord(letter), this.#shard.topics.maxDeadLetterBytes)) return letter;
     }
     return undefined;
-  }
-}
-
-/** JobDecisions about records of one job, collected until `flush` publishes them in one transaction. */
-export class JobDecisions {
-  /** Records whose decision cannot be made, or is larger than the output topic takes. */
-  readonly refused: DeadLetter[] = [];
-  readonly #shard: ShardLife & ShardJournal;
-  readonly #size: ChunkSize;
-  readonly #writer: TerminalWriter;
-  readonly #job: LiveJob;
-  readonly #stage: DeadLetterStage;
-  readonly #chunk = new TerminalRecords();
-  readonly #tally = new DecisionTally();
-  /** Time spent in `flush` so far, ms. */
-  publishingMs = 0;
-
-  constructor(
-    shard: ShardLife & ShardJournal,
-    size: ChunkSize,
-    writer: TerminalWriter,
-    job: LiveJob,
-    stage: DeadLetterStage,
-  ) {
-    this.#shard = shard;
-    this.#size = size;
-    this.#writer = writer;
-    this.#job = job;
-    this.#stage = stage;
-  }
-
-  get length(): number {
-    return this.#chunk.length;
-  }
-
-  /** Returns true if the decisions are enough for one transaction. @param bytes memory behind them */
-  isFull(bytes = 0): boolean {
-    return this.#size.isFull(this.length, Math.max(bytes, this.#chunk.records.bytes));
-  }
-
-  /** Adds the decision of a row. The slice must not change before the next `flush` has ended. */
-  addRow(slice: ResultSlice, row: number): void {
-    const [partition, offset] = [slice.partition(row), slice.offset(row)];
-    const [start, end] = [slice.start(row), slice.end(row)];
-    if (!this.#fits(partition, offset, end - start)) return;
-    this.#chunk.addBytes(partition, offset, slice.bytes, start, end);
-    this.#tally.add(slice.outcome(row));
-  }
-
-  /** Adds the decision that `make` returns; an exception ends this record alone. */
-  add(at: SourceCoordinate, outcome: RowOutcome, make: () => OutgoingRecord): void {
-    const decision = attempt(() => {
-      const record = make();
-      return { record, bytes: sizeOfRecord(record) };
-    });
-    if ('poison' in decision) {
-      this.refuse(at, decision.poison);
-      return;
-    }
-    const { record, bytes } = decision.made;
-    if (!this.#fits(at.partition, at.offset, bytes)) return;
-    this.#chunk.add(at, record);
-    this.#tally.add(outcome);
-  }
-
-  /** Ends a record as a dead letter instead. */
-  refuse({ partition, offset }: SourceCoordinate, poison: Poison): void {
-    this.refused.push({ partition, offset, poison, stage: this.#stage });
-  }
-
-  /** Publishes the decisions added since the last flush. */
-  async flush(): Promise<void> {
-    const decisions = this.length;
-    if (decisions === 0) return;
-    const { clock, ledger, options, report } = this.#shard;
-    const startedMs = clock.monotonic();
-    // Settling the last record ends the span.
-    const { ids } = report.spans.of(this.#job);
-    await this.#writer.settle(this.#job, options.output.topic, this.#chunk);
-    this.publishingMs += clock.monotonic() - startedMs;
-    ledger.published(this.#tally);
-    const { type, oldestEventMs } = this.#job.record;
-    const ageMs = Math.max(0, clock.now() - oldestEventMs);
-    const isLate = ageMs > options.objective.ageMs;
-    report.observe('event_to_decision_seconds', ageMs / 1000, decisions, ids);
-    if (isLate) report.count('decisions_late_total', {}, decisions);
-    report.types.decided(type, this.#tally, ageMs / 1000, isLate);
-    this.#chunk.clear();
-    this.#tally.clear();
-  }
-
-  /** Publishes the rest: decisions, then dead letters of the refused ones. */
-  async end(): Promise<void> {
-    await this.flush();
-    await this.#writer.deadLetters(this.#job, this.refused);
-  }
-
-  #fits(partition: number, offset: number, bytes: number): boolean {
-    const { options, topics } = this.#shard;
-    if (!this.#size.isOversized(partition, offset) && fits(bytes, topics.maxOutputBytes))
-      return true;
-    const { topic } = options.output;
-    const message = `the decision is larger than a record of topic ${topic} may be: raise its max.message.bytes`;
-    this.refuse({ partition, offset }, { reason: 'too_large', message });
-    return false;
   }
 }

@@ -5,18 +5,23 @@
 import type { LiveJob } from '../../core/journal/job.ts';
 import { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import { decide, type FailureAction, jobRule } from '../../core/outcome/failure-policy.ts';
+import { attempt } from '../../core/outcome/internal-error.ts';
 import type { ContentItem } from '../../core/record.ts';
 import {
   jobContext,
   type ServiceAccess,
   type ShardJournal,
   type ShardLife,
+  type SourceAccess,
 } from '../context/shard-context.ts';
 import type { BatchPlan } from '../context/submission.ts';
 import { memoryOfItems } from '../limits/memory-budget.ts';
 import { FAILURES_IN_A_ROW } from '../limits/type-breakers.ts';
 import type { RereadRequest } from '../source/reread-queue.ts';
+import { Settlement } from './settlement.ts';
 import type { FailedJob, ShardStages } from './shard-stages.ts';
+
+type Shard = ShardLife & ShardJournal & ServiceAccess & SourceAccess;
 
 interface Retry extends FailedJob {
   readonly action: FailureAction;
@@ -25,13 +30,13 @@ interface Retry extends FailedJob {
 }
 
 export class Retrier {
-  readonly #shard: ShardLife & ShardJournal & ServiceAccess;
+  readonly #shard: Shard;
   readonly #stages: ShardStages;
   /** Batches submitted per line, including ended jobs; a restart has only those of live jobs. */
   readonly #spent = new Map<string, number>();
   readonly #failed = new WeakMap<LiveJob, FailedJob>();
 
-  constructor(shard: ShardLife & ShardJournal & ServiceAccess, stages: ShardStages) {
+  constructor(shard: Shard, stages: ShardStages) {
     this.#shard = shard;
     this.#stages = stages;
   }
@@ -147,13 +152,18 @@ export class Retrier {
     const { clock, kind } = this.#shard;
     const { job, failure } = retry;
     const error = { code: failure, message: messageOf(retry) };
-    const decisions = this.#stages.writer.decisions(job, 'rewind');
+    using settlement = new Settlement(this.#shard, this.#stages.writer, job, 'rewind');
     for (const item of items) {
+      const { partition, offset } = item;
       const about = jobContext(job, clock.now());
-      decisions.add(item, { isError: true }, () => kind.failure(item, error, about));
-      if (decisions.isFull()) await decisions.flush();
+      const failed = attempt(() => kind.failure(item, error, about));
+      await settlement.add(
+        'poison' in failed
+          ? { partition, offset, poison: failed.poison }
+          : { partition, offset, status: 'error', record: failed.made },
+      );
     }
-    await decisions.end();
+    await settlement.end();
   }
 }
 

@@ -1,15 +1,15 @@
 /** Kinds with another format of terminal records than the JSON that they render. Dead letters keep theirs. */
 import { parseJson } from '../../../base/json/parse-json.ts';
+import type { ItemRow, ResultRow } from '../../../core/bytes/result-row.ts';
 import { ResultSlice } from '../../../core/bytes/result-slice.ts';
 import { SliceWriter } from '../../../core/bytes/slice-writer.ts';
 import { attempt, InternalError } from '../../../core/outcome/internal-error.ts';
 import type {
-  ItemOutcome,
   PerItemKind,
   PipelineKind,
   ResultFileKind,
 } from '../../../core/ports/pipeline-kind.ts';
-import type { OutgoingRecord, Poison, SourceCoordinate } from '../../../core/record.ts';
+import type { OutgoingRecord, Poison } from '../../../core/record.ts';
 
 export interface OutputFormat {
   readonly name: 'json-schema' | 'avro' | 'protobuf' | 'cloudevents';
@@ -46,18 +46,10 @@ type Encoded =
   | { readonly poison: Poison };
 type Encode = (record: OutgoingRecord) => Encoded;
 
-type EndedItem = SourceCoordinate & {
-  readonly status: 'success' | 'error';
-  readonly record: OutgoingRecord;
-};
-
-function inFormat<T extends EndedItem>(
-  one: T,
-  encode: Encode,
-): T | (SourceCoordinate & { readonly poison: Poison }) {
-  const encoded = encode(one.record);
-  if ('poison' in encoded) return { partition: one.partition, offset: one.offset, ...encoded };
-  return { ...one, record: encoded.record, status: encoded.failed ? 'error' : one.status };
+function inFormat(row: ResultRow, encode: Encode): ItemRow {
+  const encoded = encode(row.record);
+  if ('poison' in encoded) return { partition: row.partition, offset: row.offset, ...encoded };
+  return { ...row, record: encoded.record, status: encoded.failed ? 'error' : row.status };
 }
 
 function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
@@ -79,8 +71,7 @@ function ofResultFiles(kind: ResultFileKind, encode: Encode): ResultFileKind {
 }
 
 function ofItems(kind: PerItemKind, encode: Encode): PerItemKind {
-  const outcome = (one: ItemOutcome): ItemOutcome =>
-    'record' in one ? inFormat(one, encode) : one;
+  const outcome = (one: ItemRow): ItemRow => ('record' in one ? inFormat(one, encode) : one);
   return {
     ...kind,
     async *outcomes(...args) {

@@ -1,6 +1,6 @@
 /** A PerItemKind over the scripted service: its jobs finish as batches do, and a script says what became of each item. */
+import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
 import type {
-  ItemOutcome,
   JobContext,
   PerItemKind,
   PipelineKind,
@@ -27,7 +27,7 @@ export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): 
     { partition, offset, replay }: SourceCoordinate & { readonly replay: number },
     status: 'success' | 'error',
     job: JobContext,
-  ): ItemOutcome => {
+  ): ItemRow => {
     const value: ScriptedDecision = {
       partition,
       offset,
@@ -58,7 +58,7 @@ export function sourceKind(inner: PipelineKind, script: SourceKindScript = {}): 
     status: (remoteId, signal, type) => inner.status(remoteId, signal, type),
     failure: (item, error, job) => inner.failure(item, error, job),
     async *outcomes(items, _status, job, signal, last) {
-      let slice: ItemOutcome[] = [];
+      let slice: ItemRow[] = [];
       for (const item of items) {
         signal.throwIfAborted();
         const became = (script.outcome ?? (() => 'success' as const))(item, last);

@@ -1,11 +1,8 @@
 /** Output formats around a kind: what is encoded, what is not, and what happens when an encoding fails. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type {
-  ItemOutcome,
-  PerItemKind,
-  PipelineKind,
-} from '../../../../src/core/ports/pipeline-kind.ts';
+import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
+import type { PerItemKind, PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import { cloudEventsOutput } from '../../../../src/events/formats/output/cloudevents.ts';
 import {
@@ -56,8 +53,8 @@ test('rows are encoded; malformed rows pass; so are decisions without a row', as
 
 test('outcomes of kinds without result files are encoded, also of records that are gone; poison passes as it is', async () => {
   const record: OutgoingRecord = { key: null, value: '{"id":"e-0-0"}' };
-  const decided: ItemOutcome = { partition: 0, offset: 0, status: 'success', record };
-  const poisoned: ItemOutcome = {
+  const decided: ItemRow = { partition: 0, offset: 0, status: 'success', record };
+  const poisoned: ItemRow = {
     partition: 0,
     offset: 1,
     poison: { reason: 'review_failed', message: 'm' },
@@ -73,7 +70,7 @@ test('outcomes of kinds without result files are encoded, also of records that a
   const kind = withOutputFormat(source, MARKED, NOBODY) as PerItemKind;
   const about = () => JOB;
   const state = { state: 'finished', rawState: 'x' } as const;
-  const all: ItemOutcome[] = [];
+  const all: ItemRow[] = [];
   for await (const some of kind.outcomes([], state, about, SIGNAL, false)) all.push(...some);
   assert.deepEqual(all, [
     { ...decided, record: { key: null, value: 'marked {"id":"e-0-0"}' } },

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bodyOf } from '../../../../src/core/batch/body-of.ts';
+import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
 import { unpooledBody } from '../../../../src/core/bytes/unpooled-body.ts';
 import { ServiceError } from '../../../../src/core/outcome/service-error.ts';
-import type { ItemOutcome, RemoteStatus } from '../../../../src/core/ports/pipeline-kind.ts';
+import type { RemoteStatus } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, SourceRecord } from '../../../../src/core/record.ts';
 import { type ImportOptions, importKind } from '../../../../src/kinds/import/index.ts';
 import type { ImportService } from '../../../../src/kinds/service-ports.ts';
@@ -203,7 +204,7 @@ test('each record of a complete import gets a receipt with its key and headers, 
     { type: 't', data: {} },
     { headers: headerList({ trace: 'abc', other: 'x' }), key: Buffer.from([0xff]) },
   );
-  const outcomes: ItemOutcome[] = [];
+  const outcomes: ItemRow[] = [];
   for await (const some of kind.outcomes(
     [itemOf(record, { headers: ['trace'] })],
     COMPLETE,
@@ -324,7 +325,7 @@ test('a path of the status check that is lost while it runs has no import submit
 test('a receipt that the connector fails to write costs its record alone: a dead letter, and the others get theirs', async () => {
   const good = itemOf(sourceRecord({ type: 't', data: {} }));
   const items = [good, { ...good, offset: 8, timestampMs: Number.NaN }, { ...good, offset: 9 }];
-  const outcomes: ItemOutcome[] = [];
+  const outcomes: ItemRow[] = [];
   for await (const some of kindOf().outcomes(items, COMPLETE, () => JOB, SIGNAL, false))
     outcomes.push(...some);
   assert.deepEqual(

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bodyOf } from '../../../../src/core/batch/body-of.ts';
+import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
 import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/service-error.ts';
 import type {
-  ItemOutcome,
   JobContext,
   PerItemKind,
   RemoteStatus,
@@ -72,7 +72,7 @@ async function outcomesOf(
   }: { readonly kind?: PerItemKind; readonly job?: JobContext; readonly last?: boolean } = {},
 ) {
   const items = Object.keys(answers).map(itemOf);
-  const outcomes: ItemOutcome[] = [];
+  const outcomes: ItemRow[] = [];
   let error: unknown;
   try {
     for await (const some of kind.outcomes(items, FINISHED, () => job, SIGNAL, last))

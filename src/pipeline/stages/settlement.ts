@@ -1,0 +1,167 @@
+/**
+ * Settlement of records of one job: takes rows, collects their decisions, and publishes these chunk
+ * by chunk. A row that cannot become a decision makes a dead letter of its record.
+ */
+import { fits } from '../../core/bytes/batch-size.ts';
+import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
+import type { ItemRow, RowOutcome } from '../../core/bytes/result-row.ts';
+import type { ResultSlice } from '../../core/bytes/result-slice.ts';
+import { TerminalRecords } from '../../core/bytes/terminal-records.ts';
+import type { LiveJob } from '../../core/journal/job.ts';
+import type { DeadLetterStage } from '../../core/outcome/dead-letter.ts';
+import { attempt } from '../../core/outcome/internal-error.ts';
+import {
+  type Poison,
+  placeOf,
+  type SourceCoordinate,
+  type SourceRecord,
+} from '../../core/record.ts';
+import { DecisionTally } from '../context/result-counts.ts';
+import type { ShardJournal, ShardLife, SourceAccess } from '../context/shard-context.ts';
+import type { DeadLetter, TerminalWriter } from '../publish/terminal-writer.ts';
+import { publishReread } from '../source/dead-letter-rereads.ts';
+import { writtenBetween } from '../source/reread.ts';
+
+/** Share of a chunk's bytes that slices may hold: buffers come in powers of two. */
+const SLICES_PER_CHUNK = 1.5;
+
+/** Returns false for a row that settles nothing. @param outcome undefined if the row is broken */
+type IsWanted = (partition: number, offset: number, outcome: RowOutcome | undefined) => boolean;
+
+export class Settlement implements Disposable {
+  readonly #shard: ShardLife & ShardJournal & SourceAccess;
+  readonly #writer: TerminalWriter;
+  readonly #job: LiveJob;
+  readonly #stage: DeadLetterStage;
+  readonly #chunk = new TerminalRecords();
+  readonly #tally = new DecisionTally();
+  /** Records whose decision cannot be made, or is larger than the output topic takes. */
+  readonly #refused: DeadLetter[] = [];
+  /** Slices that were read to the end and have rows in the chunk. */
+  readonly #read: ResultSlice[] = [];
+  #readBytes = 0;
+  /** Time spent on publishing decisions so far, ms. */
+  publishingMs = 0;
+
+  /** @param stage stage of the dead letters */
+  constructor(
+    shard: ShardLife & ShardJournal & SourceAccess,
+    writer: TerminalWriter,
+    job: LiveJob,
+    stage: DeadLetterStage,
+  ) {
+    this.#shard = shard;
+    this.#writer = writer;
+    this.#job = job;
+    this.#stage = stage;
+  }
+
+  /** Takes a slice over: it is released here, or with the chunk that has rows of it. */
+  async take(slice: ResultSlice, isWanted: IsWanted): Promise<void> {
+    try {
+      this.#shard.signal.throwIfAborted();
+      for (const other of slice.others)
+        if ('poison' in other && isWanted(other.partition, other.offset, undefined))
+          this.#refuse(other, other.poison);
+      for (let row = 0; row < slice.length; row++) {
+        const [partition, offset] = [slice.partition(row), slice.offset(row)];
+        const outcome = slice.outcome(row);
+        if (!isWanted(partition, offset, outcome)) continue;
+        const [start, end] = [slice.start(row), slice.end(row)];
+        if (!this.#fits(partition, offset, end - start)) continue;
+        this.#chunk.addBytes(partition, offset, slice.bytes, start, end);
+        this.#tally.add(outcome);
+        if (this.#isFull()) await this.#flush();
+      }
+    } finally {
+      this.#read.push(slice);
+      this.#readBytes += slice.bytes.length;
+    }
+    // Dropped rows, and room behind the rows, take memory as well.
+    if (this.#chunk.length === 0) this[Symbol.dispose]();
+    else if (this.#isFull(this.#readBytes / SLICES_PER_CHUNK)) await this.#flush();
+  }
+
+  /** Takes the row of a record of the job. */
+  async add(row: ItemRow): Promise<void> {
+    if ('poison' in row) {
+      this.#refuse(row, row.poison);
+      return;
+    }
+    const { partition, offset, status, result, expected, record } = row;
+    const sized = attempt(() => sizeOfRecord(record));
+    if ('poison' in sized) this.#refuse(row, sized.poison);
+    else if (this.#fits(partition, offset, sized.made)) {
+      this.#chunk.add(row, record);
+      this.#tally.add({ isError: status === 'error', result, expected });
+      if (this.#isFull()) await this.#flush();
+    }
+  }
+
+  /**
+   * Publishes the rest: decisions, then dead letters of the refused records.
+   * @param records records at hand; others are read again, since few of them are needed
+   */
+  async end(records: ReadonlyMap<string, SourceRecord> = new Map()): Promise<void> {
+    await this.#flush();
+    const [job, written] = [this.#job, writtenBetween(this.#job)];
+    const due = this.#refused
+      .splice(0)
+      .map((one) => ({ ...one, record: records.get(placeOf(one)), job, written }));
+    const { true: others = [], false: atHand = [] } = Object.groupBy(
+      due,
+      (one) => `${one.record === undefined && this.#writer.mayRepeat(one, one.poison)}`,
+    );
+    await this.#writer.deadLetters(job, atHand);
+    if (others.length > 0) await publishReread(this.#shard, this.#writer, others);
+  }
+
+  /** Releases the slices that were read: the chunk has no row of them any more. */
+  [Symbol.dispose](): void {
+    for (const slice of this.#read.splice(0)) slice.release();
+    this.#readBytes = 0;
+  }
+
+  /** Returns true if the decisions are enough for one transaction. @param bytes memory behind them */
+  #isFull(bytes = 0): boolean {
+    return this.#writer.size.isFull(this.#chunk.length, Math.max(bytes, this.#chunk.records.bytes));
+  }
+
+  /** Publishes the decisions of the chunk. */
+  async #flush(): Promise<void> {
+    const decisions = this.#chunk.length;
+    if (decisions > 0) {
+      const { clock, ledger, options, report } = this.#shard;
+      const startedMs = clock.monotonic();
+      // Settling the last record ends the span.
+      const { ids } = report.spans.of(this.#job);
+      await this.#writer.settle(this.#job, options.output.topic, this.#chunk);
+      this.publishingMs += clock.monotonic() - startedMs;
+      ledger.published(this.#tally);
+      const { type, oldestEventMs } = this.#job.record;
+      const ageMs = Math.max(0, clock.now() - oldestEventMs);
+      const isLate = ageMs > options.objective.ageMs;
+      report.observe('event_to_decision_seconds', ageMs / 1000, decisions, ids);
+      if (isLate) report.count('decisions_late_total', {}, decisions);
+      report.types.decided(type, this.#tally, ageMs / 1000, isLate);
+      this.#chunk.clear();
+      this.#tally.clear();
+    }
+    this[Symbol.dispose]();
+  }
+
+  /** Ends a record as a dead letter instead. */
+  #refuse({ partition, offset }: SourceCoordinate, poison: Poison): void {
+    this.#refused.push({ partition, offset, poison, stage: this.#stage });
+  }
+
+  #fits(partition: number, offset: number, bytes: number): boolean {
+    const { options, topics } = this.#shard;
+    if (!this.#writer.size.isOversized(partition, offset) && fits(bytes, topics.maxOutputBytes))
+      return true;
+    const { topic } = options.output;
+    const message = `the decision is larger than a record of topic ${topic} may be: raise its max.message.bytes`;
+    this.#refuse({ partition, offset }, { reason: 'too_large', message });
+    return false;
+  }
+}
