@@ -45,7 +45,8 @@ interface OpenSpan {
 
 export class BatchSpans {
   readonly #place: SpanPlace;
-  /** Empty while tracing is off. */
+  /** Spans of submissions that are in no job yet. None of them is here while tracing is off. */
+  readonly #begun = new Set<Span>();
   readonly #open = new Map<LiveJob, OpenSpan>();
 
   constructor(place: SpanPlace) {
@@ -61,18 +62,27 @@ export class BatchSpans {
   begin({ batch, attempt, from }: Submission): Span {
     const { links = [], traced = 0, unlinked = 0 } = batch.links ?? {};
     const before = from && this.of(from).ids;
-    return this.#start(
+    const span = this.#start(
       batch.length,
       batch.type,
       attempt,
       { 'content_review.traced': traced, 'content_review.unlinked': unlinked },
       before === undefined ? links : [before, ...links],
     );
+    if (span !== NO_SPAN) this.#begun.add(span);
+    return span;
   }
 
-  /** Makes the span of a submission that of its job. */
+  /** Ends the span of a submission that becomes no job. */
+  discard(span: Span, outcome: 'parked' | 'rejected_type' | 'handed_over'): void {
+    if (!this.#begun.delete(span)) return;
+    span.set({ 'content_review.outcome': outcome });
+    span.end(outcome === 'rejected_type' ? outcome : undefined);
+  }
+
+  /** Makes the span of a submission that of its job, unless the shard was lost meanwhile. */
   adopt(job: LiveJob, span: Span): void {
-    if (span !== NO_SPAN) this.#open.set(job, { span });
+    if (this.#begun.delete(span)) this.#open.set(job, { span });
   }
 
   /** Starts the span of a recovered job: a new trace, since the journal has no trace ids. */
@@ -85,7 +95,7 @@ export class BatchSpans {
       'content_review.recovered': true,
       'content_review.left': left.size,
     });
-    this.adopt(job, span);
+    if (span !== NO_SPAN) this.#open.set(job, { span });
   }
 
   /** Records the failure of a batch, which is the outcome of its span unless that is handed over. */
@@ -110,8 +120,9 @@ export class BatchSpans {
     span.end(outcome === undefined ? failure : undefined);
   }
 
-  /** Ends the spans of all jobs: the shard is lost. */
+  /** Ends all spans: the shard is lost. */
   handOver(): void {
+    for (const span of [...this.#begun]) this.discard(span, 'handed_over');
     for (const job of [...this.#open.keys()]) this.end(job, 'handed_over');
   }
 

@@ -25,7 +25,7 @@ export interface BatchPlan {
   readonly depth: number;
   readonly spent: number;
   /** Place among the first submissions of its type; taken when the batch was sealed. */
-  place?: Place;
+  readonly place?: Place | undefined;
 }
 
 export interface Submission extends BatchPlan {

@@ -10,7 +10,7 @@ import { type JobRecord, type LiveJob, sourcesOf } from '../../core/journal/job.
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
 import { REFUSES_INPUT, ServiceError } from '../../core/outcome/service-error.ts';
 import type { CreatedJob } from '../../core/ports/pipeline-kind.ts';
-import { NO_SPAN, type Span } from '../../core/ports/tracing.ts';
+import type { Span } from '../../core/ports/tracing.ts';
 import { spanFields, step } from '../context/batch-spans.ts';
 import type { ServiceAccess, ShardJournal, ShardLife } from '../context/shard-context.ts';
 import type { Submission } from '../context/submission.ts';
@@ -22,8 +22,17 @@ const BACKOFF = { baseMs: 500, capMs: 30_000 };
 /** Far more than the largest batch takes; nothing outside can delay it. */
 const MAX_ENCODE_MS = 60_000;
 
-/** Reason for a batch that was not created: a transient failure, or a refused type. */
-type NotCreated = 'unavailable' | 'type_refused';
+/**
+ * Reason for a batch that was not submitted: its type is blocked or paused, the call failed for now,
+ * or the service refuses the type.
+ */
+type NotSubmitted = 'blocked' | 'unavailable' | 'rejected_type';
+
+/** A batch with its body. */
+interface EncodedBatch extends Submission {
+  readonly body: EncodedBody;
+  readonly span: Span;
+}
 
 export class Submitter {
   readonly #shard: ShardLife & ShardJournal & ServiceAccess;
@@ -35,68 +44,78 @@ export class Submitter {
   }
 
   /** Resolves when the job is uploaded, failed or parked. @throws what ends the shard */
-  async submit(submission: Submission): Promise<void> {
-    const { breakers, control, report, signal, waits } = this.#shard;
-    const { type, from } = submission;
-    using batch = submission.batch;
-    const isHeld = () => control.holds(type, from !== undefined);
+  async submit(given: Submission): Promise<void> {
+    const { breakers, report } = this.#shard;
+    using batch = given.batch;
+    const { type, from, permit } = given;
     // At once, while submissions still come in the order in which they were sealed.
-    if (from === undefined) submission.place ??= this.#stages.order.enter(type);
-    const { place } = submission;
-    let { permit } = submission;
-    let outcome: 'handed_over' | 'rejected_type' | 'parked' = 'handed_over';
-    let span = NO_SPAN;
-    let job: LiveJob | undefined;
-    try {
-      if (isHeld() || (permit === undefined && breakers.blocks(type))) {
-        outcome = 'parked';
-        return;
-      }
-      span = report.spans.begin(submission);
-      const body = await waits.permitted('encodes', () => this.#encode(submission, span));
-      if (place !== undefined) await waits.during('order', place.reached());
-
-      for (;;) {
-        if (permit === undefined) await breakers.ready(type, signal);
-        const uploaded = await waits.permitted('uploads', async () => {
-          // The type may have been blocked or paused during the wait.
-          if (isHeld()) return err<NotCreated>('unavailable');
-          const used = permit === 'probe' ? permit : breakers.tryAcquire(type, signal);
-          permit = undefined;
-          const created = await this.#create(type, used, span);
-          if (!created.ok) return created;
-          job = await this.#journal(submission, created.value, body, span);
-          if (job === undefined) return err<NotCreated>('unavailable');
-          place?.leave();
-          await this.#upload(job, created.value, body, used === 'probe');
-          return ok(undefined);
-        });
-        if (uploaded.ok) return;
-        if (uploaded.error === 'type_refused') {
-          outcome = 'rejected_type';
-          this.#deadLetter(submission);
-          return;
-        }
-        // Bodies of one type must not fill the memory that others need.
-        const isBlocked = from === undefined ? breakers.blocks(type) : !breakers.isFree(type);
-        if (isHeld() || isBlocked) {
-          outcome = 'parked';
-          return;
-        }
-      }
-    } finally {
-      // The span is the job's once there is one, until its shard is handed over.
-      if (job === undefined) {
-        span.set({ 'content_review.outcome': outcome });
-        span.end(outcome === 'rejected_type' ? outcome : undefined);
-      } else if (signal.aborted) report.spans.end(job, 'handed_over');
-      if (outcome === 'parked' && permit === 'probe') breakers.returned(type, signal);
-      if (outcome === 'parked') this.#stages.park(submission, batch.records);
-      else place?.leave();
+    const place = given.place ?? (from === undefined ? this.#stages.order.enter(type) : undefined);
+    const submission = { ...given, place };
+    if (this.#isHeld(submission) || (permit === undefined && breakers.blocks(type))) {
+      this.#giveBack(type, permit);
+      this.#stages.park(submission, batch.records);
+      return;
+    }
+    const span = report.spans.begin(submission);
+    const submitted = await this.#submit(submission, span);
+    if (submitted.ok) return;
+    if (submitted.error === 'rejected_type') {
+      report.spans.discard(span, 'rejected_type');
+      this.#deadLetter(submission);
+    } else {
+      report.spans.discard(span, 'parked');
+      this.#stages.park(submission, batch.records);
     }
   }
 
-  #deadLetter({ type, from, inFlight, batch: { records } }: Submission): void {
+  async #submit(submission: Submission, span: Span): Promise<Result<void, NotSubmitted>> {
+    const { breakers, signal, waits } = this.#shard;
+    const { type, from, place } = submission;
+    const body = await waits.permitted('encodes', () => this.#encode(submission, span));
+    const encoded = { ...submission, body, span };
+    if (place !== undefined) await waits.during('order', place.reached());
+    for (let { permit } = submission; ; permit = undefined) {
+      if (permit === undefined) await breakers.ready(type, signal);
+      const sent = await waits.permitted('uploads', () => this.#send(encoded, permit));
+      if (sent.ok || sent.error !== 'unavailable') return sent;
+      // Bodies of one type must not fill the memory that others need.
+      const isBlocked = from === undefined ? breakers.blocks(type) : !breakers.isFree(type);
+      if (isBlocked || this.#isHeld(submission)) return err('blocked');
+    }
+  }
+
+  /** Creates the batch, journals its job and uploads it. */
+  async #send(encoded: EncodedBatch, given?: Permit): Promise<Result<void, NotSubmitted>> {
+    const { breakers, signal } = this.#shard;
+    const { type, place } = encoded;
+    // The type may have been blocked or paused during the wait.
+    if (this.#isHeld(encoded)) {
+      this.#giveBack(type, given);
+      return err('blocked');
+    }
+    const permit = given === 'probe' ? given : breakers.tryAcquire(type, signal);
+    if (permit === undefined) return err('unavailable');
+    const created = await this.#create(encoded);
+    if (!created.ok) return created;
+    const job = await this.#journal(encoded, created.value);
+    if (!job.ok) return job;
+    place?.leave();
+    await this.#upload(job.value, created.value, encoded.body, permit === 'probe');
+    return ok(undefined);
+  }
+
+  #isHeld({ type, from }: Submission): boolean {
+    return this.#shard.control.holds(type, from !== undefined);
+  }
+
+  /** Gives back a permit that was not used. */
+  #giveBack(type: string, permit: Permit | undefined): void {
+    const { breakers, signal } = this.#shard;
+    if (permit === 'probe') breakers.returned(type, signal);
+  }
+
+  #deadLetter({ type, from, inFlight, place, batch: { records } }: Submission): void {
+    place?.leave();
     this.#shard.logger.error(
       { type, records: records.length },
       'the service refuses this content type; its records become dead letters',
@@ -121,12 +140,7 @@ export class Submitter {
   }
 
   /** Calls the service once: batches wait for it at the breaker of the type, without a permit. */
-  async #create(
-    type: string,
-    permit: Permit | undefined,
-    span: Span,
-  ): Promise<Result<CreatedJob, NotCreated>> {
-    if (permit === undefined) return err('unavailable');
+  async #create({ type, span }: EncodedBatch): Promise<Result<CreatedJob, NotSubmitted>> {
     const { breakers, clock, kind, logger, options, report, signal, state, waits } = this.#shard;
     const startedMs = clock.monotonic();
     try {
@@ -151,7 +165,7 @@ export class Submitter {
       if (reaction.do === 'reject_type') {
         const { onRejectedType } = options.review;
         if (onRejectedType === 'dead-letter' && REFUSES_INPUT.has(error.status ?? 0))
-          return err('type_refused');
+          return err('rejected_type');
         breakers.rejected(type, error.message);
         return err('unavailable');
       }
@@ -174,16 +188,11 @@ export class Submitter {
     this.#shard.breakers.unanswered(type, reason, waitMs);
   }
 
-  /**
-   * Commits the job. @returns undefined if its type was paused meanwhile, or another job took the
-   * same remote id
-   */
+  /** Commits the job, unless its type was paused meanwhile, or another job took the same remote id. */
   async #journal(
-    { from, inFlight, batch: { records, sink }, ...plan }: Submission,
+    { from, inFlight, batch: { records, sink }, body: { body }, span, ...plan }: EncodedBatch,
     created: CreatedJob,
-    { body }: EncodedBody,
-    span: Span,
-  ): Promise<LiveJob | undefined> {
+  ): Promise<Result<LiveJob, NotSubmitted>> {
     const { clock, control, kind, logger, queue, random, report, state } = this.#shard;
     const { type, attempt, depth, spent } = plan;
     let isHeld = false;
@@ -222,8 +231,9 @@ export class Submitter {
 
     const job = state.jobs.get(id);
     if (job === undefined) {
-      if (!isHeld) this.#logTaken(created, type, span);
-      return undefined;
+      if (isHeld) return err('blocked');
+      this.#logTaken(created, type, span);
+      return err('unavailable');
     }
     report.since('journal', startedMs);
     report.count('batches_created_total');
@@ -235,7 +245,7 @@ export class Submitter {
     if (from === undefined) this.#stages.journaled();
     const about = { ...report.fieldsOf(job), rows: records.length, attempt };
     logger.debug(about, 'batch created');
-    return job;
+    return ok(job);
   }
 
   /** Uploads the body: only after the job is in the journal (I4), and only as a group member. */
