@@ -1,6 +1,6 @@
 /** HTTP over a keep-alive pool: undici, wrapped so that nothing of its errors is shown. */
 import type { Readable } from 'node:stream';
-import { Agent, DecoratorHandler, type Dispatcher } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import { abortable } from '../base/abortable.ts';
 import { USER_AGENT } from '../base/version.ts';
 import { dialer, type HttpNetwork, proxyHeaders } from './dialer.ts';
@@ -48,9 +48,9 @@ export interface HttpAnswer {
 }
 
 export class HttpPool {
-  readonly #agent: Agent;
+  readonly #agent: WatchedAgent;
   /** Connections to proxies: for tunnels, and for plain http that they pass on. */
-  readonly #proxies: Agent;
+  readonly #proxies: WatchedAgent;
   readonly #timeouts: HttpTimeouts;
   readonly #proxyFor: ProxyFor;
 
@@ -75,8 +75,8 @@ export class HttpPool {
     // undici passes the name of the header Host; without one the dialer uses that of the proxy.
     const connect: typeof toProxies = (target, callback) =>
       toProxies({ ...target, servername: '' }, callback);
-    this.#proxies = new Agent({ ...options, connect });
-    this.#agent = new Agent({
+    this.#proxies = new WatchedAgent({ ...options, connect });
+    this.#agent = new WatchedAgent({
       ...options,
       connect: dialer({ ...network, timeoutMs, proxies: this.#proxies }),
     });
@@ -90,15 +90,14 @@ export class HttpPool {
   async send(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     signal.throwIfAborted();
     const { headersTimeoutMs = this.#timeouts.headersTimeoutMs } = request;
-    const late = new AbortController();
     let isSent = false;
     let timer: NodeJS.Timeout | undefined;
-    const noteSent = () => {
+    const onStart = (controller: Dispatcher.DispatchController) => {
       isSent = true;
       clearTimeout(timer);
       // undici's own timeout starts again with each interim answer (1xx).
       timer = setTimeout(
-        () => late.abort(new NetworkError('headers_timeout', 'ONLY_INTERIM_ANSWERS')),
+        () => controller.abort(new NetworkError('headers_timeout', 'ONLY_INTERIM_ANSWERS')),
         2 * headersTimeoutMs,
       );
       request.onSent?.();
@@ -106,15 +105,15 @@ export class HttpPool {
 
     try {
       const { agent, ...target } = await this.#route(request);
-      const answer = agent
-        .compose((dispatch) => (options, handler) => dispatch(options, watched(handler, noteSent)))
-        .request({
-          ...target,
-          method: request.method,
-          body: request.body ?? null,
-          headersTimeout: headersTimeoutMs,
-          signal: AbortSignal.any([signal, late.signal]),
-        });
+      const options: WatchedOptions = {
+        ...target,
+        method: request.method,
+        body: request.body ?? null,
+        headersTimeout: headersTimeoutMs,
+        signal,
+        onStart,
+      };
+      const answer = agent.request(options);
       // undici lets an aborted request wait while it connects; here the abort wins at once.
       const { statusCode, headers, body } = await abortable(answer, signal, dropBody);
       if (agent === this.#proxies && statusCode === 407) {
@@ -163,22 +162,27 @@ export class HttpPool {
   }
 }
 
-function dropBody({ body }: { readonly body: Readable }): void {
-  body.on('error', () => {}).destroy();
+/** Options of a request, and a function that is called when it begins to be written. */
+type WatchedOptions = Dispatcher.RequestOptions & {
+  readonly onStart?: (controller: Dispatcher.DispatchController) => void;
+};
+
+class WatchedAgent extends Agent {
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
+    const { onStart } = options as WatchedOptions;
+    if (onStart !== undefined) {
+      const start = handler.onRequestStart?.bind(handler);
+      handler.onRequestStart = (controller, context) => {
+        onStart(controller);
+        start?.(controller, context);
+      };
+    }
+    return super.dispatch(options, handler);
+  }
 }
 
-/** Handler that forwards everything, and reports when the request begins to be written. */
-function watched(
-  handler: Dispatcher.DispatchHandler,
-  onSent: () => void,
-): Dispatcher.DispatchHandler {
-  const decorated: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
-  const forward = decorated.onRequestStart?.bind(decorated);
-  decorated.onRequestStart = (controller, context) => {
-    onSent();
-    forward?.(controller, context);
-  };
-  return decorated;
+function dropBody({ body }: { readonly body: Readable }): void {
+  body.on('error', () => {}).destroy();
 }
 
 /** `maxMs` bounds the whole: the pool ends a silence, the check at each chunk a body that drips. */
@@ -186,15 +190,20 @@ async function readText(body: Readable, signal: AbortSignal, maxMs: number): Pro
   const startedMs = performance.now();
   const chunks: Buffer[] = [];
   let bytes = 0;
-  try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
+  const ended = Promise.withResolvers<void>();
+  body
+    .on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > MAX_TEXT_BYTES) throw new NetworkError('bad_answer', 'BODY_TOO_LARGE');
-      if (performance.now() - startedMs > maxMs) {
-        throw new NetworkError('body_timeout', 'BODY_TOO_SLOW');
-      }
       chunks.push(chunk);
-    }
+      if (bytes > MAX_TEXT_BYTES) body.destroy(new NetworkError('bad_answer', 'BODY_TOO_LARGE'));
+      else if (performance.now() - startedMs > maxMs)
+        body.destroy(new NetworkError('body_timeout', 'BODY_TOO_SLOW'));
+    })
+    .on('end', ended.resolve)
+    .on('error', ended.reject)
+    .on('close', () => ended.reject(new NetworkError('reset', 'ERR_STREAM_PREMATURE_CLOSE')));
+  try {
+    await ended.promise;
   } catch (error) {
     throw signal.aborted ? signal.reason : networkError(error, 'body');
   }

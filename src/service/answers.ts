@@ -3,8 +3,10 @@
  * else. Messages name the field, never its value.
  */
 import { z } from 'zod';
+import { CompactObject } from '../base/json/compact-object.ts';
 import { isObject } from '../base/json/is-object.ts';
 import { parseKeepingDigits } from '../base/json/parse-json.ts';
+import { JsonScanner, MISSING, OBJECT, type ScannedValue } from '../base/json/scanner.ts';
 import { shownCode } from '../base/shown-code.ts';
 import { parseWebAddress } from '../http/web-address.ts';
 import {
@@ -206,19 +208,37 @@ function importIn(json: unknown, tests: readonly ImportTest[]): unknown {
   return json;
 }
 
+type ScannedDecision = [metadata: ScannedValue, result: ScannedValue, labels: ScannedValue];
+
+/** Places of the members of a decision that keep every digit. */
+const exactMembers = new JsonScanner([['metadata'], ['result'], ['labels']]);
+const compactObject = new CompactObject();
+
+function exactValue(bytes: Buffer, { type, start, end }: ScannedValue): unknown {
+  return type === MISSING ? undefined : parseKeepingDigits(bytes.toString('utf8', start, end));
+}
+
+/** Copies an object of scanned JSON, without blanks. */
+function compact(bytes: Buffer, start: number): string {
+  const copy = Buffer.allocUnsafe(bytes.length - start);
+  return copy.toString('utf8', 0, compactObject.copy(bytes, start, copy, 0));
+}
+
 /** @param text the answer as it came */
 export function readDecision(json: unknown, decisionId: string, text: string): DecisionView {
   checkId(json, 'decision_id', decisionId);
   const { decision_status: rawStatus, metadata } = read(decision, json);
-  const exact = parseKeepingDigits(text);
-  const { metadata: exactMetadata, result, labels } = isObject(exact) ? exact : {};
-  const exactLabels = labelsOf(labels);
+  const bytes = Buffer.from(text);
+  exactMembers.scan(bytes);
+  const [metadataAt, resultAt, labelsAt] = exactMembers.values as ScannedDecision;
+  const result = exactValue(bytes, resultAt);
+  const exactLabels = labelsOf(exactValue(bytes, labelsAt));
   return {
     decisionId,
     status: normaliseDecisionStatus(rawStatus),
     rawStatus,
     metadata: isObject(metadata) ? metadata : {},
-    metadataJson: JSON.stringify(exactMetadata ?? {}),
+    metadataJson: metadataAt.type === OBJECT ? compact(bytes, metadataAt.start) : '{}',
     // A result of another type than the documented one is still the result: its JSON.
     result:
       result == null || typeof result === 'string' ? (result ?? null) : JSON.stringify(result),

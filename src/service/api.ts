@@ -189,7 +189,7 @@ function parsed<T>(text: string, read: AnswerReader<T>): T {
     throw new ProtocolViolation(
       hasMark
         ? 'the body begins with a byte order mark, which JSON does not allow'
-        : 'the body is not JSON',
+        : 'the body is not JSON, or exceeds the limits of depth and size',
     );
   }
   if (isDeeperThan(json, MAX_DEPTH)) {

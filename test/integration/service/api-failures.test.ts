@@ -220,16 +220,20 @@ test('only codes are shown of answers about uploaded rows: messages may quote th
 
 test('an answer that makes no sense counts as a failed request, and is named', async (t) => {
   const cases: [string, RegExp][] = [
-    ['<html>', /answered 200, but the body is not JSON;/],
+    ['<html>', /answered 200, but the body is not JSON, or exceeds the limits of depth and size;/],
     ['\ufeff{}', /answered 200, but the body begins with a byte order mark/],
     ['[]', /answered 200, but the body is not a JSON object;/],
     [
-      `{"decision_status":"SUCCESS","metadata":{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`,
+      `{"decision_status":"SUCCESS","metadata":{"a":${'['.repeat(900)}${']'.repeat(900)}}}`,
       /nested deeper than 100 levels;/,
     ],
     [
+      `{"decision_status":"SUCCESS","metadata":{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`,
+      /exceeds the limits of depth/,
+    ],
+    [
       `{"decision_status":"SUCCESS","labels":[{"name":"a","x":${'{"x":'.repeat(5_000)}1${'}'.repeat(5_000)}}]}`,
-      /nested deeper/,
+      /exceeds the limits of depth/,
     ],
   ];
   for (const [body, message] of cases) {

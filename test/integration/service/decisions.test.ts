@@ -42,11 +42,8 @@ test('metadata keeps every digit, every key and its order', async (t) => {
     'd-1',
     NEVER,
   );
+  assert.equal(metadataJson, metadata);
   // Keys that are whole numbers come first in every JavaScript object.
-  assert.equal(
-    metadataJson,
-    '{"2":1e400,"z":12345678901234567890,"a":1.50,"__proto__":{"x":-0},"empty":""}',
-  );
   assert.deepEqual(Object.keys(parsed), ['2', 'z', 'a', '__proto__', 'empty']);
 });
 
