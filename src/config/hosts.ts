@@ -1,12 +1,6 @@
 /** Hosts and networks as options list them. */
 import { problemWithCidr } from '../http/address-ranges.ts';
-import {
-  hostPatterns,
-  isLoopbackHost,
-  matchesHost,
-  parseHostPattern,
-} from '../http/host-pattern.ts';
-
+import { parseHostPattern } from '../http/host-pattern.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { OptionRefusal } from './option.ts';
 
@@ -24,14 +18,6 @@ export function networkObjection(text: string): string | undefined {
   const pattern = parseHostPattern(text);
   if (!pattern.ok) return pattern.error;
   return pattern.value.port === undefined ? undefined : 'without a port';
-}
-
-/** Returns whether requests to an address cross a network unencrypted, and no pattern allows it. */
-export function isUnencrypted(address: string, allowed: readonly string[] = []): boolean {
-  const url = URL.parse(address);
-  return (
-    url?.protocol === 'http:' && !isLoopbackHost(url) && !matchesHost(hostPatterns(allowed), url)
-  );
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Connection to the brokers and log of a consumer, from its options. */
 import type { Logger } from '../core/ports/telemetry.ts';
+import { isUnencrypted } from '../http/host-pattern.ts';
 import { type ConnectOptions, Security } from '../kafka/index.ts';
 import type { BrokerLogin, ConsumerLog, DecisionConsumerOptions } from './options.ts';
 
@@ -7,6 +8,38 @@ type Connected = Pick<
   DecisionConsumerOptions,
   'brokers' | 'clientId' | 'decisions' | 'deadLetters' | 'tls' | 'sasl'
 >;
+
+/**
+ * Refuses options that send a secret unencrypted to another machine, as the connector does.
+ * @throws TypeError that names the option
+ */
+export function assertSecrecy({
+  brokers,
+  tls,
+  sasl,
+  registry,
+}: Pick<DecisionConsumerOptions, 'brokers' | 'tls' | 'sasl' | 'registry'>): void {
+  for (const broker of brokers) {
+    if (!URL.canParse(`http://${broker}`))
+      throw new TypeError(`brokers: ${JSON.stringify(broker)} is not host:port`);
+    if (sasl?.mechanism !== 'plain' || tls !== undefined || sasl.insecureWithoutTls) continue;
+    if (isUnencrypted(`http://${broker}`))
+      throw new TypeError(
+        `sasl plain sends the password to ${broker} unencrypted: set tls or, on a trusted network, sasl.insecureWithoutTls`,
+      );
+  }
+  if (registry === undefined) return;
+  const { url, password, token, insecureWithoutTls } = registry;
+  const address = URL.parse(url);
+  if (!address || !/^https?:$/.test(address.protocol) || address.username || address.password)
+    throw new TypeError(
+      'registry.url must begin with http:// or https://, without user and password: they are options',
+    );
+  if ((password ?? token) !== undefined && !insecureWithoutTls && isUnencrypted(url))
+    throw new TypeError(
+      'registry: http sends the credentials unencrypted: write https:// or, on a trusted network, registry.insecureWithoutTls',
+    );
+}
 
 export function brokerConnection(options: Connected, logger: Logger): ConnectOptions {
   const { brokers, clientId = 'content-review-consumer', tls, sasl } = options;

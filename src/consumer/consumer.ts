@@ -9,7 +9,7 @@ import type { Decision } from '../contracts/index.ts';
 import type { Assignment, FetchedBatch, GroupListener, Stream } from '../core/ports/kafka.ts';
 import type { Logger } from '../core/ports/telemetry.ts';
 import { connectKafka, type KafkaConnection } from '../kafka/index.ts';
-import { brokerConnection, loggerOf, warnOfProcess } from './connection.ts';
+import { assertSecrecy, brokerConnection, loggerOf, warnOfProcess } from './connection.ts';
 import type { FramedOutcomes } from './framed-outcomes.ts';
 import type { DecisionConsumerOptions, Outcome } from './options.ts';
 import { receivedRecords } from './received-records.ts';
@@ -51,6 +51,7 @@ export async function consumeDecisions<T extends Outcome = Decision>(
   options: DecisionConsumerOptions<T>,
 ): Promise<DecisionConsumer> {
   check(options);
+  assertSecrecy(options);
   const logger = loggerOf(options.log ?? warnOfProcess);
   const framed =
     options.registry &&

@@ -73,6 +73,8 @@ export interface RegistryOptions {
   readonly password?: string;
   /** Bearer token, instead of a user name. */
   readonly token?: string;
+  /** Lets credentials be sent by http to another machine. */
+  readonly insecureWithoutTls?: boolean;
   /** PEM files of authorities, instead of those that Node.js knows. */
   readonly ca?: readonly string[];
 }
@@ -92,6 +94,8 @@ export interface BrokerLogin {
   readonly username: string;
   /** A function is called for each login. */
   readonly password: string | (() => string | Promise<string>);
+  /** Lets `plain` send the password unencrypted to another machine. */
+  readonly insecureWithoutTls?: boolean;
 }
 
 /** Receives the log of a consumer. No field holds content or secrets of this package. */

@@ -69,3 +69,11 @@ export function isLoopbackHost(url: URL): boolean {
   const host = hostOf(url);
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
+
+/** Returns whether requests to an address cross a network unencrypted, and no pattern allows it. */
+export function isUnencrypted(address: string, allowed: readonly string[] = []): boolean {
+  const url = URL.parse(address);
+  return (
+    url?.protocol === 'http:' && !isLoopbackHost(url) && !matchesHost(hostPatterns(allowed), url)
+  );
+}

@@ -1,6 +1,5 @@
 /** Checks between options, within a pipeline and between pipelines. */
-import { hostOf } from '../../http/host-pattern.ts';
-import { isUnencrypted } from '../hosts.ts';
+import { hostOf, isUnencrypted } from '../../http/host-pattern.ts';
 import type { Path } from '../load/path.ts';
 import type { Finding } from '../load/problem.ts';
 import type { Draft } from '../load/read-options.ts';

@@ -1,5 +1,6 @@
+import { isUnencrypted } from '../../http/host-pattern.ts';
 import { certificates, pemFile, secret } from '../files.ts';
-import { ADDRESS, isUnencrypted, parseAddress } from '../hosts.ts';
+import { ADDRESS, parseAddress } from '../hosts.ts';
 import { group, OptionRefusal, value } from '../option.ts';
 import { choice, duration, flag, mapOf, optional, several, text } from '../values.ts';
 
