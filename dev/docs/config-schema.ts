@@ -56,6 +56,7 @@ function jsonSchema(info: Option, { required }: { readonly required: boolean }):
     return {
       description: info.help,
       ...(required ? { type: 'array', minItems: 1 } : { type: ['array', 'null'] }),
+      maxItems: info.most,
       items: jsonSchema(info.item, { required: true }),
     };
   const members = Object.entries(info.shape);

@@ -23,7 +23,7 @@ needs neither Kafka nor the service.
   [config/connector.schema.json](../config/connector.schema.json), which is in the package too. \`check\` finds
   more: files, ranges of durations, options that depend on each other. The first line of the file selects the schema:
   \`# yaml-language-server: $schema=${SCHEMA}\`.
-- **Environment.** \`\${NAME}\` in a value is replaced by that variable, which must be set; \`\${NAME:-default}\` has a default for a
+- **Environment.** \`\${NAME}\` in a value is replaced by that variable, which must be set and not empty; \`\${NAME:-default}\` has a default for a
   missing or empty variable; \`$\${\` is a literal \`\${\`. Variables are replaced after the file is parsed, so a variable is always one
   value, whatever it contains. Numbers and flags may come from variables, and a list as one text with commas.
 - **Secrets** are \`{env: NAME}\` or \`{file: PATH}\` (relative to the configuration file). One line break at the end of a file is removed. A

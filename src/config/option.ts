@@ -48,6 +48,8 @@ export interface Group<S extends Shape = Shape> {
 export interface List<O extends Option = Option> {
   readonly kind: 'list';
   readonly help: string;
+  /** Maximum number of entries. */
+  readonly most: number;
   readonly item: O;
 }
 
@@ -81,8 +83,8 @@ export function group<const S extends Shape>(help: string, shape: S): Group<S> {
   return { kind: 'group', help, shape };
 }
 
-export function listOf<O extends Option>(help: string, item: O): List<O> {
-  return { kind: 'list', help, item };
+export function listOf<O extends Option>(help: string, most: number, item: O): List<O> {
+  return { kind: 'list', help, most, item };
 }
 
 /** Name in the typed configuration of an option called `key`. */

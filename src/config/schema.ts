@@ -6,12 +6,15 @@ import { processOptions } from './options/process.ts';
 import { schemaRegistryOptions } from './options/schema-registry.ts';
 import { serviceOptions } from './options/service.ts';
 
+const MAX_PIPELINES = 100;
+
 export const CONFIGURATION = group('The configuration.', {
   kafka: kafkaOptions,
   service: serviceOptions,
   schemaRegistry: schemaRegistryOptions,
   pipelines: listOf(
-    'Pipelines of this process; each has its own group, journal and shards.',
+    `Pipelines of this process, at most ${MAX_PIPELINES}; each has its own group, journal and shards.`,
+    MAX_PIPELINES,
     pipelineOptions,
   ),
   ...processOptions,

@@ -83,27 +83,30 @@ export function several<T>(
 
 /**
  * Values by name.
- * @param checkName returns why an entry's name is not allowed; undefined when it is
+ * @param checkName returns why an entry's name is not allowed; undefined when it is. Other names are
+ *   given in lower case
  */
 export function mapOf<T>(
   item: Value<T, ''>,
   allowed: string,
-  checkName: (name: string, others: readonly string[]) => string | undefined = () => undefined,
+  checkName: (name: string, others: ReadonlySet<string>) => string | undefined = () => undefined,
 ): Value<Readonly<Record<string, T>>, ''> {
   return value({
     help: item.help,
     allowed,
     fallback: {},
     schema: { type: 'object', additionalProperties: orVariable(item.schema) },
-    parse: (raw, origin) =>
-      Object.fromEntries(
-        Object.entries(mapping(raw)).map(([name, entry], index, entries) => {
-          const others = entries.slice(0, index).map(([other]) => other);
+    parse(raw, origin) {
+      const others = new Set<string>();
+      return Object.fromEntries(
+        Object.entries(mapping(raw)).map(([name, entry]) => {
           const objection = checkName(name, others);
           if (objection !== undefined) throw new OptionRefusal(`${name}: ${objection}`);
+          others.add(name.toLowerCase());
           return [name, part(name, item, entry, origin)];
         }),
-      ),
+      );
+    },
   });
 }
 

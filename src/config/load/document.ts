@@ -13,6 +13,9 @@ import {
 import type { Path, Position } from './path.ts';
 import type { ConfigProblem } from './problem.ts';
 
+/** The parser looks through the document for each of them. */
+const MAX_ALIASES = 200;
+
 /** Parses one YAML 1.2 document, up to its first problem. Messages never quote the text, which may hold a secret. */
 export function parseYaml(text: string) {
   const lineCounter = new LineCounter();
@@ -39,8 +42,13 @@ export function parseYaml(text: string) {
     const words = message.split(/[\n;"'`:]/, 1)[0]?.trim() ?? '';
     return { at: pos[0], message: words === '' ? code : `${words} (${code})` };
   });
+  let aliases = 0;
   const keys = new Map<YAMLMap, ReadonlyMap<string, Pair>>();
   visit(document, {
+    Alias(_, { range }) {
+      if (++aliases === MAX_ALIASES + 1)
+        errors.push({ at: range?.[0] ?? 0, message: `There are more than ${MAX_ALIASES} aliases` });
+    },
     Map(_, map) {
       const known = new Map<string, Pair>();
       for (const pair of map.items) {

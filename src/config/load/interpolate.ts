@@ -13,29 +13,34 @@ export interface Interpolated {
 
 const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{/g;
 
-/** Fills in one text; `problem` when a variable is missing or a reference is malformed. */
+const MALFORMED = `not a reference to a variable: write \${NAME} or \${NAME:-default}, or $\${ for a literal \${`;
+
+/** Fills in one text; `problem` when a variable is missing or empty, or a reference is malformed. */
 export function interpolateText(
   text: string,
   env: NodeJS.ProcessEnv,
 ): { readonly text: string } | { readonly problem: string } {
   let problem: string | undefined;
-  const filled = text.replace(
-    REFERENCE,
-    (match: string, name: string | undefined, fallback: string | undefined) => {
+  // Behind the last bracket no reference ends: each would be looked for to the end of the text.
+  const closed = text.lastIndexOf('}') + 1;
+  const filled = text
+    .slice(0, closed)
+    .replace(REFERENCE, (match: string, name: string | undefined, fallback: string | undefined) => {
       if (match === '$${') return '${';
       if (name === undefined) {
-        problem ??= `not a reference to a variable: write \${NAME} or \${NAME:-default}, or $\${ for a literal \${`;
+        problem ??= MALFORMED;
         return match;
       }
       const value = Object.hasOwn(env, name) ? env[name] : undefined;
+      if (value !== undefined && value !== '') return value;
       // As in a shell: a default also replaces an empty value.
-      if (fallback !== undefined && (value === undefined || value === '')) return fallback;
-      if (value === undefined)
-        problem ??= `the environment variable ${name} is not set; set it, or write \${${name}:-default}`;
-      return value ?? match;
-    },
-  );
-  return problem === undefined ? { text: filled } : { problem };
+      if (fallback === undefined)
+        problem ??= `the environment variable ${name} is ${value === '' ? 'empty' : 'not set'}; set it, or write \${${name}:-default}`;
+      return fallback ?? match;
+    });
+  const rest = text.slice(closed).split('$${');
+  if (rest.some((part) => part.includes('${'))) problem ??= MALFORMED;
+  return problem === undefined ? { text: filled + rest.join('${') } : { problem };
 }
 
 /** Fills in every text of a document, but no keys. A text with a problem becomes undefined. */

@@ -54,9 +54,10 @@ export function readOptions<O extends Option>(
       }
     }
     if (option.kind === 'list') {
-      if (Array.isArray(raw) && raw.length > 0)
-        return raw.map((entry, index) => read(option.item, entry, [...path, index]));
-      refuse(path, raw, 'a list with at least one entry');
+      const { item, most } = option;
+      if (Array.isArray(raw) && raw.length > 0 && raw.length <= most)
+        return raw.map((entry, index) => read(item, entry, [...path, index]));
+      refuse(path, raw, `a list with 1 to ${most} entries`);
       return [];
     }
     const { shape } = option;
@@ -94,7 +95,8 @@ const SECRET_PARTS: readonly (readonly [RegExp, string])[] = [
 
 /** The value as written, but nothing from inside a mapping or list, and no secret parts of an address. */
 function shown(found: unknown): string {
-  if (Array.isArray(found)) return found.length === 0 ? 'an empty list' : 'a list';
+  if (Array.isArray(found))
+    return found.length === 0 ? 'an empty list' : `a list of ${found.length}`;
   if (typeof found === 'object' && found !== null) return 'a mapping';
   const text = JSON.stringify(
     typeof found === 'string'

@@ -179,10 +179,8 @@ function headers(help: string): Value<Readonly<Record<string, Secret>>, ''> {
       },
     },
     'a mapping of header names to texts, {env: NAME} or {file: PATH}',
-    (name, others) => {
-      const isTwice = others.some((other) => other.toLowerCase() === name.toLowerCase());
-      return isTwice ? 'the name is there twice' : problemWithExtraHeader(name);
-    },
+    (name, others) =>
+      others.has(name.toLowerCase()) ? 'the name is there twice' : problemWithExtraHeader(name),
   );
 }
 

@@ -127,7 +127,8 @@ type Padding = readonly [text: string, width: number, pad?: string];
 
 function paddingOf([, width, pad = ' ']: Padding): [number, string] {
   assertCount(width, 'a width', Infinity);
-  if ([...pad].length !== 1) throw new EvaluationProblem('what pads must be one character');
+  if (pad.length > 2 || [...pad].length !== 1)
+    throw new EvaluationProblem('what pads must be one character');
   assertFits(width);
   return [width, pad];
 }

@@ -9,6 +9,7 @@ import { parseExactly } from './exact-number.ts';
 const MAX_LENGTH = 4096;
 /** Levels of the tree: each takes stack when it is evaluated. */
 const MAX_DEPTH = 100;
+const TOO_DEEP = `it is nested deeper than ${MAX_DEPTH} levels`;
 
 /** Never throws. */
 export function parseExpression(text: string): Result<Node> {
@@ -100,7 +101,7 @@ function problemOfTree(
   levels: number,
   variables: ReadonlySet<string>,
 ): string | undefined {
-  if (levels === 0) return `it is nested deeper than ${MAX_DEPTH} levels`;
+  if (levels === 0) return TOO_DEEP;
   if (node.type === 'ExpressionReference' && levels === MAX_DEPTH) return LONE_REFERENCE;
   if (node.type === 'Function') {
     const problem = problemOfCall(node);
@@ -171,20 +172,27 @@ function isNode(member: unknown): member is Node {
 
 /** The library does not report a place: the shortest beginning that cannot be continued has it. */
 function whereItBreaks(text: string, error: unknown): string {
+  if (isEnd(error)) return `column ${text.length + 1}: it ends too early`;
+  if (error instanceof RangeError) return TOO_DEEP;
+  let starts: readonly number[];
   try {
-    const starts = tokenize(text).map(({ start }) => start);
-    for (const [index, start] of starts.entries()) {
-      const end = starts[index + 1] ?? text.length;
-      const wrong = failureOf(text.slice(0, end));
-      if (wrong === undefined) continue;
-      const [, expected = ''] = /expected (\w+),/.exec(messageOf(wrong)) ?? [];
-      const instead = expected === '' ? '' : `, but ${SYMBOLS[expected] ?? expected}`;
-      return `column ${start + 1}: ${text.slice(start, end).trim()} is not expected here${instead}`;
-    }
+    starts = tokenize(text).map(({ start }) => start);
   } catch (unreadable) {
     return messageOf(unreadable);
   }
-  return isEnd(error) ? `column ${text.length + 1}: it ends too early` : messageOf(error);
+  // What cannot be continued after some tokens cannot be after more: each attempt halves them.
+  let [good, bad] = [0, starts.length];
+  let wrong = error;
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    const failure = failureOf(text.slice(0, starts[middle]));
+    if (failure === undefined) good = middle;
+    else [bad, wrong] = [middle, failure];
+  }
+  const [start = 0, end = text.length] = starts.slice(bad - 1, bad + 1);
+  const [, expected = ''] = /expected (\w+),/.exec(messageOf(wrong)) ?? [];
+  const instead = expected === '' ? '' : `, but ${SYMBOLS[expected] ?? expected}`;
+  return `column ${start + 1}: ${text.slice(start, end).trim()} is not expected here${instead}`;
 }
 
 /** Names that the library has for tokens it expects. */
@@ -212,6 +220,5 @@ function isEnd(error: unknown): boolean {
 }
 
 function messageOf(error: unknown): string {
-  if (error instanceof RangeError) return 'it cannot be read';
   return (error as Error).message.replace(/^syntax(?: error)?[:,]? /i, '');
 }

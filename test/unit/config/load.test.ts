@@ -217,6 +217,31 @@ htpp: {}
     assert.deepEqual([lines.length, lines.at(-1)], [102, '  and 904 more']);
   });
 
+  for (const [what, text] of [
+    ['references without an end', (count: number) => `x: "${'${A:-'.repeat(10 * count)}"\n`],
+    [
+      'members',
+      (count: number) =>
+        MINIMAL.replace(
+          'source: {',
+          `source: {mapping: {type: {field: t, map: {${Array.from({ length: count }, (_, at) => `k${at}: v`).join(', ')}}}}, `,
+        ),
+    ],
+  ] as const)
+    it(`is read in linear time, however many ${what} it has`, async () => {
+      const growth = await growthOf(500, (count) => {
+        const long = text(count);
+        return () => {
+          try {
+            parse(long);
+          } catch (error) {
+            assert.ok(error instanceof ConfigError);
+          }
+        };
+      });
+      assert.ok(growth < LINEAR, `${growth}`);
+    });
+
   it('names one problem of broken YAML, the first', () => {
     const { problems } = errorOf('kafka: {brokers: [b:1}\nservice: "x\npipelines: [}\n');
     assert.deepEqual(
@@ -267,12 +292,17 @@ htpp: {}
     [
       'a list where a switch belongs',
       `${MINIMAL}http: {enabled: ["true"]}\n`,
-      /^http\.enabled: a list is not allowed; expected true or false$/,
+      /^http\.enabled: a list of 1 is not allowed; expected true or false$/,
     ],
     [
       'no pipeline',
       MINIMAL.replace(/pipelines: .*/, 'pipelines: []'),
-      /^pipelines: an empty list is not allowed; expected a list with at least one entry$/,
+      /^pipelines: an empty list is not allowed; expected a list with 1 to 100 entries$/,
+    ],
+    [
+      'too many pipelines',
+      `${MINIMAL.replace(/pipelines: .*/, '')}pipelines: [${'{},'.repeat(101)}]\n`,
+      /^pipelines: a list of 101 is not allowed; expected a list with 1 to 100 entries$/,
     ],
     [
       'a number where a text belongs',
@@ -348,6 +378,11 @@ htpp: {}
     ['a tab', '\thunter2: 1', /Tabs are not allowed/],
     ['an unknown tag', 'a: !hunter2 x', /Unresolved tag/],
     ['an unknown alias', 'a: *hunter2', /alias/],
+    [
+      'more than 200 aliases',
+      `a: &hunter2 x\n${Array.from({ length: 201 }, (_, at) => `b${at}: *hunter2\n`).join('')}`,
+      /There are more than 200 aliases/,
+    ],
     [
       'an alias within itself',
       'service: &s {apiKey: hunter2, retry: [{cap: *s}]}',

@@ -89,6 +89,22 @@ test('a text or literal without its end is reported without trying every way to 
   assert.ok(performance.now() - began < 2_000);
 });
 
+test('a mistake at the end of the longest expressions is found at once', {
+  timeout: 10_000,
+}, () => {
+  for (const [expression, problem] of [
+    ['['.repeat(4_000), /^it is nested deeper than 100 levels$/],
+    ['('.repeat(4_000), /^it is nested deeper than 100 levels$/],
+    ['!'.repeat(4_000), /^it is nested deeper than 100 levels$/],
+    [`${'('.repeat(1_900)}a${')'.repeat(1_901)}`, /^column 3802: \) is not expected here$/],
+    [`${'a.'.repeat(2_000)}a]`, /^column 4002: \] is not expected here$/],
+    [`join(${'a,'.repeat(1_500)}|)`, /^column 3006: \| is not expected here$/],
+    ['{a:'.repeat(1_300), /^column 3901: it ends too early$/],
+    ['a[?'.repeat(1_300), /^column 3901: it ends too early$/],
+  ] as const)
+    assert.match(expressionProblem(expression) ?? '', problem);
+});
+
 test('inherited members are not visible, and __proto__ is a name like any other', () => {
   gives({
     'constructor.name': undefined,

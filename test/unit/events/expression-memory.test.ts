@@ -1,0 +1,57 @@
+/** Memory of expressions: a process with a small heap survives what they refuse. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+
+const HEAP_MIB = 160;
+const INPUT = new URL('./event-input.ts', import.meta.url).href;
+const EVALUATE = `
+  const { found, inputOf } = await import(${JSON.stringify(INPUT)});
+  const [expression, json] = process.argv.slice(1);
+  try {
+    process.stdout.write(found(expression, inputOf(json.startsWith('{') ? json : eval(json))));
+  } catch (error) {
+    process.stdout.write(error.name + ': ' + error.message);
+  }
+`;
+
+/** @param json a JSON text, or an expression in JavaScript that makes one */
+function evaluated(expression: string, json: string): string {
+  const heap = `--max-old-space-size=${HEAP_MIB}`;
+  const child = spawnSync(
+    process.execPath,
+    [heap, '--input-type=module', '-e', EVALUATE, expression, json],
+    { encoding: 'utf8' },
+  );
+  assert.equal(child.status, 0, `${expression}: ${child.signal} ${child.stderr.slice(0, 2_000)}`);
+  return child.stdout;
+}
+
+const NUMBERS = 'JSON.stringify({ a: Array.from({ length: 300000 }, (_, n) => n % 10) })';
+const BLANKS = "JSON.stringify({ text: ' '.repeat(16000000) })";
+const HANS = "pad_left('', `15000000`, '\u4e00')";
+
+for (const [name, expression, json] of [
+  ['a list of lists', `length([${Array.from({ length: 300 }, () => 'a').join(', ')}][])`, NUMBERS],
+  ['the characters of a text', `length(split(${HANS}, '')) > \`0\``, '{}'],
+  ['the first characters of a text', `length(split(${HANS}, '', \`14000000\`)) > \`0\``, '{}'],
+  ['the parts of a text', "length(split(text, ' '))", BLANKS],
+  ['replaced blanks', "length(replace(text, ' ', '_'))", BLANKS],
+  ['some replaced blanks', "length(replace(text, ' ', '_', `100000`))", BLANKS],
+] as const)
+  test(`what would take too much is refused before it is made: ${name}`, () => {
+    assert.match(evaluated(expression, json), /^EvaluationProblem: it takes too long/);
+  });
+
+test('a text that pads is not taken apart', () => {
+  const padded = evaluated(`pad_left('', \`1\`, ${HANS})`, '{}');
+  assert.match(padded, /^EvaluationProblem: what pads must be one character/);
+});
+
+test('half a million parts are within the budget', () => {
+  const text = "JSON.stringify({ text: 'ab '.repeat(500000) })";
+  assert.equal(evaluated("length(split(text, ' '))", text), '500001');
+  assert.equal(evaluated("length(replace(text, ' ', ''))", text), '1000000');
+  assert.equal(evaluated("replace('abc', '', '-')", '{}'), '"a-b-c"');
+  assert.equal(evaluated('length([[`1`, `2`], `3`][])', '{}'), '3');
+});
