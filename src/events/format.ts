@@ -47,6 +47,6 @@ export interface EventFormat {
    * @throws Error when the registry does not know it, and the signal's reason
    */
   judge?(schemaId: number, signal: AbortSignal): Promise<SchemaVerdict>;
-  /** @throws NotPrepared when the schema of the record is no longer loaded */
+  /** Reads a record, for which `prepare` has nothing to load. */
   read(record: ValuedRecord): ReadEvent;
 }

@@ -1,8 +1,8 @@
 /** Comparison of records with the conditions of a search, in every format of the pipeline. */
 
+import { abortable } from '../../base/abortable.ts';
 import { isObject } from '../../base/json/is-object.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
-import { NotPrepared } from '../../core/outcome/internal-error.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import { parseExactly } from '../../events/expression/exact-number.ts';
 import { EventInput } from '../../events/expression/index.ts';
@@ -99,12 +99,10 @@ async function sourceFormat(
 
 function eventReader(format: EventFormat): ReadValue {
   return (record, signal) => {
-    try {
-      return format.read(record);
-    } catch (error) {
-      if (!(error instanceof NotPrepared)) throw error;
-      return prepared(format, record, signal);
-    }
+    const loading = format.prepare?.([record], signal);
+    return loading === undefined
+      ? format.read(record)
+      : inTime(loading, signal).then(() => format.read(record));
   };
 }
 
@@ -154,22 +152,17 @@ function parsed(json: string): unknown {
   }
 }
 
-/** Loads the schema of a record, which a format tries without end. @throws InspectError `unreachable` */
-async function prepared(
-  format: EventFormat,
-  record: ValuedRecord,
-  signal: AbortSignal,
-): Promise<ReadEvent> {
+/** Waits for the schema of a record, which a format loads without end. @throws InspectError `unreachable` */
+async function inTime(loading: Promise<void>, signal: AbortSignal): Promise<void> {
   const late = AbortSignal.timeout(SCHEMAS_MS);
   try {
-    await format.prepare?.([record], AbortSignal.any([signal, late]));
+    await abortable(loading, late);
   } catch (error) {
     signal.throwIfAborted();
     if (!late.aborted) throw error;
     const message = `the schema registry gave no schema within ${SCHEMAS_MS / 1000} s: check schemaRegistry.urls`;
     throw new InspectError('unreachable', message, { cause: error });
   }
-  return format.read(record);
 }
 
 /** Error of the registry as that of an inspection; any other as it is. */

@@ -1,5 +1,5 @@
 /**
- * Items of one shard waiting to become batches, by content type. A buffer is sealed by rows, bytes,
+ * Items of one shard waiting to become batches, by content type. A batch is sealed by rows, bytes,
  * age, or when its offsets become too large for one journal record. Time is an input.
  */
 
@@ -9,6 +9,9 @@ import type { ItemBatch } from './item-batch.ts';
 /** Share of the memory budget that intake may use (I7); a batch must fit into it. */
 export const INTAKE_SHARE = 0.7;
 
+/** Items between two checks of the bound on offsets, which is far away. */
+const OFFSET_CHECK_EVERY = 1024;
+
 export interface BatchLimits {
   readonly maxRows: number;
   readonly maxBytes: number;
@@ -17,129 +20,111 @@ export interface BatchLimits {
   readonly maxOffsetBytes: number;
 }
 
-type SealReason = 'rows' | 'bytes' | 'age' | 'offsets' | 'memory';
-
-export interface SealedItems {
-  readonly batch: ItemBatch;
-  readonly reason: SealReason;
-}
-
-export class ItemBuffers {
+export class ItemBuffers implements Disposable {
   readonly #limits: BatchLimits;
   readonly #open: (type: string) => ItemBatch;
-  readonly #buffers = new Map<string, ItemBatch>();
-  #items = 0;
+  readonly #sealed: (batch: ItemBatch) => void;
+  readonly #batches = new Map<string, ItemBatch>();
 
-  /** @param open begins a batch of a type */
-  constructor(limits: BatchLimits, open: (type: string) => ItemBatch) {
+  /**
+   * @param open begins a batch of a type
+   * @param sealed takes a batch that is full, old, or the largest
+   */
+  constructor(
+    limits: BatchLimits,
+    open: (type: string) => ItemBatch,
+    sealed: (batch: ItemBatch) => void,
+  ) {
     this.#limits = limits;
     this.#open = open;
+    this.#sealed = sealed;
   }
 
   /** True if a batch of the type is open. */
   has(type: string): boolean {
-    return this.#buffers.has(type);
+    return this.#batches.has(type);
   }
 
-  /** Number of waiting items, over all types. */
-  get size(): number {
-    return this.#items;
+  /** Open batches, one per type. */
+  get batches(): Iterable<ItemBatch> {
+    return this.#batches.values();
   }
 
   /** Memory of the waiting items, bytes. */
   get heldBytes(): number {
     let bytes = 0;
-    for (const { heldBytes } of this.#buffers.values()) bytes += heldBytes;
+    for (const { heldBytes } of this.#batches.values()) bytes += heldBytes;
     return bytes;
   }
 
-  /**
-   * Adds an item; its age starts at `sinceMs`. An item that would exceed the size limit of a batch
-   * seals the items before it.
-   * @returns the batch that was sealed. @throws if its row cannot be written; then nothing is
-   * sealed
-   */
-  add(item: ContentItem, sinceMs: number): SealedItems | undefined {
-    const before = this.#buffers.get(item.type);
-    if (before === undefined || before.bytes + item.bytes > this.#limits.maxBytes)
-      return this.#begin(item, sinceMs, before);
-    before.add(item, sinceMs);
-    this.#items++;
-    if (before.length >= this.#limits.maxRows) return this.#seal(before, 'rows');
-    if (
-      before.length % OFFSET_CHECK_EVERY === 0 &&
-      before.offsetBytes() > this.#limits.maxOffsetBytes
-    )
-      return this.#seal(before, 'offsets');
-    return undefined;
-  }
-
-  /** Batches that are old enough at `nowMs`. */
-  sealAged(nowMs: number): SealedItems[] {
-    return [...this.#buffers.values()]
-      .filter((buffer) => nowMs >= buffer.sinceMs + this.#limits.maxAgeMs)
-      .map((buffer) => this.#seal(buffer, 'age'));
-  }
-
-  /** Seals the largest buffer, whatever its age. */
-  sealLargest(): SealedItems | undefined {
-    const largest = this.#largest();
-    return largest && this.#seal(largest, 'memory');
-  }
-
-  /** Memory of the largest buffer, bytes. */
+  /** Memory of the largest batch, bytes. */
   get largestBytes(): number {
     return this.#largest()?.heldBytes ?? 0;
   }
 
   /**
-   * Time at which the next buffer is old enough, on the caller's clock, ms; Infinity if all are
+   * Time at which the next batch is old enough, on the caller's clock, ms; Infinity if all are
    * empty.
    */
   get nextDueMs(): number {
     let due = Infinity;
-    for (const buffer of this.#buffers.values())
-      due = Math.min(due, buffer.sinceMs + this.#limits.maxAgeMs);
+    for (const { sinceMs } of this.#batches.values())
+      due = Math.min(due, sinceMs + this.#limits.maxAgeMs);
     return due;
   }
 
-  /** Open batches, one per type. */
-  get batches(): Iterable<ItemBatch> {
-    return this.#buffers.values();
-  }
-
-  /** Begins a batch with its first item. @param before the batch that the item does not fit into */
-  #begin(
-    item: ContentItem,
-    sinceMs: number,
-    before: ItemBatch | undefined,
-  ): SealedItems | undefined {
-    const batch = this.#open(item.type);
+  /**
+   * Adds an item; its age starts at `sinceMs`. An item that would exceed the size limit of a batch
+   * seals the items before it. @throws if its row cannot be written; then nothing is sealed
+   */
+  add(item: ContentItem, sinceMs: number): void {
+    const { maxBytes, maxOffsetBytes, maxRows } = this.#limits;
+    const before = this.#batches.get(item.type);
+    const fits = before !== undefined && before.bytes + item.bytes <= maxBytes;
+    const batch = fits ? before : this.#open(item.type);
     try {
       batch.add(item, sinceMs);
     } catch (error) {
-      batch[Symbol.dispose]();
+      if (!fits) batch[Symbol.dispose]();
       throw error;
     }
-    const sealed = before && this.#seal(before, 'bytes');
-    this.#buffers.set(item.type, batch);
-    this.#items++;
-    return sealed ?? (this.#limits.maxRows <= 1 ? this.#seal(batch, 'rows') : undefined);
+    if (!fits) {
+      if (before !== undefined) this.#seal(before);
+      this.#batches.set(item.type, batch);
+    }
+    const { length } = batch;
+    const offsetsAreDue = length % OFFSET_CHECK_EVERY === 0;
+    if (length >= maxRows || (offsetsAreDue && batch.offsetBytes() > maxOffsetBytes))
+      this.#seal(batch);
+  }
+
+  /** Seals the batches that are old enough at `nowMs`. */
+  sealAged(nowMs: number): void {
+    for (const batch of [...this.#batches.values()])
+      if (nowMs >= batch.sinceMs + this.#limits.maxAgeMs) this.#seal(batch);
+  }
+
+  /** Seals the largest batch, whatever its age. */
+  sealLargest(): void {
+    const largest = this.#largest();
+    if (largest !== undefined) this.#seal(largest);
+  }
+
+  /** Discards all items. */
+  [Symbol.dispose](): void {
+    for (const batch of this.#batches.values()) batch[Symbol.dispose]();
+    this.#batches.clear();
   }
 
   #largest(): ItemBatch | undefined {
     let largest: ItemBatch | undefined;
-    for (const batch of this.#buffers.values())
+    for (const batch of this.#batches.values())
       if (largest === undefined || batch.heldBytes > largest.heldBytes) largest = batch;
     return largest;
   }
 
-  #seal(batch: ItemBatch, reason: SealReason): SealedItems {
-    this.#buffers.delete(batch.type);
-    this.#items -= batch.length;
-    return { batch, reason };
+  #seal(batch: ItemBatch): void {
+    this.#batches.delete(batch.type);
+    this.#sealed(batch);
   }
 }
-
-/** Items between two checks of the bound on offsets, which is far away. */
-const OFFSET_CHECK_EVERY = 1024;

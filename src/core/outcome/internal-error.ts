@@ -8,11 +8,6 @@ export class InternalError extends Error {
   override readonly name = 'InternalError';
 }
 
-/** A record cannot be decoded because its preparation is gone: it is read and prepared again. */
-export class NotPrepared extends Error {
-  override readonly name = 'NotPrepared';
-}
-
 const MAX_FRAMES = 12;
 const CLASS_NAME = /^[\w$]{1,60}$/;
 

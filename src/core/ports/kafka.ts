@@ -31,9 +31,9 @@ export interface RecordPiece {
 
 /**
  * Reserves memory before a record larger than a piece is materialised; it has a piece of its own.
- * The memory is given back when the next piece is requested. A rejection ends the pieces.
+ * The caller gives the memory back. A rejection ends the pieces.
  */
-export type AdmitLargeRecord = (bytes: number) => Promise<Disposable>;
+export type ReserveMemory = (bytes: number) => Promise<void>;
 
 /**
  * A fetched batch. One without records reports a position outside the log at once. Below the start
@@ -55,11 +55,10 @@ export interface FetchedBatch {
   /** Fetched size, bytes; unpacked it may be many times as large. */
   readonly bytes: number;
   /**
-   * Decodes on demand; the last piece ends at `nextOffset`. The iterator may be ended early, and
-   * the pieces requested again.
-   * @param admit default: large records are read without a reservation
+   * Reads on demand; the last piece ends at `nextOffset`. The iterator may be ended early.
+   * @param reserve default: large records are read without a reservation
    */
-  pieces(admit?: AdmitLargeRecord): AsyncIterable<RecordPiece>;
+  pieces(reserve?: ReserveMemory): AsyncIterable<RecordPiece>;
 }
 
 export interface Assignment {

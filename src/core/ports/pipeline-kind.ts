@@ -51,15 +51,21 @@ export interface JobContext {
 export interface KindSteps {
   readonly name: string;
   /**
-   * Loads what these records need to be decoded, such as schemas; undefined if nothing is missing.
-   * Retries indefinitely: the promise rejects only with the signal's reason.
+   * Loads what these records need to be decoded, such as schemas; undefined if nothing is missing,
+   * and records may be decoded without another wait. Retries indefinitely: the promise rejects only
+   * with the signal's reason.
    */
   prepare?(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined;
   /**
-   * Decodes a source record after `prepare`.
+   * Estimate of the memory that decoding a record takes at most, bytes. The engine reserves it
+   * before it decodes a record above 256 KiB. Must be cheap: it is called for every record.
+   */
+  decodeCost?(record: SourceRecord): number;
+  /**
+   * Decodes a source record, for which `prepare` has nothing to load.
    * @param again present if the record was accepted before: it keeps the type of its job and passes
    * every filter and list of allowed types
-   * @throws NotPrepared; after any other exception the record ends with reason internal_error
+   * @throws an exception ends the record with reason internal_error
    */
   decode(record: SourceRecord, replay: number, again?: { readonly type: string }): Decoded;
   /**

@@ -3,12 +3,7 @@
  * 2 and 3 of docs/kafkajs.md): nothing is decoded before it is read, so that no batch can fail
  * kafkajs's fetch loop, and the next offset is known even when no record is visible.
  */
-import type {
-  AdmitLargeRecord,
-  FetchedBatch,
-  RecordPiece,
-  Stream,
-} from '../../core/ports/kafka.ts';
+import type { FetchedBatch, RecordPiece, ReserveMemory, Stream } from '../../core/ports/kafka.ts';
 import { type FetchedBytes, lastBatch, type ReadLimits, readPieces } from '../records/index.ts';
 import type { UnusableOffset } from '../records/offsets.ts';
 import type { FetchedPartition } from './shapes.ts';
@@ -64,8 +59,8 @@ export class PartitionFetch {
   }
 
   /** Reads the records that a read_committed consumer may see. */
-  pieces(limits: ReadLimits, admit?: AdmitLargeRecord): AsyncIterable<RecordPiece> {
-    return readPieces(this.#fetched, limits, admit);
+  pieces(limits: ReadLimits, reserve?: ReserveMemory): AsyncIterable<RecordPiece> {
+    return readPieces(this.#fetched, limits, reserve);
   }
 
   toFetchedBatch(stream: Stream, limits: ReadLimits): FetchedBatch {
@@ -77,7 +72,7 @@ export class PartitionFetch {
       nextOffset: next,
       endOffset,
       bytes,
-      pieces: (admit) => this.pieces(limits, admit),
+      pieces: (reserve) => this.pieces(limits, reserve),
     };
   }
 

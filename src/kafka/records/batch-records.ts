@@ -13,68 +13,58 @@ import { UnpackedBytes } from './unpacked-bytes.ts';
 /** Longest varint. */
 const LENGTH_BYTES = 5;
 
-/** Reason for a pause of the reading. */
-export type ReadStep =
-  | { readonly is: 'done' | 'full' }
-  /** Bytes must come first: call `wait`. */
-  | { readonly is: 'starved' }
-  /** A record larger than a piece comes: call `admit` once there is memory for it. */
-  | { readonly is: 'large'; readonly bytes: number }
-  | { readonly is: 'unreadable'; readonly range: UnreadableRecords };
-
-const DONE: ReadStep = { is: 'done' };
-const FULL: ReadStep = { is: 'full' };
-const STARVED: ReadStep = { is: 'starved' };
-
 /**
- * Records of a batch, pulled synchronously as far as their bytes are available. State is in fields: a
- * generator in its place took 100 MiB more under hostile batches (chaos, producer faults).
+ * Records of a batch. State is in fields: a generator in its place took 100 MiB more under hostile
+ * batches (chaos, producer faults).
  */
-export class BatchRecords {
+export class BatchRecords implements Disposable {
   readonly #batch: PlacedBatch;
   readonly #limits: ReadLimits;
   readonly #parser: RecordParser;
   readonly #reader = new VarintReader();
-  readonly #unpacked: UnpackedBytes;
+  #unpacked: UnpackedBytes | undefined;
+  readonly #bytes: Buffer;
   /** Records of the declared count that are still to come. */
   #missing: number;
   /** Bytes left of a record that is being skipped. */
   #skip = 0;
-  #admitted = 0;
+  /** Size of the large record for which `fill` has requested memory. */
+  #reserved = 0;
   /** One past the last offset that was read or reported. */
   position: number;
 
-  /** @throws Error when the bytes cannot be unpacked at all */
   constructor(bytes: Buffer, batch: PlacedBatch, partition: number, limits: ReadLimits) {
     const { header } = batch;
-    if (header.count < 0) throw new MalformedError(`it declares ${header.count} records`);
+    this.#bytes = bytes;
     this.#batch = batch;
     this.#limits = limits;
     this.#parser = new RecordParser(partition, header, limits.maxHeaders);
-    const packed = bytes.subarray(header.start + RECORDS_AT, header.end);
-    const maxBytes = header.codec === 0 ? packed.length : limits.maxBatchUnpackedBytes;
-    this.#unpacked = new UnpackedBytes(
-      unpack(header.codec, packed, pieceBytesOf(limits)),
-      maxBytes,
-    );
     this.#missing = header.count;
     this.position = batch.from;
   }
 
+  /** True when the piece has all records that are left. */
+  get isOver(): boolean {
+    return this.#missing === 0;
+  }
+
   /**
-   * Adds records to the piece until there is a reason to stop.
+   * Adds records to the piece until it is full or the batch is over.
+   * @returns the record that cannot be read, if that was the reason to stop; or the size of a record
+   * larger than a piece, which the next call reads
    * @throws Error when what follows in the batch is unreadable
    */
-  advance(piece: PieceBuilder): ReadStep {
+  async fill(piece: PieceBuilder): Promise<UnreadableRecords | number | undefined> {
+    this.#unpacked ??= this.#unpack();
     const bytes = this.#unpacked;
     const reader = this.#reader;
     while (this.#missing > 0) {
       while (this.#skip > 0) {
-        if (!bytes.need(1)) return STARVED;
+        if (!bytes.need(1)) await bytes.more(1);
         if (bytes.length === 0) break;
         this.#skip -= bytes.drop(this.#skip);
       }
-      if (!bytes.need(LENGTH_BYTES)) return STARVED;
+      if (!bytes.need(LENGTH_BYTES)) await bytes.more(LENGTH_BYTES);
       const ahead = bytes.join(LENGTH_BYTES);
       if (ahead === 0)
         throw new MalformedError(
@@ -87,40 +77,43 @@ export class BatchRecords {
       const prefix = reader.at - bytes.at;
       const size = prefix + length;
       if (length > this.#limits.maxRecordBytes) {
-        if (!bytes.need(prefix + HEAD_BYTES)) return STARVED;
-        const step = this.#tooLarge(prefix, length);
-        if (step !== undefined) return step;
+        const ahead = prefix + HEAD_BYTES;
+        if (!bytes.need(ahead)) await bytes.more(ahead);
+        const tooLarge = this.#tooLarge(bytes, prefix, length);
+        if (tooLarge !== undefined) return tooLarge;
         continue;
       }
-      if (piece.isFullFor(size)) return FULL;
-      if (size > pieceBytesOf(this.#limits) && bytes.length < size && this.#admitted < size)
-        return { is: 'large', bytes: size };
-      if (!bytes.need(size)) return STARVED;
+      if (piece.isFullFor(size)) return undefined;
+      if (size > pieceBytesOf(this.#limits) && bytes.length < size && this.#reserved < size) {
+        this.#reserved = size;
+        return size;
+      }
+      if (!bytes.need(size)) await bytes.more(size);
       if (bytes.join(size) < size)
         throw new MalformedError(`a record of ${length} bytes is cut off`);
-      this.#admitted = 0;
+      this.#reserved = 0;
       reader.reset(bytes.head, bytes.at + prefix, bytes.at + size);
-      const step = this.#read(piece, size);
+      const unreadable = this.#read(piece, size);
       bytes.drop(size);
-      if (step !== undefined) return step;
+      if (unreadable !== undefined) return unreadable;
     }
-    return DONE;
+    return undefined;
   }
 
-  wait(): Promise<void> {
-    return this.#unpacked.wait();
+  [Symbol.dispose](): void {
+    this.#unpacked?.close();
   }
 
-  admit(bytes: number): void {
-    this.#admitted = bytes;
+  /** @throws Error when the bytes cannot be unpacked at all */
+  #unpack(): UnpackedBytes {
+    const { codec, count, end, start } = this.#batch.header;
+    if (count < 0) throw new MalformedError(`it declares ${count} records`);
+    const packed = this.#bytes.subarray(start + RECORDS_AT, end);
+    const maxBytes = codec === 0 ? packed.length : this.#limits.maxBatchUnpackedBytes;
+    return new UnpackedBytes(unpack(codec, packed, pieceBytesOf(this.#limits)), maxBytes);
   }
 
-  close(): void {
-    this.#missing = 0;
-    this.#unpacked.close();
-  }
-
-  #read(piece: PieceBuilder, size: number): ReadStep | undefined {
+  #read(piece: PieceBuilder, size: number): UnreadableRecords | undefined {
     const parser = this.#parser;
     parser.head(this.#reader);
     this.#pass(parser.offset);
@@ -136,8 +129,7 @@ export class BatchRecords {
   }
 
   /** Passes a record without keeping its bytes. */
-  #tooLarge(prefix: number, length: number): ReadStep | undefined {
-    const bytes = this.#unpacked;
+  #tooLarge(bytes: UnpackedBytes, prefix: number, length: number): UnreadableRecords | undefined {
     const ahead = bytes.join(prefix + HEAD_BYTES);
     this.#reader.reset(bytes.head, bytes.at + prefix, bytes.at + ahead);
     this.#parser.head(this.#reader);
@@ -161,9 +153,6 @@ function unreadable(
   timestampMs: number,
   reason: DeadLetterReason,
   message: string,
-): ReadStep {
-  return {
-    is: 'unreadable',
-    range: { from: offset, to: offset + 1, timestampMs, poison: { reason, message } },
-  };
+): UnreadableRecords {
+  return { from: offset, to: offset + 1, timestampMs, poison: { reason, message } };
 }

@@ -2,8 +2,9 @@
  * Record reader: from one partition of a fetch response to pieces of records, as a read_committed
  * consumer may see them. Unreadable records are reported by their offsets, and reading goes on.
  */
-import type { AdmitLargeRecord, RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
-import { BatchRecords, type ReadStep } from './batch-records.ts';
+import { MalformedError } from '../../base/varint-reader.ts';
+import type { RecordPiece, ReserveMemory, UnreadableRecords } from '../../core/ports/kafka.ts';
+import { BatchRecords } from './batch-records.ts';
 import { type BatchHeader, isIntact, MISPLACED, placeBatches } from './batch-walk.ts';
 import { CommittedFilter } from './committed.ts';
 import { CODECS } from './compression/unpack.ts';
@@ -12,94 +13,56 @@ import { PieceBuilder } from './piece-builder.ts';
 
 /**
  * Yields nothing for a response without a complete batch. The `nextOffset` of the last piece is that of the response.
- * @throws UnusableOffset when the log has grown beyond what a number holds (ADR 0002); whatever `admit` rejects with
+ * @throws UnusableOffset when the log has grown beyond what a number holds (ADR 0002); whatever `reserve` rejects with
  */
 export async function* readPieces(
   fetched: FetchedBytes,
   limits: ReadLimits,
-  admit?: AdmitLargeRecord,
+  reserve?: ReserveMemory,
 ): AsyncGenerator<RecordPiece, void, void> {
   const { bytes, partition } = fetched;
   const filter = new CommittedFilter(fetched.aborted);
   const piece = new PieceBuilder(limits);
   let position = fetched.fetchOffset;
   let covered = position;
-  let memory: Disposable | undefined;
-  let records: BatchRecords | undefined;
   const take = (unreadable?: UnreadableRecords) => {
     covered = position;
     return piece.take(position, unreadable);
   };
-  const free = () => {
-    memory?.[Symbol.dispose]();
-    memory = undefined;
-  };
-  /** Goes on after a piece: a long response must not keep the event loop to itself. */
-  const goOn = () => {
-    free();
-    return nextPieceTurn();
-  };
-  try {
-    await nextPieceTurn();
-    for (const batch of placeBatches(fetched)) {
-      const { header, from, to } = batch;
-      const intact = batch.intact ?? isIntact(bytes, header);
-      if (intact ? !filter.isVisible(bytes, header) || from === to : from === to) {
+  await nextPieceTurn();
+  for (const batch of placeBatches(fetched)) {
+    const { header, from, to } = batch;
+    const intact = batch.intact ?? isIntact(bytes, header);
+    let isOver = (intact && !filter.isVisible(bytes, header)) || from === to;
+    using records = new BatchRecords(bytes, batch, partition, limits);
+    while (!isOver) {
+      let stop: UnreadableRecords | number | undefined;
+      try {
+        if (!intact) throw new MalformedError(damage(header));
+        stop = await records.fill(piece);
+        position = records.position;
+        isOver = stop === undefined && records.isOver;
+      } catch (error) {
+        // Damage of a batch concerns that batch alone.
+        if (records.position < to)
+          stop = unreadableBatch(header, records.position, to, messageOf(error));
         position = to;
-        continue;
+        isOver = true;
       }
-      if (!intact) {
-        position = to;
-        yield take(unreadableBatch(header, from, to, damage(header)));
-        await goOn();
-        continue;
+      if (typeof stop === 'number') await reserve?.(stop);
+      else if (stop !== undefined || !isOver) {
+        yield take(stop);
+        // A long response must not keep the event loop to itself.
+        await nextPieceTurn();
       }
-      position = from;
-      for (;;) {
-        let step: ReadStep;
-        try {
-          records ??= new BatchRecords(bytes, batch, partition, limits);
-          step = records.advance(piece);
-          position = records.position;
-        } catch (error) {
-          // Damage of a batch concerns that batch alone.
-          const rest = Math.max(position, records?.position ?? from);
-          position = to;
-          if (rest < to) {
-            yield take(
-              unreadableBatch(
-                header,
-                rest,
-                to,
-                error instanceof Error ? error.message : String(error),
-              ),
-            );
-            await goOn();
-          }
-          break;
-        }
-        if (step.is === 'done') break;
-        if (step.is === 'starved') await records.wait();
-        else if (step.is === 'large') {
-          // Memory of an earlier record that turned out to be unreadable.
-          free();
-          memory = await admit?.(step.bytes);
-          records.admit(step.bytes);
-        } else {
-          yield take(step.is === 'unreadable' ? step.range : undefined);
-          await goOn();
-        }
-      }
-      records?.close();
-      records = undefined;
-      position = to;
     }
-    if (position > covered || !piece.empty) yield take();
-  } finally {
-    records?.close();
-    free();
+    position = to;
   }
+  if (position > covered || !piece.empty) yield take();
 }
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
 function damage({ magic }: BatchHeader): string {
   if (magic === MISPLACED) return 'its offset is impossible';

@@ -18,7 +18,6 @@ export class UnpackedBytes {
   #inARow = 0;
   #exhausted = false;
   #pending: Promise<Buffer | undefined> | undefined;
-  #failure: unknown;
 
   constructor(stretches: Stretches, maxBytes: number) {
     this.#stretches = stretches;
@@ -31,13 +30,13 @@ export class UnpackedBytes {
   }
 
   /**
-   * Unpacks until `count` bytes are available, or all that exist. @returns false when `wait` must come first
+   * Unpacks until `count` bytes are available, or all that exist.
+   * @returns false when that takes time: `more` waits for it
    * @throws Error when the bytes are damaged, or unpack to too much
    */
   need(count: number): boolean {
     while (this.#length < count && !this.#exhausted) {
-      if (this.#failure !== undefined) throw this.#failure;
-      if (this.#pending !== undefined || this.#inARow === STRETCHES_IN_A_ROW) return false;
+      if (this.#inARow === STRETCHES_IN_A_ROW) return false;
       const next = this.#stretches.next();
       if (next instanceof Promise) {
         this.#pending = next;
@@ -49,16 +48,15 @@ export class UnpackedBytes {
     return true;
   }
 
-  /** Resolves when `need` can go on. Never rejects. */
-  async wait(): Promise<void> {
-    try {
-      if (this.#pending === undefined) await new Promise((resolve) => setImmediate(resolve));
-      else this.#take(await this.#pending);
-    } catch (error) {
-      this.#failure = error;
-    }
-    this.#pending = undefined;
-    this.#inARow = 0;
+  /** Goes on after `need` has returned false. @throws Error as `need` does */
+  async more(count: number): Promise<void> {
+    do {
+      const pending = this.#pending;
+      this.#pending = undefined;
+      this.#inARow = 0;
+      if (pending === undefined) await new Promise((resolve) => setImmediate(resolve));
+      else this.#take(await pending);
+    } while (!this.need(count));
   }
 
   /** Joins the next `count` bytes, or all if there are fewer, in `head`. @returns their number */

@@ -13,17 +13,6 @@ export class RefusedError extends Error {
   override readonly name = 'RefusedError';
 }
 
-/** Records cannot be decoded yet: memory and permits are given back until `ready` resolves. */
-export class Unprepared extends Error {
-  override readonly name = 'Unprepared';
-  readonly ready: Promise<void>;
-
-  constructor(ready: Promise<void>) {
-    super('the records cannot be decoded yet');
-    this.ready = ready;
-  }
-}
-
 /** Exceptions of the language, whose messages may quote content (I6). */
 const OF_THE_LANGUAGE: ReadonlySet<string> = new Set([
   'TypeError',

@@ -4,13 +4,7 @@
  * Neither ends a shard. Exceptions of a row sink are caught where an item is added to its batch.
  */
 import type { ServiceCall } from '../../core/outcome/failure-row.ts';
-import {
-  attempt,
-  classOf,
-  crashOf,
-  internalPoison,
-  NotPrepared,
-} from '../../core/outcome/internal-error.ts';
+import { attempt, classOf, crashOf, internalPoison } from '../../core/outcome/internal-error.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { JobContext, PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { Poison, SourceRecord } from '../../core/record.ts';
@@ -72,20 +66,30 @@ export function guardedKind(kind: PipelineKind, internal: InternalErrors): Pipel
   const steps = {
     name: kind.name,
     prepare: (records: readonly SourceRecord[], signal: AbortSignal) => {
-      const each = () => prepareEach(records, signal);
+      const those = records.filter((record) => !unprepared.has(record));
+      const each = () => prepareEach(those, signal);
       try {
-        return kind.prepare?.(records, signal)?.catch(each);
+        return kind.prepare?.(those, signal)?.catch(each);
       } catch {
         return each();
       }
     },
+    ...(kind.decodeCost && {
+      decodeCost: (record: SourceRecord) => {
+        try {
+          return kind.decodeCost?.(record) ?? 0;
+        } catch {
+          // The exception comes again when the record is decoded.
+          return 0;
+        }
+      },
+    }),
     decode: (...[record, ...rest]: Parameters<PipelineKind['decode']>) => {
       const poison = unprepared.get(record);
       if (poison !== undefined) return { poison };
       try {
         return kind.decode(record, ...rest);
       } catch (error) {
-        if (error instanceof NotPrepared) throw error;
         return { poison: internalPoison(error) };
       }
     },

@@ -7,13 +7,11 @@ import type { LiveJob } from '../../core/journal/job.ts';
 import type { ShardState } from '../../core/journal/shard-state.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import type { SourceRecord } from '../../core/record.ts';
 import { InFlight } from '../limits/in-flight.ts';
 import type { Share } from '../limits/memory-budget.ts';
 import type { ShardControl } from '../limits/shard-control.ts';
 import { ShardWaits } from '../limits/shard-waits.ts';
 import { batchLinks } from './batch-spans.ts';
-import { Unprepared } from './errors.ts';
 import type { PipelineContext } from './pipeline-context.ts';
 import { ShardReport } from './shard-report.ts';
 import type { TransactionQueue } from './transaction-queue.ts';
@@ -54,11 +52,6 @@ export interface SourceAccess
   extends Pick<PipelineContext, 'admin' | 'reader' | 'ends' | 'group' | 'budget' | 'typeLimit'>,
     Pick<PipelineContext, 'kind' | 'metrics'> {
   /**
-   * Resolves when these records can be decoded.
-   * @throws Unprepared when that takes longer than `patienceMs`
-   */
-  readonly prepared: (records: readonly SourceRecord[], patienceMs: number) => Promise<void>;
-  /**
    * Begins a batch, whose rows go into buffers of the process.
    * @param share share of the memory budget that the batch counts against
    * @param from the job that its items leave
@@ -73,7 +66,7 @@ type ShardParts = Pick<ShardLife, 'logger' | 'signal' | 'spawn'> &
   Pick<ServiceAccess, 'control' | 'uploadSignal'> & { readonly shard: number };
 
 export function shardContext(context: PipelineContext, parts: ShardParts): ShardContext {
-  const { budget, clock, kind, limits, tracer } = context;
+  const { budget, kind, limits, tracer } = context;
   const { shard, signal, spawn } = parts;
   const waits = new ShardWaits(context.waits, shard, limits, signal);
   return {
@@ -82,15 +75,6 @@ export function shardContext(context: PipelineContext, parts: ShardParts): Shard
     waits,
     report: new ShardReport(context, shard),
     inFlight: new InFlight(),
-
-    async prepared(records, patienceMs) {
-      const loading = kind.prepare?.(records, signal);
-      if (loading === undefined) return;
-      const ready = waits.during('schema_registry', loading);
-      const late = Promise.withResolvers<never>();
-      const cancel = clock.after(patienceMs, () => late.reject(new Unprepared(ready)));
-      await Promise.race([ready, late.promise]).finally(cancel);
-    },
 
     repeating(what, hasWork, run) {
       let running = false;

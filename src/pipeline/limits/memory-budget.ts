@@ -31,7 +31,7 @@ export type Share = 'intake' | 'work' | 'reread';
 /** Holder of items that can be sealed into a batch to make room. */
 export interface Sealable {
   readonly heldBytes: number;
-  largestBytes(): number;
+  readonly largestBytes: number;
   sealLargest(): void;
 }
 
@@ -141,7 +141,7 @@ export class MemoryBudget {
     if (this.#held.intake - buffered > (this.totalBytes * INTAKE_SHARE) / 2) return;
     let largest: Sealable | undefined;
     for (const one of this.#sealables)
-      if (one.largestBytes() > (largest?.largestBytes() ?? 0)) largest = one;
+      if (one.largestBytes > (largest?.largestBytes ?? 0)) largest = one;
     largest?.sealLargest();
   }
 

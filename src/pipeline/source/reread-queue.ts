@@ -11,12 +11,12 @@ import { attempt } from '../../core/outcome/internal-error.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import { type ContentItem, type Poison, placeOf, type SourceRecord } from '../../core/record.ts';
 import type { ServiceAccess, ShardLife, SourceAccess } from '../context/shard-context.ts';
+import { DECODING_SLICE_MS } from '../limits/decoding.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 import type { DeadLetterRereads } from './dead-letter-rereads.ts';
 import {
   assertSameLog,
-  DECODING_SLICE_MS,
   readToDecode,
   SKIPPED,
   type WrittenBetween,

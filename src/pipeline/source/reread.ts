@@ -8,15 +8,16 @@ import type { PartitionRange, RecordPiece, UnreadableRecords } from '../../core/
 import type { Lease } from '../../core/ports/memory.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
-import { RefusedError, ShardLostError, Unprepared } from '../context/errors.ts';
+import { RefusedError, ShardLostError } from '../context/errors.ts';
 import type { PipelineOptions } from '../context/options.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
 import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
+import { DECODING_SLICE_MS, decodeCost } from '../limits/decoding.ts';
 
 /** Offsets between wanted records beyond which another fetch is cheaper than reading on. */
 const LEAP_OFFSETS = 1_000;
 /** Longest wait for the schema registry before memory that others need is given back. */
-export const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 5_000;
 
 /**
  * Ranges of partitions. An end below what was read is queried twice: a broker that has just become
@@ -95,9 +96,6 @@ export function assertSameLog(
     throw sourceRecreated(options, partition, offset);
 }
 
-/** Longest time that records are decoded without a break: one alone may take a quarter of a second. */
-export const DECODING_SLICE_MS = 100;
-
 /** Poison of a record that was accepted before, and that configuration skips now. */
 export const SKIPPED: Poison = {
   reason: 'source_unavailable',
@@ -169,21 +167,28 @@ export async function readToDecode(
     readonly found: (...found: Parameters<FoundAgain>) => void;
   },
 ): Promise<Lease> {
-  const { budget, clock, signal } = shard;
+  const { budget, clock, kind, signal } = shard;
   // The wait doubles each time: an id that the registry did not know is requested again after a while.
   for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
     const lease = await shard.waits.during('memory', budget.reserve('reread', bytes, signal));
     try {
       const { wanted, found } = begin();
       await readAgain(shard, wanted, async (records, unreadable) => {
-        await shard.prepared(records, patienceMs);
-        signal.throwIfAborted();
+        await prepared(shard, records, patienceMs);
         let sinceMs = clock.monotonic();
-        for (const record of records) {
+        for (const [index, record] of records.entries()) {
+          const cost = decodeCost(kind, record);
+          const isLate = clock.monotonic() - sinceMs >= DECODING_SLICE_MS;
+          using _decoding =
+            cost === 0
+              ? undefined
+              : await shard.waits.during('memory', budget.reserve('work', cost, signal));
+          if (isLate) {
+            await clock.sleep(0, signal);
+            sinceMs = clock.monotonic();
+          }
+          if (isLate || cost > 0) await prepared(shard, records.slice(index), patienceMs);
           found([record], []);
-          if (clock.monotonic() - sinceMs < DECODING_SLICE_MS) continue;
-          await clock.sleep(0, signal);
-          sinceMs = clock.monotonic();
         }
         found([], unreadable);
       });
@@ -194,6 +199,36 @@ export async function readToDecode(
       await error.ready;
     }
   }
+}
+
+/** Records cannot be decoded before `ready` resolves. */
+class Unprepared extends Error {
+  override readonly name = 'Unprepared';
+  readonly ready: Promise<void>;
+
+  constructor(ready: Promise<void>) {
+    super('the records cannot be decoded yet');
+    this.ready = ready;
+  }
+}
+
+/**
+ * Resolves when records can be decoded.
+ * @throws Unprepared when that takes longer than `patienceMs`, and the signal's reason
+ */
+async function prepared(
+  { clock, kind, signal, waits }: ShardLife & SourceAccess,
+  records: readonly SourceRecord[],
+  patienceMs: number,
+): Promise<void> {
+  const loading = kind.prepare?.(records, signal);
+  if (loading !== undefined) {
+    const ready = waits.during('schema_registry', loading);
+    const late = Promise.withResolvers<never>();
+    const cancel = clock.after(patienceMs, () => late.reject(new Unprepared(ready)));
+    await Promise.race([ready, late.promise]).finally(cancel);
+  }
+  signal.throwIfAborted();
 }
 
 /** Returns the wanted records in an unreadable range. The range may have a million offsets; few are wanted. */

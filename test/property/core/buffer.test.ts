@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type BatchLimits, ItemBuffers, type SealedItems } from '../../../src/core/batch/buffer.ts';
+import { type BatchLimits, ItemBuffers } from '../../../src/core/batch/buffer.ts';
 import { ItemBatch } from '../../../src/core/batch/item-batch.ts';
 import type { RowSink } from '../../../src/core/bytes/row-sink.ts';
 import { OffsetSet } from '../../../src/core/offsets/offset-set.ts';
@@ -63,8 +63,13 @@ function buffersOf(limits: BatchLimits, fails: (item: ContentItem) => boolean = 
     sinks.add(sink);
     return new ItemBatch(type, sink, undefined, leaseOf());
   };
-  return { buffers: new ItemBuffers(limits, open), sinks };
+  const sealed: ItemBatch[] = [];
+  return { buffers: new ItemBuffers(limits, open, (batch) => sealed.push(batch)), sealed, sinks };
 }
+
+/** Number of waiting items. */
+const sizeOf = ({ batches }: ItemBuffers): number =>
+  Array.from(batches).reduce((sum, { length }) => sum + length, 0);
 
 test('nothing is lost and nothing doubled, batches keep their limits and their order, whatever is added and whatever fails', () => {
   const step = fc.oneof(
@@ -93,12 +98,12 @@ test('nothing is lost and nothing doubled, batches keep their limits and their o
   });
   fc.assert(
     fc.property(limits, fc.array(step, { maxLength: 120, size: 'max' }), (bounds, steps) => {
-      const { buffers, sinks } = buffersOf(bounds, ({ content }) => content === BROKEN);
+      const { buffers, sealed, sinks } = buffersOf(bounds, ({ content }) => content === BROKEN);
       /** Waiting items with the time their age counts from, by type. */
       const waiting = new Map<string, { item: ContentItem; sinceMs: number }[]>();
       const bytesOf = (type: string) =>
         (waiting.get(type) ?? []).reduce((sum, one) => sum + one.item.bytes, 0);
-      const take = ({ batch }: SealedItems) => {
+      const take = (batch: ItemBatch) => {
         const expected = waiting.get(batch.type) ?? [];
         const items = expected.map((one) => one.item);
         waiting.delete(batch.type);
@@ -119,7 +124,7 @@ test('nothing is lost and nothing doubled, batches keep their limits and their o
           batch.bytes <= bounds.maxBytes || batch.length === 1,
           'only an item alone may be larger than a batch',
         );
-        batch.sink.release();
+        batch[Symbol.dispose]();
       };
       let nowMs = 10_000;
       let offset = 0;
@@ -135,46 +140,36 @@ test('nothing is lost and nothing doubled, batches keep their limits and their o
             );
             continue;
           }
-          const sealed = buffers.add(added, nowMs - one.agoMs);
+          buffers.add(added, nowMs - one.agoMs);
           const entry = { item: added, sinceMs: nowMs - one.agoMs };
           if (overflows) {
-            // What was there before goes; the new item begins the next batch.
-            assert.equal(sealed?.reason, 'bytes');
-            take(sealed as SealedItems);
+            // The items before are sealed; the new one begins the next batch.
+            take(sealed.shift() as ItemBatch);
             waiting.set(type, [entry]);
-          } else {
-            waiting.set(type, [...(waiting.get(type) ?? []), entry]);
-            const full = waiting.get(type)?.length === bounds.maxRows;
-            assert.equal(sealed?.reason, full ? 'rows' : undefined);
-            if (sealed !== undefined) take(sealed);
-          }
+          } else waiting.set(type, [...(waiting.get(type) ?? []), entry]);
+          if (waiting.get(type)?.length === bounds.maxRows) take(sealed.shift() as ItemBatch);
         } else if (one.do === 'age') {
           nowMs += one.ms;
           const due = [...waiting].filter(
             ([, items]) =>
               nowMs >= Math.min(...items.map(({ sinceMs }) => sinceMs)) + bounds.maxAgeMs,
           );
-          const sealed = buffers.sealAged(nowMs);
-          assert.deepEqual(
-            sealed.map(({ batch }) => batch.type).sort(),
-            due.map(([type]) => type).sort(),
-          );
-          for (const batch of sealed) {
-            assert.equal(batch.reason, 'age');
-            take(batch);
-          }
+          buffers.sealAged(nowMs);
+          assert.deepEqual(sealed.map(({ type }) => type).sort(), due.map(([type]) => type).sort());
+          for (const batch of sealed.splice(0)) take(batch);
         } else {
           const largest = Math.max(0, ...[...waiting.keys()].map(bytesOf));
           const { largestBytes } = buffers;
-          const sealed = buffers.sealLargest();
-          assert.equal(sealed === undefined, waiting.size === 0);
-          if (sealed === undefined) continue;
-          assert.equal(sealed.reason, 'memory');
-          assert.deepEqual([sealed.batch.bytes, sealed.batch.heldBytes], [largest, largestBytes]);
-          take(sealed);
+          buffers.sealLargest();
+          const batch = sealed.shift();
+          assert.equal(batch === undefined, waiting.size === 0);
+          if (batch === undefined) continue;
+          assert.deepEqual([batch.bytes, batch.heldBytes], [largest, largestBytes]);
+          take(batch);
         }
+        assert.equal(sealed.length, 0);
         const all = [...waiting.values()].flat();
-        assert.deepEqual([buffers.size, sinks.size], [all.length, waiting.size]);
+        assert.deepEqual([sizeOf(buffers), sinks.size], [all.length, waiting.size]);
         const bytes = [...waiting.keys()].reduce((sum, type) => sum + bytesOf(type), 0);
         assert.equal(buffers.heldBytes, bytes + waiting.size * EMPTY_BYTES);
         assert.equal(
@@ -189,64 +184,65 @@ test('nothing is lost and nothing doubled, batches keep their limits and their o
         const timesMs = Array.from(buffers.batches, ({ records }) => records.oldestMs);
         assert.equal(Math.min(Number.POSITIVE_INFINITY, ...timesMs), oldest);
       }
+      buffers[Symbol.dispose]();
+      assert.deepEqual([sinks.size, buffers.heldBytes, sealed.length], [0, 0, 0]);
     }),
     { numRuns: 200 },
   );
 });
 
-test('a buffer seals at exactly its rows, and types do not count for each other', () => {
-  const { buffers } = buffersOf({ ...WIDE, maxRows: 3 });
-  assert.equal(buffers.add(item(0), 0), undefined);
-  assert.equal(buffers.add(item(1), 0), undefined);
-  assert.equal(buffers.add(item(2, { type: 'b' }), 0), undefined);
-  const sealed = buffers.add(item(3), 0);
+test('a batch is sealed at exactly its rows, and types do not count for each other', () => {
+  const { buffers, sealed } = buffersOf({ ...WIDE, maxRows: 3 });
+  for (const one of [item(0), item(1), item(2, { type: 'b' })]) buffers.add(one, 0);
+  assert.equal(sealed.length, 0);
+  buffers.add(item(3), 0);
   assert.deepEqual(
-    [sealed?.reason, [...(sealed?.batch.records ?? [])].map(({ offset }) => offset)],
-    ['rows', [0, 1, 3]],
+    sealed.map(({ records }) => [...records].map(({ offset }) => offset)),
+    [[0, 1, 3]],
   );
-  assert.equal(buffers.size, 1);
+  assert.equal(sizeOf(buffers), 1);
 });
 
 test('a batch may be exactly as large as its limit; one byte more begins the next', () => {
-  const { buffers } = buffersOf({ ...WIDE, maxBytes: 20 });
+  const { buffers, sealed } = buffersOf({ ...WIDE, maxBytes: 20 });
   buffers.add(item(0), 0);
-  assert.equal(buffers.add(item(1), 0), undefined);
-  const sealed = buffers.add(item(2, { bytes: 1 }), 0);
-  assert.deepEqual([sealed?.reason, sealed?.batch.bytes, buffers.size], ['bytes', 20, 1]);
+  buffers.add(item(1), 0);
+  assert.equal(sealed.length, 0);
+  buffers.add(item(2, { bytes: 1 }), 0);
+  assert.deepEqual([sealed[0]?.bytes, sealed.length, sizeOf(buffers)], [20, 1, 1]);
 });
 
 test('age counts from the oldest item, to the millisecond', () => {
-  const { buffers } = buffersOf({ ...WIDE, maxAgeMs: 500 });
+  const { buffers, sealed } = buffersOf({ ...WIDE, maxAgeMs: 500 });
   buffers.add(item(0), 1_000);
   buffers.add(item(1), 900);
   buffers.add(item(2), 1_100);
   assert.equal(buffers.nextDueMs, 1_400);
-  assert.deepEqual(buffers.sealAged(1_399), []);
+  buffers.sealAged(1_399);
+  assert.equal(sealed.length, 0);
+  buffers.sealAged(1_400);
   assert.deepEqual(
-    buffers.sealAged(1_400).map(({ batch, reason }) => [batch.length, batch.sinceMs, reason]),
-    [[3, 900, 'age']],
+    sealed.map(({ length, sinceMs }) => [length, sinceMs]),
+    [[3, 900]],
   );
   assert.equal(buffers.nextDueMs, Number.POSITIVE_INFINITY);
 });
 
-test('a batch whose offsets lie far apart seals before their encoding passes its limit', () => {
+test('a batch whose offsets lie far apart is sealed before their encoding passes its limit', () => {
   const limit = 16 * 1024;
-  const { buffers } = buffersOf({ ...WIDE, maxOffsetBytes: limit });
-  let sealed: SealedItems | undefined;
-  let added = 0;
-  while (sealed === undefined && added < 100_000) sealed = buffers.add(item(added++ * 1_003), 0);
-  assert.equal(sealed?.reason, 'offsets');
+  const { buffers, sealed } = buffersOf({ ...WIDE, maxOffsetBytes: limit });
+  for (let added = 0; sealed.length === 0 && added < 100_000; added++)
+    buffers.add(item(added * 1_003), 0);
   // It is looked at once in 1024 items, and the estimate is an upper bound.
-  const encoded = OffsetSet.of(
-    Array.from((sealed as SealedItems).batch.records, ({ offset }) => offset),
-  ).encode().length;
+  const { records } = sealed[0] as ItemBatch;
+  const encoded = OffsetSet.of(Array.from(records, ({ offset }) => offset)).encode().length;
   assert.ok(encoded >= limit / 2 && encoded <= limit + 1024 * 8, `${encoded} bytes`);
-  assert.equal(buffers.size, 0);
+  assert.equal(sizeOf(buffers), 0);
 });
 
 test('offsets side by side never seal a buffer, however many there are', () => {
-  const { buffers } = buffersOf({ ...WIDE, maxOffsetBytes: 16 * 1024 });
-  for (let offset = 0; offset < 50_000; offset++)
-    assert.equal(buffers.add(item(offset), 0), undefined);
-  assert.equal(buffers.size, 50_000);
+  const { buffers, sealed } = buffersOf({ ...WIDE, maxOffsetBytes: 16 * 1024 });
+  for (let offset = 0; offset < 50_000; offset++) buffers.add(item(offset), 0);
+  assert.equal(sealed.length, 0);
+  assert.equal(sizeOf(buffers), 50_000);
 });

@@ -1,7 +1,7 @@
 /** Runs the record reader to its end, for tests. */
 import type {
-  AdmitLargeRecord,
   RecordPiece,
+  ReserveMemory,
   UnreadableRecords,
 } from '../../../src/core/ports/kafka.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
@@ -34,9 +34,9 @@ export const END = 2 ** 40;
 
 export async function readAll(
   bytes: Buffer | readonly Buffer[],
-  given: Partial<FetchedBytes> & { limits?: Partial<ReadLimits>; admit?: AdmitLargeRecord } = {},
+  given: Partial<FetchedBytes> & { limits?: Partial<ReadLimits>; reserve?: ReserveMemory } = {},
 ): Promise<Read> {
-  const { limits, admit, ...fetched } = given;
+  const { limits, reserve, ...fetched } = given;
   const whole = Buffer.isBuffer(bytes) ? bytes : Buffer.concat(bytes);
   const pieces: RecordPiece[] = [];
   const response = {
@@ -47,7 +47,7 @@ export async function readAll(
     ...fetched,
     bytes: whole,
   };
-  for await (const piece of readPieces(response, { ...LIMITS, ...limits }, admit))
+  for await (const piece of readPieces(response, { ...LIMITS, ...limits }, reserve))
     pieces.push(piece);
   const records = pieces.flatMap((piece) => piece.records.map(partsOf));
   const unreadable = pieces.flatMap((piece) => piece.unreadable ?? []);

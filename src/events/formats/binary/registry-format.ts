@@ -1,7 +1,7 @@
 /** Formats with a schema registry: the schemas that a batch of records names are loaded first. */
 import { err } from '../../../base/result.ts';
 import { MalformedError } from '../../../base/varint-reader.ts';
-import { NotPrepared } from '../../../core/outcome/internal-error.ts';
+import { InternalError } from '../../../core/outcome/internal-error.ts';
 import type { SourceRecord } from '../../../core/record.ts';
 import type { EventFormat, ReadEvent, SchemaVerdict } from '../../format.ts';
 import { eventOf, poison } from '../../json-event.ts';
@@ -35,8 +35,7 @@ export function registryFormat<T>(
       const frame = readFrame(value, headers);
       if (frame.poison !== undefined) return frame;
       const loaded = cache.get(frame.id);
-      // A full cache may have dropped it since the record was prepared: it is prepared again.
-      if (loaded === undefined) throw new NotPrepared(`schema ${frame.id} is not loaded`);
+      if (loaded === undefined) throw new InternalError(`schema ${frame.id} is not loaded`);
       return loaded.poison === undefined ? read(value, loaded.schema, frame.id) : loaded;
     },
   };

@@ -35,7 +35,7 @@ class Buffers implements Sealable {
     return this.bytes.reduce((sum, one) => sum + one, 0);
   }
 
-  largestBytes(): number {
+  get largestBytes(): number {
     return this.bytes[0] ?? 0;
   }
 
@@ -139,7 +139,9 @@ test('intake goes on when sealing alone makes room', async () => {
     get heldBytes() {
       return buffers.heldBytes;
     },
-    largestBytes: () => buffers.largestBytes(),
+    get largestBytes() {
+      return buffers.largestBytes;
+    },
     sealLargest: () => end(buffers.open.shift() as Lease),
   });
   end(await budget.reserve('intake', 1, forever));

@@ -132,9 +132,9 @@ test('a journal that is fetched faster than it is folded pauses, and goes on onc
     return {
       ...whole,
       bytes: 600_000,
-      async *pieces(admit) {
+      async *pieces(reserve) {
         await gate.promise;
-        yield* whole.pieces(admit);
+        yield* whole.pieces(reserve);
       },
     };
   };

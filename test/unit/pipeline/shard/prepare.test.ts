@@ -1,9 +1,9 @@
 /** Decoding waits for what it needs (KindSteps.prepare): a schema registry that is down. Over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NotPrepared } from '../../../../src/core/outcome/internal-error.ts';
 import type { SourceRecord } from '../../../../src/core/record.ts';
 import { changed } from '../../../support/engine/changed.ts';
+import { command } from '../../../support/engine/inspection.ts';
 import { World } from '../../../support/engine/world.ts';
 import { sourceKind } from '../../../support/memory/service/source-kind.ts';
 import { headerOf } from '../../../support/records/headers.ts';
@@ -27,7 +27,8 @@ class Registry {
     this.#up = Promise.withResolvers<void>();
   }
 
-  prepare(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> {
+  prepare(records: readonly SourceRecord[], signal: AbortSignal): Promise<void> | undefined {
+    if (records.every((record) => this.prepared.has(placeOf(record)))) return undefined;
     const aborted = new Promise<never>((_, reject) =>
       signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
     );
@@ -128,6 +129,7 @@ test('so do records that are settled from the source', async () => {
   for (let n = 0; n < 20; n++) world.event(0);
   await world.clock.advance(5_000);
   registry.down();
+  registry.prepared.clear();
   await world.clock.advance(5 * MINUTE);
   assert.deepEqual(
     [world.decisions().length, instance.gauge('shards_paused', { reason: 'schema_registry' })],
@@ -198,28 +200,57 @@ for (const [stage, filed] of [
   });
 }
 
-test('a record that its format will not read unprepared is prepared again: neither it nor its shard is given up', async () => {
-  let forgotten = 3;
+test('memory for a costly record is reserved before it is decoded; what was dropped meanwhile is loaded again', async () => {
+  const loaded = new Set<number>();
+  const loads: number[] = [];
   const world = new World({
     partitions: 1,
+    budgetBytes: 20_000,
     wrap: (ports) => ({
       ...ports,
       kind: changed(ports.kind, {
+        decodeCost: ({ offset }) => (offset % 5 === 0 ? 1_000_000 : 0),
+        prepare: (records) => {
+          const missing = records.filter(({ offset }) => !loaded.has(offset));
+          if (missing.length === 0) return undefined;
+          loads.push(missing.length);
+          return Promise.resolve().then(() => {
+            for (const { offset } of missing) loaded.add(offset);
+          });
+        },
         decode: (...given: Parameters<typeof ports.kind.decode>) => {
-          if (given[0].offset === 5 && forgotten-- > 0)
-            throw new NotPrepared('schema 7 is not at hand');
+          assert.ok(loaded.has(given[0].offset), 'decoded before it was prepared');
+          const isReserved = instance.budget.usedBytes >= 1_000_000;
+          assert.equal(isReserved, given[0].offset % 5 === 0, 'memory for costly records');
           return ports.kind.decode(...given);
         },
       }),
     }),
   });
   const instance = world.start();
+  const settling = instance.budget.lease('work', 10_000);
   for (let n = 0; n < 10; n++) world.event(0);
-  await world.untilSettled(10 * MINUTE);
+  await world.clock.advance(MINUTE);
+  assert.equal(instance.gauge('shards_paused', { reason: 'memory' }), 1);
+  loaded.clear();
+  settling[Symbol.dispose]();
+  await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
-  assert.deepEqual(
-    [world.published('dead').length, world.decisions().length, forgotten < 0],
-    [0, 10, true],
-  );
-  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
+  assert.deepEqual(loads, [10, 10]);
+});
+
+test('a record at hand when the pipeline is paused is not taken, and its memory is given back', async () => {
+  const registry = new Registry({ up: false });
+  const world = worldWith(registry);
+  const instance = world.start();
+  for (let n = 0; n < 4; n++) world.event(0);
+  await world.clock.advance(MINUTE);
+  assert.ok(instance.budget.usedBytes > 0);
+  await command(world, 'pause');
+  registry.back();
+  await world.clock.advance(MINUTE);
+  assert.deepEqual([instance.budget.usedBytes, world.service.batches.size], [0, 0]);
+  await command(world, 'resume');
+  await world.untilSettled(2 * MINUTE);
+  world.assertExactlyOnce();
 });

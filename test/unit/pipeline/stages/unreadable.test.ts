@@ -1,11 +1,7 @@
 /** Offsets of the source that cannot be read (a damaged batch, a record beyond a limit): over the whole engine in memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type {
-  AdmitLargeRecord,
-  FetchedBatch,
-  RecordPiece,
-} from '../../../../src/core/ports/kafka.ts';
+import type { FetchedBatch, RecordPiece, ReserveMemory } from '../../../../src/core/ports/kafka.ts';
 import type { Poison } from '../../../../src/core/record.ts';
 import { audit } from '../../../../src/tools/inspect/audit/audit.ts';
 import { explainRecord } from '../../../../src/tools/inspect/explain/explain.ts';
@@ -44,11 +40,13 @@ function events(world: World, count: number): void {
 
 /** Wrapper that rewrites the pieces of every source batch. */
 const repieced = (
-  pieces: (batch: FetchedBatch, admit?: AdmitLargeRecord) => AsyncIterable<RecordPiece>,
+  pieces: (batch: FetchedBatch, reserve?: ReserveMemory) => AsyncIterable<RecordPiece>,
 ): WrapPorts =>
   fetchedThrough((batch, give) =>
     give(
-      batch.stream === 'journal' ? batch : { ...batch, pieces: (admit) => pieces(batch, admit) },
+      batch.stream === 'journal'
+        ? batch
+        : { ...batch, pieces: (reserve) => pieces(batch, reserve) },
     ),
   );
 
@@ -247,8 +245,8 @@ test('while memory is full no more than one piece of a batch is decoded', async 
       fault: (operation) =>
         operation === 'create' && down ? { failure: 'unavailable' } : undefined,
     },
-    wrap: repieced(async function* (batch, admit) {
-      for await (const { records, nextOffset } of batch.pieces(admit)) {
+    wrap: repieced(async function* (batch, reserve) {
+      for await (const { records, nextOffset } of batch.pieces(reserve)) {
         for (const record of records) {
           asked++;
           yield { records: [record], unreadable: undefined, nextOffset: record.offset + 1 };
@@ -269,52 +267,61 @@ test('while memory is full no more than one piece of a batch is decoded', async 
   world.assertExactlyOnce();
 });
 
-test('a large record waits for memory before it is read, gives it back when it was taken, and an owner that goes ends the pieces', async () => {
-  const said: string[] = [];
-  const gate = Promise.withResolvers<void>();
+test('dead letters that repeat their records are published before the next piece is read', async () => {
+  const published: number[] = [];
   const world = new World({
     partitions: 1,
-    wrap: repieced(async function* (batch, admit) {
-      try {
-        for await (const piece of batch.pieces(admit)) {
-          const lease = await admit?.(1_000);
-          said.push(`admitted with ${instance.budget.usedBytes}`);
-          yield piece;
-          lease?.[Symbol.dispose]();
-          said.push(`taken`);
+    wrap: repieced(async function* (batch) {
+      for await (const { records } of batch.pieces())
+        for (const record of records) {
+          published.push(world.published('dead').length);
+          yield { records: [record], unreadable: undefined, nextOffset: record.offset + 1 };
         }
-        await gate.promise;
-      } finally {
-        said.push('ended');
-      }
     }),
   });
-  const instance = world.start();
-  events(world, 1);
-  await world.clock.advance(5_000);
-  assert.deepEqual(said, ['admitted with 1000', 'taken']);
-  const stopped = instance.stop();
-  gate.resolve();
-  await world.through(stopped);
-  assert.deepEqual(said, ['admitted with 1000', 'taken', 'ended']);
+  world.start();
+  for (let n = 0; n < 5; n++) world.put(0, 'not json');
+  await world.untilSettled(MINUTE);
+  assert.deepEqual(published, [0, 1, 2, 3, 4]);
 });
 
-test('a large record that cannot be decoded yet gives its memory back while it waits, and is read again', async () => {
-  let down = true;
-  const up = Promise.withResolvers<void>();
-  const said: string[] = [];
-  const pieces = repieced(async function* (batch, admit) {
-    for await (const piece of batch.pieces(admit)) {
-      const lease = await admit?.(15_000);
-      said.push('admitted');
-      try {
+/** Pieces that reserve memory for each record, as the reader does for large ones. */
+const large = (bytes: number, log: (event: string) => void) =>
+  repieced(async function* (batch, reserve) {
+    try {
+      for await (const piece of batch.pieces()) {
+        await reserve?.(bytes);
+        log('reserved');
         yield piece;
-      } finally {
-        lease?.[Symbol.dispose]();
-        said.push('released');
+        log('taken');
       }
+    } finally {
+      log('ended');
     }
   });
+
+test('a large record waits for memory before it is read, and gives it back when it was taken', async () => {
+  const said: string[] = [];
+  const log = (event: string) => void said.push(`${event}: ${instance.budget.usedBytes}`);
+  const world = new World({ partitions: 1, budgetBytes: 20_000, wrap: large(15_000, log) });
+  const instance = world.start();
+  const others = instance.budget.lease('intake', 14_000);
+  events(world, 1);
+  await world.clock.advance(MINUTE);
+  assert.deepEqual(said, []);
+  assert.equal(instance.gauge('shards_paused', { reason: 'memory' }), 1);
+  others[Symbol.dispose]();
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual([said[0], said.length], ['reserved: 15000', 3]);
+  assert.equal(instance.budget.usedBytes, 0);
+});
+
+test('a large record whose schema is loaded keeps the room of intake, which settling does not need; an owner that goes gives it back', async () => {
+  const up = Promise.withResolvers<void>();
+  const said: string[] = [];
+  let down = true;
+  const pieces = large(15_000, (event) => void said.push(event));
   const world = new World({
     partitions: 1,
     budgetBytes: 20_000,
@@ -324,18 +331,23 @@ test('a large record that cannot be decoded yet gives its memory back while it w
         ...more,
       ),
   });
-  const instance = world.start();
+  const first = world.start();
   events(world, 3);
   await world.clock.advance(MINUTE);
-  assert.deepEqual(said, ['admitted', 'released']);
-  assert.equal(instance.gauge('shards_paused', { reason: 'schema_registry' }), 1);
-  assert.equal(instance.budget.usedBytes, 0);
+  assert.deepEqual(said, ['reserved']);
+  assert.equal(first.gauge('shards_paused', { reason: 'schema_registry' }), 1);
+  assert.equal(first.budget.usedBytes, 15_000);
+  const work = await first.budget.reserve('work', 5_000, new AbortController().signal);
+  work[Symbol.dispose]();
+  const stopped = first.stop();
   down = false;
   up.resolve();
+  await world.through(stopped);
+  assert.deepEqual(said, ['reserved', 'ended']);
+  assert.equal(first.budget.usedBytes, 0);
+  world.start();
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
-  assert.deepEqual(said, ['admitted', 'released', 'admitted', 'released']);
-  assert.equal(instance.metrics.counter('claims_total', { outcome: 'owned' }), 1);
 });
 
 test('records that cannot be read, each for itself, share transactions, whatever stands between them', async () => {

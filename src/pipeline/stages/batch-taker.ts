@@ -1,0 +1,251 @@
+/**
+ * Loop of intake over one fetched batch: waits until the next records may be decoded, then skips
+ * those that are assigned and decodes the others into rows, or dead letters.
+ */
+import { fits } from '../../core/bytes/batch-size.ts';
+import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
+import { valueLengthOf } from '../../core/bytes/record-view.ts';
+import type { FetchedBatch, RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
+import type { Lease } from '../../core/ports/memory.ts';
+import type { Decoded, SourceRecord } from '../../core/record.ts';
+import type {
+  ServiceAccess,
+  ShardJournal,
+  ShardLife,
+  SourceAccess,
+} from '../context/shard-context.ts';
+import { DECODING_SLICE_MS, decodeCost } from '../limits/decoding.ts';
+import type { UndecodableRecords } from '../publish/terminal-writer.ts';
+import { sourceRecreated } from '../source/reread.ts';
+import type { OpenBatches } from './open-batches.ts';
+import type { ShardStages } from './shard-stages.ts';
+
+/** Pieces whose dead letters go out together. */
+const MAX_DUE = 1_000;
+
+type Shard = ShardLife & ShardJournal & SourceAccess & Pick<ServiceAccess, 'control'>;
+
+export class BatchTaker {
+  readonly #shard: Shard;
+  readonly #stages: ShardStages;
+  readonly #open: OpenBatches;
+  readonly #flow: () => void;
+  /** Room of intake for the records of the piece. */
+  #room: Lease | undefined;
+  /** Memory for decoding the next record, which is costly. */
+  #decoding: Lease | undefined;
+  #waitsForRoom = false;
+  /** Dead letters that are not published yet. */
+  #due: UndecodableRecords[] = [];
+  /** True if they show records, which are valid until the next piece. */
+  #dueRecords = false;
+
+  /** @param flow called when partitions may have to pause or resume */
+  constructor(shard: Shard, stages: ShardStages, open: OpenBatches, flow: () => void) {
+    this.#shard = shard;
+    this.#stages = stages;
+    this.#open = open;
+    this.#flow = flow;
+  }
+
+  get waitsForRoom(): boolean {
+    return this.#waitsForRoom;
+  }
+
+  /**
+   * Takes all records of a batch: however large it unpacks, one piece is in memory.
+   * @throws the error that ends the shard
+   */
+  async take(batch: FetchedBatch): Promise<void> {
+    const { partition } = batch;
+    const { clock, signal } = this.#shard;
+    try {
+      for await (const piece of batch.pieces((bytes) => this.#reserve(bytes))) {
+        for (let at = 0; ; ) {
+          await this.#ready(piece.records, at);
+          at = this.#takeSome(partition, piece.records, at);
+          if (at === piece.records.length) break;
+          await clock.sleep(0, signal);
+        }
+        this.#pass(partition, piece);
+        this.#giveBack();
+        if (this.#dueRecords || this.#due.length >= MAX_DUE) await this.#publishDue();
+        this.#flow();
+      }
+      await this.#publishDue();
+    } finally {
+      this.#giveBack();
+    }
+  }
+
+  /**
+   * Waits until the records from `at` on may be decoded; the caller decodes without another wait. A
+   * wait may end what the others had reached, so each is checked again. Room of intake is kept while
+   * schemas are loaded: settling does not need it. @throws the signal's reason
+   */
+  async #ready(records: readonly SourceRecord[], at: number): Promise<void> {
+    const { budget, control, kind, signal, waits } = this.#shard;
+    const first = records[at];
+    const cost = first === undefined ? 0 : decodeCost(kind, first);
+    for (let isPrepared = false; ; ) {
+      signal.throwIfAborted();
+      if (!control.takesIn) {
+        this.#giveBack();
+        await this.#publishDue();
+        await control.takingIn();
+      } else if (this.#room === undefined) {
+        await this.#reserve(records.reduce((sum, one) => sum + Math.max(0, valueLengthOf(one)), 1));
+      } else {
+        const loading = isPrepared ? undefined : kind.prepare?.(records.slice(at), signal);
+        if (loading !== undefined) {
+          this.#endDecoding();
+          await this.#publishDue();
+          await waits.during('schema_registry', loading);
+          isPrepared = true;
+          continue;
+        }
+        if (cost === 0 || this.#decoding !== undefined) return;
+        await this.#publishDue();
+        this.#decoding = await waits.during('memory', budget.reserve('work', cost, signal));
+      }
+      isPrepared = false;
+    }
+  }
+
+  /** Reserves room of intake, in place of the room held so far. @throws the signal's reason */
+  async #reserve(bytes: number): Promise<void> {
+    const { budget, signal, waits } = this.#shard;
+    this.#giveBack();
+    if (budget.mayTake) {
+      this.#room = budget.lease('intake', bytes);
+      return;
+    }
+    await this.#publishDue();
+    this.#waitsForRoom = true;
+    this.#flow();
+    try {
+      const room = budget.reserve('intake', bytes, signal);
+      this.#room = await waits.while('memory', room, 'intake');
+    } finally {
+      this.#waitsForRoom = false;
+    }
+  }
+
+  #giveBack(): void {
+    this.#endDecoding();
+    this.#room?.[Symbol.dispose]();
+    this.#room = undefined;
+  }
+
+  #endDecoding(): void {
+    this.#decoding?.[Symbol.dispose]();
+    this.#decoding = undefined;
+  }
+
+  async #publishDue(): Promise<void> {
+    const due = this.#due;
+    this.#due = [];
+    this.#dueRecords = false;
+    await this.#stages.writer.undecodable(due);
+    this.#shard.signal.throwIfAborted();
+  }
+
+  /** Takes records from `at` on for as long as there is time, up to the next costly one. @returns the index of the next */
+  #takeSome(partition: number, records: readonly SourceRecord[], at: number): number {
+    const { clock, kind, ledger, options } = this.#shard;
+    const state = this.#shard.state.partition(partition);
+    const startedMs = clock.monotonic();
+    const wallMs = clock.now();
+    const dead: UndecodableRecords['records'][number][] = [];
+    let oldestDeadMs = Infinity;
+    const skipped = new Map<string, number>();
+    let consumed = 0;
+    let index = at;
+    for (; index < records.length; index++) {
+      const record = records[index] as SourceRecord;
+      if (index > at) {
+        const isLate = clock.monotonic() - startedMs >= DECODING_SLICE_MS;
+        if (isLate || decodeCost(kind, record) > 0) break;
+      }
+      const { offset, timestampMs } = record;
+      if (!state.matches(offset, timestampMs)) throw sourceRecreated(options, partition, offset);
+      if (offset < state.position) continue;
+      state.passGap(state.position, offset);
+      state.position = offset + 1;
+      if (state.isAssigned(offset)) continue;
+      consumed++;
+      const decoded = this.#decode(record, state.replay);
+      if ('skip' in decoded) {
+        state.assign(offset, timestampMs);
+        skipped.set(decoded.skip, (skipped.get(decoded.skip) ?? 0) + 1);
+        continue;
+      }
+      const waitedMs = offset < state.seenBefore ? Math.max(0, wallMs - timestampMs) : 0;
+      const poison =
+        'item' in decoded ? this.#open.add(decoded.item, startedMs - waitedMs) : decoded.poison;
+      if (poison === undefined) continue;
+      const type = 'item' in decoded ? decoded.item.type : undefined;
+      dead.push({ record, poison, type });
+      oldestDeadMs = Math.min(oldestDeadMs, timestampMs);
+    }
+    this.#endDecoding();
+    this.#open.schedule();
+    ledger.consumed(consumed);
+    for (const [reason, count] of skipped) ledger.skipped(reason, count);
+    this.#addDue(partition, dead, undefined, dead.length, oldestDeadMs);
+    return index;
+  }
+
+  /** Passes what follows the records of a piece: offsets that cannot be read, and gaps. */
+  #pass(partition: number, { unreadable, nextOffset }: RecordPiece): void {
+    const { ledger, logger, options } = this.#shard;
+    const state = this.#shard.state.partition(partition);
+    if (unreadable !== undefined) {
+      const { to, timestampMs, poison } = unreadable;
+      // Only a single record has its own timestamp here.
+      if (poison.reason !== 'unreadable_batch' && !state.matches(unreadable.from, timestampMs))
+        throw sourceRecreated(options, partition, unreadable.from);
+      state.passGap(state.position, unreadable.from);
+      const from = Math.max(state.position, unreadable.from);
+      const letters = state.unassignedIn(from, to);
+      state.position = Math.max(state.position, to);
+      if (letters > 0) {
+        const about = { reason: poison.reason, cause: poison.message, letters };
+        logger.warn(
+          { topic: options.source.topic, partition, from, to, ...about },
+          'unreadable records of the source topic become dead letters',
+        );
+      }
+      ledger.consumed(letters);
+      this.#addDue(partition, [], { ...unreadable, from }, letters, timestampMs);
+    }
+    state.passGap(state.position, nextOffset);
+    state.position = Math.max(state.position, nextOffset);
+  }
+
+  #addDue(
+    partition: number,
+    records: UndecodableRecords['records'],
+    unreadable: UnreadableRecords | undefined,
+    letters: number,
+    oldestMs: number,
+  ): void {
+    if (letters === 0) return;
+    const inFlight = this.#shard.inFlight.unassigned.add(letters, oldestMs, undefined);
+    this.#due.push({ partition, records, unreadable, inFlight });
+    this.#dueRecords ||= records.length > 0;
+  }
+
+  #decode(record: SourceRecord, replay: number): Decoded {
+    const { kind, topics, options } = this.#shard;
+    const decoded = kind.decode(record, replay);
+    if (!('item' in decoded)) return decoded;
+    const { key, outputKey = key, headers } = decoded.item;
+    const size = sizeOfRecord({ key: outputKey, value: null, headers });
+    if (fits(size, topics.maxOutputBytes)) return decoded;
+    // Not reviewed: no decision about it could be published.
+    const { topic } = options.output;
+    const message = `key and headers alone are larger than a record of topic ${topic} may be: raise its max.message.bytes`;
+    return { poison: { reason: 'too_large', message } };
+  }
+}

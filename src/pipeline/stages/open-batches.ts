@@ -1,0 +1,94 @@
+/** Batches of a shard that intake fills; full, old and unwanted ones are submitted. */
+import { ItemBuffers } from '../../core/batch/buffer.ts';
+import type { ItemBatch } from '../../core/batch/item-batch.ts';
+import { attempt } from '../../core/outcome/internal-error.ts';
+import type { ContentItem, Poison } from '../../core/record.ts';
+import type { ShardJournal, ShardLife, SourceAccess } from '../context/shard-context.ts';
+import type { Backlog } from '../limits/in-flight.ts';
+import type { ShardStages } from './shard-stages.ts';
+
+type Shard = ShardLife & ShardJournal & SourceAccess;
+
+export class OpenBatches implements Disposable {
+  readonly #shard: Shard;
+  readonly #stages: ShardStages;
+  readonly #buffers: ItemBuffers;
+  readonly #unregister: () => void;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(shard: Shard, stages: ShardStages) {
+    this.#shard = shard;
+    this.#stages = stages;
+    const { budget, clock, options, state, typeLimit } = shard;
+    typeLimit.recovered(state, clock.monotonic());
+    const { batch, maxOffsetBytes } = options;
+    this.#buffers = new ItemBuffers(
+      { ...batch, maxOffsetBytes },
+      (type) => shard.openBatch(type, 'intake'),
+      (sealed) => this.#submit(sealed),
+    );
+    this.#unregister = budget.register(this.#buffers);
+  }
+
+  get backlog(): Backlog[] {
+    return Array.from(this.#buffers.batches, ({ type, length, records }) => ({
+      ...{ type, records: length, oldestEventMs: records.oldestMs },
+    }));
+  }
+
+  /**
+   * Adds an item, whose age counts from `sinceMs`.
+   * @returns the poison of an item that is refused, or whose row cannot be written
+   */
+  add(item: ContentItem, sinceMs: number): Poison | undefined {
+    const { clock, inFlight, typeLimit } = this.#shard;
+    if (!this.#buffers.has(item.type)) {
+      const refusal = typeLimit.refusal(item.type, clock.monotonic());
+      if (refusal !== undefined) return refusal;
+    }
+    inFlight.buffered++;
+    const added = attempt(() => this.#buffers.add(item, sinceMs));
+    if ('made' in added) return undefined;
+    inFlight.buffered--;
+    return added.poison;
+  }
+
+  /** Seals batches by the clock, also when no record comes; called after items were added. */
+  schedule(): void {
+    this.#cancelTimer?.();
+    const dueMs = this.#buffers.nextDueMs;
+    if (dueMs === Infinity) return;
+    const { clock } = this.#shard;
+    this.#cancelTimer = clock.after(Math.max(0, dueMs - clock.monotonic()), () => {
+      this.#buffers.sealAged(clock.monotonic());
+      this.schedule();
+    });
+  }
+
+  sealAll(): void {
+    this.#buffers.sealAged(Infinity);
+    this.schedule();
+  }
+
+  /** Discards the items: the next owner reads their records again. */
+  [Symbol.dispose](): void {
+    this.#cancelTimer?.();
+    this.#unregister();
+    this.#buffers[Symbol.dispose]();
+  }
+
+  #submit(batch: ItemBatch): void {
+    const { inFlight } = this.#shard;
+    const { type, bytes, length, records } = batch;
+    inFlight.buffered -= length;
+    this.#stages.submit({
+      type,
+      bytes,
+      batch,
+      inFlight: inFlight.unassigned.add(length, records.oldestMs, type),
+      attempt: 1,
+      depth: 0,
+      spent: 1,
+    });
+  }
+}
