@@ -18,6 +18,7 @@ import { ResultCounts } from './context/result-counts.ts';
 import { TypeMetrics } from './context/type-metrics.ts';
 import { EndOffsets } from './limits/end-offsets.ts';
 import type { MemoryBudget } from './limits/memory-budget.ts';
+import { ShardWaits } from './limits/shard-waits.ts';
 import { TypeBreakers } from './limits/type-breakers.ts';
 import { TypeLimit } from './limits/type-limit.ts';
 import { WaitReasons } from './limits/wait-reasons.ts';
@@ -286,7 +287,8 @@ export class Pipeline {
     try {
       await clock.sleep(slot.losses.nextClaimMs(error, random), this.#stopping.signal);
       const confirmed = group.confirmMembership(this.#stopping.signal);
-      await this.#context?.waits.during('kafka', `shard ${shard}`, confirmed);
+      const waits = this.#context && new ShardWaits(this.#context, shard, this.#stopping.signal);
+      await (waits === undefined ? confirmed : waits.during('kafka', confirmed));
     } catch (reason) {
       if (this.#stopping.signal.aborted) return;
       void this.#reclaim(shard, slot, reason);

@@ -12,6 +12,7 @@ import type { HealthReporter, Logger, Metrics } from '../../core/ports/telemetry
 import type { Tracer } from '../../core/ports/tracing.ts';
 import type { EndOffsets } from '../limits/end-offsets.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
+import type { LimitName } from '../limits/shard-waits.ts';
 import type { TypeBreakers } from '../limits/type-breakers.ts';
 import type { TypeLimit } from '../limits/type-limit.ts';
 import type { WaitReasons } from '../limits/wait-reasons.ts';
@@ -46,13 +47,7 @@ export interface PipelineContext extends PipelinePorts {
   readonly typeLimit: TypeLimit;
   readonly ends: EndOffsets;
   readonly waits: WaitReasons;
-  readonly limits: {
-    readonly encodes: LimitFunction;
-    readonly uploads: LimitFunction;
-    readonly polls: LimitFunction;
-    readonly downloads: LimitFunction;
-    readonly claims: LimitFunction;
-  };
+  readonly limits: Readonly<Record<LimitName, LimitFunction>>;
   /** Facts about the topics at the start. */
   readonly topics: TopicFacts;
 }

@@ -10,7 +10,7 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import { InFlight } from '../limits/in-flight.ts';
 import type { Share } from '../limits/memory-budget.ts';
 import type { ShardControl } from '../limits/shard-control.ts';
-import { ShardWaits } from '../limits/shard-waits.ts';
+import type { ShardWaits } from '../limits/shard-waits.ts';
 import { batchLinks } from './batch-spans.ts';
 import type { PipelineContext } from './pipeline-context.ts';
 import { ShardReport } from './shard-report.ts';
@@ -20,7 +20,7 @@ import type { TransactionQueue } from './transaction-queue.ts';
 export interface ShardLife extends Pick<PipelineContext, 'options' | 'clock' | 'random'> {
   readonly logger: Logger;
   readonly report: ShardReport;
-  readonly waits: ShardWaits<keyof PipelineContext['limits']>;
+  readonly waits: ShardWaits;
   /** Aborted when the shard is lost or given up: nothing new begins. */
   readonly signal: AbortSignal;
   /** Runs a task; if it fails, the shard is given up and claimed again. */
@@ -61,18 +61,16 @@ export interface SourceAccess
 
 export type ShardContext = ShardLife & ShardJournal & ServiceAccess & SourceAccess;
 
-type ShardParts = Pick<ShardLife, 'logger' | 'signal' | 'spawn'> &
+type ShardParts = Pick<ShardLife, 'logger' | 'signal' | 'spawn' | 'waits'> &
   Pick<ShardJournal, 'state' | 'queue'> &
   Pick<ServiceAccess, 'control' | 'uploadSignal'> & { readonly shard: number };
 
 export function shardContext(context: PipelineContext, parts: ShardParts): ShardContext {
-  const { budget, kind, limits, tracer } = context;
-  const { shard, signal, spawn } = parts;
-  const waits = new ShardWaits(context.waits, shard, limits, signal);
+  const { budget, kind, tracer } = context;
+  const { shard, spawn } = parts;
   return {
     ...context,
     ...parts,
-    waits,
     report: new ShardReport(context, shard),
     inFlight: new InFlight(),
 

@@ -6,15 +6,14 @@
 import type { Clock } from '../../base/clock.ts';
 import { type ShardProducer, type Transaction, TransactionError } from '../../core/ports/kafka.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
-import type { WaitReasons } from '../limits/wait-reasons.ts';
+import type { ShardWaits } from '../limits/shard-waits.ts';
 import { describe } from './errors.ts';
 
 interface QueueDeps {
   readonly clock: Clock;
   readonly metrics: Metrics;
-  readonly waits: WaitReasons;
+  readonly waits: ShardWaits;
   readonly pipeline: string;
-  readonly who: string;
   readonly onFailure: (error: TransactionError) => void;
 }
 
@@ -48,7 +47,7 @@ export class TransactionQueue {
   async #run(build: () => Transaction | undefined): Promise<number | undefined> {
     if (this.#failed !== undefined) throw this.#failed;
     if (this.#closed) throw new QueueClosedError();
-    const { clock, metrics, waits, who, onFailure, ...labels } = this.#deps;
+    const { clock, metrics, waits, onFailure, ...labels } = this.#deps;
     const startedMs = clock.monotonic();
     const count = (outcome: string) =>
       metrics.count('transactions_total', { pipeline: labels.pipeline, outcome });
@@ -57,7 +56,7 @@ export class TransactionQueue {
       if (transaction === undefined) return undefined;
       this.runningSinceMs = startedMs;
       const commit = this.#producer.commit(transaction);
-      const { journalOffset } = await waits.during('kafka', who, commit);
+      const { journalOffset } = await waits.during('kafka', commit);
       this.lastCommitMs = clock.monotonic();
       count('committed');
       metrics.observe(

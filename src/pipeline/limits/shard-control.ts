@@ -13,7 +13,7 @@ import {
 } from '../../core/journal/control.ts';
 import type { ShardState } from '../../core/journal/shard-state.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
-import type { WaitReasons } from './wait-reasons.ts';
+import type { ShardWaits } from './shard-waits.ts';
 
 /** Longest time without a look at the wall clock, which may be set while a timer runs. */
 const LOOK_MS = 60_000;
@@ -22,9 +22,8 @@ type ControlState = 'running' | 'paused' | 'draining' | 'drained';
 
 interface ControlDeps {
   readonly clock: Clock;
-  readonly waits: WaitReasons;
+  readonly waits: ShardWaits;
   readonly logger: Logger;
-  readonly who: string;
   readonly signal: AbortSignal;
 }
 
@@ -102,7 +101,7 @@ export class ShardControl {
   async permits(type: string, isRetry: boolean): Promise<void> {
     if (!this.holds(type, isRetry)) return;
     const released = this.#until(() => !this.holds(type, isRetry));
-    await this.#deps.waits.while('paused', `type ${type}`, released);
+    await released.finally(this.#deps.waits.begin('paused', `type ${type}`));
   }
 
   /** Resolves when records are taken in. @throws the signal's reason */
@@ -146,13 +145,13 @@ export class ShardControl {
 
   /** Finds out what is in force now, and looks again when the first scope ends. */
   #look(): void {
-    const { clock, signal, waits, who } = this.#deps;
+    const { clock, signal, waits } = this.#deps;
     this.#cancelTimer?.();
     this.#scopes = inForce(this.#control, clock.now());
     if (this.takesIn || signal.aborted) {
       this.#endWait?.();
       this.#endWait = undefined;
-    } else this.#endWait ??= waits.begin('paused', who);
+    } else this.#endWait ??= waits.begin('paused');
     if (signal.aborted) return;
     const ends = this.#scopes.flatMap(({ untilMs }) => untilMs ?? []);
     if (ends.length > 0) {

@@ -29,15 +29,13 @@ export type WaitReason =
   | 'paused';
 
 /** Shorter waits are not reported. */
-const LONG_MS = 5_000;
+export const LONG_MS = 5_000;
 /** A wait that returns this soon is the same one: retries and queues interrupt it for moments. */
 const SAME_MS = 5_000;
 /** Interval of repeated log lines about one wait. */
 const REMIND_MS = 300_000;
 /** Waiters that a log line names. */
 const NAMED = 8;
-
-type Limit = <T>(run: () => Promise<T>) => Promise<T>;
 
 /** Waits for one reason, from the first waiter until there was none for SAME_MS. */
 interface Spell {
@@ -59,7 +57,6 @@ interface WaitDeps {
 export class WaitReasons {
   readonly #deps: WaitDeps;
   readonly #spells = new Map<WaitReason, Spell>();
-  readonly #overdue = new Set<string>();
 
   constructor(deps: WaitDeps) {
     this.#deps = deps;
@@ -82,90 +79,6 @@ export class WaitReasons {
       if (spell.who.size === 0)
         spell.cancelEnd = this.#deps.clock.after(SAME_MS, () => this.#end(reason, spell));
     };
-  }
-
-  /** Settles as `work` does; `who` waits until then. */
-  while<T>(reason: WaitReason, who: string, work: Promise<T>): Promise<T> {
-    return work.finally(this.begin(reason, who));
-  }
-
-  /**
-   * Settles as `work` does; if that takes long, `who` waits.
-   * @param atMostMs for work that depends on nothing outside: it is `overdue` after that
-   */
-  async during<T>(
-    reason: WaitReason,
-    who: string,
-    work: Promise<T>,
-    atMostMs?: number,
-  ): Promise<T> {
-    let end: (() => void) | undefined;
-    const cancelLong = this.#deps.clock.after(LONG_MS, () => {
-      end = this.begin(reason, who, LONG_MS);
-    });
-    const cancelStuck =
-      atMostMs === undefined
-        ? undefined
-        : this.#deps.clock.after(atMostMs, () => this.#overdue.add(who));
-    try {
-      return await work;
-    } finally {
-      cancelLong();
-      end?.();
-      cancelStuck?.();
-      if (atMostMs !== undefined) this.#overdue.delete(who);
-    }
-  }
-
-  /** Returns true if work of `who` is overdue. */
-  isOverdue(who: string): boolean {
-    return this.#overdue.has(who);
-  }
-
-  /** Yields what `source` yields; while the next item takes long, `who` waits. */
-  async *each<T>(
-    reason: WaitReason,
-    who: string,
-    source: AsyncIterable<T>,
-  ): AsyncGenerator<T, void, void> {
-    const iterator = source[Symbol.asyncIterator]();
-    let ended = false;
-    try {
-      for (;;) {
-        const next = await this.during(reason, who, iterator.next());
-        ended = next.done === true;
-        if (next.done === true) return;
-        yield next.value;
-      }
-    } finally {
-      if (!ended) await iterator.return?.();
-    }
-  }
-
-  /**
-   * Runs `run` within a limit; if its turn comes late, `who` waits.
-   * @throws the signal's reason if that was aborted meanwhile
-   */
-  async permitted<T>(
-    reason: WaitReason,
-    limit: Limit,
-    who: string,
-    signal: AbortSignal,
-    run: () => Promise<T>,
-  ): Promise<T> {
-    const started = Promise.withResolvers<void>();
-    const start = () => started.resolve();
-    signal.addEventListener('abort', start, { once: true });
-    void this.during(reason, who, started.promise);
-    try {
-      return await limit(() => {
-        start();
-        signal.throwIfAborted();
-        return run();
-      });
-    } finally {
-      signal.removeEventListener('abort', start);
-    }
   }
 
   /** Reasons in force, each with its waiters. */

@@ -15,6 +15,7 @@ import { shardContext } from '../context/shard-context.ts';
 import { QueueClosedError, TransactionQueue } from '../context/transaction-queue.ts';
 import type { Backlog, InFlightCount } from '../limits/in-flight.ts';
 import { ShardControl } from '../limits/shard-control.ts';
+import { ShardWaits } from '../limits/shard-waits.ts';
 import type { ChunkSize } from '../publish/chunk-size.ts';
 import { claimShard, ownerRecord } from './claim.ts';
 import { JournalRecovery } from './journal-recovery.ts';
@@ -52,7 +53,7 @@ export class ShardWorker {
   readonly #queue: TransactionQueue;
   readonly #recovery: JournalRecovery;
   readonly #running = new Set<Promise<void>>();
-  readonly #who: string;
+  readonly #waits: ShardWaits;
   /** Name of the worker in health. */
   readonly #loop: string;
   #owned: OwnedShard | undefined;
@@ -76,22 +77,21 @@ export class ShardWorker {
     size: ChunkSize,
     onOver: (error: unknown, places: readonly SourceCoordinate[]) => void,
   ) {
-    const { group, clock, metrics, waits, options } = context;
+    const { group, clock, metrics, options } = context;
     this.partitions = partitions;
     this.#context = context;
     this.#shard = shard;
     this.#size = size;
     this.#onOver = onOver;
-    this.#who = `shard ${shard}`;
+    this.#waits = new ShardWaits(context, shard, this.#abort.signal);
     this.#loop = `${options.name}/shard-${shard}`;
     this.#logger = context.logger.child({ shard });
     this.#producer = context.producers.open(shard);
     this.#queue = new TransactionQueue(this.#producer, {
       clock,
       metrics,
-      waits,
+      waits: this.#waits,
       pipeline: options.name,
-      who: this.#who,
       onFailure: (error) => this.#end(error),
     });
     const { topic } = options.journal;
@@ -170,7 +170,8 @@ export class ShardWorker {
   async #claim(): Promise<void> {
     const { signal } = this.#abort;
     const context = this.#context;
-    const { clock, limits, metrics, options, waits } = context;
+    const { clock, metrics, options } = context;
+    const waits = this.#waits;
     const startedMs = clock.monotonic();
     const parts = {
       shard: this.#shard,
@@ -180,18 +181,19 @@ export class ShardWorker {
     };
     const { partitions } = this;
     const recovery = this.#recovery;
-    const claimed = waits.permitted('kafka', limits.claims, `${this.#who}: claims`, signal, () =>
+    const claimed = waits.permitted('claims', () =>
       claimShard({ ...context, ...parts, partitions, recovery }),
     );
-    const state = await waits.while('kafka', this.#who, claimed);
+    const state = await waits.while('kafka', claimed);
     signal.throwIfAborted();
     const { control: known, acknowledged } = recovery.follow((next) => control.apply(next));
-    const about = { clock, waits, logger: this.#logger, who: this.#who, signal };
+    const about = { clock, waits, logger: this.#logger, signal };
     const control = new ShardControl(about, known, acknowledged);
     const shard = shardContext(context, {
       ...parts,
       control,
       state,
+      waits,
       uploadSignal: this.#uploadAbort.signal,
       spawn: (what, run) => this.#spawn(what, run),
     });
@@ -203,10 +205,10 @@ export class ShardWorker {
   }
 
   #tick(): void {
-    const { clock, health, options, waits } = this.#context;
+    const { clock, health, options } = this.#context;
     this.#cancelTick = clock.after(TICK_MS, () => this.#tick());
     const nowMs = clock.monotonic();
-    const isOverdue = this.#owned !== undefined && waits.isOverdue(this.#who);
+    const isOverdue = this.#owned !== undefined && this.#waits.isOverdue;
     const transactionMs = this.#transactionMs;
     // A transaction has its own timeouts: one that outlives them twice is stuck.
     if (transactionMs !== undefined) {

@@ -7,13 +7,7 @@ import { LogOnce } from '../../base/log-limits.ts';
 import { err, ok, type Result } from '../../base/result.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import { reactionTo } from '../../core/outcome/failure-policy.ts';
-import {
-  type Fail,
-  type FollowState,
-  type FollowStep,
-  heard,
-  next,
-} from '../../core/outcome/follow-policy.ts';
+import { type Fail, type FollowState, heard, next } from '../../core/outcome/follow-policy.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { RemoteStatus } from '../../core/ports/pipeline-kind.ts';
 import type { ServiceAccess, ShardLife } from '../context/shard-context.ts';
@@ -28,28 +22,15 @@ const MAX_LOGGED = 100;
 /** Shortest wait after a poll that was not answered. */
 const UNAVAILABLE_PAUSE_MS = 1000;
 
-/** Outcome of settling: done, failed, or to be repeated after another poll. */
-export type Settled =
-  | { readonly do: 'done' }
-  | Fail
-  | {
-      readonly do: 'again';
-      /** Shortest wait before, ms. */
-      readonly afterMs: number;
-      /** Error that prevented answers about some of the records. */
-      readonly unanswered?: ServiceError | undefined;
-    };
+interface Again {
+  /** Shortest wait before the next poll, ms. */
+  readonly afterMs: number;
+  /** Error that prevented an answer about the job, or about some of its records. */
+  readonly unanswered?: ServiceError | undefined;
+}
 
-/** A wait of at least `afterMs` before the next poll, unless the job is done or has failed. */
-type AfterPoll =
-  | { readonly do: 'done' }
-  | Fail
-  | {
-      readonly do: 'wait';
-      readonly overdue: boolean;
-      readonly atOnce: boolean;
-      readonly afterMs: number;
-    };
+/** Outcome of settling: done, failed, or to be repeated after another poll. */
+export type Settled = { readonly do: 'done' } | Fail | ({ readonly do: 'again' } & Again);
 
 export interface Settler {
   /** Begins with a job, which may be settled in several parts. */
@@ -68,7 +49,6 @@ interface Followed {
   readonly job: LiveJob;
   readonly isProbe: boolean;
   readonly settler: JobSettler;
-  readonly pause: ServicePause;
   isSettling: boolean;
   heard: Heard | undefined;
 }
@@ -89,13 +69,11 @@ export class Tracker {
   /** @param firstWaitMs a restart spreads the first polls, which would come all at once otherwise */
   async follow(job: LiveJob, firstWaitMs: number, isProbe: boolean): Promise<void> {
     const settler = this.#settler.begin(job);
-    const pause = new ServicePause(this.#shard);
-    const followed = { job, isProbe, settler, pause, isSettling: false, heard: undefined };
+    const followed = { job, isProbe, settler, isSettling: false, heard: undefined };
     this.#followed.set(job, followed);
     try {
       await this.#follow(followed, firstWaitMs);
     } finally {
-      pause.end();
       this.#followed.delete(job);
     }
   }
@@ -108,65 +86,48 @@ export class Tracker {
   async #follow(followed: Followed, firstWaitMs: number): Promise<void> {
     const { clock, options, random, signal } = this.#shard;
     const { review } = options;
-    const { job, pause } = followed;
+    const { job } = followed;
     const graceFromMs = clock.monotonic();
     // The journal has wall clock times. The age is taken once: later corrections make no job older.
     const createdMs = clock.monotonic() - (clock.now() - job.record.createdMs);
     let state: FollowState = { createdMs, graceFromMs, remote: undefined, sinceMs: createdMs };
     let waitMs = firstWaitMs;
     let wasOverdue = false;
+    using pause = new ServicePause(this.#shard);
     for (let ceilingMs = review.poll.initialMs; ; ceilingMs *= GROWTH) {
       await clock.sleep(waitMs, signal);
       const answer = await this.#poll(job);
-      pause.end();
+      pause[Symbol.dispose]();
       signal.throwIfAborted();
 
       const nowMs = clock.monotonic();
       if (answer.ok) state = this.#heard(followed, state, answer.value, nowMs);
-      const reaction = await this.#react(followed, state, answer, nowMs);
-      if (reaction.do === 'done') return;
-      if (reaction.do === 'fail') return this.#fail(followed, state, reaction);
-      if (reaction.overdue && !wasOverdue) wasOverdue = this.#logOverdue(followed);
+      let step = next(state, answer.ok ? answer.value.state : 'none', nowMs, review);
+      let again: Again = { afterMs: 0, unanswered: answer.ok ? undefined : answer.error };
+      if (step.do === 'settle' && answer.ok) {
+        // After a wait for its order, the address in this answer may have expired.
+        if (await this.#stages.order.reached(job)) {
+          waitMs = 0;
+          continue;
+        }
+        const settled = await this.#settle(followed, answer.value, step.isLast);
+        if (settled.do === 'done') return;
+        if (settled.do === 'again') again = settled;
+        const heardOf = again.unanswered === undefined ? 'pending' : 'none';
+        step = settled.do === 'fail' ? settled : next(state, heardOf, nowMs, review);
+      }
+      if (step.do === 'fail') return this.#fail(followed, state, step);
+      if (step.do === 'wait' && step.overdue && !wasOverdue)
+        wasOverdue = this.#logOverdue(followed);
 
+      const pauseMs = again.unanswered === undefined ? 0 : pause.begin(again.unanswered);
       // Half of each wait is fixed, half is chance: polls of jobs created together drift apart.
       const regularMs = Math.min(ceilingMs, review.poll.maxMs) * (0.5 + random.next() * 0.5);
-      waitMs = reaction.atOnce ? 0 : Math.max(regularMs, reaction.afterMs);
+      waitMs = Math.max(regularMs, again.afterMs, pauseMs);
     }
   }
 
-  /** Settles a finished job whose turn has come, and decides what follows the poll. */
-  async #react(
-    followed: Followed,
-    state: FollowState,
-    answer: Result<RemoteStatus, ServiceError>,
-    nowMs: number,
-  ): Promise<AfterPoll> {
-    const { job, pause } = followed;
-    const { review } = this.#shard.options;
-    const wait = (
-      step: FollowStep,
-      unanswered: ServiceError | undefined,
-      afterMs: number,
-    ): AfterPoll => {
-      if (step.do === 'fail') return step;
-      const pauseMs = unanswered === undefined ? 0 : pause.begin(unanswered);
-      const overdue = step.do === 'wait' && step.overdue;
-      return { do: 'wait', overdue, atOnce: false, afterMs: Math.max(afterMs, pauseMs) };
-    };
-    if (!answer.ok) return wait(next(state, 'none', nowMs, review), answer.error, 0);
-    const step = next(state, answer.value.state, nowMs, review);
-    if (step.do !== 'settle') return wait(step, undefined, 0);
-
-    // After a wait for its order, the address in this answer may have expired.
-    if (await this.#stages.order.reached(job))
-      return { do: 'wait', overdue: false, atOnce: true, afterMs: 0 };
-    const settled = await this.#settle(followed, answer.value, step.isLast);
-    if (settled.do !== 'again') return settled;
-    const { unanswered, afterMs } = settled;
-    const heardOf = unanswered === undefined ? 'pending' : 'none';
-    return wait(next(state, heardOf, nowMs, review), unanswered, afterMs);
-  }
-
+  /** Settles a finished job whose turn has come. */
   async #settle(followed: Followed, answer: RemoteStatus, isLast: boolean): Promise<Settled> {
     const { breakers, clock, logger, report, waits } = this.#shard;
     const { job, settler } = followed;
@@ -253,7 +214,7 @@ export class Tracker {
 }
 
 /** Wait of one job for a service that did not answer about it, reported with its reason (I8). */
-class ServicePause {
+class ServicePause implements Disposable {
   readonly #shard: ShardLife;
   #end: (() => void) | undefined;
 
@@ -263,7 +224,7 @@ class ServicePause {
 
   /** @returns the shortest wait, ms */
   begin(error: ServiceError): number {
-    this.end();
+    this[Symbol.dispose]();
     const { options, waits } = this.#shard;
     const { because } = reactionTo('status', error.failure);
     this.#end = waits.begin(because);
@@ -272,8 +233,8 @@ class ServicePause {
     return Math.max(pauseMs, error.retryAfterMs ?? 0);
   }
 
-  /** Called once the service was polled again. */
-  end(): void {
+  /** Ends the pause, once the service was polled again. */
+  [Symbol.dispose](): void {
     this.#end?.();
     this.#end = undefined;
   }

@@ -104,7 +104,7 @@ describe('the console during an outage', { timeout: 150_000, concurrency: 4 }, (
       await page.locator('#attention a').first().getAttribute('href'),
       `${RUNBOOK_URL}${verdict.page}.md`,
     );
-    assert.match(await text(page, '#attention li:first-child code'), verdict.command);
+    assert.match(await text(page, '#attention li:first-child code:first-of-type'), verdict.command);
     assert.match(await page.title(), /^[■◆] /);
     return await eventually(
       'half a minute has passed',

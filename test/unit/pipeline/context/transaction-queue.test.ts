@@ -9,6 +9,7 @@ import {
   QueueClosedError,
   TransactionQueue,
 } from '../../../../src/pipeline/context/transaction-queue.ts';
+import { ShardWaits } from '../../../../src/pipeline/limits/shard-waits.ts';
 import { WaitReasons } from '../../../../src/pipeline/limits/wait-reasons.ts';
 import { VirtualClock } from '../../../support/memory/clock.ts';
 import {
@@ -40,13 +41,14 @@ function world() {
     close: async () => undefined,
   };
   const waits = new WaitReasons({ metrics, pipeline: 'p', clock, logger: new RecordingLogger() });
+  const free = <T>(run: () => Promise<T>) => run();
+  const limits = { encodes: free, uploads: free, polls: free, downloads: free, claims: free };
   const onFailure = (error: TransactionError) => failures.push(error);
   const queue = new TransactionQueue(producer, {
     clock,
     metrics,
-    waits,
+    waits: new ShardWaits({ waits, clock, limits }, 0, new AbortController().signal),
     pipeline: 'p',
-    who: 'shard 0',
     onFailure,
   });
   const keys = () => pending.map(({ transaction }) => transaction.journal[0].key);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ShardWaits } from '../../../../src/pipeline/limits/shard-waits.ts';
 import { WaitReasons } from '../../../../src/pipeline/limits/wait-reasons.ts';
 import { VirtualClock } from '../../../support/memory/clock.ts';
 import {
@@ -7,18 +8,27 @@ import {
   RecordingMetrics,
 } from '../../../support/memory/telemetry/recording-telemetry.ts';
 
+const forever = new AbortController().signal;
+
 function world() {
   const clock = new VirtualClock();
   const metrics = new RecordingMetrics();
   const logger = new RecordingLogger();
   const waits = new WaitReasons({ metrics, pipeline: 'p', clock, logger });
+  const turn = Promise.withResolvers<void>();
+  const limit = async <T>(run: () => Promise<T>) => {
+    await turn.promise;
+    return run();
+  };
+  const limits = { encodes: limit, uploads: limit, polls: limit, downloads: limit, claims: limit };
   const gauge = (reason: string) => metrics.gauge('shards_paused', { pipeline: 'p', reason });
   const said = () =>
     logger.lines.map(({ level, message, fields }) => ({ level, message, ...fields }));
-  return { clock, waits, gauge, said };
+  /** Waits of a shard, whose calls wait for their turn until `turn` is resolved. */
+  const shard = (n: number, signal = forever) =>
+    new ShardWaits({ waits, clock, limits }, n, signal);
+  return { clock, waits, gauge, said, shard, turn };
 }
-
-const forever = new AbortController().signal;
 
 test('each reason shows who waits for it, and its gauge counts them', () => {
   const { waits, gauge } = world();
@@ -51,9 +61,10 @@ test('who waits twice waits until both waits are over, and an end told twice cou
 });
 
 test('work that takes long says what it waits for, and no longer than it takes', async () => {
-  const { clock, waits, gauge } = world();
+  const { clock, waits, gauge, shard } = world();
   const work = Promise.withResolvers<string>();
-  const result = waits.during('kafka', 'shard 1', work.promise);
+  const one = shard(1);
+  const result = one.during('kafka', work.promise);
   await clock.advance(4_999);
   assert.equal(gauge('kafka'), undefined);
   await clock.advance(1);
@@ -61,38 +72,30 @@ test('work that takes long says what it waits for, and no longer than it takes',
   work.resolve('done');
   assert.equal(await result, 'done');
   assert.equal(gauge('kafka'), 0);
-  await assert.rejects(waits.during('kafka', 'shard 1', Promise.reject(new Error('no'))), /no/);
+  await assert.rejects(one.during('kafka', Promise.reject(new Error('no'))), /no/);
   await clock.advance(10_000);
   assert.deepEqual([gauge('kafka'), clock.timers], [0, 0]);
 });
 
 test('work that needs nobody outside is overdue after its time, until it ends', async () => {
-  const { clock, waits } = world();
+  const { clock, shard } = world();
+  const [one, two] = [shard(1), shard(2)];
   const work = Promise.withResolvers<void>();
-  const result = waits.during('transfer', 'shard 1', work.promise, 60_000);
+  const result = one.during('transfer', work.promise, 60_000);
   await clock.advance(59_999);
-  assert.equal(waits.isOverdue('shard 1'), false);
+  assert.equal(one.isOverdue, false);
   await clock.advance(1);
-  assert.deepEqual([waits.isOverdue('shard 1'), waits.isOverdue('shard 2')], [true, false]);
+  assert.deepEqual([one.isOverdue, two.isOverdue], [true, false]);
   work.resolve();
   await result;
-  assert.equal(waits.isOverdue('shard 1'), false);
+  assert.equal(one.isOverdue, false);
 });
 
 test('a permit that is long in coming is a wait, what runs with it is not, and a caller that was aborted waits no more and runs nothing', async () => {
-  const { clock, waits, gauge } = world();
-  const turn = Promise.withResolvers<void>();
-  const limit = async <T>(run: () => Promise<T>) => {
-    await turn.promise;
-    return run();
-  };
+  const { clock, waits, gauge, shard, turn } = world();
   const abort = new AbortController();
-  const one = waits.permitted('transfer', limit, 'shard 1: uploads', forever, () =>
-    clock.sleep(20_000),
-  );
-  const two = waits.permitted('transfer', limit, 'shard 2: uploads', abort.signal, async () =>
-    assert.fail('aborted'),
-  );
+  const one = shard(1).permitted('uploads', () => clock.sleep(20_000));
+  const two = shard(2, abort.signal).permitted('uploads', async () => assert.fail('aborted'));
   const refused = assert.rejects(two, /lost/);
   await clock.advance(5_000);
   assert.equal(gauge('transfer'), 2);
@@ -107,7 +110,7 @@ test('a permit that is long in coming is a wait, what runs with it is not, and a
 });
 
 test('a stream is a wait while its next is long in coming, and is let go when nobody wants more', async () => {
-  const { clock, waits, gauge } = world();
+  const { clock, gauge, shard } = world();
   let freed = false;
   async function* source() {
     try {
@@ -121,7 +124,7 @@ test('a stream is a wait while its next is long in coming, and is let go when no
   }
   const seen: number[] = [];
   const reading = (async () => {
-    for await (const one of waits.each('transfer', 'shard 1', source())) {
+    for await (const one of shard(1).each('transfer', source())) {
       seen.push(one);
       if (one === 2) break;
     }
