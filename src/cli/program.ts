@@ -20,7 +20,7 @@ import { topicsCommand } from './commands/topics.ts';
 import { CommandFailed, EXIT, type ExitCode, exitCodeTable } from './exit-codes.ts';
 import { writing } from './files/output.ts';
 import { type Io, type Outlet, PROGRAM } from './io.ts';
-import { sentence } from './text.ts';
+import { printableLines, sentence } from './text.ts';
 
 const MAX_CAUSES = 5;
 
@@ -57,7 +57,7 @@ export async function runCli(args: readonly string[], outlet: Outlet): Promise<n
   const failure = await written;
   if (failure === undefined) return code;
   try {
-    await outlet.err(`${failure.message}\n`);
+    await outlet.err(`${printableLines(failure.message)}\n`);
   } catch {
     // Standard error is not writable either.
   }
@@ -75,7 +75,10 @@ export function createProgram(io: Io): Command {
     .helpCommand('help [command]', 'show the help of a command')
     .showHelpAfterError('(run with --help for usage)')
     .exitOverride()
-    .configureOutput({ writeOut: io.out, writeErr: io.err })
+    .configureOutput({
+      writeOut: io.out,
+      writeErr: (text) => io.err(printableLines(text)),
+    })
     .addHelpText(
       'after',
       `
@@ -104,10 +107,10 @@ function failed(error: unknown, io: Io): ExitCode {
     return EXIT[error.failure];
   }
   if (error instanceof CommandFailed || error instanceof ConfigError) {
-    io.err(`${error.message}\n`);
+    io.err(`${printableLines(error.message)}\n`);
     return error instanceof CommandFailed ? error.code : EXIT.usage;
   }
-  io.err(`${described(error)}\n`);
+  io.err(`${printableLines(described(error))}\n`);
   return EXIT.failure;
 }
 

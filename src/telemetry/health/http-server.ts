@@ -14,6 +14,7 @@ import type { Logger } from '../../core/ports/telemetry.ts';
 import type { PromMetrics } from '../metrics/metrics.ts';
 import type { Health } from './health.ts';
 import { refusal } from './host-guard.ts';
+import { MetricsPage } from './metrics-page.ts';
 
 interface TelemetryServerOptions {
   readonly host: string;
@@ -109,7 +110,8 @@ class Connections {
 export async function startTelemetryServer(
   options: TelemetryServerOptions,
 ): Promise<TelemetryServer> {
-  const { host, logger } = options;
+  const { host, logger, metrics, health } = options;
+  const metricsPage = new MetricsPage(metrics, health, () => performance.now());
   const connections = new Connections();
   const server = createServer(
     {
@@ -123,7 +125,7 @@ export async function startTelemetryServer(
       // The body is not read: the connection ends with the response instead.
       request.resume();
       const respond = async () => {
-        const { status, headers, body } = await answer(request, options, address);
+        const { status, headers, body } = await answer(request, options, metricsPage, address);
         response.writeHead(status, headers).end(body);
       };
       respond().catch((error: unknown) => {
@@ -150,7 +152,8 @@ export async function startTelemetryServer(
 
 async function answer(
   { url = '/', method = '', headers }: IncomingMessage,
-  { host, metrics, health, pages }: TelemetryServerOptions,
+  { host, health, pages }: TelemetryServerOptions,
+  metricsPage: MetricsPage,
   bound: string,
 ): Promise<PageResponse> {
   const reason = refusal(host, bound, headers);
@@ -173,11 +176,12 @@ async function answer(
     const { ok, conditions } = health.readiness();
     return json(ok ? 200 : 503, { status: ok ? 'ready' : 'not ready', conditions });
   }
-  health.publish(metrics);
-  const { accept } = headers;
-  const body = await metrics.render(accept);
-  const type = { 'content-type': metrics.contentType(accept), vary: 'accept' };
-  return { status: 200, headers: { ...type, 'cache-control': 'no-store' }, body };
+  const { type, body } = await metricsPage.text(headers.accept);
+  return {
+    status: 200,
+    headers: { 'content-type': type, vary: 'accept', 'cache-control': 'no-store' },
+    body,
+  };
 }
 
 function json(status: number, body: object, headers: PageResponse['headers'] = {}): PageResponse {

@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger as Pino, pino, stdTimeFunctions } from 'pino';
+import { escapeUnprintable } from '../../base/unprintable.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { formatLogLine } from './log-text.ts';
 import { redactFields, redactText } from './redact.ts';
@@ -55,7 +56,7 @@ export function createLogger(options: LoggerOptions): LeveledLogger {
       // The fields are plain, redacted values already.
       serializers: {},
     },
-    text ? { write: (line) => lines.write(formatLogLine(line)) } : lines,
+    { write: (line) => lines.write(text ? formatLogLine(line) : escaped(line)) },
   );
   return {
     ...loggerOver(root, {}, options.onProblem),
@@ -67,6 +68,9 @@ export function createLogger(options: LoggerOptions): LeveledLogger {
     },
   };
 }
+
+/** Returns an equal line of JSON, in which no text of others controls a terminal. */
+const escaped = (line: string): string => `${escapeUnprintable(line.slice(0, -1))}\n`;
 
 /** @param bindings fields of every line: pino would print a name twice that a call repeats */
 function loggerOver(root: Pino, bindings: LogFields, onProblem: OnProblem | undefined): Logger {

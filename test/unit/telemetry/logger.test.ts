@@ -34,6 +34,17 @@ describe('logger', () => {
     assert.ok(Math.abs(Date.parse(String(time)) - Date.now()) < 60_000);
   });
 
+  it('escapes characters that turn the direction of text or control a terminal, in JSON too', () => {
+    const { logger, lines, last } = capture();
+    logger.info({ name: 'a\u009b31m\u202eb\u2028c\u{e0041}', line: 'd\ne' }, 'said \u2066x');
+    assert.doesNotMatch((lines[0] ?? '').replace(/\n$/, ''), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    const { name, line, msg } = last();
+    assert.deepEqual(
+      [name, line, msg],
+      ['a\u009b31m\u202eb\u2028c\u{e0041}', 'd\ne', 'said \u2066x'],
+    );
+  });
+
   it('leaves out what is below its level', () => {
     const { logger, lines } = capture('json', 'warn');
     logger.debug({}, 'a');

@@ -1,0 +1,64 @@
+/** Text of /metrics, shared by the scrapers of a moment. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Health } from '../../../src/telemetry/health/health.ts';
+import { MetricsPage } from '../../../src/telemetry/health/metrics-page.ts';
+import { PromMetrics } from '../../../src/telemetry/metrics/metrics.ts';
+
+const OPEN_METRICS = 'application/openmetrics-text; version=1.0.0';
+
+function page() {
+  const metrics = new PromMetrics({ version: '1', nodeMetrics: false });
+  const times = { nowMs: 0, costMs: 2, rendered: 0 };
+  const render = metrics.render.bind(metrics);
+  metrics.render = async (accept) => {
+    times.rendered++;
+    const text = await render(accept);
+    times.nowMs += times.costMs;
+    return text;
+  };
+  const made = new MetricsPage(metrics, new Health({ stuckAfterMs: 60_000 }), () => times.nowMs);
+  return { made, metrics, times };
+}
+
+test('scrapers of a moment get one text, and rendering takes a twentieth of the time', async () => {
+  const { made, times } = page();
+  const texts = await Promise.all(Array.from({ length: 120 }, () => made.text(undefined)));
+  assert.equal(times.rendered, 1);
+  assert.equal(new Set(texts.map(({ body }) => body)).size, 1);
+  times.nowMs = 39;
+  await made.text(undefined);
+  assert.equal(times.rendered, 1);
+  times.nowMs = 40;
+  await made.text(undefined);
+  assert.equal(times.rendered, 2);
+});
+
+test('no text is older than a second, however long its rendering takes', async () => {
+  const { made, metrics, times } = page();
+  times.costMs = 400;
+  await made.text(undefined);
+  metrics.count('log_lines_dropped_total', {}, 7);
+  times.nowMs = 999;
+  assert.doesNotMatch((await made.text(undefined)).body, /log_lines_dropped_total 7/);
+  times.nowMs = 1_000;
+  assert.match((await made.text(undefined)).body, /log_lines_dropped_total 7/);
+});
+
+test('each format has a text of its own', async () => {
+  const { made, times } = page();
+  const [text, open] = [await made.text('text/plain'), await made.text(OPEN_METRICS)];
+  assert.equal(times.rendered, 2);
+  assert.match(text.type, /^text\/plain/);
+  assert.match(open.type, /^application\/openmetrics-text/);
+  assert.match(open.body, /# EOF\n$/);
+});
+
+test('a rendering that fails is repeated by the next scraper', async () => {
+  const { made, metrics } = page();
+  const { render } = metrics;
+  metrics.render = async () => assert.fail('broken');
+  await assert.rejects(made.text(undefined), /broken/);
+  metrics.render = render;
+  await made.text(undefined);
+});
