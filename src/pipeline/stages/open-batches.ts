@@ -13,7 +13,6 @@ export class OpenBatches implements Disposable {
   readonly #shard: Shard;
   readonly #stages: ShardStages;
   readonly #buffers: ItemBuffers;
-  readonly #unregister: () => void;
   #cancelTimer: (() => void) | undefined;
 
   constructor(shard: Shard, stages: ShardStages) {
@@ -24,10 +23,9 @@ export class OpenBatches implements Disposable {
     const { batch, maxOffsetBytes } = options;
     this.#buffers = new ItemBuffers(
       { ...batch, maxOffsetBytes },
-      (type) => shard.openBatch(type, 'intake'),
+      (type, seal) => shard.openBatch(type, budget.lease('intake', 0, seal)),
       (sealed) => this.#submit(sealed),
     );
-    this.#unregister = budget.register(this.#buffers);
   }
 
   get backlog(): Backlog[] {
@@ -73,7 +71,6 @@ export class OpenBatches implements Disposable {
   /** Discards the items: the next owner reads their records again. */
   [Symbol.dispose](): void {
     this.#cancelTimer?.();
-    this.#unregister();
     this.#buffers[Symbol.dispose]();
   }
 
