@@ -36,12 +36,11 @@ export interface JobRecord {
   /** Items, and bytes of the uploaded body. */
   readonly count: number;
   readonly bytes: number;
-  /** Wall clock, ms: creation of the remote job, and timestamp of its oldest event. */
+  /** Wall clock, ms: creation of the remote job, and timestamps of its oldest and newest event. */
   readonly createdMs: number;
   readonly oldestEventMs: number;
-  /** Timestamp of its newest event, ms. Missing in jobs of earlier versions. */
-  readonly newestEventMs?: number;
-  /** Key of its rows, base64url. Missing if they are not signed, as in jobs of earlier versions. */
+  readonly newestEventMs: number;
+  /** Key of its rows, base64url. Missing if they are not signed. */
   readonly rowKey?: string;
   readonly sources: readonly JobSource[];
 }

@@ -254,7 +254,7 @@ const JOB: Spec<Required<Omit<JobRecord, 'id'>>> = {
   bytes: count,
   createdMs: count,
   oldestEventMs: number,
-  newestEventMs: optional(number),
+  newestEventMs: number,
   rowKey: optional((value) =>
     typeof value === 'string' && ROW_KEY.test(value) ? value : undefined,
   ),

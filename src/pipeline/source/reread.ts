@@ -83,7 +83,7 @@ export type WrittenBetween = readonly [oldestMs: number, newestMs: number];
  */
 export function writtenBetween(of: LiveJob | CoordinateList): WrittenBetween {
   if (!('record' in of)) return [of.oldestMs, of.newestMs];
-  return [of.record.oldestEventMs, of.record.newestEventMs ?? Infinity];
+  return [of.record.oldestEventMs, of.record.newestEventMs];
 }
 
 /** @throws RefusedError if another record was read at this offset before */

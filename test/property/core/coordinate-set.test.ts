@@ -153,5 +153,14 @@ function jobRecord(sources: JobRecord['sources']): JobRecord {
     root: 'j',
     sequence: 1,
   };
-  return { id: 'j', ...line, count: 1, bytes: 1, createdMs: 0, oldestEventMs: 0, sources };
+  return {
+    id: 'j',
+    ...line,
+    count: 1,
+    bytes: 1,
+    createdMs: 0,
+    oldestEventMs: 0,
+    newestEventMs: 0,
+    sources,
+  };
 }

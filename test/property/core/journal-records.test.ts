@@ -182,7 +182,7 @@ test('a value with any one field broken or missing is refused, naming the key an
       if (field === 'id') continue;
       const isText = typeof whole[field] === 'string' && field !== 'claimed';
       // Producers set timestamps as they like: any number will do.
-      const numbers = field === 'oldestEventMs' ? [] : [-1, 1.5];
+      const numbers = field.endsWith('EventMs') ? [] : [-1, 1.5];
       const wrong = isText ? [7, null, { a: secret }] : [secret, { a: secret }, ...numbers];
       for (const broken of [...wrong, undefined]) {
         assert.throws(
@@ -357,6 +357,7 @@ function sampleJob(): JobRecord {
     bytes: 10,
     createdMs: 5,
     oldestEventMs: 4,
+    newestEventMs: 4,
     sources: [source],
   };
 }

@@ -204,6 +204,7 @@ function job(id: string, offsets: readonly number[], createdMs = 1): [JournalWri
       bytes: 1,
       createdMs,
       oldestEventMs: 0,
+      newestEventMs: 0,
       sources,
     }),
     writeLeft(id, left),

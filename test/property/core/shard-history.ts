@@ -187,6 +187,7 @@ export class ShardHistory {
       bytes: 10,
       createdMs: this.#jobs,
       oldestEventMs: 0,
+      newestEventMs: 0,
       sources,
     };
   }

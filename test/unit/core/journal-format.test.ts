@@ -47,6 +47,7 @@ const JOB = {
   bytes: 10,
   createdMs: 5,
   oldestEventMs: -4,
+  newestEventMs: 3,
   sources: [{ partition: 0, replay: 0, offsets: OffsetSet.of([1, 5, 9]).encode() }],
 };
 const LEFT = CoordinateSet.of([
@@ -75,17 +76,12 @@ const FORMAT_1: readonly (readonly [JournalWrite, key: string, value: string | n
   [
     writeJob(JOB),
     'job/a',
-    '{"v":1,"id":"a","remoteId":"r","kind":"review","type":"post","attempt":1,"depth":0,"spent":1,"root":"a","sequence":1,"count":3,"bytes":10,"createdMs":5,"oldestEventMs":-4,"sources":[{"partition":0,"replay":0,"offsets":"AAAiAg=="}]}',
-  ],
-  [
-    writeJob({ ...JOB, id: 'b', newestEventMs: 3 }),
-    'job/b',
-    '{"v":1,"id":"b","remoteId":"r","kind":"review","type":"post","attempt":1,"depth":0,"spent":1,"root":"a","sequence":1,"count":3,"bytes":10,"createdMs":5,"oldestEventMs":-4,"sources":[{"partition":0,"replay":0,"offsets":"AAAiAg=="}],"newestEventMs":3}',
+    '{"v":1,"id":"a","remoteId":"r","kind":"review","type":"post","attempt":1,"depth":0,"spent":1,"root":"a","sequence":1,"count":3,"bytes":10,"createdMs":5,"oldestEventMs":-4,"newestEventMs":3,"sources":[{"partition":0,"replay":0,"offsets":"AAAiAg=="}]}',
   ],
   [
     writeJob({ ...JOB, id: 'c', rowKey: 'AAECAwQFBgcICQoLDA0ODw' }),
     'job/c',
-    '{"v":1,"id":"c","remoteId":"r","kind":"review","type":"post","attempt":1,"depth":0,"spent":1,"root":"a","sequence":1,"count":3,"bytes":10,"createdMs":5,"oldestEventMs":-4,"sources":[{"partition":0,"replay":0,"offsets":"AAAiAg=="}],"rowKey":"AAECAwQFBgcICQoLDA0ODw"}',
+    '{"v":1,"id":"c","remoteId":"r","kind":"review","type":"post","attempt":1,"depth":0,"spent":1,"root":"a","sequence":1,"count":3,"bytes":10,"createdMs":5,"oldestEventMs":-4,"newestEventMs":3,"sources":[{"partition":0,"replay":0,"offsets":"AAAiAg=="}],"rowKey":"AAECAwQFBgcICQoLDA0ODw"}',
   ],
   [writeLeft('a', LEFT), 'job/a/left', '{"v":1,"left":[[0,"AAAg"],[4,"AEBA"]]}'],
   [

@@ -65,6 +65,7 @@ function world(records: number) {
       bytes: 1,
       createdMs: 0,
       oldestEventMs: 0,
+      newestEventMs: 0,
       sources: sourcesOf(items),
     };
     journal(writeJob(record), writeLeft(id, CoordinateSet.of(items)), writeProgress(0, progress));
