@@ -7,6 +7,8 @@ import type { Losses } from './shard/losses.ts';
 import type { ShardWorker, WorkerReport } from './shard/worker.ts';
 
 const CONTROL_STATES = ['paused', 'draining', 'drained'] as const;
+/** Unread partitions that a reason names. */
+const MAX_UNREAD = 3;
 const PHASES = ['uploading', 'reviewing', 'settling', 'retrying'] as const;
 
 /** Lag of a pipeline. */
@@ -73,12 +75,17 @@ function typesIn(controls: readonly ShardControl[]): number {
   return types.size;
 }
 
-/** Readiness of the assigned shards: not ready while one is being claimed, or lost repeatedly. */
+/**
+ * Readiness of the assigned shards: not ready while one is being claimed, or lost repeatedly, or a
+ * partition cannot be read.
+ * @param unread texts about partitions that cannot be read
+ */
 export function publishShards(
   health: HealthReporter,
   pipeline: string,
   assigned: readonly number[],
   slots: ReadonlyMap<number, { readonly worker: ShardWorker | undefined; readonly losses: Losses }>,
+  unread: readonly string[],
 ): void {
   const unowned = assigned.filter((shard) => slots.get(shard)?.worker?.owned === undefined);
   const reasons = assigned.flatMap((shard) => {
@@ -86,6 +93,8 @@ export function publishShards(
     return text === undefined ? [] : [`shard ${shard} ${text}`];
   });
   if (unowned.length > 0) reasons.push(`claiming shard(s) ${unowned.join(', ')}`);
+  reasons.push(...unread.slice(0, MAX_UNREAD));
+  if (unread.length > MAX_UNREAD) reasons.push(`and ${unread.length - MAX_UNREAD} more partitions`);
   publishReadiness(health, `${pipeline}/shards`, reasons.join('; '));
 }
 

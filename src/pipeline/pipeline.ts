@@ -60,6 +60,8 @@ export class Pipeline {
   /** Reason for not being a member of the group. */
   #leftBecause: string | undefined;
   #cancelReport: (() => void) | undefined;
+  /** Sets the partitions that wait because they cannot be read. */
+  #hold: ((who: readonly string[]) => void) | undefined;
   #lag: Lag = { records: undefined, knownMs: undefined };
 
   /** @param onRefused called when the pipeline must not go on; the process should end with the error */
@@ -84,6 +86,7 @@ export class Pipeline {
     const topics = await prepareTopics(admin, options, logger, clock);
     const about = { metrics, pipeline: name, logger };
     const waits = new WaitReasons({ ...about, clock });
+    this.#hold = waits.holding('kafka');
     const internal = new InternalErrors(about);
     const results = new ResultCounts(metrics, name, options.metrics.maxResults);
     const types = new TypeMetrics(metrics, name, options.metrics.maxTypes);
@@ -324,7 +327,21 @@ export class Pipeline {
     metrics.set('kafka_silent_seconds', {}, admin.silentMs() / 1_000);
     this.#context?.types.inFlight(reports.flatMap(({ backlog }) => backlog));
     metrics.set('memory_used_bytes', {}, this.#budget.usedBytes);
-    publishShards(health, name, [...this.#assigned.keys()], this.#slots);
+    publishShards(health, name, [...this.#assigned.keys()], this.#slots, this.#unread());
+  }
+
+  /** Returns texts about partitions that cannot be read, which wait. */
+  #unread(): string[] {
+    const { source, journal } = this.#options;
+    const topics = { source: source.topic, journal: journal.topic };
+    const unread = this.#ports.group.unread().map(({ stream, partition, ...at }) => ({
+      ...at,
+      who: `partition ${partition} of ${topics[stream]}`,
+    }));
+    this.#hold?.(unread.map(({ who }) => who));
+    return unread.map(
+      ({ who, offset, error }) => `${who} cannot be read at offset ${offset}: ${error}`,
+    );
   }
 }
 

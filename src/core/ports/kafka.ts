@@ -71,6 +71,26 @@ export interface Assignment {
   readonly shards: ReadonlyMap<number, readonly number[]>;
 }
 
+/** Partition that was resumed, and of which nothing can be read. It is retried every few seconds. */
+export interface UnreadPartition {
+  readonly stream: Stream;
+  readonly partition: number;
+  /** Position at which reading fails. */
+  readonly offset: number;
+  readonly error: string;
+}
+
+/** Failure to read a partition that may pass: without a leader, or with damaged records. */
+export class UnreadPartitionError extends Error {
+  override readonly name = 'UnreadPartitionError';
+  readonly partition: number;
+
+  constructor(partition: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.partition = partition;
+  }
+}
+
 /** All calls are synchronous and must not throw nor block: they run inside the client's fetch loop. */
 export interface GroupListener {
   /**
@@ -100,6 +120,8 @@ export interface ShardGroup {
   resume(stream: Stream, partition: number): void;
   /** Last successful heartbeat or join on the monotonic clock, ms; -Infinity before the first. */
   lastHeardMs(): number;
+  /** Partitions that fail alone, while the others are read. */
+  unread(): readonly UnreadPartition[];
   /** Resolves at the next successful heartbeat or join. Rejects when aborted. */
   confirmMembership(signal: AbortSignal): Promise<void>;
 }
@@ -219,7 +241,8 @@ export interface ClusterAdmin {
   createTopic(topic: string, spec: TopicSpec): Promise<void>;
   /**
    * Log start and end of each partition for a read_committed consumer (end is the last stable
-   * offset).
+   * offset). Left out are partitions that fail alone, as without a leader.
+   * @throws UnreadPartitionError if all fail in such a way
    */
   ranges(
     topic: string,
@@ -251,6 +274,7 @@ export interface SourceReader {
    * once `to` was passed. No record above it is delivered, but `nextOffset` may lie beyond. `from`
    * below the log's start begins at the start. Awaits `onPiece`, which can hold it back. One large
    * record at a time is read without a reservation of memory.
+   * @throws UnreadPartitionError
    */
   read(
     range: { readonly partition: number; readonly from: number; readonly to: number },

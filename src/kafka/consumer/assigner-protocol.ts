@@ -14,7 +14,7 @@ import {
 export const PROTOCOL_NAME = 'content-review-shards';
 const PROTOCOL_VERSION = 0;
 
-interface AssignerOptions extends Pick<AttachedAssigner, 'attached' | 'memberIds' | 'outOfRange'> {
+interface AssignerOptions extends Pick<AttachedAssigner, 'attached' | 'fetched' | 'memberIds'> {
   readonly sourceTopic: string;
   readonly journalTopic: string;
   /** Name that members must share to join one group. Default: that of the connector. */

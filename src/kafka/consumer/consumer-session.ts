@@ -4,7 +4,7 @@
  * caught here: nothing it throws reaches kafkajs.
  */
 import type { Consumer, IMemberAssignment } from 'kafkajs';
-import type { Assignment, FetchedBatch, Stream } from '../../core/ports/kafka.ts';
+import type { Assignment, FetchedBatch, Stream, UnreadPartition } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { EARLIEST, LATEST, listOffsets, READ_COMMITTED } from '../client/cluster-connection.ts';
 import { Client, type ConnectOptions } from '../client/connect.ts';
@@ -16,6 +16,7 @@ import { toOffset } from '../records/offsets.ts';
 import type { History } from './assigner.ts';
 import { partitionsOfShards } from './assigner.ts';
 import { createAssigner } from './assigner-protocol.ts';
+import { FetchWatch } from './fetch-watch.ts';
 import type { GroupSettings } from './group-options.ts';
 import { leaveGroup } from './leave-group.ts';
 import { flows, Positions, type ReadPosition } from './positions.ts';
@@ -41,8 +42,6 @@ const RETRY = {
 const CLOSE_GRACE_MS = 1_200;
 /** Wait of the fetch loop while everything is paused: so late may a resumed partition start. */
 const PAUSED_WAIT_MS = 50;
-/** Interval at which a position outside the log is checked again. */
-const OUTSIDE_RETRY_MS = 5_000;
 
 export class ConsumerSession {
   /** Shards of this member, for the next session to report to the group. */
@@ -56,6 +55,7 @@ export class ConsumerSession {
   readonly #client: Client;
   readonly #consumer: Consumer;
   readonly #positions: Positions;
+  readonly #watch: FetchWatch;
   readonly #limits: Readonly<Record<Stream, ReadLimits>>;
   #cluster: KafkaCluster | undefined;
   #group: ConsumerGroup | undefined;
@@ -78,6 +78,7 @@ export class ConsumerSession {
     this.memberIds = before?.memberIds ?? new Set();
     this.#positions = new Positions(options.sourceTopic, options.journalTopic);
     this.#limits = { source: this.#options.limits, journal: OWN_TOPIC_LIMITS };
+    this.#watch = this.#watching();
     this.#client = new Client(connect, logger, RETRY);
     this.#consumer = this.#client.kafka.consumer({
       groupId: options.groupId,
@@ -100,7 +101,7 @@ export class ConsumerSession {
             attached: (group) => {
               this.#group = group;
             },
-            outOfRange: (topic, partition) => this.#outOfRange(topic, partition),
+            fetched: (fetches) => this.#guard(() => this.#watch.fetched(fetches)),
           });
         },
       ],
@@ -148,11 +149,13 @@ export class ConsumerSession {
       },
     });
     this.#watchSilence();
+    if (!this.#over) this.#watch.start();
   }
 
   /** Leaves the group, in less than two seconds whatever the brokers do. Repeatable, never throws. */
   async close(): Promise<void> {
     this.#over = true;
+    this.#watch.stop();
     clearTimeout(this.#silence);
     const memberId = this.#group?.memberId ?? null;
     let left = false;
@@ -170,7 +173,7 @@ export class ConsumerSession {
     const state = this.#positions.get(stream, partition);
     if (state === undefined || this.#over) return;
     state.position = toOffset(String(offset));
-    state.outside = false;
+    state.leftOutUntilMs = undefined;
     this.#consumer.seek({ topic: state.topic, partition, offset: String(offset) });
     this.#apply(state);
   }
@@ -197,6 +200,15 @@ export class ConsumerSession {
     // The first may join a heartbeat that was in flight before this call.
     await group.heartbeat({ interval: 0 });
     await group.heartbeat({ interval: 0 });
+  }
+
+  /** Partitions that flow, and of which nothing can be read. */
+  get unread(): UnreadPartition[] {
+    return [...this.#positions].flatMap(({ stream, partition, position, resumed, trouble }) =>
+      trouble === undefined || position === undefined || !resumed || this.#over
+        ? []
+        : [{ stream, partition, offset: position, error: trouble }],
+    );
   }
 
   get #access(): RequestedAccess {
@@ -249,62 +261,50 @@ export class ConsumerSession {
 
   #apply(state: ReadPosition): void {
     const topics = [{ topic: state.topic, partitions: [state.partition] }];
-    if (flows(state)) this.#consumer.resume(topics);
-    else this.#consumer.pause(topics);
+    if (flows(state)) {
+      this.#consumer.resume(topics);
+    } else {
+      state.fetchedMs = undefined;
+      this.#consumer.pause(topics);
+    }
     this.#setWait();
   }
 
-  /**
-   * Handles a position outside the log. Below the start: goes on at the start. Above the end: waits,
-   * because only a new position helps. The engine gets a batch without records either way, and
-   * nothing is committed.
-   */
-  async #outOfRange(topic: string, partition: number): Promise<void> {
-    const state = this.#positions.byTopic(topic, partition);
-    const position = state?.position;
-    if (state === undefined || position === undefined) return;
-    const offset = async (timestamp: number) => {
-      const cluster = this.#cluster as KafkaCluster;
-      const offsets = await listOffsets(cluster, topic, [partition], timestamp, READ_COMMITTED);
+  #watching(): FetchWatch {
+    const cluster = () => this.#cluster as KafkaCluster;
+    const offset = async ({ topic, partition }: ReadPosition, timestamp: number) => {
+      const offsets = await listOffsets(cluster(), topic, [partition], timestamp, READ_COMMITTED);
       return offsets.get(partition) ?? 0;
     };
-    const start = await offset(EARLIEST);
-    const end = await offset(LATEST);
-    const isCurrent = () =>
-      !this.#over &&
-      state.position === position &&
-      this.#positions.byTopic(topic, partition) === state;
-    if (!isCurrent()) return;
-    const below = position < start;
-    const fetchOffset = below ? start : position;
-    this.#logger.error(
-      { topic, partition, position, start, end },
-      below
-        ? 'records were deleted before they were read (retention): resuming at the start of the log'
-        : 'the position is beyond the end of the log: was the topic created again?',
-    );
-    if (below) {
-      this.seek(state.stream, partition, start);
-    } else {
-      state.outside = true;
-      this.#apply(state);
-      const retry = () => {
-        if (!isCurrent()) return;
-        state.outside = false;
-        this.#apply(state);
-      };
-      setTimeout(() => this.#guard(retry), OUTSIDE_RETRY_MS).unref();
-    }
-    const empty = {
-      stream: state.stream,
-      partition,
-      fetchOffset,
-      nextOffset: fetchOffset,
-      endOffset: end,
-      bytes: 0,
-      pieces: async function* () {},
-    };
-    this.#guard(() => this.#events.fetched(empty));
+    return new FetchWatch({
+      positions: this.#positions,
+      logger: this.#logger,
+      access: () => this.#access,
+      maxSilenceMs: this.#maxSilenceMs,
+      apply: (state) => this.#apply(state),
+      seek: ({ stream, partition }, to) => this.seek(stream, partition, to),
+      range: async (state) => ({
+        start: await offset(state, EARLIEST),
+        end: await offset(state, LATEST),
+      }),
+      refreshMetadata: () => cluster().refreshMetadata(),
+      isLeaderless: ({ topic, partition }) =>
+        cluster()
+          .findTopicPartitionMetadata(topic)
+          .some(({ partitionId, leader }) => partitionId === partition && leader < 0),
+      outside: ({ stream, partition }, fetchOffset, endOffset) =>
+        this.#events.fetched({
+          stream,
+          partition,
+          fetchOffset,
+          nextOffset: fetchOffset,
+          endOffset,
+          bytes: 0,
+          pieces: async function* () {},
+        }),
+      end: (reason) => this.#end(reason),
+      guard: (run) => this.#guard(run),
+    });
   }
 
   #setWait(): void {
@@ -319,10 +319,13 @@ export class ConsumerSession {
   #watchSilence(): void {
     clearTimeout(this.#silence);
     if (this.#over) return;
+    const end = () => this.#end(`no answer from the group for ${this.#maxSilenceMs} ms`);
+    this.#silence = setTimeout(end, this.#maxSilenceMs).unref();
+  }
+
+  get #maxSilenceMs(): number {
     const { sessionTimeoutMs, rebalanceTimeoutMs } = this.#options;
-    const { maxSilenceMs = sessionTimeoutMs + rebalanceTimeoutMs + 10_000 } = this.#options;
-    const end = () => this.#end(`no answer from the group for ${maxSilenceMs} ms`);
-    this.#silence = setTimeout(end, maxSilenceMs).unref();
+    return this.#options.maxSilenceMs ?? sessionTimeoutMs + rebalanceTimeoutMs + 10_000;
   }
 
   /**

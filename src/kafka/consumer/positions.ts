@@ -9,12 +9,16 @@ export interface ReadPosition {
   position: number | undefined;
   /** The owner has resumed it. */
   resumed: boolean;
-  /** Its position lies outside the log: nothing can be read before it is sought again. */
-  outside: boolean;
+  /** End of the time for which fetches leave it out, because the last one failed: monotonic clock, ms. */
+  leftOutUntilMs: number | undefined;
+  /** Reason for which nothing is read at this position; undefined while fetches succeed. */
+  trouble: string | undefined;
+  /** Last fetch with an answer for it, or the time since which it flows: monotonic clock, ms. */
+  fetchedMs: number | undefined;
 }
 
-export function flows({ resumed, position, outside }: ReadPosition): boolean {
-  return resumed && position !== undefined && !outside;
+export function flows({ resumed, position, leftOutUntilMs }: ReadPosition): boolean {
+  return resumed && position !== undefined && leftOutUntilMs === undefined;
 }
 
 export class Positions {
@@ -42,6 +46,10 @@ export class Positions {
     return this.#positions.get(`${topic}/${partition}`);
   }
 
+  [Symbol.iterator](): Iterator<ReadPosition> {
+    return this.#positions.values();
+  }
+
   /** True if any source partition flows: journals are followed at all times. */
   get flow(): boolean {
     for (const position of this.#positions.values())
@@ -51,7 +59,15 @@ export class Positions {
 
   #add(stream: Stream, partition: number): void {
     const topic = this.#topics[stream];
-    const begun = { position: undefined, resumed: false, outside: false };
-    this.#positions.set(`${topic}/${partition}`, { stream, topic, partition, ...begun });
+    this.#positions.set(`${topic}/${partition}`, {
+      stream,
+      topic,
+      partition,
+      position: undefined,
+      resumed: false,
+      leftOutUntilMs: undefined,
+      trouble: undefined,
+      fetchedMs: undefined,
+    });
   }
 }

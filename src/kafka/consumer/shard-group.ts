@@ -1,7 +1,13 @@
 /** Member of a pipeline's consumer group: sessions of a consumer, one after another, until it is stopped. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../../base/abortable.ts';
-import type { Assignment, GroupListener, ShardGroup, Stream } from '../../core/ports/kafka.ts';
+import type {
+  Assignment,
+  GroupListener,
+  ShardGroup,
+  Stream,
+  UnreadPartition,
+} from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { ConnectOptions } from '../client/connect.ts';
 import { explain, protocolErrorOf } from '../errors.ts';
@@ -93,6 +99,10 @@ export class KafkaShardGroup implements ShardGroup {
 
   lastHeardMs(): number {
     return this.#lastHeardMs;
+  }
+
+  unread(): readonly UnreadPartition[] {
+    return this.#session?.unread ?? [];
   }
 
   async confirmMembership(signal: AbortSignal): Promise<void> {

@@ -3,7 +3,11 @@
  * group: there is nothing to join or to commit, and no right on another group to be granted.
  */
 import { abortable } from '../../base/abortable.ts';
-import type { RecordPiece, SourceReader } from '../../core/ports/kafka.ts';
+import {
+  type RecordPiece,
+  type SourceReader,
+  UnreadPartitionError,
+} from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import {
   ClusterConnection,
@@ -13,6 +17,7 @@ import {
   READ_COMMITTED,
 } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';
+import { isTransient, protocolErrorOf } from '../errors.ts';
 import { OWN_TOPIC_LIMITS, PartitionFetch } from '../kafkajs/partition-fetch.ts';
 import type { FetchedPartition, KafkaCluster } from '../kafkajs/shapes.ts';
 import type { ReadLimits } from '../records/index.ts';
@@ -102,12 +107,20 @@ export class KafkaSourceReader implements SourceReader {
   /** Below the log's start the fetch is empty, with the start as its next offset. */
   async #fetch(partition: number, position: number, signal: AbortSignal): Promise<FetchedPieces> {
     const { topic } = this.#options;
-    return await this.#connection.request(
-      `read ${topic}-${partition} from offset ${position}`,
-      { operation: 'READ', topic },
-      (cluster) => this.#fetchOnce(cluster, partition, position),
-      { signal },
-    );
+    try {
+      return await this.#connection.request(
+        `read ${topic}-${partition} from offset ${position}`,
+        { operation: 'READ', topic },
+        (cluster) => this.#fetchOnce(cluster, partition, position),
+        { signal },
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      // UNKNOWN_SERVER_ERROR is the answer for a segment that cannot be loaded.
+      if (!isTransient(error) && protocolErrorOf(error) !== 'UNKNOWN') throw error;
+      const { message } = error as Error;
+      throw new UnreadPartitionError(partition, message, { cause: error });
+    }
   }
 
   async #fetchOnce(
@@ -117,30 +130,26 @@ export class KafkaSourceReader implements SourceReader {
   ): Promise<FetchedPieces> {
     const { topic, maxFetchBytes: maxBytes = 1024 * 1024 } = this.#options;
     const [found] = await leadersOf(cluster, topic, [partition]);
-    try {
-      const answer = await found?.[0].fetch({
-        isolationLevel: READ_COMMITTED,
-        maxWaitTime: MAX_WAIT_MS,
-        minBytes: 1,
-        maxBytes,
-        topics: [{ topic, partitions: [{ partition, fetchOffset: String(position), maxBytes }] }],
-      });
-      const data = answer?.responses[0]?.partitions[0] as FetchedPartition;
-      const fetch = new PartitionFetch(topic, String(position), data);
-      if (fetch.failure !== undefined) throw fetch.failure;
-      return fetch;
-    } catch (error) {
-      if (!(error instanceof Error) || error.name !== 'KafkaJSOffsetOutOfRange') throw error;
-      const starts = await listOffsets(cluster, topic, [partition], EARLIEST, READ_COMMITTED);
-      const start = starts.get(partition) ?? 0;
-      return {
-        nextOffset: start,
-        highWatermark: String(start),
-        async *pieces() {
-          yield { records: [], unreadable: undefined, nextOffset: start };
-        },
-      };
-    }
+    const answer = await found?.[0].fetch({
+      isolationLevel: READ_COMMITTED,
+      maxWaitTime: MAX_WAIT_MS,
+      minBytes: 1,
+      maxBytes,
+      topics: [{ topic, partitions: [{ partition, fetchOffset: String(position), maxBytes }] }],
+    });
+    const data = answer?.responses[0]?.partitions[0] as FetchedPartition;
+    const fetch = new PartitionFetch(topic, String(position), data);
+    if (fetch.failure === undefined) return fetch;
+    if (protocolErrorOf(fetch.failure) !== 'OFFSET_OUT_OF_RANGE') throw fetch.failure;
+    const starts = await listOffsets(cluster, topic, [partition], EARLIEST, READ_COMMITTED);
+    const start = starts.get(partition) ?? 0;
+    return {
+      nextOffset: start,
+      highWatermark: String(start),
+      async *pieces() {
+        yield { records: [], unreadable: undefined, nextOffset: start };
+      },
+    };
   }
 }
 

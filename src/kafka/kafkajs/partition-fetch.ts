@@ -27,8 +27,11 @@ export class PartitionFetch {
   /** Last stable offset: the end for a read_committed consumer. */
   readonly endOffset: number;
   readonly #fetched: FetchedBytes;
-  /** Error of a log that has grown beyond 2^53 offsets: reading its pieces throws it. */
-  readonly failure: UnusableOffset | undefined;
+  /**
+   * Error of this partition: of the broker, or of a log that has grown beyond 2^53 offsets. Reading
+   * the pieces throws it.
+   */
+  readonly failure: Error | undefined;
 
   constructor(topic: string, fetchedOffset: string, data: FetchedPartition) {
     this.topic = topic;
@@ -44,12 +47,14 @@ export class PartitionFetch {
       bytes: data.messages,
       aborted: data.abortedTransactions ?? [],
     };
+    let { failure } = data;
     let last: ReturnType<typeof lastBatch>;
     try {
       last = lastBatch(fetched);
     } catch (error) {
-      this.failure = error as UnusableOffset;
+      failure ??= error as UnusableOffset;
     }
+    this.failure = failure;
     this.#fetched = { ...fetched, lastIntact: last?.intact };
     this.nextOffset = last?.to ?? this.fetchOffset;
   }
@@ -60,6 +65,7 @@ export class PartitionFetch {
 
   /** Reads the records that a read_committed consumer may see. */
   pieces(limits: ReadLimits, reserve?: ReserveMemory): AsyncIterable<RecordPiece> {
+    if (this.failure !== undefined) throw this.failure;
     return readPieces(this.#fetched, limits, reserve);
   }
 

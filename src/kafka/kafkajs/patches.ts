@@ -49,25 +49,30 @@ function noNegativeTimers(): void {
 export interface AttachedAssigner extends MemberAssigner {
   /** Called once, before the first join: the generation of a join is not in its event. */
   attached(group: ConsumerGroup): void;
-  /** A fetch was refused with OFFSET_OUT_OF_RANGE. The callee decides where to read on. */
-  outOfRange(topic: string, partition: number): Promise<void>;
+  /** Takes what each fetch returns, empty and failed partitions included. */
+  fetched(fetches: readonly PartitionFetch[]): void;
 }
 interface AttachingGroup extends ConsumerGroup {
   readonly assigners: readonly Partial<AttachedAssigner>[];
   connect(): Promise<void>;
-  recoverFromOffsetOutOfRange(error: { topic: string; partition: number }): Promise<void>;
+  fetch(nodeId: string): Promise<PartitionFetch[]>;
 }
 
-/** Patch 7: an offset out of range was committed to the group as -2 or -1, outside any transaction. */
-function reportOutOfRange(): void {
+/**
+ * Patch 7, with response-patches.ts: an error of one partition ended the fetch loop of all, and an
+ * offset out of range was committed to the group as -2 or -1.
+ */
+function attachAssigners(): void {
   const { prototype } = internal<{ prototype: AttachingGroup }>('consumer/consumerGroup.js');
-  const { connect } = prototype;
+  const { connect, fetch } = prototype;
   prototype.connect = function () {
     for (const assigner of this.assigners) assigner.attached?.(this);
     return connect.call(this);
   };
-  prototype.recoverFromOffsetOutOfRange = async function ({ topic, partition }) {
-    await this.assigners[0]?.outOfRange?.(topic, partition);
+  prototype.fetch = async function (nodeId) {
+    const fetches = await fetch.call(this, nodeId);
+    this.assigners[0]?.fetched?.(fetches);
+    return fetches;
   };
 }
 
@@ -111,7 +116,7 @@ replace('consumer/batch.js', PartitionFetch);
 noNegativeTimers();
 writeRequestsInPlace();
 forgetOldErrors();
-reportOutOfRange();
+attachAssigners();
 patchJoins();
 patchConnections();
 nameLeaderless();

@@ -1,4 +1,5 @@
-/** Patches 2, 16 and 19 of docs/kafkajs.md: how responses are read. */
+/** Patches 2, 7, 16 and 19 of docs/kafkajs.md: how responses are read. */
+import { protocolErrorOf } from '../errors.ts';
 import { internal, replace } from './internals.ts';
 import type { ClusterMetadata, FetchedPartition, ProtocolErrors } from './shapes.ts';
 
@@ -8,7 +9,7 @@ interface ErrorCode {
 interface FetchResponse {
   readonly responses: readonly {
     readonly topicName: string;
-    readonly partitions: readonly ErrorCode[];
+    readonly partitions: readonly (ErrorCode & Pick<FetchedPartition, 'failure'>)[];
   }[];
 }
 interface AddPartitionsResponse {
@@ -31,12 +32,15 @@ const UNSUPPORTED_SASL_MECHANISM = 33;
 /** Error of partitions that are not added to a transaction because of others. */
 const NOT_ATTEMPTED = 55;
 const NO_LEADER = -1;
+/** Errors of a fetch that newer metadata explain: kafkajs refreshes them and joins again. */
+const STALE_METADATA =
+  /^(UNKNOWN_TOPIC_OR_PARTITION|LEADER_NOT_AVAILABLE|NOT_LEADER_FOR_PARTITION|(FENCED|UNKNOWN)_LEADER_EPOCH)$/;
 const NOTHING = Buffer.alloc(0);
 
 /**
  * A refused topic is named, whatever other errors the response has; so are the SASL mechanisms that
- * a broker offers. A partition without a leader is kept. The record sets of a fetch are handed on
- * as they came: records/ reads them.
+ * a broker offers. A partition without a leader is kept, and so is one that cannot be fetched. The
+ * record sets of a fetch are handed on as they came: records/ reads them.
  */
 export function patchResponses(): void {
   replace(
@@ -56,7 +60,16 @@ export function patchResponses(): void {
   };
   beforeParsing<FetchResponse>('fetch', (data) => {
     refuse(data.responses.find(({ partitions }) => partitions.some(isRefused))?.topicName);
-    return data;
+    const responses = data.responses.map((topic) => ({
+      ...topic,
+      partitions: topic.partitions.map((one) => {
+        if (one.errorCode === 0) return one;
+        const failure = createErrorFromCode(one.errorCode);
+        const isStale = STALE_METADATA.test(protocolErrorOf(failure) ?? '');
+        return isStale ? one : { ...one, errorCode: 0, failure };
+      }),
+    }));
+    return { ...data, responses };
   });
   beforeParsing<AddPartitionsResponse>('addPartitionsToTxn', (data) => {
     refuse(data.errors.find(({ partitionErrors }) => partitionErrors.some(isRefused))?.topic);

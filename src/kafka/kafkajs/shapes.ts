@@ -41,6 +41,8 @@ export interface FetchedPartition {
   abortedTransactions?: { producerId: string; firstOffset: string }[] | null;
   /** The record set as it came. */
   messages: Buffer;
+  /** Error of this partition alone. */
+  failure?: Error;
 }
 
 /** The fields of a produce request (KIP-98, versions 3 to 8) in front of its only batch. */

@@ -26,13 +26,13 @@ interface EndOffsetsDeps {
 export class EndOffsets {
   readonly #deps: EndOffsetsDeps;
   readonly #ends = new Map<number, { readonly offset: number; readonly heardMs: number }>();
-  /** Functions that end the waits of partitions without a leader. */
-  readonly #leaderless = new Map<number, () => void>();
+  readonly #leaderless: (who: readonly string[]) => void;
   #cancel: (() => void) | undefined;
   #stopped = false;
 
   constructor(deps: EndOffsetsDeps) {
     this.#deps = deps;
+    this.#leaderless = deps.waits.holding('kafka');
   }
 
   /** End of the log as last reported; undefined if unknown. */
@@ -59,7 +59,7 @@ export class EndOffsets {
   stop(): void {
     this.#stopped = true;
     this.#cancel?.();
-    this.#reportLeaderless([]);
+    this.#leaderless([]);
   }
 
   async #query(): Promise<void> {
@@ -69,7 +69,9 @@ export class EndOffsets {
     try {
       const ends = partitions.length === 0 ? new Map() : await admin.ends(topic, partitions);
       for (const [partition, end] of ends) this.#set(partition, end);
-      this.#reportLeaderless(partitions.filter((partition) => !ends.has(partition)));
+      const leaderless = partitions.filter((partition) => !ends.has(partition));
+      if (!this.#stopped)
+        this.#leaderless(leaderless.map((partition) => `partition ${partition} of ${topic}`));
     } catch (error) {
       if (!this.#stopped)
         logger.debug({ error: String(error) }, 'could not query the end of the source; retrying');
@@ -79,21 +81,5 @@ export class EndOffsets {
 
   #set(partition: number, offset: number): void {
     this.#ends.set(partition, { offset, heardMs: this.#deps.clock.monotonic() });
-  }
-
-  /** Reports the wait of partitions that cannot be read until they have a leader. */
-  #reportLeaderless(partitions: readonly number[]): void {
-    for (const [partition, end] of this.#leaderless) {
-      if (partitions.includes(partition)) continue;
-      end();
-      this.#leaderless.delete(partition);
-    }
-    if (this.#stopped) return;
-    const { waits, topic } = this.#deps;
-    for (const partition of partitions) {
-      if (this.#leaderless.has(partition)) continue;
-      const end = waits.begin('kafka', `partition ${partition} of ${topic}`);
-      this.#leaderless.set(partition, end);
-    }
   }
 }

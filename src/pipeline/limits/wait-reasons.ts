@@ -21,7 +21,10 @@ export type WaitReason =
   | 'transfer'
   /** The schema registry is down or refuses the connector. */
   | 'schema_registry'
-  /** The brokers do not answer, a partition has no leader, or the group has not yet confirmed the owner. */
+  /**
+   * The brokers do not answer, a partition has no leader or cannot be read, or the group has not yet
+   * confirmed the owner.
+   */
   | 'kafka'
   /** `output.order: source`: a batch that was submitted earlier has not published everything. */
   | 'order'
@@ -78,6 +81,19 @@ export class WaitReasons {
       this.#count(reason, spell, who, -1);
       if (spell.who.size === 0)
         spell.cancelEnd = this.#deps.clock.after(SAME_MS, () => this.#end(reason, spell));
+    };
+  }
+
+  /** Returns a function that sets the waiters of a reason, in place of those of its last call. */
+  holding(reason: WaitReason): (who: readonly string[]) => void {
+    const ends = new Map<string, () => void>();
+    return (who) => {
+      for (const [one, end] of ends) {
+        if (who.includes(one)) continue;
+        end();
+        ends.delete(one);
+      }
+      for (const one of who) if (!ends.has(one)) ends.set(one, this.begin(reason, one));
     };
   }
 

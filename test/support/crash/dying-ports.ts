@@ -161,6 +161,7 @@ function dyingGroup(inner: ShardGroup, transactions: Transactions, fate: Fate): 
     pause: (...at) => inner.pause(...at),
     resume: (...at) => inner.resume(...at),
     lastHeardMs: () => inner.lastHeardMs(),
+    unread: () => inner.unread(),
     confirmMembership: (signal) => inner.confirmMembership(signal),
   };
 }

@@ -54,6 +54,8 @@ interface FetchedPartition {
     | null;
   /** The record set as it came (src/kafka/kafkajs/patches.ts, patch 2). */
   readonly messages: Buffer;
+  /** Error of this partition alone (patch 7). */
+  readonly failure?: Error;
 }
 
 /** Fetched records of one partition. */
@@ -222,6 +224,7 @@ export class TopicReader {
     const missing = led.find((partition) => !answered.some((one) => one.partition === partition));
     if (missing !== undefined)
       throw new Error(`the broker left ${this.#topic}-${missing} out of its answer`);
+    for (const { failure } of answered) if (failure !== undefined) throw failure;
     return Promise.all(answered.map((data) => this.#take(data, peek)));
   }
 

@@ -17,7 +17,7 @@ const assigner = (history?: History) =>
     history: () => history,
     memberIds: new Set(),
     attached: () => undefined,
-    outOfRange: async () => undefined,
+    fetched: () => undefined,
   });
 
 const memberOf = (memberId: string, userData: Buffer) => ({

@@ -63,6 +63,12 @@ export interface KafkaHooks {
   batchRecords?(member: string, stream: Stream, partition: number): number;
   /** Makes a question to the cluster, or a pass of a source reader, fail. */
   failure?(operation: string, topic: string): Error | undefined;
+  /** Error of one partition alone: of its fetches, reads or ranges. */
+  partitionFailure?(
+    operation: 'fetch' | 'read' | 'ranges',
+    topic: string,
+    partition: number,
+  ): string | undefined;
 }
 
 export interface KafkaSettings extends GroupSettings {

@@ -2,7 +2,7 @@
  * Fetch loop of a group member for one partition: one fetch at a time, each a request and an answer
  * that other things get between.
  */
-import type { FetchedBatch, Stream } from '../../../../src/core/ports/kafka.ts';
+import type { FetchedBatch, Stream, UnreadPartition } from '../../../../src/core/ports/kafka.ts';
 import type { Home, PipelineTopics } from './client.ts';
 import type { MemoryKafka } from './kafka.ts';
 import { type LogRead, type PartitionLog, wireBytes } from './partition-log.ts';
@@ -37,6 +37,8 @@ export class PartitionFetcher {
   #seeks = 0;
   /** The position was above the end when last looked at, and it is not yet time to look again. */
   #outside = false;
+  /** Error of the last fetch. */
+  #error: string | undefined;
 
   constructor(
     context: FetchContext,
@@ -66,6 +68,18 @@ export class PartitionFetcher {
     this.fetchSoon();
   }
 
+  /** The position at which fetches fail. */
+  get unread(): UnreadPartition | undefined {
+    const [stream, partition, offset, error] = [
+      this.#stream,
+      this.#partition,
+      this.#position,
+      this.#error,
+    ];
+    if (error === undefined || offset === undefined || this.#paused) return undefined;
+    return { stream, partition, offset, error };
+  }
+
   /** Asks for the next batch, unless there is nothing to read, or one is under way already. */
   fetchSoon(): void {
     const { kafka, home, member, isLive, isCut } = this.#context;
@@ -86,8 +100,14 @@ export class PartitionFetcher {
       const limit =
         kafka.hooks.batchRecords?.(member, this.#stream, this.#partition) ??
         kafka.settings.maxBatchRecords;
-      const read = this.#log()?.read(from, limit);
-      home.defer(channel, () => this.#answered(read, seeks));
+      const { topics } = this.#context;
+      const error = kafka.hooks.partitionFailure?.('fetch', topics[this.#stream], this.#partition);
+      const read = error === undefined ? this.#log()?.read(from, limit) : undefined;
+      home.defer(channel, () => {
+        this.#error = error;
+        if (error !== undefined) home.after(OUTSIDE_RETRY_MS, () => this.fetchSoon());
+        this.#answered(read, seeks);
+      });
     });
   }
 

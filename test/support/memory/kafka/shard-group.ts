@@ -6,6 +6,7 @@ import type {
   GroupListener,
   ShardGroup,
   Stream,
+  UnreadPartition,
 } from '../../../../src/core/ports/kafka.ts';
 import { sleepOn } from '../clock.ts';
 import { roundTrip } from '../scheduler.ts';
@@ -97,6 +98,10 @@ export class MemoryShardGroup implements ShardGroup {
 
   lastHeardMs(): number {
     return this.#lastHeardMs;
+  }
+
+  unread(): readonly UnreadPartition[] {
+    return [...this.#fetchers.values()].flatMap((fetcher) => fetcher.unread ?? []);
   }
 
   /** Asks by heartbeats of its own: an answer to an earlier one, read after a long pause, proves nothing. */

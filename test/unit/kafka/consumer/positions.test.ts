@@ -11,6 +11,6 @@ test('while no source partition flows, fetches wait briefly, also beside a journ
   assert.equal(positions.flow, false);
   const source = resume('source', 3);
   assert.equal(positions.flow, true);
-  Object.assign(source, { outside: true });
+  Object.assign(source, { leftOutUntilMs: 5_000 });
   assert.equal(positions.flow, false);
 });

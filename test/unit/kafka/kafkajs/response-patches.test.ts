@@ -1,4 +1,4 @@
-/** Patches 15 to 17 of kafkajs and the socket that is not open yet: each test fails without its patch. */
+/** Patches 7 and 15 to 17 of kafkajs and the socket that is not open yet: each test fails without its patch. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { connect } from 'node:net';
@@ -87,6 +87,35 @@ describe('kafkajs, patched', () => {
       responses: [{ topicName: 'journal', partitions: [{ partition: 0, errorCode: 29 }] }],
     };
     assert.equal((await errorOf(response('fetch/v11').parse(fetched))).topic, 'journal');
+  });
+
+  it('7: keeps the error of a partition that cannot be fetched beside the others', async () => {
+    const partitions = [2, -1, 56, 1, 0].map((errorCode, partition) => ({ partition, errorCode }));
+    const parsed = (await response('fetch/v11').parse({
+      responses: [{ topicName: 'events', partitions }],
+    })) as { responses: { partitions: { failure?: { type?: string } }[] }[] };
+    const failures = parsed.responses[0]?.partitions.map(({ failure }) => failure?.type);
+    assert.deepEqual(failures, [
+      'CORRUPT_MESSAGE',
+      'UNKNOWN',
+      'KAFKA_STORAGE_ERROR',
+      'OFFSET_OUT_OF_RANGE',
+      undefined,
+    ]);
+  });
+
+  it('7: leaves errors of stale metadata to kafkajs, which joins again', async () => {
+    for (const [errorCode, type] of [
+      [3, 'UNKNOWN_TOPIC_OR_PARTITION'],
+      [5, 'LEADER_NOT_AVAILABLE'],
+      [6, 'NOT_LEADER_FOR_PARTITION'],
+      [74, 'FENCED_LEADER_EPOCH'],
+      [75, 'UNKNOWN_LEADER_EPOCH'],
+    ]) {
+      const partitions = [2, errorCode].map((code, partition) => ({ partition, errorCode: code }));
+      const fetched = { responses: [{ topicName: 'events', partitions }] };
+      assert.equal((await errorOf(response('fetch/v11').parse(fetched))).type, type);
+    }
   });
 
   it('16: tells which mechanisms there are', async () => {

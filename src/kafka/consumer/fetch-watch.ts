@@ -1,0 +1,190 @@
+/**
+ * Watch over the fetches of a session, partition by partition. One whose fetch fails, or whose
+ * position lies outside the log, is left out for a while, so that the others go on. One that no
+ * fetch asks for, although it flows, is sought again, and in the end the session is replaced.
+ */
+import type { PartitionRange } from '../../core/ports/kafka.ts';
+import type { Logger } from '../../core/ports/telemetry.ts';
+import { explain, protocolErrorOf, type RequestedAccess } from '../errors.ts';
+import type { PartitionFetch } from '../kafkajs/partition-fetch.ts';
+import { flows, type Positions, type ReadPosition } from './positions.ts';
+
+/** Time for which a partition is left out. */
+const LEFT_OUT_MS = 5_000;
+/** Checks for partitions without a fetch, in each longest silence. */
+const CHECKS = 20;
+
+export interface FetchWatchDeps {
+  readonly positions: Positions;
+  readonly logger: Logger;
+  readonly access: () => RequestedAccess;
+  /** Time without a fetch of a partition after which the session ends, ms. */
+  readonly maxSilenceMs: number;
+  /** Fetches the partition, or leaves it out, as its state has it. */
+  apply(state: ReadPosition): void;
+  seek(state: ReadPosition, offset: number): void;
+  range(state: ReadPosition): Promise<PartitionRange>;
+  refreshMetadata(): Promise<void>;
+  isLeaderless(state: ReadPosition): boolean;
+  /** Reports a position outside the log. @param offset where reading resumes, or the position */
+  outside(state: ReadPosition, offset: number, end: number): void;
+  end(reason: string): void;
+  /** Runs a callback; its error ends the session. */
+  guard(run: () => void): void;
+  readonly now?: () => number;
+}
+
+export class FetchWatch {
+  readonly #deps: FetchWatchDeps;
+  readonly #now: () => number;
+  /** Last fetch that returned, for whichever partitions. */
+  #returnedMs = -Infinity;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(deps: FetchWatchDeps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? (() => performance.now());
+  }
+
+  start(): void {
+    const { guard, maxSilenceMs } = this.#deps;
+    const check = () => guard(() => this.check());
+    this.#timer = setInterval(check, maxSilenceMs / CHECKS).unref();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+  }
+
+  /** Takes the partitions of a fetch that returned. */
+  fetched(fetches: readonly PartitionFetch[]): void {
+    const nowMs = this.#now();
+    this.#returnedMs = nowMs;
+    for (const { topic, partition, fetchOffset, failure } of fetches) {
+      const state = this.#deps.positions.byTopic(topic, partition);
+      if (state === undefined) continue;
+      state.fetchedMs = nowMs;
+      if (!flows(state) || fetchOffset !== state.position) continue;
+      if (failure === undefined) this.#recovered(state);
+      else if (protocolErrorOf(failure) === 'OFFSET_OUT_OF_RANGE') void this.#outOfRange(state);
+      else this.#failed(state, explain(failure, this.#deps.access()));
+    }
+  }
+
+  /** Looks for partitions that flow and are not fetched. */
+  check(): void {
+    const { positions, isLeaderless, maxSilenceMs, end } = this.#deps;
+    const nowMs = this.#now();
+    for (const state of positions) {
+      // Without a leader there is nothing to fetch from.
+      if (!flows(state) || isLeaderless(state)) {
+        state.fetchedMs = undefined;
+        continue;
+      }
+      state.fetchedMs ??= nowMs;
+      // While no fetch returns at all, the silence of the group or a timeout of the request counts.
+      const silentMs = this.#returnedMs - state.fetchedMs;
+      if (silentMs < maxSilenceMs / 2) continue;
+      const what = `no fetch has asked for it for ${Math.round(silentMs)} ms`;
+      if (silentMs >= maxSilenceMs) {
+        const { topic, partition, position } = state;
+        end(`partition ${partition} of ${topic}, offset ${position}: ${what}`);
+        return;
+      }
+      this.#revive(state, what);
+    }
+  }
+
+  /** Seeks a partition that is not fetched again, and refreshes its leader. */
+  #revive(state: ReadPosition, what: string): void {
+    const { refreshMetadata, seek } = this.#deps;
+    if (state.trouble === undefined) this.#report(state, what);
+    refreshMetadata().catch(() => undefined);
+    seek(state, state.position as number);
+  }
+
+  #failed(state: ReadPosition, error: string): void {
+    this.#report(state, error);
+    this.#leaveOut(state);
+  }
+
+  #report(state: ReadPosition, error: string): void {
+    const { topic, partition, position: offset, trouble } = state;
+    state.trouble = error;
+    // Repeated every few seconds.
+    if (trouble === error) return;
+    const about = { topic, partition, offset, error };
+    this.#deps.logger.warn(about, 'partition cannot be read: leaving it out, and retrying');
+  }
+
+  #recovered(state: ReadPosition): void {
+    if (state.trouble === undefined) return;
+    state.trouble = undefined;
+    const { topic, partition, position: offset } = state;
+    this.#deps.logger.info({ topic, partition, offset }, 'partition can be read again');
+  }
+
+  #leaveOut(state: ReadPosition): void {
+    const { apply, guard, refreshMetadata } = this.#deps;
+    const isCurrent = this.#currentAt(state);
+    const untilMs = this.#now() + LEFT_OUT_MS;
+    state.leftOutUntilMs = untilMs;
+    apply(state);
+    const retry = async () => {
+      // Another broker may lead it by now.
+      await refreshMetadata().catch(() => undefined);
+      guard(() => {
+        if (!isCurrent() || state.leftOutUntilMs !== untilMs) return;
+        state.leftOutUntilMs = undefined;
+        apply(state);
+      });
+    };
+    setTimeout(() => void retry(), LEFT_OUT_MS).unref();
+  }
+
+  /**
+   * Handles a position outside the log. Below the start: goes on at the start. Above the end: waits,
+   * because only a new position helps. Nothing is committed.
+   */
+  async #outOfRange(state: ReadPosition): Promise<void> {
+    const { guard, logger, outside, range, seek } = this.#deps;
+    const isCurrent = this.#currentAt(state);
+    const position = state.position as number;
+    this.#leaveOut(state);
+    let found: PartitionRange;
+    try {
+      found = await range(state);
+    } catch (error) {
+      guard(() => {
+        if (isCurrent()) this.#report(state, explain(error, this.#deps.access()));
+      });
+      return;
+    }
+    guard(() => {
+      if (!isCurrent()) return;
+      const { topic, partition } = state;
+      const { start, end } = found;
+      const below = position < start;
+      logger.error(
+        { topic, partition, position, start, end },
+        below
+          ? 'records were deleted before they were read (retention): resuming at the start of the log'
+          : 'the position is beyond the end of the log: was the topic created again?',
+      );
+      if (below) seek(state, start);
+      outside(state, below ? start : position, end);
+    });
+  }
+
+  /** Returns a function that is true while the session reads the partition at the same position. */
+  #currentAt(state: ReadPosition): () => boolean {
+    const { positions } = this.#deps;
+    const { topic, partition, position } = state;
+    return () =>
+      !this.#stopped &&
+      state.position === position &&
+      positions.byTopic(topic, partition) === state;
+  }
+}
