@@ -1,10 +1,11 @@
 /** Requests to the cluster outside the data path (ClusterAdmin). */
-import type {
-  ClusterAdmin,
-  CommittedOffset,
-  PartitionRange,
-  TopicDescription,
-  TopicSpec,
+import {
+  type ClusterAdmin,
+  type CommittedOffset,
+  type PartitionRange,
+  type TopicDescription,
+  type TopicSpec,
+  UnreadPartitionError,
 } from '../../core/ports/kafka.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import {
@@ -18,7 +19,7 @@ import {
   READ_UNCOMMITTED,
 } from '../client/cluster-connection.ts';
 import type { ConnectOptions } from '../client/connect.ts';
-import { protocolErrorOf, type RequestedAccess } from '../errors.ts';
+import { isTransient, protocolErrorOf, type RequestedAccess } from '../errors.ts';
 import type { KafkaCluster } from '../kafkajs/shapes.ts';
 import { toOffset } from '../records/offsets.ts';
 import { createTopic, describeGroup, partitionsOf, settingsOf } from './topic-requests.ts';
@@ -94,14 +95,18 @@ export class KafkaAdmin implements ClusterAdmin {
     topic: string,
     partitions: readonly number[],
   ): Promise<ReadonlyMap<number, PartitionRange>> {
-    const starts = await this.offsets(topic, partitions, EARLIEST, READ_COMMITTED);
-    const ends = await this.offsets(topic, partitions, LATEST, READ_COMMITTED);
-    return new Map(
-      partitions.map((partition) => [
-        partition,
-        { start: answered(starts, partition, topic), end: answered(ends, partition, topic) },
-      ]),
-    );
+    try {
+      return await this.#ranges(topic, partitions);
+    } catch (error) {
+      const [first] = partitions;
+      if (first === undefined || !isTransient(error)) throw error;
+      const some = partitions.length === 1 ? [] : partitions;
+      const each = await Promise.allSettled(some.map((one) => this.#ranges(topic, [one])));
+      const seen = each.flatMap((one) => (one.status === 'fulfilled' ? [...one.value] : []));
+      if (seen.length === 0)
+        throw new UnreadPartitionError(first, (error as Error).message, { cause: error });
+      return new Map(seen);
+    }
   }
 
   /** First offset of each partition at or after a time; a partition without one is left out. */
@@ -188,6 +193,20 @@ export class KafkaAdmin implements ClusterAdmin {
 
   async close(): Promise<void> {
     await this.#connection.close();
+  }
+
+  async #ranges(
+    topic: string,
+    partitions: readonly number[],
+  ): Promise<Map<number, PartitionRange>> {
+    const starts = await this.offsets(topic, partitions, EARLIEST, READ_COMMITTED);
+    const ends = await this.offsets(topic, partitions, LATEST, READ_COMMITTED);
+    return new Map(
+      partitions.map((partition) => [
+        partition,
+        { start: answered(starts, partition, topic), end: answered(ends, partition, topic) },
+      ]),
+    );
   }
 
   #using(topic: string): RequestedAccess {

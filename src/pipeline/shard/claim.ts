@@ -32,6 +32,8 @@ export function ownerRecord(
 }
 
 /**
+ * Returns the state of the shard. It lacks partitions that have no progress, or were reset, and that
+ * cannot be seen at the moment: they need their range, and the others do not wait for them.
  * @throws RefusedError if this connector must not run on this journal or source; ShardLostError if
  * another instance claimed meanwhile; JournalFormatError if the journal is broken; TransactionError
  */
@@ -40,7 +42,7 @@ export async function claimShard(context: ClaimContext): Promise<ShardState> {
   const startedMs = clock.monotonic();
   const journal = (await admin.ranges(options.journal.topic, [shard])).get(shard);
   if (journal === undefined)
-    throw new RefusedError(`the journal ${options.journal.topic} has no partition ${shard}`);
+    throw new ShardLostError(`partition ${shard} of ${options.journal.topic} cannot be seen yet`);
   signal.throwIfAborted();
 
   recovery.start(journal.start);
@@ -117,13 +119,21 @@ async function startPositions(
   const starts = new Map<number, PartitionState>();
   for (const partition of partitions) {
     const range = ranges.get(partition);
-    if (range === undefined)
-      throw new ShardLostError(`source partition ${partition} cannot be seen yet`);
-    const at = committed.get(partition) ?? { offset: null, metadata: '' };
-    starts.set(partition, startPosition(context, state, partition, range, at));
+    const at = committed.get(partition);
+    const progress = state.progress.get(partition);
+    if (range !== undefined)
+      starts.set(partition, startPosition(context, state, partition, range, at));
+    else if (progress !== undefined && foreignOffset(at) === undefined)
+      // Intake checks the position once the partition can be fetched.
+      starts.set(partition, PartitionState.resume(partition, progress));
+    else if (isInJobs(state, partition))
+      throw new ShardLostError(`source partition ${partition} was reset, and cannot be seen yet`);
   }
   return starts;
 }
+
+const isInJobs = ({ jobs }: JournalState, partition: number): boolean =>
+  [...jobs.values()].some(({ left }) => left.hasPartition(partition));
 
 /**
  * Returns the committed offsets. Foreign ones are read twice: right after a claim the group's
@@ -158,7 +168,7 @@ function startPosition(
   { jobs, meta, progress: all }: JournalState,
   partition: number,
   { start, end }: PartitionRange,
-  committed: CommittedOffset,
+  committed: CommittedOffset | undefined,
 ): PartitionState {
   const { logger, metrics, options } = context;
   const reset = foreignOffset(committed);

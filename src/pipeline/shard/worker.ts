@@ -23,6 +23,8 @@ import { type JobReport, OwnedShard } from './owned-shard.ts';
 
 /** Interval of an owner's checks: progress, ownership, health. */
 const TICK_MS = 1000;
+/** Interval at which partitions that the claim could not see are looked for. */
+const UNSEEN_RETRY_MS = 5_000;
 /** No transaction counts as stuck before this, however short its timeout is. */
 const MIN_TRANSACTION_MS = 180_000;
 
@@ -202,6 +204,27 @@ export class ShardWorker {
     metrics.count('claims_total', { pipeline: options.name, outcome: 'owned' });
     const found = { jobs: state.jobs.size, items: state.unsettled };
     this.#logger.info({ ...found, ms: clock.monotonic() - startedMs }, 'owns the shard');
+    const unseen = partitions.filter((one) => !state.partitions.has(one));
+    if (unseen.length > 0) this.#spawn('range', () => this.#awaitUnseen(unseen));
+  }
+
+  /** @throws ShardLostError once one of the partitions can be seen: the next claim reads it */
+  async #awaitUnseen(unseen: readonly number[]): Promise<void> {
+    const { admin, clock, options, waits } = this.#context;
+    const { topic } = options.source;
+    const hold = waits.holding('kafka');
+    hold(unseen.map((partition) => `partition ${partition} of ${topic}`));
+    try {
+      for (;;) {
+        await clock.sleep(UNSEEN_RETRY_MS, this.#abort.signal);
+        const ranges = await admin.ranges(topic, unseen).catch(() => new Map<number, unknown>());
+        const [seen] = ranges.keys();
+        if (seen !== undefined)
+          throw new ShardLostError(`partition ${seen} of ${topic} can be seen again`);
+      }
+    } finally {
+      hold([]);
+    }
   }
 
   #tick(): void {

@@ -1,11 +1,18 @@
 /** Dead letters of records that are no longer in memory: reads them from the source topic again. */
 import type { LiveJob } from '../../core/journal/job.ts';
 import { CoordinateSet } from '../../core/journal/job.ts';
-import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
+import { CoordinateList } from '../../core/offsets/coordinate-list.ts';
+import { UnreadPartitionError } from '../../core/ports/kafka.ts';
 import { placeOf } from '../../core/record.ts';
 import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
 import type { DeadLetter, TerminalWriter } from '../publish/terminal-writer.ts';
-import { assertSameLog, readAgain, type WrittenBetween, writtenBetween } from './reread.ts';
+import {
+  assertSameLog,
+  awaitUnread,
+  readAgain,
+  type WrittenBetween,
+  writtenBetween,
+} from './reread.ts';
 
 /** Records that end as dead letters for one reason. */
 interface DeadLetterBatch extends Pick<DeadLetter, 'poison' | 'stage' | 'inFlight'> {
@@ -46,11 +53,13 @@ export class DeadLetterRereads {
 
   async #run(): Promise<void> {
     const { budget, options, signal } = this.#shard;
+    const served: DeadLetterBatch[] = [];
     const due: RereadDeadLetter[] = [];
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const { records, from: job, poison, stage, inFlight } = next;
       if (due.length > 0 && due.length + records.length > MAX_RECORDS) break;
       this.#waiting.shift();
+      served.push(next);
       const written = writtenBetween(job ?? records);
       for (const { partition, offset, timestampMs } of records)
         due.push({ partition, offset, timestampMs, poison, stage, inFlight, job, written });
@@ -58,9 +67,39 @@ export class DeadLetterRereads {
     const bytes = options.chunk.maxBytes + due.length * BYTES_PER_RECORD;
     const memory = budget.reserve('work', bytes, signal);
     using _lease = await this.#shard.waits.during('memory', memory);
-    await publishReread(this.#shard, this.#writer, due);
+    const left = byPlace(due);
+    try {
+      await publishOnce(this.#shard, this.#writer, left);
+    } catch (error) {
+      if (!(error instanceof UnreadPartitionError)) throw error;
+      this.#sendBack(served, left, error);
+    }
+  }
+
+  /** Sends records back to the queue: those of the partition that cannot be read, after a while. */
+  #sendBack(
+    served: readonly DeadLetterBatch[],
+    left: ReadonlyMap<string, unknown>,
+    error: UnreadPartitionError,
+  ): void {
+    const batchesOf = (isDue: (partition: number) => boolean) =>
+      served.flatMap((batch) => {
+        const records = [...batch.records].filter(
+          (at) => left.has(placeOf(at)) && isDue(at.partition),
+        );
+        return records.length === 0 ? [] : [{ ...batch, records: new CoordinateList(records) }];
+      });
+    this.#waiting.push(...batchesOf((partition) => partition !== error.partition));
+    const unread = batchesOf((partition) => partition === error.partition);
+    this.#shard.spawn('dead letters', async () => {
+      await awaitUnread(this.#shard, error);
+      for (const batch of unread) this.add(batch);
+    });
   }
 }
+
+const byPlace = (all: readonly RereadDeadLetter[]) =>
+  new Map(all.map((one) => [placeOf(one), one] as const));
 
 /** Publishes dead letters with the records as the source topic has them, one fetched part at a time. */
 export async function publishReread(
@@ -68,14 +107,32 @@ export async function publishReread(
   writer: TerminalWriter,
   all: readonly RereadDeadLetter[],
 ): Promise<void> {
-  const due = new Map(all.map((one) => [placeOf(one), one]));
+  const due = byPlace(all);
+  while (due.size > 0) {
+    try {
+      await publishOnce(shard, writer, due);
+    } catch (error) {
+      if (!(error instanceof UnreadPartitionError)) throw error;
+      await awaitUnread(shard, error);
+    }
+  }
+}
+
+/** Publishes what is due, and removes it. @throws UnreadPartitionError; what ends the shard */
+async function publishOnce(
+  shard: ShardLife & SourceAccess,
+  writer: TerminalWriter,
+  due: Map<string, RereadDeadLetter>,
+): Promise<void> {
   const publish = async (letters: readonly RereadDeadLetter[]) => {
     // Records that are in no job share transactions, whatever batches they were sealed into.
     for (const [job, some] of Map.groupBy(letters, (one) => one.job))
       await writer.deadLetters(job, some);
     for (const one of letters) due.delete(placeOf(one));
   };
-  const wanted = CoordinateSet.of(all.filter((one) => writer.mayRepeat(one, one.poison)));
+  const wanted = CoordinateSet.of(
+    [...due.values()].filter((one) => writer.mayRepeat(one, one.poison)),
+  );
   await readAgain(shard, wanted, (records) =>
     publish(
       records.map((record) => {

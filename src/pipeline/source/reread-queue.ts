@@ -66,6 +66,8 @@ interface Reading extends Ready {
   readonly poisons: Map<string, Poison>;
 }
 
+/** Wait of requests for a partition that cannot be read: others are served meanwhile. */
+const SENT_BACK_MS = 60_000;
 /** Requests that one run serves: each record that is read is looked up in all of them. */
 const MAX_SERVED = 256;
 
@@ -113,8 +115,8 @@ export class RereadQueue {
     }
 
     let readings: Reading[] = [];
-    using lease = await readToDecode(this.#shard, bytes, () => {
-      served = served.filter((one) => this.#stillMay(one));
+    using lease = await readToDecode(this.#shard, bytes, (unread) => {
+      served = served.filter((one) => this.#stillMay(one) && !this.#sendBack(one, unread));
       readings = served.map(readingOf);
       const reading = (partition: number, offset: number) =>
         readings.find(({ left }) => left.has(partition, offset));
@@ -202,6 +204,21 @@ export class RereadQueue {
     if (permit === 'probe') breakers.returned(type, signal);
     this.add(request);
     return false;
+  }
+
+  /** Sends a request back to wait if it has records of a partition that cannot be read. */
+  #sendBack(one: Ready, unread: number | undefined): boolean {
+    const { request, permit } = one;
+    const { breakers, clock, options, signal, waits } = this.#shard;
+    if (unread === undefined || ![...request.records()].some((at) => at.partition === unread))
+      return false;
+    if (permit === 'probe') breakers.returned(request.type, signal);
+    this.#shard.spawn('reread', async () => {
+      const end = waits.begin('kafka', `partition ${unread} of ${options.source.topic}`);
+      await clock.sleep(SENT_BACK_MS, signal).finally(end);
+      this.add(request);
+    });
+    return true;
   }
 
   #decode(reading: Reading | undefined, record: SourceRecord): void {

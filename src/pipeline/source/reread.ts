@@ -4,11 +4,16 @@ import type { CoordinateSet, LiveJob } from '../../core/journal/job.ts';
 import type { PartitionState } from '../../core/journal/partition-state.ts';
 import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import type { OffsetSet } from '../../core/offsets/offset-set.ts';
-import type { PartitionRange, RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
+import {
+  type PartitionRange,
+  type RecordPiece,
+  type UnreadableRecords,
+  UnreadPartitionError,
+} from '../../core/ports/kafka.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import type { Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
-import { RefusedError, ShardLostError } from '../context/errors.ts';
+import { RefusedError } from '../context/errors.ts';
 import type { PipelineOptions } from '../context/options.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
 import type { ShardLife, SourceAccess } from '../context/shard-context.ts';
@@ -18,10 +23,12 @@ import { DECODING_SLICE_MS, decodeCost } from '../limits/decoding.ts';
 const LEAP_OFFSETS = 1_000;
 /** Longest wait for the schema registry before memory that others need is given back. */
 const PATIENCE_MS = 5_000;
+/** Wait before a partition that could not be read is tried again. */
+const UNREAD_RETRY_MS = 5_000;
 
 /**
- * Ranges of partitions. An end below what was read is queried twice: a broker that has just become
- * the leader may report an old end for a moment.
+ * Ranges of the partitions that can be seen. An end below what was read is queried twice: a broker
+ * that has just become the leader may report an old end for a moment.
  * @param read the position that was read in each partition, at least
  */
 export async function rangesBehind(
@@ -117,7 +124,7 @@ type FoundAgain = (
  * Reads records again, partition by partition, and hands over those that are wanted and still
  * there. A record is gone only if it lies below the log's start or was passed without being seen:
  * the reader waits for the end that was there once, since a reported end may be old.
- * @throws what ends the shard
+ * @throws UnreadPartitionError; what ends the shard
  */
 export async function readAgain(
   shard: ShardLife & SourceAccess,
@@ -134,7 +141,7 @@ export async function readAgain(
   for (const { partition, from, to, offsets } of stretches) {
     const start = ranges.get(partition)?.start;
     if (start === undefined)
-      throw new ShardLostError(`source partition ${partition} cannot be seen`);
+      throw new UnreadPartitionError(partition, `source partition ${partition} cannot be seen`);
     if (to < start) continue;
     const mine = async ({ records, unreadable }: RecordPiece) => {
       await found(
@@ -149,30 +156,41 @@ export async function readAgain(
   }
 }
 
+/** Lets a partition wait that could not be read, before the next attempt. */
+export async function awaitUnread(
+  { clock, logger, options, signal, waits }: ShardLife,
+  { partition, message: error }: UnreadPartitionError,
+): Promise<void> {
+  logger.warn({ partition, error }, 'records cannot be read again: retrying');
+  const end = waits.begin('kafka', `partition ${partition} of ${options.source.topic}`);
+  await clock.sleep(UNREAD_RETRY_MS, signal).finally(end);
+}
+
 /**
- * Reads records again, with memory for them, once they can be decoded. Starts again with a new
- * reservation if that takes long: a registry that is down for one pipeline must not take the memory
- * of all.
+ * Reads records again, with memory for them, once they can be read and decoded. Starts again with a
+ * new reservation if that takes long: a registry that is down for one pipeline must not take the
+ * memory of all.
  * @param bytes largest size of the records
- * @param begin called before each start; returns the wanted records and the function that takes
- * them
+ * @param begin called before each start, with the partition that could not be read before; returns
+ * the wanted records and the function that takes them
  * @returns the memory
  * @throws what ends the shard
  */
 export async function readToDecode(
   shard: ShardLife & SourceAccess,
   bytes: number,
-  begin: () => {
+  begin: (unread?: number) => {
     readonly wanted: CoordinateSet;
     readonly found: (...found: Parameters<FoundAgain>) => void;
   },
 ): Promise<Lease> {
   const { budget, clock, kind, signal } = shard;
+  let unread: number | undefined;
   // The wait doubles each time: an id that the registry did not know is requested again after a while.
   for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
     const lease = await shard.waits.during('memory', budget.reserve('reread', bytes, signal));
     try {
-      const { wanted, found } = begin();
+      const { wanted, found } = begin(unread);
       await readAgain(shard, wanted, async (records, unreadable) => {
         await prepared(shard, records, patienceMs);
         let sinceMs = clock.monotonic();
@@ -195,8 +213,12 @@ export async function readToDecode(
       return lease;
     } catch (error) {
       lease[Symbol.dispose]();
-      if (!(error instanceof Unprepared)) throw error;
-      await error.ready;
+      if (error instanceof UnreadPartitionError) {
+        unread = error.partition;
+        await awaitUnread(shard, error);
+      } else if (error instanceof Unprepared) {
+        await error.ready;
+      } else throw error;
     }
   }
 }

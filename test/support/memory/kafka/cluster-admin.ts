@@ -1,10 +1,11 @@
 /** ClusterAdmin over MemoryKafka. */
-import type {
-  ClusterAdmin,
-  CommittedOffset,
-  PartitionRange,
-  TopicDescription,
-  TopicSpec,
+import {
+  type ClusterAdmin,
+  type CommittedOffset,
+  type PartitionRange,
+  type TopicDescription,
+  type TopicSpec,
+  UnreadPartitionError,
 } from '../../../../src/core/ports/kafka.ts';
 import { roundTrip } from '../scheduler.ts';
 import type { Home } from './client.ts';
@@ -45,7 +46,12 @@ export class MemoryClusterAdmin implements ClusterAdmin {
         const { start, stableEnd } = this.#kafka.cluster.log(topic, partition);
         return { start, end: stableEnd };
       };
-      return new Map(partitions.map((partition) => [partition, range(partition)]));
+      const failure = (one: number) => this.#kafka.hooks.partitionFailure?.('ranges', topic, one);
+      const seen = partitions.filter((partition) => failure(partition) === undefined);
+      const [first] = partitions;
+      if (seen.length === 0 && first !== undefined)
+        throw new UnreadPartitionError(first, String(failure(first)));
+      return new Map(seen.map((partition) => [partition, range(partition)]));
     });
   }
 

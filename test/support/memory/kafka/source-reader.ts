@@ -1,7 +1,11 @@
 /** SourceReader over MemoryKafka. */
 
 import { abortable } from '../../../../src/base/abortable.ts';
-import type { RecordPiece, SourceReader } from '../../../../src/core/ports/kafka.ts';
+import {
+  type RecordPiece,
+  type SourceReader,
+  UnreadPartitionError,
+} from '../../../../src/core/ports/kafka.ts';
 import { roundTrip } from '../scheduler.ts';
 import type { Home } from './client.ts';
 import type { MemoryKafka } from './kafka.ts';
@@ -59,6 +63,8 @@ export class MemorySourceReader implements SourceReader {
     return roundTrip(this.#kafka.network, this.#home, `reader/${this.#name}/${partition}`, () => {
       const failure = this.#kafka.hooks.failure?.('read', this.#topic);
       if (failure !== undefined) throw failure;
+      const error = this.#kafka.hooks.partitionFailure?.('read', this.#topic, partition);
+      if (error !== undefined) throw new UnreadPartitionError(partition, error);
       return this.#kafka.cluster
         .log(this.#topic, partition)
         .read(from, this.#kafka.settings.maxBatchRecords);
