@@ -205,8 +205,10 @@ export async function readToDecode(
             await clock.sleep(0, signal);
             sinceMs = clock.monotonic();
           }
-          if (isLate || cost > 0) await prepared(shard, records.slice(index), patienceMs);
+          const next = cost === 0 ? records.slice(index) : [record];
+          if (isLate || cost > 0) await prepared(shard, next, patienceMs);
           found([record], []);
+          if (cost > 0) sinceMs = -Infinity;
         }
         found([], unreadable);
       });

@@ -87,6 +87,8 @@ export class BatchTaker {
     const { budget, control, kind, signal, waits } = this.#shard;
     const first = records[at];
     const cost = first === undefined ? 0 : decodeCost(kind, first);
+    // Unknown schemas of others, which are requested again and again, do not delay a costly record.
+    const next = first === undefined || cost === 0 ? records.slice(at) : [first];
     for (let isPrepared = false; ; ) {
       signal.throwIfAborted();
       if (!control.takesIn) {
@@ -96,7 +98,7 @@ export class BatchTaker {
       } else if (this.#room === undefined) {
         await this.#reserve(records.reduce((sum, one) => sum + Math.max(0, valueLengthOf(one)), 1));
       } else {
-        const loading = isPrepared ? undefined : kind.prepare?.(records.slice(at), signal);
+        const loading = isPrepared ? undefined : kind.prepare?.(next, signal);
         if (loading !== undefined) {
           this.#endDecoding();
           await this.#publishDue();
@@ -165,7 +167,7 @@ export class BatchTaker {
       const record = records[index] as SourceRecord;
       if (index > at) {
         const isLate = clock.monotonic() - startedMs >= DECODING_SLICE_MS;
-        if (isLate || decodeCost(kind, record) > 0) break;
+        if (isLate || this.#decoding !== undefined || decodeCost(kind, record) > 0) break;
       }
       const { offset, timestampMs } = record;
       if (!state.matches(offset, timestampMs)) throw sourceRecreated(options, partition, offset);

@@ -236,7 +236,32 @@ test('memory for a costly record is reserved before it is decoded; what was drop
   settling[Symbol.dispose]();
   await world.untilSettled(5 * MINUTE);
   world.assertExactlyOnce();
-  assert.deepEqual(loads, [10, 10]);
+  assert.deepEqual(loads, [1, 1, 9]);
+});
+
+test('memory for a costly record is reserved also when it is read again, and given back', async () => {
+  const reserved: boolean[] = [];
+  const world = new World({
+    partitions: 1,
+    options: { batch: { maxRows: 4 } },
+    service: { review: ({ id }) => (id === 'batch-1' ? { state: 'failed' } : {}) },
+    wrap: (ports) => ({
+      ...ports,
+      kind: changed(ports.kind, {
+        decodeCost: ({ offset }) => (offset === 2 ? 1_000_000 : 1_000),
+        decode: (...given: Parameters<typeof ports.kind.decode>) => {
+          if (given[2] !== undefined) reserved.push(instance.budget.usedBytes >= 1_000_000);
+          return ports.kind.decode(...given);
+        },
+      }),
+    }),
+  });
+  const instance = world.start();
+  for (let n = 0; n < 4; n++) world.event(0);
+  await world.untilSettled(5 * MINUTE);
+  world.assertExactlyOnce();
+  assert.deepEqual(reserved, [false, false, true, false]);
+  assert.equal(instance.budget.usedBytes, 0);
 });
 
 test('a record at hand when the pipeline is paused is not taken, and its memory is given back', async () => {
