@@ -53,8 +53,20 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 export type JsonObject = { readonly [key: string]: JsonValue };
 
 /**
- * A decoded source record: one item to review. Its key and header values may be views of the
- * record.
+ * Part of a JSON text that was scanned: a string with its quotes, or an object. A view, valid as
+ * long as the bytes are; `core/batch/detached.ts` copies it.
+ */
+export interface JsonPart {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+  /** True if a string in it, or a name, has a backslash. */
+  readonly hasEscapes: boolean;
+}
+
+/**
+ * A decoded source record: one item to review. Its key, its header values and its parts may be
+ * views of the record.
  */
 export interface ContentItem extends SourceCoordinate {
   readonly timestampMs: number;
@@ -63,11 +75,14 @@ export interface ContentItem extends SourceCoordinate {
   readonly outputKey?: Buffer | null;
   /** Headers to copy to the terminal record. */
   readonly headers: RecordHeaders;
+  /** Content type of its batch. */
   readonly type: string;
-  readonly content: string;
-  readonly metadata: JsonObject;
-  /** Decision that the producer expects, for comparison. */
-  readonly expected: string | undefined;
+  /** A string: the content to review, the type of an imported record, or the id of a decision. */
+  readonly content: JsonPart;
+  /** An object: the metadata, or the data of an imported record. As it was written, with blanks. */
+  readonly metadata: JsonPart;
+  /** A string: the decision that the producer expects, for comparison. */
+  readonly expected: JsonPart | undefined;
   /** Resets of the group to before this record (normally 0); part of the event id. */
   readonly replay: number;
   /** Bytes this item is counted with in the memory budget and in the batch's size limit. */

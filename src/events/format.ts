@@ -1,24 +1,17 @@
 /** Formats of the values of source records: JSON, Avro, CloudEvents, … They are in events/formats. */
+import type { JsonPlace } from '../base/json/json-text.ts';
 import type { Result } from '../base/result.ts';
-import { valueLengthOf } from '../core/bytes/record-view.ts';
+import { valueLengthOf, valuePlaceOf } from '../core/bytes/record-view.ts';
+import type { DeadLetterReason } from '../core/outcome/dead-letter-reason.ts';
 import type { Poison, SourceRecord } from '../core/record.ts';
 
-/** The value of a source record, decoded: mappings look things up in it. */
-export interface DecodedEvent {
-  /** Document as JSON.parse would give it: numbers beyond a double may have lost digits. */
-  readonly document: object;
-  /**
-   * Returns the same document, but a number that a double would change is kept as its text
-   * (base/json/exact-json), and so is a decimal that a double would write with another scale, where
-   * the format has decimals: 10.00. undefined when the value is nested too deeply for that.
-   * Called only when a mapping found numbers.
-   */
-  exact(): object | undefined;
-}
-
+/**
+ * JSON text of a value: the value itself, a part of it, or a text made from it. The text need not
+ * be valid; its numbers have all their digits.
+ */
 export type ReadEvent =
-  | { readonly event: DecodedEvent; readonly poison?: never }
-  | { readonly event?: never; readonly poison: Poison };
+  | (JsonPlace & { readonly poison?: never })
+  | { readonly bytes?: never; readonly poison: Poison };
 
 /** A record that has a value. */
 export type ValuedRecord = SourceRecord & { readonly value: Buffer };
@@ -47,6 +40,22 @@ export interface EventFormat {
    * @throws Error when the registry does not know it, and the signal's reason
    */
   judge?(schemaId: number, signal: AbortSignal): Promise<SchemaVerdict>;
+  /** Greatest cost of `read`. Absent: it makes nothing, and returns a part of the value. */
+  cost?(record: ValuedRecord): FormatCost;
   /** Reads a record, for which `prepare` has nothing to load. */
   read(record: ValuedRecord): ReadEvent;
+}
+
+export interface FormatCost {
+  /** Greatest memory beside the record, with that of the text, bytes. */
+  readonly memory: number;
+  /** Greatest length of the text, bytes. */
+  readonly text: number;
+}
+
+/** Values that are JSON objects. */
+export const jsonFormat: EventFormat = { name: 'json', read: valuePlaceOf };
+
+export function poison(reason: DeadLetterReason, message: string): { readonly poison: Poison } {
+  return { poison: { reason, message } };
 }

@@ -1,22 +1,23 @@
 /** Comparison of records with the conditions of a search, in every format of the pipeline. */
 
 import { abortable } from '../../base/abortable.ts';
-import { isObject } from '../../base/json/is-object.ts';
+import { jsonTextOf } from '../../base/json/json-text.ts';
+import { parseKeepingDigits } from '../../base/json/parse-json.ts';
+import { JsonScanner, MISSING, OBJECT, type ScannedValue } from '../../base/json/scanner.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import type { SourceRecord } from '../../core/record.ts';
-import { parseExactly } from '../../events/expression/exact-number.ts';
 import { EventInput } from '../../events/expression/index.ts';
 import { withQuotedNumbers } from '../../events/expression/syntax.ts';
 import {
-  type DecodedEvent,
   type EventFormat,
   hasValue,
+  jsonFormat,
+  poison,
   type ReadEvent,
   type ValuedRecord,
 } from '../../events/format.ts';
 import { plainFormat } from '../../events/formats/index.ts';
 import { type DecodedTerminal, FramedReader } from '../../events/formats/output/index.ts';
-import { jsonFormat, poison } from '../../events/json-event.ts';
 import { MappingFailure } from '../../events/mapping/mapping-failure.ts';
 import { compileFilter } from '../../events/record-decoder.ts';
 import { type ConfluentRegistry, FRAME_BYTES } from '../../events/registry/index.ts';
@@ -41,8 +42,8 @@ export async function recordSelector(
   { on, key, where }: RecordConditions,
 ): Promise<RecordSelector> {
   const keyBytes = key === undefined ? undefined : Buffer.from(key);
-  const isWanted = where === undefined ? undefined : compiled(where);
-  const topic = on === 'events' ? pipeline.source.topic : pipeline.output.topic;
+  const input = new EventInput(on === 'events' ? pipeline.source.topic : pipeline.output.topic);
+  const isWanted = where === undefined ? undefined : compiled(where, input);
   const read =
     isWanted === undefined || on === 'decisions'
       ? decisionReader(registry)
@@ -62,9 +63,10 @@ export async function recordSelector(
       try {
         const answer = read(record, signal);
         // Awaiting each would cost more than the rest: few are promises.
-        const { event, poison: unreadable } = answer instanceof Promise ? await answer : answer;
-        if (event === undefined) failures.push(unreadable.message);
-        else if (isWanted(new EventInput(event, record, topic))) matches.push(record);
+        const event = answer instanceof Promise ? await answer : answer;
+        const problem = event.poison ?? input.begin(event, record);
+        if (problem !== undefined) failures.push(problem.message);
+        else if (isWanted()) matches.push(record);
       } catch (error) {
         if (!(error instanceof MappingFailure)) throw inspectError(error);
         failures.push(error.poison.message);
@@ -74,9 +76,9 @@ export async function recordSelector(
   };
 }
 
-function compiled(where: string): ReturnType<typeof compileFilter> {
+function compiled(where: string, input: EventInput): () => boolean {
   try {
-    return compileFilter(withQuotedNumbers(where), '--where');
+    return compileFilter(withQuotedNumbers(where), input, '--where');
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new InspectError('usage', `--where: ${error.message} (docs/mapping.md)`, {
@@ -123,30 +125,30 @@ function framedDecision(members: DecodedTerminal | undefined): ReadEvent {
   if (members === undefined)
     return poison('undecodable', 'the value is no decision of this connector');
   const metadata = members.metadata ?? members.metadata_json;
-  const document = {
+  return jsonTextOf({
     ...members,
     metadata: typeof metadata === 'string' ? parsed(metadata) : metadata,
-  };
-  return { event: { document, exact: () => document } };
+  });
 }
+
+/** Decision, or a structured CloudEvent around it. */
+const decision = new JsonScanner([['specversion'], ['data']]);
 
 /** Returns the decision inside a structured CloudEvent. */
 function unwrapped(read: ReadEvent): ReadEvent {
-  const { event } = read;
-  if (event === undefined || !('specversion' in event.document && 'data' in event.document))
+  // A value that is not JSON is reported where it is compared.
+  if (read.poison !== undefined || decision.scan(read.bytes, read.start, read.end) !== undefined)
     return read;
-  const dataOf = (document: object | undefined) =>
-    document !== undefined && 'data' in document && isObject(document.data)
-      ? document.data
-      : undefined;
-  const document = dataOf(event.document);
-  if (document === undefined) return poison('not_an_object', 'the CloudEvent has no decision');
-  return { event: { document, exact: () => dataOf(event.exact()) } satisfies DecodedEvent };
+  const [version, data] = decision.values as [ScannedValue, ScannedValue];
+  if (version.type === MISSING || data.type === MISSING) return read;
+  return data.type === OBJECT
+    ? { bytes: data.bytes, start: data.start, end: data.end }
+    : poison('not_an_object', 'the CloudEvent has no decision');
 }
 
 function parsed(json: string): unknown {
   try {
-    return parseExactly(json);
+    return parseKeepingDigits(json);
   } catch {
     return null;
   }

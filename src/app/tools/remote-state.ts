@@ -1,4 +1,5 @@
 /** State of a pipeline's remote work at the service, by kind, for the inspection tools. */
+import { textOfString } from '../../base/json/json-text.ts';
 import type { PipelineConfig } from '../../config/schema.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { BatchView } from '../../service/answers.ts';
@@ -29,7 +30,7 @@ export function remoteState(
     async remoteDecision(record) {
       const decoded = plainDecoder(pipeline)?.(record, 0);
       if (decoded === undefined || !('item' in decoded)) return undefined;
-      return await stateIn(service.getDecision(decoded.item.content, { signal }));
+      return await stateIn(service.getDecision(textOfString(decoded.item.content), { signal }));
     },
   };
 }

@@ -6,15 +6,12 @@
  * `{"a":1,"\u00e9tat":2}` as if its second name were `\u00`. A string that is a value is always
  * read as it is written. So a text with a backslash is parsed here, and its names as values.
  */
+import { keepNumber } from './kept-number.ts';
+import { setMember } from './members.ts';
 import { JsonScanner, MAX_LEVELS } from './scanner.ts';
 
 /** Greatest number of members and elements in a text: their objects take some tens of megabytes. */
-export const MAX_VALUES = 2 ** 18;
-
-/** The part of ECMAScript's "JSON.parse source text access" that TypeScript does not declare. */
-interface RawJson {
-  rawJSON(text: string): object;
-}
+export const MAX_VALUES: number = 2 ** 18;
 
 /**
  * `JSON.parse` for a text that others wrote.
@@ -22,7 +19,8 @@ interface RawJson {
  * `MAX_LEVELS`, or has more values than `MAX_VALUES`
  */
 export function parseJson(text: string): unknown {
-  checkLimits(text);
+  // A level takes two characters, and a value one and its comma.
+  if (text.length > 2 * Math.min(MAX_LEVELS, MAX_VALUES)) checkLimits(text);
   try {
     if (!text.includes('\\')) return JSON.parse(text);
   } catch {
@@ -37,30 +35,37 @@ export function parseJson(text: string): unknown {
  * @throws SyntaxError as `parseJson`
  */
 export function parseKeepingDigits(text: string): unknown {
-  checkLimits(text);
-  return new JsonParser(text, true).document();
+  const isPlain = checkLimits(text);
+  return isPlain ? JSON.parse(text) : new JsonParser(text, true).document();
 }
 
-const whole = new JsonScanner([[]]);
+const scanner = new JsonScanner([[]]);
 
-/** @throws SyntaxError */
-function checkLimits(text: string): void {
-  // A level takes two characters, and a value one and its comma.
-  if (text.length <= 2 * Math.min(MAX_LEVELS, MAX_VALUES)) return;
-  if (whole.scan(Buffer.from(text)) === 'depth') throw new SyntaxError(TOO_DEEP);
-  const [{ values = 0 } = {}] = whole.values;
+/** @returns true if `JSON.parse` reads the text, and as it is. @throws SyntaxError */
+function checkLimits(text: string): boolean {
+  const fault = scanner.scan(Buffer.from(text));
+  if (fault === 'depth') throw new SyntaxError(TOO_DEEP);
+  const [{ values = 0 } = {}] = scanner.values;
   if (values > MAX_VALUES) throw new SyntaxError('JSON has too many values');
+  return fault === undefined && scanner.isPlain;
 }
 
 const TOO_DEEP = 'JSON is nested too deeply';
-const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null/y;
-const BLANKS = /[ \t\n\r]*/y;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPENING = 0x5b;
+const CLOSING = 0x5d;
+const OPENING_OBJECT = 0x7b;
+const CLOSING_OBJECT = 0x7d;
 
 class JsonParser {
   readonly #text: string;
   readonly #keepsDigits: boolean;
   #at = 0;
   #level = 0;
+  /** Place of the next backslash; the length of the text if there is none. */
+  #backslash = -1;
 
   constructor(text: string, keepsDigits: boolean) {
     this.#text = text;
@@ -69,19 +74,18 @@ class JsonParser {
 
   document(): unknown {
     const value = this.#value();
-    this.#take(BLANKS);
+    this.#skipBlanks();
     if (this.#at < this.#text.length) throw this.#error();
     return value;
   }
 
   #value(): unknown {
-    this.#take(BLANKS);
-    switch (this.#text[this.#at]) {
-      case '{':
+    switch (this.#skipBlanks()) {
+      case OPENING_OBJECT:
         return this.#object();
-      case '[':
+      case OPENING:
         return this.#array();
-      case '"':
+      case QUOTE:
         return this.#string();
       default:
         return this.#scalar();
@@ -89,53 +93,64 @@ class JsonParser {
   }
 
   #object(): object {
-    const object: Record<string, unknown> = {};
+    const object = {};
     this.#open();
-    if (this.#isNext('}')) return this.#close(object);
+    if (this.#isNext(CLOSING_OBJECT)) return this.#close(object);
     do {
-      this.#take(BLANKS);
+      if (this.#skipBlanks() !== QUOTE) throw this.#error();
       const name = this.#string();
-      if (!this.#isNext(':')) throw this.#error();
-      const value = this.#value();
-      if (name !== '__proto__') object[name] = value;
-      // An assignment would set the prototype.
-      else Object.defineProperty(object, name, { value, ...PLAIN_MEMBER });
-    } while (this.#isNext(','));
-    if (!this.#isNext('}')) throw this.#error();
+      if (!this.#isNext(COLON)) throw this.#error();
+      setMember(object, name, this.#value());
+    } while (this.#isNext(COMMA));
+    if (!this.#isNext(CLOSING_OBJECT)) throw this.#error();
     return this.#close(object);
   }
 
   #array(): unknown[] {
     const items: unknown[] = [];
     this.#open();
-    if (this.#isNext(']')) return this.#close(items);
+    if (this.#isNext(CLOSING)) return this.#close(items);
     do items.push(this.#value());
-    while (this.#isNext(','));
-    if (!this.#isNext(']')) throw this.#error();
-    return this.#close(items);
+    while (this.#isNext(COMMA));
+    if (!this.#isNext(CLOSING)) throw this.#error();
+    // A list that grew has room for sixteen at least.
+    return this.#close(items.slice());
   }
 
   #string(): string {
     const text = this.#text;
     const start = this.#at;
-    if (text[start] !== '"') throw this.#error();
-    let end = start + 1;
-    while (end < text.length && text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
-    try {
-      const string = JSON.parse(text.slice(start, end + 1)) as string;
-      this.#at = end + 1;
-      return string;
-    } catch {
-      throw this.#error();
+    let end = text.indexOf('"', start + 1);
+    while (end > this.#backslash) {
+      const next = text.indexOf('\\', Math.max(this.#backslash, start));
+      this.#backslash = next === -1 ? text.length : next;
+      if (end < this.#backslash) break;
+      // The character after a backslash does not end the string.
+      this.#backslash += 2;
+      if (end < this.#backslash) end = text.indexOf('"', this.#backslash);
     }
+    if (end === -1) throw this.#error();
+    const string = this.#scalarOf(text.slice(start, end + 1)) as string;
+    this.#at = end + 1;
+    return string;
   }
 
   #scalar(): unknown {
-    const text = this.#take(SCALAR);
-    const value: unknown = JSON.parse(text);
+    const start = this.#at;
+    while (isPartOfScalar(this.#text.charCodeAt(this.#at))) this.#at++;
+    const text = this.#text.slice(start, this.#at);
+    const value = this.#scalarOf(text);
     return this.#keepsDigits && typeof value === 'number' && String(value) !== text
-      ? (JSON as unknown as RawJson).rawJSON(text)
+      ? keepNumber(text)
       : value;
+  }
+
+  #scalarOf(text: string): unknown {
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw this.#error();
+    }
   }
 
   #open(): void {
@@ -149,20 +164,18 @@ class JsonParser {
   }
 
   /** Moves behind blanks and a mark, if it is next. */
-  #isNext(mark: string): boolean {
-    this.#take(BLANKS);
-    if (this.#text[this.#at] !== mark) return false;
+  #isNext(mark: number): boolean {
+    if (this.#skipBlanks() !== mark) return false;
     this.#at++;
     return true;
   }
 
-  /** Moves behind what a pattern matches here. @throws SyntaxError */
-  #take(pattern: RegExp): string {
-    pattern.lastIndex = this.#at;
-    const match = pattern.exec(this.#text)?.[0];
-    if (match === undefined) throw this.#error();
-    this.#at += match.length;
-    return match;
+  /** @returns the unit after the blanks; NaN at the end */
+  #skipBlanks(): number {
+    let unit = this.#text.charCodeAt(this.#at);
+    while (unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09)
+      unit = this.#text.charCodeAt(++this.#at);
+    return unit;
   }
 
   /** The message shows no part of the text (I6). */
@@ -171,4 +184,12 @@ class JsonParser {
   }
 }
 
-const PLAIN_MEMBER = { writable: true, enumerable: true, configurable: true };
+/** Units of numbers and words: letters, digits, sign and point. */
+function isPartOfScalar(unit: number): boolean {
+  return (
+    (unit >= 0x30 && unit <= 0x39) ||
+    (unit >= 0x61 && unit <= 0x7a) ||
+    unit === 0x45 ||
+    (unit >= 0x2b && unit <= 0x2e && unit !== COMMA)
+  );
+}

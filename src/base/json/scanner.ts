@@ -22,6 +22,7 @@ export type ScanFault = 'syntax' | 'utf8' | 'depth';
 /** Value at a path of the last text that was scanned. Valid until the next scan. */
 export interface ScannedValue {
   readonly type: number;
+  readonly bytes: Buffer;
   /** Place in the scanned bytes, with the quotes of a string. */
   readonly start: number;
   readonly end: number;
@@ -100,6 +101,7 @@ export class JsonScanner {
   #end = 0;
   #escapes = 0;
   #isAscii = true;
+  #isPlain = true;
 
   /** @param paths names of members that lead to a value; an empty path is the whole text */
   constructor(paths: readonly (readonly string[])[]) {
@@ -114,6 +116,7 @@ export class JsonScanner {
     this.#end = end;
     this.#escapes = 0;
     this.#isAscii = true;
+    this.#isPlain = true;
     reset(this.#root.below);
     const fault = this.#text();
     // Broken UTF-8 ends a string early or late, so that it is often a fault of syntax first.
@@ -122,9 +125,15 @@ export class JsonScanner {
     return fault;
   }
 
+  /** True if `JSON.parse` reads the text as it is: it has no backslash, and no odd number. */
+  get isPlain(): boolean {
+    return this.#isPlain && this.#escapes === 0;
+  }
+
   #add(path: readonly string[]): ScannedValue {
     const value: Writable<ScannedValue> = {
       type: MISSING,
+      bytes: NULL,
       start: 0,
       end: 0,
       hasEscapes: false,
@@ -172,7 +181,10 @@ export class JsonScanner {
         this.#members[level] = 0;
         this.#valuesBefore[level] = count;
         this.#escapesBefore[level] = this.#escapes;
-        if (value !== undefined) value.start = start;
+        if (value !== undefined) {
+          value.bytes = bytes;
+          value.start = start;
+        }
         this.#at++;
         this.#skipBlanks();
         if (this.#at >= end) return 'syntax';
@@ -203,6 +215,7 @@ export class JsonScanner {
         if (this.#at < 0) return 'syntax';
         if (value !== undefined) {
           value.type = type;
+          value.bytes = bytes;
           value.start = start;
           value.end = this.#at;
           value.hasEscapes = hasEscapes;
@@ -322,16 +335,27 @@ export class JsonScanner {
 
   #number(): void {
     const bytes = this.#bytes;
-    let at = this.#at;
+    const start = this.#at;
+    let at = start;
     if (bytes[at] === MINUS) at++;
-    if (at < this.#end && bytes[at] === ZERO) at++;
+    const isSmall = bytes[at] === ZERO;
+    if (at < this.#end && isSmall) at++;
     else at = this.#digits(at);
+    const whole = at;
     if (at > 0 && at < this.#end && bytes[at] === POINT) at = this.#digits(at + 1);
+    const fraction = at;
     if (at > 0 && at < this.#end && ((bytes[at] as number) | 0x20) === LOWER_E) {
       const sign = at + 1 < this.#end ? bytes[at + 1] : 0;
       at = this.#digits(sign === MINUS || sign === 0x2b ? at + 2 : at + 1);
     }
     this.#at = at;
+    // A double has fifteen digits for certain, and is printed without an exponent from 0.000001 on.
+    const isOdd =
+      at !== fraction ||
+      at - start > 15 ||
+      (isSmall && at - start > 8 && bytes[whole + 1] === ZERO && bytes[whole + 2] === ZERO) ||
+      (at === whole ? isSmall && at - start > 1 : bytes[at - 1] === ZERO);
+    if (isOdd) this.#isPlain = false;
   }
 
   /** @returns the place behind the digits; negative if there is none */

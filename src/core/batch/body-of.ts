@@ -4,12 +4,17 @@ import type { EncodedBody } from '../bytes/row-sink.ts';
 import type { KindSteps } from '../ports/pipeline-kind.ts';
 import type { ContentItem } from '../record.ts';
 
-/** Encodes items as one upload. @throws when the kind fails on an item */
+/**
+ * Encodes items as one upload.
+ * @param rowKey see KindSteps.rows
+ * @throws when the kind fails on an item
+ */
 export function bodyOf(
   kind: Pick<KindSteps, 'rows'>,
   items: Iterable<ContentItem>,
+  rowKey?: string,
 ): Promise<EncodedBody> {
-  const sink = kind.rows(new BufferPool(0));
+  const sink = kind.rows(new BufferPool(0), rowKey);
   for (const item of items) sink.add(item);
   return sink.finish();
 }

@@ -1,5 +1,5 @@
 /** Copies of records and items that are kept beyond the piece that they were read in. */
-import type { ContentItem, Header, SourceRecord } from '../record.ts';
+import type { ContentItem, Header, JsonPart, SourceRecord } from '../record.ts';
 
 /** Copy of a record: as it was read, it keeps a whole fetched response in memory, uncounted. */
 export function detached({
@@ -20,14 +20,21 @@ export function detached({
   };
 }
 
-/** Copy of an item, whose key and headers are views of its record. */
+/** Copy of an item, whose key, headers and parts are views of its record. */
 export function detachedItem(item: ContentItem): ContentItem {
-  const { key, headers } = item;
+  const { key, headers, content, metadata, expected } = item;
   return {
     ...item,
     key: own(key),
     headers: headers.length === 0 ? headers : headers.map(ownHeader),
+    content: ownPart(content),
+    metadata: ownPart(metadata),
+    expected: expected && ownPart(expected),
   };
+}
+
+function ownPart({ bytes, start, end, hasEscapes }: JsonPart): JsonPart {
+  return { bytes: Buffer.from(bytes.subarray(start, end)), start: 0, end: end - start, hasEscapes };
 }
 
 const own = (bytes: Buffer | null): Buffer | null => (bytes === null ? null : Buffer.from(bytes));

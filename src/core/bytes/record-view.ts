@@ -1,6 +1,6 @@
 /**
  * Source record as a view of the fetched bytes. Key and value become Buffers on access: of most
- * records only the text of the value is read, and the Buffers would be most of the garbage.
+ * records only the place of the value is read, and the Buffers would be most of the garbage.
  */
 import type { RecordHeaders, SourceRecord } from '../record.ts';
 
@@ -57,12 +57,18 @@ export class RecordView implements SourceRecord {
     return this.#valueLength;
   }
 
-  /** Returns the value as text; undefined for null, or if it is not UTF-8. */
-  valueText(): string | undefined {
-    return this.#valueLength < 0
-      ? undefined
-      : textOf(this.#bytes, this.#valueStart, this.#valueStart + this.#valueLength);
+  /** Returns the place of the value, which is not null. */
+  valuePlace(): BytePlace {
+    const start = this.#valueStart;
+    return { bytes: this.#bytes, start, end: start + this.#valueLength };
   }
+}
+
+/** Part of some bytes. */
+export interface BytePlace {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** Returns the size of a record's value, bytes; -1 for null. */
@@ -70,22 +76,9 @@ export function valueLengthOf(record: SourceRecord): number {
   return record instanceof RecordView ? record.valueLength : (record.value?.length ?? -1);
 }
 
-/** Returns a record's value as text; undefined for null, or if it is not UTF-8. */
-export function valueTextOf(record: SourceRecord): string | undefined {
-  if (record instanceof RecordView) return record.valueText();
-  return record.value === null ? undefined : textOf(record.value);
-}
-
-/** Character that decoding puts in place of bytes that are not UTF-8. */
-const REPLACEMENT = '\ufffd';
-
-/**
- * Returns bytes as text; undefined if they are not UTF-8. They are decoded without validation; only
- * a text with replacement characters is compared with the bytes.
- */
-export function textOf(bytes: Buffer, start = 0, end = bytes.length): string | undefined {
-  const text = bytes.toString('utf8', start, end);
-  return text.includes(REPLACEMENT) && !Buffer.from(text).equals(bytes.subarray(start, end))
-    ? undefined
-    : text;
+/** Returns the place of a record's value, without a Buffer of its own. */
+export function valuePlaceOf(record: SourceRecord & { readonly value: Buffer }): BytePlace {
+  if (record instanceof RecordView) return record.valuePlace();
+  const { value } = record;
+  return { bytes: value, start: 0, end: value.length };
 }

@@ -1,37 +1,18 @@
-/** Numbers kept as text (base/json/exact-json): those that a double cannot hold, and decimals with a scale. */
-import { isKeptNumber, parseKeepingDigits } from '../../base/json/exact-json.ts';
-
-/** The text of a kept number. */
-export function digitsOf(kept: object): string {
-  return (kept as { readonly rawJSON: string }).rawJSON;
-}
-
-/**
- * Parses JSON, and keeps only numbers that a double cannot hold: `1.0` is 1.
- * @throws SyntaxError, or RangeError when it is nested too deeply
- */
-export function parseExactly(text: string): unknown {
-  return parseKeepingDigits(text, (digits) => !holds(digits));
-}
+/** Arithmetic of numbers that keep their text. */
+import { digitsOf, isKeptNumber } from '../../base/json/kept-number.ts';
 
 /** The double that a kept number is, where there is one. Anything else is returned as it is. */
 export function asDouble(value: unknown): unknown {
   if (!isKeptNumber(value)) return value;
-  const digits = digitsOf(value as object);
+  const digits = digitsOf(value);
   return holds(digits) ? Number(digits) : value;
 }
 
-/** True if a double is this number, and prints as it. A negative zero prints as another. */
+/** True if a double is this number. A negative zero prints as another. */
 function holds(digits: string): boolean {
   const double = Number(digits);
   if (!Number.isFinite(double) || Object.is(double, -0)) return false;
   return compareDecimals(digits, String(double)) === 0;
-}
-
-/** Returns a text, number, true or false as text; undefined for anything else. */
-export function scalarText(value: unknown): string | undefined {
-  if (isKeptNumber(value)) return digitsOf(value as object);
-  return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined;
 }
 
 /**
@@ -72,7 +53,7 @@ export function compareNumbers(one: unknown, two: unknown): number | undefined {
 
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
-  return isKeptNumber(value) ? digitsOf(value as object) : undefined;
+  return isKeptNumber(value) ? digitsOf(value) : undefined;
 }
 
 interface Decimal {

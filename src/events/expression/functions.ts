@@ -4,14 +4,15 @@
  * (docs/mapping.md, "The library").
  */
 import { isUtf8 } from 'node:buffer';
-import { isKeptNumber, isNumberText } from '../../base/json/exact-json.ts';
+import { digitsOf, isKeptNumber, isNumberText } from '../../base/json/kept-number.ts';
+import { objectOf } from '../../base/json/members.ts';
+import { parseKeepingDigits } from '../../base/json/parse-json.ts';
 import { lastHeader } from '../../core/record.ts';
-import { jsonBytes } from '../json-memory.ts';
-import { asDouble, digitsOf, isSame, parseExactly } from './exact-number.ts';
+import { asDouble, isSame } from './exact-number.ts';
 import { EvaluationProblem, type EventInput } from './input.ts';
 
 /** Longest text that an expression makes, in UTF-16 units: some would make gigabytes of a megabyte. */
-const MAX_TEXT = 16 * 1024 * 1024;
+export const MAX_TEXT = 16 * 1024 * 1024;
 /** Largest count of replace(). */
 const MAX_COUNT = 100_000;
 
@@ -35,19 +36,27 @@ export function replacements(
       typeof where === 'string'
         ? typeof what === 'string' && where.includes(what)
         : where.some((member) => isSame(member, what, compare)),
-    group_by: ([list, by]: ListBy) =>
-      Object.groupBy(list, (member) => {
+    from_items: ([items]: readonly [readonly (readonly unknown[])[]]) =>
+      objectOf(items.map(pairOf)),
+    group_by([list, by]: ListBy) {
+      const groups = new Map<string, unknown[]>();
+      for (const member of list) {
         const key = visit(by, member);
-        if (typeof key === 'string') return key;
-        throw new EvaluationProblem('what to group by must be a text for each entry');
-      }),
+        if (typeof key !== 'string')
+          throw new EvaluationProblem('what to group by must be a text for each entry');
+        const group = groups.get(key);
+        if (group === undefined) groups.set(key, [member]);
+        else group.push(member);
+      }
+      return objectOf(groups);
+    },
     join([glue, parts]: readonly [string, readonly string[]]) {
       assertFits(parts.reduce((length, part) => length + part.length + glue.length, 0));
       return parts.join(glue);
     },
     max: ([list]: OneList) => inOrder(list, list, -1)[0] ?? null,
     max_by: (args: ListBy) => inOrder(args[0], keysOf(args), -1)[0] ?? null,
-    merge: (objects: readonly object[]) => Object.fromEntries(objects.flatMap(Object.entries)),
+    merge: (objects: readonly object[]) => objectOf(objects.flatMap(Object.entries)),
     min: ([list]: OneList) => inOrder(list, list)[0] ?? null,
     min_by: (args: ListBy) => inOrder(args[0], keysOf(args))[0] ?? null,
     pad_left: (args: Padding) => args[0].padStart(...paddingOf(args)),
@@ -136,15 +145,37 @@ function paddingOf([, width, pad = ' ']: Padding): [number, string] {
 /** Returns null unless the value is a number of JSON, or the text of one. */
 function toNumber(value: unknown): unknown {
   if (typeof value === 'number' || isKeptNumber(value)) return value;
-  return typeof value === 'string' && isNumberText(value) ? parseExactly(value) : null;
+  return typeof value === 'string' && isNumberText(value) ? parseKeepingDigits(value) : null;
 }
 
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (isKeptNumber(value)) return digitsOf(value as object);
+  if (isKeptNumber(value)) return digitsOf(value);
   // The same large part of an event may be in it a million times.
-  assertFits(jsonBytes(value, MAX_TEXT, Infinity));
+  assertFits(writtenUnits(value, MAX_TEXT));
   return JSON.stringify(value);
+}
+
+/** Returns the least length of a value as JSON; stops once it is more than a limit. */
+export function writtenUnits(value: unknown, limit: number): number {
+  if (typeof value === 'string') return value.length + 2;
+  if (isKeptNumber(value)) return digitsOf(value).length;
+  if (typeof value !== 'object' || value === null) return String(value).length;
+  let units = 2;
+  const isArray = Array.isArray(value);
+  for (const name in value) {
+    if (units > limit) break;
+    units += isArray ? 1 : 4 + name.length;
+    const member = (value as Readonly<Record<string, unknown>>)[name];
+    units += writtenUnits(member, limit - units);
+  }
+  return units;
+}
+
+/** @throws EvaluationProblem unless it is a name and a value */
+function pairOf(item: readonly unknown[]): readonly [string, unknown] {
+  if (item.length === 2 && typeof item[0] === 'string') return [item[0], item[1]];
+  throw new EvaluationProblem('from_items() takes pairs of a text and a value');
 }
 
 function typeName(value: unknown): string {

@@ -1,7 +1,6 @@
-/** Plain paths, the common expressions: names joined by dots, looked up without an interpreter. */
-import { isObject } from '../../base/json/is-object.ts';
+/** Plain paths, the common expressions: names joined by dots, found by the scanner of JSON. */
 
-type MemberPath = readonly string[];
+export type MemberPath = readonly string[];
 
 const STEP = /[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)+"/y;
 
@@ -26,14 +25,4 @@ export function parsePath(text: string): MemberPath | undefined {
     if (at === expression.length) return steps;
     if (expression[at] !== '.') return undefined;
   }
-}
-
-/** The value at a path; undefined when a step is missing, or leads through no object. */
-export function valueAt(document: object, path: MemberPath): unknown {
-  let value: unknown = document;
-  for (const step of path) {
-    if (!isObject(value) || !Object.hasOwn(value, step)) return undefined;
-    value = value[step];
-  }
-  return value;
 }

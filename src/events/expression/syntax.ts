@@ -1,9 +1,10 @@
 /** Parser of expressions: reports mistakes, with their place, before any record comes. */
 import { compile, TYPE_EXPREF, tokenize } from '@jmespath-community/jmespath';
+import { parseKeepingDigits } from '../../base/json/parse-json.ts';
 import { nearest } from '../../base/nearest.ts';
 import { err, ok, type Result } from '../../base/result.ts';
 import { evaluator, type Node } from './evaluator.ts';
-import { parseExactly } from './exact-number.ts';
+import { asDouble } from './exact-number.ts';
 
 /** Characters. */
 const MAX_LENGTH = 4096;
@@ -90,7 +91,8 @@ function mistakeIn(text: string): string | undefined {
 /** Text that is not JSON is a mistake that the library reports. */
 function isLossy(literal: string): boolean {
   try {
-    return JSON.stringify(parseExactly(literal)) !== JSON.stringify(JSON.parse(literal));
+    const exact = JSON.stringify(parseKeepingDigits(literal), (_name, value) => asDouble(value));
+    return exact !== JSON.stringify(JSON.parse(literal));
   } catch {
     return false;
   }

@@ -1,12 +1,14 @@
 /** Parts of a mapping, and the failure of one for a record. */
+import type { ScannedValue } from '../../base/json/scanner.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import type { Poison } from '../../core/record.ts';
+import { FALSE, NULL, TRUE, typeOfFound } from '../expression/found.ts';
+import { MAX_TEXT, writtenUnits } from '../expression/functions.ts';
 import {
   compileExpression,
   EvaluationProblem,
   type EventInput,
   type Expression,
-  typeOfFound,
 } from '../expression/index.ts';
 
 /** Failure of a mapping: the record becomes a dead letter. Messages never show its content (I6). */
@@ -26,53 +28,72 @@ const MAX_SHOWN = 60;
 /** One expression of a mapping, with the name of its option: `source.mapping.content`. */
 export class MappedPart {
   readonly option: string;
-  readonly #expression: Expression;
+  readonly #text: string;
+  readonly #input: EventInput;
+  readonly #evaluate: Exclude<Expression['evaluate'], undefined> | undefined;
+  /** Number of its path. */
+  readonly #path: number;
 
-  /** @throws RangeError on an invalid expression */
-  constructor(text: string, option: string) {
-    this.#expression = compileExpression(text);
+  /** @param input event that it is evaluated for @throws RangeError on an invalid expression */
+  constructor(text: string, option: string, input: EventInput) {
+    const { path, evaluate } = compileExpression(text);
     this.option = option;
+    this.#text = text;
+    this.#input = input;
+    this.#evaluate = evaluate;
+    this.#path = path === undefined ? -1 : input.addPath(path);
+    if (evaluate !== undefined) input.isParsed = true;
   }
 
+  /** True if the value that it finds is part of the event. */
   get isPath(): boolean {
-    return this.#expression.isPath;
+    return this.#evaluate === undefined;
   }
 
-  /** Evaluates as `Expression.find`. @throws MappingFailure */
-  find(input: EventInput): unknown {
-    return this.#evaluate(this.#expression.find, input, 'mapping_failed');
-  }
-
-  /** Evaluates as `Expression.exactly`. @throws MappingFailure */
-  exactly(input: EventInput, reason: DeadLetterReason): unknown {
-    return this.#evaluate(this.#expression.exactly, input, reason);
+  /**
+   * Returns the value in the current event, or the result as JSON. It is valid until the next one
+   * is found.
+   * @param maxBytes greatest size of a result
+   * @throws MappingFailure
+   */
+  find(maxBytes: number = MAX_TEXT): ScannedValue {
+    if (this.#evaluate === undefined) return this.#input.valueAt(this.#path);
+    try {
+      const found = this.#evaluate(this.#input) ?? null;
+      if (found === null) return NULL;
+      if (typeof found === 'boolean') return found ? TRUE : FALSE;
+      // An expression may name the same large part of an event a million times.
+      if (writtenUnits(found, maxBytes) > maxBytes) throw this.tooLarge(maxBytes);
+      const json = Buffer.from(JSON.stringify(found));
+      if (json.length > maxBytes) throw this.tooLarge(maxBytes);
+      return this.#input.made(json);
+    } catch (error) {
+      if (!(error instanceof EvaluationProblem)) throw error;
+      const { reason = 'mapping_failed', message } = error;
+      throw this.failure(reason, `cannot be evaluated: ${message}`);
+    }
   }
 
   /** `"post.body" must be a string, but is null (source.mapping.content)` */
-  mismatch(reason: DeadLetterReason, wanted: string, found: unknown): MappingFailure {
+  mismatch(reason: DeadLetterReason, wanted: string, found: ScannedValue): MappingFailure {
     return this.failure(reason, `must be ${wanted}, but is ${typeOfFound(found)}`);
   }
 
   /** `"post.body" is an empty string (source.mapping.content)` */
   failure(reason: DeadLetterReason, what: string): MappingFailure {
-    const { text, isPath } = this.#expression;
+    const text = this.#text;
     const short = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 1)}…` : text;
-    const shown = isPath ? `"${short}"` : `\`${short}\``;
+    const shown = this.isPath ? `"${short}"` : `\`${short}\``;
     return new MappingFailure(reason, `${shown} ${what} (${this.option})`);
+  }
+
+  tooLarge(maxBytes: number): MappingFailure {
+    return this.failure('too_large', `has more than the ${maxBytes} bytes allowed`);
   }
 
   /** @throws MappingFailure: `has 300 characters, more than the 256 of a content type` */
   limit(size: number, most: number, unit: string, of: string): void {
     if (size > most)
       throw this.failure('too_large', `has ${size} ${unit}, more than the ${most} ${of}`);
-  }
-
-  #evaluate(evaluate: Expression['find'], input: EventInput, reason: DeadLetterReason): unknown {
-    try {
-      return evaluate(input);
-    } catch (error) {
-      if (!(error instanceof EvaluationProblem)) throw error;
-      throw this.failure(reason, `cannot be evaluated: ${error.message}`);
-    }
   }
 }

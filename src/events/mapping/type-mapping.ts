@@ -1,6 +1,11 @@
 /** Content type of an event, which reviews and imports share. */
-import { asDouble, scalarText } from '../expression/exact-number.ts';
-import { type EventInput, typeOfFound } from '../expression/index.ts';
+import { isAbsent, writtenText } from '../../base/json/json-text.ts';
+import { keepNumber } from '../../base/json/kept-number.ts';
+import { LITERAL, NUMBER, type ScannedValue, STRING } from '../../base/json/scanner.ts';
+import { asDouble } from '../expression/exact-number.ts';
+import { typeOfFound } from '../expression/found.ts';
+import type { EventInput } from '../expression/index.ts';
+import { LastTexts } from './last-texts.ts';
 import { MappedPart, MappingFailure } from './mapping-failure.ts';
 
 export type TypeSource =
@@ -18,39 +23,56 @@ const OPTION = 'source.mapping.type';
 const MAX_TYPE_LENGTH = 256;
 
 /**
- * Its result's argument `accepted`: before, so that the list of allowed types does not apply.
- * @throws RangeError on an invalid expression; its result MappingFailure
+ * Compiles a mapping. The function finds the type of the current event. Its argument `accepted`:
+ * before, so that the list of allowed types does not apply. It throws MappingFailure.
+ * @throws RangeError on an invalid expression
  */
-export function compileType(source: TypeSource, allowed: readonly string[] | undefined) {
-  const find = finder(source);
-  return (input: EventInput, accepted: boolean): string => {
-    const type = find(input);
+export function compileType(
+  source: TypeSource,
+  allowed: readonly string[] | undefined,
+  input: EventInput,
+): (accepted: boolean) => string {
+  const find = finder(source, input);
+  return (accepted) => {
+    const type = find();
     if (accepted || allowed === undefined || allowed.includes(type)) return type;
     const message = `the content type is not one of those allowed: ${allowed.join(', ')}`;
     throw new MappingFailure('type_not_allowed', message);
   };
 }
 
-function finder(source: TypeSource): (input: EventInput) => string {
+function finder(source: TypeSource, input: EventInput): () => string {
   if ('constant' in source) return () => source.constant;
   const { map, otherwise, field } = source;
-  const part = new MappedPart(field, `${OPTION}.field`);
-  return (input) => {
-    const found = part.find(input);
-    if (map === undefined) {
+  const part = new MappedPart(field, `${OPTION}.field`, input);
+  const texts = new LastTexts();
+  if (map === undefined) {
+    return () => {
+      const found = part.find();
       const wanted = 'a non-empty string';
-      if (found === '') throw part.failure('no_type', `must be ${wanted}, but is empty`);
-      if (typeof found !== 'string') throw part.mismatch('no_type', wanted, found);
-      part.limit(found.length, MAX_TYPE_LENGTH, 'characters', 'of a content type');
-      return found;
-    }
-    // 10.00 is 10 here.
-    const text = scalarText(asDouble(found));
+      if (found.type !== STRING) throw part.mismatch('no_type', wanted, found);
+      const type = texts.textOf(found);
+      if (type === '') throw part.failure('no_type', `must be ${wanted}, but is empty`);
+      part.limit(type.length, MAX_TYPE_LENGTH, 'characters', 'of a content type');
+      return type;
+    };
+  }
+  return () => {
+    const found = part.find();
+    const text = found.type === STRING ? texts.textOf(found) : scalarText(found);
     const type = text !== undefined && Object.hasOwn(map, text) ? map[text] : otherwise;
     if (type !== undefined) return type;
     const is = typeOfFound(found);
-    throw found === undefined || found === null
+    throw isAbsent(found)
       ? part.failure('no_type', `must be one of the values of ${OPTION}.map, but is ${is}`)
       : part.failure('type_not_allowed', `is ${is} that ${OPTION}.map does not have`);
   };
+}
+
+/** Returns a number, true or false as text; undefined for anything else. 10.00 is 10 here. */
+function scalarText(found: ScannedValue): string | undefined {
+  if (found.type === LITERAL && !isAbsent(found)) return writtenText(found);
+  return found.type === NUMBER
+    ? JSON.stringify(asDouble(keepNumber(writtenText(found))))
+    : undefined;
 }

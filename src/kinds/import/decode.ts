@@ -1,16 +1,16 @@
 /** Decoder of source records into lines of an import file. */
-import type { EventInput } from '../../events/expression/index.ts';
-import type { EventFormat } from '../../events/format.ts';
-import { jsonFormat } from '../../events/json-event.ts';
-import { jsonBytes } from '../../events/json-memory.ts';
+import { jsonTextOf } from '../../base/json/json-text.ts';
+import { type EventFormat, jsonFormat } from '../../events/format.ts';
 import { MappingFailure } from '../../events/mapping/mapping-failure.ts';
 import { compileObject, type ObjectSource } from '../../events/mapping/object-mapping.ts';
 import { compileType, type TypeSource } from '../../events/mapping/type-mapping.ts';
 import {
   compileDecoder,
   type DecoderOptions,
+  partOf,
   type RecordDecoder,
 } from '../../events/record-decoder.ts';
+import { LINE_BYTES } from './jsonl-upload.ts';
 
 /** Strings are expressions (docs/mapping.md). */
 export interface ImportMapping extends DecoderOptions {
@@ -28,6 +28,8 @@ export interface ImportMapping extends DecoderOptions {
 
 /** Content type in the engine: records of all types share a file, so they share a buffer. */
 const IMPORT_TYPE = 'import';
+/** Most members and elements of a record's data, at any level. */
+const MAX_VALUES = 2 ** 18;
 
 /**
  * Creates the decoder of a mapping. It never throws, and its messages never show content (I6).
@@ -35,36 +37,36 @@ const IMPORT_TYPE = 'import';
  */
 export function createImportDecoder(mapping: ImportMapping): RecordDecoder {
   const { format = jsonFormat, maxLineBytes } = mapping;
-  const typeOf = compileType(mapping.type, mapping.allowedTypes);
-  const dataMapping = compileObject(mapping.data, {
-    option: 'source.mapping.data',
-    required: true,
-    reason: 'no_content',
-    maxBytes: maxLineBytes,
-  });
+  return compileDecoder(mapping, format, (input) => {
+    const typeOf = compileType(mapping.type, mapping.allowedTypes, input);
+    const rules = {
+      option: 'source.mapping.data',
+      required: true,
+      reason: 'no_content',
+      maxBytes: maxLineBytes,
+    } as const;
+    const dataOf = compileObject(mapping.data, rules, input);
+    let last = { type: '', part: jsonTextOf('') };
 
-  function lineOf(input: EventInput, accepted: boolean): string {
-    const type = typeOf(input, accepted);
-    const data = dataMapping.find(input);
-    // Before encoding: an expression may repeat a large part of an event a thousand times.
-    if (!dataMapping.isPath && jsonBytes(data, maxLineBytes) > maxLineBytes) {
-      throw new MappingFailure(
-        'too_large',
-        `the record makes a line of more than the ${maxLineBytes} bytes allowed`,
-      );
-    }
-    return JSON.stringify({ type, data });
-  }
-
-  return compileDecoder(mapping, format.read, (input, _record, again) => {
-    const line = lineOf(input, again !== undefined);
-    const bytes = Buffer.byteLength(line);
-    if (bytes > maxLineBytes) {
-      throw new MappingFailure(
-        'too_large',
-        `the record makes a line of ${bytes} bytes, more than the ${maxLineBytes} allowed`,
-      );
-    }
-    return { type: IMPORT_TYPE, content: line, metadata: {}, expected: undefined, bytes };
+    return (again) => {
+      const type = typeOf(again !== undefined);
+      if (type !== last.type) last = { type, part: jsonTextOf(type) };
+      const content = last.part;
+      const data = dataOf();
+      const bytes = LINE_BYTES + content.end - content.start + data.end - data.start;
+      if (bytes > maxLineBytes) {
+        throw new MappingFailure(
+          'too_large',
+          `the record makes a line of ${bytes} bytes, more than the ${maxLineBytes} allowed`,
+        );
+      }
+      if (data.values > MAX_VALUES) {
+        throw new MappingFailure(
+          'too_large',
+          `the record has data of more than ${MAX_VALUES} members and elements`,
+        );
+      }
+      return { type: IMPORT_TYPE, content, metadata: partOf(data), expected: undefined };
+    };
   });
 }

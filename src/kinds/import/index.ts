@@ -24,7 +24,7 @@ export function importKind(options: ImportOptions, service: ImportService): PerI
   return {
     name: 'import',
     prepare: (records, signal) => options.format?.prepare?.(records, signal),
-    decode: createImportDecoder(options),
+    ...createImportDecoder(options),
     rows: (pool) => new JsonLines(pool),
 
     async create(_type, signal) {

@@ -1,16 +1,20 @@
 /** Upload of an import: JSON Lines, UTF-8 without a byte order mark, each line ends in LF. */
+import { CompactObject } from '../../base/json/compact-object.ts';
 import type { BufferPool } from '../../core/bytes/buffer-pool.ts';
 import type { EncodedBody, RowSink } from '../../core/bytes/row-sink.ts';
 import { Slabs } from '../../core/bytes/slabs.ts';
 import type { ContentItem } from '../../core/record.ts';
 
-/** Shorter lines get the room of the worst case; the bytes of others are counted. */
-const SHORT_CHARACTERS = 2048;
-const LINE_END = 0x0a;
+const BEFORE_TYPE = Buffer.from('{"type":');
+const BEFORE_DATA = Buffer.from(',"data":');
+const END = Buffer.from('}\n');
+/** Bytes of a line without its type and data. */
+export const LINE_BYTES: number = BEFORE_TYPE.length + BEFORE_DATA.length + END.length - 1;
 
-/** Concatenates the lines: they are JSON, which has no line end outside its strings. */
+/** Writes a line for each item. They are compact JSON, which has no line end. */
 export class JsonLines implements RowSink {
   readonly #lines: Slabs;
+  readonly #data = new CompactObject();
   #rows = 0;
 
   constructor(pool: BufferPool) {
@@ -21,12 +25,17 @@ export class JsonLines implements RowSink {
     return this.#lines.heldBytes;
   }
 
-  add({ content }: ContentItem): void {
+  add({ content: type, metadata: data }: ContentItem): void {
     const lines = this.#lines;
-    const { length } = content;
-    lines.room(1 + (length > SHORT_CHARACTERS ? Buffer.byteLength(content) : 3 * length));
-    lines.at += lines.buffer.write(content, lines.at);
-    lines.buffer[lines.at++] = LINE_END;
+    lines.room(LINE_BYTES + 1 + type.end - type.start + data.end - data.start);
+    const { buffer } = lines;
+    let { at } = lines;
+    at += BEFORE_TYPE.copy(buffer, at);
+    at += type.bytes.copy(buffer, at, type.start, type.end);
+    at += BEFORE_DATA.copy(buffer, at);
+    at = this.#data.copy(data.bytes, data.start, buffer, at);
+    at += END.copy(buffer, at);
+    lines.at = at;
     lines.endRow();
     this.#rows++;
   }

@@ -1,7 +1,7 @@
 /** Receipts of imported records (contracts/receipt.schema.json). */
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../core/record.ts';
-import type { TerminalSource } from '../../events/terminal-parts.ts';
+import type { TerminalSource } from '../terminal-parts.ts';
 import { errorJson, type RecordError, terminalRecord } from '../terminal-record.ts';
 
 interface ReceiptFacts {

@@ -1,14 +1,16 @@
 /** Decoder of source records into ids of decisions. */
-import { isUtf8 } from 'node:buffer';
-import type { EventInput } from '../../events/expression/index.ts';
-import type { EventFormat, ReadEvent, ValuedRecord } from '../../events/format.ts';
-import { jsonFormat, poison } from '../../events/json-event.ts';
+import { textOfString } from '../../base/json/json-text.ts';
+import { STRING } from '../../base/json/scanner.ts';
+import { EMPTY_OBJECT } from '../../events/expression/found.ts';
+import { type EventFormat, jsonFormat, poison } from '../../events/format.ts';
 import { MappedPart } from '../../events/mapping/mapping-failure.ts';
 import {
   compileDecoder,
   type DecoderOptions,
+  partOf,
   type RecordDecoder,
 } from '../../events/record-decoder.ts';
+import { contentEvent, textCost } from '../../events/text-format.ts';
 
 /** Strings are expressions (docs/mapping.md). */
 export interface LookupMapping extends DecoderOptions {
@@ -24,34 +26,43 @@ const LOOKUP_TYPE = 'lookup';
 /** An id is part of a URL. */
 const MAX_ID_LENGTH = 1024;
 
+/** Values that are ids, with blanks around them. */
+const WHOLE_VALUE: Pick<EventFormat, 'read' | 'cost'> = {
+  cost: textCost,
+  read({ value }) {
+    let start = 0;
+    let end = value.length;
+    while (start < end && isBlank(value[start])) start++;
+    while (end > start && isBlank(value[end - 1])) end--;
+    return (
+      contentEvent(value, start, end) ??
+      poison('no_content', 'the value is not a decision id: its bytes are not UTF-8')
+    );
+  },
+};
+
+const isBlank = (byte = 0): boolean => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
+
 /**
  * Creates the decoder of a mapping. It never throws, and its messages never show content (I6).
  * @throws RangeError for an invalid expression
  */
 export function createLookupDecoder(mapping: LookupMapping): RecordDecoder {
   const { decisionId, format = jsonFormat } = mapping;
-  const part = new MappedPart(decisionId ?? 'content', 'source.mapping.decisionId');
-
-  function idOf(input: EventInput): string {
-    const id = part.find(input);
-    if (typeof id !== 'string') throw part.mismatch('no_content', 'a string', id);
-    if (id === '') throw part.failure('empty_content', 'is empty, and must be a decision id');
-    if (id === '.' || id === '..' || !id.isWellFormed() || /\p{Cc}/u.test(id)) {
-      throw part.failure('no_content', 'is not a decision id: it cannot be part of a URL');
-    }
-    part.limit(id.length, MAX_ID_LENGTH, 'characters', 'that a decision id may have');
-    return id;
-  }
-
-  return compileDecoder(mapping, decisionId === undefined ? readWhole : format.read, (input) => {
-    const id = idOf(input);
-    return { type: LOOKUP_TYPE, content: id, metadata: {}, expected: undefined, bytes: id.length };
+  return compileDecoder(mapping, decisionId === undefined ? WHOLE_VALUE : format, (input) => {
+    const part = new MappedPart(decisionId ?? 'content', 'source.mapping.decisionId', input);
+    return () => {
+      const found = part.find();
+      if (found.type !== STRING) throw part.mismatch('no_content', 'a string', found);
+      const id = textOfString(found);
+      if (id === '') throw part.failure('empty_content', 'is empty, and must be a decision id');
+      if (id === '.' || id === '..' || !id.isWellFormed() || /\p{Cc}/u.test(id)) {
+        throw part.failure('no_content', 'is not a decision id: it cannot be part of a URL');
+      }
+      part.limit(id.length, MAX_ID_LENGTH, 'characters', 'that a decision id may have');
+      const content = partOf(found);
+      const metadata = partOf(EMPTY_OBJECT);
+      return { type: LOOKUP_TYPE, content, metadata, expected: undefined };
+    };
   });
-}
-
-function readWhole({ value }: ValuedRecord): ReadEvent {
-  if (!isUtf8(value))
-    return poison('no_content', 'the value is not a decision id: its bytes are not UTF-8');
-  const document = { content: value.toString('utf8').trim() };
-  return { event: { document, exact: () => document } };
 }

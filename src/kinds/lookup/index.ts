@@ -1,5 +1,6 @@
 /** Lookup kind: takes decision ids and publishes their decisions once they are not pending. */
 
+import { textOfString } from '../../base/json/json-text.ts';
 import { LogOnce, LogSeldom } from '../../base/log-limits.ts';
 import type { ItemRow } from '../../core/bytes/result-row.ts';
 import { NoRows } from '../../core/bytes/unpooled-body.ts';
@@ -102,10 +103,11 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
   ): Promise<ItemRow | undefined> {
     const { partition, offset } = item;
     const place = `${job().jobId}/${partition}:${offset}`;
+    const id = textOfString(item.content);
     try {
-      const decision = await service.getDecision(item.content, { signal });
+      const decision = await service.getDecision(id, { signal });
       grace.end(place);
-      found = { id: item.content, atMs: options.monotonic() };
+      found = { id, atMs: options.monotonic() };
       if (isPending(decision.rawStatus)) {
         return last ? { ...ended(item, decision, TIMEOUT, job()), overdue: true } : undefined;
       }
@@ -126,7 +128,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
       const about = job();
       if (isWithout(error)) {
         if (!grace.isOver(place, options.monotonic())) return undefined;
-        if (error.status !== undefined) await mustFindKnown(item.content, signal);
+        if (error.status !== undefined) await mustFindKnown(id, signal);
         return ended(item, undefined, error.failure === 'rejected' ? REFUSED : UNKNOWN, about);
       }
       if (error.failure === 'unavailable' || error.failure === 'unauthorized') throw error;
@@ -143,7 +145,7 @@ export function lookupKind(options: LookupOptions, service: LookupService): PerI
   return {
     name: 'lookup',
     prepare: (records, signal) => options.format?.prepare?.(records, signal),
-    decode: createLookupDecoder(options),
+    ...createLookupDecoder(options),
     rows: () => new NoRows(),
     // Nothing to create: the job consists of the ids, which are in the source topic.
     create: async () => ({ remoteId: options.newId(), uploadUrl: '' }),

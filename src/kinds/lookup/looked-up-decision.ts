@@ -12,14 +12,12 @@ export function lookedUpDecision(
   error: RecordError | undefined,
   job: JobContext,
 ): OutgoingRecord {
-  const head = {
-    status: error === undefined ? 'SUCCESS' : 'ERROR',
-    decision_id: item.content,
-    decision_status: decision?.rawStatus ?? null,
-    result: decision?.result ?? null,
-  };
+  const { bytes, start, end } = item.content;
   const members =
-    `${JSON.stringify(head).slice(1, -1)},"labels":${decision?.labelsJson ?? '[]'}` +
+    `"status":"${error === undefined ? 'SUCCESS' : 'ERROR'}"` +
+    `,"decision_id":${bytes.toString('utf8', start, end)}` +
+    `,"decision_status":${JSON.stringify(decision?.rawStatus ?? null)}` +
+    `,"result":${JSON.stringify(decision?.result ?? null)},"labels":${decision?.labelsJson ?? '[]'}` +
     `,"metadata":${decision?.metadataJson ?? '{}'},"error":${errorJson(error)}`;
   return terminalRecord(topic, item, members, job);
 }

@@ -1,10 +1,11 @@
 /** Decoder of source records into content items. */
-import { valueLengthOf } from '../../core/bytes/record-view.ts';
+import { isAbsent, textOfString } from '../../base/json/json-text.ts';
+import { type ScannedValue, STRING } from '../../base/json/scanner.ts';
+import type { JsonPart } from '../../core/record.ts';
 import type { EventInput } from '../../events/expression/index.ts';
-import { memoryBesideText } from '../../events/json-memory.ts';
 import { MappedPart } from '../../events/mapping/mapping-failure.ts';
 import { compileType } from '../../events/mapping/type-mapping.ts';
-import { compileDecoder, type RecordDecoder } from '../../events/record-decoder.ts';
+import { compileDecoder, partOf, type RecordDecoder } from '../../events/record-decoder.ts';
 import type { MappingOptions } from './mapping.ts';
 import { compileMetadata } from './metadata/metadata.ts';
 
@@ -13,37 +14,43 @@ import { compileMetadata } from './metadata/metadata.ts';
  * @throws RangeError for an invalid expression
  */
 export function createDecoder(mapping: MappingOptions): RecordDecoder {
-  const contentOf = compileContent(mapping);
-  const typeOf = compileType(mapping.type, mapping.allowedTypes);
-  const metadataOf = compileMetadata(mapping);
-  const expectedPart = new MappedPart(mapping.expected, 'source.mapping.expectedResult');
-  const { format, maxMetadataBytes } = mapping;
+  return compileDecoder(mapping, mapping.format, (input) => {
+    const contentOf = compileContent(mapping, input);
+    const typeOf = compileType(mapping.type, mapping.allowedTypes, input);
+    const expectedOf = compileExpected(mapping, input);
+    const metadataOf = compileMetadata(mapping, input);
+    return (again) => ({
+      content: contentOf(),
+      type: again?.type ?? typeOf(false),
+      expected: expectedOf(),
+      metadata: metadataOf(),
+    });
+  });
+}
 
-  function expectedOf(input: EventInput): string | undefined {
-    const expected = expectedPart.find(input) ?? undefined;
-    if (expected === undefined) return undefined;
-    if (typeof expected !== 'string')
-      throw expectedPart.mismatch('bad_metadata', 'a string', expected);
-    if (expected.length > maxMetadataBytes) {
-      throw expectedPart.failure(
+/** Quotes of a string. */
+const QUOTES = 2;
+
+type ExpectedMapping = Pick<MappingOptions, 'expected' | 'maxMetadataBytes'>;
+
+/** @throws RangeError for an invalid expression; the returned function throws MappingFailure */
+function compileExpected(
+  { expected: text, maxMetadataBytes }: ExpectedMapping,
+  input: EventInput,
+): () => JsonPart | undefined {
+  const part = new MappedPart(text, 'source.mapping.expectedResult', input);
+  return () => {
+    const expected = part.find();
+    if (isAbsent(expected)) return undefined;
+    if (expected.type !== STRING) throw part.mismatch('bad_metadata', 'a string', expected);
+    if (sizeOf(expected) > maxMetadataBytes) {
+      throw part.failure(
         'too_large',
         `has more than the ${maxMetadataBytes} bytes allowed for metadata`,
       );
     }
-    return expected;
-  }
-
-  return compileDecoder(mapping, format.read, (input, record, again) => {
-    const content = contentOf(input);
-    const type = again?.type ?? typeOf(input, false);
-    const expected = expectedOf(input);
-    const metadata = metadataOf(input);
-    // The result of an expression may be larger than the event.
-    const bytes =
-      Math.max(valueLengthOf(record), content.length + (metadata.bytes ?? 0)) +
-      memoryBesideText(metadata.object);
-    return { type, content, metadata: metadata.object, expected, bytes };
-  });
+    return partOf(expected);
+  };
 }
 
 /** Limit of many browsers, proxies and servers. */
@@ -52,26 +59,27 @@ const MAX_URL_LENGTH = 8192;
 type ContentMapping = Pick<MappingOptions, 'content' | 'contentKind' | 'maxContentBytes'>;
 
 /** @throws RangeError for an invalid expression; the returned function throws MappingFailure */
-function compileContent({
-  content: text,
-  contentKind,
-  maxContentBytes,
-}: ContentMapping): (input: EventInput) => string {
-  const part = new MappedPart(text, 'source.mapping.content');
-  return (input) => {
-    const content = part.find(input);
-    if (typeof content !== 'string') throw part.mismatch('no_content', 'a string', content);
-    if (content === '') throw part.failure('empty_content', 'is an empty string');
-    // A UTF-16 unit becomes at most three bytes: short texts need not be counted.
-    if (content.length * 3 > maxContentBytes)
-      part.limit(Buffer.byteLength(content), maxContentBytes, 'bytes', 'allowed');
+function compileContent(
+  { content: text, contentKind, maxContentBytes }: ContentMapping,
+  input: EventInput,
+): () => JsonPart {
+  const part = new MappedPart(text, 'source.mapping.content', input);
+  return () => {
+    const content = part.find();
+    if (content.type !== STRING) throw part.mismatch('no_content', 'a string', content);
+    const size = sizeOf(content);
+    if (size === 0) throw part.failure('empty_content', 'is an empty string');
+    part.limit(size, maxContentBytes, 'bytes', 'allowed');
     if (contentKind === 'url') {
-      const problem = problemWithUrl(content);
+      const problem = problemWithUrl(textOfString(content));
       if (problem !== undefined) throw part.failure('bad_content', problem);
     }
-    return content;
+    return partOf(content);
   };
 }
+
+/** Returns the size of a string as it is written, without its quotes. */
+const sizeOf = ({ start, end }: ScannedValue): number => end - start - QUOTES;
 
 /** URL.parse accepts blanks and more, which other software may not. */
 function problemWithUrl(content: string): string | undefined {

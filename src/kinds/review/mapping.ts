@@ -1,6 +1,5 @@
 /** Configuration of the parts of a content event. Strings are expressions (docs/mapping.md). */
-import type { EventFormat } from '../../events/format.ts';
-import { jsonFormat } from '../../events/json-event.ts';
+import { type EventFormat, jsonFormat } from '../../events/format.ts';
 import type { ObjectSource } from '../../events/mapping/object-mapping.ts';
 import type { TypeSource } from '../../events/mapping/type-mapping.ts';
 import type { DecoderOptions } from '../../events/record-decoder.ts';

@@ -10,6 +10,7 @@ import {
   RegistryUnavailable,
   writeFrame,
 } from '../../../src/events/registry/index.ts';
+import { documentOf } from '../../support/records/read-event.ts';
 import { recordingObserver, registrySettings } from '../../support/stack/registry.ts';
 
 const { signal } = new AbortController();
@@ -103,7 +104,7 @@ test('a Protobuf file that imports another is read with what it refers to', asyn
     writeFrame(id, Buffer.concat([Buffer.of(2, 2), Buffer.from([0x0a, 2, 0x08, 7])])),
   );
   await format.prepare?.([one], signal);
-  assert.deepEqual(format.read(one).event?.document, { author: { id: 7 } });
+  assert.deepEqual(documentOf(format.read(one)), { author: { id: 7 } });
 });
 
 test('an id that the registry does not know makes its record a dead letter, and no other', async () => {
@@ -111,7 +112,7 @@ test('an id that the registry does not know makes its record a dead letter, and 
   const format = avroFormat(registry);
   const [known, unknown] = [avroRecord(id, 'hello'), avroRecord(1_000_000, 'hello')];
   await format.prepare?.([known, unknown], signal);
-  assert.deepEqual(format.read(known).event?.document, { content: 'hello' });
+  assert.deepEqual(documentOf(format.read(known)), { content: 'hello' });
   assert.deepEqual(format.read(unknown).poison, {
     reason: 'unknown_schema',
     message: 'the registry does not know the schema id 1000000',
@@ -134,7 +135,7 @@ test('while the registry is down records wait for it, and go on once it is back 
     assert.match(await down.promise, /^no connection to the registry \(ECONNREFUSED\)$/);
     await server.restart();
     await prepared;
-    assert.deepEqual(format.read(one).event?.document, { content: 'hello' });
+    assert.deepEqual(documentOf(format.read(one)), { content: 'hello' });
     assert.ok(observer.calls.includes('available'));
     assert.equal(format.prepare?.([one], signal), undefined);
   } finally {

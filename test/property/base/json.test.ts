@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { CompactObject } from '../../../src/base/json/compact-object.ts';
 import { MAX_VALUES, parseJson, parseKeepingDigits } from '../../../src/base/json/parse-json.ts';
 import { JsonScanner, MAX_LEVELS, MISSING } from '../../../src/base/json/scanner.ts';
+import { numberText, objectText, valueText } from './json-texts.ts';
 
 const RUNS = { numRuns: 5_000 };
 
@@ -20,52 +21,6 @@ const almostJson = fc
     { maxLength: 9 },
   )
   .map((parts) => parts.join(''));
-
-const blanks = fc.constantFrom('', '', '', ' ', '\n', '\t\r ');
-
-/** A string as JSON, with escapes that `JSON.stringify` would not write. */
-const stringText = fc
-  .array(
-    fc.oneof(
-      fc
-        .string({ unit: 'grapheme', maxLength: 4 })
-        .map((text) => JSON.stringify(text).slice(1, -1)),
-      fc.constantFrom('\\/', '\\u0061', '\\u00E9', '\\ud83d\\ude00', '\\udc00', '\\\\u00', '\\n'),
-    ),
-    { maxLength: 3 },
-  )
-  .map((parts) => `"${parts.join('')}"`);
-
-const nameText = fc.oneof(
-  fc.constantFrom('"a"', '"\\u0061"', '"b"', '"1"', '"__proto__"', '"\\\\u00"', '""'),
-  stringText,
-);
-const numberText = fc.oneof(
-  fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => JSON.stringify(number)),
-  fc.constantFrom('-0', '1.50', '1e5', '12345678901234567890', '0.1000000000000000055', '1E400'),
-);
-
-/** A value as JSON, with blanks, escapes and repeated names. */
-const { value: valueText, object: objectText } = fc.letrec<{ value: string; object: string }>(
-  (tie) => ({
-    value: fc.oneof(
-      { maxDepth: 4 },
-      stringText,
-      numberText,
-      fc.constantFrom('true', 'false', 'null'),
-      tie('object'),
-      fc
-        .tuple(fc.array(tie('value'), { maxLength: 3 }), blanks)
-        .map(([items, blank]) => `[${blank}${items.join(`${blank},${blank}`)}${blank}]`),
-    ),
-    object: fc
-      .tuple(fc.array(fc.tuple(nameText, tie('value'), blanks), { maxLength: 5 }), blanks)
-      .map(
-        ([members, blank]) =>
-          `{${blank}${members.map(([name, value, b]) => `${b}${name}${b}:${b}${value}${b}`).join(',')}}`,
-      ),
-  }),
-);
 
 const isJson = (bytes: Buffer): boolean => {
   try {
@@ -272,3 +227,25 @@ function canonical(value: unknown): unknown {
   const members = Object.entries(value).map(([name, one]) => [name, canonical(one)] as const);
   return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
+
+test('in a text that is plain for the scanner, JavaScript writes each number as it is', () => {
+  const plain = fc.oneof(
+    valueText,
+    fc.json(),
+    numberText,
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number.toFixed(9)),
+    fc.tuple(fc.integer(), fc.nat(9)).map(([n, digits]) => (n / 10 ** digits).toFixed(digits)),
+    fc.maxSafeInteger().map(String),
+  );
+  fc.assert(
+    fc.property(plain, (text) => {
+      const scanner = new JsonScanner([]);
+      assert.equal(scanner.scan(Buffer.from(text)), undefined);
+      if (!scanner.isPlain) return;
+      assert.ok(!text.includes('\\'));
+      for (const [number] of text.replace(/"[^"]*"/g, '""').matchAll(/-?\d[\d.eE+-]*/g))
+        assert.equal(String(Number(number)), number);
+    }),
+    { numRuns: 20_000 },
+  );
+});

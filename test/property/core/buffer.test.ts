@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { jsonTextOf } from '../../../src/base/json/json-text.ts';
 import { type BatchLimits, ItemBuffers } from '../../../src/core/batch/buffer.ts';
 import { ItemBatch } from '../../../src/core/batch/item-batch.ts';
 import type { RowSink } from '../../../src/core/bytes/row-sink.ts';
@@ -9,7 +10,7 @@ import type { Lease } from '../../../src/core/ports/memory.ts';
 import type { ContentItem, SourceCoordinate } from '../../../src/core/record.ts';
 
 /** Content of an item whose row cannot be written. */
-const BROKEN = 'broken';
+const BROKEN = jsonTextOf('broken');
 /** Memory of a batch without its rows, and of so few coordinates. */
 const EMPTY_BYTES = 1024 + 16 * 20;
 const WIDE: BatchLimits = {
@@ -27,8 +28,8 @@ function item(offset: number, more: Partial<ContentItem> = {}): ContentItem {
     key: null,
     headers: [],
     type: 'a',
-    content: '',
-    metadata: {},
+    content: jsonTextOf(''),
+    metadata: jsonTextOf({}),
   };
   return { ...record, expected: undefined, replay: 0, bytes: 10, ...more };
 }

@@ -1,6 +1,6 @@
 /** Protobuf messages as records have them, without a registry. */
 import type { ReadEvent } from '../../../src/events/format.ts';
-import { binaryEvent } from '../../../src/events/formats/binary/registry-format.ts';
+import { binaryEvent } from '../../../src/events/formats/binary/binary-event.ts';
 import { messageAt } from '../../../src/events/formats/protobuf/message-path.ts';
 import { MessageReaders } from '../../../src/events/formats/protobuf/message-reader.ts';
 import { schemaRoot } from '../../../src/events/formats/protobuf/schema-root.ts';
@@ -27,5 +27,8 @@ export function protobufReader(
   const found = messageAt(messages, indexes);
   if (!found.ok) throw new Error(found.error);
   const readers = new MessageReaders(types);
-  return (value) => binaryEvent('Protobuf', () => readers.read(found.value, Buffer.from(value)));
+  return (value) =>
+    binaryEvent('Protobuf', value.length, (out) =>
+      readers.write(found.value, Buffer.from(value), out),
+    );
 }

@@ -1,26 +1,47 @@
 import assert from 'node:assert/strict';
+import { writtenText } from '../../../src/base/json/json-text.ts';
+import { MISSING } from '../../../src/base/json/scanner.ts';
 import type { SourceRecord } from '../../../src/core/record.ts';
 import { compileExpression, EventInput } from '../../../src/events/expression/index.ts';
-import { parseObject } from '../../../src/events/json-event.ts';
+import type { MemberPath } from '../../../src/events/expression/path.ts';
+
+/** An event with the input that its expressions share. */
+export interface TestInput {
+  readonly input: EventInput;
+  /** Begins the event in another input. */
+  readonly begin: (input: EventInput) => void;
+}
 
 /** Returns the expression input of a record whose value is this JSON text. */
-export function inputOf(json: string, over: Partial<SourceRecord> = {}): EventInput {
-  const value = Buffer.from(json);
-  const { event } = parseObject(value);
-  assert.ok(event, json);
+export function inputOf(json: string, over: Partial<SourceRecord> = {}): TestInput {
+  const bytes = Buffer.from(json);
   const record = {
     partition: 1,
     offset: 7,
     timestampMs: 1000,
     key: Buffer.from('k'),
     headers: [],
-    value,
+    value: bytes,
     ...over,
   };
-  return new EventInput(event, record, 'events');
+  const begin = (input: EventInput) =>
+    assert.equal(input.begin({ bytes, start: 0, end: bytes.length }, record), undefined, json);
+  const input = new EventInput('events');
+  begin(input);
+  return { input, begin };
 }
 
-/** JSON text of what an expression finds; undefined when it leads nowhere. */
-export function found(expression: string, input: EventInput): string | undefined {
-  return JSON.stringify(compileExpression(expression).exactly(input));
+/** JSON text of what an expression finds; undefined when a path leads nowhere. */
+export function found(expression: string, { input, begin }: TestInput): string | undefined {
+  const { path, evaluate } = compileExpression(expression);
+  return path === undefined ? JSON.stringify(evaluate(input)) : foundAt(path, begin);
+}
+
+/** JSON text of the value at a path; undefined when it leads nowhere. */
+export function foundAt(path: MemberPath, begin: TestInput['begin']): string | undefined {
+  const input = new EventInput('events');
+  const number = input.addPath(path);
+  begin(input);
+  const value = input.valueAt(number);
+  return value.type === MISSING ? undefined : writtenText(value);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { keepNumber } from '../../../src/base/json/exact-json.ts';
+import { MAX_VALUES } from '../../../src/base/json/parse-json.ts';
 import {
   compileExpression,
   EvaluationProblem,
@@ -139,21 +139,13 @@ test('numbers that a double cannot hold are selected, compared and written with 
   });
 });
 
-test('numbers beside exact ones stay plain numbers', () => {
-  gives({ 'n == one': 'true', 'to_string(n)': '"1"', 'n + one': '2', 'sum([n, one])': '2' });
+test('numbers keep their text, and are calculated with as what they are', () => {
+  gives({ 'n == one': 'true', 'to_string(n)': '"1.0"', 'n + one': '2', 'sum([n, one])': '2' });
 });
 
 test('a decimal keeps its scale when it is selected and converted, and is a plain number in comparisons and arithmetic', () => {
-  const decimals = {
-    price: keepNumber('10.00'),
-    prices: [keepNumber('10.00'), keepNumber('2.50')],
-    huge: keepNumber('1e400'),
-  };
-  const event = {
-    document: { price: 10, prices: [10, 2.5], huge: Number.POSITIVE_INFINITY },
-    exact: () => decimals,
-  };
-  const input = new EventInput(event, inputOf('{}').record, 'events');
+  const event = '{"price":10.00,"prices":[10.00,2.50],"huge":1e400}';
+  const input = inputOf(event);
   const expected = {
     price: '10.00',
     '@': '{"price":10.00,"prices":[10.00,2.50],"huge":1e400}',
@@ -178,9 +170,10 @@ test('a decimal keeps its scale when it is selected and converted, and is a plai
     () => found('sum([price, huge])', input),
     /sum\(\) was given a number with more digits/,
   );
-  const type = (map: Record<string, string>) =>
-    compileType({ field: 'price', map }, undefined)(input, false);
-  assert.equal(type({ 10: 'ten' }), 'ten');
+  const own = new EventInput('events');
+  const typeOf = compileType({ field: 'price', map: { 10: 'ten' } }, undefined, own);
+  input.begin(own);
+  assert.equal(typeOf(false), 'ten');
 });
 
 test('arithmetic with exact numbers is refused, and so is a result that is not a number of JSON', () => {
@@ -243,13 +236,16 @@ test('every evaluation ends, whatever record and expression are', {
   // Each differs from the others in its last entry alone.
   const alike = (last: number) =>
     Array.from({ length: 1_200 }, () => [...Array.from({ length: 70 }, () => 1), last]);
+  const lists = JSON.stringify({
+    items: Array.from({ length: 20_000 }, (_, id) => ({ id })),
+    alike: alike(1),
+    others: alike(2),
+  });
   const json = JSON.stringify({
     items: Array.from({ length: 20_000 }, (_, id) => ({ id })),
     text: `${' '.repeat(300_000)}x`,
-    object: members(150_000),
+    object: members(100_000),
     some: members(2_000),
-    alike: alike(1),
-    others: alike(2),
     sought: `${' '.repeat(50_000)}x${' '.repeat(50_000)}`,
   });
   const many = () => inputOf(json);
@@ -272,13 +268,16 @@ test('every evaluation ends, whatever record and expression are', {
     ['items[].to_string($)', /takes too long/],
     [`to_string(@${' | [@, @]'.repeat(40)})`, /text of more than/],
     ['items[].[$.items[], $.text[::2]]', /takes too long/],
-    ["pad_left('a', `1000000000`)", /text of more than/],
+    ["pad_left('a', `1000000000`)", /takes too long/],
     ['join(text, items[].to_string(id))', /text of more than/],
     ["replace(text, ' ', text)", /text of more than/],
     ["replace('a', 'a', 'b', `1e9`)", /a count must be/],
   ] as const) {
     assert.throws(
-      () => found(expression, headers === undefined ? many() : inputOf(json, { headers })),
+      () => {
+        const text = expression.includes('alike') ? lists : json;
+        found(expression, headers === undefined ? inputOf(text) : inputOf(text, { headers }));
+      },
       (error) => error instanceof EvaluationProblem && message.test(error.message),
       expression,
     );
@@ -323,17 +322,49 @@ test('texts are in the order of their code points, long ones alike at the beginn
   );
 });
 
-test('nesting without end is evaluated, or refused', () => {
-  const deep = '['.repeat(200_000) + ']'.repeat(200_000);
-  assert.equal(found('one || two', inputOf(`{"one":1,"deep":${deep}}`)), '1');
-  for (const expression of ['deep == other', 'contains([deep], other)']) {
-    assert.throws(
-      () => found(expression, inputOf(`{"deep":${deep},"other":${deep}}`)),
-      /cannot be evaluated for a record of this size or depth/,
-    );
-  }
+test('nesting is evaluated to the depth that an event may have', () => {
+  const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+  const event = inputOf(`{"one":1,"deep":${deep(990)},"other":${deep(990)}}`);
+  assert.equal(found('one || two', event), '1');
+  assert.equal(found('deep == other', event), 'true');
+  assert.equal(found('contains([deep], other)', event), 'true');
+});
+
+test('an event of more values than an expression may cost is refused before it is parsed', () => {
+  const event = (count: number) => inputOf(`{"one":1,"list":[${'{},'.repeat(count)}0]}`);
+  assert.equal(found('one || two', event(MAX_VALUES - 10)), '1');
   assert.throws(
-    () => found('one || two', inputOf(`{"one":${DIGITS},"deep":${deep}}`)),
-    /nested too deeply to keep the digits/,
+    () => found('one || two', event(MAX_VALUES)),
+    (error) => error instanceof EvaluationProblem && error.reason === 'too_large',
   );
+});
+
+test('what a function makes is paid for before it is made', () => {
+  const event = inputOf(
+    JSON.stringify({ text: ' '.repeat(4_000_000), list: Array(3_000).fill([1]) }),
+  );
+  const before = process.memoryUsage.rss();
+  for (const expression of [
+    "length(split(text, ''))",
+    "length(split(text, ' '))",
+    "replace(text, ' ', '_')",
+    "length(split(pad_left('', `15000000`, '\u4e00'), ''))",
+  ])
+    assert.throws(
+      () => found(expression, inputOf(JSON.stringify({ text: ' '.repeat(4_000_000) }))),
+      /takes too long/,
+      expression,
+    );
+  assert.equal(found('length(list[])', event), '3000');
+  assert.ok(process.memoryUsage.rss() - before < 200_000_000);
+});
+
+test('members named like the elements of a list take no more memory than others', () => {
+  const list = Array.from({ length: 20_000 }, () => ['900', 1]);
+  const event = inputOf(JSON.stringify({ list }));
+  const before = process.memoryUsage().heapUsed;
+  const result = found('map(&from_items([@]), list)', event) ?? '';
+  assert.equal(result.length, 20_000 * 10 + 1);
+  // A list with room for 900 others takes over 7,000 bytes.
+  assert.ok(process.memoryUsage().heapUsed - before < 60_000_000);
 });

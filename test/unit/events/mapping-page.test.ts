@@ -67,7 +67,7 @@ async function outcomeOf({ yaml, properties, json }: Example): Promise<string> {
     lookup: 'looked up',
   }[kind];
   const upload = result.upload
-    .replace(/"\[0,0,[^\n]*\r\n$/, '…')
+    .replace(/"[\w-]+"\r\n$/, '…')
     .replaceAll('\r\n', '\n')
     .trimEnd();
   return `${verdict}\n${upload}\n`;

@@ -11,9 +11,10 @@ import {
   schemaLibrary,
   UnusableSchema,
 } from '../../registry/index.ts';
+import { binaryCost, binaryEvent } from '../binary/binary-event.ts';
 import { BrokenBytes } from '../binary/limits.ts';
-import { binaryEvent, registryFormat } from '../binary/registry-format.ts';
-import { ByteReader, type ReadAvro } from './byte-reader.ts';
+import { registryFormat } from '../binary/registry-format.ts';
+import { ByteReader, type WriteAvro } from './byte-reader.ts';
 import { LOGICAL_TYPES } from './logical-types.ts';
 import { avroReader } from './reader.ts';
 
@@ -45,21 +46,21 @@ export function avroFormat(registry: ConfluentRegistry): EventFormat {
   const load = schemaLibrary(registry.http, 'AVRO', options);
   const cache = new SchemaCache(async (id, signal) => {
     const type = (await load(id, signal)) as avsc.Type | undefined;
-    return type === undefined ? undefined : { type, read: readerOf(type) };
+    return type === undefined ? undefined : { type, write: readerOf(type) };
   }, registry.settings);
   return registryFormat('avro', cache, {
-    read: (value, { read }) => readAvroValue(value, FRAME_BYTES, read),
+    cost: binaryCost,
+    read: (value, { write }) => readAvroValue(value, FRAME_BYTES, write),
     judge: ({ type }) => verdictOn(type),
   });
 }
 
 /** Reads the whole of `value` from `start` on. Never throws. */
-export function readAvroValue(value: Buffer, start: number, read: ReadAvro): ReadEvent {
-  return binaryEvent('Avro', () => {
+export function readAvroValue(value: Buffer, start: number, write: WriteAvro): ReadEvent {
+  return binaryEvent('Avro', value.length, (out) => {
     const bytes = new ByteReader(value, start);
-    const document = read(bytes);
+    write(bytes, out);
     if (bytes.left > 0) throw new BrokenBytes('bytes are left over');
-    return document;
   });
 }
 
@@ -78,7 +79,7 @@ function verdictOn(type: avsc.Type): SchemaVerdict {
     : err(`its values (${others.join(', ')}) are not objects, as events must be: records or maps`);
 }
 
-function readerOf(type: avsc.Type): ReadAvro {
+function readerOf(type: avsc.Type): WriteAvro {
   try {
     return avroReader(type);
   } catch {

@@ -1,19 +1,18 @@
-/** Position in the bytes of an Avro value, with the limits on the result. */
-import { isUtf8 } from 'node:buffer';
+/** Position in the bytes of an Avro value. */
+import type { JsonWriter } from '../../../base/json/json-writer.ts';
 import { VarintReader } from '../../../base/varint-reader.ts';
-import { BrokenBytes, ValueLimits } from '../binary/limits.ts';
+import { BrokenBytes, Nesting } from '../binary/limits.ts';
 
-/** Reads the value at the position of `bytes` as JSON. @throws BrokenBytes */
-export type ReadAvro = (bytes: ByteReader) => unknown;
+/** Writes the value at the position of `bytes` as JSON. @throws BrokenBytes, TextTooLong */
+export type WriteAvro = (bytes: ByteReader, out: JsonWriter) => void;
 
 export class ByteReader extends VarintReader {
-  readonly limits: ValueLimits;
+  readonly nesting = new Nesting();
 
   /** @param start of the value within `bytes` */
   constructor(bytes: Buffer, start: number) {
     super();
     this.reset(bytes, start, bytes.length);
-    this.limits = new ValueLimits(bytes.length - start);
   }
 
   /** Passes `length` bytes. @returns where they begin. @throws BrokenBytes, as all others */
@@ -26,10 +25,6 @@ export class ByteReader extends VarintReader {
   slice(length: number): Buffer {
     const start = this.take(length);
     return this.bytes.subarray(start, this.at);
-  }
-
-  base64(length: number): string {
-    return this.slice(length).toString('base64');
   }
 
   /** An Avro long: a zigzag varint of up to 64 bits, exact, a number where that is possible. */
@@ -53,11 +48,15 @@ export class ByteReader extends VarintReader {
     return this.varlong();
   }
 
-  override text(): string {
-    const bytes = this.slice(this.length());
-    const text = bytes.toString('utf8');
-    // Bytes that are not UTF-8 come out as U+FFFD, which may also be written out in full.
-    if (text.includes('\uFFFD') && !isUtf8(bytes)) throw new BrokenBytes('a text is not UTF-8');
-    return text;
+  /** Writes bytes as base64. */
+  writeBase64(length: number, out: JsonWriter): void {
+    const start = this.take(length);
+    out.base64(this.bytes, start, this.at);
+  }
+
+  /** Writes the text that comes next. */
+  writeText(out: JsonWriter): void {
+    const start = this.take(this.length());
+    if (!out.utf8(this.bytes, start, this.at)) throw new BrokenBytes('a text is not UTF-8');
   }
 }

@@ -4,16 +4,17 @@
  * read as its plain type, as the specification requires.
  */
 import avsc from 'avsc';
+import type { JsonWriter } from '../../../base/json/json-writer.ts';
 import {
   dateText,
+  decimalJson,
   isTimeOfDay,
-  jsonDecimal,
   MAX_SCALE,
   timestampText,
   timeText,
 } from '../binary/json-values.ts';
 import { BrokenBytes } from '../binary/limits.ts';
-import type { ByteReader, ReadAvro } from './byte-reader.ts';
+import type { ByteReader, WriteAvro } from './byte-reader.ts';
 
 interface LogicalDefinition {
   readonly logicalType: string;
@@ -30,23 +31,23 @@ type Define = (
   plain: string,
   size: number | undefined,
   definition: LogicalDefinition,
-) => ReadAvro | undefined;
+) => WriteAvro | undefined;
 
 const only =
-  (name: string, read: ReadAvro): Define =>
+  (name: string, write: WriteAvro): Define =>
   (plain) =>
-    plain === name ? read : undefined;
+    plain === name ? write : undefined;
 
 const timestamp = (digits: number, zone: string): Define =>
-  only('long', (bytes) => `${timestampText(bytes.long(), digits)}${zone}`);
+  only('long', (bytes, out) => out.ascii(`"${timestampText(bytes.long(), digits)}${zone}"`));
 
 const DEFINITIONS: Readonly<Record<string, Define>> = {
   decimal,
   'big-decimal': only('bytes', bigDecimal),
   uuid,
-  date: only('int', (bytes) => dateText(bytes.int())),
-  'time-millis': only('int', (bytes) => timeOfDay(bytes.int(), 3)),
-  'time-micros': only('long', (bytes) => timeOfDay(bytes.long(), 6)),
+  date: only('int', (bytes, out) => out.ascii(`"${dateText(bytes.int())}"`)),
+  'time-millis': only('int', (bytes, out) => out.ascii(timeOfDay(bytes.int(), 3))),
+  'time-micros': only('long', (bytes, out) => out.ascii(timeOfDay(bytes.long(), 6))),
   'timestamp-millis': timestamp(3, 'Z'),
   'timestamp-micros': timestamp(6, 'Z'),
   'timestamp-nanos': timestamp(9, 'Z'),
@@ -56,17 +57,17 @@ const DEFINITIONS: Readonly<Record<string, Define>> = {
   duration: (_, size) => (size === 12 ? duration : undefined),
 };
 
-/** A type of avsc with the way to read it. */
+/** A type of avsc with the way to write its values. */
 export class LogicalType extends avsc.types.LogicalType {
-  readonly read: ReadAvro;
+  readonly write: WriteAvro;
 
   constructor(schema: avsc.Schema, options?: unknown) {
     super(schema, options);
     const definition = Object(schema) as LogicalDefinition;
     const { typeName, size } = this.underlyingType as Partial<avsc.types.FixedType>;
-    const read = DEFINITIONS[definition.logicalType]?.(String(typeName), size, definition);
-    if (read === undefined) throw new Error('invalid logical type');
-    this.read = read;
+    const write = DEFINITIONS[definition.logicalType]?.(String(typeName), size, definition);
+    if (write === undefined) throw new Error('invalid logical type');
+    this.write = write;
   }
 }
 
@@ -78,11 +79,11 @@ function decimal(
   plain: string,
   size: number | undefined,
   { precision, scale = 0 }: LogicalDefinition,
-): ReadAvro | undefined {
+): WriteAvro | undefined {
   if (!isCount(precision) || precision === 0 || !isCount(scale)) return undefined;
   if (scale > precision || scale > MAX_SCALE) return undefined;
   if (size === undefined && plain !== 'bytes') return undefined;
-  return (bytes) => jsonDecimal(bytes.slice(size ?? bytes.length()), scale);
+  return (bytes, out) => out.ascii(decimalJson(bytes.slice(size ?? bytes.length()), scale));
 }
 
 function isCount(value: unknown): value is number {
@@ -90,31 +91,30 @@ function isCount(value: unknown): value is number {
 }
 
 /** Bytes that hold the integer, as bytes, and the scale, as an int. */
-function bigDecimal(bytes: ByteReader): unknown {
+function bigDecimal(bytes: ByteReader, out: JsonWriter): void {
   const size = bytes.length();
   const end = bytes.at + size;
   const unscaled = bytes.slice(bytes.length());
-  const value = jsonDecimal(unscaled, bytes.int());
+  out.ascii(decimalJson(unscaled, bytes.int()));
   if (bytes.at !== end) throw new BrokenBytes('the length of a big-decimal is wrong');
-  return value;
 }
 
-function uuid(plain: string, size: number | undefined): ReadAvro | undefined {
-  if (plain === 'string') return (bytes) => bytes.text();
+function uuid(plain: string, size: number | undefined): WriteAvro | undefined {
+  if (plain === 'string') return (bytes, out) => bytes.writeText(out);
   if (size !== 16) return undefined;
-  return (bytes) => {
+  return (bytes, out) => {
     const hex = bytes.slice(16).toString('hex');
-    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+    out.ascii(`"${hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')}"`);
   };
 }
 
 function timeOfDay(units: number | bigint, digits: number): string {
   if (!isTimeOfDay(units, digits)) throw new BrokenBytes('a time of day is outside of a day');
-  return timeText(units, digits);
+  return `"${timeText(units, digits)}"`;
 }
 
 /** Months, days and milliseconds, which do not convert into one another. */
-function duration(bytes: ByteReader): string {
+function duration(bytes: ByteReader, out: JsonWriter): void {
   const part = bytes.slice(12);
   const [months, days, millis] = [0, 4, 8].map((offset) => part.readUInt32LE(offset)) as [
     number,
@@ -122,5 +122,5 @@ function duration(bytes: ByteReader): string {
     number,
   ];
   const date = (months === 0 ? '' : `${months}M`) + (days === 0 ? '' : `${days}D`);
-  return `P${date}${millis === 0 && date !== '' ? '' : `T${millis / 1_000}S`}`;
+  out.ascii(`"P${date}${millis === 0 && date !== '' ? '' : `T${millis / 1_000}S`}"`);
 }

@@ -1,74 +1,84 @@
 /**
- * Reads Avro's binary encoding into JSON, from the types that avsc made of a schema. avsc's own
+ * Writes Avro's binary encoding as JSON, by the types that avsc made of a schema. avsc's own
  * readers refuse longs beyond 2^53, wrap the branches of some unions, set prototypes by map keys,
  * and do not check item counts (docs/formats.md).
  */
 import type avsc from 'avsc';
-import { jsonDouble, jsonFloat, jsonNumber, setMember } from '../binary/json-values.ts';
+import type { JsonWriter } from '../../../base/json/json-writer.ts';
+import { doubleJson, floatJson } from '../binary/json-values.ts';
 import { BrokenBytes } from '../binary/limits.ts';
-import type { ByteReader, ReadAvro } from './byte-reader.ts';
+import type { ByteReader, WriteAvro } from './byte-reader.ts';
 import { LogicalType } from './logical-types.ts';
 
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPENING = 0x5b;
+const CLOSING = 0x5d;
+const OPENING_OBJECT = 0x7b;
+const CLOSING_OBJECT = 0x7d;
+
 /** @throws Error for a type that Avro does not have */
-export function avroReader(type: avsc.Type): ReadAvro {
+export function avroReader(type: avsc.Type): WriteAvro {
   return readerOf(type, new Map());
 }
 
 /** @param known readers that are made, or being made: a type may hold itself */
-function readerOf(type: avsc.Type, known: Map<avsc.Type, ReadAvro>): ReadAvro {
-  if (type instanceof LogicalType) return type.read;
+function readerOf(type: avsc.Type, known: Map<avsc.Type, WriteAvro>): WriteAvro {
+  if (type instanceof LogicalType) return type.write;
   const before = known.get(type);
   if (before !== undefined) return before;
 
-  let made: ReadAvro | undefined;
-  known.set(type, (bytes) => (made as ReadAvro)(bytes));
+  let made: WriteAvro | undefined;
+  known.set(type, (bytes, out) => (made as WriteAvro)(bytes, out));
   made = make(type, (part) => readerOf(part, known));
   known.set(type, made);
   return made;
 }
 
-const SCALARS: Readonly<Record<string, ReadAvro>> = {
-  null: () => null,
-  boolean: (bytes) => {
-    const [byte = 0] = bytes.slice(1);
+const SCALARS: Readonly<Record<string, WriteAvro>> = {
+  null: (_bytes, out) => out.ascii('null'),
+  boolean(bytes, out) {
+    const byte = bytes.bytes[bytes.take(1)] as number;
     if (byte > 1) throw new BrokenBytes('a boolean is neither 0 nor 1');
-    return byte === 1;
+    out.ascii(byte === 1 ? 'true' : 'false');
   },
-  int: (bytes) => bytes.int(),
-  long: (bytes) => {
-    const value = bytes.long();
-    return typeof value === 'number' ? value : jsonNumber(value.toString());
-  },
-  float: (bytes) => jsonFloat(bytes.bytes.readFloatLE(bytes.take(4))),
-  double: (bytes) => jsonDouble(bytes.bytes.readDoubleLE(bytes.take(8))),
-  bytes: (bytes) => bytes.base64(bytes.length()),
-  string: (bytes) => bytes.text(),
+  int: (bytes, out) => out.ascii(String(bytes.int())),
+  long: (bytes, out) => out.ascii(String(bytes.long())),
+  float: (bytes, out) => out.ascii(floatJson(bytes.bytes.readFloatLE(bytes.take(4)))),
+  double: (bytes, out) => out.ascii(doubleJson(bytes.bytes.readDoubleLE(bytes.take(8)))),
+  bytes: (bytes, out) => bytes.writeBase64(bytes.length(), out),
+  string: (bytes, out) => bytes.writeText(out),
 };
 
-function make(type: avsc.Type, reader: (part: avsc.Type) => ReadAvro): ReadAvro {
+function make(type: avsc.Type, reader: (part: avsc.Type) => WriteAvro): WriteAvro {
   switch (type.typeName) {
     case 'fixed': {
       const { size } = type as avsc.types.FixedType;
-      return (bytes) => bytes.base64(size);
+      return (bytes, out) => bytes.writeBase64(size, out);
     }
     case 'enum': {
-      const { symbols } = type as avsc.types.EnumType;
-      return (bytes) => choice(symbols, bytes.length(), 'a symbol');
+      const symbols = (type as avsc.types.EnumType).symbols.map((symbol) => json(symbol));
+      return (bytes, out) => out.json(choice(symbols, bytes.length(), 'a symbol'));
     }
     case 'array': {
       const item = reader((type as avsc.types.ArrayType).itemsType);
-      return (bytes) => {
-        const items: unknown[] = [];
-        blocks(bytes, () => items.push(item(bytes)));
-        return items;
+      return (bytes, out) => {
+        out.mark(OPENING);
+        blocks(bytes, out, item);
+        out.mark(CLOSING);
       };
     }
     case 'map': {
       const value = reader((type as avsc.types.MapType).valuesType);
-      return (bytes) => {
-        const members = {};
-        blocks(bytes, () => setMember(members, bytes.text(), value(bytes)));
-        return members;
+      const member: WriteAvro = (bytes, out) => {
+        bytes.writeText(out);
+        out.mark(COLON);
+        value(bytes, out);
+      };
+      return (bytes, out) => {
+        out.mark(OPENING_OBJECT);
+        blocks(bytes, out, member);
+        out.mark(CLOSING_OBJECT);
       };
     }
     case 'record':
@@ -77,13 +87,15 @@ function make(type: avsc.Type, reader: (part: avsc.Type) => ReadAvro): ReadAvro 
     case 'union:wrapped':
     case 'union:unwrapped': {
       const branches = (type as avsc.types.WrappedUnionType).types.map(reader);
-      return (bytes) => choice(branches, bytes.length(), 'a branch')(bytes);
+      return (bytes, out) => choice(branches, bytes.length(), 'a branch')(bytes, out);
     }
   }
   const scalar = SCALARS[type.typeName];
   if (scalar === undefined) throw new Error(`Avro has no type ${type.typeName}`);
   return scalar;
 }
+
+const json = (value: string): Buffer => Buffer.from(JSON.stringify(value));
 
 function choice<T>(of: readonly T[], index: number, what: string): T {
   const chosen = of[index];
@@ -92,30 +104,44 @@ function choice<T>(of: readonly T[], index: number, what: string): T {
   return chosen;
 }
 
-/** Blocks of items until an empty one; a negative count is followed by the size of its block. */
-function blocks(bytes: ByteReader, item: () => void): void {
-  bytes.limits.nested(() => {
-    for (;;) {
-      const signed = bytes.length();
-      if (signed === 0) break;
-      if (signed < 0) bytes.length();
-      const count = Math.abs(signed);
-      bytes.limits.countItems(count);
-      for (let index = 0; index < count; index++) item();
+/**
+ * Blocks of items until an empty one; a negative count is followed by the size of its block. An
+ * item without bytes ends at the limit of the text.
+ */
+function blocks(bytes: ByteReader, out: JsonWriter, item: WriteAvro): void {
+  bytes.nesting.open();
+  let isFirst = true;
+  for (;;) {
+    const signed = bytes.length();
+    if (signed === 0) break;
+    if (signed < 0) bytes.length();
+    const count = Math.abs(signed);
+    for (let index = 0; index < count; index++) {
+      if (!isFirst) out.mark(COMMA);
+      isFirst = false;
+      item(bytes, out);
     }
-  });
+  }
+  bytes.nesting.close();
 }
 
 function record(
   fields: readonly avsc.types.Field[],
-  reader: (part: avsc.Type) => ReadAvro,
-): ReadAvro {
-  const members = fields.map(({ name, type }) => ({ name, read: reader(type) }));
-  return (bytes) =>
-    bytes.limits.nested(() => {
-      bytes.limits.countMembers(members.length);
-      const document = {};
-      for (const { name, read } of members) setMember(document, name, read(bytes));
-      return document;
-    });
+  reader: (part: avsc.Type) => WriteAvro,
+): WriteAvro {
+  const members = fields.map(({ name, type }, index) => ({
+    name: Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`),
+    write: reader(type),
+  }));
+  return (bytes, out) => {
+    bytes.nesting.open();
+    if (members.length === 0) out.mark(OPENING_OBJECT);
+    for (let i = 0; i < members.length; i++) {
+      const { name, write } = members[i] as (typeof members)[number];
+      out.json(name);
+      write(bytes, out);
+    }
+    out.mark(CLOSING_OBJECT);
+    bytes.nesting.close();
+  };
 }

@@ -1,4 +1,5 @@
-/** Limits on the result of decoding one value: any producer can write hostile bytes. */
+/** Limits on the JSON of a binary value: any producer can write hostile bytes. */
+import { KEPT_BYTES } from '../../../base/json/json-writer.ts';
 import { MalformedError } from '../../../base/varint-reader.ts';
 
 /** Bytes that do not fit the schema. The message never shows their content (I6). */
@@ -6,47 +7,40 @@ export class BrokenBytes extends MalformedError {
   override readonly name = 'BrokenBytes';
 }
 
-/** Levels of nesting: JSON.stringify and the readers recurse. */
+/** Levels of nesting: the readers recurse. */
 export const MAX_DEPTH = 500;
-/** Items of all arrays and maps of a value: some tens of megabytes, and less than a second. */
-export const MAX_ITEMS = 2 ** 20;
-/** Items without a byte (nulls, empty records): a count of a billion of them takes five bytes. */
-const MAX_EMPTY_ITEMS = 100_000;
-/** Members without a byte (nulls, defaults): a list of empty messages is one of large objects. */
-const MAX_EMPTY_MEMBERS = 500_000;
 
-export const TOO_MANY_ITEMS = 'its arrays and maps have too many items';
+/**
+ * Bytes of JSON that any value may have, and how many more for each of its own: a field without a
+ * value has no bytes in Avro, and its name in JSON.
+ */
+const LEAST_TEXT = 16 * 1024;
+const TEXT_FACTOR = 256;
+/** Bytes of JSON that a large value may have for each of its own: of control characters, six. */
+const LARGE_FACTOR = 6;
+const LARGE_TEXT = 16 * 1024 * 1024;
 
-export class ValueLimits {
-  #depth = 0;
-  #items: number;
-  #members: number;
+/** Returns the greatest length of the JSON of a value. @param length of the value, bytes */
+export function maxTextBytes(length: number): number {
+  return Math.min(LEAST_TEXT + TEXT_FACTOR * length, LARGE_TEXT + LARGE_FACTOR * length);
+}
 
-  /** @param length of the value, in bytes */
-  constructor(length: number) {
-    this.#items = Math.min(length + MAX_EMPTY_ITEMS, MAX_ITEMS);
-    this.#members = length + MAX_EMPTY_MEMBERS;
-  }
+/** Returns the memory of a text while it is written, in room that grows, and of its copy. */
+export function writingBytes(text: number): number {
+  return text <= KEPT_BYTES ? text : 4 * text;
+}
 
-  /** @throws BrokenBytes when the value would have too many */
-  countItems(count: number): void {
-    this.#items -= count;
-    if (!(this.#items >= 0)) throw new BrokenBytes(TOO_MANY_ITEMS);
-  }
+/** Levels of the value that is read. */
+export class Nesting {
+  #level = 0;
 
-  /** @throws BrokenBytes when the value would have too many */
-  countMembers(count: number): void {
-    this.#members -= count;
-    if (this.#members < 0)
-      throw new BrokenBytes('its objects have far more members than the data has bytes');
-  }
-
-  /** Reads one level deeper. @throws BrokenBytes beyond MAX_DEPTH */
-  nested<T>(read: () => T): T {
-    if (++this.#depth > MAX_DEPTH)
+  /** Begins a level. @throws BrokenBytes beyond MAX_DEPTH */
+  open(): void {
+    if (++this.#level > MAX_DEPTH)
       throw new BrokenBytes(`the data is nested more than ${MAX_DEPTH} levels deep`);
-    const value = read();
-    this.#depth--;
-    return value;
+  }
+
+  close(): void {
+    this.#level--;
   }
 }

@@ -1,13 +1,19 @@
 /** Formats with a schema registry: the schemas that a batch of records names are loaded first. */
 import { err } from '../../../base/result.ts';
-import { MalformedError } from '../../../base/varint-reader.ts';
 import { InternalError } from '../../../core/outcome/internal-error.ts';
 import type { SourceRecord } from '../../../core/record.ts';
-import type { EventFormat, ReadEvent, SchemaVerdict } from '../../format.ts';
-import { eventOf, poison } from '../../json-event.ts';
+import type {
+  EventFormat,
+  FormatCost,
+  ReadEvent,
+  SchemaVerdict,
+  ValuedRecord,
+} from '../../format.ts';
 import { readFrame, type SchemaCache } from '../../registry/index.ts';
 
 interface SchemaUse<T> {
+  /** As `EventFormat.cost`. */
+  cost?(record: ValuedRecord): FormatCost;
   /** Reads a framed value with its schema. Never throws. */
   read(value: Buffer, schema: T, id: number): ReadEvent;
   judge(schema: T): SchemaVerdict;
@@ -16,10 +22,11 @@ interface SchemaUse<T> {
 export function registryFormat<T>(
   name: string,
   cache: SchemaCache<T>,
-  { read, judge }: SchemaUse<T>,
+  { read, judge, cost }: SchemaUse<T>,
 ): EventFormat {
   return {
     name,
+    ...(cost && { cost }),
     prepare: (records, signal) => cache.ensure(idsOf(records), signal),
     async judge(id, signal) {
       await cache.ensure([id], signal);
@@ -48,19 +55,4 @@ function idsOf(records: readonly SourceRecord[]): Set<number> {
     if (id !== undefined) ids.add(id);
   }
   return ids;
-}
-
-/**
- * Event of a binary format; its numbers have all their digits. Never throws.
- * @param read reads the whole value as JSON. @param format name of the format, for messages
- */
-export function binaryEvent(format: string, read: () => unknown): ReadEvent {
-  try {
-    const document = read();
-    return eventOf({ document, exact: () => document }, `the value is ${format}, but`);
-  } catch (error) {
-    // Other errors (of the runtime, of a library) may quote the data.
-    const reason = error instanceof MalformedError ? error.message : 'its data could not be read';
-    return poison('undecodable', `the value is not ${format} of its schema: ${reason}`);
-  }
 }

@@ -1,9 +1,13 @@
 /** JSON with a schema registry: the frame names the schema, the rest is JSON. */
 import type { ValidateFunction } from 'ajv';
 import { isObject } from '../../../base/json/is-object.ts';
+import { writtenText } from '../../../base/json/json-text.ts';
+import { MAX_VALUES, parseJson } from '../../../base/json/parse-json.ts';
+import { JsonScanner, OBJECT, type ScannedValue } from '../../../base/json/scanner.ts';
 import { err, ok } from '../../../base/result.ts';
-import type { EventFormat } from '../../format.ts';
-import { parseObject, poison } from '../../json-event.ts';
+import { valueLengthOf } from '../../../core/bytes/record-view.ts';
+import { parsedBytes } from '../../expression/input.ts';
+import { type EventFormat, poison } from '../../format.ts';
 import {
   type ConfluentRegistry,
   FRAME_BYTES,
@@ -39,12 +43,25 @@ export function jsonSchemaFormat(
   }, registry.settings);
 
   const within = deadlineOf(DEADLINE_MS);
+  const text = new JsonScanner([[]]);
   return registryFormat('json-schema', cache, {
+    cost(record) {
+      const text = valueLengthOf(record);
+      return { memory: validate ? parsedBytes(text / 2, text) : 0, text };
+    },
     read(value, check, id) {
-      const parsed = parseObject(value.subarray(FRAME_BYTES));
-      if (parsed.poison !== undefined || !validate) return parsed;
-      const objection = objectionTo(() => within(() => check(parsed.event.document)), check, id);
-      return objection === undefined ? parsed : poison('undecodable', objection);
+      const event = { bytes: value, start: FRAME_BYTES, end: value.length };
+      // The decoder reports a value that is not JSON, or no object.
+      if (!validate || text.scan(value, FRAME_BYTES) !== undefined) return event;
+      const [whole] = text.values as [ScannedValue];
+      if (whole.type !== OBJECT) return event;
+      if (whole.values > MAX_VALUES) {
+        const message = `the value has more than ${MAX_VALUES} members and elements, too many to be checked against its schema`;
+        return poison('too_large', message);
+      }
+      const document = parseJson(writtenText(whole));
+      const objection = objectionTo(() => within(() => check(document)), check, id);
+      return objection === undefined ? event : poison('undecodable', objection);
     },
     judge: ({ schema }) =>
       isNeverObject(schema) ? err('no value that fits it is an object, as events must be') : ok([]),

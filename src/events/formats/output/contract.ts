@@ -10,7 +10,7 @@ import {
   readMessageIndexes,
   type SchemaType,
 } from '../../registry/index.ts';
-import { ByteReader } from '../avro/byte-reader.ts';
+import { readAvroValue } from '../avro/avro-format.ts';
 import { avroReader } from '../avro/reader.ts';
 
 /** The same number of folders up from src/ and from dist/. */
@@ -104,7 +104,8 @@ function avroCodec(schema: string): TerminalCodec {
     },
     decode(payload) {
       // avsc allocates as many items as a broken count has.
-      check(new ByteReader(payload, 0));
+      const { poison } = readAvroValue(payload, 0, check);
+      if (poison !== undefined) throw new Error(poison.message);
       return type.fromBuffer(payload);
     },
   };

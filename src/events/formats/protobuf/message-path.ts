@@ -1,7 +1,7 @@
 /** Finds the message of a file that the message indexes of a record name. */
 import protobuf from 'protobufjs';
 import { err, ok, type Result } from '../../../base/result.ts';
-import { isGroup } from './message-reader.ts';
+import { isEntry, isGroup } from './schema-root.ts';
 
 /**
  * Finds a message by its indexes. Clients do not count alike: for those that count descriptors
@@ -55,7 +55,6 @@ interface Nesting {
 
 function within(type: protobuf.Type): Nesting {
   const nested = type.nestedArray.filter((inner) => inner instanceof protobuf.Type);
-  const level = nested.filter((inner) => !isGroup(inner));
-  const maps = type.fieldsArray.filter((field) => field.map).length;
-  return { level, uncounted: nested.length - level.length + maps };
+  const level = nested.filter((inner) => !isGroup(inner) && !isEntry(inner));
+  return { level, uncounted: nested.length - level.length };
 }

@@ -1,36 +1,48 @@
 /**
- * Protobuf messages as JSON. protobufjs decodes them, with limits on depth and on the number of
- * fields; this file turns decoded messages into Protobuf's JSON (docs/formats.md).
+ * Protobuf messages as JSON. protobufjs decodes them, with limits on depth and memory; this file
+ * writes decoded messages in Protobuf's JSON (docs/formats.md).
  */
 import protobuf from 'protobufjs';
-import { keepNumber } from '../../../base/json/exact-json.ts';
-import {
-  jsonDecimal,
-  jsonDouble,
-  jsonFloat,
-  setMember,
-  timestampText,
-} from '../binary/json-values.ts';
-import {
-  BrokenBytes,
-  MAX_DEPTH,
-  MAX_ITEMS,
-  TOO_MANY_ITEMS,
-  ValueLimits,
-} from '../binary/limits.ts';
+import type { JsonWriter } from '../../../base/json/json-writer.ts';
+import { decimalJson, doubleJson, floatJson, timestampText } from '../binary/json-values.ts';
+import { BrokenBytes, Nesting } from '../binary/limits.ts';
+import { CountingReader } from './counting-reader.ts';
+import { isEntry, isGroup } from './schema-root.ts';
 
-protobuf.Reader.recursionLimit = MAX_DEPTH;
-/** Fields in the bytes of a value, whatever they hold: an item of a list may have several. */
-const MAX_FIELDS = 2 * MAX_ITEMS;
+const COMMA = 0x2c;
+const OPENING = 0x5b;
+const CLOSING = 0x5d;
+const OPENING_OBJECT = 0x7b;
+const CLOSING_OBJECT = 0x7d;
 
-type MessageMembers = Record<string, unknown>;
-/** Turns a decoded value of one type into JSON. */
-type ToJson = (value: unknown, limits: ValueLimits) => unknown;
+type Message = Readonly<Record<string, unknown>>;
+/** Writes a decoded value of one type. */
+type WriteValue = (value: never, out: JsonWriter, nesting: Nesting) => void;
+/** Writes a decoded message. */
+type WriteMessage = (message: Message, out: JsonWriter, nesting: Nesting) => void;
+
+/** Writes the members of a message, without braces. @param isFirst false: a comma comes first */
+type WriteMembers = (...args: [...Parameters<WriteMessage>, isFirst: boolean]) => void;
+
+interface MessageWriter {
+  readonly write: WriteMessage;
+  /** Absent if the JSON of the message is not made of its members. */
+  readonly members?: WriteMembers;
+}
+
+interface FieldWriter {
+  readonly property: string;
+  /** Name and colon, with a comma unless it is the first. */
+  readonly name: Buffer;
+  /** True if it is there without having been sent. */
+  readonly always: boolean;
+  readonly write: WriteValue;
+}
 
 /** Readers of the messages of one schema; a type may hold itself. */
 export class MessageReaders {
   readonly #types: ReadonlyMap<string, protobuf.Type>;
-  readonly #known = new Map<protobuf.Type, ToJson>();
+  readonly #known = new Map<protobuf.Type, MessageWriter>();
 
   /** @param types every type of the schema, by its full name */
   constructor(types: ReadonlyMap<string, protobuf.Type>) {
@@ -39,130 +51,143 @@ export class MessageReaders {
     for (const type of types.values()) type.ctor = class extends protobuf.Message {};
   }
 
-  /** @returns JSON of the whole of `bytes`. @param type resolved. @throws BrokenBytes */
-  read(type: protobuf.Type, bytes: Buffer): unknown {
-    const limits = new ValueLimits(bytes.length);
-    return this.#message(type)(decode(type, bytes), limits);
+  /** Writes the whole of `bytes`. @param type resolved. @throws BrokenBytes, TextTooLong */
+  write(type: protobuf.Type, bytes: Buffer, out: JsonWriter): void {
+    this.#message(type).write(decode(type, bytes), out, new Nesting());
   }
 
   /** Made at its first use: a chain of thousands of types is more than the stack. */
-  #message(type: protobuf.Type): ToJson {
+  #message(type: protobuf.Type): MessageWriter {
     const before = this.#known.get(type);
     if (before !== undefined) return before;
-
-    let made: ToJson | undefined;
-    const toJson: ToJson = (message, limits) => {
-      made ??= this.#make(type);
-      const write = made;
-      return limits.nested(() => write(message, limits));
-    };
-    this.#known.set(type, toJson);
-    return toJson;
+    const made = this.#make(type);
+    this.#known.set(type, made);
+    return made;
   }
 
-  #make(type: protobuf.Type): ToJson {
+  #make(type: protobuf.Type): MessageWriter {
     const name = type.fullName.slice(1);
-    if (name === 'google.protobuf.Any') return (message, limits) => this.#any(message, limits);
-
-    const fields = type.fieldsArray.map((field) => this.#field(field.resolve()));
-    const plain = (message: unknown, limits: ValueLimits): MessageMembers => {
-      const json: MessageMembers = {};
-      limits.countMembers(fields.length);
-      for (const { name, property, always, toJson } of fields)
-        if (always || Object.hasOwn(message as object, property))
-          setMember(json, name, toJson((message as MessageMembers)[property], limits));
-      return json;
-    };
+    if (name === 'google.protobuf.Any') {
+      const write: WriteMessage = (message, out, nesting) => this.#any(message, out, nesting);
+      return { write: nested(write) };
+    }
+    let fields: readonly FieldWriter[] | undefined;
+    const fieldsOf = () =>
+      (fields ??= type.fieldsArray.map((field) => this.#field(field.resolve())));
     const special = WELL_KNOWN.get(name);
-    if (special === undefined) return plain;
-    return (message, limits) => special(plain(message, limits), message as MessageMembers);
+    if (special !== undefined) {
+      const write: WriteMessage = (message, out, nesting) =>
+        special(message, out, (name) => {
+          const field = fieldsOf().find(({ property }) => property === name) as FieldWriter;
+          field.write(message[name] as never, out, nesting);
+        });
+      return { write: nested(write) };
+    }
+    const members: WriteMembers = (message, out, nesting, isFirst) => {
+      let separates = !isFirst;
+      for (const { name, property, always, write } of fieldsOf()) {
+        if (!always && !Object.hasOwn(message, property)) continue;
+        if (separates) out.mark(COMMA);
+        separates = true;
+        out.json(name);
+        write(message[property] as never, out, nesting);
+      }
+    };
+    const write: WriteMessage = (message, out, nesting) => {
+      out.mark(OPENING_OBJECT);
+      members(message, out, nesting, true);
+      out.mark(CLOSING_OBJECT);
+    };
+    return { write: nested(write), members: nested(members) };
   }
 
-  #field(field: protobuf.Field) {
+  #field(field: protobuf.Field): FieldWriter {
     const { resolvedType: type, name: property } = field;
-    const single = type instanceof protobuf.Type ? this.#message(type) : scalar(type ?? field.type);
+    const single = this.#single(field);
     return {
-      name: jsonName(field),
       property,
-      /** True if it is there without having been sent. */
-      always: field.map || field.repeated || !(field.hasPresence || type instanceof protobuf.Type),
-      toJson:
-        field instanceof protobuf.MapField
-          ? map(field.keyType, single)
-          : field.repeated
-            ? list(single)
-            : single,
+      name: Buffer.from(`${JSON.stringify(jsonName(field))}:`),
+      always: field.repeated || !(field.hasPresence || type instanceof protobuf.Type),
+      write: !field.repeated
+        ? single
+        : type instanceof protobuf.Type && isEntry(type)
+          ? this.#map(type)
+          : list(single),
     };
   }
 
-  /** The message, where the schema knows its type; otherwise its bytes. */
-  #any(message: unknown, limits: ValueLimits): MessageMembers {
-    const { type_url: url, value } = message as { type_url: string; value: Buffer };
-    if (url === '') return {};
-    const name = url.slice(url.lastIndexOf('/') + 1);
+  #single({ resolvedType: type, type: name }: protobuf.Field): WriteValue {
+    if (!(type instanceof protobuf.Type)) return scalar(type ?? name);
+    return (message, out, nesting) => this.#message(type).write(message, out, nesting);
+  }
+
+  /** Writes a list of entries as an object; of several with one key the last counts. */
+  #map(entry: protobuf.Type): WriteValue {
+    const value = (entry.fields.value as protobuf.Field).resolve();
+    const single = this.#single(value);
+    const { resolvedType: type } = value;
+    const isClosed = type instanceof protobuf.Enum && isClosedEnum(type);
+    return (entries: readonly Message[], out, nesting) => {
+      out.mark(OPENING_OBJECT);
+      let isFirst = true;
+      for (const entry of entries) {
+        const isSent = Object.hasOwn(entry, 'value');
+        // The value had a number that the enum does not have.
+        if (isClosed && !isSent) continue;
+        if (!isFirst) out.mark(COMMA);
+        isFirst = false;
+        out.string(String(entry.key));
+        out.ascii(':');
+        const content = type instanceof protobuf.Type && !isSent ? type.create() : entry.value;
+        single(content as never, out, nesting);
+      }
+      out.mark(CLOSING_OBJECT);
+    };
+  }
+
+  /** Writes the message, where the schema knows its type; otherwise its bytes. */
+  #any({ type_url: url, value }: Message, out: JsonWriter, nesting: Nesting): void {
+    if (url === '') {
+      out.ascii('{}');
+      return;
+    }
+    out.ascii('{"@type":');
+    out.string(url as string);
+    const bytes = value as Buffer;
     // Not protobufjs's lookup: it keeps each name, and takes the square of the length of one.
-    const type = this.#types.get(name);
-    if (type === undefined) return { '@type': url, value: base64(value) };
-
-    const inner = this.#message(type)(decode(type, value), limits);
-    const special = WELL_KNOWN.has(name) || name === 'google.protobuf.Any';
-    return { '@type': url, ...(special ? { value: inner } : (inner as object)) };
+    const type = this.#types.get((url as string).slice((url as string).lastIndexOf('/') + 1));
+    if (type === undefined) {
+      out.ascii(',"value":');
+      writeBytes(bytes, out);
+    } else {
+      const { members, write } = this.#message(type);
+      const message = decode(type, bytes);
+      if (members !== undefined) members(message, out, nesting, false);
+      else {
+        out.ascii(',"value":');
+        write(message, out, nesting);
+      }
+    }
+    out.mark(CLOSING_OBJECT);
   }
 }
 
-/** Reader that counts fields and numbers before they take memory. */
-class CountingReader extends protobuf.BufferReader {
-  #fields = 0;
-  #numbers = 0;
-
-  override tag(): number {
-    if (++this.#fields > MAX_FIELDS) throw new BrokenBytes(TOO_MANY_ITEMS);
-    return super.tag();
-  }
-
-  /** Also the texts of proto2, which may be anything by its rules. */
-  override string(): string {
-    return this.stringVerify();
-  }
-
-  /** Also each number of a packed list of enums. */
-  override int32(): number {
-    this.#countNumbers(1);
-    return super.int32();
-  }
-
-  /** Counts the varints of the packed list that comes next. */
-  countPacked(): void {
-    const { pos } = this;
-    const bytes = this.bytes();
-    this.pos = pos;
-    let numbers = 0;
-    for (const byte of bytes) if (byte < 0x80) numbers++;
-    this.#countNumbers(numbers);
-  }
-
-  #countNumbers(count: number): void {
-    this.#numbers += count;
-    if (this.#numbers > MAX_FIELDS) throw new BrokenBytes(TOO_MANY_ITEMS);
-  }
-}
-
-/** Lists of numbers that may take a byte each; a number of fixed length is no smaller than its bytes. */
-for (const name of ['bools', 'int32s', 'uint32s', 'sint32s', 'int64s', 'uint64s', 'sint64s']) {
-  const read: unknown = Reflect.get(protobuf.Reader.prototype, name);
-  Object.defineProperty(CountingReader.prototype, name, {
-    value(this: CountingReader, items?: unknown[]) {
-      this.countPacked();
-      return (read as (items?: unknown[]) => unknown).call(this, items);
-    },
-  });
+/** Wraps a writer of messages, which counts as a level. */
+function nested<A extends [Message, JsonWriter, Nesting, ...unknown[]]>(
+  write: (...args: A) => void,
+): (...args: A) => void {
+  return (...args) => {
+    args[2].open();
+    write(...args);
+    args[2].close();
+  };
 }
 
 /** @throws BrokenBytes with the message of protobufjs, which quotes nothing of the bytes */
-function decode(type: protobuf.Type, bytes: Buffer): unknown {
+function decode(type: protobuf.Type, bytes: Buffer): Message {
   const reader = new CountingReader(bytes);
   try {
-    return type.decode(reader);
+    return type.decode(reader) as unknown as Message;
   } catch (error) {
     if (error instanceof RangeError) throw new BrokenBytes('the data ends too early');
     if (error instanceof TypeError) throw new BrokenBytes('a text is not UTF-8');
@@ -177,68 +202,61 @@ function jsonName(field: protobuf.Field): string {
   return type instanceof protobuf.Type && isGroup(type) ? name.toLowerCase() : name;
 }
 
-/** True if a message is the content of a proto2 group: a member that protobufjs does not declare. */
-export function isGroup(type: protobuf.Type): boolean {
-  return (type as { readonly group?: unknown }).group === true;
-}
-
-function list(item: ToJson): ToJson {
-  return (values, limits) => {
-    limits.countItems((values as unknown[]).length);
-    return (values as unknown[]).map((value) => item(value, limits));
+function list(item: WriteValue): WriteValue {
+  return (values: readonly never[], out, nesting) => {
+    out.mark(OPENING);
+    for (let i = 0; i < values.length; i++) {
+      if (i > 0) out.mark(COMMA);
+      item(values[i] as never, out, nesting);
+    }
+    out.mark(CLOSING);
   };
 }
 
-function map(keyType: string, value: ToJson): ToJson {
-  // protobufjs writes the eight bytes of a 64-bit key as characters, but 0 for one that is missing.
-  const keyOf = (key: string): string =>
-    keyType.endsWith('64') && key.length === 8
-      ? String(protobuf.util.longFromHash(key, /^(?:u|fixed)/.test(keyType)))
-      : key;
-  return (values, limits) => {
-    const members: MessageMembers = {};
-    const entries = Object.entries(values as MessageMembers);
-    limits.countItems(entries.length);
-    for (const [key, item] of entries) setMember(members, keyOf(key), value(item, limits));
-    return members;
-  };
+function scalar(type: protobuf.Enum | string): WriteValue {
+  if (typeof type === 'string') return SCALARS[type] ?? asNumber;
+  // Of several names of a number the first one counts. A number without a name stays a number.
+  const names = new Map<unknown, Buffer>();
+  for (const [name, id] of Object.entries(type.values).reverse())
+    names.set(id, Buffer.from(JSON.stringify(name)));
+  return (id: number, out) => out.json(names.get(id) ?? Buffer.from(String(id)));
 }
 
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+/** Also of protobufjs's class for 64 bits, exactly; and true and false. */
+const asNumber: WriteValue = (value: unknown, out) => out.ascii(String(value));
 
-function scalar(type: protobuf.Enum | string): ToJson {
-  if (typeof type !== 'string') {
-    // Of several names of a number the first one counts. A number without a name stays a number.
-    const names = new Map<unknown, string>();
-    for (const [name, id] of Object.entries(type.values).reverse()) names.set(id, name);
-    return (id) => names.get(id) ?? id;
-  }
-  return SCALARS[type] ?? ((value) => value);
+/** @param value a view of the message, or an empty list where it is missing */
+function writeBytes(value: Uint8Array | readonly never[], out: JsonWriter): void {
+  if (Buffer.isBuffer(value)) out.base64(value, 0, value.length);
+  else out.ascii('""');
 }
 
-/** Exact, and a number while that is possible. @param value of protobufjs's class for 64 bits */
-const long: ToJson = (value) => {
-  const number = Number((value as { toNumber(): number }).toNumber());
-  return Number.isSafeInteger(number) ? number : keepNumber(String(value));
+const SCALARS: Readonly<Record<string, WriteValue>> = {
+  double: (value: number, out) => out.ascii(doubleJson(value)),
+  float: (value: number, out) => out.ascii(floatJson(value)),
+  string: (value: string, out) => out.string(value),
+  bytes: (value: Uint8Array, out) => writeBytes(value, out),
 };
 
-const SCALARS: Readonly<Record<string, ToJson>> = {
-  double: (value) => jsonDouble(value as number),
-  float: (value) => jsonFloat(value as number),
-  bytes: (value) => base64(value as Uint8Array),
-  int64: long,
-  uint64: long,
-  sint64: long,
-  fixed64: long,
-  sfixed64: long,
-};
+/** True if unknown numbers of an enum are not values of it. */
+function isClosedEnum(type: protobuf.Enum): boolean {
+  const { _features: features } = type as unknown as { _features: { enum_type?: string } };
+  return features.enum_type === 'CLOSED';
+}
 
-/** Turns a message into JSON, from the JSON of its fields and from the decoded message. */
-type WellKnown = (json: MessageMembers, message: MessageMembers) => unknown;
+/** Writes a message of its own form. @param field writes the value of a field */
+type WellKnown = (message: Message, out: JsonWriter, field: (name: string) => void) => void;
 
 const MAX_NANOS = 999_999_999;
 
-const wrapped: WellKnown = ({ value }) => value;
+const only =
+  (name: string): WellKnown =>
+  (_message, _out, field) =>
+    field(name);
+const text =
+  (textOf: (message: Message) => string): WellKnown =>
+  (message, out) =>
+    out.string(textOf(message));
 const WRAPPERS = [
   'Double',
   'Float',
@@ -253,14 +271,17 @@ const WRAPPERS = [
 
 /** Messages that Protobuf's JSON writes in a way of their own: https://protobuf.dev/programming-guides/json */
 const WELL_KNOWN: ReadonlyMap<string, WellKnown> = new Map<string, WellKnown>([
-  ...WRAPPERS.map((name) => [`google.protobuf.${name}Value`, wrapped] as const),
-  ['google.protobuf.Timestamp', (_, message) => timestamp(message)],
-  ['google.protobuf.Duration', (_, message) => duration(message)],
-  ['google.protobuf.FieldMask', ({ paths }) => fieldMask(paths as string[])],
-  ['google.protobuf.Struct', ({ fields }) => fields],
-  ['google.protobuf.ListValue', ({ values }) => values],
+  ...WRAPPERS.map((name) => [`google.protobuf.${name}Value`, only('value')] as const),
+  ['google.protobuf.Timestamp', text(timestamp)],
+  ['google.protobuf.Duration', text(duration)],
+  ['google.protobuf.FieldMask', text(fieldMask)],
+  ['google.protobuf.Struct', only('fields')],
+  ['google.protobuf.ListValue', only('values')],
   ['google.protobuf.Value', value],
-  ['confluent.type.Decimal', (_, { value, scale }) => jsonDecimal(value as Buffer, Number(scale))],
+  [
+    'confluent.type.Decimal',
+    ({ value, scale }, out) => out.ascii(decimalJson(value as Buffer, Number(scale))),
+  ],
 ]);
 
 /** True if no message of this name is an object: all of those above, except these. */
@@ -269,19 +290,19 @@ export function isNeverObject(fullName: string): boolean {
 }
 
 /** @param least nanoseconds @returns whole seconds, and nanoseconds. @throws BrokenBytes */
-function timeOf({ seconds, nanos }: MessageMembers, least: number): [bigint, number] {
+function timeOf({ seconds, nanos }: Message, least: number): [bigint, number] {
   const fraction = Number(nanos);
   if (!(fraction >= least && fraction <= MAX_NANOS))
     throw new BrokenBytes('the nanoseconds of a timestamp or a duration are out of range');
   return [BigInt(String(seconds)), fraction];
 }
 
-function timestamp(message: MessageMembers): string {
+function timestamp(message: Message): string {
   const [seconds, nanos] = timeOf(message, 0);
   return `${timestampText(seconds, 0)}${fraction(nanos)}Z`;
 }
 
-function duration(message: MessageMembers): string {
+function duration(message: Message): string {
   const [seconds, nanos] = timeOf(message, -MAX_NANOS);
   const isNegative = seconds < 0n || nanos < 0;
   if (isNegative && (seconds > 0n || nanos > 0)) throw new BrokenBytes('a duration has two signs');
@@ -297,14 +318,15 @@ function fraction(nanos: number): string {
     .replace(/(?:000){1,2}$/, '')}`;
 }
 
-function fieldMask(paths: readonly string[]): string {
-  return paths
+function fieldMask({ paths }: Message): string {
+  return (paths as readonly string[])
     .map((path) => path.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()))
     .join(',');
 }
 
-/** Value of the one member that is there: the one sent last. */
-function value(json: MessageMembers): unknown {
-  const [[kind, content] = ['null']] = Object.entries(json);
-  return kind.startsWith('null') ? null : content;
+/** Writes the one member that is there: the one sent last. */
+function value(message: Message, out: JsonWriter, field: (name: string) => void): void {
+  const [kind = 'null'] = Object.keys(message);
+  if (kind.startsWith('null')) out.ascii('null');
+  else field(kind);
 }

@@ -1,8 +1,15 @@
 /** Protobuf with a schema registry: the frame names the file, and the message in it. */
 import type protobuf from 'protobufjs';
 import { err, ok } from '../../../base/result.ts';
-import type { EventFormat, ReadEvent, SchemaVerdict } from '../../format.ts';
-import { poison } from '../../json-event.ts';
+import { valueLengthOf } from '../../../core/bytes/record-view.ts';
+import type { SourceRecord } from '../../../core/record.ts';
+import {
+  type EventFormat,
+  type FormatCost,
+  poison,
+  type ReadEvent,
+  type SchemaVerdict,
+} from '../../format.ts';
 import {
   type ConfluentRegistry,
   FRAME_BYTES,
@@ -10,7 +17,9 @@ import {
   SchemaCache,
   UnusableSchema,
 } from '../../registry/index.ts';
-import { binaryEvent, registryFormat } from '../binary/registry-format.ts';
+import { binaryCost, binaryEvent } from '../binary/binary-event.ts';
+import { registryFormat } from '../binary/registry-format.ts';
+import { decodedBytes } from './counting-reader.ts';
 import { ambiguities, messageAt } from './message-path.ts';
 import { isNeverObject, MessageReaders } from './message-reader.ts';
 import { schemaRoot } from './schema-root.ts';
@@ -31,7 +40,7 @@ export function protobufFormat(registry: ConfluentRegistry): EventFormat {
     const { types, messages } = schemaRoot(schema);
     return { messages, readers: new MessageReaders(types) };
   }, registry.settings);
-  return registryFormat('protobuf', cache, { read, judge: verdictOn });
+  return registryFormat('protobuf', cache, { cost, read, judge: verdictOn });
 }
 
 function verdictOn({ messages }: ProtobufFile): SchemaVerdict {
@@ -44,6 +53,11 @@ function verdictOn({ messages }: ProtobufFile): SchemaVerdict {
   return ok([...notObjects, ...ambiguities(messages)]);
 }
 
+function cost(record: SourceRecord): FormatCost {
+  const { memory, text } = binaryCost(record);
+  return { memory: memory + decodedBytes(valueLengthOf(record)), text };
+}
+
 function read(value: Buffer, { messages, readers }: ProtobufFile): ReadEvent {
   const path = readMessageIndexes(value, FRAME_BYTES);
   if (path === undefined) {
@@ -52,5 +66,7 @@ function read(value: Buffer, { messages, readers }: ProtobufFile): ReadEvent {
   }
   const found = messageAt(messages, path.indexes);
   if (!found.ok) return poison('undecodable', found.error);
-  return binaryEvent('Protobuf', () => readers.read(found.value, value.subarray(path.end)));
+  return binaryEvent('Protobuf', value.length, (out) =>
+    readers.write(found.value, value.subarray(path.end), out),
+  );
 }

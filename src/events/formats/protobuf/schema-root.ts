@@ -54,8 +54,10 @@ function understood(schema: ResolvedSchema): SchemaRoot {
   // Before other files add theirs to the same package.
   const messages = scope.nestedArray.filter((one) => one instanceof protobuf.Type);
   addImports(imports);
+  for (const type of typesIn(root)) replaceMaps(type);
   root.resolveAll();
-  return { types: new Map(typesIn(root).map((type) => [type.fullName.slice(1), type])), messages };
+  const types = typesIn(root).filter((type) => !isEntry(type));
+  return { types: new Map(types.map((type) => [type.fullName.slice(1), type])), messages };
 }
 
 function typesIn(scope: protobuf.NamespaceBase): protobuf.Type[] {
@@ -63,6 +65,41 @@ function typesIn(scope: protobuf.NamespaceBase): protobuf.Type[] {
     ...(one instanceof protobuf.Type ? [one] : []),
     ...(one instanceof protobuf.Namespace || one instanceof protobuf.Type ? typesIn(one) : []),
   ]);
+}
+
+const entries = new WeakSet<protobuf.Type>();
+
+/** True if a message is an entry of a map. */
+export function isEntry(type: protobuf.Type): boolean {
+  return entries.has(type);
+}
+
+/** True if a message is the content of a proto2 group: a member that protobufjs does not declare. */
+export function isGroup(type: protobuf.Type): boolean {
+  return (type as { readonly group?: unknown }).group === true;
+}
+
+/**
+ * Makes the maps of a message what they are in its bytes: lists of entries. protobufjs makes an
+ * object of a map, in which a small whole number as a key takes kilobytes.
+ */
+function replaceMaps(type: protobuf.Type): void {
+  const fields = Object.entries(type.fields);
+  if (!fields.some(([, field]) => field instanceof protobuf.MapField)) return;
+  for (const [name, field] of fields) {
+    if (!(field instanceof protobuf.MapField)) continue;
+    const entry = new protobuf.Type(`${name}_map_entry`);
+    entries.add(entry);
+    entry.add(new protobuf.Field('key', 1, field.keyType));
+    entry.add(new protobuf.Field('value', 2, field.type));
+    type.remove(field);
+    type.add(entry);
+    type.add(new protobuf.Field(name, field.id, entry.name, 'repeated'));
+  }
+  // In the order of the file.
+  type.fields = Object.fromEntries(
+    fields.map(([name]) => [name, type.fields[name] as protobuf.Field]),
+  );
 }
 
 interface AddedFile {

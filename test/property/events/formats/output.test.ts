@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import protobuf from 'protobufjs';
-import { parseKeepingDigits } from '../../../../src/base/json/exact-json.ts';
+import { jsonTextOf } from '../../../../src/base/json/json-text.ts';
+import { parseKeepingDigits } from '../../../../src/base/json/parse-json.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
 import { cloudEventsFormat } from '../../../../src/events/formats/cloudevents.ts';
 import { cloudEventsOutput } from '../../../../src/events/formats/output/cloudevents.ts';
@@ -17,6 +18,7 @@ import { lookedUpDecision } from '../../../../src/kinds/lookup/looked-up-decisio
 import { readLabels } from '../../../../src/kinds/review/results/labels.ts';
 import { contractFile } from '../../../support/contracts.ts';
 import { readAvro } from '../../../support/formats/avro-reader.ts';
+import { documentOf } from '../../../support/records/read-event.ts';
 import {
   createDecisionRenderer,
   type DecisionFacts,
@@ -149,7 +151,11 @@ const rendered: fc.Arbitrary<Rendered> = fc.oneof(
       ),
     })
     .map(({ source: from, id, ...one }): Rendered => {
-      const item = { ...from, type: 't', content: id, metadata: {}, expected: undefined, bytes: 1 };
+      const content = jsonTextOf(id);
+      const item = {
+        ...{ ...from, type: 't', content, metadata: jsonTextOf({}) },
+        ...{ expected: undefined, bytes: 1 },
+      };
       return {
         contract: 'looked-up-decision',
         metadata: one.decision?.metadataJson ?? '{}',
@@ -347,12 +353,12 @@ test('CloudEvents: in both modes a reader of CloudEvents finds the JSON as data,
           headers: written = [],
         } = cloudEventsOutput({ contract, mode, source: '/x' }).encode(record);
         assert.deepEqual(key, record.key);
-        const { event } = cloudEventsFormat.read({
+        const read = cloudEventsFormat.read({
           ...{ partition: 0, offset: 0, timestampMs: 0, key: null },
           value: value as Buffer,
           headers: written,
         });
-        const { data, id, specversion, type } = (event?.document ?? {}) as {
+        const { data, id, specversion, type } = documentOf(read) as {
           data: object;
           id: string;
           specversion: string;

@@ -15,13 +15,13 @@ import { readDecision } from '../../../../src/tools/inspect/decision-value.ts';
 import { contractFile, contractProblem } from '../../../support/contracts.ts';
 import { MemoryRegistry } from '../../../support/memory/schema-registry.ts';
 import { headerList, headerOf } from '../../../support/records/headers.ts';
-import { collectRows, contentItem, JOB, kindWithFile, SIGNAL } from '../../kinds/review/sample.ts';
+import { collectRows, contentItem, JOB, kindWithFile, referenceOf, SIGNAL } from '../../kinds/review/sample.ts';
 
 const FILE = [
   'Content,Status,Service result,connector_ref',
-  'a,SUCCESS,spam,"[0,0,-1,null]"',
+  `a,SUCCESS,spam,"${referenceOf({ partition: 0, offset: 0 })}"`,
   'b,SUCCESS,ham',
-  'c,ERROR,,"[0,2,-1,null]"',
+  `c,ERROR,,"${referenceOf({ partition: 0, offset: 2 })}"`,
 ];
 const NOBODY = () => assert.fail('nothing fails here');
 

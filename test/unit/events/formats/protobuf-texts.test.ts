@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UnusableSchema } from '../../../../src/events/registry/index.ts';
 import { protobufReader } from '../../../support/records/protobuf.ts';
+import { jsonOf } from '../../../support/records/read-event.ts';
 
 /** The first message as JSON text. */
 function read(
@@ -10,8 +11,8 @@ function read(
   bytes: readonly number[],
   imports: Readonly<Record<string, string>> = {},
 ): string {
-  const { event, poison } = protobufReader(text, [0], imports)(Buffer.from(bytes));
-  return event === undefined ? poison.message : JSON.stringify(event.exact());
+  const one = protobufReader(text, [0], imports)(Buffer.from(bytes));
+  return jsonOf(one) ?? String(one.poison?.message);
 }
 
 const META = `syntax = "proto3";

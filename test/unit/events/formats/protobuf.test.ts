@@ -4,16 +4,14 @@ import { Worker } from 'node:worker_threads';
 import protobuf from 'protobufjs';
 import { UnusableSchema } from '../../../../src/events/registry/index.ts';
 import { protobufReader } from '../../../support/records/protobuf.ts';
+import { documentOf, jsonOrPoison } from '../../../support/records/read-event.ts';
 
 /** A message as JSON text. */
 function read(text: string, ...bytes: (number | string)[]): string {
   const value = bytes.flatMap((part) =>
     typeof part === 'string' ? [...Buffer.from(part)] : [part],
   );
-  const { event, poison } = protobufReader(text)(Buffer.from(value));
-  return event === undefined
-    ? `${poison.reason}: ${poison.message}`
-    : JSON.stringify(event.exact());
+  return jsonOrPoison(protobufReader(text)(Buffer.from(value)));
 }
 
 const proto3 = (body: string, head = '') => `syntax = "proto3"; ${head} message M { ${body} }`;
@@ -147,9 +145,9 @@ test('an unusable schema is refused with the reason', () => {
 
 test('a message is found by its indexes, and only where they can mean one alone', () => {
   const text = `syntax = "proto3"; message A { map<string, string> m = 1; message X { int32 a = 1; } message Y { int32 b = 1; } } message B { int32 c = 1; }`;
-  assert.deepEqual(protobufReader(text, [1])(Buffer.alloc(0)).event?.document, { c: 0 });
-  assert.deepEqual(protobufReader(text, [0, 0])(Buffer.alloc(0)).event?.document, { a: 0 });
-  assert.deepEqual(protobufReader(text, [0, 2])(Buffer.alloc(0)).event?.document, { b: 0 });
+  assert.deepEqual(documentOf(protobufReader(text, [1])(Buffer.alloc(0))), { c: 0 });
+  assert.deepEqual(documentOf(protobufReader(text, [0, 0])(Buffer.alloc(0))), { a: 0 });
+  assert.deepEqual(documentOf(protobufReader(text, [0, 2])(Buffer.alloc(0))), { b: 0 });
   assert.throws(
     () => protobufReader(text, [0, 1]),
     /may mean X or Y, because A has maps or groups/,
@@ -166,7 +164,7 @@ test('messages of an imported file of the same package are not counted', () => {
   const imports = { 'first.proto': 'syntax = "proto3"; package p; message First { int32 a = 1; }' };
   const text =
     'syntax = "proto3"; package p; import "first.proto"; message Second { First first = 1; int32 b = 2; }';
-  assert.deepEqual(protobufReader(text, [0], imports)(Buffer.from([10, 0])).event?.document, {
+  assert.deepEqual(documentOf(protobufReader(text, [0], imports)(Buffer.from([10, 0]))), {
     first: { a: 0 },
     b: 0,
   });
@@ -201,30 +199,33 @@ test('empty messages are limited, as each becomes an object with a member for ev
   const many = Buffer.alloc(200_000);
   for (let at = 0; at < many.length; at += 2) many[at] = 10;
   assert.equal(
-    protobufReader(text)(many).poison?.message,
-    'the value is not Protobuf of its schema: its objects have far more members than the data has bytes',
+    jsonOrPoison(protobufReader(text)(many)),
+    'too_large: the value is Protobuf of 200000 bytes that would be JSON of more than 17977216',
   );
-  assert.equal(protobufReader(text)(many.subarray(0, 10_000)).poison, undefined);
+  assert.equal(protobufReader(text)(many.subarray(0, 100)).poison, undefined);
 });
 
-test('the number of items of repeated fields is limited, packed or not', () => {
+test('the number of fields and of packed numbers is limited, by the memory of their objects', () => {
   const text = `${proto3('repeated Item items = 1; repeated int32 numbers = 2;')} message Item { int32 a = 1; }`;
   const repeated = (times: number, ...field: number[]) =>
-    protobufReader(text)(Buffer.alloc(times * field.length, Buffer.from(field)));
+    protobufReader(text)(Buffer.alloc(times * field.length, Buffer.from(field))).poison?.message;
   const packed = (count: number) =>
     protobufReader(text)(
       Buffer.from(protobuf.Writer.create().uint32(18).bytes(Buffer.alloc(count, 1)).finish()),
     ).poison?.message;
-  const tooMany =
-    'the value is not Protobuf of its schema: its arrays and maps have too many items';
-  for (const field of [
-    [10, 2, 8, 1],
-    [16, 1],
-  ]) {
-    assert.equal(repeated(2 ** 20 + 1, ...field).poison?.message, tooMany);
-    assert.equal(repeated(2 ** 19, ...field).poison, undefined);
-  }
-  assert.deepEqual([packed(2 ** 20 + 1), packed(2 ** 20 - 10)], [tooMany, undefined]);
+  const tooMany = 'the value is not Protobuf of its schema: it has too many fields and numbers';
+  assert.deepEqual(
+    [repeated(120_000, 10, 2, 8, 1), repeated(125_000, 10, 2, 8, 1)],
+    [undefined, tooMany],
+  );
+  assert.deepEqual([packed(2 ** 19), packed(400_000)], [tooMany, undefined]);
+});
+
+test('maps with whole numbers as keys take no more memory than others', async () => {
+  const message = await readWithLittleMemory(`
+    const text = 'syntax = "proto3"; message M { map<int32, M> m = 1; repeated M list = 2; }';
+    return read(text, Buffer.alloc(9 * 60_000, Buffer.of(18, 7, 10, 5, 8, 0x84, 7, 18, 0)));`);
+  assert.equal(message, 'read');
 });
 
 test('groups within groups, and parts within parts, are read in one go, to a depth', () => {
@@ -284,7 +285,10 @@ test('empty messages take no memory for the lists and maps that they might have'
     const fields = Array.from({ length: 200 }, (_, at) => 'repeated string f' + (at + 2) + ' = ' + (at + 2) + ';');
     const text = 'syntax = "proto3"; message M { repeated M list = 1; ' + fields.join(' ') + ' }';
     return read(text, Buffer.alloc(200_000, Buffer.of(10, 0)));`);
-  assert.equal(message, broken('its objects have far more members than the data has bytes'));
+  assert.equal(
+    message,
+    'too_large: the value is Protobuf of 200000 bytes that would be JSON of more than 17977216',
+  );
 });
 
 test('numbers of a packed list are counted before they take memory', async () => {
@@ -292,7 +296,7 @@ test('numbers of a packed list are counted before they take memory', async () =>
     const message = await readWithLittleMemory(`
       const text = 'syntax = "proto2"; message M { repeated ${type} list = 1; } enum E { A = 1; }';
       return read(text, Buffer.concat([Buffer.of(10, 0x80, 0x80, 0x80, 8), Buffer.alloc(16 * 2 ** 20, 1)]));`);
-    assert.equal(message, broken('its arrays and maps have too many items'), type);
+    assert.equal(message, broken('it has too many fields and numbers'), type);
   }
 });
 
@@ -317,7 +321,7 @@ test('the name of a type in an Any may be long and senseless', () => {
   const url = Buffer.alloc(100_000, '.');
   const any = Buffer.concat([Buffer.of(10, 0xa0, 0x8d, 6), url]);
   const value = Buffer.concat([Buffer.of(10, 0xa4, 0x8d, 6), any]);
-  assert.deepEqual(protobufReader(text)(value).event?.document, {
+  assert.deepEqual(documentOf(protobufReader(text)(value)), {
     any: { '@type': url.toString(), value: '' },
   });
 });

@@ -7,6 +7,7 @@ import { jsonSchemaFormat } from '../../../../src/events/formats/json-schema/jso
 import { protobufFormat } from '../../../../src/events/formats/protobuf/protobuf-format.ts';
 import { ConfluentRegistry, writeFrame } from '../../../../src/events/registry/index.ts';
 import { growthOf, LINEAR } from '../../../support/cpu-growth.ts';
+import { documentOf, jsonOrPoison } from '../../../support/records/read-event.ts';
 import { fakeRegistry, registrySettings } from '../../../support/stack/registry.ts';
 
 const { signal } = new AbortController();
@@ -34,8 +35,8 @@ function record(value: Buffer) {
 async function read(format: EventFormat, id: number, payload: string | Buffer): Promise<unknown> {
   const one = record(writeFrame(id, Buffer.from(payload)));
   await format.prepare?.([one], signal);
-  const { event, poison } = format.read(one);
-  return event?.document ?? `${poison?.reason}: ${poison?.message}`;
+  const read = format.read(one);
+  return documentOf(read) ?? jsonOrPoison(read);
 }
 
 test('each schema of a batch of records is loaded once; records without frame or value load none', async () => {
@@ -50,8 +51,7 @@ test('each schema of a batch of records is loaded once; records without frame or
   assert.equal(format.prepare?.(others, signal), undefined);
   await format.prepare?.([...others, ...values], signal);
   assert.deepEqual(server.requests.sort(), ['GET /schemas/ids/1', 'GET /schemas/ids/2']);
-  for (const one of values)
-    assert.deepEqual(format.read(one).event?.document, { content: 'hello' });
+  for (const one of values) assert.deepEqual(documentOf(format.read(one)), { content: 'hello' });
   assert.equal(format.prepare?.(values, signal), undefined);
   await registry.close();
 });

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { textFormat } from '../../../../src/events/formats/index.ts';
+import { textFormat } from '../../../../src/events/text-format.ts';
+import { documentOf } from '../../../support/records/read-event.ts';
 import { sourceRecord } from '../../kinds/review/sample.ts';
 
 const read = (value: Buffer) => textFormat.read({ ...sourceRecord(null), value });
 
 test('the value is the content, whatever its form', () => {
   for (const text of ['hello', '{"content": 1}', '', 'żółć 😀\n"x"']) {
-    assert.deepEqual(read(Buffer.from(text)).event?.document, { content: text });
+    assert.deepEqual(documentOf(read(Buffer.from(text))), { content: text });
   }
 });
 

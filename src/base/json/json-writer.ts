@@ -1,0 +1,165 @@
+/** Writer of JSON text into bytes that grow, up to a limit. */
+import { isUtf8 } from 'node:buffer';
+
+/** Room that stays allocated between two texts. */
+export const KEPT_BYTES: number = 64 * 1024;
+
+/** Bytes that become base64 at once; a multiple of three. */
+const BASE64_PART = 48 * 1024;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Size of a byte of a string, in JSON; 0 for a byte that is not ASCII. */
+const SIZES = new Uint8Array(256);
+SIZES.fill(6, 0, 0x20);
+SIZES.fill(1, 0x20, 0x80);
+/** Letter after the backslash, of the bytes that have a short escape. */
+const LETTERS = new Uint8Array(256);
+for (const [byte, letter] of ['\bb', '\tt', '\nn', '\ff', '\rr', '""', '\\\\'].map((pair) =>
+  Buffer.from(pair),
+) as unknown as [number, number][]) {
+  SIZES[byte] = 2;
+  LETTERS[byte] = letter;
+}
+const HEX = Buffer.from('0123456789abcdef');
+
+/** Error for a text beyond the limit. */
+export class TextTooLong extends Error {
+  override readonly name = 'TextTooLong';
+}
+
+/** Returns the size of a text in UTF-8 as a JSON string; undefined if it is not UTF-8. */
+export function stringSize(bytes: Buffer, start: number, end: number): number | undefined {
+  let size = 2;
+  let isAscii = true;
+  for (let at = start; at < end; at++) {
+    const one = SIZES[bytes[at] as number] as number;
+    if (one === 0) {
+      isAscii = false;
+      size++;
+    } else size += one;
+  }
+  return isAscii || isUtf8(bytes.subarray(start, end)) ? size : undefined;
+}
+
+/** Writes a text in UTF-8 as a JSON string. @returns the offset of the next byte */
+export function writeString(
+  to: Buffer,
+  at: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  let out = at;
+  to[out++] = QUOTE;
+  for (let from = start; from < end; from++) {
+    const byte = bytes[from] as number;
+    if ((SIZES[byte] as number) <= 1) {
+      to[out++] = byte;
+      continue;
+    }
+    to[out++] = BACKSLASH;
+    const letter = LETTERS[byte] as number;
+    if (letter !== 0) to[out++] = letter;
+    else {
+      out += to.write('u00', out, 'latin1');
+      to[out++] = HEX[byte >> 4] as number;
+      to[out++] = HEX[byte & 0xf] as number;
+    }
+  }
+  to[out++] = QUOTE;
+  return out;
+}
+
+/** Short parts are copied here: a native call takes longer. */
+const SHORT_BYTES = 64;
+
+function copyBytes(to: Buffer, at: number, bytes: Uint8Array, start: number, end: number): void {
+  if (end - start > SHORT_BYTES) to.set(bytes.subarray(start, end), at);
+  else for (let from = start; from < end; from++) to[at + from - start] = bytes[from] as number;
+}
+
+export class JsonWriter {
+  #bytes: Buffer<ArrayBuffer> = Buffer.allocUnsafeSlow(KEPT_BYTES);
+  #at = 0;
+  #limit = 0;
+
+  /** Begins a text. @param limit its greatest size, bytes; other methods throw TextTooLong */
+  begin(limit: number): void {
+    this.#at = 0;
+    this.#limit = limit;
+  }
+
+  /** Writes a byte of ASCII. */
+  mark(byte: number): void {
+    if (this.#at === this.#bytes.length || this.#at >= this.#limit) this.#grow(1);
+    this.#bytes[this.#at++] = byte;
+  }
+
+  /** Writes bytes that are JSON. */
+  json(bytes: Uint8Array, start = 0, end = bytes.length): void {
+    const size = end - start;
+    this.#room(size);
+    copyBytes(this.#bytes, this.#at, bytes, start, end);
+    this.#at += size;
+  }
+
+  /** Writes a text of JSON that is ASCII, such as a number. */
+  ascii(text: string): void {
+    this.#room(text.length);
+    this.#bytes.write(text, this.#at, 'latin1');
+    this.#at += text.length;
+  }
+
+  /** Writes a text as a string. */
+  string(text: string): void {
+    const json = JSON.stringify(text);
+    this.#room(Buffer.byteLength(json));
+    this.#at += this.#bytes.write(json, this.#at);
+  }
+
+  /** Writes text in UTF-8 as a string. @returns false if the bytes are not UTF-8 */
+  utf8(bytes: Buffer, start: number, end: number): boolean {
+    const size = stringSize(bytes, start, end);
+    if (size === undefined) return false;
+    this.#room(size);
+    this.#at = writeString(this.#bytes, this.#at, bytes, start, end);
+    return true;
+  }
+
+  /** Writes bytes as a string of base64. */
+  base64(bytes: Buffer, start: number, end: number): void {
+    const size = Math.ceil((end - start) / 3) * 4;
+    this.#room(size + 2);
+    this.mark(QUOTE);
+    // Parts keep the texts in between small.
+    for (let at = start; at < end; at += BASE64_PART)
+      this.ascii(bytes.toString('base64', at, Math.min(at + BASE64_PART, end)));
+    this.mark(QUOTE);
+  }
+
+  /** Returns a copy of the text. */
+  finish(): Buffer {
+    const copy = Buffer.from(this.#bytes.subarray(0, this.#at));
+    if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(KEPT_BYTES);
+    return copy;
+  }
+
+  #room(size: number): void {
+    if (this.#at + size > this.#bytes.length || this.#at + size > this.#limit) this.#grow(size);
+  }
+
+  #grow(size: number): void {
+    const needed = this.#at + size;
+    if (needed > this.#limit) throw new TextTooLong(`it has more than ${this.#limit} bytes`);
+    if (needed <= this.#bytes.length) return;
+    const length = Math.min(
+      Math.max(needed, this.#bytes.length * 2),
+      Math.max(this.#limit, needed),
+    );
+    const longer = Buffer.allocUnsafeSlow(length);
+    longer.set(this.#bytes.subarray(0, this.#at));
+    this.#bytes = longer;
+  }
+}

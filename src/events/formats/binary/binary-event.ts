@@ -1,0 +1,62 @@
+/** Events of binary formats, whose values are written as JSON. */
+import { JsonWriter, TextTooLong } from '../../../base/json/json-writer.ts';
+import { MalformedError } from '../../../base/varint-reader.ts';
+import { valueLengthOf } from '../../../core/bytes/record-view.ts';
+import type { SourceRecord } from '../../../core/record.ts';
+import { type FormatCost, poison, type ReadEvent } from '../../format.ts';
+import { maxTextBytes, writingBytes } from './limits.ts';
+
+/** Values are read one at a time. */
+const writer = new JsonWriter();
+const OPENING_OBJECT = 0x7b;
+
+/** Returns the cost of a value that is written as JSON. */
+export function binaryCost(record: SourceRecord): FormatCost {
+  const text = maxTextBytes(valueLengthOf(record));
+  return { memory: writingBytes(text), text };
+}
+
+/**
+ * Writes a value as JSON. Never throws.
+ * @param format its name, for messages. @param length of the value, bytes
+ * @param write writes all of the value
+ */
+export function binaryEvent(
+  format: string,
+  length: number,
+  write: (out: JsonWriter) => void,
+): ReadEvent {
+  const limit = maxTextBytes(length);
+  writer.begin(limit);
+  try {
+    write(writer);
+  } catch (error) {
+    if (error instanceof TextTooLong) {
+      const message = `the value is ${format} of ${length} bytes that would be JSON of more than ${limit}`;
+      return poison('too_large', message);
+    }
+    // Other errors (of the runtime, of a library) may quote the data.
+    const reason = error instanceof MalformedError ? error.message : 'its data could not be read';
+    return poison('undecodable', `the value is not ${format} of its schema: ${reason}`);
+  }
+  const bytes = writer.finish();
+  if (bytes[0] === OPENING_OBJECT) return { bytes, start: 0, end: bytes.length };
+  return poison('not_an_object', `the value is ${format}, but ${nameOf(bytes)} and not an object`);
+}
+
+/** Returns the type of a value that is no object, by its first byte. */
+function nameOf(json: Buffer): string {
+  switch (String.fromCharCode(json[0] as number)) {
+    case '"':
+      return 'a string';
+    case '[':
+      return 'an array';
+    case 'n':
+      return 'null';
+    case 't':
+    case 'f':
+      return 'a boolean';
+    default:
+      return 'a number';
+  }
+}

@@ -1,0 +1,173 @@
+/** Events found by the scanner of JSON against the same events, parsed for expressions. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { CompactObject } from '../../../src/base/json/compact-object.ts';
+import { textOfString } from '../../../src/base/json/json-text.ts';
+import { parseKeepingDigits } from '../../../src/base/json/parse-json.ts';
+import { RecordView } from '../../../src/core/bytes/record-view.ts';
+import type { Decoded, JsonPart } from '../../../src/core/record.ts';
+import { createDecoder } from '../../../src/kinds/review/decode.ts';
+import { DEFAULT_MAPPING, type MappingOptions } from '../../../src/kinds/review/mapping.ts';
+import { nameText, numberText, objectText, stringText, valueText } from '../base/json-texts.ts';
+
+const RUNS = { numRuns: 5_000 };
+
+/** Each part found by an expression that gives the same as its path. */
+const EXPRESSIONS: MappingOptions = {
+  ...DEFAULT_MAPPING,
+  content: 'content | @',
+  type: { field: 'type | @' },
+  metadata: 'metadata | @',
+  expected: 'expected_result | @',
+};
+
+/** A record in the middle of other bytes, which would continue it. */
+function viewOf(text: string): RecordView {
+  const bytes = Buffer.from(`"}${text}"}`);
+  return new RecordView({
+    ...{ partition: 1, offset: 2, timestampMs: 3, headers: [], bytes },
+    ...{ keyStart: 0, keyLength: 2, valueStart: 2, valueLength: bytes.length - 4 },
+  });
+}
+
+const copies = new CompactObject();
+function compact({ bytes, start, end }: JsonPart): string {
+  const to = Buffer.alloc(end - start);
+  return to.toString('utf8', 0, copies.copy(bytes, start, to, 0));
+}
+
+/** Parts of an event that its decision has. */
+function decisionInputs(decoded: Decoded): unknown {
+  if (!('item' in decoded)) return 'poison' in decoded ? decoded.poison.reason : decoded;
+  const { content, type, metadata, expected } = decoded.item;
+  return {
+    content: textOfString(content),
+    type,
+    metadata: compact(metadata),
+    expected: expected && textOfString(expected),
+  };
+}
+
+/** The same with the members of the metadata in the order of their names. */
+function inOrder(inputs: unknown): unknown {
+  const { metadata, ...others } = inputs as { metadata?: string };
+  if (metadata === undefined) return inputs;
+  return { ...others, metadata: JSON.stringify(canonical(parseKeepingDigits(metadata))) };
+}
+
+function canonical(value: unknown): unknown {
+  const { isRawJSON } = JSON as unknown as { isRawJSON(value: unknown): boolean };
+  if (typeof value !== 'object' || value === null || isRawJSON(value)) return value;
+  if (Array.isArray(value)) return value.map(canonical);
+  const members = Object.entries(value).map(([name, one]) => [name, canonical(one)] as const);
+  return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function bothOf(text: string): [paths: unknown, expressions: unknown] {
+  const record = viewOf(text);
+  const [paths, expressions] = [DEFAULT_MAPPING, EXPRESSIONS].map((mapping) =>
+    decisionInputs(createDecoder(mapping).decode(record, 0)),
+  );
+  return [paths, expressions];
+}
+
+/** Unlike those of numbers, JavaScript keeps these names where they are. */
+const usualName = fc.tuple(nameText, fc.nat(99)).map(([name, n]) => `${name.slice(0, -1)}_${n}"`);
+const { object: usualObject } = fc.letrec<{ value: string; object: string }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    stringText,
+    numberText,
+    fc.constantFrom('true', 'false', 'null'),
+    tie('object'),
+    fc.array(tie('value'), { maxLength: 3 }).map((items) => `[${items.join(' , ')}]`),
+  ),
+  object: fc
+    .uniqueArray(fc.tuple(usualName, tie('value')), {
+      maxLength: 6,
+      selector: ([name]) => JSON.parse(name) as string,
+    })
+    .map((members) => `{ ${members.map(([name, value]) => `${name}: ${value}`).join(',\n')} }`),
+}));
+
+const eventOf = (metadata: fc.Arbitrary<string>) =>
+  fc
+    .record({
+      content: fc.oneof({ weight: 9, arbitrary: stringText }, valueText),
+      type: fc.oneof({ weight: 9, arbitrary: stringText }, valueText),
+      metadata: fc.oneof({ weight: 9, arbitrary: metadata }, fc.constantFrom('null', '[]', '1.0')),
+      expected: fc.oneof({ weight: 9, arbitrary: stringText }, valueText),
+      before: valueText,
+    })
+    .map(
+      ({ content, type, metadata, expected, before }) =>
+        `{"x":${before},"content":1,"\\u0063ontent":${content} ,"type":${type},` +
+        `"metadata":${metadata},"expected_result":${expected}}`,
+    );
+
+test('a decision has of an event byte for byte the same, whether paths or expressions find it', () => {
+  fc.assert(
+    fc.property(eventOf(usualObject), (text) => {
+      const [paths, expressions] = bothOf(text);
+      assert.deepEqual(paths, expressions);
+    }),
+    RUNS,
+  );
+});
+
+test('names of numbers and repeated names change nothing but the order of members', () => {
+  fc.assert(
+    fc.property(eventOf(objectText), (text) => {
+      const [paths, expressions] = bothOf(text);
+      assert.deepEqual(inOrder(paths), inOrder(expressions));
+    }),
+    RUNS,
+  );
+});
+
+test('chosen fields and flattened metadata are the same, found by paths or by expressions', () => {
+  const mapping = (suffix: string): MappingOptions => ({
+    ...DEFAULT_MAPPING,
+    content: 'content',
+    type: { constant: 't' },
+    metadata: { fields: { a: `metadata.a${suffix}`, b: `metadata${suffix}`, c: `x${suffix}` } },
+    flattenWith: '.',
+  });
+  fc.assert(
+    fc.property(eventOf(objectText), (text) => {
+      const record = viewOf(text.replace('"content":1,', '').replace('\\u0063', 'c'));
+      const [paths, expressions] = ['', ' | @'].map((suffix) =>
+        inOrder(decisionInputs(createDecoder(mapping(suffix)).decode(record, 0))),
+      );
+      // An expression cannot tell a null from nothing.
+      if (!JSON.stringify(paths).includes('null')) assert.deepEqual(paths, expressions);
+    }),
+    RUNS,
+  );
+});
+
+test('any bytes are an item or a dead letter whose message shows nothing of them', () => {
+  const decoders = [DEFAULT_MAPPING, EXPRESSIONS].map((mapping) => createDecoder(mapping));
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 100 }).map((array) => Buffer.from(array)),
+    fc
+      .tuple(eventOf(objectText), fc.nat(), fc.integer({ min: 0, max: 255 }))
+      .map(([text, at, byte]) => {
+        const changed = Buffer.from(text);
+        changed[at % changed.length] = byte;
+        return changed;
+      }),
+  );
+  fc.assert(
+    fc.property(bytes, (value) => {
+      const record = { partition: 0, offset: 0, timestampMs: 0, key: null, value, headers: [] };
+      for (const { decode, decodeCost } of decoders) {
+        assert.ok(decodeCost(record) >= 0);
+        const decoded = decode(record, 0);
+        if ('poison' in decoded) assert.match(decoded.poison.message, /^[\x20-\x7e]+$/);
+      }
+    }),
+    RUNS,
+  );
+});
