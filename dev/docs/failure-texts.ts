@@ -213,7 +213,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'result rows malformed',
     connector:
-      'Drops a row that does not name its record, whose reference is not the one that was uploaded (`forged`), whose metadata differs from the upload, or that has neither a result nor a final status; records without another row are treated as for missing rows. The decision states the first reason.',
+      'Drops a row that does not name its record, whose reference is not the one that was uploaded (`forged`), or that has neither a result nor a final status; records without another row are treated as for missing rows. The decision states the first reason.',
     user: '`result_anomalies_total{kind="malformed"|"forged"}`, log line at warn with the first reason and the number of such rows, for forged ones at error as well',
     options: RETRY_OPTIONS,
   },
@@ -231,7 +231,7 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'unknown columns and states',
     connector:
-      'Logs each once; an unknown state counts as pending, WATING_FOR_UPLOAD as WAITING_FOR_UPLOAD. Without a documented result column decisions have no result; with two candidates, that of the column seen before.',
+      'Ignores such columns. Logs each state once; an unknown one counts as pending, WATING_FOR_UPLOAD as WAITING_FOR_UPLOAD. Without a documented result column decisions have no result; with two candidates, that of the column seen before.',
     user: 'Log line at warn',
     options: ['review.resultColumn'],
   },

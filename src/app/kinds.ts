@@ -54,6 +54,7 @@ export function kindOf(
           includeContent: output.includeContent,
           ...(createReader && { createReader }),
           ...(review.resultColumn && { resultColumn: review.resultColumn }),
+          columns: review.columns,
           onNotice: (notice) => logger.warn({ notice }, NOTICES[notice.kind]),
         },
         service,

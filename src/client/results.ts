@@ -1,7 +1,7 @@
 import { parseJson } from '../base/json/parse-json.ts';
-import { CsvParser } from '../kinds/review/results/csv-parser.ts';
 import { readLabels } from '../kinds/review/results/labels.ts';
 import { readResultHeader, unreadable } from '../kinds/review/results/result-header.ts';
+import { CsvParser } from './csv-parser.ts';
 import type { ClientCallOptions } from './options.ts';
 import { knownStatus, type RowShape, shapeOf } from './result-columns.ts';
 

@@ -7,7 +7,7 @@ import {
   type TerminalSource,
   terminalHeaders,
   terminalKey,
-} from '../events/terminal-parts.ts';
+} from './terminal-parts.ts';
 
 /** Error of a terminal record with status ERROR. */
 export interface RecordError {

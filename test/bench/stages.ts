@@ -32,6 +32,7 @@ const JOB = {
   remoteId: 'batch',
   type: 'post',
   attempt: 1,
+  rowKey: 'AAECAwQFBgcICQoLDA0ODw',
   decidedAtMs: 1_700_000_000_000,
 };
 
@@ -41,16 +42,7 @@ const SERVICE = {} as ReviewService;
 export async function measureStages(print: (text: string) => void): Promise<void> {
   const pool = new BufferPool(8 * 1024 * 1024);
   const kind = reviewKind({ topic: 'content' }, SERVICE);
-  const read = resultFileReader(
-    {
-      topic: 'content',
-      includeContent: false,
-      referenceColumn: 'connector_ref',
-      resultColumn: undefined,
-      maxRowBytes: 64 * 1024 * 1024,
-    },
-    () => {},
-  );
+  const read = resultFileReader({ topic: 'content', resultColumn: undefined }, () => {});
   const response = responseOf(realisticEvents());
   const decode = (record: SourceRecord): ContentItem => {
     const decoded = kind.decode(record, 0);
@@ -63,7 +55,7 @@ export async function measureStages(print: (text: string) => void): Promise<void
       for (const record of records) take(record);
   };
   const upload = async () => {
-    const sink = kind.rows(pool);
+    const sink = kind.rows(pool, JOB.rowKey);
     await eachRecord((record) => sink.add(decode(record)));
     return await sink.finish();
   };

@@ -1,4 +1,6 @@
 /** Trial of one record with the pipeline's own code, without Kafka and service. */
+
+import { textOfString } from '../../base/json/json-text.ts';
 import type { PipelineConfig } from '../../config/schema.ts';
 import { bodyOf } from '../../core/batch/body-of.ts';
 import type { JobContext, PipelineKind } from '../../core/ports/pipeline-kind.ts';
@@ -16,6 +18,9 @@ import { type KindServices, kindOf } from '../kinds.ts';
 
 /** Result in the invented answers of the service. */
 export const INVENTED_RESULT = 'INVENTED';
+
+/** Key of the sample's row, whose file does not leave the process. */
+const ROW_KEY = 'c2FtcGxl';
 
 export interface Sample {
   readonly value: Buffer;
@@ -75,10 +80,11 @@ export async function trySample(pipeline: PipelineConfig, sample: Sample): Promi
     return answer({ outcome: 'dead_letter', topic: pipeline.deadLetters.topic, ...decoded.poison });
 
   const { item } = decoded;
-  upload = (await bodyOf(kind, [item])).body.toString('utf8');
+  upload = (await bodyOf(kind, [item], ROW_KEY)).body.toString('utf8');
   const outgoing = await inOutputFormat(pipeline, await terminalOf(kind, item), notes);
   const published = publishedSample(pipeline.output.topic, outgoing);
-  if (pipeline.kind === 'lookup') upload = `/v1/decisions/${encodeURIComponent(item.content)}`;
+  if (pipeline.kind === 'lookup')
+    upload = `/v1/decisions/${encodeURIComponent(textOfString(item.content))}`;
   const type = pipeline.kind === 'review' ? { type: item.type } : {};
   return answer({ outcome: 'accepted', ...type, upload, published });
 }
@@ -137,7 +143,8 @@ function recordOf(
 
 async function terminalOf(kind: PipelineKind, item: ContentItem): Promise<OutgoingRecord> {
   const ids = { jobId: 'sample', remoteId: 'sample' };
-  const job: JobContext = { ...ids, type: item.type, attempt: 1, decidedAtMs: Date.now() };
+  const about = { ...ids, type: item.type, attempt: 1, rowKey: ROW_KEY };
+  const job: JobContext = { ...about, decidedAtMs: Date.now() };
   const { signal } = new AbortController();
   const status = { state: 'finished', rawState: 'COMPLETE', resultUrl: 'sample' } as const;
   const slices =

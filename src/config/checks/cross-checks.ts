@@ -113,7 +113,7 @@ function registryLogin(registry: Draft<Config['schemaRegistry']>): Finding[] {
 }
 
 /** Mappings that find nothing in values of the configured format: each record would become a dead letter. */
-function formatFindings({ kind, source, batch, review }: PipelineDraft, path: Path): Finding[] {
+function formatFindings({ kind, source }: PipelineDraft, path: Path): Finding[] {
   const findings: Finding[] = [];
   const report = (option: string, message: string) =>
     findings.push({ path: [...path, ...option.split('.')], message });
@@ -132,9 +132,6 @@ function formatFindings({ kind, source, batch, review }: PipelineDraft, path: Pa
       'source.mapping.content',
       'CloudEvents have the payload in data: write data.content, or where else the content is',
     );
-  const column = review?.resultColumn?.trim().toLowerCase();
-  if (column !== undefined && column === batch?.referenceColumn?.trim().toLowerCase())
-    report('review.resultColumn', "is batch.referenceColumn, the connector's own column");
   return findings;
 }
 

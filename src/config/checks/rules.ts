@@ -83,8 +83,9 @@ export const DEPENDENCIES: readonly OptionDependency[] = [
       ...within('pipelines[].source.mapping', 'content', 'contentKind', 'metadata'),
       ...within('pipelines[].source.mapping', 'flatten', 'expectedResult'),
       ...within('pipelines[].source', 'maxMetadata', 'maxMetadataKeys'),
-      ...within('pipelines[].batch', 'escapeFormulas', 'referenceColumn'),
-      ...within('pipelines[]', 'review.resultColumn', 'output.includeContent'),
+      'pipelines[].batch.escapeFormulas',
+      ...within('pipelines[].review', 'resultColumn', 'columns'),
+      'pipelines[].output.includeContent',
     ],
   },
   {

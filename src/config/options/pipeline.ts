@@ -1,6 +1,16 @@
 /** `pipelines[]`: from a source topic to an output topic. */
 import { group } from '../option.ts';
-import { bytes, choice, duration, flag, integer, optional, share, text } from '../values.ts';
+import {
+  bytes,
+  choice,
+  duration,
+  flag,
+  integer,
+  optional,
+  several,
+  share,
+  text,
+} from '../values.ts';
 import { derived, topic } from './names.ts';
 import { outputOptions } from './output.ts';
 import { sourceOptions } from './source.ts';
@@ -73,10 +83,21 @@ const review = group('Following a batch at the service, and handling its failure
       help: 'Header of the result column in result files. Default: the one that ends in " result" and is not Expected result.',
       allowed: 'the name of a column',
       check: (name) =>
-        /^(content|status|labels|expected result)$|\p{Cc}/iu.test(name.trim())
+        /^(content|status|labels|expected result|connector_ref)$|\p{Cc}/iu.test(name.trim())
           ? 'that column has another meaning'
           : undefined,
     }),
+  ),
+  columns: optional(
+    several(
+      text({
+        help: 'Metadata keys with a column in the uploaded files, for policies; an empty list: none. Decisions have all metadata.',
+        allowed: 'a text',
+      }),
+      'metadata keys',
+      [],
+    ),
+    'all',
   ),
   errorRowAttempts: integer(
     'Attempts at an item whose result row has status ERROR, before the row is published.',
@@ -146,16 +167,6 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
       'Puts an apostrophe before cells that a spreadsheet would run as a formula; decisions keep the original (service-security.md).',
       false,
     ),
-    referenceColumn: text({
-      help: 'Column that identifies the record of a row; the results return it.',
-      allowed:
-        'a column name other than those of the result file (Content, Status, Labels, Expected result, … result)',
-      fallback: 'connector_ref',
-      check: (name) =>
-        /^(content|status|labels)$|(^|\s)result$|\p{Cc}/iu.test(name.trim())
-          ? 'the service uses that name'
-          : undefined,
-    }),
   }),
   journal: group('The compacted topic with the state of the pipeline.', {
     topic: derived(

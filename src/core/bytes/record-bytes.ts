@@ -9,9 +9,9 @@ import { type Header, NO_HEADERS, type OutgoingRecord } from '../record.ts';
 
 /** Returns the encoded size. @throws TypeError if a part is neither bytes nor text */
 export function sizeOfRecord({ key, value, headers = NO_HEADERS }: OutgoingRecord): number {
-  let size = partSize(key) + partSize(value) + varintSize(headers.length);
+  let size = sizeOfPart(key) + sizeOfPart(value) + varintSize(headers.length);
   if (headers.length === 0) return size;
-  for (const [name, one] of headers) size += partSize(name) + partSize(one);
+  for (const [name, one] of headers) size += sizeOfPart(name) + sizeOfPart(one);
   return size;
 }
 
@@ -57,7 +57,8 @@ function readerAt(bytes: Buffer, start: number): VarintReader {
   return reader;
 }
 
-function partSize(part: Buffer | string | null): number {
+/** Returns the encoded size of a key, value, or name or value of a header. @throws TypeError */
+export function sizeOfPart(part: Buffer | string | null): number {
   if (part === null) return varintSize(-1);
   if (typeof part !== 'string' && !(part instanceof Uint8Array))
     throw new TypeError('a part of a record is neither bytes nor text');
@@ -65,7 +66,8 @@ function partSize(part: Buffer | string | null): number {
   return varintSize(length) + length;
 }
 
-function writePart(to: Buffer, part: Buffer | string | null, start: number): number {
+/** Writes a part with its length. @returns the offset of the next byte */
+export function writePart(to: Buffer, part: Buffer | string | null, start: number): number {
   if (part === null) return writeVarint(to, -1, start);
   if (typeof part !== 'string') {
     const at = writeVarint(to, part.length, start);

@@ -16,7 +16,7 @@ export interface EncodedBody {
 export interface RowSink {
   /** Memory that the sink holds, bytes: buffers of the pool, and what it remembers of columns. */
   readonly heldBytes: number;
-  /** Key that authenticates the rows of this upload, base64url; undefined: they are not signed. */
+  /** Key that seals the rows of this upload, base64url; undefined for kinds without. */
   readonly rowKey?: string | undefined;
   /** Writes the row of an item, whose key and headers are views of its record and must not be kept. @throws when it fails on this item; the rows before it stay as they are */
   add(item: ContentItem): void;

@@ -41,8 +41,10 @@ export interface JobContext {
   readonly remoteId: string;
   readonly type: string;
   readonly attempt: number;
-  /** Key of its rows (I6); undefined: they are not signed. */
+  /** Key that seals its rows (I6); undefined for kinds without. */
   readonly rowKey?: string | undefined;
+  /** Size of its upload, which bounds the rows of its result file. */
+  readonly uploadedBytes?: number | undefined;
   /** Time of the decision on the wall clock, ms. */
   readonly decidedAtMs: number;
 }
@@ -71,7 +73,7 @@ export interface KindSteps {
   /**
    * Opens an upload, which takes rows and yields the body.
    * @param pool pool of its buffers
-   * @param rowKey for a kind that signs its rows, base64url
+   * @param rowKey for a kind that seals its rows, base64url
    */
   rows(pool: BufferPool, rowKey?: string): RowSink;
   /** @throws ServiceError */

@@ -24,11 +24,9 @@ const STEPS_A_MEMBER = 8;
 const SORTS = /^(?:sort|max|min|from_items|group_by)/;
 /** Functions that look for one text in another: at worst the lengths multiplied. */
 const SEARCHES = /^(?:contains|find_first|find_last|replace|split)$/;
-const COMPARISONS_A_STEP = 256;
-/** Functions that make a list of the parts of a text, and the cost of a part. */
+/** The ones among them that take it apart. */
 const SPLITS = /^(?:replace|split)$/;
-const STEPS_A_PART = 4;
-const PADS = /^pad_(?:left|right)$/;
+const COMPARISONS_A_STEP = 256;
 /** Characters that cost a step: in native code, and when each becomes a value of its own. */
 const CHARACTERS_A_STEP = 16;
 const SPLIT_CHARACTERS_A_STEP = 4;
@@ -65,10 +63,8 @@ class Evaluator extends Interpreter {
       const [where, what] = given as readonly unknown[];
       if (SEARCHES.test(name) && typeof where === 'string' && typeof what === 'string') {
         this.#spend(Math.ceil((where.length * what.length) / COMPARISONS_A_STEP));
-        if (SPLITS.test(name)) this.#spendParts(where, what);
+        if (SPLITS.test(name)) this.#afford(partsOf(where, what));
       }
-      if (PADS.test(name) && typeof what === 'number')
-        this.#spend(Math.ceil(Math.max(what, 0) / CHARACTERS_A_STEP));
       if (name === 'header') this.#spend(this.#input?.record.headers.length ?? 0);
       const result = call(name, given);
       this.#spend(sizeOf(result, CHARACTERS_A_STEP));
@@ -137,10 +133,9 @@ class Evaluator extends Interpreter {
         this.#spend(sizeOf(value, SPLIT_CHARACTERS_A_STEP));
         return super.visit(node, value);
       case 'Flatten': {
-        const list: unknown = this.visit(node.child, value);
-        if (Array.isArray(list))
-          for (const item of list) this.#spend(Array.isArray(item) ? item.length + 1 : 1);
-        return super.visit({ ...node, child: literal(list) }, value);
+        const base = this.visit(node.child, value);
+        if (Array.isArray(base)) this.#spend(flatLength(base));
+        return super.visit({ ...node, child: literal(base) }, value);
       }
       default:
         return super.visit(node, value);
@@ -152,16 +147,6 @@ class Evaluator extends Interpreter {
     const operand = asDouble(this.visit(node, value));
     if (isKeptNumber(operand)) fail('a number has more digits than can be calculated with');
     return literal(operand);
-  }
-
-  /** Pays for the parts of a text, before they are made. */
-  #spendParts(text: string, separator: string): void {
-    if (separator === '') this.#spend(STEPS_A_PART * text.length);
-    else
-      for (let at = text.indexOf(separator); at !== -1; ) {
-        this.#spend(STEPS_A_PART);
-        at = text.indexOf(separator, at + separator.length);
-      }
   }
 
   readonly #compare = (one: unknown, two: unknown): void => {
@@ -185,9 +170,13 @@ class Evaluator extends Interpreter {
   }
 
   #spend(steps: number): void {
-    if (this.#input === undefined) return;
-    this.#input.steps += steps;
-    if (this.#input.steps > MAX_STEPS)
+    this.#afford(steps);
+    if (this.#input !== undefined) this.#input.steps += steps;
+  }
+
+  /** Refuses a large result before it is made: it is charged when it is there. */
+  #afford(steps: number): void {
+    if ((this.#input?.steps ?? 0) + steps > MAX_STEPS)
       fail(`it takes too long: the expressions for a record may take ${MAX_STEPS} steps together`);
   }
 }
@@ -225,6 +214,18 @@ function sizeOf(value: unknown, charactersAStep: number): number {
   if (isKeptNumber(value)) return Math.ceil(digitsOf(value).length / charactersAStep);
   return Array.isArray(value) ? value.length : Object.keys(value).length * STEPS_A_MEMBER;
 }
+
+/** Number of parts of a text, or one more than the budget when there are more. */
+function partsOf(text: string, separator: string): number {
+  if (separator === '') return text.length;
+  let parts = 1;
+  for (let at = text.indexOf(separator); at !== -1 && parts <= MAX_STEPS; parts++)
+    at = text.indexOf(separator, at + separator.length);
+  return parts;
+}
+
+const flatLength = (list: readonly unknown[]): number =>
+  list.reduce<number>((sum, entry) => sum + (Array.isArray(entry) ? entry.length : 1), 0);
 
 /** The library's messages name types and functions; those of the runtime may quote anything. */
 function problemOf(error: unknown): EvaluationProblem {

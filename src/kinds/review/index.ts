@@ -6,10 +6,10 @@ import type { RemoteStatus, ResultFileKind } from '../../core/ports/pipeline-kin
 import { CONTENT_TYPES, normaliseBatchStatus } from '../../service/contract.ts';
 import type { BatchState, ReviewService } from '../service-ports.ts';
 import { BatchTypes } from './batch-types.ts';
-import { failedDecision } from './decision.ts';
+import { DecisionWriter } from './decision/decision-writer.ts';
+import { EventPart } from './decision/event-part.ts';
 import { createDecoder } from './decode.ts';
 import { DEFAULT_MAPPING, type MappingOptions } from './mapping.ts';
-import { foldName, problemWithReferenceColumn } from './metadata/column-names.ts';
 import { type ColumnOptions, DEFAULT_COLUMNS } from './metadata/columns.ts';
 import type { ResultNotice } from './results/notices.ts';
 import { type CreateResultFileReader, resultFileReader } from './results/result-files.ts';
@@ -20,8 +20,6 @@ export interface ReviewOptions extends Partial<MappingOptions>, Partial<ColumnOp
   readonly topic: string;
   /** Repeats the content in decisions. Default false. */
   readonly includeContent?: boolean;
-  /** Largest row of a result file, bytes. Default 64 MiB. */
-  readonly maxRowBytes?: number;
   /** Called once for each deviation of the result files from the interface. */
   readonly onNotice?: (notice: ResultNotice) => void;
   /** Default: in the caller's thread. */
@@ -33,32 +31,21 @@ const MAX_NOTICES = 1000;
 /** Longest part shown of a column name, which may be as long as a row. */
 const MAX_NOTICE_CHARACTERS = 100;
 
-/** Creates the pipeline kind. @throws RangeError for an invalid expression or column name */
+/** Creates the pipeline kind. @throws RangeError for an invalid expression */
 export function reviewKind(options: ReviewOptions, service: ReviewService): ResultFileKind {
-  const {
-    includeContent = false,
-    maxRowBytes = 64 * 1024 * 1024,
-    createReader = resultFileReader,
-  } = options;
-  const columns = { ...DEFAULT_COLUMNS, ...options };
+  const { topic, resultColumn, includeContent = false, createReader = resultFileReader } = options;
+  const columns = { ...DEFAULT_COLUMNS, ...options, includeContent };
   const mapping = { ...DEFAULT_MAPPING, ...options };
-  const { topic, referenceColumn, resultColumn } = columns;
-  const problem = problemWithReferenceColumn(referenceColumn);
-  if (problem !== undefined)
-    throw new RangeError(`the connector's column "${referenceColumn}" ${problem}`);
-  if (resultColumn !== undefined && foldName(resultColumn) === foldName(referenceColumn))
-    throw new RangeError(`the connector's column "${referenceColumn}" is also the result column`);
-  const read = createReader(
-    { topic, includeContent, referenceColumn, resultColumn, maxRowBytes },
-    onceEach(options.onNotice ?? (() => {})),
-  );
+  const read = createReader({ topic, resultColumn }, onceEach(options.onNotice ?? (() => {})));
+  const part = new EventPart();
+  const decisions = new DecisionWriter(topic);
   const types = new BatchTypes();
 
   return {
     name: 'review',
     prepare: (records, signal) => mapping.format.prepare?.(records, signal),
-    decode: createDecoder(mapping),
-    rows: (pool, rowKey) => new CsvRows(columns, pool, rowKey),
+    ...createDecoder(mapping),
+    rows: (pool, rowKey = '') => new CsvRows(columns, pool, rowKey, part),
 
     async create(type, signal) {
       const { batchId, uploadUrl } = await service.createBatch(type, { signal });
@@ -96,7 +83,7 @@ export function reviewKind(options: ReviewOptions, service: ReviewService): Resu
       }
     },
 
-    failure: (item, error, job) => failedDecision({ topic, includeContent }, item, error, job),
+    failure: (item, error, job) => decisions.failure(item, error, job, includeContent),
   };
 }
 

@@ -98,8 +98,8 @@ export function shardContext(context: PipelineContext, parts: ShardParts): Shard
 
 /** Facts about a job for the terminal records that are made at `decidedAtMs`. */
 export function jobContext({ record }: LiveJob, decidedAtMs: number): JobContext {
-  const { id: jobId, remoteId, type, attempt, rowKey } = record;
-  return { jobId, remoteId, type, attempt, rowKey, decidedAtMs };
+  const { id: jobId, remoteId, type, attempt, rowKey, bytes: uploadedBytes } = record;
+  return { jobId, remoteId, type, attempt, rowKey, uploadedBytes, decidedAtMs };
 }
 
 const randomKey = (): string =>

@@ -77,7 +77,7 @@ const faultSchemas = [
     forged: count.default(0),
     unknown: count.default(0),
     shuffled: z.boolean().default(false),
-    /** Column that `malformed` breaks, `forged` changes and `unknown` renumbers. Default: the last of the upload. */
+    /** Column that `malformed` breaks, and `forged` and `unknown` change. Default: the last of the upload. */
     refColumn: z.string().optional(),
     /** Additional columns, with one value for all rows. */
     columns: z.record(z.string(), z.string()).default({}),

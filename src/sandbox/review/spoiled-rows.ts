@@ -11,9 +11,7 @@ type Row = readonly string[];
 
 /** Neither JSON nor anything else that a caller may have sent. */
 const BROKEN = '{"broken';
-/** All that a reference of the connector has before its key, and the key. */
-const KEY = /^(\[\d+,\d+),-?\d+,(?:null|\[?"(?:[^"\\]|\\.)*"\]?)/;
-/** Added to every whole number of a reference, so that it names an item that was never sent. */
+/** Added to every whole number of a reference, so that it is another one. */
 const FAR_AWAY = 1_000_000_000;
 
 /**
@@ -46,7 +44,7 @@ export function spoiledRows(
     if (position < missing + duplicated) return [whole, whole];
     if (position < missing + duplicated + malformed) return [whole.with(reference, BROKEN)];
     if (position >= missing + duplicated + malformed + forged) return [whole];
-    return [whole.with(reference, row[reference]?.replace(KEY, '$1,1,"forged"') ?? '')];
+    return [whole.with(reference, changed(row[reference] ?? ''))];
   };
   const strange = (row: Row, number: number): Row => {
     const moved = (digits: string) => String(Number(digits) + FAR_AWAY + number);
@@ -68,6 +66,12 @@ export function spoiledRows(
         : csv(Array.from({ length: unknown }, (_, n) => strange(row, n)));
     },
   };
+}
+
+/** A text with another character in its middle. */
+function changed(text: string): string {
+  const middle = text.length >> 1;
+  return text.slice(0, middle) + (text[middle] === 'A' ? 'B' : 'A') + text.slice(middle + 1);
 }
 
 /** The rows in another order, which is the same in every run. */

@@ -1,15 +1,17 @@
 /** Sends one harmless row to the service and fetches its result. Only on request: it may be billed. */
 import type { Clock } from '../../base/clock.ts';
-import { parseJson } from '../../base/json/parse-json.ts';
+import { jsonTextOf } from '../../base/json/json-text.ts';
 import { bodyOf } from '../../core/batch/body-of.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { PipelineKind, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
-import type { ContentItem, JsonObject } from '../../core/record.ts';
+import type { ContentItem } from '../../core/record.ts';
 import type { DoctorParts, PipelineParts } from './check.ts';
 import { type Diagnosis, type DoctorCheck, failed, notTried, ok, warning } from './check.ts';
 import { apiCheckOf } from './service-checks.ts';
 
 const CONTENT = 'This is a connection test of Content Review Connector. It is no real content.';
+/** Key of the row: its one record is known. */
+const ROW_KEY = 'ZG9jdG9y';
 const FIRST_WAIT_MS = 250;
 const LAST_WAIT_MS = 2_000;
 /** For the steps after the last status request. */
@@ -54,7 +56,7 @@ async function roundTrip(
   const noun = kind.name === 'import' ? 'import' : 'batch';
   const created = await kind.create(item.type, signal);
   const what = `${noun} ${created.remoteId}`;
-  await kind.upload(created, await bodyOf(kind, [item]), signal);
+  await kind.upload(created, await bodyOf(kind, [item], ROW_KEY), signal);
 
   let status: RemoteStatus;
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(LAST_WAIT_MS, waitMs * 2)) {
@@ -102,6 +104,7 @@ async function resultProblem(
     remoteId: '',
     type: item.type,
     attempt: 1,
+    rowKey: ROW_KEY,
     decidedAtMs: item.timestampMs,
   };
   let rows = 0;
@@ -114,7 +117,6 @@ async function resultProblem(
       else if (row.partition !== item.partition || row.offset !== item.offset)
         problem = 'its row names another record';
       else if (row.status === 'error') problem = 'the service gave its row the status ERROR';
-      else if (!sameMetadata(row.record.value, item.metadata)) problem = 'its metadata was changed';
       else if (row.result === undefined) problem = NO_RESULT;
     }
     slice.release();
@@ -122,23 +124,18 @@ async function resultProblem(
   return rows === 1 ? problem : `the result file has ${rows} rows, where one was sent`;
 }
 
-function sameMetadata(value: Buffer | string | null, metadata: JsonObject): boolean {
-  const decision = parseJson(String(value)) as { readonly metadata?: JsonObject };
-  return Object.entries(metadata).every(([key, sent]) => decision.metadata?.[key] === sent);
-}
-
 function testItem(kind: PipelineKind, type: string, clock: Clock): ContentItem {
   const own =
     kind.name === 'import'
       ? {
           type: 'import',
-          content: JSON.stringify({ type, data: { content: CONTENT, connection_test: true } }),
-          metadata: {},
+          content: jsonTextOf(type),
+          metadata: jsonTextOf({ content: CONTENT, connection_test: true }),
         }
       : {
           type,
-          content: CONTENT,
-          metadata: { connection_test: true, checked: 'quotes " and, commas' },
+          content: jsonTextOf(CONTENT),
+          metadata: jsonTextOf({ connection_test: true, checked: 'quotes " and, commas' }),
         };
   return {
     partition: 0,

@@ -15,6 +15,7 @@ import {
 } from '../../support/formats/source-records.ts';
 import { type NewRecord, testKafka } from '../../support/kafka/kafka.ts';
 import { headerOf } from '../../support/records/headers.ts';
+import { coordinatesIn } from '../../support/records/reference.ts';
 import { registrySettings } from '../../support/stack/registry.ts';
 import { type Stack, type StackPipeline, startStack } from '../../support/stack/stack.ts';
 import { type Terminal, TerminalRecords } from '../../support/stack/terminal-records.ts';
@@ -115,8 +116,9 @@ for (const format of FORMATS) {
       const row = uploadedRow(decision?.batch.id ?? '', decision?.source.offset ?? -1);
       assert.equal(row.Content, becomes.content, name);
       for (const [key, value] of Object.entries(parseKeepingDigits(becomes.metadata) as object)) {
-        // `content` could be taken for the content.
-        const cell = row[key === 'content' ? 'meta:content' : key] ?? '';
+        // It could be taken for the content.
+        if (key === 'content') continue;
+        const cell = row[key] ?? '';
         assert.equal(
           typeof value === 'string' ? cell : sorted(parseKeepingDigits(cell)),
           typeof value === 'string' ? value : sorted(value),
@@ -135,7 +137,7 @@ function uploadedRow(batch: string, offset: number): Record<string, string> {
   const file = readFileSync(path.join(directory, 'sandbox', 'uploads', `${batch}.csv`));
   const rows = parse(file, { columns: true }) as Record<string, string>[];
   return (
-    rows.find(({ connector_ref: ref = '' }) => JSON.parse(ref)[1] === offset) ??
+    rows.find(({ connector_ref: ref = '' }) => coordinatesIn(ref).offset === offset) ??
     assert.fail(`no row for ${offset}`)
   );
 }

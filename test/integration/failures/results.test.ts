@@ -23,7 +23,6 @@ const SPOILED = {
   'header-only': { action: 'file', as: 'header_only' },
   commas: { action: 'file', as: 'commas', bytes: 3 * 1024 * 1024 },
   'dropped-reference': { action: 'rows', dropped: ['connector_ref'] },
-  'dropped-metadata': { action: 'rows', dropped: ['n'] },
   'all-malformed': { action: 'rows', malformed: 1_000, refColumn: 'connector_ref' },
 } as const;
 
@@ -224,11 +223,12 @@ test('result rows malformed: the records are submitted again, and the decision s
   const values = terminal.map(({ record }) => String(record.value)).join('\n');
   assert.match(
     values,
-    /"message":"[^"]*only malformed rows for this item: the reference is not JSON"/,
+    /"message":"[^"]*only malformed rows for this item: the reference is not of this connector"/,
   );
   assert.ok(
     malformed.log.some(
-      (line) => line.includes('"malformed":1') && line.includes('the reference is not JSON'),
+      (line) =>
+        line.includes('"malformed":1') && line.includes('the reference is not of this connector'),
     ),
   );
 });

@@ -2,6 +2,7 @@
  * Bytes of outputs with schemas, which change only if a format does. node
  * test/support/formats/output-bytes.ts prints them for test/fixtures/output/read.py
  */
+import { jsonTextOf } from '../../../src/base/json/json-text.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';
 import {
   codecOf,
@@ -12,7 +13,7 @@ import {
 import { RegisteredFormat } from '../../../src/events/formats/output/registered-format.ts';
 import { receiptOf } from '../../../src/kinds/import/receipt.ts';
 import { lookedUpDecision } from '../../../src/kinds/lookup/looked-up-decision.ts';
-import { failedDecision } from '../../../src/kinds/review/decision.ts';
+import { DecisionWriter } from '../../../src/kinds/review/decision/decision-writer.ts';
 import { readLabels } from '../../../src/kinds/review/results/labels.ts';
 import { createDecisionRenderer, type DecisionFacts } from '../review/plain-decision.ts';
 
@@ -80,7 +81,13 @@ const EVERYTHING: DecisionFacts = {
 
 const DECISIONS = { topic: 'events', includeContent: true };
 const decision = createDecisionRenderer(DECISIONS);
-const ITEM = { type: 't', content: 'd-7', metadata: {}, expected: undefined, bytes: 1 };
+const ITEM = {
+  type: 't',
+  content: jsonTextOf('d-7'),
+  metadata: jsonTextOf({}),
+  expected: undefined,
+  bytes: 1,
+};
 const FOUND = {
   rawStatus: 'SUCCESS',
   metadataJson: '{"post_id":9007199254740993}',
@@ -102,7 +109,12 @@ const RECORDS: readonly (readonly [
   [
     'a decision without a batch',
     'decision',
-    failedDecision(DECISIONS, { ...SOURCE, ...ITEM, key: null }, ERROR, { ...JOB, remoteId: '' }),
+    new DecisionWriter('events').failure(
+      { ...SOURCE, ...ITEM, key: null },
+      ERROR,
+      { ...JOB, remoteId: '' },
+      true,
+    ),
   ],
   [
     'a receipt',

@@ -2,14 +2,13 @@
 import { eventId } from '../../../src/core/outcome/dead-letter.ts';
 import type { JobContext } from '../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../src/core/record.ts';
+import type { LabelCell } from '../../../src/kinds/review/results/labels.ts';
 import {
   sourceMembers,
   type TerminalSource,
   terminalHeaders,
   terminalKey,
-} from '../../../src/events/terminal-parts.ts';
-import { type DecisionOptions, jobParts } from '../../../src/kinds/review/decision.ts';
-import type { LabelCell } from '../../../src/kinds/review/results/labels.ts';
+} from '../../../src/kinds/terminal-parts.ts';
 
 export interface DecisionFacts {
   readonly status: 'SUCCESS' | 'ERROR';
@@ -26,6 +25,13 @@ export interface DecisionFacts {
 
 export interface DecisionRenderer {
   render(source: TerminalSource, facts: DecisionFacts, job: JobContext): OutgoingRecord;
+}
+
+interface DecisionOptions {
+  /** The source topic. */
+  readonly topic: string;
+  /** Repeats the content in decisions. */
+  readonly includeContent: boolean;
 }
 
 /** Builds the renderer of one pipeline's decisions. */
@@ -63,6 +69,15 @@ export function createDecisionRenderer({
   }
 
   return { render };
+}
+
+/** JSON of a decision that its job determines: before and after the members of `source`. */
+function jobParts(topic: string, { remoteId, type, attempt, decidedAtMs }: JobContext) {
+  const batch = { id: remoteId === '' ? null : remoteId, type, attempt };
+  return {
+    batch: `,"batch":${JSON.stringify(batch)},"source":{"topic":${JSON.stringify(topic)},`,
+    end: `},"decided_at":"${new Date(decidedAtMs).toISOString()}"}`,
+  };
 }
 
 function jsonOrNull(text: string | undefined): string {

@@ -12,7 +12,14 @@ import { VirtualClock } from '../../support/memory/clock.ts';
 import { MemoryRegistry } from '../../support/memory/schema-registry.ts';
 import { RecordingLogger } from '../../support/memory/telemetry/recording-telemetry.ts';
 import { parse } from '../config/problems-of.ts';
-import { contentItem, decisions, JOB, kindWithFile, SIGNAL } from '../kinds/review/sample.ts';
+import {
+  contentItem,
+  decisions,
+  JOB,
+  kindWithFile,
+  referenceOf,
+  SIGNAL,
+} from '../kinds/review/sample.ts';
 
 const DECISION = { type: 'AVRO', text: contractFile('avro/decision.avsc') } as const;
 const OTHER = { type: 'AVRO', text: '"string"' } as const;
@@ -37,7 +44,7 @@ function world(output = '{format: avro}') {
   const logger = new RecordingLogger();
   const clock = new VirtualClock();
   const kind = kindWithFile(
-    'Content,Status,Service result,connector_ref\nx,SUCCESS,spam,"[0,0,-1,null]"',
+    `Content,Status,Service result,connector_ref\nx,SUCCESS,spam,${referenceOf()}`,
   );
   const wrapped = outputs.wrap(pipeline, kind, logger);
   const prepare = (signal: AbortSignal = SIGNAL) =>

@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { INVENTED_RESULT, trySample } from '../../../src/app/tools/sample.ts';
 import { parse } from '../config/problems-of.ts';
 
-test('the column that review.resultColumn names holds the result, and metadata of that name travel under another', async () => {
+test('the column that review.resultColumn names holds the result, and metadata of that name has no column', async () => {
   for (const resultColumn of ['Decision', 'Decision, "final"']) {
     const config = {
       kafka: { brokers: ['broker:9092'] },
@@ -23,7 +23,7 @@ test('the column that review.resultColumn names holds the result, and metadata o
       timestampMs: 0,
     });
     assert.ok(result.outcome === 'accepted', JSON.stringify(result));
-    assert.match(result.upload, /^Content,"?meta:decision/);
+    assert.match(result.upload, /^Content,other,connector_ref\r\n/);
     const decision = JSON.parse(result.published.value);
     assert.deepEqual([decision.result, decision.metadata], [INVENTED_RESULT, metadata]);
   }

@@ -32,7 +32,7 @@ const OWN: readonly (readonly [string, string, readonly (typeof KINDS)[number][]
   ['source.mapping.flatten', 'source: {topic: events, mapping: {flatten: true}}', ['review']],
   ['source.maxMetadata', 'source: {topic: events, maxMetadata: 1KiB}', ['review']],
   ['source.maxMetadataKeys', 'source: {topic: events, maxMetadataKeys: 7}', ['review']],
-  ['batch.referenceColumn', 'source: {topic: events}, batch: {referenceColumn: ref}', ['review']],
+  ['review.columns', 'source: {topic: events}, review: {columns: [lang]}', ['review']],
   ['review.resultColumn', 'source: {topic: events}, review: {resultColumn: Decision}', ['review']],
   ['output.includeContent', 'source: {topic: events}, output: {includeContent: true}', ['review']],
 ];

@@ -35,7 +35,6 @@ describe('a configuration that is right', () => {
       maxBytes: 8 * 2 ** 20,
       maxAgeMs: 30_000,
       escapeFormulas: false,
-      referenceColumn: 'connector_ref',
     });
     assert.deepEqual(pipeline?.source.mapping.type, { field: 'type' });
   });
@@ -52,6 +51,15 @@ describe('a configuration that is right', () => {
     });
     for (const wrong of ['99', '1', '0.4', '"1e0"', '"0.99 "x', '.nan', '[0.99]', '"99%"'])
       assert.throws(() => objectiveOf(`share: ${wrong}`), ConfigError, wrong);
+  });
+
+  it('has a column for each metadata key, for listed ones, or for none', () => {
+    const columnsOf = (text: string) =>
+      parse(MINIMAL.replace('}}]', `}, review: {${text}}}]`)).pipelines[0]?.review.columns;
+    assert.equal(columnsOf(''), undefined);
+    assert.equal(columnsOf('columns: all'), undefined);
+    assert.deepEqual(columnsOf('columns: [lang, user_id]'), ['lang', 'user_id']);
+    assert.deepEqual(columnsOf('columns: []'), []);
   });
 
   it('derives the journal from a group of its own', () => {
@@ -347,19 +355,14 @@ htpp: {}
       /column 3: \. is not expected here/,
     ],
     [
-      'a reference column that the service uses',
-      MINIMAL.replace('topic: events', 'topic: events}, batch: {referenceColumn: Expected result'),
-      /the service uses that name/,
-    ],
-    [
       'a result column that holds something else',
       MINIMAL.replace('topic: events', 'topic: events}, review: {resultColumn: labels'),
       /that column has another meaning/,
     ],
     [
-      'a result column that is the reference column',
+      "a result column that is the connector's own",
       MINIMAL.replace('topic: events', 'topic: events}, review: {resultColumn: Connector_Ref'),
-      /batch\.referenceColumn/,
+      /that column has another meaning/,
     ],
   ] as const) {
     it(`is refused for ${what}`, () => {

@@ -13,7 +13,7 @@ import type { DeadLetterStage } from '../../../src/core/outcome/dead-letter.ts';
 import { DEAD_LETTER_REASONS } from '../../../src/core/outcome/dead-letter-reason.ts';
 import { FAILURE_TABLE } from '../../../src/core/outcome/failure-table.ts';
 import type { RecordHeaders } from '../../../src/core/record.ts';
-import { sourceMembers } from '../../../src/events/terminal-parts.ts';
+import { sourceMembers } from '../../../src/kinds/terminal-parts.ts';
 import {
   assertContract,
   contractFile,

@@ -26,7 +26,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   http: ['base', 'core', 'p-limit', 'undici', 'node:*'],
   service: ['base', 'core', 'http', 'zod', 'node:*'],
   kinds: [
-    ...['base', 'core', 'events', 'service/contract.ts', 'csv-parse'],
+    ...['base', 'core', 'events', 'service/contract.ts'],
     ...['node:buffer', 'node:crypto', 'node:timers/promises', 'node:worker_threads'],
   ],
   kafka: ['base', 'core', 'kafkajs', 'node:*'],
@@ -57,7 +57,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'tools/inspect': ['base', 'core', 'node:crypto'],
   'tools/evaluate': ['base', 'core', 'tools/inspect'],
   'tools/doctor': ['base', 'core', 'pipeline/context', 'pipeline/shard', 'tools/inspect'],
-  client: ['base', 'core', 'http', 'service', 'kinds/review', 'node:*'],
+  client: ['base', 'core', 'http', 'service', 'kinds/review', 'csv-parse', 'node:*'],
   consumer: [
     ...['base', 'core', 'contracts', 'events/formats', 'events/registry', 'http', 'kafka'],
     'node:*',

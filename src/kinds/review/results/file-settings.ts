@@ -1,13 +1,12 @@
 /** Settings and state that all result files of a pipeline share. */
-import type { DecisionOptions } from '../decision.ts';
 import type { ResultNotice } from './notices.ts';
 import type { SeenColumns, WantedColumns } from './result-header.ts';
 import { LastRows } from './truncation-guard.ts';
 
 /** Plain values, which can be sent to a thread. */
-export interface ResultFileSettings extends DecisionOptions, WantedColumns {
-  /** Largest row, bytes: a quote that never closes makes the rest of a file one row. */
-  readonly maxRowBytes: number;
+export interface ResultFileSettings extends WantedColumns {
+  /** The source topic. */
+  readonly topic: string;
 }
 
 export interface SharedByFiles {

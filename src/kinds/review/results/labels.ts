@@ -3,8 +3,8 @@
  * ones are accepted: a JSON array of label objects or names, a single object or name, an object of
  * names that are true or false, delimited names, nothing.
  */
-import { isDeeperThan } from '../../../base/json/json-depth.ts';
-import { parseJson, parseKeepingDigits } from '../../../base/json/parse-json.ts';
+import { MAX_VALUES, parseJson, parseKeepingDigits } from '../../../base/json/parse-json.ts';
+import { JsonScanner, type ScannedValue } from '../../../base/json/scanner.ts';
 
 export interface LabelCell {
   /** JSON array of objects with `name`, `applied` and `explanation`. */
@@ -24,6 +24,8 @@ const NO_LABELS: LabelCell = { json: '[]', raw: undefined };
 const MAX_TEXT_LENGTH = 1024 * 1024;
 /** Levels of a label list with its own fields. */
 const MAX_DEPTH = 16;
+const SCANNER = new JsonScanner([[]]);
+const [WHOLE] = SCANNER.values;
 
 /** Reads a cell. Never throws. */
 export function readLabels(cell: string): LabelCell {
@@ -31,15 +33,15 @@ export function readLabels(cell: string): LabelCell {
   const unread = { json: '[]', raw: cell };
   if (text === '') return NO_LABELS;
   if (text.length > MAX_TEXT_LENGTH) return unread;
-  let value: unknown;
-  try {
-    value = parseJson(text);
-  } catch {
-    return { json: JSON.stringify(namesIn(text).map((name) => labelOf({ name }))), raw: cell };
-  }
-  if (value === null) return NO_LABELS;
+  const fault = SCANNER.scan(Buffer.from(text));
   // Consumers have to read it, and so does this process.
-  if (isDeeperThan(value, MAX_DEPTH)) return unread;
+  if (fault === 'depth') return unread;
+  if (fault !== undefined)
+    return { json: JSON.stringify(namesIn(text).map((name) => labelOf({ name }))), raw: cell };
+  const { levels, values } = WHOLE as ScannedValue;
+  if (levels > MAX_DEPTH || values > MAX_VALUES) return unread;
+  const value = parseJson(text);
+  if (value === null) return NO_LABELS;
   // The common case is copied, without reading and printing numbers.
   if (Array.isArray(value) && value.every(isComplete)) return { json: text, raw: undefined };
   const exact = parseKeepingDigits(text);

@@ -2,7 +2,6 @@
 
 /** Log message of each kind of notice. */
 export const NOTICES = {
-  unknown_column: 'result files have a column that the interface does not define',
   unknown_status: 'result files have a status that the interface does not define',
   labels_not_json: 'result files have labels that are not JSON',
   missing_column: 'result files lack a column that the interface promises; decisions omit it',

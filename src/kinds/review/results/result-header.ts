@@ -1,7 +1,7 @@
 /** Header of a result file: columns by name, in any order. */
 import { ServiceError } from '../../../core/outcome/service-error.ts';
 import { RESULT_COLUMNS } from '../../../service/contract.ts';
-import { foldName, isResultColumn, keyOfHeader } from '../metadata/column-names.ts';
+import { foldName, isResultColumn } from '../metadata/column-names.ts';
 
 /** Index of each column; -1 for one that the file lacks. */
 export interface ResultHeader {
@@ -14,8 +14,6 @@ export interface ResultHeader {
   readonly expected: number;
   readonly labels: number;
   readonly reference: number;
-  /** Index of all other columns by metadata key: only the shapes of rows show which are ours. */
-  readonly others: ReadonlyMap<string, number>;
 }
 
 export interface WantedColumns {
@@ -64,12 +62,6 @@ export function readResultHeader(
       `the result file has neither a column "${RESULT_COLUMNS.status}" nor one that ends in " result"`,
     );
   }
-  const standard = new Set([content, status, expected, labels, result, reference]);
-  const others = new Map<string, number>();
-  for (const [index, name] of names.entries()) {
-    const key = keyOfHeader(name);
-    if (!standard.has(index) && !others.has(key)) others.set(key, index);
-  }
   return {
     width: names.length,
     content,
@@ -79,7 +71,6 @@ export function readResultHeader(
     expected,
     labels,
     reference,
-    others,
   };
 }
 

@@ -1,27 +1,20 @@
-/**
- * Reader of one result file, piece by piece. Rows are cut by a scanner, and from the first row that
- * the scanner cannot cut, or whose line end is missing, the rest of the file by csv-parse. Either
- * way the decision writer takes them as bytes.
- */
-import { isUtf8 } from 'node:buffer';
+/** Reader of one result file, piece by piece. */
 import type { ResultColumns } from '../../../core/bytes/result-slice.ts';
 import { type Rooms, SliceWriter } from '../../../core/bytes/slice-writer.ts';
+import type { ServiceError } from '../../../core/outcome/service-error.ts';
 import type { JobContext } from '../../../core/ports/pipeline-kind.ts';
-import { CsvParser, tooLarge } from './csv-parser.ts';
+import { REFERENCE_COLUMN } from '../metadata/columns.ts';
 import type { SharedByFiles } from './file-settings.ts';
+import { LARGE_BYTES, largeRowTurn, maxRowBytes } from './large-rows.ts';
 import { PartialRow } from './partial-row.ts';
 import { readResultHeader, unreadable } from './result-header.ts';
-import { NOT_WHOLE, RowScanner, UNKNOWN } from './row-scanner.ts';
-import { DecisionWriter } from './writers/decision-writer.ts';
+import { RowDecisions } from './row-decisions.ts';
+import { MAX_COLUMNS, NOT_WHOLE, RowScanner, TOO_WIDE } from './row-scanner.ts';
 
-const LINE_FEED = 0x0a;
-/** Mark of a file that csv-parse reads as UTF-16. */
-const UTF16_MARK = Buffer.from([0xff, 0xfe]);
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-/** Larger rows are left to csv-parse. */
-const MAX_PARTIAL_BYTES = 8 * 1024 * 1024;
-/** Bytes fed to csv-parse at a time. */
-const SLICE_BYTES = 64 * 1024;
+const LINE_END = Buffer.from('\n');
+/** Rows up to this size are scanned again with each piece; larger ones when they have doubled. */
+const RESCANNED_BYTES = 128 * 1024;
 
 /** Rows of a piece, and the problem that ended the file in it. */
 export interface ReadRows {
@@ -36,22 +29,19 @@ export class ResultReader {
   readonly #slice: SliceWriter;
   readonly #scanner = new RowScanner();
   readonly #partial = new PartialRow();
-  /** True if the scanner has read the partial row. */
-  #resumes = false;
+  /** Size of the partial row from which on it is scanned again. */
+  #scanFrom = 0;
   /** True once the byte order mark, if any, is skipped. */
   #begun = false;
-  /** Writer of the decisions and column of the references, once the header is read. */
-  #decisions: DecisionWriter | undefined;
+  /** Decisions of the rows and column of the references, once the header is read. */
+  #decisions: RowDecisions | undefined;
   #referenceColumn = -1;
   #job: JobContext | undefined;
-  /** Parser of the rest of the file, once it is needed. */
-  #rest: CsvParser | undefined;
-  readonly #records: string[][] = [];
   #taken = 0;
-  #lastByte: number | undefined;
-  /** Bytes since the last row, in whole pieces: empty lines take time as well. */
+  /** Bytes since the last row: empty lines take time as well. */
   #bytesSinceRow = 0;
-  #rowEnded = false;
+  /** Ends the turn of a large row. */
+  #endTurn: (() => void) | undefined;
 
   /** @param expectedRows rows reported by the service; undefined if it reports none */
   constructor(shared: SharedByFiles, expectedRows: number | undefined, rooms?: Rooms) {
@@ -60,150 +50,134 @@ export class ResultReader {
     this.#slice = new SliceWriter(rooms);
   }
 
-  /** Reads the next piece and keeps nothing of it. @param job for the decisions of its rows */
+  /**
+   * Reads the next piece. Resolves when the file may go on: one with a large row waits for its turn.
+   * @param job for the decisions of its rows
+   */
   async read(piece: Buffer, job: JobContext): Promise<ReadRows> {
     this.#job = job;
-    this.#lastByte = piece.at(-1) ?? this.#lastByte;
-    return this.#rowsOf(async () => {
-      if (this.#rest !== undefined) return this.#parse(this.#rest, piece);
-      this.#rowEnded = false;
-      const left = this.#scan(piece);
-      if (left !== undefined) return this.#handOver(left);
-      this.#bytesSinceRow = this.#rowEnded ? 0 : this.#bytesSinceRow + piece.length;
-      return this.#bytesSinceRow > this.#shared.settings.maxRowBytes ? tooLarge() : undefined;
-    });
+    const read = this.#rowsOf(() => this.#read(piece, maxRowBytes(job)));
+    if (this.#partial.length > LARGE_BYTES) this.#endTurn ??= await largeRowTurn();
+    else this.close();
+    return read;
   }
 
   /** To be called after the last piece. */
   async end(): Promise<ReadRows> {
-    return this.#rowsOf(async () => {
-      const problem =
-        this.#partial.length === 0 ? undefined : await this.#handOver(this.#partial.bytes);
-      return problem ?? (await this.#finish());
-    });
+    return this.#rowsOf(() => this.#end());
   }
 
+  /** To be called once nothing more is read. Repeatable. */
   close(): void {
-    this.#rest?.destroy();
+    this.#endTurn?.();
+    this.#endTurn = undefined;
   }
 
-  async #rowsOf(step: () => Promise<unknown>): Promise<ReadRows> {
+  #rowsOf(step: () => ServiceError | undefined): ReadRows {
     let problem: unknown;
     try {
-      problem = await step();
+      problem = step();
     } catch (error) {
       problem = error;
     }
     return { rows: this.#slice.finish(), problem };
   }
 
-  /** @returns bytes that only csv-parse can read; undefined when the piece is read, or kept for the next one */
-  #scan(piece: Buffer): Buffer | undefined {
+  #read(piece: Buffer, limit: number): ServiceError | undefined {
     const partial = this.#partial;
     const isContinued = partial.length > 0;
     if (isContinued) partial.add(piece);
     const bytes = isContinued ? partial.bytes : piece;
+    if (bytes.length < Math.min(this.#scanFrom, limit)) return undefined;
+    const taken = this.#taken;
+    const end = this.#scan(bytes);
+    if (end === TOO_WIDE) return tooWide();
+    if (isContinued) partial.drop(end);
+    else partial.add(piece.subarray(end));
+    this.#scanFrom = partial.length > RESCANNED_BYTES ? 2 * partial.length : 0;
+    this.#bytesSinceRow = this.#taken > taken ? 0 : this.#bytesSinceRow + end;
+    return partial.length + this.#bytesSinceRow > limit
+      ? unreadable('the result file has a row that is larger than allowed, or is not CSV')
+      : undefined;
+  }
+
+  /** Takes the whole rows. @returns the start of the rest, or TOO_WIDE */
+  #scan(bytes: Buffer): number {
     let at = 0;
-    if (!this.#begun && bytes.length >= BYTE_ORDER_MARK.length) {
-      if (bytes.subarray(0, UTF16_MARK.length).equals(UTF16_MARK)) return bytes;
-      const isMarked = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-      if (isMarked) at = BYTE_ORDER_MARK.length;
+    if (!this.#begun) {
+      if (bytes.length < BYTE_ORDER_MARK.length) return at;
+      if (bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK))
+        at = BYTE_ORDER_MARK.length;
       this.#begun = true;
     }
-    let isText: boolean | undefined;
-    while (this.#begun && at < bytes.length) {
-      const next = this.#resumes ? this.#scanner.resume(bytes) : this.#scanner.scan(bytes, at);
-      this.#resumes = false;
-      if (next === NOT_WHOLE) {
-        // Only the bytes of a row at the beginning stay where they are.
-        this.#resumes = at === 0;
-        break;
-      }
-      if (next === UNKNOWN || next - at > this.#shared.settings.maxRowBytes)
-        return bytes.subarray(at);
-      isText ??= isUtf8(bytes.subarray(at, bytes.lastIndexOf(LINE_FEED) + 1));
-      this.#takeScanned(isText || isUtf8(bytes.subarray(at, next)));
+    while (at < bytes.length) {
+      const next = this.#scanner.scan(bytes, at);
+      if (next === NOT_WHOLE) break;
+      if (next === TOO_WIDE) return next;
+      this.#take();
       at = next;
     }
-    if (isContinued) partial.drop(at);
-    else partial.add(piece.subarray(at));
-    return partial.length > MAX_PARTIAL_BYTES ? partial.bytes : undefined;
+    return at;
   }
 
-  /** Takes the scanned row. @param isText whether its bytes are UTF-8 */
-  #takeScanned(isText: boolean): void {
+  /** Takes the scanned row, unless it is an empty line, or the header. */
+  #take(): void {
     if (this.#scanner.cells === 0) return;
-    if (this.#decisions !== undefined && isText) this.#takeRow(this.#decisions);
-    else this.#take(this.#scanner.texts());
-  }
-
-  /** Takes a row of decoded cells, or the header. */
-  #take(cells: readonly string[]): void {
+    this.#taken++;
     if (this.#decisions !== undefined) {
-      this.#scanner.place(cells);
-      this.#takeRow(this.#decisions);
+      this.#decisions.write(this.#scanner, this.#job as JobContext, this.#slice);
       return;
     }
-    this.#rowEnded = true;
     const { settings, seenColumns, onNotice } = this.#shared;
-    const header = readResultHeader(cells, settings, seenColumns);
-    this.#decisions = new DecisionWriter(header, cells, settings, onNotice);
+    const names = this.#scanner.texts();
+    const wanted = { ...settings, referenceColumn: REFERENCE_COLUMN };
+    const header = readResultHeader(names, wanted, seenColumns);
+    this.#decisions = new RowDecisions(header, names, settings, onNotice);
     this.#referenceColumn = header.reference;
   }
 
-  #takeRow(decisions: DecisionWriter): void {
-    this.#rowEnded = true;
-    this.#taken++;
-    decisions.write(this.#scanner, this.#job as JobContext, this.#slice);
-  }
-
-  /** Lets csv-parse read the rest of the file. @param bytes the beginning of the rest */
-  async #handOver(bytes: Buffer): Promise<unknown> {
-    // A mark behind the beginning is content.
-    this.#rest = new CsvParser(this.#records, this.#shared.settings.maxRowBytes, !this.#begun);
-    const problem = await this.#parse(this.#rest, bytes);
-    this.#partial.drop(this.#partial.length);
-    return problem;
-  }
-
-  async #parse(parser: CsvParser, bytes: Buffer): Promise<unknown> {
-    for (let start = 0; start < bytes.length; start += SLICE_BYTES) {
-      // A copy, because csv-parse keeps its end.
-      const problem = await parser.feed(Buffer.from(bytes.subarray(start, start + SLICE_BYTES)));
-      this.#takeRecords();
-      if (problem !== undefined) return problem;
+  #end(): ServiceError | undefined {
+    this.close();
+    const { lastRows } = this.#shared;
+    const partial = this.#partial;
+    this.#begun ||= partial.length < BYTE_ORDER_MARK.length;
+    const end = this.#scan(partial.bytes);
+    if (end === TOO_WIDE) return tooWide();
+    partial.drop(end);
+    const endsLine = partial.length === 0;
+    if (!endsLine) {
+      partial.add(LINE_END);
+      const next = this.#scanner.scan(partial.bytes, 0);
+      if (next === TOO_WIDE) return tooWide();
+      if (next === NOT_WHOLE)
+        return unreadable('the result file is truncated: it ends inside a quoted cell');
+      if (this.#decisions !== undefined && !this.#isWhole(this.#decisions))
+        return unreadable(
+          'the result file is truncated or has no final line end: its last row may not be whole',
+        );
+      this.#take();
     }
+    if (this.#decisions === undefined)
+      return unreadable('the result file is empty: it has no header');
+    if (endsLine && this.#expectedRows === this.#taken - 1) lastRows.endedLine();
     return undefined;
   }
 
-  #takeRecords(): void {
-    for (const record of this.#records.splice(0)) this.#take(record);
+  /** True if the scanned row, which has no line end, is not cut. */
+  #isWhole(decisions: RowDecisions): boolean {
+    const row = this.#scanner;
+    const column = this.#referenceColumn;
+    // Only a CR was left.
+    if (row.cells === 0) return false;
+    if (column === row.cells - 1 && decisions.isAuthentic(row, this.#job as JobContext))
+      return true;
+    const reference = column < row.cells ? row.text(column) : '';
+    // The header is taken, too.
+    const more = this.#taken < (this.#expectedRows ?? 0);
+    return this.#shared.lastRows.isWhole(row, reference, more);
   }
+}
 
-  async #finish(): Promise<unknown> {
-    const { lastRows } = this.#shared;
-    let problem: unknown = await this.#rest?.finish();
-    // csv-parse looks ahead and may emit the header only now.
-    const [header] = this.#decisions === undefined ? this.#records.splice(0, 1) : [];
-    if (header !== undefined) this.#take(header);
-    const decisions = this.#decisions;
-    if (decisions === undefined)
-      return problem ?? unreadable('the result file is empty: it has no header');
-    const last = this.#records.at(-1);
-    const came = this.#taken + this.#records.length;
-    const endsLine = this.#lastByte === LINE_FEED;
-    if (problem === undefined && endsLine && this.#expectedRows === came) lastRows.endedLine();
-    if (problem === undefined && !endsLine && last !== undefined) {
-      const more = came < (this.#expectedRows ?? 0);
-      if (!lastRows.isWhole(last, last[this.#referenceColumn] ?? '', more)) {
-        this.#records.pop();
-        problem = unreadable(
-          'the result file is truncated or has no final line end: its last row may not be whole',
-        );
-      }
-    }
-    this.#takeRecords();
-    if (problem === undefined) decisions.finish();
-    return problem;
-  }
+function tooWide(): ServiceError {
+  return unreadable(`the result file has a row of more than ${MAX_COLUMNS} columns, or is not CSV`);
 }

@@ -1,16 +1,15 @@
 /**
- * Scanner that finds the cells of one row in bytes, without decoding or copying them. It reads CSV
- * as csv-parse does (csv-parser.ts), to which it leaves text behind a closing quote and rows with
- * too many columns.
+ * Scanner that finds the cells of one row in bytes, without decoding or copying them. It cuts rows
+ * as csv-parse does with `relax_quotes` and both kinds of line end: a quote within a bare cell, a
+ * CR alone, and text after a closing quote are content.
  */
 import { grown } from '../../../core/bytes/grown.ts';
 
 /** The row does not end in these bytes. */
 export const NOT_WHOLE = -1;
-/** Only csv-parse can find the end of this row. */
-export const UNKNOWN = -2;
+/** The row has more columns than a spreadsheet can have. */
+export const TOO_WIDE = -2;
 
-/** The limit of spreadsheets. */
 export const MAX_COLUMNS = 16_384;
 
 const LF = 0x0a;
@@ -18,103 +17,56 @@ const CR = 0x0d;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 
-/** States of a scan. */
-const AT_ROW = 0;
-const AT_CELL = 1;
-const IN_BARE = 2;
-const IN_QUOTES = 3;
+/** Bytes that may end a bare cell. */
+const ENDS_CELL = new Uint8Array(256);
+ENDS_CELL[COMMA] = 1;
+ENDS_CELL[LF] = 1;
 
 /** Bytes compared one by one before a native search, whose call costs as much as these. */
-const SHORT_CELL = 48;
+const SHORT_CELL = 24;
 
 export class RowScanner {
   /** Cells of the row; 0 for an empty line. */
   cells = 0;
   /** Bytes that hold the row. */
   bytes: Buffer = Buffer.alloc(0);
-  /** Per cell: its first byte, the byte behind it (without its quotes), 1 if two quotes are one. */
+  /** Per cell: its first byte, the byte after it (without its quotes), 1 if two quotes are one. */
   #starts = new Int32Array(64);
   #ends = new Int32Array(64);
   #doubled = new Uint8Array(64);
-  #at = 0;
-  #state = AT_ROW;
 
-  /** Scans the row at `start`. @returns the start of the next row, NOT_WHOLE or UNKNOWN */
+  /** Scans the row at `start`. @returns the start of the next row, NOT_WHOLE or TOO_WIDE */
   scan(bytes: Buffer, start: number): number {
-    this.cells = 0;
-    this.#at = start;
-    this.#state = AT_ROW;
-    return this.resume(bytes);
-  }
-
-  /** Resumes a scan that ended with NOT_WHOLE. @param bytes the same bytes, and more behind them */
-  resume(bytes: Buffer): number {
     this.bytes = bytes;
-    const end = bytes.length;
-    let at = this.#at;
-    let state = this.#state;
-    if (state === AT_ROW) {
-      if (bytes[at] === LF) return at + 1;
-      if (bytes[at] === CR) {
-        if (at + 1 === end) return NOT_WHOLE;
-        if (bytes[at + 1] === LF) return at + 2;
-      }
-      if (at === end) return NOT_WHOLE;
-      state = AT_CELL;
-    }
-    let cell = this.cells;
-    for (;;) {
-      if (state === AT_CELL) {
-        if (cell === MAX_COLUMNS) return UNKNOWN;
-        if (cell === this.#starts.length) this.#grow();
-        if (at === end) break;
-        const isQuoted = bytes[at] === QUOTE;
-        if (isQuoted) at++;
+    this.cells = 0;
+    if (bytes[start] === LF) return start + 1;
+    if (bytes[start] === CR && bytes[start + 1] === LF) return start + 2;
+    const { length } = bytes;
+    let at = start;
+    for (let cell = 0; cell < MAX_COLUMNS; cell++) {
+      if (cell === this.#starts.length) this.#grow();
+      // The first byte after the cell, and its quotes.
+      let end = at;
+      if (bytes[at] === QUOTE) {
+        end = this.#quoted(cell, at);
+        if (end < 0) return NOT_WHOLE;
+      } else this.#starts[cell] = -1;
+      if (end >= length) return NOT_WHOLE;
+      if (this.#starts[cell] === -1) {
+        while (end < length && ENDS_CELL[bytes[end] as number] === 0) end++;
+        if (end === length) return NOT_WHOLE;
+        const hasReturn = bytes[end] === LF && end > at && bytes[end - 1] === CR;
         this.#starts[cell] = at;
+        this.#ends[cell] = hasReturn ? end - 1 : end;
         this.#doubled[cell] = 0;
-        state = isQuoted ? IN_QUOTES : IN_BARE;
       }
-      if (state === IN_BARE) {
-        let byte = bytes[at];
-        while (byte !== COMMA && byte !== LF && at < end) byte = bytes[++at];
-        if (at === end) break;
-        if (byte === LF) {
-          const hasReturn = at > (this.#starts[cell] as number) && bytes[at - 1] === CR;
-          this.#ends[cell] = hasReturn ? at - 1 : at;
-          this.cells = cell + 1;
-          return at + 1;
-        }
-        this.#ends[cell++] = at++;
-        state = AT_CELL;
-        continue;
+      at = end + 1;
+      if (bytes[end] === LF) {
+        this.cells = cell + 1;
+        return at;
       }
-      at = quoteFrom(bytes, at);
-      // The next byte shows whether the quote ends the cell.
-      if (at + 1 >= end) break;
-      const next = bytes[at + 1];
-      if (next === QUOTE) {
-        this.#doubled[cell] = 1;
-        at += 2;
-      } else if (next === COMMA) {
-        this.#ends[cell++] = at;
-        at += 2;
-        state = AT_CELL;
-      } else if (next === LF) {
-        this.#ends[cell] = at;
-        this.cells = cell + 1;
-        return at + 2;
-      } else if (next === CR) {
-        if (at + 2 === end) break;
-        if (bytes[at + 2] !== LF) return UNKNOWN;
-        this.#ends[cell] = at;
-        this.cells = cell + 1;
-        return at + 3;
-      } else return UNKNOWN;
     }
-    this.cells = cell;
-    this.#at = at;
-    this.#state = state;
-    return NOT_WHOLE;
+    return TOO_WIDE;
   }
 
   start(cell: number): number {
@@ -146,20 +98,27 @@ export class RowScanner {
     return Array.from({ length: this.cells }, (_, cell) => this.text(cell));
   }
 
-  /** Lays out decoded cells as a row of UTF-8. */
-  place(texts: readonly string[]): void {
-    // One by one: halves of a surrogate pair in two cells would become one character.
-    const cells = texts.map((text) => Buffer.from(text));
-    let at = 0;
-    this.cells = cells.length;
-    while (this.#starts.length < cells.length) this.#grow();
-    for (const [cell, { length }] of cells.entries()) {
-      this.#starts[cell] = at;
-      at += length;
-      this.#ends[cell] = at;
+  /**
+   * Scans a cell that begins with a quote; with text after its closing quote it is bare.
+   * @returns the place of the comma or line feed after it, of the text after it, or NOT_WHOLE
+   */
+  #quoted(cell: number, start: number): number {
+    const { bytes } = this;
+    let isDoubled = 0;
+    let quote = quoteFrom(bytes, start + 1);
+    while (bytes[quote + 1] === QUOTE) {
+      isDoubled = 1;
+      quote = quoteFrom(bytes, quote + 2);
     }
-    this.#doubled.fill(0);
-    this.bytes = Buffer.concat(cells);
+    let next = quote + 1;
+    if (bytes[next] === CR && (next + 1 >= bytes.length || bytes[next + 1] === LF)) next++;
+    // The next byte shows whether the quote ends the cell.
+    if (next >= bytes.length) return NOT_WHOLE;
+    const ends = ENDS_CELL[bytes[next] as number] === 1;
+    this.#starts[cell] = ends ? start + 1 : -1;
+    this.#ends[cell] = quote;
+    this.#doubled[cell] = isDoubled;
+    return next;
   }
 
   #grow(): void {

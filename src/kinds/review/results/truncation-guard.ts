@@ -2,13 +2,14 @@
  * Guard against truncated result files. RFC 4180 allows a file without a final line end, but a
  * truncated file looks the same: `approved` cut to `approv` would be published as a result.
  */
-import { isJsonText } from '../../../base/json/exact-json.ts';
+import { JsonScanner } from '../../../base/json/scanner.ts';
+import type { RowScanner } from './row-scanner.ts';
 
 /** Rows remembered. Accepted rows are forgotten, so these are of files that were never whole. */
 const MAX_REMEMBERED = 1000;
 
-/** Characters of a reference remembered: partition and offset come first. */
-const REFERENCE_LENGTH = 200;
+/** Characters of a reference remembered: its code comes first. */
+const REFERENCE_LENGTH = 40;
 
 /** Downloads that must end with the same row. A file may be read twice while it is written. */
 const SAME_ENDS = 3;
@@ -25,21 +26,26 @@ export class LastRows {
   /**
    * Returns true if the last cell is complete by itself (a JSON list or object), or if earlier
    * downloads ended with the same row: truncation hardly repeats at the same place.
-   * @param reference the row's unique reference
+   * @param reference the text of the row's reference, which is unique
    * @param more whether the service reported more rows: then the file is truncated
    */
-  isWhole(cells: readonly string[], reference: string, more: boolean): boolean {
-    const last = cells.at(-1) ?? '';
-    if (/^\s*[[{]/.test(last) && isJsonText(last)) return true;
+  isWhole(row: RowScanner, reference: string, more: boolean): boolean {
+    const last = row.text(row.cells - 1);
+    if (/^\s*[[{]/.test(last) && isJson(last)) return true;
     if (more || this.#filesEndLines) return false;
     // Beginnings of a row are equal if they are equally long.
-    const row = `${cells.reduce((length, cell) => length + cell.length, cells.length)} ${reference.slice(0, REFERENCE_LENGTH)}`;
-    const times = (this.#seen.get(row) ?? 0) + 1;
-    this.#seen.delete(row);
+    const length = row.end(row.cells - 1) - row.start(0);
+    const key = `${length} ${reference.slice(0, REFERENCE_LENGTH)}`;
+    const times = (this.#seen.get(key) ?? 0) + 1;
+    this.#seen.delete(key);
     if (times === SAME_ENDS) return true;
-    this.#seen.set(row, times);
-    const [oldest = row] = this.#seen.keys();
+    this.#seen.set(key, times);
+    const [oldest = key] = this.#seen.keys();
     if (this.#seen.size > MAX_REMEMBERED) this.#seen.delete(oldest);
     return false;
   }
+}
+
+function isJson(text: string): boolean {
+  return new JsonScanner([]).scan(Buffer.from(text)) === undefined;
 }

@@ -14,7 +14,24 @@ export interface EchoBehaviour {
   readonly order: readonly number[];
   readonly unknownColumn: string | undefined;
   readonly pieceBytes: number;
+  /** Change of the uploaded cells. */
+  readonly rewrites: keyof typeof REWRITES;
 }
+
+/** Changes of a cell: only the connector's own column must come back. */
+const REWRITES = {
+  nothing: (cell: string) => cell,
+  trim: (cell: string) => cell.trim(),
+  nfc: (cell: string) => cell.normalize('NFC'),
+  nfd: (cell: string) => cell.normalize('NFD'),
+  latin1: (cell: string) => Buffer.from(cell, 'latin1').toString('latin1'),
+  lineEnds: (cell: string) => cell.replaceAll('\r\n', '\n'),
+  spreadsheet: (cell: string, isOwn: boolean) =>
+    isOwn || cell === '' || Number.isNaN(Number(cell)) ? cell : String(Number(cell)),
+  shout: (cell: string, isOwn: boolean) => (isOwn ? cell : cell.toUpperCase()),
+  empty: (cell: string, isOwn: boolean) => (isOwn ? cell : ''),
+  exchange: (cell: string) => cell,
+} as const satisfies Record<string, (cell: string, isOwn: boolean) => string>;
 
 export const echoBehaviour: fc.Arbitrary<EchoBehaviour> = fc.record({
   readWith: fc.constantFrom('plain', 'csv-parse'),
@@ -32,12 +49,21 @@ export const echoBehaviour: fc.Arbitrary<EchoBehaviour> = fc.record({
     nil: undefined,
   }),
   pieceBytes: fc.integer({ min: 1, max: 5000 }),
+  rewrites: fc.constantFrom(...(Object.keys(REWRITES) as (keyof typeof REWRITES)[])),
 });
 
 /** The result file for an upload. Every row is a SUCCESS with the result `ok`. */
 export function echo(upload: Buffer, behaviour: EchoBehaviour): Buffer[] {
-  const [header = [], ...rows] =
-    behaviour.readWith === 'plain' ? readCsv(upload.toString()) : parse(upload);
+  const [header = [], ...uploaded] =
+    behaviour.readWith === 'plain' ? readCsv(upload.toString()) : (parse(upload) as string[][]);
+  const rewrite = REWRITES[behaviour.rewrites];
+  const rows = uploaded.map((row, n) =>
+    row.map((cell, index) => {
+      const isOwn = header[index] === 'connector_ref';
+      if (isOwn || behaviour.rewrites !== 'exchange') return rewrite(cell, isOwn);
+      return uploaded[(n + 1) % uploaded.length]?.[index] ?? '';
+    }),
+  );
   const added: Record<string, string> = { Status: 'SUCCESS', 'Acme result': 'ok', Labels: '[]' };
   if (!header.includes('Expected result')) added['Expected result'] = '';
   if (behaviour.unknownColumn !== undefined) added[behaviour.unknownColumn] = 'x, "y"';

@@ -5,6 +5,7 @@ import type {
   NewBatch,
   ReviewService as Reviews,
 } from '../../../../src/kinds/service-ports.ts';
+import { coordinatesIn } from '../../records/reference.ts';
 import type { ReviewService, ServiceRow } from './review-service.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
@@ -15,7 +16,7 @@ interface Options {
 /** Pieces in which a result file comes, bytes. */
 const PIECE_BYTES = 100;
 const STATUSES: Readonly<Record<string, string>> = { finished: 'SUCCESS', failed: 'ERROR' };
-const REFERENCE = /,"\[(\d+),(\d+),/;
+const REFERENCE = /"([^"]*)"$/;
 
 export class CsvReviews implements Reviews {
   readonly #service: ReviewService;
@@ -82,8 +83,8 @@ export class CsvReviews implements Reviews {
 const NO_ROW: ServiceRow = { partition: -1, offset: -1, content: '', status: 'success' };
 
 function rowOf(content: string): ServiceRow {
-  const [, partition, offset] = REFERENCE.exec(content) ?? [];
-  return { ...NO_ROW, partition: Number(partition), offset: Number(offset), content };
+  const [, reference = ''] = REFERENCE.exec(content) ?? [];
+  return { ...NO_ROW, ...coordinatesIn(reference), content };
 }
 
 const idIn = (url: string): string => /^memory:\/\/\w+\/([^?]+)/.exec(url)?.[1] ?? '';

@@ -1,5 +1,6 @@
 /** A PipelineKind over ReviewService: the smallest kind there can be, whose records a checker can read. One per instance. */
 
+import { jsonTextOf } from '../../../../src/base/json/json-text.ts';
 import type { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import type { MalformedRow, ResultRow } from '../../../../src/core/bytes/result-row.ts';
 import type { ResultSlice } from '../../../../src/core/bytes/result-slice.ts';
@@ -49,6 +50,7 @@ export function sourceValue(content: ScriptedContent): string {
 }
 
 const ROWS_PER_SLICE = 100;
+const NO_METADATA = jsonTextOf({});
 
 export class ScriptedKind implements ResultFileKind {
   readonly name = 'scripted';
@@ -84,11 +86,11 @@ export class ScriptedKind implements ResultFileKind {
       key,
       headers,
       type,
-      content,
+      content: jsonTextOf(content),
       replay,
       bytes: value?.length ?? 0,
     };
-    return { item: { ...item, metadata: {}, expected: undefined } };
+    return { item: { ...item, metadata: NO_METADATA, expected: undefined } };
   }
 
   rows(pool: BufferPool): RowSink {

@@ -15,7 +15,14 @@ import { readDecision } from '../../../../src/tools/inspect/decision-value.ts';
 import { contractFile, contractProblem } from '../../../support/contracts.ts';
 import { MemoryRegistry } from '../../../support/memory/schema-registry.ts';
 import { headerList, headerOf } from '../../../support/records/headers.ts';
-import { collectRows, contentItem, JOB, kindWithFile, referenceOf, SIGNAL } from '../../kinds/review/sample.ts';
+import {
+  collectRows,
+  contentItem,
+  JOB,
+  kindWithFile,
+  referenceOf,
+  SIGNAL,
+} from '../../kinds/review/sample.ts';
 
 const FILE = [
   'Content,Status,Service result,connector_ref',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { writtenText } from '../../../../src/base/json/json-text.ts';
 import { bodyOf } from '../../../../src/core/batch/body-of.ts';
 import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
 import { unpooledBody } from '../../../../src/core/bytes/unpooled-body.ts';
@@ -36,7 +37,7 @@ function decoded(value: unknown, over: Partial<ImportOptions> = {}, again?: { ty
     ? result.poison.reason
     : 'skip' in result
       ? result.skip
-      : result.item.content;
+      : `{"type":${writtenText(result.item.content)},"data":${writtenText(result.item.metadata)}}`;
 }
 
 function itemOf(record: SourceRecord, over: Partial<ImportOptions> = {}): ContentItem {

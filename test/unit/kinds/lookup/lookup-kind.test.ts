@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { textOfString } from '../../../../src/base/json/json-text.ts';
 import { bodyOf } from '../../../../src/core/batch/body-of.ts';
 import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
 import { ServiceError, type ServiceFailure } from '../../../../src/core/outcome/service-error.ts';
@@ -55,7 +56,7 @@ function decoded(value: unknown, over: Partial<LookupOptions> = {}) {
     ? result.poison.reason
     : 'skip' in result
       ? result.skip
-      : result.item.content;
+      : textOfString(result.item.content);
 }
 
 const itemOf = (id: string, offset: number): ContentItem =>

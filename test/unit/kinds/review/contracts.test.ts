@@ -8,7 +8,15 @@ import {
   deadLetterOf,
 } from '../../../../src/core/outcome/dead-letter.ts';
 import { assertContract } from '../../../support/contracts.ts';
-import { contentItem, decisionOf, decisions, JOB, kindWithFile, sourceRecord } from './sample.ts';
+import {
+  contentItem,
+  decisionOf,
+  decisions,
+  JOB,
+  kindWithFile,
+  referenceOf,
+  sourceRecord,
+} from './sample.ts';
 
 const CONTRACTS = new URL('../../../../contracts/', import.meta.url);
 
@@ -23,19 +31,20 @@ async function validator(name: ContractName): Promise<(value: unknown) => void> 
 
 test('decisions fit their schema, whatever the service answered', async () => {
   const check = await validator('decision');
-  const reference = '"[0,0,-1,null]"';
-  const bytes = '"[7,9007199254740991,1767225600000,[""/w==""],0,{""r"":3}]"';
-  const rows = [
-    `x,SUCCESS,spam,ham,"[""a""]",${reference}`,
-    `x,ERROR,,,,${reference}`,
-    `x,ODD,spam,,a;b,${reference}`,
-    `x,ODD,,,"[{""name"":""n"",""score"":1}]",${bytes}`,
-  ];
-  const file = ['Content,Status,Service result,Expected result,Labels,connector_ref', ...rows].join(
-    '\n',
-  );
   for (const includeContent of [true, false]) {
-    const records = await decisions(kindWithFile(file, { includeContent }));
+    const empty = { offset: 0, timestampMs: -1, key: null };
+    const full = { offset: 2 ** 53 - 1, key: Buffer.from([0xff]), replay: 3, expected: 'ham' };
+    const reference = referenceOf(empty, { includeContent });
+    const bytes = referenceOf(full, { includeContent });
+    const rows = [
+      `x,SUCCESS,spam,ham,"[""a""]",${reference}`,
+      `x,ERROR,,,,${reference}`,
+      `x,ODD,spam,,a;b,${reference}`,
+      `x,ODD,,,"[{""name"":""n"",""score"":1}]",${bytes}`,
+    ];
+    const header = 'Content,Status,Service result,Expected result,Labels,connector_ref';
+    const file = `${[header, ...rows].join('\n')}\n`;
+    const records = await decisions(kindWithFile(file));
     assert.equal(records.length, rows.length);
     for (const record of records) check(decisionOf(record));
   }

@@ -6,7 +6,14 @@ import type { EventFormat } from '../../../../src/events/format.ts';
 import { reviewKind } from '../../../../src/kinds/review/index.ts';
 import { readAvro } from '../../../support/records/avro.ts';
 import { protobufReader } from '../../../support/records/protobuf.ts';
-import { decisions, itemOf, kindWithFile, scriptedService, sourceRecord } from './sample.ts';
+import {
+  decisions,
+  itemOf,
+  kindWithFile,
+  ROW_KEY,
+  scriptedService,
+  sourceRecord,
+} from './sample.ts';
 
 const DECIMAL = { type: 'bytes', logicalType: 'decimal', precision: 8, scale: 2 };
 const avro: EventFormat = {
@@ -36,7 +43,7 @@ async function reviewed(
 ): Promise<{ row: string; metadata: string }> {
   const options = { topic: 'events', type: { constant: 'post' }, format };
   const kind = reviewKind(options, scriptedService());
-  const { body } = await bodyOf(kind, [itemOf(kind, sourceRecord(value))]);
+  const { body } = await bodyOf(kind, [itemOf(kind, sourceRecord(value))], ROW_KEY);
   const [header, row = ''] = body.toString().split('\r\n');
   const [decision] = await decisions(
     kindWithFile(`${header},Status\r\n${row},SUCCESS\r\n`, options),

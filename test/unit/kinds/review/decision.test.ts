@@ -1,23 +1,34 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { failedDecision } from '../../../../src/kinds/review/decision.ts';
+import { DecisionWriter } from '../../../../src/kinds/review/decision/decision-writer.ts';
 import { headerList, headersAsBytes } from '../../../support/records/headers.ts';
 import {
+  collectRows,
   contentItem,
   decisionOf,
   decisions,
   itemOf,
   JOB,
   kindWithFile,
+  referenceOf,
   sourceRecord,
 } from './sample.ts';
 
+const DECISIONS = new DecisionWriter('events');
+
 test('a decision has every documented field', async () => {
+  const item = contentItem({
+    content: 'hi',
+    metadata: { lang: 'en' },
+    expected: 'ham',
+    replay: 2,
+    headers: headerList({ trace: Buffer.from([0, 255]) }),
+  });
+  const reference = referenceOf(item, { includeContent: true });
   const kind = kindWithFile(
     'Content,Status,Service result,Expected result,Labels,lang,connector_ref\n' +
-      'hi,SUCCESS,spam,ham,"[{""name"":""a"",""applied"":false,""explanation"":""why""}]",en,' +
-      '"[3,41,1767225600000,""user-1"",""lang"",{""r"":2,""h"":[[""trace"",[""AP8=""]]]}]"\n',
-    { includeContent: true },
+      'changed,SUCCESS,spam,no,"[{""name"":""a"",""applied"":false,""explanation"":""why""}]",de,' +
+      `${reference}\n`,
   );
   const [record] = await decisions(kind);
   assert.deepEqual(decisionOf(record), {
@@ -45,7 +56,6 @@ test('a decision has every documented field', async () => {
 });
 
 test('an item without a row gets an ERROR decision with its own metadata, key and headers', () => {
-  const options = { topic: 'events', includeContent: true };
   const travelling = {
     trace: [Buffer.from('t'), null, Buffer.from('t')],
     toString: Buffer.from('x'),
@@ -57,12 +67,8 @@ test('an item without a row gets an ERROR decision with its own metadata, key an
     expected: 'ham',
     timestampMs: -1,
   });
-  const record = failedDecision(
-    options,
-    item,
-    { code: 'review_timeout', message: 'too late' },
-    { ...JOB, remoteId: '' },
-  );
+  const error = { code: 'review_timeout', message: 'too late' };
+  const record = DECISIONS.failure(item, error, { ...JOB, remoteId: '' }, true);
   const value = decisionOf(record);
   assert.equal(value.status, 'ERROR');
   assert.deepEqual(value.error, { code: 'review_timeout', message: 'too late' });
@@ -79,25 +85,26 @@ test('an item without a row gets an ERROR decision with its own metadata, key an
     timestamp: null,
   });
   assert.deepEqual(record.key, Buffer.from([255]));
-  assert.deepEqual(record.headers, headerList({ ...travelling, 'event-id': 'events-3-41' }));
-});
-
-test('a decision repeats the content only if configured', () => {
-  const options = { topic: 'events', includeContent: false };
-  assert.equal(
-    'content' in
-      decisionOf(failedDecision(options, contentItem(), { code: 'x', message: 'y' }, JOB)),
-    false,
+  assert.deepEqual(
+    headersAsBytes(record.headers ?? []),
+    headersAsBytes(headerList({ ...travelling, 'event-id': 'events-3-41' })),
   );
 });
 
+test('a decision repeats the content only if configured', () => {
+  const error = { code: 'x', message: 'y' };
+  for (const includesContent of [false, true]) {
+    const record = DECISIONS.failure(contentItem(), error, JOB, includesContent);
+    assert.equal('content' in decisionOf(record), includesContent);
+  }
+});
+
 test('each job has its own part in its decisions', () => {
-  const options = { topic: 'events', includeContent: false };
   const error = { code: 'x', message: 'y' };
   const jobs = [JOB, { ...JOB, remoteId: 'batch-2', attempt: 2, decidedAtMs: 0 }, JOB];
   assert.deepEqual(
     jobs
-      .map((job) => decisionOf(failedDecision(options, contentItem(), error, job)))
+      .map((job) => decisionOf(DECISIONS.failure(contentItem(), error, job, false)))
       .map(({ batch, decided_at }) => [batch, decided_at]),
     [
       [{ id: 'batch-1', type: 'post', attempt: 1 }, '2026-01-02T03:04:05.678Z'],
@@ -105,6 +112,24 @@ test('each job has its own part in its decisions', () => {
       [{ id: 'batch-1', type: 'post', attempt: 1 }, '2026-01-02T03:04:05.678Z'],
     ],
   );
+});
+
+test('a decision has room for its text, however much of it is escaped', async () => {
+  for (const size of [0, 1, 7_000, 7_900, 8_192, 60_000]) {
+    for (const unit of ['x', '\u0001', '"', 'é']) {
+      const metadata = { text: unit.repeat(size) };
+      const file = `Status,Acme result,connector_ref\nSUCCESS,ok,${referenceOf({ metadata })}\n`;
+      const [record] = await decisions(kindWithFile(file));
+      assert.deepEqual(decisionOf(record).metadata, metadata);
+    }
+  }
+});
+
+test('a job whose time is no instant makes a broken row of each', async () => {
+  const file = `Status,Acme result,connector_ref\nSUCCESS,ok,${referenceOf()}\n`;
+  const { rows } = await collectRows(kindWithFile(file), undefined, { ...JOB, decidedAtMs: NaN });
+  assert.ok(rows[0] !== undefined && 'poison' in rows[0]);
+  assert.equal(rows[0].poison.reason, 'internal_error');
 });
 
 test('numbers keep their digits in the decision of an item without a row', () => {

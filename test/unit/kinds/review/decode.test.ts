@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RecordHeaders } from '../../../../src/core/record.ts';
 import { createDecoder } from '../../../../src/kinds/review/decode.ts';
-import { DEFAULT_MAPPING } from '../../../../src/kinds/review/mapping.ts';
+import { DEFAULT_MAPPING, type MappingOptions } from '../../../../src/kinds/review/mapping.ts';
+import { valuesOf } from '../../../support/records/item-values.ts';
 import { sourceRecord } from './sample.ts';
 
-const decode = createDecoder(DEFAULT_MAPPING);
+const decoderOf = (over: Partial<MappingOptions> = {}) =>
+  createDecoder({ ...DEFAULT_MAPPING, ...over }).decode;
+const decode = decoderOf();
 
 function reasonOf(value: unknown, decoder = decode): string {
   const decoded = decoder(sourceRecord(value), 0);
@@ -18,7 +21,7 @@ test('a content event becomes an item with all its parts', () => {
   const event = { content: 'hi', type: 'post', metadata: { a: 1 }, expected_result: 'ham' };
   const decoded = decode(sourceRecord(event), 2);
   assert.ok('item' in decoded);
-  const { bytes, ...item } = decoded.item;
+  const { bytes, ...item } = valuesOf(decoded.item);
   assert.deepEqual(item, {
     partition: 3,
     offset: 41,
@@ -58,23 +61,30 @@ test('every way in which a record cannot be reviewed has its reason, and no mess
   assert.equal(reasonOf({ ...good, expected_result: true }), 'bad_metadata');
 });
 
-test('a value of more objects, members and items than memory has room for is refused before it is parsed', () => {
-  const event = (rest: string) =>
-    decode(sourceRecord(Buffer.from(`{"content":"x","type":"t","rest":${rest}}`)), 0);
-  const reasonFor = (rest: string) => {
-    const decoded = event(rest);
-    return 'poison' in decoded && decoded.poison.reason;
-  };
-  const repeated = (text: string, times: number) => `[${text.repeat(times)}0]`;
-  for (const text of ['{},', '[],', '{"a":{}},', '1,'])
-    assert.equal(
-      reasonFor(repeated(text, Math.ceil((2 ** 20 + 1) / text.replace(/[^[{,:]/g, '').length))),
-      'too_large',
-      text,
-    );
-  assert.equal(reasonFor('['.repeat(2 ** 21)), 'too_large');
-  assert.ok('item' in event(repeated('{},', 2 ** 19 - 100)));
-  assert.ok('item' in event(JSON.stringify('{[,:\\"'.repeat(2 ** 20))));
+test('a value of any number of objects, members and items costs nothing where it is not used', () => {
+  const { decode, decodeCost } = createDecoder(DEFAULT_MAPPING);
+  const event = (rest: string) => sourceRecord(`{"content":"x","type":"t","rest":${rest}}`);
+  for (const text of ['{},', '[],', '{"a":{}},', '1,', '1.50,', '"a",']) {
+    const record = event(`[${text.repeat(2 ** 20)}0]`);
+    assert.ok('item' in decode(record, 0), text);
+    assert.equal(decodeCost(record), 0);
+  }
+  assert.equal(reasonOf(event('['.repeat(2 ** 20)).value), 'too_large');
+});
+
+test('metadata has a limit of members and elements at all levels', () => {
+  const metadata = (count: number) =>
+    `{"content":"x","type":"t","metadata":{"a":[${'{},'.repeat(count)}0]}}`;
+  assert.ok('item' in decode(sourceRecord(metadata(99_998)), 0));
+  assert.equal(reasonOf(metadata(99_999)), 'too_large');
+});
+
+test('the greatest cost of an expression is known before it is spent', () => {
+  const { decodeCost } = createDecoder({ ...DEFAULT_MAPPING, content: 'content | @' });
+  const cost = (value: string) => decodeCost(sourceRecord(value));
+  assert.ok(cost('{"content":"x"}') < 2_000);
+  assert.ok(cost('x'.repeat(20_000_000)) < 128 * 1024 * 1024);
+  assert.equal(decodeCost(sourceRecord(null)), 0);
 });
 
 test('a header that comes twice, without a value, travels like any other', () => {
@@ -83,7 +93,7 @@ test('a header that comes twice, without a value, travels like any other', () =>
     ['other', null],
     ['traceparent', null],
   ];
-  const decoded = createDecoder({ ...DEFAULT_MAPPING, headers: ['traceparent'] })(
+  const decoded = decoderOf({ headers: ['traceparent'] })(
     { ...sourceRecord({ content: 'hi', type: 'post' }), headers: twice },
     0,
   );
@@ -102,19 +112,19 @@ test('absent or null metadata is an empty object, and a null expected result cou
   ]) {
     const decoded = decode(sourceRecord(value), 0);
     assert.ok('item' in decoded);
-    assert.deepEqual(decoded.item.metadata, {});
+    assert.deepEqual(valuesOf(decoded.item).metadata, {});
     assert.equal(decoded.item.expected, undefined);
   }
 });
 
 test('content is measured in bytes of UTF-8', () => {
-  const small = createDecoder({ ...DEFAULT_MAPPING, maxContentBytes: 6 });
+  const small = decoderOf({ maxContentBytes: 6 });
   assert.ok('item' in small(sourceRecord({ content: '€€', type: 't' }), 0));
   assert.equal(reasonOf({ content: '€€x', type: 't' }, small), 'too_large');
 });
 
 test('a type outside the list is refused, unless the record was accepted before', () => {
-  const strict = createDecoder({ ...DEFAULT_MAPPING, allowedTypes: ['post'], nullValues: 'skip' });
+  const strict = decoderOf({ allowedTypes: ['post'], nullValues: 'skip' });
   assert.equal(reasonOf({ content: 'x', type: 'image' }, strict), 'type_not_allowed');
   const again = strict(sourceRecord({ content: 'x' }), 0, { type: 'image' });
   assert.ok('item' in again);
@@ -122,7 +132,7 @@ test('a type outside the list is refused, unless the record was accepted before'
 });
 
 test('a null value is skipped when configured so', () => {
-  const lenient = createDecoder({ ...DEFAULT_MAPPING, nullValues: 'skip' });
+  const lenient = decoderOf({ nullValues: 'skip' });
   assert.deepEqual(lenient(sourceRecord(null), 0), { skip: 'null_value' });
 });
 
@@ -133,18 +143,15 @@ test('paths lead into nested objects, and never to what an object inherits', () 
     type: { constant: 't' },
     metadata: 'post."meta.data"',
   };
-  const decoded = createDecoder(mapping)(
+  const decoded = decoderOf(mapping)(
     sourceRecord({ post: { body: 'x', 'meta.data': { a: 1 } } }),
     0,
   );
   assert.ok('item' in decoded);
-  assert.deepEqual(decoded.item.metadata, { a: 1 });
-  assert.equal(
-    reasonOf({ type: 't' }, createDecoder({ ...DEFAULT_MAPPING, content: 'constructor.name' })),
-    'no_content',
-  );
+  assert.deepEqual(valuesOf(decoded.item).metadata, { a: 1 });
+  assert.equal(reasonOf({ type: 't' }, decoderOf({ content: 'constructor.name' })), 'no_content');
   for (const content of ['a..b', '', 'a\\.b']) {
-    assert.throws(() => createDecoder({ ...DEFAULT_MAPPING, content }), {
+    assert.throws(() => decoderOf({ content }), {
       name: 'RangeError',
       message: /is not a valid expression/,
     });
@@ -152,7 +159,7 @@ test('paths lead into nested objects, and never to what an object inherits', () 
 });
 
 test('only listed headers are copied, whatever their names', () => {
-  const decoder = createDecoder({ ...DEFAULT_MAPPING, headers: ['trace', 'absent', '__proto__'] });
+  const decoder = decoderOf({ headers: ['trace', 'absent', '__proto__'] });
   const headers: RecordHeaders = [
     ['trace', Buffer.from([255])],
     ['other', 'x'],
@@ -174,14 +181,17 @@ test('the last of several members of one name counts, and __proto__ is a name li
     0,
   );
   assert.ok('item' in decoded);
-  assert.equal(decoded.item.content, 'b');
-  assert.equal(JSON.stringify(decoded.item.metadata), '{"x":2,"__proto__":{"y":1}}');
+  const { content, metadata } = valuesOf(decoded.item);
+  assert.equal(content, 'b');
+  assert.equal(JSON.stringify(metadata), '{"x":2,"__proto__":{"y":1}}');
 });
 
-test('nesting without end is refused inside metadata and harmless outside of it', () => {
-  const deep = '['.repeat(200_000) + ']'.repeat(200_000);
-  assert.equal(reasonOf(`{"content":"x","type":"t","metadata":{"d":${deep}}}`), 'bad_metadata');
-  assert.ok('item' in decode(sourceRecord(`{"content":"x","type":"t","other":${deep}}`), 0));
-  const lossy = `{"content":"x","type":"t","metadata":{"n":12345678901234567890},"other":${deep}}`;
-  assert.equal(reasonOf(lossy), 'bad_metadata');
+test('deep nesting is refused inside metadata and harmless outside of it, up to a limit', () => {
+  const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+  assert.equal(reasonOf(`{"content":"x","type":"t","metadata":{"d":${deep(64)}}}`), 'bad_metadata');
+  assert.ok(
+    'item' in decode(sourceRecord(`{"content":"x","type":"t","metadata":{"d":${deep(63)}}}`), 0),
+  );
+  assert.ok('item' in decode(sourceRecord(`{"content":"x","type":"t","other":${deep(999)}}`), 0));
+  assert.equal(reasonOf(`{"content":"x","type":"t","other":${deep(1_000)}}`), 'too_large');
 });

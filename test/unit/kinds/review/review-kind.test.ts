@@ -168,14 +168,6 @@ test('a download may be given as a promise', async () => {
 test('settings that cannot work are refused at once', () => {
   const service = scriptedService();
   assert.throws(
-    () => reviewKind({ topic: 't', referenceColumn: 'Status' }, service),
-    /column of the result file/,
-  );
-  assert.throws(
-    () => reviewKind({ topic: 't', resultColumn: 'Connector_Ref' }, service),
-    /is also the result column/,
-  );
-  assert.throws(
     () => reviewKind({ topic: 't', content: 'a..b' }, service),
     /is not a valid expression/,
   );

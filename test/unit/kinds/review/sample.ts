@@ -1,23 +1,15 @@
 /** Records, jobs and a scripted service for the tests of reviews. */
 import assert from 'node:assert/strict';
-import { BufferPool } from '../../../../src/core/bytes/buffer-pool.ts';
 import type { ReadRow } from '../../../../src/core/bytes/result-row.ts';
-import type { JobContext, ResultFileKind } from '../../../../src/core/ports/pipeline-kind.ts';
+import type { ResultFileKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, OutgoingRecord, SourceRecord } from '../../../../src/core/record.ts';
 import { type ReviewOptions, reviewKind } from '../../../../src/kinds/review/index.ts';
-import { DEFAULT_COLUMNS } from '../../../../src/kinds/review/metadata/columns.ts';
-import { CsvRows } from '../../../../src/kinds/review/upload/csv-rows.ts';
 import type { ReviewService } from '../../../../src/kinds/service-ports.ts';
+import { JOB } from './items.ts';
+
+export * from './items.ts';
 
 export const SIGNAL = new AbortController().signal;
-
-export const JOB: JobContext = {
-  jobId: 'job-1',
-  remoteId: 'batch-1',
-  type: 'post',
-  attempt: 1,
-  decidedAtMs: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
-};
 
 export function sourceRecord(value: unknown, over: Partial<SourceRecord> = {}): SourceRecord {
   const bytes =
@@ -35,23 +27,6 @@ export function sourceRecord(value: unknown, over: Partial<SourceRecord> = {}): 
   };
 }
 
-export function contentItem(over: Partial<ContentItem> = {}): ContentItem {
-  return {
-    partition: 3,
-    offset: 41,
-    timestampMs: Date.UTC(2026, 0, 1),
-    key: Buffer.from('user-1'),
-    headers: [],
-    type: 'post',
-    content: 'hello',
-    metadata: {},
-    expected: undefined,
-    replay: 0,
-    bytes: 500,
-    ...over,
-  };
-}
-
 /** A kind whose service gives the named download and fails at everything else. */
 export function kindWithFile(
   file: Buffer | string | readonly Buffer[] | (() => AsyncIterable<Buffer>),
@@ -65,16 +40,6 @@ export function kindWithFile(
       download: typeof chunks === 'function' ? chunks : () => iterate(chunks),
     }),
   );
-}
-
-/** The upload of these items. */
-export async function uploadOf(
-  items: Iterable<ContentItem>,
-  columns = DEFAULT_COLUMNS,
-): Promise<string> {
-  const rows = new CsvRows(columns, new BufferPool(0));
-  for (const item of items) rows.add(item);
-  return String((await rows.finish()).body);
 }
 
 export function scriptedService(over: Partial<ReviewService> = {}): ReviewService {

@@ -100,7 +100,6 @@ test('the type is the given one, else the first configured, else that of a recor
 
 test('the result is compared with the row that was sent', async () => {
   for (const [file, problem] of [
-    [(upload: string) => decided(upload).replace('quotes', 'Quotes'), 'its metadata was changed'],
     [
       (upload: string) => decided(upload).replace('SUCCESS', 'ERROR'),
       'the service gave its row the status ERROR',

@@ -2,19 +2,21 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import { referenceOf } from '../items.ts';
 
 const THREAD = new URL('../../../../../src/kinds/review/thread/result-thread.ts', import.meta.url)
   .href;
 const POOL = new URL('../../../../../src/core/bytes/buffer-pool.ts', import.meta.url).href;
+const REFERENCE = referenceOf({}, { rowKey: 'AAAA' });
 const READING = `
   process.report.excludeEnv = true;
   const { ResultThread } = await import(${JSON.stringify(THREAD)});
   const { BufferPool } = await import(${JSON.stringify(POOL)});
   const thread = new ResultThread(new BufferPool(0));
-  const read = thread.reader({ topic: 't', includeContent: false, referenceColumn: 'ref', maxRowBytes: 1000 }, () => {});
-  const job = { jobId: 'j', remoteId: 'b', type: 't', attempt: 1, decidedAtMs: 0 };
+  const read = thread.reader({ topic: 't', resultColumn: undefined }, () => {});
+  const job = { jobId: 'j', remoteId: 'b', type: 't', attempt: 1, rowKey: 'AAAA', decidedAtMs: 0 };
   const source = async function* () {
-    yield Buffer.from('Content,Status,Spam result,ref\\nx,SUCCESS,spam,"[0,1,0,null]"\\n'.padEnd(200, 'more of the file'));
+    yield Buffer.from('Status,Spam result,connector_ref\\nSUCCESS,spam,${REFERENCE}\\n'.padEnd(200, 'more of the file'));
     await new Promise(() => {});
   };
   const reports = [];

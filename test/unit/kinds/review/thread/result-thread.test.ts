@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { BufferPool } from '../../../../../src/core/bytes/buffer-pool.ts';
-import { shapeEntry } from '../../../../../src/kinds/review/metadata/metadata-shape.ts';
 import type { ResultFileSettings } from '../../../../../src/kinds/review/results/file-settings.ts';
 import type { ResultNotice } from '../../../../../src/kinds/review/results/notices.ts';
 import type {
@@ -10,20 +9,14 @@ import type {
 } from '../../../../../src/kinds/review/results/result-files.ts';
 import { resultFileReader } from '../../../../../src/kinds/review/results/result-files.ts';
 import { ResultThread } from '../../../../../src/kinds/review/thread/result-thread.ts';
-import { JOB, type Row } from '../sample.ts';
+import { headerList } from '../../../../support/records/headers.ts';
+import { type ItemParts, JOB, type Row, referenceOf } from '../sample.ts';
 
-const SETTINGS: ResultFileSettings = {
-  topic: 'events',
-  includeContent: false,
-  referenceColumn: 'connector_ref',
-  resultColumn: undefined,
-  maxRowBytes: 1_000_000,
-};
+const SETTINGS: ResultFileSettings = { topic: 'events', resultColumn: undefined };
 const FILE: ResultFile = { job: () => JOB, expectedRows: undefined };
-const SHAPE = shapeEntry('lang', false);
 const HEADER = 'Content,Status,Spam result,Labels,lang,connector_ref\r\n';
-const row = (offset: number, key = '"user"', extras = '') =>
-  `"some, text",SUCCESS,spam,,en,"[0,${offset},${offset % 3 === 0 ? -1 : 7},${key.replaceAll('"', '""')},""${SHAPE}""${extras.replaceAll('"', '""')}]"\r\n`;
+const row = (offset: number, parts: ItemParts = {}) =>
+  `"some, text",SUCCESS,spam,,en,${referenceOf({ offset, metadata: { lang: 'en' }, ...parts })}\r\n`;
 
 const pool = new BufferPool(1024 * 1024);
 const thread = new ResultThread(pool);
@@ -75,13 +68,15 @@ async function answered(): Promise<void> {
 
 test('a file read in the thread gives the same rows as one read here', async () => {
   const rows = Array.from({ length: 500 }, (_, n) =>
-    row(n, n % 7 === 0 ? 'null' : n % 5 === 0 ? '["/w=="]' : `"k${n}é"`),
+    row(n, {
+      key: n % 7 === 0 ? null : Buffer.from(n % 5 === 0 ? [0xff] : `k${n}é`),
+      timestampMs: n % 3 === 0 ? -1 : 7,
+    }),
   );
-  const withHeaders = row(
-    900,
-    '"k"',
-    ',{"h":[["trace","a"],["bytes",["/w=="]],["twice","x"],["twice",["AA=="]],["toString","y"],["none",null]],"r":2}',
-  );
+  const withHeaders = row(900, {
+    headers: headerList({ trace: 'a', twice: ['x', Buffer.from([0])], toString: 'y', none: null }),
+    replay: 2,
+  });
   const file = `${HEADER}${rows.join('')}${withHeaders}x,y\r\n${row(901)}`;
   const there = await collect(readThere(), pieces(file, 1000));
   const here = await collect(readHere(), pieces(file, 1000));
@@ -179,17 +174,16 @@ test('every buffer is returned: of files read to their end, abandoned, broken, t
 });
 
 test('records much larger than their rows get room, which is returned too', async () => {
-  const content = `"${'\u0001'.repeat(1000)}"`;
-  const read = thread.reader({ ...SETTINGS, includeContent: true }, () => {});
+  const result = '\u0001'.repeat(1000);
+  const read = readThere();
   const text =
-    HEADER +
-    Array.from({ length: 200 }, (_, n) => row(n).replace('"some, text"', content)).join('');
+    HEADER + Array.from({ length: 200 }, (_, n) => row(n).replace('spam', result)).join('');
   const { rows, error } = await collect(read, pieces(text, 65_536));
   assert.equal(error, undefined);
   assert.equal(rows.length, 200);
   for (const one of rows) {
     assert.ok('record' in one);
-    assert.equal(JSON.parse(String(one.record.value)).content.length, 1000);
+    assert.equal(JSON.parse(String(one.record.value)).result.length, 1000);
   }
   assert.equal(pool.lentBytes, 0);
 });
@@ -265,13 +259,14 @@ test('notices reach the pipeline of the file; a last row without a line end is a
   const other: ResultNotice[] = [];
   const read = readThere((notice) => notices.push(notice));
   thread.reader(SETTINGS, (notice) => other.push(notice));
-  const unended = `Content,Status,Spam result,Labels,lang,new,connector_ref,z\r\nx,SUCCESS,spam,,en,1,"[0,1,-1,null,""${SHAPE}""]",y`;
+  const header = 'Content,Status,Spam result,Labels,lang,new,connector_ref,z';
+  const unended = `${header}\r\nx,SUCCESS,spam,a;b,en,1,${referenceOf()},y`;
   for (let n = 0; n < 2; n++)
     assert.match(String((await collect(read, pieces(unended))).error), /may not be whole/);
   const third = await collect(read, pieces(unended));
   assert.equal(third.error, undefined);
   assert.equal(third.rows.length, 1);
-  assert.ok(notices.some(({ kind, value }) => kind === 'unknown_column' && value === 'new'));
+  assert.ok(notices.some(({ kind }) => kind === 'labels_not_json'));
   assert.deepEqual(other, []);
 });
 

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BufferPool } from '../../../../../src/core/bytes/buffer-pool.ts';
-import { DEFAULT_COLUMNS } from '../../../../../src/kinds/review/metadata/columns.ts';
 import { CsvRows } from '../../../../../src/kinds/review/upload/csv-rows.ts';
+import { contentItem, openedOf, ROW_KEY, referenceOf, UPLOAD, uploadOf } from '../items.ts';
 import { readCsv } from '../plain-csv.ts';
-import { contentItem, uploadOf } from '../sample.ts';
 
 test('the body is RFC 4180: CRLF between records, UTF-8 without a byte order mark, cells quoted where needed', async () => {
   const items = [contentItem({ content: 'a,"b"\r\nc\rd\ne', metadata: { lang: 'en' } })];
   assert.equal(
     await uploadOf(items),
-    'Content,lang,connector_ref\r\n"a,""b""\r\nc\rd\ne",en,"[3,41,1767225600000,""user-1"",""lang""]"\r\n',
+    `Content,lang,connector_ref\r\n"a,""b""\r\nc\rd\ne",en,"${referenceOf(items[0])}"\r\n`,
   );
 });
 
@@ -27,28 +26,22 @@ test('content that a spreadsheet would take for a formula is uploaded as it is',
   }
 });
 
-test('if configured, such cells and headers begin with an apostrophe, and their originals are carried beside them', async () => {
-  const escaping = { ...DEFAULT_COLUMNS, escapeFormulas: true };
-  const metadata = { '=key': '@value', below: -1, plain: "'=x", text: '-1' };
+test('if configured, such cells begin with an apostrophe, and such keys have no column', async () => {
+  const escaping = { escapeFormulas: true };
+  const metadata = { '=key': 'x', below: -1, plain: "'=x", text: '-1', at: '@value' };
   const upload = await uploadOf(
     [contentItem({ content: '=cmd|calc', metadata, expected: '+ok' })],
     escaping,
   );
   const [header = [], row = []] = readCsv(upload);
-  assert.deepEqual(header.slice(1), [
-    'meta:%3dkey',
-    'below',
-    'plain',
-    'text',
-    'Expected result',
-    'connector_ref',
-  ]);
-  assert.deepEqual(row.slice(0, -1), ["'=cmd|calc", "'@value", '-1', "'=x", "'-1", "'+ok"]);
+  const names = ['below', 'plain', 'text', 'at', 'Expected result', 'connector_ref'];
+  assert.deepEqual(header.slice(1), names);
+  assert.deepEqual(row.slice(0, -1), ["'=cmd|calc", '-1', "'=x", "'-1", "'@value", "'+ok"]);
   for (const content of ['+1', '-1', '@x', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠x']) {
     const cell = readCsv(await uploadOf([contentItem({ content })], escaping))[1]?.[0];
     assert.equal(cell, `'${content}`);
   }
-  for (const content of ['a=1', ' =1', "'=1", '']) {
+  for (const content of ['a=1', ' =1', "'=1"]) {
     const cell = readCsv(await uploadOf([contentItem({ content })], escaping))[1]?.[0];
     assert.equal(cell, content);
   }
@@ -66,16 +59,16 @@ test('an independent reader finds every row again, over many slabs', async () =>
   assert.deepEqual(header, ['Content', 'k0', 'k1', 'k2', 'connector_ref']);
   assert.deepEqual(
     records.map((record) => record[0]),
-    items.map((item) => item.content),
+    items.map((_, offset) => `${'"'.repeat(offset % 7)}€${offset}`),
   );
   assert.deepEqual(
-    records.map((record) => JSON.parse(record[4] ?? '')[1]),
+    records.map((record) => openedOf(record[4] ?? '').offset),
     items.map((item) => item.offset),
   );
 });
 
 test('the event loop gets its turn while a large body is put together', async () => {
-  const rows = new CsvRows(DEFAULT_COLUMNS, new BufferPool(0));
+  const rows = new CsvRows(UPLOAD, new BufferPool(0), ROW_KEY);
   for (let offset = 0; offset < 40; offset++)
     rows.add(contentItem({ offset, content: 'x'.repeat(100_000) }));
   let turns = 0;
@@ -103,20 +96,25 @@ test('contents of a megabyte stand between short ones', async () => {
 });
 
 test('the row of an item that fails, and the columns that only it has, are not in the body', async () => {
-  const rows = new CsvRows(DEFAULT_COLUMNS, new BufferPool(0));
-  const fails = Object.defineProperty({ x: 1 }, 'toJSON', { value: () => assert.fail('no JSON') });
+  const rows = new CsvRows(UPLOAD, new BufferPool(0), ROW_KEY);
+  const item = contentItem({ metadata: { a: 'x', b: 'x', d: 'x' } });
+  const content = Object.defineProperty({ ...item.content }, 'hasEscapes', {
+    get: () => assert.fail('no text'),
+  });
   rows.add(contentItem({ metadata: { a: 'first' } }));
   const { heldBytes } = rows;
-  assert.throws(
-    () => rows.add(contentItem({ metadata: { a: 'x', b: 'x', c: fails, d: 'x' }, expected: 'x' })),
-    /no JSON/,
-  );
+  assert.throws(() => rows.add({ ...item, content }), /no text/);
   assert.equal(rows.heldBytes, heldBytes);
   rows.add(contentItem({ metadata: { d: 'last' } }));
   const { body } = await rows.finish();
   assert.equal(
     body.toString(),
-    'Content,a,d,connector_ref\r\nhello,first,,"[3,41,1767225600000,""user-1"",""a""]"\r\nhello,,last,"[3,41,1767225600000,""user-1"",""d""]"\r\n',
+    [
+      'Content,a,d,connector_ref',
+      `hello,first,,"${referenceOf({ metadata: { a: 'first' } })}"`,
+      `hello,,last,"${referenceOf({ metadata: { d: 'last' } })}"`,
+      '',
+    ].join('\r\n'),
   );
 });
 
@@ -128,7 +126,7 @@ test('a row without memory leaves the rows before it unchanged', async () => {
     }
   }
   const pool = new SmallPool(0);
-  const rows = new CsvRows(DEFAULT_COLUMNS, pool);
+  const rows = new CsvRows(UPLOAD, pool, ROW_KEY);
   rows.add(contentItem({ content: 'a' }));
   assert.throws(() => rows.add(contentItem({ content: 'b'.repeat(100_000) })), /no memory/);
   rows.add(contentItem({ content: 'c' }));
@@ -143,14 +141,14 @@ test('a row without memory leaves the rows before it unchanged', async () => {
 
 test('every buffer is returned, with a body and without one', async () => {
   const pool = new BufferPool(0);
-  const rows = new CsvRows(DEFAULT_COLUMNS, pool);
+  const rows = new CsvRows(UPLOAD, pool, ROW_KEY);
   for (let offset = 0; offset < 1_000; offset++) rows.add(contentItem({ offset }));
   assert.ok(rows.heldBytes >= pool.lentBytes && pool.lentBytes > 0);
   rows.release();
   rows.release();
   assert.deepEqual([rows.heldBytes, pool.lentBytes], [0, 0]);
 
-  const others = new CsvRows(DEFAULT_COLUMNS, pool);
+  const others = new CsvRows(UPLOAD, pool, ROW_KEY);
   for (let offset = 0; offset < 1_000; offset++) others.add(contentItem({ offset }));
   const encoded = await others.finish();
   assert.deepEqual([others.heldBytes, pool.lentBytes], [0, encoded.heldBytes]);
@@ -160,7 +158,7 @@ test('every buffer is returned, with a body and without one', async () => {
 });
 
 test('the memory of a sink grows with its columns', () => {
-  const rows = new CsvRows(DEFAULT_COLUMNS, new BufferPool(0));
+  const rows = new CsvRows(UPLOAD, new BufferPool(0), ROW_KEY);
   rows.add(contentItem());
   const { heldBytes } = rows;
   rows.add(contentItem({ metadata: { ['k'.repeat(1_000)]: 1 } }));

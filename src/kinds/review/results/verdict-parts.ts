@@ -1,10 +1,11 @@
-/** Parts of a decision that its status and label cells determine. */
-import { shownCode } from '../../../../base/shown-code.ts';
-import { normaliseDecisionStatus } from '../../../../service/contract.ts';
-import { readLabels } from '../labels.ts';
-import type { ResultNotice } from '../notices.ts';
-import type { ResultHeader } from '../result-header.ts';
-import type { RowScanner } from '../row-scanner.ts';
+/** Parts of a decision that the cells of a result row determine. */
+import { shownCode } from '../../../base/shown-code.ts';
+import { normaliseDecisionStatus } from '../../../service/contract.ts';
+import { ERROR, NO_LABELS, NULL } from '../decision/decision-writer.ts';
+import { readLabels } from './labels.ts';
+import type { ResultNotice } from './notices.ts';
+import type { ResultHeader } from './result-header.ts';
+import type { RowScanner } from './row-scanner.ts';
 
 interface StatusPart {
   /** Value of `status`, and perhaps `service_status`. */
@@ -18,9 +19,16 @@ interface LabelPart {
   readonly isJson: boolean;
 }
 
-export const SUCCESS: StatusPart = { json: Buffer.from('"SUCCESS"'), isError: false };
-const ERROR: StatusPart = { json: Buffer.from('"ERROR"'), isError: true };
-export const NO_LABELS: LabelPart = { json: Buffer.from('[]'), isJson: true };
+interface ResultPart {
+  readonly json: Buffer;
+  /** undefined without a result. */
+  readonly text: string | undefined;
+}
+
+const SUCCESS: StatusPart = { json: Buffer.from('"SUCCESS"'), isError: false };
+const FAILED: StatusPart = { json: ERROR, isError: true };
+export const NO_LABEL_PART: LabelPart = { json: NO_LABELS, isJson: true };
+export const NO_RESULT: ResultPart = { json: NULL, text: undefined };
 
 /**
  * Reads the status of a row. An unknown one is a success if there is a result.
@@ -35,12 +43,12 @@ export function statusPart(
   const text = status === -1 ? '' : row.text(status).trim();
   const known = text.toUpperCase();
   if (known === 'SUCCESS') return SUCCESS;
-  if (known === 'ERROR') return ERROR;
+  if (known === 'ERROR') return FAILED;
   const hasResult = row.size(result) > 0;
   if (!hasResult && (text === '' || normaliseDecisionStatus(text) === 'PENDING')) return undefined;
   // In a file whose cells have shifted the text may be content.
   if (status !== -1) onNotice({ kind: 'unknown_status', value: shownCode(text) ?? '' });
-  const part = hasResult ? SUCCESS : ERROR;
+  const part = hasResult ? SUCCESS : FAILED;
   if (text === '') return part;
   return { ...part, json: Buffer.from(`${part.json},"service_status":${JSON.stringify(text)}`) };
 }
@@ -54,6 +62,11 @@ function isSuccess(row: RowScanner, column: number): boolean {
   for (let at = 1; at < word.length - 1; at++)
     if (row.bytes[before + at] !== word[at]) return false;
   return true;
+}
+
+/** Reads the text of a result cell. */
+export function resultPart(text: string): ResultPart {
+  return text === '' ? NO_RESULT : { json: Buffer.from(JSON.stringify(text)), text };
 }
 
 /** Reads the text of a label cell. */

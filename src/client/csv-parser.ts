@@ -1,8 +1,8 @@
-/** Parser over csv-parse, for rows that the scanner cannot cut and for other readers of files. */
+/** Parser of result files over csv-parse. */
 import { Parser } from 'csv-parse';
-import type { ServiceError } from '../../../core/outcome/service-error.ts';
-import { unreadable } from './result-header.ts';
-import { MAX_COLUMNS } from './row-scanner.ts';
+import type { ServiceError } from '../core/outcome/service-error.ts';
+import { unreadable } from '../kinds/review/results/result-header.ts';
+import { MAX_COLUMNS } from '../kinds/review/results/row-scanner.ts';
 
 interface ParserState {
   readonly record: readonly unknown[];
@@ -86,7 +86,6 @@ function problemOf(error: Error): ServiceError {
   return unreadable(`the result file is not CSV (${code})`);
 }
 
-/** Returns the error for a row that is too large. */
-export function tooLarge(): ServiceError {
+function tooLarge(): ServiceError {
   return unreadable('the result file has a row that is larger than allowed, or is not CSV');
 }
