@@ -3,8 +3,7 @@
  * text. Nothing is lost but lone surrogates outside JSON text, which UTF-8 cannot hold: U+FFFD is
  * in their place.
  */
-import { mayLoseDigits } from '../base/json/exact-json.ts';
-import { parseJson, parseKeepingDigits } from '../base/json/parse-json.ts';
+import { parseKeepingDigits } from '../base/json/parse-json.ts';
 import { memberSpan } from './json-member.ts';
 
 type TerminalForm = Readonly<Record<string, unknown>>;
@@ -50,15 +49,11 @@ export function protobufForm(json: string): TerminalForm {
   };
 }
 
-/**
- * Parses all but the metadata, with texts that UTF-8 can hold. Hardly any record needs the parser
- * that keeps digits, which is many times slower.
- */
+/** Parses all but the metadata, with texts that UTF-8 can hold. */
 function parsed(json: string): TerminalMembers {
   const at = memberSpan(json, 'metadata');
   const rest = at === undefined ? json : `${json.slice(0, at.start)}null${json.slice(at.end)}`;
-  const members = mayLoseDigits(rest) ? parseKeepingDigits(rest) : parseJson(rest);
-  const { labels, ...others } = members as TerminalMembers;
+  const { labels, ...others } = parseKeepingDigits(rest) as TerminalMembers;
   return {
     ...(wellFormed(others) as TerminalMembers),
     ...(labels && { labels }),

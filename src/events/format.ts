@@ -51,6 +51,14 @@ export interface FormatCost {
   readonly memory: number;
   /** Greatest length of the text, bytes. */
   readonly text: number;
+  /** Greatest number of members and elements of the text, if expressions need them. */
+  readonly values: number;
+}
+
+/** Returns the cost of a text that is part of the value. @param length of the value, bytes */
+export function jsonCost(length: number): FormatCost {
+  // An element takes two bytes, with its comma.
+  return { memory: 0, text: length, values: length / 2 };
 }
 
 /** Values that are JSON objects. */

@@ -5,7 +5,14 @@ import { valueLengthOf } from '../core/bytes/record-view.ts';
 import type { KindSteps } from '../core/ports/pipeline-kind.ts';
 import { type ContentItem, type JsonPart, NO_HEADERS, type RecordHeaders } from '../core/record.ts';
 import { EventInput, parsedBytes } from './expression/index.ts';
-import { type EventFormat, hasValue, poison } from './format.ts';
+import {
+  type EventFormat,
+  type FormatCost,
+  hasValue,
+  jsonCost,
+  poison,
+  type ValuedRecord,
+} from './format.ts';
 import { MappedPart, MappingFailure } from './mapping/mapping-failure.ts';
 
 export type RecordDecoder = Required<Pick<KindSteps, 'decode' | 'decodeCost'>>;
@@ -49,6 +56,9 @@ export function compileDecoder(
   const keyPart =
     outputKey === undefined ? undefined : new MappedPart(outputKey, 'output.key.field', input);
 
+  const costOf = (record: ValuedRecord): FormatCost =>
+    format.cost?.(record) ?? jsonCost(valueLengthOf(record));
+
   const decode: RecordDecoder['decode'] = (record, replay, again) => {
     if (!hasValue(record)) {
       if (nullValues === 'skip' && again === undefined) return { skip: 'null_value' };
@@ -56,7 +66,7 @@ export function compileDecoder(
     }
     const event = format.read(record);
     if (event.poison !== undefined) return event;
-    const invalid = input.begin(event, record);
+    const invalid = input.begin(event, record, input.isParsed ? costOf(record).values : 0);
     if (invalid !== undefined) return { poison: invalid };
     try {
       if (isWanted && again === undefined && !isWanted()) return { skip: 'filter' };
@@ -84,6 +94,8 @@ export function compileDecoder(
     } catch (error) {
       if (error instanceof MappingFailure) return { poison: error.poison };
       throw error;
+    } finally {
+      input.end();
     }
   };
 
@@ -91,9 +103,8 @@ export function compileDecoder(
     decode,
     decodeCost(record) {
       if (!hasValue(record)) return 0;
-      const { memory = 0, text = valueLengthOf(record) } = format.cost?.(record) ?? {};
-      // A value takes two bytes: an empty list and a comma would take three.
-      return input.isParsed ? memory + parsedBytes(text / 2, text) : memory;
+      const { memory, text, values } = costOf(record);
+      return input.isParsed ? memory + parsedBytes(values, text) : memory;
     },
   };
 }

@@ -26,7 +26,7 @@ const ESCAPED_BYTES = 6;
 /** Returns the cost of `contentEvent` for the value of a record. */
 export function textCost(record: SourceRecord): FormatCost {
   const bytes = ESCAPED_BYTES * valueLengthOf(record) + BEFORE.length + END.length + 2;
-  return { memory: bytes, text: bytes };
+  return { memory: bytes, text: bytes, values: 1 };
 }
 
 /** Returns the event `{content: TEXT}`; undefined if the bytes are not UTF-8. */

@@ -4,7 +4,7 @@
  * V8 takes an escaped name for another one when an object before it had a name with a backslash
  * (https://github.com/nodejs/node/issues/63785): after `{"a":1,"\\u00":2}`, `JSON.parse` reads
  * `{"a":1,"\u00e9tat":2}` as if its second name were `\u00`. A string that is a value is always
- * read as it is written. So a text with a backslash is parsed here, and its names as values.
+ * read as it is written. So a text whose names have escapes is parsed here, its names as values.
  */
 import { keepNumber } from './kept-number.ts';
 import { setMember } from './members.ts';
@@ -19,14 +19,7 @@ export const MAX_VALUES: number = 2 ** 18;
  * `MAX_LEVELS`, or has more values than `MAX_VALUES`
  */
 export function parseJson(text: string): unknown {
-  // A level takes two characters, and a value one and its comma.
-  if (text.length > 2 * Math.min(MAX_LEVELS, MAX_VALUES)) checkLimits(text);
-  try {
-    if (!text.includes('\\')) return JSON.parse(text);
-  } catch {
-    // The message of V8 shows a part of the text, which the parser below does not.
-  }
-  return new JsonParser(text, false).document();
+  return parse(text, false);
 }
 
 /**
@@ -35,19 +28,21 @@ export function parseJson(text: string): unknown {
  * @throws SyntaxError as `parseJson`
  */
 export function parseKeepingDigits(text: string): unknown {
-  const isPlain = checkLimits(text);
-  return isPlain ? JSON.parse(text) : new JsonParser(text, true).document();
+  return parse(text, true);
 }
 
 const scanner = new JsonScanner([[]]);
 
-/** @returns true if `JSON.parse` reads the text, and as it is. @throws SyntaxError */
-function checkLimits(text: string): boolean {
+function parse(text: string, keepsDigits: boolean): unknown {
   const fault = scanner.scan(Buffer.from(text));
   if (fault === 'depth') throw new SyntaxError(TOO_DEEP);
+  // The parser below finds the place of another fault.
+  if (fault !== undefined) return new JsonParser(text, keepsDigits).document();
   const [{ values = 0 } = {}] = scanner.values;
   if (values > MAX_VALUES) throw new SyntaxError('JSON has too many values');
-  return fault === undefined && scanner.isPlain;
+  return scanner.hasEscapedNames || (keepsDigits && scanner.hasOddNumbers)
+    ? new JsonParser(text, keepsDigits).document()
+    : JSON.parse(text);
 }
 
 const TOO_DEEP = 'JSON is nested too deeply';

@@ -101,7 +101,8 @@ export class JsonScanner {
   #end = 0;
   #escapes = 0;
   #isAscii = true;
-  #isPlain = true;
+  #hasOddNumbers = false;
+  #hasEscapedNames = false;
 
   /** @param paths names of members that lead to a value; an empty path is the whole text */
   constructor(paths: readonly (readonly string[])[]) {
@@ -116,7 +117,8 @@ export class JsonScanner {
     this.#end = end;
     this.#escapes = 0;
     this.#isAscii = true;
-    this.#isPlain = true;
+    this.#hasOddNumbers = false;
+    this.#hasEscapedNames = false;
     reset(this.#root.below);
     const fault = this.#text();
     // Broken UTF-8 ends a string early or late, so that it is often a fault of syntax first.
@@ -125,9 +127,14 @@ export class JsonScanner {
     return fault;
   }
 
-  /** True if `JSON.parse` reads the text as it is: it has no backslash, and no odd number. */
-  get isPlain(): boolean {
-    return this.#isPlain && this.#escapes === 0;
+  /** True if a number of the text is one that JavaScript would write differently. */
+  get hasOddNumbers(): boolean {
+    return this.#hasOddNumbers;
+  }
+
+  /** True if a name of the text has a backslash: `JSON.parse` may read another (parse-json.ts). */
+  get hasEscapedNames(): boolean {
+    return this.#hasEscapedNames;
   }
 
   #add(path: readonly string[]): ScannedValue {
@@ -292,11 +299,12 @@ export class JsonScanner {
       return undefined;
     }
     this.#at++;
+    const isEscaped = this.#escapes !== before;
+    if (isEscaped) this.#hasEscapedNames = true;
     if (step === undefined || step.names.length === 0) return undefined;
-    const child =
-      this.#escapes === before
-        ? childOf(step, this.#bytes, start + 1, end - 1)
-        : childOfText(step, this.#bytes.toString('utf8', start, end));
+    const child = isEscaped
+      ? childOfText(step, this.#bytes.toString('utf8', start, end))
+      : childOf(step, this.#bytes, start + 1, end - 1);
     // The last of several members with one name counts.
     if (child !== undefined) reset(child.below);
     return child;
@@ -355,7 +363,7 @@ export class JsonScanner {
       at - start > 15 ||
       (isSmall && at - start > 8 && bytes[whole + 1] === ZERO && bytes[whole + 2] === ZERO) ||
       (at === whole ? isSmall && at - start > 1 : bytes[at - 1] === ZERO);
-    if (isOdd) this.#isPlain = false;
+    if (isOdd) this.#hasOddNumbers = true;
   }
 
   /** @returns the place behind the digits; negative if there is none */

@@ -61,6 +61,7 @@ export class EventInput {
   #scanner: JsonScanner | undefined;
   readonly #made = new JsonScanner([[]]);
   #document: unknown;
+  #maxValues = MAX_VALUES;
 
   constructor(topic: string) {
     this.topic = topic;
@@ -76,8 +77,17 @@ export class EventInput {
     return known === -1 ? this.#paths.push(path) - 1 : known;
   }
 
-  /** Begins an event. @returns the reason of a dead letter */
-  begin(event: JsonPlace, record: SourceRecord): Poison | undefined {
+  /**
+   * Begins an event.
+   * @param maxValues greatest number of members and elements of a value that is parsed
+   * @returns the reason of a dead letter
+   */
+  begin(
+    event: JsonPlace,
+    record: SourceRecord,
+    maxValues: number = MAX_VALUES,
+  ): Poison | undefined {
+    this.#maxValues = Math.min(maxValues, MAX_VALUES);
     this.record = record;
     this.steps = 0;
     this.#document = undefined;
@@ -88,6 +98,11 @@ export class EventInput {
     if (whole.type === OBJECT) return undefined;
     const message = `the value is JSON, but ${typeOfFound(whole)} and not an object`;
     return { reason: 'not_an_object', message };
+  }
+
+  /** Forgets what was parsed of the event. */
+  end(): void {
+    this.#document = undefined;
   }
 
   /** Returns the value at a path; the next event overwrites it. */
@@ -103,12 +118,13 @@ export class EventInput {
 
   /** Parses a value of the event, with all digits. @throws EvaluationProblem if that is too much */
   parsed(value: ScannedValue): unknown {
-    if (value.values > MAX_VALUES) {
-      const message = `it has more than ${MAX_VALUES} members and elements, too many for an expression`;
+    if (value.values > this.#maxValues) {
+      const message = `it has more than ${this.#maxValues} members and elements, too many for an expression`;
       throw new EvaluationProblem(message, 'too_large');
     }
     const text = writtenText(value);
-    const isPlain = value.bytes === this.valueAt(0).bytes && this.#scanner?.isPlain === true;
+    const { hasEscapedNames, hasOddNumbers } = this.#scanner as JsonScanner;
+    const isPlain = value.bytes === this.valueAt(0).bytes && !hasEscapedNames && !hasOddNumbers;
     return isPlain ? JSON.parse(text) : parseKeepingDigits(text);
   }
 

@@ -31,7 +31,11 @@ export const cloudEventsFormat: EventFormat = {
     let bytes = ESCAPED_BYTES * valueLengthOf(record);
     for (const [name, value] of record.headers)
       bytes += ESCAPED_BYTES * (value?.length ?? 0) + name.length + MEMBER_BYTES;
-    return { memory: bytes, text: bytes };
+    return {
+      memory: bytes,
+      text: bytes,
+      values: valueLengthOf(record) / 2 + record.headers.length,
+    };
   },
   read(record) {
     const contentType = headerText(record.headers, 'content-type');

@@ -27,7 +27,7 @@ function evaluated(expression: string, json: string): string {
   return child.stdout;
 }
 
-const NUMBERS = 'JSON.stringify({ a: Array.from({ length: 300000 }, (_, n) => n % 10) })';
+const NUMBERS = 'JSON.stringify({ a: Array.from({ length: 200000 }, (_, n) => n % 10) })';
 const BLANKS = "JSON.stringify({ text: ' '.repeat(16000000) })";
 const HANS = "pad_left('', `15000000`, '\u4e00')";
 

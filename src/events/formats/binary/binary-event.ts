@@ -4,7 +4,7 @@ import { MalformedError } from '../../../base/varint-reader.ts';
 import { valueLengthOf } from '../../../core/bytes/record-view.ts';
 import type { SourceRecord } from '../../../core/record.ts';
 import { type FormatCost, poison, type ReadEvent } from '../../format.ts';
-import { maxTextBytes, writingBytes } from './limits.ts';
+import { maxTextBytes, maxValues, writingBytes } from './limits.ts';
 
 /** Values are read one at a time. */
 const writer = new JsonWriter();
@@ -12,8 +12,9 @@ const OPENING_OBJECT = 0x7b;
 
 /** Returns the cost of a value that is written as JSON. */
 export function binaryCost(record: SourceRecord): FormatCost {
-  const text = maxTextBytes(valueLengthOf(record));
-  return { memory: writingBytes(text), text };
+  const length = valueLengthOf(record);
+  const text = maxTextBytes(length);
+  return { memory: writingBytes(text), text, values: maxValues(length) };
 }
 
 /**

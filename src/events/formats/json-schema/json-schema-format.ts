@@ -7,7 +7,7 @@ import { JsonScanner, OBJECT, type ScannedValue } from '../../../base/json/scann
 import { err, ok } from '../../../base/result.ts';
 import { valueLengthOf } from '../../../core/bytes/record-view.ts';
 import { parsedBytes } from '../../expression/input.ts';
-import { type EventFormat, poison } from '../../format.ts';
+import { type EventFormat, jsonCost, poison } from '../../format.ts';
 import {
   type ConfluentRegistry,
   FRAME_BYTES,
@@ -46,8 +46,8 @@ export function jsonSchemaFormat(
   const text = new JsonScanner([[]]);
   return registryFormat('json-schema', cache, {
     cost(record) {
-      const text = valueLengthOf(record);
-      return { memory: validate ? parsedBytes(text / 2, text) : 0, text };
+      const cost = jsonCost(valueLengthOf(record));
+      return { ...cost, memory: validate ? parsedBytes(cost.values, cost.text) : 0 };
     },
     read(value, check, id) {
       const event = { bytes: value, start: FRAME_BYTES, end: value.length };

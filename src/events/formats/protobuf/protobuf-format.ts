@@ -40,7 +40,7 @@ export function protobufFormat(registry: ConfluentRegistry): EventFormat {
     const { types, messages } = schemaRoot(schema);
     return { messages, readers: new MessageReaders(types) };
   }, registry.settings);
-  return registryFormat('protobuf', cache, { cost, read, judge: verdictOn });
+  return registryFormat('protobuf', cache, { cost: protobufCost, read, judge: verdictOn });
 }
 
 function verdictOn({ messages }: ProtobufFile): SchemaVerdict {
@@ -53,9 +53,10 @@ function verdictOn({ messages }: ProtobufFile): SchemaVerdict {
   return ok([...notObjects, ...ambiguities(messages)]);
 }
 
-function cost(record: SourceRecord): FormatCost {
-  const { memory, text } = binaryCost(record);
-  return { memory: memory + decodedBytes(valueLengthOf(record)), text };
+/** Returns the cost of a value, which becomes objects before it is written as JSON. */
+export function protobufCost(record: SourceRecord): FormatCost {
+  const cost = binaryCost(record);
+  return { ...cost, memory: cost.memory + decodedBytes(valueLengthOf(record)) };
 }
 
 function read(value: Buffer, { messages, readers }: ProtobufFile): ReadEvent {

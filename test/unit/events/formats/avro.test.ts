@@ -219,11 +219,11 @@ test('bytes that do not fit the schema are refused with the reason, and without 
   );
   assert.equal(
     read(list, ...zigzag(1_000_000_000_000n)),
-    'too_large: the value is Avro of 6 bytes that would be JSON of more than 17920',
+    'too_large: the value is Avro of 6 bytes that would be JSON of more than 66304',
   );
   assert.equal(
     read(list, ...zigzag(-1_000_000_000_000n), 0),
-    'too_large: the value is Avro of 7 bytes that would be JSON of more than 18176',
+    'too_large: the value is Avro of 7 bytes that would be JSON of more than 66432',
   );
   assert.equal(
     read(logical('int', 'time-millis'), ...zigzag(86_400_000n)),
@@ -260,7 +260,7 @@ test('records without a byte of data are limited, as a schema can make a billion
   }
   assert.equal(
     jsonOrPoison(readAvro(schema, Buffer.alloc(0))),
-    'too_large: the value is Avro of 0 bytes that would be JSON of more than 16384',
+    'too_large: the value is Avro of 0 bytes that would be JSON of more than 65536',
   );
   const few = { type: 'record', name: 'E', fields: [{ name: 'nothing', type: 'null' }] };
   assert.equal(read({ type: 'array', items: few }, 4, 0), '[{"nothing":null},{"nothing":null}]');

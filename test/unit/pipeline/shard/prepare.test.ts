@@ -209,7 +209,7 @@ test('memory for a costly record is reserved before it is decoded; what was drop
     wrap: (ports) => ({
       ...ports,
       kind: changed(ports.kind, {
-        decodeCost: ({ offset }) => (offset % 5 === 0 ? 1_000_000 : 0),
+        decodeCost: ({ offset }) => (offset % 5 === 0 ? 10_000_000 : 0),
         prepare: (records) => {
           const missing = records.filter(({ offset }) => !loaded.has(offset));
           if (missing.length === 0) return undefined;
@@ -220,7 +220,7 @@ test('memory for a costly record is reserved before it is decoded; what was drop
         },
         decode: (...given: Parameters<typeof ports.kind.decode>) => {
           assert.ok(loaded.has(given[0].offset), 'decoded before it was prepared');
-          const isReserved = instance.budget.usedBytes >= 1_000_000;
+          const isReserved = instance.budget.usedBytes >= 10_000_000;
           assert.equal(isReserved, given[0].offset % 5 === 0, 'memory for costly records');
           return ports.kind.decode(...given);
         },
@@ -248,9 +248,9 @@ test('memory for a costly record is reserved also when it is read again, and giv
     wrap: (ports) => ({
       ...ports,
       kind: changed(ports.kind, {
-        decodeCost: ({ offset }) => (offset === 2 ? 1_000_000 : 1_000),
+        decodeCost: ({ offset }) => (offset === 2 ? 10_000_000 : 1_000),
         decode: (...given: Parameters<typeof ports.kind.decode>) => {
-          if (given[2] !== undefined) reserved.push(instance.budget.usedBytes >= 1_000_000);
+          if (given[2] !== undefined) reserved.push(instance.budget.usedBytes >= 10_000_000);
           return ports.kind.decode(...given);
         },
       }),
