@@ -144,12 +144,9 @@ export const delivery: Group = {
     {
       name: 'ContentReviewPaused',
       severity: 'warning',
-      expr: expr`
-        sum by (${PIPELINE}) (content_review_control) > 0
-        or max by (${PIPELINE}) (content_review_paused_types) > 0`,
+      expr: expr`sum by (${PIPELINE}) (content_review_control) > 0`,
       for: '4h',
-      summary:
-        'Pipeline {{ $labels.pipeline }}, or a content type of it, has been paused or drained for hours',
+      summary: 'Pipeline {{ $labels.pipeline }} has been paused or drained for hours',
       description:
         'An operator has paused or drained it, and it is not resumed: its events wait in the source topic.',
     },

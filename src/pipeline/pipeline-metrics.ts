@@ -2,7 +2,6 @@
 import type { HealthReporter, Labels, Metrics } from '../core/ports/telemetry.ts';
 import { FRESH_MS } from './limits/end-offsets.ts';
 import { earliest, oldestSeconds } from './limits/in-flight.ts';
-import type { ShardControl } from './limits/shard-control.ts';
 import type { Losses } from './shard/losses.ts';
 import type { ShardWorker, WorkerReport } from './shard/worker.ts';
 
@@ -53,7 +52,6 @@ export function publishGauges(
     const held = controls.filter((control) => control.state === state);
     metrics.set('control', { ...labels, state }, held.length);
   }
-  metrics.set('paused_types', labels, typesIn(controls));
   const byPhase = Map.groupBy(
     reports.flatMap(({ jobs }) => jobs),
     ({ phase }) => phase,
@@ -65,14 +63,6 @@ export function publishGauges(
     const seconds = oldestSeconds(createdMs);
     metrics.set('oldest_batch_timestamp_seconds', { ...labels, state }, seconds);
   }
-}
-
-/** Counts the content types that are paused or drained. */
-function typesIn(controls: readonly ShardControl[]): number {
-  const scopes = controls.flatMap((control) => control.scopes);
-  const types = new Set(scopes.map(({ type }) => type));
-  types.delete(undefined);
-  return types.size;
 }
 
 /**

@@ -86,10 +86,7 @@ export function viewPipeline(
     breakers: [...(context?.breakers.blocked() ?? [])]
       .slice(0, limits.breakers)
       .map((one) => ({ ...one, type: one.type.slice(0, TYPE_CHARACTERS) })),
-    control: viewControl(slots.flatMap(({ worker }) => worker?.owned?.shard.control ?? [])).slice(
-      0,
-      limits.breakers,
-    ),
+    control: viewControl(slots.flatMap(({ worker }) => worker?.owned?.shard.control ?? [])),
   };
 }
 
@@ -107,22 +104,13 @@ function outsideJobs(slots: Seen['slots']) {
 const wallClock = ({ clock }: PipelineContext, monotonicMs: number): number =>
   clock.now() - clock.monotonic() + monotonicMs;
 
-/** Commands that are in force in any shard, as the newest revision has them. */
-function viewControl(controls: readonly ShardControl[]): ControlView[] {
-  const newestLast = controls.toSorted((a, b) => a.revision - b.revision);
-  const scopes = newestLast.flatMap((control) => control.scopes);
-  const byType = new Map(scopes.map((scope) => [scope.type, scope]));
-  return [...byType.values()].map(({ type, state, by, reason, atMs, untilMs }) => {
-    const isDrained = controls.every((control) => control.stateOf(type) === 'drained');
-    return {
-      type: type ?? null,
-      state: isDrained ? 'drained' : state,
-      by,
-      reason: reason ?? null,
-      sinceMs: atMs,
-      untilMs: untilMs ?? null,
-    };
-  });
+/** Command in force in any shard, as the newest revision has it. */
+function viewControl(controls: readonly ShardControl[]): ControlView | null {
+  const newest = controls.toSorted((a, b) => b.revision - a.revision).find(({ hold }) => hold);
+  if (newest?.hold === undefined) return null;
+  const { state, by, reason, atMs } = newest.hold;
+  const isDrained = controls.every((control) => control.state === 'drained');
+  return { state: isDrained ? 'drained' : state, by, reason: reason ?? null, sinceMs: atMs };
 }
 
 function viewShard(

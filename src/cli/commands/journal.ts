@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { type ControlScope, obeys } from '../../core/journal/control.ts';
+import { type Hold, obeys } from '../../core/journal/control.ts';
 import type { JobReport, JournalReport, ShardReport } from '../../tools/inspect/journal-report.ts';
 import { helpText, type Io } from '../io.ts';
 import { ago, counted, sentence, type TableCell, table } from '../text.ts';
 import { runTool, type ToolFlags, toolOptions } from '../tool-options.ts';
-import { printableScope } from './control.ts';
+import { printableHold } from './control.ts';
 
 export function journalCommand(program: Command, io: Io): void {
   toolOptions(program.command('journal'))
@@ -46,7 +46,7 @@ function journalText(report: JournalReport, nowMs: number): string {
       shards.flatMap((shard) => shardRows(shard, nowMs)),
     ),
   ];
-  for (const scope of control.scopes) parts.push(scopeText(scope, answered, shards.length));
+  if (control.hold !== undefined) parts.push(holdText(control.hold, answered, shards.length));
   if (jobs.length > 0)
     parts.push(
       table(
@@ -76,12 +76,12 @@ function shardRows(report: ShardReport, nowMs: number): TableCell[][] {
   );
 }
 
-function scopeText(scope: ControlScope, answered: readonly ShardReport[], shards: number): string {
+function holdText(hold: Hold, answered: readonly ShardReport[], shards: number): string {
   const { length } = answered.filter(
-    ({ acknowledged }) => acknowledged !== null && obeys(acknowledged, scope),
+    ({ acknowledged }) => acknowledged !== null && obeys(acknowledged, hold.state),
   );
-  const word = scope.state === 'draining' ? 'drained' : scope.state;
-  return `${printableScope(scope)}; ${length} of ${counted(shards, 'shard')} ${word}.\n`;
+  const word = hold.state === 'draining' ? 'drained' : hold.state;
+  return `${printableHold(hold)}; ${length} of ${counted(shards, 'shard')} ${word}.\n`;
 }
 
 const textOf = (offset: number | null): string | null => (offset === null ? null : String(offset));

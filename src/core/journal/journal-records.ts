@@ -21,11 +21,9 @@ import type { JournalWrite } from '../ports/kafka.ts';
 import {
   type Acknowledgement,
   type Control,
-  type ControlScope,
+  type Hold,
   MAX_BY_CHARACTERS,
-  MAX_CONTROLLED_TYPES,
   MAX_REASON_CHARACTERS,
-  MAX_TYPE_CHARACTERS,
 } from './control.ts';
 import { CoordinateSet, type JobRecord, type JobSource } from './job.ts';
 
@@ -117,8 +115,9 @@ const KEY = /^(?:(meta|owner)|progress\/(\d+)|job\/([^/]+?)(\/left)?)$/;
  * @throws JournalFormatError for a newer format, an unknown key, or an invalid value
  */
 export function readJournalRecord(key: string, text: string | null): JournalEntry {
-  if (key === CONTROL_KEY) return { entry: key, value: readable(CONTROL, key, text) };
-  if (key === 'control/ack') return { entry: key, value: readable(ACKNOWLEDGEMENT, key, text) };
+  if (key === CONTROL_KEY) return { entry: key, value: readable<Control>(CONTROL, key, text) };
+  if (key === 'control/ack')
+    return { entry: key, value: readable<Acknowledgement>(ACKNOWLEDGEMENT, key, text) };
   const known = KEY.exec(key);
   if (known === null)
     throw new JournalFormatError(
@@ -277,43 +276,28 @@ const LEFT: Spec<Left> = {
 };
 
 const atMost =
-  (characters: number, least = 0): Reader =>
+  (characters: number): Reader =>
   (value) =>
-    typeof value === 'string' && value.length >= least && value.length <= characters
-      ? value
-      : undefined;
-const typeName = atMost(MAX_TYPE_CHARACTERS, 1);
-/** All scopes with the longest texts, each character as an escape, take 341,000. */
-const MAX_CONTROL_CHARACTERS = 512 * 1024;
-const SCOPE: Spec<Required<ControlScope>> = {
-  type: optional(typeName),
+    typeof value === 'string' && value.length <= characters ? value : undefined;
+/** A hold with the longest texts, each character as an escape, takes 4,000. */
+const MAX_CONTROL_CHARACTERS = 16 * 1024;
+const HOLD: Spec<Required<Hold>> = {
   state: (value) => (value === 'paused' || value === 'draining' ? value : undefined),
   atMs: count,
   by: atMost(MAX_BY_CHARACTERS),
   reason: optional(atMost(MAX_REASON_CHARACTERS)),
-  untilMs: optional(count),
 };
-const scopes = listOf((scope, key) => fieldsOf(scope, key, SCOPE));
-const distinctScopes: Reader = (value, key) => {
-  if (!Array.isArray(value) || value.length > MAX_CONTROLLED_TYPES + 1) return undefined;
-  const read = scopes(value, key) as ControlScope[] | undefined;
-  const types = new Set(read?.map(({ type }) => type));
-  return types.size === read?.length ? read : undefined;
-};
-const CONTROL: Spec<Control> = {
+const hold = optional((value, key) => fieldsOf(value, key, HOLD));
+const CONTROL: Spec<Required<Control>> = {
   // 0 stands for no command.
   revision: (value, key) => count(value, key) || undefined,
-  scopes: distinctScopes,
+  hold,
 };
-const ACKNOWLEDGEMENT: Spec<Acknowledgement> = {
+const ACKNOWLEDGEMENT: Spec<Required<Acknowledgement>> = {
   revision: count,
+  hold,
   atMs: count,
   drained: (value) => (typeof value === 'boolean' ? value : undefined),
-  types: (value, key) =>
-    Array.isArray(value) && value.length <= MAX_CONTROLLED_TYPES
-      ? listOf(typeName)(value, key)
-      : undefined,
-  scopes: distinctScopes,
 };
 
 const unreadable = (key: string, problem: string): JournalFormatError =>

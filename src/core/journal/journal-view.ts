@@ -22,8 +22,6 @@ export interface JournalState {
   /** The highest progress sequence. */
   readonly seq: number;
   readonly control: Control;
-  /** `control` is what an owner acknowledged: no record of a command is left. */
-  readonly isStandIn: boolean;
   /** A record in the place of the command cannot be read: owners may know another command. */
   readonly isControlSpoilt: boolean;
   readonly acknowledged: Acknowledgement | undefined;
@@ -92,12 +90,10 @@ export class JournalView {
     this.#checkConservation(jobs.values());
     const { meta, owner, acknowledged } = this;
     // Compaction may have left an unreadable record, or none, in place of the command.
-    const { revision, scopes } = acknowledged ?? NO_CONTROL;
-    const isStandIn = this.control === NO_CONTROL;
-    const control = isStandIn ? { revision, scopes } : this.control;
+    const control = this.control === NO_CONTROL ? (acknowledged ?? NO_CONTROL) : this.control;
     const { progress, seq } = { progress: this.#progress, seq: this.#seq };
     const isControlSpoilt = this.#isControlSpoilt;
-    const commands = { control, isStandIn, isControlSpoilt, acknowledged };
+    const commands = { control: stateOf(control), isControlSpoilt, acknowledged };
     return { meta, owner, progress, jobs, seq, ...commands };
   }
 
@@ -116,6 +112,12 @@ export class JournalView {
     }
   }
 }
+
+/** Returns the state that a command or an acknowledgement has. */
+const stateOf = ({ revision, hold }: Control): Control => ({
+  revision,
+  ...(hold !== undefined && { hold }),
+});
 
 /** Sets the value of a key; null deletes it. */
 function set<T>(map: Map<string, T>, id: string, value: T | null): void {

@@ -45,7 +45,8 @@ export interface PipelineView {
   readonly waits: readonly WaitView[];
   readonly breakers: readonly BreakerView[];
   /** The operator's commands that are in force, as the owned shards have read them. */
-  readonly control: readonly ControlView[];
+  /** null: it runs. */
+  readonly control: ControlView | null;
 }
 
 export interface ShardView {
@@ -111,15 +112,11 @@ export interface BreakerView {
   readonly nextTryMs: number;
 }
 
-/** A pipeline or a content type that an operator has paused or drained. */
+/** State of a pipeline that an operator has paused or drained. */
 export interface ControlView {
-  /** null: the whole pipeline. */
-  readonly type: string | null;
   /** `drained`: by every owned shard. */
   readonly state: 'paused' | 'draining' | 'drained';
   readonly by: string;
   readonly reason: string | null;
   readonly sinceMs: number;
-  /** Time at which it ends by itself. */
-  readonly untilMs: number | null;
 }

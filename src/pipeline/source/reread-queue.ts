@@ -91,10 +91,10 @@ export class RereadQueue {
 
   add(request: RereadRequest): void {
     const { breakers, control, signal } = this.#shard;
-    const { type, from, submits } = request;
+    const { type, submits } = request;
     this.#shard.spawn('reread', async () => {
       await request.reached();
-      if (submits) await control.permits(type, from !== undefined);
+      if (submits) await control.submitting();
       const permit = submits ? await breakers.acquire(type, signal) : 'free';
       this.#ready.push({ request, permit });
       this.#start();
@@ -170,8 +170,8 @@ export class RereadQueue {
 
   /** Makes a batch of items; they stay in memory until it is whole. */
   async #batchOf({ type, from, inFlight }: RereadRequest, items: readonly ContentItem[]) {
-    const { budget, clock, signal } = this.#shard;
-    const batch = this.#shard.openBatch(type, budget.lease('reread'), from);
+    const { clock, signal } = this.#shard;
+    const batch = this.#shard.openBatch(type, 'reread', from);
     let whole = false;
     try {
       const sinceMs = clock.monotonic();
@@ -194,12 +194,12 @@ export class RereadQueue {
     }
   }
 
-  /** Sends a request back to wait if its type was blocked or paused while memory was awaited. */
+  /** Sends a request back to wait if its type was blocked, or the pipeline paused, while memory was awaited. */
   #stillMay({ request, permit }: Ready): boolean {
     const { breakers, control, signal } = this.#shard;
-    const { type, from, submits } = request;
-    const isHeld = control.holds(type, from !== undefined);
-    const may = !submits || (!isHeld && (permit === 'probe' || breakers.isFree(type)));
+    const { type, submits } = request;
+    const isFree = control.submits && (permit === 'probe' || breakers.isFree(type));
+    const may = !submits || isFree;
     if (may) return true;
     if (permit === 'probe') breakers.returned(type, signal);
     this.add(request);

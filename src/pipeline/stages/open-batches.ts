@@ -13,6 +13,7 @@ export class OpenBatches implements Disposable {
   readonly #shard: Shard;
   readonly #stages: ShardStages;
   readonly #buffers: ItemBuffers;
+  readonly #unregister: () => void;
   #cancelTimer: (() => void) | undefined;
 
   constructor(shard: Shard, stages: ShardStages) {
@@ -23,9 +24,10 @@ export class OpenBatches implements Disposable {
     const { batch, maxOffsetBytes } = options;
     this.#buffers = new ItemBuffers(
       { ...batch, maxOffsetBytes },
-      (type, seal) => shard.openBatch(type, budget.lease('intake', 0, seal)),
+      (type) => shard.openBatch(type, 'intake'),
       (sealed) => this.#submit(sealed),
     );
+    this.#unregister = budget.register(this.#buffers);
   }
 
   get backlog(): Backlog[] {
@@ -71,6 +73,7 @@ export class OpenBatches implements Disposable {
   /** Discards the items: the next owner reads their records again. */
   [Symbol.dispose](): void {
     this.#cancelTimer?.();
+    this.#unregister();
     this.#buffers[Symbol.dispose]();
   }
 

@@ -45,13 +45,13 @@ export class Submitter {
 
   /** Resolves when the job is uploaded, failed or parked. @throws what ends the shard */
   async submit(given: Submission): Promise<void> {
-    const { breakers, report } = this.#shard;
+    const { breakers, control, report } = this.#shard;
     using batch = given.batch;
     const { type, from, permit } = given;
     // At once, while submissions still come in the order in which they were sealed.
     const place = given.place ?? (from === undefined ? this.#stages.order.enter(type) : undefined);
     const submission = { ...given, place };
-    if (this.#isHeld(submission) || (permit === undefined && breakers.blocks(type))) {
+    if (!control.submits || (permit === undefined && breakers.blocks(type))) {
       this.#giveBack(type, permit);
       this.#stages.park(submission, batch.records);
       return;
@@ -69,7 +69,7 @@ export class Submitter {
   }
 
   async #submit(submission: Submission, span: Span): Promise<Result<void, NotSubmitted>> {
-    const { breakers, signal, waits } = this.#shard;
+    const { breakers, control, signal, waits } = this.#shard;
     const { type, from, place } = submission;
     const body = await waits.permitted('encodes', () => this.#encode(submission, span));
     const encoded = { ...submission, body, span };
@@ -80,16 +80,16 @@ export class Submitter {
       if (sent.ok || sent.error !== 'unavailable') return sent;
       // Bodies of one type must not fill the memory that others need.
       const isBlocked = from === undefined ? breakers.blocks(type) : !breakers.isFree(type);
-      if (isBlocked || this.#isHeld(submission)) return err('blocked');
+      if (isBlocked || !control.submits) return err('blocked');
     }
   }
 
   /** Creates the batch, journals its job and uploads it. */
   async #send(encoded: EncodedBatch, given?: Permit): Promise<Result<void, NotSubmitted>> {
-    const { breakers, signal } = this.#shard;
+    const { breakers, control, signal } = this.#shard;
     const { type, place } = encoded;
-    // The type may have been blocked or paused during the wait.
-    if (this.#isHeld(encoded)) {
+    // The pipeline may have been paused during the wait.
+    if (!control.submits) {
       this.#giveBack(type, given);
       return err('blocked');
     }
@@ -102,10 +102,6 @@ export class Submitter {
     place?.leave();
     await this.#upload(job.value, created.value, encoded.body, permit === 'probe');
     return ok(undefined);
-  }
-
-  #isHeld({ type, from }: Submission): boolean {
-    return this.#shard.control.holds(type, from !== undefined);
   }
 
   /** Gives back a permit that was not used. */
@@ -188,7 +184,7 @@ export class Submitter {
     this.#shard.breakers.unanswered(type, reason, waitMs);
   }
 
-  /** Commits the job, unless its type was paused meanwhile, or another job took the same remote id. */
+  /** Commits the job, unless the pipeline was paused meanwhile, or another job took the same remote id. */
   async #journal(
     { from, inFlight, batch: { records, sink }, body: { body }, span, ...plan }: EncodedBatch,
     created: CreatedJob,
@@ -220,7 +216,7 @@ export class Submitter {
     const committed = () =>
       queue.run(() => {
         // An acknowledged pause may be in the journal already: no job may come behind it.
-        isHeld = control.holds(type, from !== undefined);
+        isHeld = !control.submits;
         if (isHeld || state.hasRemoteId(remoteId)) return undefined;
         const step =
           from === undefined ? state.submit(record, records) : state.move(from, record, records);

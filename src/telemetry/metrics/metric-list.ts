@@ -208,7 +208,6 @@ export const METRICS = {
     'Owned shards of a pipeline that an operator has paused or drained: paused, draining, drained (docs/control.md).',
     ['pipeline', 'state'],
   ),
-  paused_types: gauge('Content types that an operator has paused or drained.'),
   transactions_total: counter('Kafka transactions, by outcome.', ['pipeline', 'outcome']),
   transaction_duration_seconds: histogram(
     'Duration of a Kafka transaction, from its first send to its commit.',

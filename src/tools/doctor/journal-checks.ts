@@ -1,5 +1,4 @@
 /** Checks of the journal, the consumer group and the transactional ids. Nothing is written or joined. */
-import { inForce } from '../../core/journal/control.ts';
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import { RefusedError } from '../../pipeline/context/errors.ts';
 import { journalSpec } from '../../pipeline/context/topics.ts';
@@ -56,7 +55,7 @@ export function journalChecks(pipeline: PipelineParts, kafka: KafkaParts): Docto
           shards.every(({ state }) => state.meta === undefined)
             ? 'empty: this pipeline has not run with it yet'
             : `${counted(jobs, 'live job')} in ${counted(shards.length, 'shard')}`,
-          [...replicaProblems(found, brokers, true), ...heldScopes(pipeline, shards)],
+          [...replicaProblems(found, brokers, true), ...heldPipeline(pipeline, shards)],
         );
       },
     },
@@ -70,21 +69,16 @@ export function journalChecks(pipeline: PipelineParts, kafka: KafkaParts): Docto
 }
 
 /** A drain outlasts the release that gave it: the next installation is ready and takes nothing in. */
-function heldScopes(
-  { name, inspection: { clock } }: PipelineParts,
-  shards: readonly ShardJournal[],
-): Diagnosis[] {
-  const remedy = `run "content-review-connector resume ${name}", unless this is intended`;
-  const scopes = inForce(newestOf(shards), clock.now());
-  const types = scopes.filter(({ type }) => type !== undefined).length;
-  const problems = scopes
-    .filter(({ type }) => type === undefined)
-    .map(({ state, by }) => {
-      const held = state === 'paused' ? 'paused' : 'draining or drained';
-      return `the pipeline is ${held} and takes nothing in, by command of ${by}`;
-    });
-  if (types > 0) problems.push(`${counted(types, 'content type')} paused or drained`);
-  return problems.map((problem) => warning(problem, remedy));
+function heldPipeline({ name }: PipelineParts, shards: readonly ShardJournal[]): Diagnosis[] {
+  const { hold } = newestOf(shards);
+  if (hold === undefined) return [];
+  const held = hold.state === 'paused' ? 'paused' : 'draining or drained';
+  return [
+    warning(
+      `the pipeline is ${held} and takes nothing in, by command of ${hold.by}`,
+      `run "content-review-connector resume ${name}", unless this is intended`,
+    ),
+  ];
 }
 
 /** The brokers validate the creation of the topic without creating it. */

@@ -1,11 +1,8 @@
 /** Commands of an operator: writes them to every shard of a pipeline, and follows what its owners make of them. */
 import {
   type Control,
-  type ControlScope,
   commanded,
   type GivenCommand,
-  inForce,
-  NO_ACKNOWLEDGEMENT,
   NO_CONTROL,
   obeys,
   revisionAfter,
@@ -28,8 +25,6 @@ export type ControlOutcome =
   | 'written'
   /** A newer command came meanwhile. */
   | 'superseded'
-  /** Its time was over before it was reached. */
-  | 'ended'
   /** Not every owner has acknowledged it in time. */
   | 'late'
   /** No replica is running. */
@@ -47,8 +42,8 @@ export interface ControlReport {
   readonly outcome: ControlOutcome;
   /** False if everything was as commanded before. */
   readonly changed: boolean;
-  readonly revision: number;
-  readonly scopes: readonly ControlScope[];
+  /** State after the command. */
+  readonly control: Control;
   readonly shards: readonly ShardAnswer[];
 }
 
@@ -72,20 +67,18 @@ export async function giveCommand(
   given: GivenCommand,
   waiting: Waiting,
 ): Promise<ControlReport> {
-  const { clock, pipeline, scan } = tools;
+  const { pipeline, scan } = tools;
   const shards = [...(await scan.bounds(pipeline.topics.journal)).keys()];
   const readers = shards.map((shard) => journalReader(tools, shard));
   const { control, changed } = await write(tools, shards, readers, given);
-  const { revision } = control;
   const report = (outcome: ControlOutcome, answers: readonly ShardAnswer[] = []) => ({
     outcome,
     changed,
-    revision,
-    scopes: inForce(control, clock.now()),
+    control,
     shards: answers,
   });
   // Without any command there is nothing to acknowledge.
-  if (waiting.timeoutMs === 0 || revision === 0) return report('written');
+  if (waiting.timeoutMs === 0 || control.revision === 0) return report('written');
   const [outcome, answers] = await answered(tools, readers, control, given, waiting);
   return report(outcome, answers);
 }
@@ -111,7 +104,6 @@ async function write(
     await producer.commit({ journal: [writeControl(control)] });
     return { control, changed: true };
   } catch (error) {
-    if (error instanceof RangeError) throw new InspectError('usage', error.message);
     if (!(error instanceof TransactionError)) throw error;
     const { failure, message } = error;
     if (failure === 'fenced')
@@ -134,23 +126,20 @@ async function write(
 async function answered(
   tools: ControlTools,
   readers: Readers,
-  { revision, scopes }: Control,
-  { command, type }: GivenCommand,
+  control: Control,
+  { command }: GivenCommand,
   { timeoutMs, onProgress, signal }: Waiting,
 ): Promise<readonly [ControlOutcome, readonly ShardAnswer[]]> {
   const { clock, pipeline, scan } = tools;
   const startedMs = clock.monotonic();
-  const { untilMs = Infinity } =
-    scopes.find((scope) => command !== 'resume' && scope.type === type) ?? {};
   let attendedMs = startedMs;
   let confirmed = false;
   for (;;) {
     const journals = await readAll(readers, 'stable');
-    const answers = journals.map((journal) => answerOf(journal, revision, command, type));
+    const answers = journals.map((journal) => answerOf(journal, control, command));
     onProgress(answers);
     // Behind an open transaction the command itself may not be readable yet.
-    if (newestOf(journals).revision > revision) return ['superseded', answers];
-    if (clock.now() >= untilMs) return ['ended', answers];
+    if (newestOf(journals).revision > control.revision) return ['superseded', answers];
     if (answers.every(({ reached }) => reached)) {
       // Partitions are read one after the other. What was acknowledged holds until a newer command:
       // when all say so again, there was a moment at which it was true of all.
@@ -169,22 +158,18 @@ async function answered(
 }
 
 function answerOf(
-  { shard, state: { acknowledged = NO_ACKNOWLEDGEMENT, jobs } }: ShardJournal,
-  revision: number,
+  { shard, state: { acknowledged, jobs } }: ShardJournal,
+  { revision, hold }: Control,
   command: GivenCommand['command'],
-  type: string | undefined,
 ): ShardAnswer {
-  const live = [...jobs.values()].filter(
-    ({ record }) => type === undefined || record.type === type,
-  );
+  const live = [...jobs.values()];
   const obeyed =
-    command === 'pause'
-      ? obeys(acknowledged, { type, state: 'paused' })
-      : command === 'resume' ||
-        (live.length === 0 && obeys(acknowledged, { type, state: 'draining' }));
+    acknowledged !== undefined &&
+    obeys(acknowledged, hold?.state) &&
+    (command !== 'drain' || live.length === 0);
   return {
     shard,
-    reached: acknowledged.revision === revision && obeyed,
+    reached: acknowledged?.revision === revision && obeyed,
     liveJobs: live.length,
     unsettled: live.reduce((sum, { left }) => sum + left.size, 0),
   };
@@ -199,13 +184,10 @@ export async function readAll(readers: Readers, to: 'stable' | 'end'): Promise<S
 }
 
 /**
- * The newest commands in any partition: a reader may see those of one partition before another's. A stand-in lacks the
- * scopes that have ended by its owner's clock.
+ * The newest command in any partition: a reader may see that of one partition before another's.
  */
 export const newestOf = (journals: readonly ShardJournal[]): Control =>
-  journals
-    .map(({ state }) => state)
-    .sort((a, b) => b.control.revision - a.control.revision || +a.isStandIn - +b.isStandIn)[0]
+  journals.map(({ state }) => state).sort((a, b) => b.control.revision - a.control.revision)[0]
     ?.control ?? NO_CONTROL;
 
 /**

@@ -1,6 +1,6 @@
 /** State of a pipeline: its shards, their positions, and every live job with the reason why it waits. */
 
-import { type Acknowledgement, type Control, inForce } from '../../core/journal/control.ts';
+import type { Acknowledgement, Control } from '../../core/journal/control.ts';
 import { isOwnCommit } from '../../core/journal/shard-state.ts';
 import type { CommittedOffset } from '../../core/ports/kafka.ts';
 import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
@@ -48,7 +48,7 @@ export interface JobReport extends ReportedJob {
 }
 
 export interface JournalReport {
-  /** Commands of an operator that are in force; revision 0: there was none. */
+  /** Newest command of an operator; revision 0: there was none. */
   readonly control: Control;
   readonly group: { readonly id: string; readonly state: string; readonly members: number };
   readonly shards: readonly ShardReport[];
@@ -122,8 +122,7 @@ export async function journalReport(inspection: Inspection): Promise<JournalRepo
     notes.push(
       `the command of shard(s) ${others.join(', ')} cannot be read or is not the newest, since something else has written to the journal: give the newest again`,
     );
-  const control = { ...newest, scopes: inForce(newest, inspection.clock.now()) };
-  return { group, control, shards, jobs, notes };
+  return { group, control: newest, shards, jobs, notes };
 }
 
 function positionOf(

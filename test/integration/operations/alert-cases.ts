@@ -399,12 +399,11 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
         at: '250m',
         labels: AT_P,
       })),
-      { series: { [`paused_types${P}`]: '1x300' }, at: '250m', labels: AT_P },
     ],
     quiet: [
       { series: commanded('paused', '4x300'), at: '230m' },
       { series: commanded('paused', '4x100 0 4x199'), at: '250m' },
-      { series: { ...commanded('paused', '0x300'), [`paused_types${P}`]: '0x300' }, at: '290m' },
+      { series: commanded('paused', '0x300'), at: '290m' },
     ],
   },
   ContentReviewIntakePaused: {

@@ -3,11 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import {
   type Control,
-  type ControlScope,
   commanded,
   type GivenCommand,
-  inForce,
-  MAX_CONTROLLED_TYPES,
   NO_CONTROL,
 } from '../../../src/core/journal/control.ts';
 import {
@@ -17,17 +14,11 @@ import {
 } from '../../../src/core/journal/journal-records.ts';
 import { JournalView } from '../../../src/core/journal/journal-view.ts';
 
-const type = fc.oneof(
-  fc.constantFrom('__proto__', 'a', 'b'),
-  fc.string({ minLength: 1, maxLength: 256 }),
-);
 const timeMs = fc.nat(1_000);
 const given: fc.Arbitrary<GivenCommand> = fc.record({
   command: fc.constantFrom('pause' as const, 'drain' as const, 'resume' as const),
-  type: fc.option(type, { nil: undefined }),
   by: fc.string({ maxLength: 120 }),
   reason: fc.option(fc.string({ maxLength: 500 }), { nil: undefined }),
-  untilMs: fc.option(timeMs, { nil: undefined }),
 });
 const history = fc.array(fc.tuple(given, timeMs), { maxLength: 12 });
 
@@ -45,24 +36,16 @@ test('what commands lead to is read as it was written', () => {
   );
 });
 
-test('a command is in force at once, changes no other scope, and a second time nothing', () => {
+test('a command is in force at once, and a second time changes nothing', () => {
   fc.assert(
     fc.property(history, given, timeMs, (commands, one, nowMs) => {
       const before = after(commands);
       const next = commanded(before, one, nowMs);
-      const now = inForce(next ?? before, nowMs);
-      const scope = now.find((any) => any.type === one.type);
-      const isOver = one.untilMs !== undefined && one.untilMs <= nowMs;
-      if (one.command === 'resume') assert.equal(scope, undefined);
-      else if (!isOver) assert.equal(scope?.state, one.command === 'pause' ? 'paused' : 'draining');
-      const others = (scopes: readonly ControlScope[]) =>
-        scopes.filter((any) => any.type !== one.type);
-      if (one.command !== 'resume' || one.type !== undefined)
-        assert.deepEqual(others(now), others(inForce(before, nowMs)));
-      else assert.deepEqual(now, []);
+      const states = { pause: 'paused', drain: 'draining', resume: undefined };
+      assert.equal((next ?? before).hold?.state, states[one.command]);
       if (next === undefined) return;
       assert.equal(next.revision, Math.max(before.revision + 1, nowMs));
-      if (!isOver) assert.equal(commanded(next, one, nowMs), undefined);
+      assert.equal(commanded(next, one, nowMs), undefined);
     }),
   );
 });
@@ -76,8 +59,7 @@ test('no text of a command or an acknowledgement is more than ignored', () => {
         {
           v: fc.nat(2),
           revision: fc.oneof(fc.nat(), fc.double()),
-          scopes: fc.anything(),
-          types: fc.anything(),
+          hold: fc.anything(),
           drained: fc.anything(),
           atMs: fc.nat(),
         },
@@ -103,52 +85,30 @@ test('no text of a command or an acknowledgement is more than ignored', () => {
   );
 });
 
-test('records beyond the limits are ignored: scopes, names, size', () => {
-  const scope = (name: string) => ({ type: name, state: 'paused', atMs: 1, by: 'x' }) as const;
-  const read = (control: Control) => {
-    const { key, value } = writeControl(control);
-    return readJournalRecord(key, value).value;
+test('records beyond the limits are ignored: names, reasons, size', () => {
+  const read = (hold: object, revision = 1) => {
+    const value = JSON.stringify({ v: 1, revision, hold });
+    return readJournalRecord('control', value).value;
   };
-  const many = Array.from({ length: MAX_CONTROLLED_TYPES + 2 }, (_, n) => scope(`t${n}`));
-  assert.equal(read({ revision: 1, scopes: many }), undefined);
-  assert.notEqual(read({ revision: 1, scopes: many.slice(1) }), undefined);
-  assert.equal(read({ revision: 1, scopes: [scope('')] }), undefined);
-  assert.equal(read({ revision: 1, scopes: [scope('x'.repeat(257))] }), undefined);
-  assert.equal(read({ revision: 1, scopes: [scope('a'), scope('a')] }), undefined);
-  const padded = `${JSON.stringify({ v: 1, revision: 1, scopes: [] })}${' '.repeat(600_000)}`;
+  const hold = { state: 'draining', atMs: 1e15, by: '\0'.repeat(120), reason: '\0'.repeat(500) };
+  assert.notEqual(read(hold), undefined);
+  assert.equal(read({ ...hold, by: 'x'.repeat(121) }), undefined);
+  assert.equal(read({ ...hold, reason: 'x'.repeat(501) }), undefined);
+  assert.equal(read({ ...hold, state: 'stopped' }), undefined);
+  assert.equal(read(hold, 0), undefined);
+  const padded = `${JSON.stringify({ v: 1, revision: 1 })}${' '.repeat(20_000)}`;
   assert.equal(readJournalRecord('control', padded).value, undefined);
-  assert.equal(read({ revision: 0, scopes: [] }), undefined);
-  const longest = [undefined, ...Array(MAX_CONTROLLED_TYPES).keys()].map((n) => ({
-    ...(n !== undefined && { type: `${n}`.padEnd(256, '\0') }),
-    ...{ state: 'draining' as const, atMs: 1e15, untilMs: 1e15 },
-    ...{ by: '\0'.repeat(120), reason: '\0'.repeat(500) },
-  }));
-  assert.notEqual(read({ revision: 1, scopes: longest }), undefined);
-  const full = { revision: 1, scopes: many.slice(2) };
-  assert.throws(
-    () =>
-      commanded(
-        full,
-        { command: 'pause', type: 'one more', by: '', reason: undefined, untilMs: undefined },
-        2,
-      ),
-    /resume some/,
-  );
 });
 
 test('an acknowledgement is read as it was written', () => {
   const answer = fc.record(
-    {
-      revision: fc.nat(),
-      atMs: fc.nat(),
-      drained: fc.boolean(),
-      types: fc.array(type, { maxLength: MAX_CONTROLLED_TYPES }),
-    },
+    { revision: fc.nat(), atMs: fc.nat(), drained: fc.boolean() },
     { noNullPrototype: true },
   );
   fc.assert(
     fc.property(answer, history, (members, commands) => {
-      const value = { ...members, scopes: after(commands).scopes };
+      const { hold } = after(commands);
+      const value = { ...members, ...(hold !== undefined && { hold }) };
       const { key, value: text } = writeAcknowledgement(value);
       assert.deepEqual(readJournalRecord(key, text), { entry: 'control/ack', value });
     }),

@@ -109,7 +109,7 @@ export function pipelineView(changes: Partial<PipelineView> = {}): PipelineView 
     jobs,
     waits: [],
     breakers: [],
-    control: [],
+    control: null,
     ...changes,
   };
 }

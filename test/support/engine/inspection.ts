@@ -14,8 +14,6 @@ import { VirtualProcess } from '../memory/process.ts';
 import { TOPICS, type World } from './world.ts';
 
 interface CommandSettings {
-  readonly type?: string;
-  readonly untilMs?: number;
   readonly timeoutMs?: number;
   readonly tools?: ControlTools;
 }
@@ -72,9 +70,9 @@ export function controlOf(world: World, settings: InspectionSettings = {}): Cont
 export function command(
   world: World,
   what: Command,
-  { type, untilMs, timeoutMs = 600_000, tools }: CommandSettings = {},
+  { timeoutMs = 600_000, tools }: CommandSettings = {},
 ): Promise<ControlReport> {
-  const given = { command: what, type, by: 'ann@host', reason: undefined, untilMs };
+  const given = { command: what, by: 'ann@host', reason: undefined };
   const waiting = { timeoutMs, onProgress: () => {}, signal: new AbortController().signal };
   const work = giveCommand(tools ?? controlOf(world), given, waiting);
   return world.through(work, timeoutMs + 120_000);

@@ -183,14 +183,18 @@ export const CAUSES = [
   },
   {
     hides: ['wait/paused', ...STALLED],
-    find: ({ pipeline, nowMs }) =>
-      pipeline.control.map(({ type, state, by, reason, sinceMs, untilMs }) => ({
-        ...{ level: 'warn', key: `control/${type ?? ''}`, runbook: 'ContentReviewIntakeStopped' },
-        title: `${type === null ? 'The pipeline' : `Type ${type}`} is ${state === 'draining' ? 'being drained' : state}`,
-        text: `By ${by}${reason === null ? '' : `: ${reason}`}.${untilMs === null ? '' : ` Ends at ${clock(untilMs, nowMs)}.`}`,
-        sinceMs,
-        words: ['resume', pipeline.name, ...(type === null ? [] : ['--type', type])],
-      })),
+    find: ({ pipeline: { control, name } }) =>
+      control === null
+        ? []
+        : [
+            {
+              ...{ level: 'warn', key: 'control', runbook: 'ContentReviewIntakeStopped' },
+              title: `The pipeline is ${control.state === 'draining' ? 'being drained' : control.state}`,
+              text: `By ${control.by}${control.reason === null ? '' : `: ${control.reason}`}.`,
+              sinceMs: control.sinceMs,
+              words: ['resume', name],
+            },
+          ],
   },
   {
     hides: ['wait/type_blocked'],

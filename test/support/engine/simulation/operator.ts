@@ -41,13 +41,12 @@ export class Operator {
 
   /** Starts a command. @returns false while there is no journal */
   gives(action: Extract<Action, { do: 'command' }>): boolean {
-    const { command, type, forMs, waits, killedAfter } = action;
+    const { command, waits, killedAfter } = action;
     const world = this.#world();
     if (world.kafka.cluster.partitions(TOPICS.journal) === 0) return false;
-    const untilMs = forMs === undefined ? undefined : world.clock.now() + forMs;
     const process = new VirtualProcess(`operator${++this.#given}`, world.clock);
     if (killedAfter !== undefined) process.afterSteps(killedAfter, () => process.kill());
-    void this.#run(process, { command, type, untilMs, by: 'simulation', reason: undefined }, waits);
+    void this.#run(process, { command, by: 'simulation', reason: undefined }, waits);
     return true;
   }
 
@@ -64,8 +63,7 @@ export class Operator {
   }
 
   async #resume(): Promise<void> {
-    const given = { command: 'resume', by: 'simulation' } as const;
-    const last = { ...given, type: undefined, reason: undefined, untilMs: undefined };
+    const last = { command: 'resume', by: 'simulation', reason: undefined } as const;
     let outcome: ControlOutcome | 'refused' | 'failed';
     do {
       const process = new VirtualProcess('operator', this.#world().clock);
@@ -91,7 +89,7 @@ export class Operator {
       return isRefused ? 'refused' : 'failed';
     });
     this.#running.delete(process);
-    this.#note(`${process.name} ${given.command} ${given.type ?? ''}: ${outcome}`);
+    this.#note(`${process.name} ${given.command}: ${outcome}`);
     const name = `${given.command} ${outcome}`;
     this.outcomes.set(name, (this.outcomes.get(name) ?? 0) + 1);
     return outcome;
@@ -104,13 +102,13 @@ export class Operator {
   ): Promise<ControlOutcome> {
     const world = this.#world();
     const tools = controlOf(world, { process, pipeline: { kind: this.#kind } });
-    const { outcome, revision } = await giveCommand(tools, given, {
+    const { outcome, control } = await giveCommand(tools, given, {
       timeoutMs: waits ? WAIT_MS : 0,
       onProgress: () => {},
       signal: new AbortController().signal,
     });
-    if (outcome === 'reached' && given.command === 'drain' && given.type === undefined)
-      this.#promises.reported(revision, world.clock.now());
+    if (outcome === 'reached' && given.command === 'drain')
+      this.#promises.reported(control.revision);
     return outcome;
   }
 }

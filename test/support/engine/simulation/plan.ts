@@ -105,15 +105,13 @@ function drawCommands(random: SeededRandom, untilMs: number): Event[] {
     atMs: random.below(untilMs),
     do: 'command',
     command: (['pause', 'drain', 'drain', 'resume'] as const)[random.below(4)] as 'drain',
-    ...(random.next() < 0.35 ? { type: 'abc'[random.below(3)] as string } : {}),
-    ...(random.next() < 0.25 ? { forMs: random.below(20_000) } : {}),
     waits: random.next() < 0.7,
     ...(random.next() < 0.15 ? { killedAfter: random.below(40) } : {}),
   }));
 }
 
 function drawSpoilt(random: SeededRandom, untilMs: number): Event[] {
-  const values = ['', '{"v":9,"revision":9,"scopes":[]}', null];
+  const values = ['', '{"v":9,"revision":9}', null];
   return Array.from({ length: random.below(4) }, () => ({
     atMs: random.below(untilMs),
     do: 'spoil command',

@@ -56,8 +56,6 @@ export type Action =
   | {
       readonly do: 'command';
       readonly command: 'pause' | 'drain' | 'resume';
-      readonly type?: string;
-      readonly forMs?: number;
       readonly waits: boolean;
       readonly killedAfter?: number;
     }

@@ -132,15 +132,15 @@ test('acknowledgement-without-revision: a late acknowledgement says nothing abou
   world.clock.after(10 * SECOND, () => gate.open());
   const untilMs = world.clock.now() + 40 * SECOND;
   world.clock.after(40 * SECOND, () => next.open());
-  const { outcome, revision } = await command(world, 'drain');
+  const { outcome, control } = await command(world, 'drain');
   assert.equal(outcome, 'reached');
   assert.ok(world.clock.now() >= untilMs);
   assert.deepEqual(
     acknowledgements(world).map((one) => [one.revision, one.drained]),
     [
-      [first.revision, true],
-      [revision, false],
-      [revision, true],
+      [first.control.revision, true],
+      [control.revision, false],
+      [control.revision, true],
     ],
   );
   await command(world, 'resume');

@@ -42,12 +42,12 @@ export class Judge {
   }
 
   /** I1, I2, truth and commands: after every committed transaction. */
-  watch({ clock, kafka }: World): void {
+  watch({ kafka }: World): void {
     kafka.transactions.watch((transaction) => {
       if (this.violation !== undefined) return;
       try {
         this.#obligations.committed(transaction);
-        this.#promises.committed(transaction, clock.now());
+        this.#promises.committed(transaction);
         for (let partition = 0; partition < kafka.cluster.partitions(TOPICS.source); partition++) {
           const { offset, metadata } = kafka.cluster.committedOffset(
             TOPICS.group,

@@ -1,10 +1,10 @@
 /**
  * Promises of owners about commands of an operator, derived from the committed transactions: behind
- * an acknowledgement of the newest command no job begins that the command holds, and when a drain is
- * acknowledged no job is live.
+ * an acknowledgement of the newest pause no job begins, and when a drain is acknowledged no job is
+ * live, and none begins.
  */
 import type { Acknowledgement, Control } from '../../../../../src/core/journal/control.ts';
-import { inForce, NO_CONTROL } from '../../../../../src/core/journal/control.ts';
+import { NO_CONTROL } from '../../../../../src/core/journal/control.ts';
 import type { JobRecord } from '../../../../../src/core/journal/job.ts';
 import { readJournalRecord } from '../../../../../src/core/journal/journal-records.ts';
 import type { CommittedTransaction } from '../../../memory/kafka/transaction-coordinator.ts';
@@ -27,24 +27,24 @@ export class Promises {
   }
 
   /** @throws Violation */
-  committed({ records }: CommittedTransaction, nowMs: number): void {
+  committed({ records }: CommittedTransaction): void {
     for (const { topic, partition, record } of records) {
       if (topic !== this.#journal) continue;
       const { key, value } = record;
-      this.#fold(this.#shard(partition), String(key), value === null ? null : String(value), nowMs);
+      this.#fold(this.#shard(partition), String(key), value === null ? null : String(value));
     }
   }
 
   /** A command line has reported that the pipeline is drained. @throws Violation */
-  reported(revision: number, nowMs: number): void {
+  reported(revision: number): void {
     for (const [shard, { control, acknowledged, jobs }] of this.#shards) {
-      if (control.revision !== revision || inForce(control, nowMs).length === 0) return;
+      if (control.revision !== revision || control.hold === undefined) return;
       if (acknowledged?.revision !== revision || !acknowledged.drained || jobs.size > 0)
         throw new Violation('command', `shard ${shard} is reported to be drained, and is not`);
     }
   }
 
-  #fold(shard: Shard, key: string, value: string | null, nowMs: number): void {
+  #fold(shard: Shard, key: string, value: string | null): void {
     const entry = readJournalRecord(key, value);
     if (entry.entry === 'control') shard.control = entry.value ?? shard.control;
     else if (entry.entry === 'control/ack' && entry.value !== undefined)
@@ -52,7 +52,7 @@ export class Promises {
     else if (entry.entry === 'job') {
       if (entry.value === null) shard.jobs.delete(entry.id);
       else {
-        assertMayBegin(shard, entry.value, nowMs);
+        assertMayBegin(shard, entry.value);
         shard.jobs.set(entry.id, entry.value);
       }
     }
@@ -62,8 +62,8 @@ export class Promises {
     shard.acknowledged = answer;
     this.seen.acknowledged++;
     if (answer.drained) this.seen.drained++;
-    for (const { id, type } of shard.jobs.values())
-      if (answer.drained || answer.types.includes(type))
+    for (const { id } of shard.jobs.values())
+      if (answer.drained)
         throw new Violation('command', `a drain is acknowledged while job ${id} is live`);
   }
 
@@ -77,21 +77,11 @@ export class Promises {
   }
 }
 
-function assertMayBegin(
-  { control, acknowledged }: Shard,
-  { id, root, type }: JobRecord,
-  nowMs: number,
-): void {
+function assertMayBegin({ control, acknowledged }: Shard, { id }: JobRecord): void {
   if (acknowledged?.revision !== control.revision) return;
-  for (const scope of inForce(control, nowMs)) {
-    if (scope.type !== undefined && scope.type !== type) continue;
-    const isDrained =
-      scope.type === undefined ? acknowledged.drained : acknowledged.types.includes(type);
-    const isFirst = root === id && scope.type !== undefined;
-    if (scope.state === 'paused' || isDrained || isFirst)
-      throw new Violation(
-        'command',
-        `job ${id} begins behind the acknowledgement of revision ${control.revision}, which holds it`,
-      );
-  }
+  if (control.hold?.state === 'paused' || acknowledged.drained)
+    throw new Violation(
+      'command',
+      `job ${id} begins behind the acknowledgement of revision ${control.revision}, which holds it`,
+    );
 }
