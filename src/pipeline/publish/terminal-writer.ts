@@ -8,7 +8,6 @@
  *
  *   settle(job, topic, chunk)   publishes terminal records of a job (`Settlement` collects decisions)
  *   deadLetters(job, all)       publishes dead letters of records of a job, or of no job
- *   undecodable(pieces)         publishes dead letters of what intake cannot decode or read
  *
  * Each publishes in chunks that one transaction takes (`ChunkSize`). A record whose decision the
  * output topic does not take becomes a dead letter. A dead letter repeats the record if the topic
@@ -27,7 +26,6 @@ import {
 } from '../../core/outcome/dead-letter.ts';
 import type { DeadLetterReason } from '../../core/outcome/dead-letter-reason.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
-import type { UnreadableRecords } from '../../core/ports/kafka.ts';
 import type { OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
 import { step } from '../context/batch-spans.ts';
 import type { ShardJournal, ShardLife } from '../context/shard-context.ts';
@@ -45,16 +43,6 @@ export interface DeadLetter extends UnassignedRecord {
   readonly inFlight?: InFlightRecords | undefined;
   /** Type of a record that was decoded and is in no batch. */
   readonly type?: string | undefined;
-}
-
-/** Records of a piece that cannot be decoded, and offsets behind them that cannot be read. */
-export interface UndecodableRecords {
-  readonly partition: number;
-  readonly records: readonly (Required<Pick<DeadLetter, 'poison' | 'type'>> & {
-    readonly record: SourceRecord;
-  })[];
-  readonly unreadable: UnreadableRecords | undefined;
-  readonly inFlight: InFlightRecords | undefined;
 }
 
 export class TerminalWriter {
@@ -116,32 +104,6 @@ export class TerminalWriter {
       if (this.size.isFull(chunk.length, chunk.records.bytes)) await publish();
     }
     if (chunk.length > 0) await publish();
-  }
-
-  /** Publishes dead letters of what intake took: of each piece first the records, then the range. */
-  undecodable(pieces: readonly UndecodableRecords[]): Promise<void> {
-    const { state } = this.#shard;
-    return this.deadLetters(
-      undefined,
-      (function* () {
-        const stage = 'decode';
-        for (const { partition, records, unreadable, inFlight } of pieces) {
-          for (const { record, poison, type } of records) {
-            const { offset, timestampMs } = record;
-            yield { partition, offset, timestampMs, poison, stage, record, inFlight, type };
-          }
-          if (unreadable === undefined) continue;
-          const { poison } = unreadable;
-          // The timestamp of a whole batch is not that of its records.
-          const timestampMs =
-            poison.reason === 'unreadable_batch' ? undefined : unreadable.timestampMs;
-          for (let offset = unreadable.from; offset < unreadable.to; offset++) {
-            if (!state.partition(partition).isAssigned(offset))
-              yield { partition, offset, timestampMs, poison, stage, inFlight };
-          }
-        }
-      })(),
-    );
   }
 
   /** Returns true if a dead letter may repeat the record, as far as is known before it is read. */

@@ -5,6 +5,7 @@
 import { fits } from '../../core/bytes/batch-size.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
 import { valueLengthOf } from '../../core/bytes/record-view.ts';
+import type { PartitionState } from '../../core/journal/partition-state.ts';
 import type { FetchedBatch, RecordPiece, UnreadableRecords } from '../../core/ports/kafka.ts';
 import type { Lease } from '../../core/ports/memory.ts';
 import type { Decoded, SourceRecord } from '../../core/record.ts';
@@ -15,7 +16,8 @@ import type {
   SourceAccess,
 } from '../context/shard-context.ts';
 import { DECODING_SLICE_MS, decodeCost } from '../limits/decoding.ts';
-import type { UndecodableRecords } from '../publish/terminal-writer.ts';
+import type { InFlightRecords } from '../limits/in-flight.ts';
+import type { DeadLetter } from '../publish/terminal-writer.ts';
 import { sourceRecreated } from '../source/reread.ts';
 import type { OpenBatches } from './open-batches.ts';
 import type { ShardStages } from './shard-stages.ts';
@@ -36,7 +38,7 @@ export class BatchTaker {
   #decoding: Lease | undefined;
   #waitsForRoom = false;
   /** Dead letters that are not published yet. */
-  #due: UndecodableRecords[] = [];
+  #due: Iterable<DeadLetter>[] = [];
   /** True if they show records, which are valid until the next piece. */
   #dueRecords = false;
 
@@ -148,7 +150,7 @@ export class BatchTaker {
     const due = this.#due;
     this.#due = [];
     this.#dueRecords = false;
-    await this.#stages.writer.undecodable(due);
+    await this.#stages.writer.deadLetters(undefined, inTurn(due));
     this.#shard.signal.throwIfAborted();
   }
 
@@ -158,7 +160,7 @@ export class BatchTaker {
     const state = this.#shard.state.partition(partition);
     const startedMs = clock.monotonic();
     const wallMs = clock.now();
-    const dead: UndecodableRecords['records'][number][] = [];
+    const dead: DeadLetter[] = [];
     let oldestDeadMs = Infinity;
     const skipped = new Map<string, number>();
     let consumed = 0;
@@ -187,14 +189,17 @@ export class BatchTaker {
         'item' in decoded ? this.#open.add(decoded.item, startedMs - waitedMs) : decoded.poison;
       if (poison === undefined) continue;
       const type = 'item' in decoded ? decoded.item.type : undefined;
-      dead.push({ record, poison, type });
+      dead.push({ partition, offset, timestampMs, poison, stage: 'decode', record, type });
       oldestDeadMs = Math.min(oldestDeadMs, timestampMs);
     }
     this.#endDecoding();
     this.#open.schedule();
     ledger.consumed(consumed);
     for (const [reason, count] of skipped) ledger.skipped(reason, count);
-    this.#addDue(partition, dead, undefined, dead.length, oldestDeadMs);
+    this.#addDue(dead.length, oldestDeadMs, (inFlight) =>
+      dead.map((one) => ({ ...one, inFlight })),
+    );
+    this.#dueRecords ||= dead.length > 0;
     return index;
   }
 
@@ -219,23 +224,21 @@ export class BatchTaker {
         );
       }
       ledger.consumed(letters);
-      this.#addDue(partition, [], { ...unreadable, from }, letters, timestampMs);
+      this.#addDue(letters, timestampMs, (inFlight) =>
+        lettersOf(state, { ...unreadable, from }, inFlight),
+      );
     }
     state.passGap(state.position, nextOffset);
     state.position = Math.max(state.position, nextOffset);
   }
 
   #addDue(
-    partition: number,
-    records: UndecodableRecords['records'],
-    unreadable: UnreadableRecords | undefined,
     letters: number,
     oldestMs: number,
+    made: (inFlight: InFlightRecords) => Iterable<DeadLetter>,
   ): void {
     if (letters === 0) return;
-    const inFlight = this.#shard.inFlight.unassigned.add(letters, oldestMs, undefined);
-    this.#due.push({ partition, records, unreadable, inFlight });
-    this.#dueRecords ||= records.length > 0;
+    this.#due.push(made(this.#shard.inFlight.unassigned.add(letters, oldestMs, undefined)));
   }
 
   #decode(record: SourceRecord, replay: number): Decoded {
@@ -250,4 +253,23 @@ export class BatchTaker {
     const message = `key and headers alone are larger than a record of topic ${topic} may be: raise its max.message.bytes`;
     return { poison: { reason: 'too_large', message } };
   }
+}
+
+/** Dead letters of offsets that cannot be read, made one at a time: there may be a million. */
+function* lettersOf(
+  state: PartitionState,
+  { from, to, timestampMs, poison }: UnreadableRecords,
+  inFlight: InFlightRecords,
+): Generator<DeadLetter> {
+  const { partition } = state;
+  // The timestamp of a whole batch is not that of its records.
+  const own = poison.reason === 'unreadable_batch' ? undefined : timestampMs;
+  for (let offset = from; offset < to; offset++) {
+    if (state.isAssigned(offset)) continue;
+    yield { partition, offset, timestampMs: own, poison, stage: 'decode', inFlight };
+  }
+}
+
+function* inTurn(all: readonly Iterable<DeadLetter>[]): Generator<DeadLetter> {
+  for (const some of all) yield* some;
 }

@@ -3,18 +3,12 @@
  * topic, and obtains the rows of their results from the kind.
  */
 import { LogSeldom } from '../../base/log-limits.ts';
-import { detached, detachedItem } from '../../core/batch/detached.ts';
-import type { ItemRow } from '../../core/bytes/result-row.ts';
+import { detachedItem } from '../../core/batch/detached.ts';
+import type { BrokenRow, ItemRow } from '../../core/bytes/result-row.ts';
 import { CoordinateSet, type LiveJob } from '../../core/journal/job.ts';
 import { ServiceError } from '../../core/outcome/service-error.ts';
 import type { PerItemKind, RemoteStatus } from '../../core/ports/pipeline-kind.ts';
-import {
-  type ContentItem,
-  type Poison,
-  placeOf,
-  type SourceCoordinate,
-  type SourceRecord,
-} from '../../core/record.ts';
+import type { ContentItem, Poison, SourceRecord } from '../../core/record.ts';
 import {
   jobContext,
   type ShardJournal,
@@ -34,12 +28,6 @@ const GONE: Poison = {
 };
 
 type Shard = ShardLife & ShardJournal & SourceAccess;
-
-/** A record that is gone, or no longer decodes. */
-interface UnreadRecord extends SourceCoordinate {
-  readonly poison: Poison;
-  readonly record?: SourceRecord;
-}
 
 export class PerItemSettler implements Settler {
   readonly #shard: Shard;
@@ -77,8 +65,7 @@ export class PerItemSettler implements Settler {
         if (job.left.has(row.partition, row.offset)) await settlement.add(row);
       };
       for (const one of unread) await take(this.#rowOf(one, job, status));
-      const atHand = unread.flatMap(({ record }) => record ?? []);
-      await settlement.end(new Map(atHand.map((record) => [placeOf(record), record])));
+      await settlement.end();
       try {
         const outcomes = this.#kind.outcomes(items, status, decided, signal, isLast);
         for await (const rows of waits.each('service', outcomes)) {
@@ -112,7 +99,7 @@ export class PerItemSettler implements Settler {
   async #read(job: LiveJob, piece: CoordinateSet, bytes: number) {
     const { options } = this.#shard;
     let items: ContentItem[] = [];
-    let unread: UnreadRecord[] = [];
+    let unread: BrokenRow[] = [];
     let missing = piece;
     const decode = (record: SourceRecord) => {
       const { partition, offset } = record;
@@ -123,7 +110,7 @@ export class PerItemSettler implements Settler {
       if ('item' in decoded) items.push(detachedItem(decoded.item));
       else {
         const poison = 'poison' in decoded ? decoded.poison : SKIPPED;
-        unread.push({ partition, offset, record: detached(record), poison });
+        unread.push({ partition, offset, poison });
       }
     };
     const lease = await readToDecode(this.#shard, bytes, () => {
@@ -143,7 +130,7 @@ export class PerItemSettler implements Settler {
     return { items, unread, lease };
   }
 
-  #rowOf({ partition, offset, poison }: UnreadRecord, job: LiveJob, status: RemoteStatus): ItemRow {
+  #rowOf({ partition, offset, poison }: BrokenRow, job: LiveJob, status: RemoteStatus): ItemRow {
     const at = { partition, offset };
     const about = jobContext(job, this.#shard.clock.now());
     const row = this.#kind.outcomeOf({ ...at, replay: job.replayOf(partition) }, status, about);

@@ -10,12 +10,7 @@ import { TerminalRecords } from '../../core/bytes/terminal-records.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { DeadLetterStage } from '../../core/outcome/dead-letter.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
-import {
-  type Poison,
-  placeOf,
-  type SourceCoordinate,
-  type SourceRecord,
-} from '../../core/record.ts';
+import type { Poison, SourceCoordinate } from '../../core/record.ts';
 import { DecisionTally } from '../context/result-counts.ts';
 import type { ShardJournal, ShardLife, SourceAccess } from '../context/shard-context.ts';
 import type { DeadLetter, TerminalWriter } from '../publish/terminal-writer.ts';
@@ -99,21 +94,15 @@ export class Settlement implements Disposable {
   }
 
   /**
-   * Publishes the rest: decisions, then dead letters of the refused records.
-   * @param records records at hand; others are read again, since few of them are needed
+   * Publishes the rest: decisions, then dead letters of the refused records, which are read again:
+   * they are few.
    */
-  async end(records: ReadonlyMap<string, SourceRecord> = new Map()): Promise<void> {
+  async end(): Promise<void> {
     await this.#flush();
+    if (this.#refused.length === 0) return;
     const [job, written] = [this.#job, writtenBetween(this.#job)];
-    const due = this.#refused
-      .splice(0)
-      .map((one) => ({ ...one, record: records.get(placeOf(one)), job, written }));
-    const { true: others = [], false: atHand = [] } = Object.groupBy(
-      due,
-      (one) => `${one.record === undefined && this.#writer.mayRepeat(one, one.poison)}`,
-    );
-    await this.#writer.deadLetters(job, atHand);
-    if (others.length > 0) await publishReread(this.#shard, this.#writer, others);
+    const due = this.#refused.splice(0).map((one) => ({ ...one, job, written }));
+    await publishReread(this.#shard, this.#writer, due);
   }
 
   /** Releases the slices that were read: the chunk has no row of them any more. */

@@ -57,9 +57,14 @@ test('slices without a row that is taken are given back at once: they hold nothi
 
 test('slices with one row to take among many to drop do not pile up: their memory makes a chunk full', async () => {
   const mixed = (rows: readonly ServiceRow[]) =>
-    rows.flatMap((row) => [row, { ...row, offset: 100 + row.offset }]);
-  // A slice has about 200 bytes.
-  const world = twelve(mixed, { options: { chunk: { maxRows: 1_000, maxBytes: 350 } } });
+    rows.flatMap((row) =>
+      Array.from({ length: 10 }, (_, n) => ({ ...row, offset: n * 100 + row.offset })),
+    );
+  // A slice has about 1,000 bytes, and all decisions fit into one chunk.
+  const world = twelve(mixed, {
+    service: { rowsPerSlice: 10 },
+    options: { chunk: { maxRows: 1_000, maxBytes: 2_000 } },
+  });
   await assertSettled(world, 12);
   assert.ok(world.service.slices.mostLent <= 5, `${world.service.slices.mostLent} at once`);
 });
