@@ -91,6 +91,18 @@ for (const [what, failure, reason] of [
   });
 }
 
+test('a batch whose type is blocked after failures shows that it is retried, and the state at the service', async () => {
+  const world = new World({
+    service: { review: () => ({ state: 'failed' }) },
+    options: { review: { attempts: 100, typePauseMs: 600_000 } },
+  });
+  const instance = world.start();
+  world.produce(5, { types: ['a'] });
+  await world.clock.runUntil(() => jobsOf(instance)[0]?.waitsFor === 'type_blocked', 600_000);
+  const [job] = jobsOf(instance);
+  assert.deepEqual([job?.phase, job?.remoteState], ['retrying', 'FAILED']);
+});
+
 test('shards that went to another instance are not shown as this one’s', async () => {
   const world = new World({ partitions: 4 });
   const first = world.start();
