@@ -2,8 +2,12 @@
 
 /** Writes an integer that is not negative at `start`. @returns the offset of the next byte */
 export function writeUnsigned(to: Buffer | number[], value: number, start: number): number {
-  let rest = value;
   let at = start;
+  if (value < 0x80) {
+    to[at] = value;
+    return at + 1;
+  }
+  let rest = value;
   while (rest >= 0x80) {
     to[at++] = (rest % 0x80) | 0x80;
     rest = Math.floor(rest / 0x80);

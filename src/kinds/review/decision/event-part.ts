@@ -15,7 +15,7 @@ import { textOfString } from '../../../base/json/json-text.ts';
 import { readUnsigned, varintSize, writeUnsigned, writeVarint } from '../../../base/varint.ts';
 import { sizeOfPart, writePart } from '../../../core/bytes/record-bytes.ts';
 import { DEAD_LETTER_HEADERS } from '../../../core/outcome/dead-letter.ts';
-import type { ContentItem, JsonPart, RecordHeaders } from '../../../core/record.ts';
+import type { ContentItem, Header, JsonPart, RecordHeaders } from '../../../core/record.ts';
 import { keyJson, MAX_DATE_MS } from '../../terminal-parts.ts';
 import { copied } from './byte-writer.ts';
 
@@ -145,8 +145,8 @@ function writeText(to: Buffer, text: string, start: number): number {
 
 /** The event id of the source record, if it is a decision itself, is replaced. */
 function withoutEventId(headers: RecordHeaders): RecordHeaders {
-  if (headers.length === 0) return headers;
-  return headers.filter(([name]) => name !== DEAD_LETTER_HEADERS.eventId);
+  const isOther = ([name]: Header): boolean => name !== DEAD_LETTER_HEADERS.eventId;
+  return headers.every(isOther) ? headers : headers.filter(isOther);
 }
 
 function sizeOfHeaders(headers: RecordHeaders): number {

@@ -16,10 +16,12 @@ export class PartialRow {
     return this.#room.subarray(0, this.#length);
   }
 
-  add(from: Buffer): void {
+  /** @param most bytes that are ever needed, if that is known */
+  add(from: Buffer, most = Infinity): void {
     const length = this.#length + from.length;
     if (length > this.#room.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(length, this.#room.length * 2));
+      const likely = Math.min(this.#room.length * 2, most);
+      const larger = Buffer.allocUnsafeSlow(Math.max(length, likely));
       this.bytes.copy(larger);
       this.#room = larger;
     }

@@ -86,7 +86,7 @@ export class ResultReader {
   #read(piece: Buffer, limit: number): ServiceError | undefined {
     const partial = this.#partial;
     const isContinued = partial.length > 0;
-    if (isContinued) partial.add(piece);
+    if (isContinued) partial.add(piece, limit + piece.length);
     const bytes = isContinued ? partial.bytes : piece;
     if (bytes.length < Math.min(this.#scanFrom, limit)) return undefined;
     const taken = this.#taken;

@@ -45,23 +45,26 @@ export class RowScanner {
     let at = start;
     for (let cell = 0; cell < MAX_COLUMNS; cell++) {
       if (cell === this.#starts.length) this.#grow();
-      // The first byte after the cell, and its quotes.
+      if (at >= length) return NOT_WHOLE;
       let end = at;
-      if (bytes[at] === QUOTE) {
+      let byte = bytes[at] as number;
+      let isBare = true;
+      if (byte === QUOTE) {
         end = this.#quoted(cell, at);
         if (end < 0) return NOT_WHOLE;
-      } else this.#starts[cell] = -1;
-      if (end >= length) return NOT_WHOLE;
-      if (this.#starts[cell] === -1) {
-        while (end < length && ENDS_CELL[bytes[end] as number] === 0) end++;
+        byte = bytes[end] as number;
+        isBare = ENDS_CELL[byte] === 0;
+      }
+      if (isBare) {
+        while (ENDS_CELL[byte] === 0 && ++end < length) byte = bytes[end] as number;
         if (end === length) return NOT_WHOLE;
-        const hasReturn = bytes[end] === LF && end > at && bytes[end - 1] === CR;
+        const hasReturn = byte === LF && end > at && bytes[end - 1] === CR;
         this.#starts[cell] = at;
         this.#ends[cell] = hasReturn ? end - 1 : end;
         this.#doubled[cell] = 0;
       }
       at = end + 1;
-      if (bytes[end] === LF) {
+      if (byte === LF) {
         this.cells = cell + 1;
         return at;
       }
@@ -114,8 +117,7 @@ export class RowScanner {
     if (bytes[next] === CR && (next + 1 >= bytes.length || bytes[next + 1] === LF)) next++;
     // The next byte shows whether the quote ends the cell.
     if (next >= bytes.length) return NOT_WHOLE;
-    const ends = ENDS_CELL[bytes[next] as number] === 1;
-    this.#starts[cell] = ends ? start + 1 : -1;
+    this.#starts[cell] = start + 1;
     this.#ends[cell] = quote;
     this.#doubled[cell] = isDoubled;
     return next;
