@@ -201,7 +201,10 @@ async function readText(body: Readable, signal: AbortSignal, maxMs: number): Pro
     })
     .on('end', ended.resolve)
     .on('error', ended.reject)
-    .on('close', () => ended.reject(new NetworkError('reset', 'ERR_STREAM_PREMATURE_CLOSE')));
+    .on('close', () => {
+      if (!body.readableEnded)
+        ended.reject(new NetworkError('reset', 'ERR_STREAM_PREMATURE_CLOSE'));
+    });
   try {
     await ended.promise;
   } catch (error) {
