@@ -17,6 +17,7 @@ import type { PipelineContext, PipelinePorts } from './context/pipeline-context.
 import { ResultCounts } from './context/result-counts.ts';
 import { TypeMetrics } from './context/type-metrics.ts';
 import { EndOffsets } from './limits/end-offsets.ts';
+import { FirstBatch } from './limits/first-batch.ts';
 import type { MemoryBudget } from './limits/memory-budget.ts';
 import { ShardWaits } from './limits/shard-waits.ts';
 import { TypeBreakers } from './limits/type-breakers.ts';
@@ -107,6 +108,7 @@ export class Pipeline {
       ends,
       breakers: new TypeBreakers({ clock, logger, waits, pauseMs }),
       typeLimit: new TypeLimit(source.maxTypes),
+      firstBatch: new FirstBatch(options.firstBatchRows),
       limits: {
         // One thread encodes: a second body at a time would only take more memory.
         encodes: pLimit(1),

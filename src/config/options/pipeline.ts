@@ -160,7 +160,12 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
   ),
   source: sourceOptions,
   batch: group('Limits of a batch; the first one reached seals it.', {
-    maxRows: integer('Maximum number of rows.', 5_000, 1, 100_000),
+    maxRows: integer(
+      'Maximum number of rows; at most 500 in the first batch after a start.',
+      5_000,
+      1,
+      100_000,
+    ),
     maxBytes: bytes('Maximum size of content and metadata in memory.', '8MiB', '1KiB', '1GiB'),
     maxAge: duration('Maximum age of the oldest item.', '30s', '10ms', '1d'),
     escapeFormulas: flag(

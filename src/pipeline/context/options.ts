@@ -51,6 +51,8 @@ export interface PipelineOptions extends EngineLimits {
 interface EngineLimits {
   /** Decisions of one settling transaction. */
   readonly chunk: { readonly maxRows: number; readonly maxBytes: number };
+  /** Rows of the first batch after a start. */
+  readonly firstBatchRows: number;
   /** Encoded offsets of one job. */
   readonly maxOffsetBytes: number;
   /** Time that running uploads have to end after their shard was lost. */
@@ -64,6 +66,7 @@ interface EngineLimits {
 export const ENGINE_LIMITS: EngineLimits = {
   // Measured: docs/adr/0005.
   chunk: { maxRows: 5_000, maxBytes: 4 * 1024 * 1024 },
+  firstBatchRows: 500,
   // Far below Kafka's 1 MB message.
   maxOffsetBytes: 256 * 1024,
   uploadDrainMs: 60_000,

@@ -19,11 +19,18 @@ export class OpenBatches implements Disposable {
   constructor(shard: Shard, stages: ShardStages) {
     this.#shard = shard;
     this.#stages = stages;
-    const { budget, clock, options, state, typeLimit } = shard;
+    const { budget, clock, firstBatch, options, state, typeLimit } = shard;
     typeLimit.recovered(state, clock.monotonic());
     const { batch, maxOffsetBytes } = options;
+    const limits = {
+      ...batch,
+      maxOffsetBytes,
+      get maxRows() {
+        return firstBatch.rows(batch.maxRows);
+      },
+    };
     this.#buffers = new ItemBuffers(
-      { ...batch, maxOffsetBytes },
+      limits,
       (type) => shard.openBatch(type, 'intake'),
       (sealed) => this.#submit(sealed),
     );
@@ -78,8 +85,9 @@ export class OpenBatches implements Disposable {
   }
 
   #submit(batch: ItemBatch): void {
-    const { inFlight } = this.#shard;
+    const { firstBatch, inFlight } = this.#shard;
     const { type, bytes, length, records } = batch;
+    firstBatch.submitted();
     inFlight.buffered -= length;
     this.#stages.submit({
       type,

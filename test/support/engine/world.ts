@@ -81,6 +81,7 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
     metrics: { maxResults: 20, maxTypes: 20 },
     concurrency: { requests: 8, transfers: 4 },
     ...ENGINE_LIMITS,
+    firstBatchRows: Infinity,
     chunk: { maxRows: 3, maxBytes: 100_000 },
     claims: 4,
   };
