@@ -52,7 +52,7 @@ async function roundTrip(
   limitMs: number,
   signal: AbortSignal,
 ): Promise<Diagnosis> {
-  const startedMs = clock.now();
+  const startedMs = clock.monotonic();
   const noun = kind.name === 'import' ? 'import' : 'batch';
   const created = await kind.create(item.type, signal);
   const what = `${noun} ${created.remoteId}`;
@@ -63,7 +63,7 @@ async function roundTrip(
     await clock.sleep(waitMs, signal);
     status = await kind.status(created.remoteId, signal, item.type);
     if (['finished', 'failed', 'cancelled'].includes(status.state)) break;
-    if (clock.now() - startedMs >= limitMs)
+    if (clock.monotonic() - startedMs >= limitMs)
       return warning(
         `${what} was uploaded, and is ${status.rawState} after ${seconds(limitMs)}; the service continues with it`,
         `check it later with ${noun} get ${created.remoteId}`,
@@ -87,7 +87,7 @@ async function roundTrip(
       'inspect the result file (batch results), and any intermediary that may change it',
     );
   const done = noun === 'import' ? 'imported' : 'reviewed, fetched and compared';
-  return ok(`${what}: created, uploaded, ${done} in ${seconds(clock.now() - startedMs)}`);
+  return ok(`${what}: created, uploaded, ${done} in ${seconds(clock.monotonic() - startedMs)}`);
 }
 
 const NO_RESULT = 'its row has no result';

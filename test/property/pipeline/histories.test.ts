@@ -38,7 +38,7 @@ function facts({ script, faults, fingerprint, violation }: HistoryReport) {
 }
 
 /** Histories, from the first on, in which each missing rule must show. */
-const TRIES = 25;
+const TRIES = 50;
 /** Rules that may be violated then: never an error of the harness or a mere delay. */
 const FOUND_BY: ReadonlySet<Rule> = new Set([
   'I1',

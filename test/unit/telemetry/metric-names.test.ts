@@ -108,7 +108,7 @@ test('every metric that the code counts is in the list, and every one of the lis
   for (const file of globSync('**/*.ts', { cwd: SRC })) {
     const text = readFileSync(`${SRC}/${file}`, 'utf8');
     for (const [, name = ''] of text.matchAll(
-      /(?:(?:[mM]etrics\??|report)\.(?:count|set|observe|remove)|#book|#?\boldest|this\.set)\(\s*'([a-z0-9_]+)',/g,
+      /(?:(?:[mM]etrics\??|report)\.(?:count|set|observe|remove)|#book|#?\boldest|this\.set)\(\s*'([a-z0-9_]+)'[,)]/g,
     ))
       counted.add(name);
   }
