@@ -20,11 +20,12 @@ const COMPATIBLE: Compatibility = { compatible: true, messages: [] };
 
 export class ConfluentRegistry implements SchemaRegistry {
   readonly settings: RegistrySettings;
-  readonly #http: RegistryHttp;
+  /** For other clients of the same API (library.ts). */
+  readonly http: RegistryHttp;
 
   constructor(settings: RegistrySettings) {
     this.settings = settings;
-    this.#http = new RegistryHttp(settings);
+    this.http = new RegistryHttp(settings);
   }
 
   async byId(id: number, signal: AbortSignal): Promise<ResolvedSchema | undefined> {
@@ -114,19 +115,19 @@ export class ConfluentRegistry implements SchemaRegistry {
   async register(subject: string, schema: NewSchema, signal: AbortSignal): Promise<number> {
     const path = `${subjectPath(subject)}/versions`;
     const request = { operation: 'register', path, body: bodyOf(schema) } as const;
-    const { id } = (await this.#http.ask(request, signal)) as Answer;
+    const { id } = (await this.http.ask(request, signal)) as Answer;
     if (typeof id !== 'number') throw notARegistry();
     return id;
   }
 
   close(): Promise<void> {
-    return this.#http.close();
+    return this.http.close();
   }
 
   /** @returns undefined for a 404 of the registry's own */
   async #find(request: RegistryRequest, signal: AbortSignal): Promise<Answer | undefined> {
     try {
-      return (await this.#http.ask(request, signal)) as Answer;
+      return (await this.http.ask(request, signal)) as Answer;
     } catch (error) {
       if (error instanceof RegistryRefused && error.isUnknown) return undefined;
       throw error;
@@ -179,7 +180,7 @@ function subjectVersion(subject: string, answer: Answer): SubjectVersion {
 }
 
 /** Returns the schema in an answer. @throws RegistryUnavailable when it has no schema */
-function schemaText(answer: unknown): SchemaText {
+export function schemaText(answer: unknown): SchemaText {
   const { schema, schemaType, references } = Object(answer) as Answer;
   if (typeof schema !== 'string') throw notARegistry();
   return {

@@ -2,7 +2,7 @@
 export * from './confluent-registry.ts';
 export { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
 export * from './frame.ts';
+export * from './library.ts';
 export type * from './registry.ts';
 export * from './schema-cache.ts';
-export * from './schema-loader.ts';
 export type * from './settings.ts';

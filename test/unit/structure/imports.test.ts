@@ -18,10 +18,10 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   core: ['base', 'node:async_hooks'],
   contracts: ['base', 'core'],
   events: ['base', 'core', '@jmespath-community/jmespath', 'node:buffer'],
-  'events/registry': ['base', 'core', 'node:*'],
+  'events/registry': ['base', 'core', '@kafkajs/confluent-schema-registry', 'node:*'],
   'events/formats': [
     ...['base', 'core', 'contracts', 'events', 'events/registry'],
-    ...['ajv', 'avsc', 'protobufjs', 'node:*'],
+    ...['@kafkajs/confluent-schema-registry', 'ajv', 'avsc', 'protobufjs', 'node:*'],
   ],
   http: ['base', 'core', 'p-limit', 'undici', 'node:*'],
   service: ['base', 'core', 'http', 'zod', 'node:*'],

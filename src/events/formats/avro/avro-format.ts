@@ -1,12 +1,14 @@
 /** Avro with a schema registry: the frame names the writer's schema. */
-import avsc from 'avsc';
+import type avsc from 'avsc';
 import { err, ok } from '../../../base/result.ts';
 import type { EventFormat, ReadEvent, SchemaVerdict } from '../../format.ts';
 import {
   type ConfluentRegistry,
   FRAME_BYTES,
+  LIBRARY_TYPES,
+  type LibraryOptions,
   SchemaCache,
-  schemaLoader,
+  schemaLibrary,
   UnusableSchema,
 } from '../../registry/index.ts';
 import { binaryCost, binaryEvent } from '../binary/binary-event.ts';
@@ -39,18 +41,11 @@ function withoutDefaults(schema: unknown): undefined {
   for (const field of definition.fields as ({ default?: unknown } | null)[]) delete field?.default;
 }
 
-/** @throws Error for what is no Avro schema */
-function typeOf(schema: unknown, imports: readonly unknown[]): avsc.Type {
-  // The types of one schema by name, for those after it.
-  const options = { ...AVSC_OPTIONS, registry: {} };
-  for (const one of imports) avsc.Type.forSchema(one as avsc.Schema, options);
-  return avsc.Type.forSchema(schema as avsc.Schema, options);
-}
-
 export function avroFormat(registry: ConfluentRegistry): EventFormat {
-  const load = schemaLoader(registry, 'AVRO', typeOf);
+  const options = { [LIBRARY_TYPES.AVRO]: AVSC_OPTIONS } as LibraryOptions;
+  const load = schemaLibrary(registry.http, 'AVRO', options);
   const cache = new SchemaCache(async (id, signal) => {
-    const type = await load(id, signal);
+    const type = (await load(id, signal)) as avsc.Type | undefined;
     return type === undefined ? undefined : { type, write: readerOf(type) };
   }, registry.settings);
   return registryFormat('avro', cache, {

@@ -11,12 +11,14 @@ import { type EventFormat, jsonCost, poison } from '../../format.ts';
 import {
   type ConfluentRegistry,
   FRAME_BYTES,
+  LIBRARY_TYPES,
+  type LibraryOptions,
   SchemaCache,
-  schemaLoader,
+  schemaLibrary,
 } from '../../registry/index.ts';
 import { registryFormat } from '../binary/registry-format.ts';
 import { DeadlineExceeded, deadlineOf } from './deadline.ts';
-import { compileSchema } from './validators.ts';
+import { schemaCompiler } from './validators.ts';
 
 /** Deadline for the check of a value, ms. A megabyte usually takes a few milliseconds. */
 const DEADLINE_MS = 250;
@@ -27,8 +29,18 @@ export function jsonSchemaFormat(
   { validate }: { readonly validate: boolean },
 ): EventFormat {
   // Without validation one that the validator does not understand must not stop anything.
-  const compile = validate ? compileSchema : (schema: unknown) => unchecked(schema);
-  const cache = new SchemaCache(schemaLoader(registry, 'JSON', compile), registry.settings);
+  const ajvInstance = validate
+    ? schemaCompiler()
+    : {
+        addSchema: () => undefined,
+        compile: (schema: unknown) => Object.assign(() => true, { schema }),
+      };
+  const options: object = { [LIBRARY_TYPES.JSON]: { ajvInstance } };
+  const load = schemaLibrary(registry.http, 'JSON', options as LibraryOptions);
+  const cache = new SchemaCache<ValidateFunction>(async (id, signal) => {
+    const found = await load(id, signal);
+    return (found as { readonly validate: ValidateFunction } | undefined)?.validate;
+  }, registry.settings);
 
   const within = deadlineOf(DEADLINE_MS);
   const text = new JsonScanner([[]]);
@@ -55,9 +67,6 @@ export function jsonSchemaFormat(
       isNeverObject(schema) ? err('no value that fits it is an object, as events must be') : ok([]),
   });
 }
-
-const unchecked = (schema: unknown): ValidateFunction =>
-  Object.assign(() => true, { schema }) as unknown as ValidateFunction;
 
 /** @returns the reason why a value does not fit its schema, or undefined when it does */
 function objectionTo(fits: () => unknown, check: ValidateFunction, id: number): string | undefined {

@@ -1,4 +1,4 @@
-/** JSON Schema validators for drafts 06 to 2020-12. */
+/** JSON Schema validators for drafts 06 to 2020-12. The library's own knows draft-07 alone, and stops at unknown keywords. */
 import { Ajv, type Options, type SchemaObject, type ValidateFunction } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -33,19 +33,26 @@ function patternOf(pattern: string): RegExp {
 }
 
 /**
- * Compiles a schema, apart from all others: two subjects may name schemas alike.
- * @param imports the schemas that it refers to, with their $id
- * @throws Error for what is no schema
+ * Stand-in for Ajv that starts over with each compiled schema: two subjects may name schemas
+ * alike. The library adds the schemas that are referred to first.
  */
-export function compileSchema(schema: unknown, imports: readonly unknown[]): ValidateFunction {
-  const ajv = ajvFor(schema);
-  for (const keyword of OWN_KEYWORDS) ajv.removeKeyword(keyword.keyword).addKeyword(keyword);
-  for (const one of imports) ajv.addSchema(one as SchemaObject);
-  const validate = ajv.compile(schema as SchemaObject);
-  // It would return a promise, which is true, and rejects unhandled.
-  if ('$async' in validate)
-    throw new Error('it has the keyword $async, which JSON Schema does not have');
-  return validate;
+export function schemaCompiler() {
+  let referred: (readonly [SchemaObject, string | undefined])[] = [];
+  return {
+    addSchema: (schema: SchemaObject, id?: string) => referred.push([schema, id]),
+    compile(schema: SchemaObject): ValidateFunction {
+      const others = referred;
+      referred = [];
+      const ajv = ajvFor(schema);
+      for (const keyword of OWN_KEYWORDS) ajv.removeKeyword(keyword.keyword).addKeyword(keyword);
+      for (const other of others) ajv.addSchema(...other);
+      const validate = ajv.compile(schema);
+      // It would return a promise, which is true, and rejects unhandled.
+      if ('$async' in validate)
+        throw new Error('it has the keyword $async, which JSON Schema does not have');
+      return validate;
+    },
+  };
 }
 
 const DRAFTS: readonly (readonly [RegExp, () => Ajv])[] = [

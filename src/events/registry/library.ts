@@ -1,0 +1,90 @@
+/**
+ * @kafkajs/confluent-schema-registry over this connector's HTTP: its requests go through
+ * `RegistryHttp`, with the time limits, addresses, credentials, metrics and errors of all others.
+ * The library collects schemas with their references and understands them.
+ *
+ * Not used of it: `register`, which may change a subject's compatibility rule; Protobuf, whose
+ * message indexes it does not write.
+ */
+import { SchemaRegistry as Library, SchemaType } from '@kafkajs/confluent-schema-registry';
+import { parseJson } from '../../base/json/parse-json.ts';
+import { schemaText } from './confluent-registry.ts';
+import { RegistryRefused, RegistryUnavailable, UnusableSchema } from './errors.ts';
+import type { RegistryHttp } from './http.ts';
+
+type LibraryArguments = ConstructorParameters<typeof Library>;
+export type LibraryOptions = NonNullable<LibraryArguments[1]>;
+type LibrarySchema = Awaited<ReturnType<Library['getSchema']>>;
+
+/** The library's names of the types of schemas. */
+export const LIBRARY_TYPES = SchemaType;
+
+/** Part of the library's own errors that is shown: it may quote the schema. */
+const MAX_MESSAGE_CHARACTERS = 300;
+
+/**
+ * Loader of schemas by id, as the library understands them; undefined when the registry does not
+ * know the id. It rejects with RegistryUnavailable, RegistryRefused, UnusableSchema or the
+ * signal's reason.
+ */
+export function schemaLibrary(http: RegistryHttp, type: 'AVRO' | 'JSON', options: LibraryOptions) {
+  return async (id: number, signal: AbortSignal): Promise<LibrarySchema | undefined> => {
+    const bridge = () => ({
+      response: (_next: unknown, _renew: unknown, request: LibraryRequest) =>
+        answer(http, type, request, signal) as Promise<never>,
+    });
+    // One for each schema: it would keep all of them permanently, and SchemaCache keeps them too.
+    // The host is never looked up: nothing goes past the bridge.
+    const client = { host: 'http://registry.invalid', middlewares: [bridge] };
+    try {
+      return await new Library(client, options).getSchema(id);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof RegistryUnavailable || error instanceof UnusableSchema) throw error;
+      if (!(error instanceof RegistryRefused)) {
+        const message = error instanceof Error ? error.message : 'it is not understood';
+        throw new UnusableSchema(message.slice(0, MAX_MESSAGE_CHARACTERS));
+      }
+      if (error.isUnknown) return undefined;
+      throw error;
+    }
+  };
+}
+
+/** Part of mappersmith's request, which the library hands to its middlewares. */
+interface LibraryRequest {
+  path(): string;
+  params(): Readonly<Record<string, unknown>>;
+}
+
+async function answer(
+  http: RegistryHttp,
+  wanted: string,
+  request: LibraryRequest,
+  signal: AbortSignal,
+): Promise<{ data(): unknown }> {
+  const { id, name, subject } = request.params();
+  const path = request.path().replace(/\?.*$/, '');
+  const operation = id === undefined ? 'version' : 'schema';
+  try {
+    const found = await http.ask({ operation, path }, signal);
+    const { type, text } = schemaText(found);
+    if (type !== wanted)
+      throw new UnusableSchema(`it is ${type}, but the source is configured as ${wanted}`);
+    // JSON Schema: the library resolves a reference only by the $id of its target.
+    const schema = type === 'JSON' && name !== undefined ? withId(text, String(name)) : text;
+    return { data: () => ({ ...(found as object), schema }) };
+  } catch (error) {
+    if (!(error instanceof RegistryRefused && error.isUnknown) || id !== undefined) throw error;
+    const version = path.split('/').at(-1);
+    throw new UnusableSchema(
+      `it refers to version ${version} of subject ${subject}, which the registry does not have`,
+    );
+  }
+}
+
+function withId(text: string, name: string): string {
+  const schema: unknown = parseJson(text);
+  const open = typeof schema === 'object' && schema !== null && !('$id' in schema);
+  return open ? JSON.stringify({ ...schema, $id: name }) : text;
+}
