@@ -22,17 +22,17 @@ export interface BatchLimits {
 
 export class ItemBuffers implements Disposable {
   readonly #limits: BatchLimits;
-  readonly #open: (type: string) => ItemBatch;
+  readonly #open: (type: string, seal: () => void) => ItemBatch;
   readonly #sealed: (batch: ItemBatch) => void;
   readonly #batches = new Map<string, ItemBatch>();
 
   /**
-   * @param open begins a batch of a type
-   * @param sealed takes a batch that is full, old, or the largest
+   * @param open begins a batch of a type, which `seal` ends
+   * @param sealed takes a batch that was ended
    */
   constructor(
     limits: BatchLimits,
-    open: (type: string) => ItemBatch,
+    open: (type: string, seal: () => void) => ItemBatch,
     sealed: (batch: ItemBatch) => void,
   ) {
     this.#limits = limits;
@@ -48,18 +48,6 @@ export class ItemBuffers implements Disposable {
   /** Open batches, one per type. */
   get batches(): Iterable<ItemBatch> {
     return this.#batches.values();
-  }
-
-  /** Memory of the waiting items, bytes. */
-  get heldBytes(): number {
-    let bytes = 0;
-    for (const { heldBytes } of this.#batches.values()) bytes += heldBytes;
-    return bytes;
-  }
-
-  /** Memory of the largest batch, bytes. */
-  get largestBytes(): number {
-    return this.#largest()?.heldBytes ?? 0;
   }
 
   /**
@@ -81,7 +69,7 @@ export class ItemBuffers implements Disposable {
     const { maxBytes, maxOffsetBytes, maxRows } = this.#limits;
     const before = this.#batches.get(item.type);
     const fits = before !== undefined && before.bytes + item.bytes <= maxBytes;
-    const batch = fits ? before : this.#open(item.type);
+    const batch: ItemBatch = fits ? before : this.#open(item.type, () => this.#seal(batch));
     try {
       batch.add(item, sinceMs);
     } catch (error) {
@@ -104,27 +92,15 @@ export class ItemBuffers implements Disposable {
       if (nowMs >= batch.sinceMs + this.#limits.maxAgeMs) this.#seal(batch);
   }
 
-  /** Seals the largest batch, whatever its age. */
-  sealLargest(): void {
-    const largest = this.#largest();
-    if (largest !== undefined) this.#seal(largest);
-  }
-
   /** Discards all items. */
   [Symbol.dispose](): void {
     for (const batch of this.#batches.values()) batch[Symbol.dispose]();
     this.#batches.clear();
   }
 
-  #largest(): ItemBatch | undefined {
-    let largest: ItemBatch | undefined;
-    for (const batch of this.#batches.values())
-      if (largest === undefined || batch.heldBytes > largest.heldBytes) largest = batch;
-    return largest;
-  }
-
   #seal(batch: ItemBatch): void {
     this.#batches.delete(batch.type);
+    batch.seal();
     this.#sealed(batch);
   }
 }

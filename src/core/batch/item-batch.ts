@@ -87,6 +87,11 @@ export class ItemBatch implements Disposable {
     return body;
   }
 
+  /** Ends the batch: no item follows. */
+  seal(): void {
+    this.#lease.seal();
+  }
+
   /** Gives rows, body and memory back. Repeatable. */
   [Symbol.dispose](): void {
     this.#body?.release();

@@ -6,6 +6,8 @@ export interface Lease extends Disposable {
   readonly bytes: number;
   /** Sets the size at once, without waiting for room. */
   resize(bytes: number): void;
+  /** Reports that the owner gives the bytes back soon, without being called to make room. */
+  seal(): void;
   /** Gives all bytes back. Repeatable. */
   [Symbol.dispose](): void;
 }

@@ -5,10 +5,10 @@
 import { ItemBatch } from '../../core/batch/item-batch.ts';
 import type { LiveJob } from '../../core/journal/job.ts';
 import type { ShardState } from '../../core/journal/shard-state.ts';
+import type { Lease } from '../../core/ports/memory.ts';
 import type { JobContext } from '../../core/ports/pipeline-kind.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import { InFlight } from '../limits/in-flight.ts';
-import type { Share } from '../limits/memory-budget.ts';
 import type { ShardControl } from '../limits/shard-control.ts';
 import type { ShardWaits } from '../limits/shard-waits.ts';
 import { batchLinks } from './batch-spans.ts';
@@ -56,10 +56,10 @@ export interface SourceAccess
     Pick<PipelineContext, 'kind' | 'metrics'> {
   /**
    * Begins a batch, whose rows go into buffers of the process.
-   * @param share share of the memory budget that the batch counts against
+   * @param lease memory of the batch, which the batch owns
    * @param from the job that its items leave
    */
-  readonly openBatch: (type: string, share: Share, from?: LiveJob) => ItemBatch;
+  readonly openBatch: (type: string, lease: Lease, from?: LiveJob) => ItemBatch;
 }
 
 export type ShardContext = ShardLife & ShardJournal & ServiceAccess & SourceAccess;
@@ -92,9 +92,9 @@ export function shardContext(context: PipelineContext, parts: ShardParts): Shard
       };
     },
 
-    openBatch(type, share, from) {
+    openBatch(type, lease, from) {
       const rows = kind.rows(budget.pool, randomKey());
-      return new ItemBatch(type, rows, batchLinks(tracer, from), budget.lease(share));
+      return new ItemBatch(type, rows, batchLinks(tracer, from), lease);
     },
   };
 }

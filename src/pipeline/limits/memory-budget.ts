@@ -28,13 +28,6 @@ export const memoryOfItems = (items: number, bytes: number): number =>
  */
 export type Share = 'intake' | 'work' | 'reread';
 
-/** Holder of items that can be sealed into a batch to make room. */
-export interface Sealable {
-  readonly heldBytes: number;
-  readonly largestBytes: number;
-  sealLargest(): void;
-}
-
 interface Reservation {
   readonly share: Share;
   readonly bytes: number;
@@ -46,7 +39,8 @@ export class MemoryBudget {
   /** Buffers of the process. Their owners count them; idle ones are counted here. */
   readonly pool: BufferPool;
   readonly #held: Record<Share, number> = { intake: 0, work: 0, reread: 0 };
-  readonly #sealables = new Set<Sealable>();
+  /** Leases of open batches, with the functions that seal these. */
+  readonly #open = new Map<Lease, () => void>();
   readonly #line = new Set<Reservation>();
 
   constructor(totalBytes: number) {
@@ -74,18 +68,31 @@ export class MemoryBudget {
     return this.totalBytes * REREAD_SHARE;
   }
 
-  register(sealable: Sealable): () => void {
-    this.#sealables.add(sealable);
-    return () => this.#sealables.delete(sealable);
-  }
-
-  /** Lease of memory that is in use already, or that grows with its owner. */
-  lease(share: Share, bytes = 0): Lease {
-    const lease = new BudgetLease((change) => {
-      this.#held[share] += change;
-      if (change < 0) this.#serve();
-    });
+  /**
+   * Lease of memory that is in use already, or that grows with its owner.
+   * @param seal called if intake needs memory and no other such lease is larger
+   */
+  lease(share: Share, bytes = 0, seal?: () => void): Lease {
+    let held = 0;
+    const lease: Lease = {
+      get bytes() {
+        return held;
+      },
+      resize: (wanted) => {
+        // Fractions would leave a remainder when they are given back.
+        const change = Math.ceil(wanted) - held;
+        held += change;
+        this.#held[share] += change;
+        if (change < 0) this.#serve();
+      },
+      seal: () => this.#open.delete(lease),
+      [Symbol.dispose]: () => {
+        lease.seal();
+        lease.resize(0);
+      },
+    };
     lease.resize(bytes);
+    if (seal !== undefined) this.#open.set(lease, seal);
     return lease;
   }
 
@@ -134,15 +141,17 @@ export class MemoryBudget {
     if (stuck.has('intake')) this.#relieve();
   }
 
-  /** Makes room for intake: seals the largest buffer, unless sealed batches will make room. */
+  /** Makes room for intake: seals the largest batch, unless sealed ones will make room. */
   #relieve(): void {
-    let buffered = 0;
-    for (const { heldBytes } of this.#sealables) buffered += heldBytes;
-    if (this.#held.intake - buffered > (this.totalBytes * INTAKE_SHARE) / 2) return;
-    let largest: Sealable | undefined;
-    for (const one of this.#sealables)
-      if (one.largestBytes > (largest?.largestBytes ?? 0)) largest = one;
-    largest?.sealLargest();
+    let open = 0;
+    let largest: Lease | undefined;
+    for (const lease of this.#open.keys()) {
+      open += lease.bytes;
+      if (lease.bytes > (largest?.bytes ?? 0)) largest = lease;
+    }
+    if (largest === undefined) return;
+    if (this.#held.intake - open <= (this.totalBytes * INTAKE_SHARE) / 2)
+      this.#open.get(largest)?.();
   }
 
   get #intakeBytes(): number {
@@ -152,27 +161,5 @@ export class MemoryBudget {
   /** Room for work and rereading. */
   get #room(): number {
     return this.totalBytes - Math.min(this.#intakeBytes, this.totalBytes * INTAKE_SHARE);
-  }
-}
-
-class BudgetLease implements Lease {
-  readonly #count: (change: number) => void;
-  bytes = 0;
-
-  constructor(count: (change: number) => void) {
-    this.#count = count;
-  }
-
-  resize(bytes: number): void {
-    // Fractions would leave a remainder when they are given back.
-    const whole = Math.ceil(bytes);
-    const change = whole - this.bytes;
-    if (change === 0) return;
-    this.bytes = whole;
-    this.#count(change);
-  }
-
-  [Symbol.dispose](): void {
-    this.resize(0);
   }
 }

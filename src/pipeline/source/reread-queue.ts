@@ -170,8 +170,8 @@ export class RereadQueue {
 
   /** Makes a batch of items; they stay in memory until it is whole. */
   async #batchOf({ type, from, inFlight }: RereadRequest, items: readonly ContentItem[]) {
-    const { clock, signal } = this.#shard;
-    const batch = this.#shard.openBatch(type, 'reread', from);
+    const { budget, clock, signal } = this.#shard;
+    const batch = this.#shard.openBatch(type, budget.lease('reread'), from);
     let whole = false;
     try {
       const sinceMs = clock.monotonic();

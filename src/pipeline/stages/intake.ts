@@ -24,10 +24,8 @@ export class Intake {
   /** Start of the next fetched batch, by partition: the state's position plus the inbox. */
   readonly #expected = new Map<number, number>();
   readonly #paused = new Set<number>();
-  /** Partitions whose range is being queried. */
-  readonly #checking = new Set<number>();
-  /** Partitions whose log begins behind the position: checked once their inbox is empty. */
-  readonly #overtaken = new Set<number>();
+  /** Partitions whose position seems to be outside the log: paused until their range is known. */
+  readonly #outside = new Set<number>();
   /** Functions that end the waits of partitions with too many unsettled records. */
   readonly #fullWaits = new Map<number, () => void>();
 
@@ -81,8 +79,13 @@ export class Intake {
     const expected = this.#expected.get(partition);
     if (expected === undefined) return;
     ends.fetched(partition, endOffset);
-    if (nextOffset === fetchOffset && (fetchOffset > expected || endOffset < fetchOffset)) {
-      this.#checkRange(partition);
+    const isOutside =
+      nextOffset === fetchOffset && (fetchOffset > expected || endOffset < fetchOffset);
+    if (isOutside) {
+      if (this.#outside.has(partition)) return;
+      this.#outside.add(partition);
+      this.flow();
+      if (!this.#hasInbox(partition)) this.#checkRange(partition);
     } else if (fetchOffset !== expected) {
       // In flight when the position was moved: its records were read already, or come again.
       group.seek('source', partition, expected);
@@ -121,34 +124,26 @@ export class Intake {
     return this.#open.backlog;
   }
 
-  /** Queries the range of a partition whose position seems to be outside the log. */
+  /** Queries the range of a partition outside the log, and moves its position into that. */
   #checkRange(partition: number): void {
-    if (this.#checking.has(partition)) return;
-    this.#checking.add(partition);
     this.#shard.spawn('range', async () => {
-      try {
-        const { group, logger, options, signal, state } = this.#shard;
-        const expected = () => this.#expected.get(partition) as number;
-        const read = new Map([[partition, expected()]]);
-        const asked = rangesBehind(this.#shard, read, signal);
-        const range = (await this.#shard.waits.during('kafka', asked)).get(partition);
-        signal.throwIfAborted();
-        if (range !== undefined && expected() > range.end)
-          throw sourceRecreated(options, partition, expected());
-        if (range !== undefined && expected() < range.start) {
-          if (this.#hasInbox(partition)) {
-            this.#overtaken.add(partition);
-            this.flow();
-            return;
-          }
-          const own = state.partition(partition);
-          if (own.position < range.start) skipRemoved(this.#shard, logger, own, range.start);
-          this.#expected.set(partition, range.start);
-        }
-        group.seek('source', partition, expected());
-      } finally {
-        this.#checking.delete(partition);
-      }
+      const { group, logger, options, signal, state, waits } = this.#shard;
+      const expected = this.#expected.get(partition) as number;
+      const asked = rangesBehind(this.#shard, new Map([[partition, expected]]), signal);
+      const range = (await waits.during('kafka', asked)).get(partition);
+      signal.throwIfAborted();
+      if (range !== undefined && expected > range.end)
+        throw sourceRecreated(options, partition, expected);
+      // Checked again when the records at hand are taken: they are in front of the log's start.
+      if (this.#hasInbox(partition)) return;
+      const own = state.partition(partition);
+      const start = range?.start ?? 0;
+      if (own.position < start) skipRemoved(this.#shard, logger, own, start);
+      const next = Math.max(expected, start);
+      this.#expected.set(partition, next);
+      this.#outside.delete(partition);
+      group.seek('source', partition, next);
+      this.flow();
     });
   }
 
@@ -161,8 +156,7 @@ export class Intake {
     await this.#taker.take(batch);
     this.#inbox.shift();
     const { partition } = batch;
-    if (!this.#hasInbox(partition) && this.#overtaken.delete(partition))
-      this.#checkRange(partition);
+    if (this.#outside.has(partition) && !this.#hasInbox(partition)) this.#checkRange(partition);
     this.flow();
   }
 
@@ -180,7 +174,7 @@ export class Intake {
       const many = state.unsettledIn(partition) > options.source.maxInFlight;
       this.#reportFull(partition, many);
       if (many && state.partition(partition).dirty) this.#stages.commitProgress();
-      const pause = full || many || this.#overtaken.has(partition);
+      const pause = full || many || this.#outside.has(partition);
       if (pause === this.#paused.has(partition)) continue;
       if (pause) this.#paused.add(partition);
       else this.#paused.delete(partition);

@@ -13,7 +13,6 @@ export class OpenBatches implements Disposable {
   readonly #shard: Shard;
   readonly #stages: ShardStages;
   readonly #buffers: ItemBuffers;
-  readonly #unregister: () => void;
   #cancelTimer: (() => void) | undefined;
 
   constructor(shard: Shard, stages: ShardStages) {
@@ -31,10 +30,9 @@ export class OpenBatches implements Disposable {
     };
     this.#buffers = new ItemBuffers(
       limits,
-      (type) => shard.openBatch(type, 'intake'),
+      (type, seal) => shard.openBatch(type, budget.lease('intake', 0, seal)),
       (sealed) => this.#submit(sealed),
     );
-    this.#unregister = budget.register(this.#buffers);
   }
 
   get backlog(): Backlog[] {
@@ -80,7 +78,6 @@ export class OpenBatches implements Disposable {
   /** Discards the items: the next owner reads their records again. */
   [Symbol.dispose](): void {
     this.#cancelTimer?.();
-    this.#unregister();
     this.#buffers[Symbol.dispose]();
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INTAKE_SHARE } from '../../../../src/core/batch/buffer.ts';
 import type { Lease } from '../../../../src/core/ports/memory.ts';
-import { MemoryBudget, type Sealable } from '../../../../src/pipeline/limits/memory-budget.ts';
+import { MemoryBudget } from '../../../../src/pipeline/limits/memory-budget.ts';
 
 const forever = new AbortController().signal;
 
@@ -19,28 +19,20 @@ async function settled(work: Promise<unknown>): Promise<boolean> {
 const end = (lease: Lease) => lease[Symbol.dispose]();
 
 /** Open batches, which stay counted when they are sealed. */
-class Buffers implements Sealable {
-  readonly open: Lease[];
+class Batches {
   readonly sealed: Lease[] = [];
 
   constructor(budget: MemoryBudget, bytes: readonly number[]) {
-    this.open = bytes.map((one) => budget.lease('intake', one)).sort((a, b) => b.bytes - a.bytes);
+    for (const one of bytes) {
+      const lease = budget.lease('intake', one, () => {
+        lease.seal();
+        this.sealed.push(lease);
+      });
+    }
   }
 
   get bytes(): number[] {
-    return this.open.map(({ bytes }) => bytes);
-  }
-
-  get heldBytes(): number {
-    return this.bytes.reduce((sum, one) => sum + one, 0);
-  }
-
-  get largestBytes(): number {
-    return this.bytes[0] ?? 0;
-  }
-
-  sealLargest(): void {
-    this.sealed.push(this.open.shift() as Lease);
+    return this.sealed.map(({ bytes }) => bytes);
   }
 }
 
@@ -117,56 +109,43 @@ test('a lease that is given back twice counts once, and fractions of bytes leave
   assert.equal(budget.usedBytes, 0);
 });
 
-test('intake without room seals the largest buffer of any shard, and goes on when it is uploaded', async () => {
+test('intake without room seals the largest batch of any shard, and goes on when it is uploaded', async () => {
   const budget = new MemoryBudget(1000);
-  const small = new Buffers(budget, [100, 150]);
-  const large = new Buffers(budget, [200, 300]);
-  budget.register(small);
-  budget.register(large);
+  const batches = new Batches(budget, [100, 300, 150, 200]);
   const room = budget.reserve('intake', 50, forever);
   assert.equal(await settled(room), false);
-  assert.deepEqual([small.bytes, large.bytes], [[150, 100], [200]]);
-  end(large.sealed[0] as Lease);
+  assert.deepEqual(batches.bytes, [300]);
+  end(batches.sealed[0] as Lease);
   await room;
   assert.equal(budget.usedBytes, 500);
 });
 
 test('intake goes on when sealing alone makes room', async () => {
   const budget = new MemoryBudget(100);
-  const buffers = new Buffers(budget, [70]);
   // A worker that is over submits nothing: its batch is given back at once.
-  budget.register({
-    get heldBytes() {
-      return buffers.heldBytes;
-    },
-    get largestBytes() {
-      return buffers.largestBytes;
-    },
-    sealLargest: () => end(buffers.open.shift() as Lease),
-  });
+  const batch = budget.lease('intake', 70, () => end(batch));
   end(await budget.reserve('intake', 1, forever));
   assert.equal(budget.usedBytes, 0);
 });
 
 test('nothing more is sealed while half of the share is on its way out already', () => {
   const budget = new MemoryBudget(1000);
-  const buffers = new Buffers(budget, [380, 400]);
-  budget.register(buffers);
+  const batches = new Batches(budget, [380, 400]);
   void budget.reserve('intake', 1, forever);
-  assert.deepEqual(buffers.bytes, [380]);
-  const [sealed] = buffers.sealed as [Lease];
+  assert.deepEqual(batches.bytes, [400]);
+  const [sealed] = batches.sealed as [Lease];
   sealed.resize(360);
-  assert.deepEqual(buffers.bytes, [380]);
+  assert.deepEqual(batches.bytes, [360]);
   sealed.resize(340);
-  assert.deepEqual(buffers.bytes, []);
+  assert.deepEqual(batches.bytes, [340, 380]);
 });
 
-test('a holder that was taken out is not sealed', async () => {
+test('a batch that is discarded is not sealed', () => {
   const budget = new MemoryBudget(500);
-  const buffers = new Buffers(budget, [400]);
-  budget.register(buffers)();
+  const discarded = budget.lease('intake', 400, () => assert.fail('sealed'));
+  end(discarded);
+  budget.lease('intake', 400);
   void budget.reserve('intake', 1, forever);
-  assert.deepEqual(buffers.bytes, [400]);
 });
 
 test('intake is granted room in line, as far as there is room, and nothing passes the line', async () => {
