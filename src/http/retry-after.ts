@@ -2,8 +2,9 @@
 const LONGEST_MS = 86_400_000;
 
 /**
- * Wait of a Retry-After header (seconds, or an HTTP date) in ms from now; undefined when absent or
- * unreadable. Fractions of seconds are outside the standard, but some services send them.
+ * Wait of a Retry-After header (seconds, or an HTTP date) in ms; undefined when absent or unreadable.
+ * Fractions of seconds are outside the standard, but some services send them.
+ * @param nowMs time of the answer, by the clock of its sender if that is known
  */
 export function parseRetryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';

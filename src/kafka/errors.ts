@@ -96,7 +96,7 @@ const TRANSACTION_FAILURES: readonly (readonly [TransactionFailure, RegExp])[] =
   ['too_large', /^(MESSAGE|RECORD_LIST)_TOO_LARGE$/],
   [
     'rejected',
-    /_AUTHORIZATION_FAILED$|^(OFFSET_METADATA_TOO_LARGE|INVALID_(RECORD|TIMESTAMP|REQUIRED_ACKS|TRANSACTION_TIMEOUT|TOPIC_EXCEPTION)|POLICY_VIOLATION|UNSUPPORTED_(FOR_MESSAGE_FORMAT|VERSION))$/,
+    /_AUTHORIZATION_FAILED$|^(OFFSET_METADATA_TOO_LARGE|INVALID_(RECORD|REQUIRED_ACKS|TRANSACTION_TIMEOUT|TOPIC_EXCEPTION)|POLICY_VIOLATION|UNSUPPORTED_(FOR_MESSAGE_FORMAT|VERSION))$/,
   ],
 ];
 
@@ -139,6 +139,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
     "choose a session timeout between the broker's group.min.session.timeout.ms and group.max.session.timeout.ms",
   INVALID_TRANSACTION_TIMEOUT:
     "choose a transaction timeout not above the broker's transaction.max.timeout.ms",
+  INVALID_TIMESTAMP:
+    "the clock of this machine differs from the brokers' by more than the topic's message.timestamp.after.max.ms or message.timestamp.before.max.ms: correct the clock",
   LEADER_NOT_AVAILABLE: 'start the broker that holds it',
   MESSAGE_TOO_LARGE: "raise the topic's max.message.bytes, or write less per record",
   ILLEGAL_SASL_STATE:

@@ -152,6 +152,12 @@ function failureOfStatus(status: number): ServiceFailure {
   return status >= 400 ? 'rejected' : 'protocol';
 }
 
+/** Time of an answer by the clock that its other dates are of. */
+function sentMs(answer: HttpAnswer): number | undefined {
+  const ms = Date.parse(answer.header('date') ?? '');
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
 function statusProblem(answer: HttpAnswer, words: string, nowMs: number): ServiceProblem {
   const { status } = answer;
   return {
@@ -159,7 +165,7 @@ function statusProblem(answer: HttpAnswer, words: string, nowMs: number): Servic
     what: `answered ${status}${words}`,
     reason: String(status),
     status,
-    retryAfterMs: parseRetryAfterMs(answer.header('retry-after'), nowMs),
+    retryAfterMs: parseRetryAfterMs(answer.header('retry-after'), sentMs(answer) ?? nowMs),
   };
 }
 

@@ -63,6 +63,7 @@ async function watch(pipeline: string, { everyMs, sinceMs }: WatchOptions, parts
   metrics.set('audit_interval_seconds', { pipeline }, everyMs / 1_000);
   while (!signal.aborted) {
     const startedMs = systemClock.now();
+    const dueMs = systemClock.monotonic() + everyMs;
     let waitMs: number;
     try {
       const options = { pipeline, service: false, notice, signal };
@@ -81,7 +82,7 @@ async function watch(pipeline: string, { everyMs, sinceMs }: WatchOptions, parts
       const level = counts.missing + counts.double > 0 ? 'error' : 'info';
       logger[level]({ ...counts }, 'audit complete');
       failures = 0;
-      waitMs = Math.max(0, startedMs + everyMs - systemClock.now());
+      waitMs = Math.max(0, dueMs - systemClock.monotonic());
     } catch (error) {
       if (signal.aborted) break;
       waitMs = Math.min(everyMs, retryWaitMs(failures++, RETRY, systemRandom));

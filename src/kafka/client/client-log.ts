@@ -20,7 +20,7 @@ const REMEMBERED = 200;
 /** Returns the `logCreator` for kafkajs. Errors become warnings: the adapter reports those that remain. */
 export function clientLog(
   logger: Logger,
-  now: () => number = Date.now,
+  now: () => number = () => performance.now(),
 ): () => (entry: LogEntry) => void {
   const loggedAtMs = new Map<string, number>();
   return () => (entry) => {

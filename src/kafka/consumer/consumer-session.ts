@@ -196,10 +196,16 @@ export class ConsumerSession {
   /** Rejects unless the coordinator accepts a heartbeat that is sent after this call. */
   async heartbeat(): Promise<void> {
     const group = this.#group;
-    if (group?.memberId == null || this.#over) throw new Error('not a member of the group');
-    // The first may join a heartbeat that was in flight before this call.
-    await group.heartbeat({ interval: 0 });
-    await group.heartbeat({ interval: 0 });
+    const { memberId = null, generationId = null, coordinator } = group ?? {};
+    if (coordinator == null || memberId === null || generationId === null || this.#over)
+      throw new Error('not a member of the group');
+    const { groupId } = this.#options;
+    const sentAtMs = performance.now();
+    // kafkajs's own sends nothing without a member id, and joins one that is under way.
+    await coordinator.heartbeat({ groupId, memberId, groupGenerationId: generationId });
+    if (this.#over || group?.generationId !== generationId || group.memberId !== memberId)
+      throw new Error('joined again meanwhile');
+    this.#events.heard(sentAtMs);
   }
 
   /** Partitions that flow, and of which nothing can be read. */

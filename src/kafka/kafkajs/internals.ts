@@ -4,8 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { createRequire, Module } from 'node:module';
 import path from 'node:path';
+import { compileFunction } from 'node:vm';
 import type * as KafkaJs from 'kafkajs';
 
 export const PATCHED_VERSION = '2.2.4';
@@ -46,6 +47,20 @@ export function internal<T>(file: string): T {
 export function replace(file: string, patched: unknown): void {
   internal(file);
   (load.cache[path.join(source, file)] as { exports: unknown }).exports = patched;
+}
+
+/**
+ * Loads a module with a `Date` of its own, for the modules that are loaded after this.
+ * @throws Error if the module was loaded before: others would keep it
+ */
+export function loadWithDate(file: string, date: Pick<DateConstructor, 'now'>): void {
+  const filename = path.join(source, file);
+  if (load.cache[filename] !== undefined) throw new Error(`${file} of kafkajs is loaded already`);
+  const module = Object.assign(new Module(filename), { filename, loaded: true });
+  const parameters = ['module', 'exports', 'require', 'Date'];
+  const run = compileFunction(readFileSync(filename, 'utf8'), parameters, { filename });
+  run(module, module.exports, createRequire(filename), date);
+  load.cache[filename] = module;
 }
 
 /** Loads the rest of kafkajs: after the last replacement. */

@@ -53,7 +53,7 @@ export function nameLeaderless(): void {
     if (known.some(({ partitionMetadata }) => partitionMetadata.some(isLeaderless)))
       this.metadataExpireAt = Math.min(
         Number(this.metadataExpireAt),
-        Date.now() + LEADERLESS_MAX_AGE_MS,
+        performance.now() + LEADERLESS_MAX_AGE_MS,
       );
   };
 }

@@ -7,7 +7,7 @@
  */
 import { isClientClosed } from '../errors.ts';
 import { patchConnections } from './connection-patches.ts';
-import { internal, loadKafkaJs, replace } from './internals.ts';
+import { internal, loadKafkaJs, loadWithDate, replace } from './internals.ts';
 import { type MemberAssigner, patchJoins } from './join-patches.ts';
 import { nameLeaderless } from './leader-patches.ts';
 import { PartitionFetch } from './partition-fetch.ts';
@@ -32,6 +32,24 @@ function stopRetryingWhenClosed(): void {
       );
   };
   replace('retry/index.js', patched);
+}
+
+/** Modules that measure intervals. Those that stamp records keep the wall clock. */
+const TIMED_MODULES = [
+  'network/requestQueue/socketRequest.js',
+  'network/requestQueue/index.js',
+  'cluster/brokerPool.js',
+  'consumer/offsetManager/index.js',
+  'consumer/consumerGroup.js',
+  'consumer/runner.js',
+];
+
+/**
+ * Patch 9: intervals were measured by the wall clock. Once it was set back, no heartbeat was sent,
+ * no request timed out, and a throttled connection sent nothing, for as long as the step.
+ */
+function measureByMonotonicClock(): void {
+  for (const file of TIMED_MODULES) loadWithDate(file, { now: () => performance.now() });
 }
 
 /** Patch 4: a timer of negative length was set after every response, although no request waited. */
@@ -91,7 +109,7 @@ function forgetOldErrors(): void {
   replace(file, (options: object): FetchManager => {
     const manager = createManager(options);
     const start = async () => {
-      const beganMs = Date.now();
+      const beganMs = performance.now();
       try {
         await manager.start();
       } catch (error) {
@@ -101,7 +119,7 @@ function forgetOldErrors(): void {
           type === 'UNKNOWN_MEMBER_ID' ||
           name === 'KafkaJSNoBrokerAvailableError';
         // Returning makes the runner start it again, with a fresh count.
-        if (retriable !== true || isKnown || Date.now() - beganMs < HEALTHY_MS) throw error;
+        if (retriable !== true || isKnown || performance.now() - beganMs < HEALTHY_MS) throw error;
       }
     };
     return { ...manager, start };
@@ -113,9 +131,10 @@ stopRetryingWhenClosed();
 patchResponses();
 // Patch 3: read_committed let records of aborted transactions through.
 replace('consumer/batch.js', PartitionFetch);
-noNegativeTimers();
 writeRequestsInPlace();
 forgetOldErrors();
+measureByMonotonicClock();
+noNegativeTimers();
 attachAssigners();
 patchJoins();
 patchConnections();

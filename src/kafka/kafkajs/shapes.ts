@@ -108,6 +108,11 @@ export interface KafkaBroker {
     }[];
   }>;
   leaveGroup(request: object): Promise<unknown>;
+  heartbeat(request: {
+    readonly groupId: string;
+    readonly memberId: string;
+    readonly groupGenerationId: number;
+  }): Promise<unknown>;
   initProducerId(request: object): Promise<ProducerIdentity>;
   addPartitionsToTxn(request: object): Promise<unknown>;
   addOffsetsToTxn(request: object): Promise<unknown>;
@@ -142,6 +147,7 @@ export interface KafkaCluster {
 export interface ConsumerGroup {
   readonly generationId: number | null;
   readonly memberId: string | null;
+  readonly coordinator: KafkaBroker | null;
   readonly seekOffset: Map<string, string>;
   /** Longest wait of a fetch, and of the fetch loop while everything is paused, ms. */
   maxWaitTime: number;
@@ -151,6 +157,4 @@ export interface ConsumerGroup {
       partitions: { partition: number; offset: string; metadata: null }[];
     }[];
   }): Promise<void>;
-  /** Sends a heartbeat when none was sent within `interval` ms; joins one that is under way. */
-  heartbeat(options: { interval: number }): Promise<void>;
 }

@@ -76,21 +76,19 @@ test('retries end with unavailable, the last status and the Retry-After', async 
   assert.ok(clock.slept.every((ms) => ms >= 2000));
 });
 
-test('Retry-After as an HTTP date delays the next attempt until then', async (t) => {
-  const { client, clock } = clientFor(
-    t,
-    (
-      await httpServer(t, (response, _, index) =>
-        index === 0
-          ? json(response, 503, {}, { 'retry-after': new Date(clock.now() + 9000).toUTCString() })
-          : json(response, 200, CREATED),
-      )
-    ).url,
-  );
-  await client.createBatch('email', NEVER);
-  assert.equal(clock.slept.length, 1);
-  assert.ok((clock.slept[0] ?? 0) >= 9000);
-});
+for (const aheadHours of [-5, 0, 5])
+  test(`Retry-After as an HTTP date counts from the answer's Date, ${aheadHours} h from the local clock`, async (t) => {
+    const { url } = await httpServer(t, (response, _, index) => {
+      if (index > 0) return json(response, 200, CREATED);
+      const dateMs = Date.now() + aheadHours * 3_600_000;
+      const [date, retryAfter] = [dateMs, dateMs + 9_000].map((ms) => new Date(ms).toUTCString());
+      return json(response, 503, {}, { date: String(date), 'retry-after': String(retryAfter) });
+    });
+    const { client, clock } = clientFor(t, url);
+    await client.createBatch('email', NEVER);
+    assert.equal(clock.slept.length, 1);
+    assert.ok((clock.slept[0] ?? 0) >= 9_000 && (clock.slept[0] ?? 0) < 60_000);
+  });
 
 test('a redirect of the API is not followed: the key would travel with it', async (t) => {
   const other = await httpServer(t, (response) => json(response, 200, CREATED));

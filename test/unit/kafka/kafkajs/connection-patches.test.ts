@@ -118,7 +118,7 @@ describe('a connection of kafkajs', { timeout: 30_000 }, () => {
       await withSilentServer(async ({ connection, request }) => {
         await connection.connect();
         const { requestQueue } = connection;
-        requestQueue.throttledUntil = Date.now() + throttledMs;
+        requestQueue.throttledUntil = performance.now() + throttledMs;
         let asked: Promise<void> | undefined;
         const { waitForPendingRequests } = requestQueue;
         requestQueue.waitForPendingRequests = async () => {
