@@ -10,13 +10,25 @@ export function doubleJson(value: number): string {
 /** The shortest number that is this float and no other: 0.1, not 0.10000000149011612. */
 export function floatJson(value: number): string {
   if (value === 0 || !Number.isFinite(value)) return doubleJson(value);
-  let digits = 1;
-  while (Math.fround(Number(value.toPrecision(digits))) !== value) digits++;
-  return String(Number(value.toPrecision(digits)));
+  // Six digits are enough for every float that has a number so short, except for the smallest.
+  if (Math.abs(value) < MIN_NORMAL_FLOAT) return String(roundTrip(value, 1));
+  const short = Number(value.toPrecision(6));
+  if (Math.fround(short) === value) return String(short);
+  return String(roundTrip(value, 7));
 }
 
-/** 2,466 digits. Printing takes the square of the length: megabytes would take minutes. */
-const MAX_DECIMAL_BYTES = 1_024;
+const MIN_NORMAL_FLOAT = 2 ** -126;
+
+/** @returns the number with the fewest digits, `least` or more, that is this float */
+function roundTrip(value: number, least: number): number {
+  let digits = least;
+  let found = Number(value.toPrecision(digits));
+  while (Math.fround(found) !== value) found = Number(value.toPrecision(++digits));
+  return found;
+}
+
+/** 616 digits. Printing takes the square of the length: megabytes would take minutes. */
+const MAX_DECIMAL_BYTES = 256;
 export const MAX_SCALE = 2_466;
 
 /**
@@ -31,7 +43,7 @@ export function decimalJson(bytes: Uint8Array, scale: number): string {
 
   const hex = Buffer.from(bytes).toString('hex');
   const unscaled = BigInt.asIntN(bytes.length * 8, BigInt(`0x0${hex}`));
-  if (scale <= 0) return (unscaled * 10n ** BigInt(-scale)).toString();
+  if (scale <= 0) return unscaled === 0n ? '0' : `${unscaled}${'0'.repeat(-scale)}`;
   const digits = (unscaled < 0n ? -unscaled : unscaled).toString().padStart(scale + 1, '0');
   const sign = unscaled < 0n ? '-' : '';
   return `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
@@ -41,13 +53,28 @@ export function decimalJson(bytes: Uint8Array, scale: number): string {
 const DAY_SECONDS = 86_400;
 /** The calendar repeats after 400 years. */
 const ERA_DAYS = 146_097;
+/** Since 0000-03-01. */
+const DAYS_BEFORE_1970 = 719_468;
 
 /** @param day days since 1970-01-01 */
 export function dateText(day: number): string {
-  const eras = Math.floor(day / ERA_DAYS);
-  const date = new Date((day - eras * ERA_DAYS) * DAY_SECONDS * 1_000).toISOString();
-  const year = Number(date.slice(0, 4)) + 400 * eras;
-  return `${yearText(year)}${date.slice(4, 10)}`;
+  const eras = Math.floor((day + DAYS_BEFORE_1970) / ERA_DAYS);
+  // Years that begin in March, so that the day of a leap year is the last one.
+  const dayOfEra = day + DAYS_BEFORE_1970 - eras * ERA_DAYS;
+  const yearOfEra = Math.floor(
+    (dayOfEra -
+      Math.floor(dayOfEra / 1_460) +
+      Math.floor(dayOfEra / 36_524) -
+      Math.floor(dayOfEra / 146_096)) /
+      365,
+  );
+  const leapDays = Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100);
+  const dayOfYear = dayOfEra - (365 * yearOfEra + leapDays);
+  const monthFromMarch = Math.floor((5 * dayOfYear + 2) / 153);
+  const date = dayOfYear - Math.floor((153 * monthFromMarch + 2) / 5) + 1;
+  const month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9;
+  const year = yearOfEra + 400 * eras + (month <= 2 ? 1 : 0);
+  return `${yearText(year)}-${pad(month, 2)}-${pad(date, 2)}`;
 }
 
 /** Four digits; for other years the form of ISO 8601 with a sign and more digits. */
@@ -62,12 +89,20 @@ function yearText(year: number): string {
  */
 export function timeText(units: number, digits: number): string {
   const perSecond = 10 ** digits;
-  const clock = new Date(Math.floor(units / perSecond) * 1_000).toISOString().slice(11, 19);
+  const seconds = Math.floor(units / perSecond);
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  const clock = `${pad(hours, 2)}:${pad(minutes % 60, 2)}:${pad(seconds % 60, 2)}`;
   return digits === 0 ? clock : `${clock}.${pad(units % perSecond, digits)}`;
 }
 
 /** @param units since the epoch, in UTC or in local time @param digits as for `timeText` */
 export function timestampText(units: number | bigint, digits: number): string {
+  if (typeof units === 'number') {
+    const perDay = DAY_SECONDS * 10 ** digits;
+    const day = Math.floor(units / perDay);
+    return `${dateText(day)}T${timeText(units - day * perDay, digits)}`;
+  }
   const perDay = BigInt(DAY_SECONDS) * 10n ** BigInt(digits);
   const total = BigInt(units);
   const rest = ((total % perDay) + perDay) % perDay;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { timestampText } from '../../../../src/events/formats/binary/json-values.ts';
+import { floatJson, timestampText } from '../../../../src/events/formats/binary/json-values.ts';
 
 test('a timestamp is what Date makes of it, while Date can, and the same as a number and as a bigint', () => {
   fc.assert(
@@ -25,5 +25,17 @@ test('finer units have the same date and more digits', () => {
       assert.equal(timestampText(units, digits).slice(0, coarse.length), coarse);
     }),
     { numRuns: 1_000 },
+  );
+});
+
+test('a float is the number with the fewest digits that is this float and no other', () => {
+  fc.assert(
+    fc.property(fc.float({ noNaN: true, noDefaultInfinity: true }), (value) => {
+      fc.pre(value !== 0);
+      let digits = 1;
+      while (Math.fround(Number(value.toPrecision(digits))) !== value) digits++;
+      assert.equal(floatJson(value), String(Number(value.toPrecision(digits))));
+    }),
+    { numRuns: 5_000 },
   );
 });
