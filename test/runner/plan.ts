@@ -54,6 +54,7 @@ const LOADS: readonly (readonly [begin: string, load: number])[] = [
   // These hold the connector to seconds that it promises: only files that compute beside them.
   ['test/integration/connector/shutdown', ALL],
   ['test/integration/connector/restart', ALL],
+  ['test/integration/hostile/', ALL],
 ];
 /**
  * Files that begin first, the one with a broker of its own before the one that waits for the shared broker. They leave

@@ -1,4 +1,5 @@
 /** Plain paths, the common expressions: names joined by dots, found by the scanner of JSON. */
+import { parseJson } from '../../base/json/parse-json.ts';
 
 export type MemberPath = readonly string[];
 
@@ -17,7 +18,7 @@ export function parsePath(text: string): MemberPath | undefined {
     const [step] = STEP.exec(expression) ?? [];
     if (step === undefined) return undefined;
     try {
-      steps.push(step.startsWith('"') ? (JSON.parse(step) as string) : step);
+      steps.push(step.startsWith('"') ? (parseJson(step) as string) : step);
     } catch {
       return undefined;
     }

@@ -1,6 +1,6 @@
 /** Parser of expressions: reports mistakes, with their place, before any record comes. */
 import { compile, TYPE_EXPREF, tokenize } from '@jmespath-community/jmespath';
-import { parseKeepingDigits } from '../../base/json/parse-json.ts';
+import { parseJson, parseKeepingDigits } from '../../base/json/parse-json.ts';
 import { nearest } from '../../base/nearest.ts';
 import { err, ok, type Result } from '../../base/result.ts';
 import { evaluator, type Node } from './evaluator.ts';
@@ -92,7 +92,7 @@ function mistakeIn(text: string): string | undefined {
 function isLossy(literal: string): boolean {
   try {
     const exact = JSON.stringify(parseKeepingDigits(literal), (_name, value) => asDouble(value));
-    return exact !== JSON.stringify(JSON.parse(literal));
+    return exact !== JSON.stringify(parseJson(literal));
   } catch {
     return false;
   }

@@ -1,0 +1,196 @@
+/**
+ * Records that cost far more to read than their bytes suggest, at the memory limit of the chart: the
+ * process lives, answers its probe, and everything around such a record is decided.
+ */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { SourceCoordinate } from '../../../src/core/record.ts';
+import {
+  avroEvent,
+  COSTLY_AVRO,
+  COSTLY_PROTOBUF,
+  costlyAvro,
+  costlyProtobuf,
+  protobufEvent,
+} from '../../support/hostile/binary-shapes.ts';
+import {
+  COSTLY_MAPPING,
+  type CostlyValue,
+  costlyJson,
+  costlyUncompressed,
+} from '../../support/hostile/json-shapes.ts';
+import { Livez } from '../../support/hostile/livez.ts';
+import { LIMIT_BYTES, MemoryLimit, peakBytesOf } from '../../support/hostile/memory-limit.ts';
+import { testKafka } from '../../support/kafka/kafka.ts';
+import { RawProducer } from '../../support/kafka/raw-producer.ts';
+import { rawBatch } from '../../support/kafka/record-batches.ts';
+import { fakeRegistry } from '../../support/stack/registry.ts';
+import { type Replica, type Stack, startStack } from '../../support/stack/stack.ts';
+import { TerminalRecords } from '../../support/stack/terminal-records.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+/** Time within which everything around a costly record is decided. */
+const DECIDED_MS = 30_000;
+const PARTITIONS = 2;
+const MIB = 1024 * 1024;
+
+/** A source with its format, mapping and costly values. */
+interface CostlySource {
+  readonly name: string;
+  readonly source: Readonly<Record<string, unknown>>;
+  readonly honest: Buffer;
+  readonly costly: readonly CostlyValue[];
+}
+
+const HONEST = Buffer.from(
+  '{"type":"post","content":"x y","metadata":{"a":1},"tags":[{"n":["b"]}]}',
+);
+const tags = (count: number) => Array.from({ length: count }, () => '{"n":["",""]}').join();
+
+const SOURCES: readonly CostlySource[] = [
+  { name: 'json', source: {}, honest: HONEST, costly: [...costlyJson(), costlyUncompressed()] },
+  {
+    name: 'expressions',
+    source: { mapping: COSTLY_MAPPING },
+    honest: HONEST,
+    costly: [
+      ...costlyJson().slice(0, 6),
+      {
+        name: 'a text with millions of matches',
+        value: Buffer.from(`{"type":"post","content":"${' '.repeat(15_000_000)}"}`),
+      },
+      {
+        name: 'lists that an expression joins',
+        value: Buffer.from(`{"type":"post","content":"x","tags":[${tags(300_000)}]}`),
+      },
+    ],
+  },
+  {
+    name: 'avro',
+    source: { format: 'avro', mapping: { metadata: '@' } },
+    honest: avroEvent({}),
+    costly: costlyAvro(),
+  },
+  {
+    name: 'protobuf',
+    source: { format: 'protobuf', mapping: { metadata: '@' } },
+    honest: protobufEvent(),
+    costly: costlyProtobuf(),
+  },
+];
+
+const BATCHES = new Map(
+  SOURCES.flatMap(({ costly }) =>
+    costly.map((one) => {
+      const codec = one.value.length < MIB ? 'none' : 'zstd';
+      return [one, rawBatch({ records: [{ key: 'costly', value: one.value }], codec })] as const;
+    }),
+  ),
+);
+
+const directory = temporaryDirectory();
+const kafka = await testKafka();
+const producer = new RawProducer(kafka.brokers);
+const registry = await fakeRegistry({
+  '/schemas/ids/1': { schema: COSTLY_AVRO },
+  '/schemas/ids/2': { schema: COSTLY_PROTOBUF, schemaType: 'PROTOBUF' },
+});
+const SOON = {
+  batch: { maxAge: '200ms' },
+  review: { poll: { initial: '50ms', max: '500ms' } },
+};
+const [first, ...others] = SOURCES.map(({ name, source }) => ({
+  partitions: PARTITIONS,
+  pipeline: { name, source, ...SOON },
+}));
+const stack: Stack = await startStack(kafka, directory, {
+  partitions: PARTITIONS,
+  ...first,
+  beside: others,
+  config: { schemaRegistry: { urls: [registry.url] } },
+});
+after(async () => {
+  producer.close();
+  await stack.stop();
+  for (const limit of limits) limit.remove();
+  await registry[Symbol.asyncDispose]();
+});
+
+const probes = new Map<Replica, Livez>();
+/** Each process has a limit of its own. */
+const limits: MemoryLimit[] = [];
+const anyExit = Promise.withResolvers<never>();
+anyExit.promise.catch(() => undefined);
+
+async function startReplica(): Promise<void> {
+  const limit = MemoryLimit.create();
+  limits.push(limit);
+  const replica = await stack.startReplica({ MALLOC_ARENA_MAX: '1' }, limit.connector);
+  probes.set(replica, new Livez(await replica.url()));
+  void replica.process.exited.then(({ code, signal }) =>
+    anyExit.reject(new Error(`${replica.name} ended (${code ?? signal})`)),
+  );
+}
+
+const terminals = stack.pipelines.map((pipeline) => {
+  const { topics, replicas } = { ...pipeline, replicas: stack.replicas };
+  return { topics, terminal: new TerminalRecords(kafka, { topics, replicas }) };
+});
+const sent = SOURCES.map((): SourceCoordinate[] => []);
+
+/** Writes costly records with honest ones behind and beside them. */
+async function send(index: number, costly: readonly CostlyValue[]): Promise<void> {
+  const { topics } = terminals[index] as (typeof terminals)[number];
+  const { honest } = SOURCES[index] as CostlySource;
+  const written = sent[index] as SourceCoordinate[];
+  for (const [n, one] of costly.entries()) {
+    const partition = n % PARTITIONS;
+    const batch = BATCHES.get(one) as Buffer;
+    written.push({ partition, offset: await producer.write(topics.source, partition, batch) });
+    const around = [0, 1].map((partition) => ({ partition, key: 'honest', value: honest }));
+    written.push(...(await kafka.write(topics.source, around)));
+  }
+}
+
+async function assertDecided(index: number): Promise<void> {
+  const { terminal } = terminals[index] as (typeof terminals)[number];
+  const written = sent[index] as SourceCoordinate[];
+  await Promise.race([terminal.untilCount(written.length, DECIDED_MS), anyExit.promise]);
+  terminal.assertOnceEach(written);
+  for (const { record, decision } of terminal.all)
+    assert.ok(decision !== undefined || String(record.key) === 'costly', 'an honest record');
+}
+
+await startReplica();
+
+for (const [index, { name, costly }] of SOURCES.entries())
+  for (const one of costly)
+    test(`${name}, one replica: ${one.name}`, async (t) => {
+      const startedMs = performance.now();
+      await send(index, [one]);
+      await assertDecided(index);
+      const { pid } = (stack.replicas[0] as Replica).process;
+      const peak = Math.round(peakBytesOf(pid) / MIB);
+      t.diagnostic(
+        `${new Date().toISOString()}: ${Math.round(performance.now() - startedMs)} ms, peak ${peak} MiB`,
+      );
+    });
+
+test('a second replica joins', startReplica);
+
+for (const [index, { name, costly }] of SOURCES.entries())
+  test(`${name}, two replicas: all costly records in a row`, async () => {
+    await send(index, costly);
+    await assertDecided(index);
+  });
+
+test('no process ended, none exceeded the limit, and each probe was answered in time', async (t) => {
+  for (const [{ name, process }, probe] of probes) {
+    assert.equal(process.exit, undefined);
+    const peak = peakBytesOf(process.pid);
+    const { probes, slowestMs, failures } = await probe.stop();
+    t.diagnostic(`${name}: peak ${Math.round(peak / MIB)} MiB, ${probes} probes, ${slowestMs} ms`);
+    assert.deepEqual(failures, []);
+    assert.ok(peak <= LIMIT_BYTES, `${name}: ${peak}`);
+  }
+});

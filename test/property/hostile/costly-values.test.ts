@@ -1,0 +1,46 @@
+/** No value costs a decoder more than its bounds, at the heap limit of the chart. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { CostlyFormat } from '../../costly/genes.ts';
+import { describe, Meter, search } from '../../costly/search.ts';
+import { costlyAvro, costlyProtobuf } from '../../support/hostile/binary-shapes.ts';
+import { costlyJson } from '../../support/hostile/json-shapes.ts';
+
+const MIB = 1024 * 1024;
+
+/** Greatest memory of each format beside the value, MiB (docs/operations.md), with the garbage. */
+const MAX_MIB: Readonly<Record<CostlyFormat, number>> = {
+  json: 24,
+  expressions: 96,
+  avro: 96,
+  protobuf: 96,
+};
+/** Greatest processor time, ms: for any value, and for each MiB of it. */
+const MAX_MS = 300;
+const MAX_MS_A_MIB = 250;
+
+const meter = await Meter.start();
+after(() => meter.stop());
+
+for (const [format, values] of [
+  ['json', costlyJson()],
+  ['expressions', costlyJson()],
+  ['avro', costlyAvro()],
+  ['protobuf', costlyProtobuf()],
+] as const)
+  for (const { name, value } of values)
+    test(`${format}: ${name}`, async (t) => {
+      const cost = await meter.measure(format, value);
+      assert.ok(cost !== undefined, 'the process ended');
+      t.diagnostic(describe(cost));
+      assert.ok(cost.ms <= MAX_MS + (MAX_MS_A_MIB * value.length) / MIB, describe(cost));
+      assert.ok(cost.peakBytes <= MAX_MIB[format] * MIB, describe(cost));
+    });
+
+test('a search for costly values finds none above the bounds', async (t) => {
+  const { measured, worst, exceeded } = await search({ values: 120, seed: 1, maxBytes: MIB });
+  for (const { time, memory } of Object.values(worst))
+    t.diagnostic(`${describe(time)}; ${describe(memory)}`);
+  assert.equal(measured, 120);
+  assert.deepEqual(exceeded, []);
+});
