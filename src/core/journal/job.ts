@@ -40,7 +40,7 @@ export interface JobRecord {
   readonly createdMs: number;
   readonly oldestEventMs: number;
   readonly newestEventMs: number;
-  /** Key of its rows, base64url. Missing if they are not signed. */
+  /** Key that seals its rows, base64url. Missing for kinds without a result file. */
   readonly rowKey?: string;
   readonly sources: readonly JobSource[];
 }
