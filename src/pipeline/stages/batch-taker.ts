@@ -65,6 +65,8 @@ export class BatchTaker {
       for await (const piece of batch.pieces((bytes) => this.#reserve(bytes))) {
         for (let at = 0; ; ) {
           await this.#ready(piece.records, at);
+          // The shard may be lost between the last check and this continuation.
+          signal.throwIfAborted();
           at = this.#takeSome(partition, piece.records, at);
           if (at === piece.records.length) break;
           await clock.sleep(0, signal);
