@@ -23,10 +23,10 @@ const TYPE_CHARACTERS = 120;
 /** Wait reasons that can delay a job in each phase, the most telling first; `:` names a limit. */
 const DELAYS: Readonly<Record<JobPhase, string>> = {
   uploading: 'unauthorized service transfer:uploads transfer kafka',
-  reviewing: 'unauthorized service order transfer:polls',
-  settling: 'memory order transfer:downloads transfer kafka',
+  reviewing: 'unauthorized service transfer:polls',
+  settling: 'memory transfer:downloads transfer kafka',
   retrying:
-    'paused type_blocked unauthorized service order memory schema_registry kafka transfer:encodes',
+    'paused type_blocked unauthorized service memory schema_registry kafka transfer:encodes',
 };
 
 export interface Seen {
@@ -173,7 +173,7 @@ function waitsFor({ job, shard, phase, heard }: ShardJob, waiting: Waiting): str
   for (const delay of DELAYS[phase].split(' ')) {
     const [reason, limit] = delay.split(':') as [WaitReason, string?];
     const who = waiting.get(reason);
-    if (who === undefined || (reason === 'order' && atTheService)) continue;
+    if (who === undefined) continue;
     const shardWaits = who.has(limit === undefined ? `shard ${shard}` : `shard ${shard}: ${limit}`);
     if (shardWaits || (phase === 'retrying' && who.has(`type ${job.record.type}`))) return reason;
   }

@@ -35,13 +35,6 @@ export const DESIGN: readonly Configuration[] = [
   design('design-2-types', 'A0.B0', 4, {}, [135_105, 1_285_923, 264]),
   design('design-2-partitions', 'A0.A1', 4, {}, [289_809, 2_721_071, 256]),
   design(
-    'design-2-source-order',
-    'A0.B0',
-    4,
-    { decisionsInSourceOrder: true },
-    [178_417, 1_663_339, 296],
-  ),
-  design(
     'design-2-refused-types',
     'A0.B0',
     4,
@@ -89,13 +82,6 @@ export const LARGE: readonly Configuration[] = [
   design('design-2-pause', 'A0.A0', 3, { command: 'pause' }, [2_703_647, 27_332_385, 1_740]),
   design('design-3', 'A0.A0.B0', 2, {}, [1_106_721, 9_952_223, 488]),
   design('design-3-two-partitions', 'A0.B1.A1', 2, {}, [1_118_833, 10_085_339, 440]),
-  design(
-    'design-3-source-order',
-    'A0.B1.A1',
-    2,
-    { decisionsInSourceOrder: true },
-    [1_309_729, 11_547_379, 568],
-  ),
   design('design-3-four-batches', 'A0.A0.B0', 4, {}, undefined),
   // As an earlier draft had it: intake's own position goes back for a retry, and jobs are journaled in order.
   design(

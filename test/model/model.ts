@@ -183,7 +183,6 @@ export class Model {
     for (let c = 0; c < state.slots; c++) {
       if (!state.isFree(c) && !this.#isRemembered(state, c)) state.clearSlot(c);
     }
-    if (this.rules.decisionsInSourceOrder) state.rankPlaces();
     state.sortSlots();
   }
 

@@ -166,7 +166,7 @@ function retrySteps(model: Model, i: number, c: number): void {
   for (const part of free === -1 || !beginsJobs(model, i) ? [] : subsets(found)) {
     if (count(part) > scenario.maxRows) continue;
     const next = model.next();
-    create(next, i, free, part, now.batch(c, s.PLACE));
+    create(next, i, free, part);
     next.setOf(i, s.FOUND, now.of(i, s.FOUND) & ~part);
     next.setOf(i, s.TRANSACTION, s.MOVE);
     if (rules.movesAtOnce) writeLeft(next, i, c, left & ~part);
@@ -177,7 +177,7 @@ function retrySteps(model: Model, i: number, c: number): void {
   }
   for (let index = 0; index < scenario.records.length; index++) {
     const record = 1 << index;
-    if ((found & record) === 0 || !isInTurn(model, i, c)) continue;
+    if ((found & record) === 0) continue;
     const next = model.next();
     next.setOf(i, s.TRANSACTION, s.SETTLE);
     next.setOf(i, s.OUTPUTS, record);
@@ -197,7 +197,6 @@ function settleSteps(model: Model, i: number, c: number): void {
   for (const chunk of subsets(now.batch(c, s.ROWS))) {
     if (count(chunk) > scenario.maxChunk || (chunk & left) === 0) continue;
     if (rules.dropsSettledRows && (chunk & ~left) !== 0) continue;
-    if (!isInTurn(model, i, c)) continue;
     const rest = left & ~chunk;
     const next = model.next();
     next.setOf(i, s.TRANSACTION, s.SETTLE);
@@ -216,47 +215,21 @@ function settleSteps(model: Model, i: number, c: number): void {
   }
 }
 
-/** With `decisionsInSourceOrder`: whether no job submitted earlier has records left in a partition of this one. */
-function isInTurn(model: Model, i: number, c: number): boolean {
-  const { now, rules, scenario } = model;
-  if (!rules.decisionsInSourceOrder) return true;
-  const ours = now.batch(c, s.left(i));
-  for (let d = 0; d < now.slots; d++) {
-    const theirs = now.batch(d, s.left(i));
-    if (theirs === 0 || now.batch(d, s.PLACE) >= now.batch(c, s.PLACE)) continue;
-    const shared = (offsets: readonly number[]) => {
-      const partition = offsets.reduce((mask, index) => mask | (1 << index), 0);
-      return (partition & ours) !== 0 && (partition & theirs) !== 0;
-    };
-    if (scenario.partitions.some(shared)) return false;
-  }
-  return true;
-}
-
-/** Behind every job that is live. */
-function nextPlace(model: Model, i: number): number {
-  const { now, rules } = model;
-  let last = 0;
-  for (let c = 0; c < now.slots; c++)
-    if (now.batch(c, s.left(i)) !== 0) last = Math.max(last, now.batch(c, s.PLACE));
-  return rules.decisionsInSourceOrder ? last + 1 : 0;
-}
-
 /** A batch of one type from the buffer: POST, and the beginning of its transaction. */
 function sealSteps(model: Model, i: number): void {
   const { now, rules, scenario } = model;
   const free = now.freeSlot();
   if (free === -1) return;
-  const inOrder = rules.jobsInOrder || rules.decisionsInSourceOrder;
   const buffered = now.of(i, s.BUFFERED);
   for (const type of [0, 1]) {
     let ofType = 0;
     for (let index = 0; index < scenario.records.length; index++)
       if ((buffered >> index) & 1 && model.record(index).type === type) ofType |= 1 << index;
     for (const batch of subsets(ofType)) {
-      if (count(batch) > scenario.maxRows || (inOrder && !isPrefix(model, batch, ofType))) continue;
+      if (count(batch) > scenario.maxRows || (rules.jobsInOrder && !isPrefix(model, batch, ofType)))
+        continue;
       const next = model.next();
-      create(next, i, free, batch, nextPlace(model, i));
+      create(next, i, free, batch);
       next.setProgress(s.writtenProgress(i), progressAfter(model, i, batch));
       next.setOf(i, s.BUFFERED, buffered & ~batch);
       next.setOf(i, s.TRANSACTION, s.JOB);
@@ -308,8 +281,7 @@ function progressAfter(model: Model, i: number, taken: number): number {
   );
 }
 
-function create(next: s.State, i: number, slot: number, items: number, place: number): void {
-  next.setBatch(slot, s.PLACE, place);
+function create(next: s.State, i: number, slot: number, items: number): void {
   next.setBatch(slot, s.ITEMS, items);
   next.setBatch(slot, s.REMOTE, s.WAITING);
   next.setBatch(slot, s.phase(i), s.CREATED);

@@ -48,11 +48,6 @@ export interface Rules {
   readonly seeksAtJoin: boolean;
   /** An instance that learns that its shard has another owner keeps its state in case it comes back; false: throws it away. */
   readonly keepsStateWithoutShard: boolean;
-  /**
-   * `output.order: source`: a job publishes when no job submitted earlier has records left in its partitions; jobs of one type
-   * are journaled in order.
-   */
-  readonly decisionsInSourceOrder: boolean;
   /** Records that decode may end as dead letters before they are in a job, as those of a type do that the service refuses. */
   readonly deadLettersRefusedTypes: boolean;
   /** Intake reads while a transaction is under way; false makes the state space smaller. */
@@ -95,7 +90,6 @@ export const RULES: Rules = {
   intakeKnowsWhatItTook: true,
   seeksAtJoin: true,
   keepsStateWithoutShard: true,
-  decisionsInSourceOrder: false,
   deadLettersRefusedTypes: false,
   readsDuringTransactions: true,
   reset: 'none',

@@ -105,7 +105,7 @@ export const DEAD_LETTER = 4;
 export const ACKNOWLEDGE = 5;
 
 const SLOTS = INSTANCES + 2 * INSTANCE_BYTES;
-const SLOT_BYTES = 15;
+const SLOT_BYTES = 14;
 const slot = (index: number): number => SLOTS + index * SLOT_BYTES;
 /** Offsets within a slot. Items 0: the slot is free. */
 export const ITEMS = 0;
@@ -127,9 +127,6 @@ export const phase = (instance: number): number => MEMORY + instance * MEMORY_BY
 export const role = (instance: number): number => MEMORY + instance * MEMORY_BYTES + 2;
 /** Remaining records of the job after the transaction. */
 export const writtenLeft = (instance: number): number => MEMORY + instance * MEMORY_BYTES + 3;
-
-/** The job's place among the submissions, which its retries keep; only with `decisionsInSourceOrder`. Only the order counts. */
-export const PLACE = MEMORY + 2 * MEMORY_BYTES;
 
 export const REMOTE_STATES = ['-', 'WAITING', 'PENDING', 'SUCCESS', 'ERROR'] as const;
 export const WAITING = 1;
@@ -248,17 +245,6 @@ export class State {
 
   clearSlot(slotIndex: number): void {
     this.bytes.fill(0, slot(slotIndex), slot(slotIndex) + SLOT_BYTES);
-  }
-
-  /** Places are renumbered, from 1: only their order counts. */
-  rankPlaces(): void {
-    const { bytes, slots } = this;
-    const places: number[] = [];
-    for (let c = 0; c < slots; c++) places.push(this.batch(c, PLACE));
-    const ranks = [...new Set(places)].filter((place) => place > 0).sort((a, b) => a - b);
-    places.forEach((place, c) => {
-      bytes[slot(c) + PLACE] = ranks.indexOf(place) + 1;
-    });
   }
 
   sameSlots(a: number, b: number): boolean {

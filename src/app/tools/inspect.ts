@@ -185,7 +185,6 @@ export function inspectedPipeline(
       one.deadLetters.topic,
     ]),
     types: typesOf(pipeline),
-    inOrder: output.order === 'source',
     skipsNullValues: source.nullValues === 'skip',
     isFiltered: filterOf(pipeline),
     transactionTimeoutMs: tuning.transactionTimeoutMs,

@@ -44,10 +44,6 @@ export const outputOptions = group('Decisions.', {
       '/content-review/<name>',
     ),
   }),
-  order: choice(
-    'completion: as batches finish. source: in the order of submission for each source partition, so a slow review delays those behind it.',
-    ['completion', 'source'],
-  ),
   includeContent: flag('Whether a decision repeats the content.', false),
   key: fieldOr(
     'source',

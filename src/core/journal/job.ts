@@ -28,10 +28,7 @@ export interface JobRecord {
   readonly spent: number;
   /** Id of the first job of this line; its own id for a first submission. */
   readonly root: string;
-  /**
-   * Place of the line among the submissions of its shard, increasing: the order of decisions under
-   * `output.order: source`.
-   */
+  /** Place of the line among the submissions of its shard, increasing. */
   readonly sequence: number;
   /** Items, and bytes of the uploaded body. */
   readonly count: number;
@@ -83,19 +80,8 @@ export class CoordinateSet {
     return true;
   }
 
-  /** Number of partitions with records. */
-  get partitions(): number {
-    return this.#partitions.size;
-  }
-
   hasPartition(partition: number): boolean {
     return this.#partitions.has(partition);
-  }
-
-  /** Returns true if both have records of one partition. */
-  sharesPartition(other: CoordinateSet): boolean {
-    for (const partition of this.#partitions.keys()) if (other.hasPartition(partition)) return true;
-    return false;
   }
 
   /** Partitions ascending, each with its offsets (live: do not change them). */

@@ -95,14 +95,6 @@ export class ShardState {
     return ++this.#sequence;
   }
 
-  /** Returns true if a line submitted earlier has unsettled records of a partition of this job. */
-  isBehind(job: LiveJob): boolean {
-    for (const other of this.#jobs.values())
-      if (other.record.sequence < job.record.sequence && other.left.sharesPartition(job.left))
-        return true;
-    return false;
-  }
-
   /** Batches submitted so far in a line; halving of failing batches is bounded by it. */
   spentInLine(root: string): number {
     let spent = 0;

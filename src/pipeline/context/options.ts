@@ -20,7 +20,7 @@ export interface PipelineOptions extends EngineLimits {
     /** undefined: 3, or the number of brokers when there are fewer. */
     readonly replicationFactor: number | undefined;
   };
-  readonly output: { readonly topic: string; readonly order: 'completion' | 'source' };
+  readonly output: { readonly topic: string };
   readonly deadLetters: { readonly topic: string };
   readonly batch: Omit<BatchLimits, 'maxOffsetBytes'>;
   readonly review: RetryPolicy & {

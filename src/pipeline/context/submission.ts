@@ -4,14 +4,6 @@ import type { LiveJob } from '../../core/journal/job.ts';
 import type { InFlightRecords } from '../limits/in-flight.ts';
 import type { Permit } from '../limits/type-breakers.ts';
 
-/** Place of a sealed batch behind those of its type (`OutputOrder`). */
-export interface Place {
-  /** Resolves when the batch may be submitted. */
-  readonly reached: () => Promise<void>;
-  /** Called once the batch is in the journal, or given up. */
-  readonly leave: () => void;
-}
-
 /** Fields of a batch that stay while it is parked. */
 export interface BatchPlan {
   readonly type: string;
@@ -24,8 +16,6 @@ export interface BatchPlan {
   readonly attempt: number;
   readonly depth: number;
   readonly spent: number;
-  /** Place among the first submissions of its type; taken when the batch was sealed. */
-  readonly place?: Place | undefined;
 }
 
 export interface Submission extends BatchPlan {

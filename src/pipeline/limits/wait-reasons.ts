@@ -26,8 +26,6 @@ export type WaitReason =
    * confirmed the owner.
    */
   | 'kafka'
-  /** `output.order: source`: a batch that was submitted earlier has not published everything. */
-  | 'order'
   /** An operator has paused or drained the pipeline, or a content type. */
   | 'paused';
 

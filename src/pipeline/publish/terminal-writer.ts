@@ -31,7 +31,6 @@ import { step } from '../context/batch-spans.ts';
 import type { ShardJournal, ShardLife } from '../context/shard-context.ts';
 import type { Backlog, InFlightRecords } from '../limits/in-flight.ts';
 import type { ChunkSize } from './chunk-size.ts';
-import type { OutputOrder } from './output-order.ts';
 
 /** A source record that ends as a dead letter. */
 export interface DeadLetter extends UnassignedRecord {
@@ -48,19 +47,12 @@ export interface DeadLetter extends UnassignedRecord {
 export class TerminalWriter {
   readonly #shard: ShardLife & ShardJournal;
   readonly size: ChunkSize;
-  readonly #order: OutputOrder;
   readonly #published: () => void;
 
   /** @param published called after each commit: W may have moved, and fewer records are unsettled */
-  constructor(
-    shard: ShardLife & ShardJournal,
-    size: ChunkSize,
-    order: OutputOrder,
-    published: () => void,
-  ) {
+  constructor(shard: ShardLife & ShardJournal, size: ChunkSize, published: () => void) {
     this.#shard = shard;
     this.size = size;
-    this.#order = order;
     this.#published = published;
   }
 
@@ -113,7 +105,6 @@ export class TerminalWriter {
 
   /** Publishes terminal records of a job in one transaction with what remains of the job. */
   async settle(job: LiveJob, topic: string, chunk: TerminalRecords): Promise<void> {
-    const { partitions } = job.left;
     const attributes = {
       'messaging.system': 'kafka',
       'messaging.operation.type': 'send',
@@ -131,7 +122,6 @@ export class TerminalWriter {
         { kind: 'producer' },
       ),
     );
-    if (job.left.partitions < partitions) this.#order.moved();
   }
 
   async #commit(

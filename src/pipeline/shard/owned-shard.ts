@@ -12,7 +12,6 @@ import type { JobPhase } from '../../core/ports/pipeline-view.ts';
 import type { ShardContext } from '../context/shard-context.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
 import type { ChunkSize } from '../publish/chunk-size.ts';
-import { OutputOrder } from '../publish/output-order.ts';
 import { TerminalWriter } from '../publish/terminal-writer.ts';
 import { DeadLetterRereads } from '../source/dead-letter-rereads.ts';
 import { parkedBatch } from '../source/parked-batch.ts';
@@ -40,7 +39,6 @@ export class OwnedShard implements ShardStages {
   readonly shard: ShardContext;
   /** Wall clock, ms: the end of the claim. */
   readonly sinceMs: number;
-  readonly order: OutputOrder;
   readonly writer: TerminalWriter;
   readonly deadLetters: DeadLetterRereads;
   readonly rereads: RereadQueue;
@@ -56,8 +54,7 @@ export class OwnedShard implements ShardStages {
     this.shard = shard;
     this.sinceMs = clock.now();
     this.lastProgressMs = clock.monotonic();
-    this.order = new OutputOrder(shard);
-    this.writer = new TerminalWriter(shard, size, this.order, () => this.intake.flow());
+    this.writer = new TerminalWriter(shard, size, () => this.intake.flow());
     this.deadLetters = new DeadLetterRereads(shard, this.writer);
     this.rereads = new RereadQueue(shard, this.deadLetters);
     this.intake = new Intake(shard, this);

@@ -19,12 +19,12 @@ const OBJECT_BYTES = 1024;
  */
 export function parkedBatch(
   shard: Pick<ShardLife & SourceAccess, 'signal' | 'budget'>,
-  { type, bytes, from, inFlight, attempt, depth, spent, place }: BatchPlan,
+  { type, bytes, from, inFlight, attempt, depth, spent }: BatchPlan,
   records: CoordinateList,
   submit: (submission: Submission) => void,
 ): RereadRequest {
   // The members of the plan alone: a submission has rows and memory as well.
-  const plan = { type, bytes, from, inFlight, attempt, depth, spent, ...(place && { place }) };
+  const plan = { type, bytes, from, inFlight, attempt, depth, spent };
   const { signal } = shard;
   signal.throwIfAborted();
   // In the share of intake, which stops when it is full of coordinates. Those of a job cost little.
@@ -38,14 +38,12 @@ export function parkedBatch(
     bytes: memoryOfItems(records.length, 2 * bytes),
     from,
     inFlight,
-    reached: async () => place?.reached(),
     submits: true,
     found: async (items, permit, batchOf) => {
       signal.removeEventListener('abort', end);
       end();
       const batch = await batchOf(items);
-      if (batch === undefined) place?.leave();
-      else submit({ ...plan, permit, batch });
+      if (batch !== undefined) submit({ ...plan, permit, batch });
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
  * Queue of records to be read again: content is kept in the source topic alone. What is submitted
- * again, or was parked, waits for its order and for the breaker of its type before it is read, and
+ * again, or was parked, waits for the breaker of its type before it is read, and
  * holds no content meanwhile.
  */
 import { detachedItem } from '../../core/batch/detached.ts';
@@ -33,8 +33,6 @@ export interface RereadRequest {
   readonly from: LiveJob | undefined;
   /** The records in flight that they belong to while they are in no job. */
   readonly inFlight: InFlightRecords | undefined;
-  /** Resolves when they may be read: the order of submissions, or of decisions. */
-  readonly reached: () => Promise<unknown>;
   /** True if they will be submitted: then they need a permit of their type's breaker. */
   readonly submits: boolean;
   /** Takes the items. Records that are gone, or do not decode, become dead letters instead. */
@@ -93,7 +91,6 @@ export class RereadQueue {
     const { breakers, control, signal } = this.#shard;
     const { type, submits } = request;
     this.#shard.spawn('reread', async () => {
-      await request.reached();
       if (submits) await control.submitting();
       const permit = submits ? await breakers.acquire(type, signal) : 'free';
       this.#ready.push({ request, permit });

@@ -62,16 +62,13 @@ export class Retrier {
     const retry = { ...failed, action, counted };
     if (action !== 'dead_letter') this.#stages.rereads.add(this.#request(retry));
     else {
-      this.#shard.spawn('dead letters', async () => {
-        await this.#stages.order.reached(job);
-        const message = `${messageOf(retry)} (${failure})`;
-        this.#stages.deadLetters.add({
-          records: remainderOf(job),
-          from: job,
-          inFlight: undefined,
-          poison: { reason: 'review_failed', message },
-          stage: 'rewind',
-        });
+      const message = `${messageOf(retry)} (${failure})`;
+      this.#stages.deadLetters.add({
+        records: remainderOf(job),
+        from: job,
+        inFlight: undefined,
+        poison: { reason: 'review_failed', message },
+        stage: 'rewind',
       });
     }
   }
@@ -115,7 +112,6 @@ export class Retrier {
       bytes: memoryOfItems(left.size, 2 * shareOf(job, left.size)),
       from: job,
       inFlight: undefined,
-      reached: () => this.#stages.order.reached(job),
       submits: action !== 'error',
       found: async (items, permit, batchOf) => {
         if (items.length === 0) return;

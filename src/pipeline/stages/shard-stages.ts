@@ -3,7 +3,6 @@ import type { LiveJob } from '../../core/journal/job.ts';
 import type { CoordinateList } from '../../core/offsets/coordinate-list.ts';
 import type { JobFailure } from '../../core/outcome/failure-row.ts';
 import type { BatchPlan, Submission } from '../context/submission.ts';
-import type { OutputOrder } from '../publish/output-order.ts';
 import type { TerminalWriter } from '../publish/terminal-writer.ts';
 import type { DeadLetterRereads } from '../source/dead-letter-rereads.ts';
 import type { RereadQueue } from '../source/reread-queue.ts';
@@ -35,7 +34,6 @@ export interface FailureDetail {
 }
 
 export interface ShardStages {
-  readonly order: OutputOrder;
   readonly writer: TerminalWriter;
   readonly deadLetters: DeadLetterRereads;
   readonly rereads: RereadQueue;

@@ -44,13 +44,10 @@ export class Submitter {
   }
 
   /** Resolves when the job is uploaded, failed or parked. @throws what ends the shard */
-  async submit(given: Submission): Promise<void> {
+  async submit(submission: Submission): Promise<void> {
     const { breakers, control, report } = this.#shard;
-    using batch = given.batch;
-    const { type, from, permit } = given;
-    // At once, while submissions still come in the order in which they were sealed.
-    const place = given.place ?? (from === undefined ? this.#stages.order.enter(type) : undefined);
-    const submission = { ...given, place };
+    using batch = submission.batch;
+    const { type, permit } = submission;
     if (!control.submits || (permit === undefined && breakers.blocks(type))) {
       this.#giveBack(type, permit);
       this.#stages.park(submission, batch.records);
@@ -70,10 +67,9 @@ export class Submitter {
 
   async #submit(submission: Submission, span: Span): Promise<Result<void, NotSubmitted>> {
     const { breakers, control, signal, waits } = this.#shard;
-    const { type, from, place } = submission;
+    const { type, from } = submission;
     const body = await waits.permitted('encodes', () => this.#encode(submission, span));
     const encoded = { ...submission, body, span };
-    if (place !== undefined) await waits.during('order', place.reached());
     for (let { permit } = submission; ; permit = undefined) {
       if (permit === undefined) await breakers.ready(type, signal);
       const sent = await waits.permitted('uploads', () => this.#send(encoded, permit));
@@ -87,7 +83,7 @@ export class Submitter {
   /** Creates the batch, journals its job and uploads it. */
   async #send(encoded: EncodedBatch, given?: Permit): Promise<Result<void, NotSubmitted>> {
     const { breakers, control, signal } = this.#shard;
-    const { type, place } = encoded;
+    const { type } = encoded;
     // The pipeline may have been paused during the wait.
     if (!control.submits) {
       this.#giveBack(type, given);
@@ -99,7 +95,6 @@ export class Submitter {
     if (!created.ok) return created;
     const job = await this.#journal(encoded, created.value);
     if (!job.ok) return job;
-    place?.leave();
     await this.#upload(job.value, created.value, encoded.body, permit === 'probe');
     return ok(undefined);
   }
@@ -110,8 +105,7 @@ export class Submitter {
     if (permit === 'probe') breakers.returned(type, signal);
   }
 
-  #deadLetter({ type, from, inFlight, place, batch: { records } }: Submission): void {
-    place?.leave();
+  #deadLetter({ type, from, inFlight, batch: { records } }: Submission): void {
     this.#shard.logger.error(
       { type, records: records.length },
       'the service refuses this content type; its records become dead letters',

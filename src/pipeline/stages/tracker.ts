@@ -105,11 +105,6 @@ export class Tracker {
       let step = next(state, answer.ok ? answer.value.state : 'none', nowMs, review);
       let again: Again = { afterMs: 0, unanswered: answer.ok ? undefined : answer.error };
       if (step.do === 'settle' && answer.ok) {
-        // After a wait for its order, the address in this answer may have expired.
-        if (await this.#stages.order.reached(job)) {
-          waitMs = 0;
-          continue;
-        }
         const settled = await this.#settle(followed, answer.value, step.isLast);
         if (settled.do === 'done') return;
         if (settled.do === 'again') again = settled;
@@ -127,7 +122,7 @@ export class Tracker {
     }
   }
 
-  /** Settles a finished job whose turn has come. */
+  /** Settles a finished job. */
   async #settle(followed: Followed, answer: RemoteStatus, isLast: boolean): Promise<Settled> {
     const { breakers, clock, logger, report, waits } = this.#shard;
     const { job, settler } = followed;

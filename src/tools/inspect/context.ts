@@ -26,8 +26,6 @@ export interface InspectedPipeline {
   };
   /** Content types that the mapping can give; undefined: any. */
   readonly types?: readonly string[] | undefined;
-  /** output.order is source. */
-  readonly inOrder: boolean;
   /** Topics that the pipelines of the configuration write. */
   readonly reservedTopics: readonly string[];
   /** Null values are skipped, not dead-lettered. */

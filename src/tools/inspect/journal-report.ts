@@ -6,7 +6,7 @@ import type { CommittedOffset } from '../../core/ports/kafka.ts';
 import type { PartitionBounds } from '../../core/ports/topic-scan.ts';
 import { eachAtATime, type Inspection, type RemoteBatch } from './context.ts';
 import { newestOf, readAll, withOtherCommands } from './control.ts';
-import { batchBefore, type ReportedJob, reportedJob, waitsFor } from './remote-jobs.ts';
+import { type ReportedJob, reportedJob, waitsFor } from './remote-jobs.ts';
 import { journalReader, type ShardJournal } from './shard-journal.ts';
 
 interface PartitionPosition {
@@ -83,23 +83,22 @@ export async function journalReport(inspection: Inspection): Promise<JournalRepo
   const notes = running ? [] : ['no replica is running: nothing proceeds until one is started'];
 
   const live = journals
-    .flatMap(({ shard, state }) => [...state.jobs.values()].map((job) => ({ shard, state, job })))
+    .flatMap(({ shard, state }) => [...state.jobs.values()].map((job) => ({ shard, job })))
     .sort((a, b) => a.job.record.createdMs - b.job.record.createdMs);
   const remote = await remoteStates(
     inspection,
     live.map(({ job }) => job.record.remoteId),
     notes,
   );
-  const jobs = live.map(({ shard, state, job }): JobReport => {
+  const jobs = live.map(({ shard, job }): JobReport => {
     const service = remote.get(job.record.remoteId);
-    const behind = batchBefore(pipeline, job, state);
     return {
       ...reportedJob(job.record),
       shard,
       left: job.left.size,
       partitions: job.left.entries().map(([partition]) => partition),
       service: service ?? null,
-      waitsFor: waitsFor({ kind: pipeline.kind, service, running, behind }),
+      waitsFor: waitsFor({ kind: pipeline.kind, service, running }),
     };
   });
   const shards = journals.map(

@@ -1,7 +1,6 @@
 /** Wait reasons of live jobs, from journal and service. */
-import type { JobRecord, LiveJob } from '../../core/journal/job.ts';
-import type { JournalState } from '../../core/journal/journal-view.ts';
-import type { InspectedPipeline, RemoteBatch } from './context.ts';
+import type { JobRecord } from '../../core/journal/job.ts';
+import type { RemoteBatch } from './context.ts';
 
 /** Members of a job record that reports show. */
 export type ReportedJob = Pick<
@@ -14,30 +13,16 @@ export const reportedJob = (record: JobRecord): ReportedJob => {
   return { id, remoteId, type, attempt, depth, count, createdMs, oldestEventMs };
 };
 
-/** The earliest batch that must publish before this one, by the rule of ShardState.isBehind. */
-export function batchBefore(
-  { inOrder }: InspectedPipeline,
-  { record, left }: LiveJob,
-  { jobs }: JournalState,
-): string | undefined {
-  if (!inOrder) return undefined;
-  return [...jobs.values()]
-    .filter((other) => other.record.sequence < record.sequence && other.left.sharesPartition(left))
-    .sort((a, b) => a.record.sequence - b.record.sequence)[0]?.record.remoteId;
-}
-
 interface JobSituation {
   /** Kind of the pipeline. */
   readonly kind: string;
   readonly service: RemoteBatch | undefined;
   /** A replica is running. */
   readonly running: boolean;
-  /** Batch that publishes before this one. */
-  readonly behind: string | undefined;
 }
 
 /** Completes "waits for". */
-export function waitsFor({ kind, service, running, behind }: JobSituation): string {
+export function waitsFor({ kind, service, running }: JobSituation): string {
   const then = running ? '' : ', once a replica runs';
   const isLookup = kind === 'lookup';
   switch (service?.status) {
@@ -53,9 +38,7 @@ export function waitsFor({ kind, service, running, behind }: JobSituation): stri
       return 'the import';
     case 'SUCCESS':
     case 'COMPLETE':
-      return behind === undefined
-        ? `its results to be read and published${then}`
-        : `batch ${behind}, which publishes before it (output.order: source)`;
+      return `its results to be read and published${then}`;
     case 'ERROR':
     case 'FAILED':
     case 'CANCELLED':

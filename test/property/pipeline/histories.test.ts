@@ -51,7 +51,6 @@ test('a shard that is lost while unreadable records are passed counts none of th
         budgetBytes: 20000,
         sessionTimeoutMs: 6000,
         latencyMs: 5,
-        ordered: false,
         rejectedToDeadLetters: false,
       },
       events: [
@@ -88,7 +87,6 @@ const FOUND_BY: ReadonlySet<Rule> = new Set([
   'I5',
   'truth',
   'reason',
-  'order',
   'command',
 ]);
 
@@ -117,7 +115,7 @@ const JUDGED: readonly (readonly ['I1' | 'I2' | 'I3' | 'I4' | 'I5', string])[] =
 for (const [rule, missing] of JUDGED) {
   test(`${rule} is judged by itself: without the other judges it shows that ${missing}`, async () => {
     const weakened = WEAKENED[missing];
-    const ignored = (['I1', 'I2', 'I3', 'I4', 'I5', 'truth', 'reason', 'order'] as const).filter(
+    const ignored = (['I1', 'I2', 'I3', 'I4', 'I5', 'truth', 'reason'] as const).filter(
       (other) => other !== rule,
     );
     let found: Rule | undefined;

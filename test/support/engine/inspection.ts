@@ -42,7 +42,6 @@ export function inspectionOf(
         deadLetters: 'dead',
       },
       reservedTopics: [],
-      inOrder: false,
       skipsNullValues: false,
       transactionTimeoutMs: 60_000,
       ...pipeline,

@@ -53,7 +53,7 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
       maxTypes: 100,
     },
     journal: { topic: TOPICS.journal, partitions: undefined, replicationFactor: undefined },
-    output: { topic: 'decisions', order: 'completion' },
+    output: { topic: 'decisions' },
     deadLetters: { topic: 'dead' },
     batch: { maxRows: 5, maxBytes: 1_000_000, maxAgeMs: 2_000 },
     review: {

@@ -61,12 +61,6 @@ export const REASONS = {
     'Kafka is slow',
     'A request, a claim or a confirmed membership takes seconds, or a partition has no leader.',
   ),
-  order: calm(
-    'BatchStuck',
-    'earlier batches',
-    'Batches are waiting for earlier ones',
-    'output.order is source, and an earlier batch is not settled.',
-  ),
   paused: calm(
     'IntakeStopped',
     'an operator',

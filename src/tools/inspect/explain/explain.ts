@@ -22,7 +22,7 @@ import {
   type TerminalKind,
   type TerminalRecord,
 } from '../outputs.ts';
-import { batchBefore, reportedJob } from '../remote-jobs.ts';
+import { reportedJob } from '../remote-jobs.ts';
 import { type JournalObserver, journalEvidence, readShardJournal } from '../shard-journal.ts';
 import {
   type Explanation,
@@ -124,7 +124,7 @@ async function readRecord(
   const { described, failure } = await describeJobs(
     inspection,
     naming,
-    live && { id: live.record.id, behind: batchBefore(pipeline, live, journal.state) },
+    live?.record.id,
     source.decision,
   );
   if (failure !== undefined) notes.push(failure);
@@ -234,14 +234,14 @@ function jobTracer({ partition, offset }: SourceCoordinate, jobs: TracedJob[]): 
 async function describeJobs(
   { remoteBatch, signal }: Inspection,
   naming: readonly TracedJob[],
-  live: { readonly id: string; readonly behind: string | undefined } | undefined,
+  liveId: string | undefined,
   decision: SourceFacts['decision'],
 ): Promise<{ readonly described: NamingJob[]; readonly failure: string | undefined }> {
   const described: NamingJob[] = [];
   let request = remoteBatch;
   let failure: string | undefined;
   for (const { record, leftMs } of naming) {
-    const isLive = record.id === live?.id;
+    const isLive = record.id === liveId;
     let service: RemoteBatch | undefined;
     try {
       service = await (isLive && decision ? decision() : request?.(record.remoteId));
@@ -254,7 +254,6 @@ async function describeJobs(
       ...reportedJob(record),
       leftMs: isLive ? null : leftMs,
       live: isLive,
-      behind: (isLive && live?.behind) || null,
       service: service ?? null,
     });
   }

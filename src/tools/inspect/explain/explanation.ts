@@ -29,8 +29,6 @@ export interface NamingJob extends ReportedJob {
   /** Time at which the record was settled or moved to another job, if the journal shows it; null while the job is responsible for it. */
   readonly leftMs: number | null;
   readonly live: boolean;
-  /** Batch that must publish before this live one (output.order: source). */
-  readonly behind: string | null;
   readonly service: RemoteBatch | null;
 }
 
@@ -112,8 +110,8 @@ export function summarise({
       ? `Not read yet: no replica has ever claimed its shard.${reason}`
       : `Not read yet: intake had read up to offset ${position.read} when it last wrote its position.${reason}`;
   if (state === 'in_review') {
-    const { remoteId, attempt, service, behind } = jobs.find(({ live }) => live) ?? {};
-    const situation = { kind, service: service ?? undefined, behind: behind ?? undefined };
+    const { remoteId, attempt, service } = jobs.find(({ live }) => live) ?? {};
+    const situation = { kind, service: service ?? undefined };
     const waits =
       service || blockedBy === null
         ? ` It waits for ${waitsFor({ ...situation, running: true })}.`

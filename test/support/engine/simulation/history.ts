@@ -31,8 +31,6 @@ const STEP_MS = 1_000;
 export type Weakened = Pick<WorldSettings, 'wrap' | 'cluster'> & {
   /** Wait of a client between the sends of a transaction and its commit. */
   readonly beforeCommit?: (world: World) => Promise<void>;
-  /** The engine is told of this order, whatever the history promises. */
-  readonly order?: 'completion';
 };
 
 export interface PlayOptions {
@@ -75,10 +73,9 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
     service: theWorld().service,
     decisions,
   }));
-  const obligations = new Obligations(TOPICS, ['decisions', 'dead'], {
-    mayBe: (reason) => isExplained(reason, shape, strikes.struck),
-    ordered: shape.ordered,
-  });
+  const obligations = new Obligations(TOPICS, ['decisions', 'dead'], (reason) =>
+    isExplained(reason, shape, strikes.struck),
+  );
   const truth = new Truth(
     kind,
     { output: 'decisions', deadLetters: 'dead' },
@@ -91,10 +88,7 @@ export async function play(script: Script, options: PlayOptions = {}): Promise<H
   const operator = new Operator(theWorld, ofKind, promises, accuse, note);
   const cast = new Cast(theWorld, strikes.struck, note);
   world = new World({
-    ...settingsOf({
-      ...script,
-      shape: { ...shape, ordered: shape.ordered && options.weakened?.order === undefined },
-    }),
+    ...settingsOf(script),
     hooks: {
       ...clusterFaults(strikes, seed, shape, theWorld),
       ...judge.hooks(theWorld),
@@ -284,7 +278,6 @@ function settingsOf({ seed, shape }: Script): WorldSettings {
 function optionsOf(shape: Shape): NonNullable<WorldSettings['options']> {
   return {
     source: { maxInFlight: shape.maxInFlight },
-    output: { order: shape.ordered ? 'source' : 'completion' },
     batch: { maxRows: shape.batchRows, maxAgeMs: shape.batchAgeMs },
     chunk: { maxRows: shape.chunkRows },
     journal: { partitions: shape.shards },

@@ -141,7 +141,6 @@ function drawShape(random: SeededRandom): Shape {
     budgetBytes: pick(3_000, 20_000, 1_000_000),
     sessionTimeoutMs: pick(6_000, 9_000),
     latencyMs: pick(0, 5, 20, 20, 200),
-    ordered: random.next() < 0.3,
     rejectedToDeadLetters: random.next() < 0.3,
     ...(reviewLimit ? { maxReviewTimeMs: 8_000 } : {}),
   };

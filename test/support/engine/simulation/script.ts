@@ -121,8 +121,6 @@ export interface Shape {
   readonly budgetBytes: number;
   readonly sessionTimeoutMs: number;
   readonly latencyMs: number;
-  /** Batches of a partition are published in the order in which they were submitted. */
-  readonly ordered: boolean;
   /** Records of a type that the service refuses become dead letters; otherwise they wait. */
   readonly rejectedToDeadLetters: boolean;
   /** Reviews that take longer end as ERROR decisions; unset: they are waited for. */

@@ -231,37 +231,6 @@ test('records that retention took while their type was held back end with their 
   );
 });
 
-test('what was held back keeps the order of its submissions, and none that comes before its turn takes the memory of the first', async () => {
-  let refuse = true;
-  const it = world({
-    // A body is more than all that records read again may take, and the pause is over before a probe is answered.
-    options: { output: { order: 'source' }, batch: { maxRows: 6 }, review: { typePauseMs: 20 } },
-    service: {
-      fault: (operation) =>
-        operation === 'create' && refuse ? { failure: 'rejected' } : undefined,
-    },
-    shuffle: true,
-  });
-  it.start();
-  // The first batch is tried; those that come after it find the gate closed.
-  for (const count of [6, 24]) {
-    for (let n = 0; n < count; n++)
-      it.put(0, sourceValue({ type: 'bad', content: 'x'.repeat(30_000) }));
-    await it.clock.advance(5_000);
-  }
-  await it.clock.advance(5 * MINUTE);
-  refuse = false;
-  await it.untilSettled(10 * MINUTE);
-  it.assertExactlyOnce();
-  const submitted = [...it.service.batches.values()].flatMap(({ rows = [] }) =>
-    rows.map(({ offset }) => offset),
-  );
-  assert.deepEqual(
-    submitted,
-    Array.from({ length: 30 }, (_, n) => n),
-  );
-});
-
 test('a probe whose records are gone from the source passes its turn on: the next batch of the type need not wait another pause', async () => {
   let refuse = true;
   const it = world({

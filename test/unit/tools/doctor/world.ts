@@ -140,7 +140,6 @@ export class FakeWorld {
               kind: 'review',
               group: 'reviewers',
               topics,
-              inOrder: false,
               reservedTopics: [],
               skipsNullValues: false,
               transactionTimeoutMs: 60_000,

@@ -102,38 +102,6 @@ test('of many batches the oldest hundred are requested from the service, with a 
   );
 });
 
-test('under output.order: source a batch waits for the earliest before it that shares a partition', async () => {
-  const world = new World({
-    partitions: 2,
-    options: { batch: { maxRows: 1 }, journal: { partitions: 1 }, output: { order: 'source' } },
-    service: { review: ({ rows }) => (rows?.[0]?.offset === 0 ? { afterMs: 'never' } : {}) },
-  });
-  world.start();
-  for (const partition of [0, 0, 0, 1]) {
-    world.event(partition);
-    await world.clock.advance(2_000);
-  }
-  const remoteBatch = async () => ({ status: 'SUCCESS', finished: 1, total: 1 });
-  const report = await world.through(
-    journalReport({ ...inspectionOf(world, { pipeline: { inOrder: true } }), remoteBatch }),
-  );
-  const [first, second, third, elsewhere] = report.jobs;
-  for (const job of [second, third])
-    assert.match(
-      job?.waitsFor ?? '',
-      new RegExp(`batch ${first?.remoteId}, which publishes before it`),
-    );
-  for (const job of [first, elsewhere]) assert.match(job?.waitsFor ?? '', /its results/);
-  const explained = await world.through(
-    explainRecord(
-      inspectionOf(world, { pipeline: { inOrder: true } }),
-      { partition: 0, offset: 2 },
-      { thorough: false },
-    ),
-  );
-  assert.equal(explained.jobs[0]?.behind, first?.remoteId);
-});
-
 test('the report names what imports wait for, and refers to `explain` for lookups', async () => {
   const waits = async (name: string, status?: string) => {
     const wrap = (ports: PipelinePorts) => ({ ...ports, kind: changed(ports.kind, { name }) });
@@ -191,33 +159,28 @@ test('explain requests the decision that the record of a lookup names, and nothi
 });
 
 test('each state of a batch has a wait reason', () => {
-  const of = (status: string, running = true, behind?: string, kind = 'review') =>
+  const of = (status: string, running = true, kind = 'review') =>
     waitsFor({
       kind,
       service: { status, problem: 'not JSON', finished: undefined, total: undefined },
       running,
-      behind,
     });
+  assert.match(waitsFor({ kind: 'review', service: undefined, running: true }), /not called/);
   assert.match(
-    waitsFor({ kind: 'review', service: undefined, running: true, behind: undefined }),
-    /not called/,
-  );
-  assert.match(
-    waitsFor({ kind: 'lookup', service: undefined, running: true, behind: undefined }),
+    waitsFor({ kind: 'lookup', service: undefined, running: true }),
     /decisions that are not made/,
   );
   assert.match(of('WAITING_FOR_UPLOAD'), /upload/);
   assert.equal(of('PENDING'), 'the review');
   assert.match(of('SUCCESS', false), /published, once a replica runs$/);
-  assert.match(of('SUCCESS', true, 'b-1'), /^batch b-1, which publishes before it/);
   assert.match(of('CANCELLED'), /next attempt/);
   assert.match(of('unknown_to_service'), /new batch after review.missingGrace/);
   assert.match(
-    of('unknown_to_service', true, undefined, 'import'),
+    of('unknown_to_service', true, 'import'),
     /if service.importPath is right, after review.missingGrace/,
   );
   assert.match(
-    of('unknown_to_service', true, undefined, 'lookup'),
+    of('unknown_to_service', true, 'lookup'),
     /ends according to review.onFailure after review.missingGrace/,
   );
   assert.deepEqual(
@@ -225,8 +188,8 @@ test('each state of a batch has a wait reason', () => {
     ['the import', 'a readable response: not JSON'],
   );
   assert.match(of('COMPLETE'), /its results/);
-  assert.match(of('FAILED', true, undefined, 'import'), /next attempt/);
-  assert.match(of('ERROR', true, undefined, 'lookup'), /published/);
+  assert.match(of('FAILED', true, 'import'), /next attempt/);
+  assert.match(of('ERROR', true, 'lookup'), /published/);
   assert.match(of('NOVEL'), /does not know the state NOVEL/);
 });
 

@@ -51,29 +51,19 @@ export class Obligations {
   readonly #jobs = new Map<string, JobRecord>();
   readonly #left = new Map<string, CoordinateSet>();
   readonly #recorded = new Set<string>();
-  /** Places of jobs in the order of submission, by job id. */
-  readonly #places = new Map<string, number>();
-  /** Records that the transaction at hand takes out of jobs, and the places of these. */
-  readonly #taken = new Map<string, number>();
-  readonly #ordered: boolean;
   readonly #mayBe: (reason: string | undefined) => boolean;
 
   /**
-   * @param expected.mayBe whether a record that decodes and is there may end as a dead letter of this reason; undefined: as a decision
-   * @param expected.ordered batches of a partition are published in the order of their submission
+   * @param mayBe whether a record that decodes and is there may end as a dead letter of this reason; undefined: as a decision
    */
   constructor(
     topics: PipelineTopics,
     outputs: readonly string[],
-    expected: {
-      readonly mayBe: (reason: string | undefined) => boolean;
-      readonly ordered: boolean;
-    },
+    mayBe: (reason: string | undefined) => boolean,
   ) {
     this.#topics = topics;
     this.#outputs = outputs;
-    this.#mayBe = expected.mayBe;
-    this.#ordered = expected.ordered;
+    this.#mayBe = mayBe;
   }
 
   /** @param reason of the dead letter that it must become; undefined: it decodes */
@@ -145,7 +135,6 @@ export class Obligations {
   /** @throws Violation of I1 or I2 */
   committed({ records, offsets }: CommittedTransaction): void {
     const touched = new Set<number>();
-    this.#taken.clear();
     for (const { topic, record } of records)
       if (topic === this.#topics.journal) this.#fold(record, touched);
     for (const { topic, record } of records)
@@ -178,13 +167,9 @@ export class Obligations {
       else {
         this.#jobs.set(entry.id, entry.value);
         this.#recorded.add(entry.value.remoteId);
-        this.#places.set(entry.id, entry.value.sequence);
       }
     } else if (entry.entry === 'left') {
-      const place = this.#places.get(entry.id) ?? 0;
       for (const { partition, offset } of this.#left.get(entry.id) ?? []) {
-        if (entry.value?.has(partition, offset) !== true)
-          this.#taken.set(`${partition}:${offset}`, place);
         this.#partition(partition).records.get(offset)?.jobs.delete(entry.id);
         touched.add(partition);
       }
@@ -280,20 +265,6 @@ export class Obligations {
       throw new Violation('I2', `${name} got a terminal record, though it was skipped`);
     owed.terminal.add(generation);
     owed.settled = true;
-    if (this.#ordered) this.#checkOrder(partition, offset);
-  }
-
-  #checkOrder(partition: number, offset: number): void {
-    const place = this.#taken.get(`${partition}:${offset}`);
-    if (place === undefined) return;
-    for (const [id, left] of this.#left) {
-      const earlier = (this.#places.get(id) ?? 0) < place;
-      if (earlier && left.entries().some(([of]) => of === partition))
-        throw new Violation(
-          'order',
-          `record ${partition}:${offset} is published before what is left of the earlier job ${id}`,
-        );
-    }
   }
 
   /** I1, for every record of the partition. */

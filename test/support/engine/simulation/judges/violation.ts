@@ -13,8 +13,6 @@ export type Rule =
   | 'truth'
   /** An acknowledged pause or drain does not hold. */
   | 'command'
-  /** Decisions in another order than promised. */
-  | 'order'
   /** Faults have stopped, and still something is not settled. */
   | 'settles'
   /** All is settled, and still something is held: memory, a wait reason, a timer, an open transaction. */

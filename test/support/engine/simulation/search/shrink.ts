@@ -75,7 +75,6 @@ function simplerShapes({ shape }: Script): Script['shape'][] {
   return [
     { ...shape, kind: 'review' },
     unlimited,
-    { ...shape, ordered: false },
     { ...shape, rejectedToDeadLetters: false },
     { ...shape, maxInFlight: 200_000 },
     { ...shape, budgetBytes: 1_000_000 },

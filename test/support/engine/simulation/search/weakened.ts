@@ -192,7 +192,6 @@ export const WEAKENED: Readonly<Record<string, Weakened>> = {
       await clock.sleep(15_000);
     },
   },
-  'batches are published as they finish, though their order was promised': { order: 'completion' },
   'a row may come twice, and the engine is told another offset the second time': {
     wrap: kind(({ kind: real }) => ({
       results: async function* (status, job, signal) {
