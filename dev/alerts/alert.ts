@@ -48,7 +48,7 @@ export const minutesAbove0 = (vector: string, ofMinutes: number): string =>
  * Part of a pipeline's objective (`objective` in docs/configuration.md). The replica that reports it
  * may be restarting.
  */
-export const objectiveOf = (part: 'age_seconds' | 'in_time_ratio' | 'dead_letter_ratio'): string =>
+export const objectiveOf = (part: 'age_seconds' | 'in_time_ratio'): string =>
   `max by (${PIPELINE}) (last_over_time(content_review_objective_${part}[5m]))`;
 
 /** One expression in one line. */

@@ -163,13 +163,13 @@ export const delivery: Group = {
       name: 'ContentReviewDeadLetters',
       severity: 'warning',
       expr: expr`
-        sum by (${PIPELINE}) (increase(content_review_dead_lettered_total[30m])) / (${events('30m')} > 0) > ${objectiveOf('dead_letter_ratio')}
+        sum by (${PIPELINE}) (increase(content_review_dead_lettered_total[30m])) / (${events('30m')} > 0) > 0.05
         and on (${PIPELINE}) sum by (${PIPELINE}) (increase(content_review_dead_lettered_total[30m])) > 10`,
       for: '5m',
       summary:
         'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of events become dead letters',
       description:
-        'More than `objective.deadLetterShare`: a producer sends records that cannot be reviewed, or records failed permanently at the service.',
+        'A producer sends records that cannot be reviewed, or records failed permanently at the service.',
     },
     {
       name: 'ContentReviewUnreadableRecords',

@@ -29,15 +29,6 @@ function burning(times: number, long: Window, short: Window): string {
   return `(${late(long)} > ${budget(times)} and ${late(short)} > ${budget(times)})`;
 }
 
-/** The budget of a type: this many times that of all types. */
-const TYPE_TIMES = 10;
-const TYPE_MIN_DECISIONS = 100;
-const ofType = (name: string, window: string) =>
-  `sum by (${PIPELINE}, type) (increase(content_review_type_${name}_total[${window}]))`;
-const isTypeLate = (window: string) =>
-  expr`${ofType('decisions_late', window)} / ${ofType('decisions', window)}
-    > on (${PIPELINE}) group_left () ${budget(TYPE_TIMES)}`;
-
 const alerts: readonly Alert[] = [
   {
     name: 'ContentReviewLateDecisionsFast',
@@ -68,19 +59,6 @@ const alerts: readonly Alert[] = [
       'Pipeline {{ $labels.pipeline }}: the oldest event without a decision is {{ $value | humanizeDuration }} old',
     description:
       'An event is older than six times `objective.age` and not settled. Late decisions show in the objective; missing ones show only here.',
-  },
-  {
-    name: 'ContentReviewTypeLate',
-    severity: 'warning',
-    // The short window says that it goes on.
-    expr: expr`
-        (${isTypeLate('1h')}) and on (${PIPELINE}, type) (${isTypeLate('10m')})
-        and on (${PIPELINE}, type) ${ofType('decisions', '1h')} > ${TYPE_MIN_DECISIONS}`,
-    for: '15m',
-    summary:
-      'Pipeline {{ $labels.pipeline }}: {{ $value | humanizePercentage }} of decisions about {{ $labels.type }} are too late',
-    description:
-      'Ten times as many decisions about one content type as the objective allows were published later than `objective.age` after the oldest event of their batch. Other types may hide it from the objective.',
   },
 ];
 

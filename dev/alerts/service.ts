@@ -16,15 +16,6 @@ const MIX = 'content_review:decision_results:share6h';
 const decided = (offset: string) =>
   `sum by (${PIPELINE}) (increase(content_review_decision_results_total[6h]${offset}))`;
 
-/** Least evaluated decisions, and the drop that chance rarely causes among so many. */
-const AGREEMENT_MIN_DECISIONS = 200;
-const AGREEMENT_DROP = 0.1;
-const evaluated = (window: string, matchers = '') =>
-  `sum by (${PIPELINE}) (increase(content_review_decisions_evaluated_total${matchers}[${window}]))`;
-/** Share of evaluated decisions that agree. Without one that agrees there may be no series. */
-const agreement = (window: string) => expr`
-  (${evaluated(window, '{agrees="true"}')} or ${evaluated(window)} * 0) / (${evaluated(window)} > 0)`;
-
 export const service: Group = {
   name: 'content-review-service',
   rules: [
@@ -120,18 +111,6 @@ export const service: Group = {
         'Pipeline {{ $labels.pipeline }}: the share of {{ $labels.result }} differs by {{ $value | humanizePercentage }} from a week ago',
       description:
         'Content, policy or service have changed: the last six hours are compared with the same hours a week ago.',
-    },
-    {
-      name: 'ContentReviewAgreementDrop',
-      severity: 'warning',
-      expr: expr`
-        ${agreement('1w')} - ${agreement('6h')} > ${AGREEMENT_DROP}
-        and on (${PIPELINE}) ${evaluated('6h')} > ${AGREEMENT_MIN_DECISIONS}`,
-      for: '30m',
-      summary:
-        'Pipeline {{ $labels.pipeline }}: decisions agree with expected results in {{ $value | humanizePercentage }} fewer cases than in the last week',
-      description:
-        'Of the decisions of the last six hours about events with an expected result, fewer agree with it than in the last week: policy, service or the sample have changed.',
     },
     {
       name: 'ContentReviewSchemaRegistryUnavailable',

@@ -12,12 +12,10 @@ import {
   series,
   sum,
 } from './queries.ts';
-import { types } from './type-row.ts';
 
 const late = series('decisions_late_total');
 const published = series('decisions_total');
 const decided = series('decision_results_total');
-const evaluated = rate('decisions_evaluated_total', 'pipeline');
 
 const share = `1 - ${sum('pipeline', `increase(${late}[$__range])`)} / (${sum('pipeline', `increase(${published}[$__range])`)} > 0)`;
 const oldest = age('oldest_unsettled_timestamp_seconds', 'pipeline');
@@ -293,7 +291,7 @@ const decisions: Row = {
   charts: [
     {
       title: 'Mix of decisions',
-      about: 'Decisions by result. Results beyond metrics.maxResults count as other.',
+      about: 'Decisions by result. Results beyond the first 20 count as other.',
       unit: 'ops',
       stacked: true,
       lines: [['{{result}}', rate('decision_results_total', 'result')]],
@@ -323,31 +321,6 @@ const decisions: Row = {
         [
           '{{pipeline}}',
           `${rate('decisions_total', 'pipeline', 'status="ERROR"')} / ${rate('decisions_total', 'pipeline')}`,
-        ],
-      ],
-    },
-    {
-      title: 'Agreement with expected results',
-      about:
-        'Share of decisions that equal the expected result, where the event has one. A pipeline without such events has none.',
-      unit: 'percentunit',
-      lines: [
-        [
-          '{{pipeline}}',
-          `(${rate('decisions_evaluated_total', 'pipeline', 'agrees="true"')} or ${evaluated} * 0) / (${evaluated} > 0)`,
-        ],
-      ],
-    },
-    {
-      title: 'Disagreements',
-      about:
-        'Decisions that differ from the expected result, by both. content-review-connector evaluate prints the whole matrix.',
-      unit: 'ops',
-      stacked: true,
-      lines: [
-        [
-          'expected {{expected}}, decided {{result}}',
-          rate('decisions_evaluated_total', 'expected, result', 'agrees="false"'),
         ],
       ],
     },
@@ -498,7 +471,6 @@ export const ROWS: readonly Row[] = [
   stages,
   service,
   decisions,
-  types,
   kafka,
   node,
 ];

@@ -3,18 +3,6 @@ import { METRIC_PREFIX } from '../../src/telemetry/metrics/metrics.ts';
 import { ALERTS } from '../alerts/rules.ts';
 import { table } from './markdown.ts';
 
-/** Defaults of the options. */
-const RESULTS = 20;
-const TYPES = 20;
-/** Series of a histogram beside its buckets: +Inf, sum and count. */
-const BESIDE_BUCKETS = 3;
-const SERIES_PER_TYPE = Object.values<MetricDefinition>(METRICS)
-  .filter(({ labels }) => labels.includes('type'))
-  .reduce((sum, { labels, buckets }) => {
-    const ofStatus = labels.includes('status') ? 2 : 1;
-    return sum + (buckets === undefined ? ofStatus : buckets.length + BESIDE_BUCKETS);
-  }, 0);
-
 /** Returns docs/metrics.md, made from the metric list of the code. */
 export function metricsPage(): string {
   const metrics = Object.entries<MetricDefinition>(METRICS);
@@ -54,25 +42,8 @@ labels, is a breaking change noted in CHANGELOG.md, and a test holds the list. L
 of a pipeline whose label values are known beforehand start at 0, so that \`increase()\` sees the first event.
 
 The number of series does not depend on the number of shards: no label names a shard, a partition, a topic or an item. Labels whose
-values others choose are limited by number. At most, per pipeline and instance:
-
-| Metrics | Series | With the default |
-|---|---|---|
-| \`decision_results_total\` | \`maxResults\` + 1 | ${RESULTS + 1} |
-| \`decisions_evaluated_total\` | (\`maxResults\` + 1)² + 1 | ${(RESULTS + 1) ** 2 + 1} |
-| \`type_*\` | ${SERIES_PER_TYPE} × (\`maxTypes\` + 1) + 3 | ${SERIES_PER_TYPE * (TYPES + 1) + 3} |
-
-## By content type
-
-The metrics \`type_*\` split lateness, backlog, rows, decisions and dead letters by content type; the same metrics without \`type_\` count all
-types at once ([ADR 0031](adr/0031-metrics-by-content-type-are-a-family.md)). They are counted once per batch or transaction. \`metrics.maxTypes\`
-limits the types, and 0 turns these metrics off. The dashboard has a row for them. An alert for a type with an objective of its own, 99 %
-within 15 minutes:
-
-\`\`\`
-1 - sum by (pipeline) (rate(content_review_type_event_to_decision_seconds_bucket{type="live",le=~"900([.]0)?"}[1h]))
-  / sum by (pipeline) (rate(content_review_type_event_to_decision_seconds_count{type="live"}[1h])) > 0.01
-\`\`\`
+values others choose are limited by number. \`decision_results_total\` has at most
+21 per pipeline and instance: later results count as \`other\`.
 
 ## Format
 

@@ -52,14 +52,14 @@ const RUNGS: readonly Rung[] = [
     colour: 'warn',
     alerts: [
       ...['DeadLetters', 'UnreadableRecords', 'ErrorDecisions', 'ResultAnomalies'],
-      ...['Resubmissions', 'OrphanedBatches', 'DecisionMixShift', 'AgreementDrop'],
+      ...['Resubmissions', 'OrphanedBatches', 'DecisionMixShift'],
     ],
     first: ['Look at reasons and codes; inform', 'the producer or the service.'],
   },
   {
     question: 'Is it only late?',
     colour: 'kafka',
-    alerts: ['LateDecisionsFast', 'LateDecisionsSlow', 'TypeLate', 'EventTooOld'],
+    alerts: ['LateDecisionsFast', 'LateDecisionsSlow', 'EventTooOld'],
     first: ['A symptom: its cause is above.', 'If none fires: sizing.'],
   },
 ];

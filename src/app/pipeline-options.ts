@@ -26,11 +26,11 @@ export function sourceLimits({ pipelines }: Config): (topic: string) => ReadLimi
 
 /** Options of the engine for one pipeline. */
 export function enginePipeline(
-  { metrics, service }: Pick<Config, 'metrics' | 'service'>,
+  { service }: Pick<Config, 'service'>,
   pipeline: PipelineConfig,
 ): PipelineOptions {
   const { types, mapping } = pipeline.source;
   const areListed = types.length > 0 || 'map' in mapping.type;
   const source = areListed ? { ...pipeline.source, maxTypes: Infinity } : pipeline.source;
-  return { ...ENGINE_LIMITS, ...pipeline, source, metrics, concurrency: service.concurrency };
+  return { ...ENGINE_LIMITS, ...pipeline, source, concurrency: service.concurrency };
 }

@@ -158,7 +158,6 @@ async function open(
     metrics.startPipeline(pipeline);
     metrics.set('objective_age_seconds', { pipeline }, objective.ageMs / 1000);
     metrics.set('objective_in_time_ratio', { pipeline }, objective.share);
-    metrics.set('objective_dead_letter_ratio', { pipeline }, objective.deadLetterShare);
   }
   return {
     service,

@@ -1,7 +1,7 @@
 /** Gauges and readiness of a pipeline, from the reports of its workers. */
 import type { HealthReporter, Labels, Metrics } from '../core/ports/telemetry.ts';
 import { FRESH_MS } from './limits/end-offsets.ts';
-import { earliest, oldestSeconds } from './limits/in-flight.ts';
+import { earliest } from './limits/in-flight.ts';
 import type { Losses } from './shard/losses.ts';
 import type { ShardWorker, WorkerReport } from './shard/worker.ts';
 
@@ -43,9 +43,7 @@ export function publishGauges(
   metrics.set('consumer_lag', labels, lag.records);
   const owned = sum((report) => Number(report.owner));
   metrics.set('shards_owned', labels, owned);
-  const eventsMs = reports.flatMap(({ backlog }) =>
-    backlog.map(({ oldestEventMs }) => oldestEventMs),
-  );
+  const eventsMs = reports.map(({ oldestEventMs }) => oldestEventMs);
   metrics.set('oldest_unsettled_timestamp_seconds', labels, oldestSeconds(eventsMs));
   const controls = reports.flatMap(({ control }) => control ?? []);
   for (const state of CONTROL_STATES) {
@@ -92,4 +90,10 @@ export function publishShards(
 export function publishReadiness(health: HealthReporter, name: string, reason: string): void {
   if (reason === '') health.ready(name);
   else health.notReady(name, reason);
+}
+
+/** Returns the earliest time as a gauge has it; undefined without one. */
+function oldestSeconds(timesMs: readonly number[]): number | undefined {
+  const oldestMs = earliest(timesMs);
+  return oldestMs === Infinity ? undefined : oldestMs / 1000;
 }

@@ -14,8 +14,6 @@ import { InternalErrors } from './context/internal-errors.ts';
 import { Ledger } from './context/ledger.ts';
 import type { PipelineOptions } from './context/options.ts';
 import type { PipelineContext, PipelinePorts } from './context/pipeline-context.ts';
-import { ResultCounts } from './context/result-counts.ts';
-import { TypeMetrics } from './context/type-metrics.ts';
 import { EndOffsets } from './limits/end-offsets.ts';
 import { FirstBatch } from './limits/first-batch.ts';
 import type { MemoryBudget } from './limits/memory-budget.ts';
@@ -89,8 +87,6 @@ export class Pipeline {
     const waits = new WaitReasons({ ...about, clock });
     this.#hold = waits.holding('kafka');
     const internal = new InternalErrors(about);
-    const results = new ResultCounts(metrics, name, options.metrics.maxResults);
-    const types = new TypeMetrics(metrics, name, options.metrics.maxTypes);
     const { typePauseMs: pauseMs } = options.review;
     const { topic } = source;
     const owned = () => this.#ownedPartitions();
@@ -102,8 +98,7 @@ export class Pipeline {
       options,
       instance: random.id(),
       budget: this.#budget,
-      ledger: new Ledger(metrics, name, results),
-      types,
+      ledger: new Ledger(metrics, name),
       waits,
       ends,
       breakers: new TypeBreakers({ clock, logger, waits, pauseMs }),
@@ -327,7 +322,6 @@ export class Pipeline {
     this.#lag = this.#lagNow(reports);
     publishGauges(metrics, { pipeline: name }, reports, this.#lag, this.#context?.ledger.open ?? 0);
     metrics.set('kafka_silent_seconds', {}, admin.silentMs() / 1_000);
-    this.#context?.types.inFlight(reports.flatMap(({ backlog }) => backlog));
     metrics.set('memory_used_bytes', {}, this.#budget.usedBytes);
     publishShards(health, name, [...this.#assigned.keys()], this.#slots, this.#unread());
   }

@@ -208,7 +208,6 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
   objective: group('Service level: metrics, alerts, dashboard and console compare with it.', {
     age: duration('Age of an event by which its decision is due.', '1h', '1s', '365d'),
     share: share('Share of decisions that must be in time.', 0.99, 0.5, 0.9999),
-    deadLetterShare: share('Share of events above which dead letters need attention.', 0.05, 0, 1),
   }),
   kafka,
 });

@@ -17,20 +17,6 @@ export const processOptions = {
     ),
     port: integer('Port to listen on; 0 chooses a free one and logs it.', 9464, 0, 65_535),
   }),
-  metrics: group('Contents of /metrics.', {
-    maxResults: integer(
-      'Maximum number of results with series of their own in decision_results_total and decisions_evaluated_total, per pipeline; others count as other.',
-      20,
-      0,
-      200,
-    ),
-    maxTypes: integer(
-      'Maximum number of content types with series of their own in the metrics type_*, per pipeline; others count as other. 0 turns these metrics off.',
-      20,
-      0,
-      200,
-    ),
-  }),
   memory: group('Memory limits.', {
     budget: bytes(
       'Content in memory. Above it batches are sealed early, then intake pauses.',

@@ -6,19 +6,26 @@
  * `recovered` are records of live jobs that a claim found, `released` records that were in flight
  * when a shard was given up.
  */
+import { FirstNames } from '../../base/first-names.ts';
 import type { Metrics } from '../../core/ports/telemetry.ts';
-import type { DecisionTally, ResultCounts } from './result-counts.ts';
+
+/** Results with a series of their own. */
+const MAX_RESULTS = 20;
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N} _.:/-]{0,63}$/u;
 
 export class Ledger {
   readonly #metrics: Metrics;
   readonly #labels: { readonly pipeline: string };
-  readonly #counts: ResultCounts | undefined;
+  /**
+   * The service chooses the names of its results: the first few that look like names are labels, so
+   * that nothing it sends can flood the metrics or show content in them (I6).
+   */
+  readonly #results = new FirstNames(MAX_RESULTS, (text) => NAME.test(text));
   #open = 0;
 
-  constructor(metrics: Metrics, pipeline: string, counts?: ResultCounts) {
+  constructor(metrics: Metrics, pipeline: string) {
     this.#metrics = metrics;
     this.#labels = { pipeline };
-    this.#counts = counts;
   }
 
   /** Records that came in and have neither ended nor been released: must equal those in flight. */
@@ -34,12 +41,14 @@ export class Ledger {
     this.#book('items_recovered_total', {}, records, 1);
   }
 
-  /** Books published decisions. */
-  published(tally: DecisionTally): void {
-    const { successes, errors } = tally;
-    this.#book('decisions_total', { status: 'SUCCESS' }, successes, -1);
+  /** Books published decisions. @param errors those with status ERROR @param results by result */
+  published(decisions: number, errors: number, results: ReadonlyMap<string, number>): void {
+    this.#book('decisions_total', { status: 'SUCCESS' }, decisions - errors, -1);
     this.#book('decisions_total', { status: 'ERROR' }, errors, -1);
-    this.#counts?.count(tally);
+    for (const [text, times] of results) {
+      const labels = { ...this.#labels, result: this.#results.take(text) ?? 'other' };
+      this.#metrics.count('decision_results_total', labels, times);
+    }
   }
 
   deadLettered(reason: string, records: number): void {

@@ -42,7 +42,6 @@ export interface PipelineOptions extends EngineLimits {
     readonly progressIntervalMs: number;
     readonly ownershipCheckIntervalMs: number;
   };
-  readonly metrics: { readonly maxResults: number; readonly maxTypes: number };
   /** Status requests, and transfers in each direction, in flight over the whole pipeline. */
   readonly concurrency: { readonly requests: number; readonly transfers: number };
 }

@@ -20,7 +20,6 @@ import type { WaitReasons } from '../limits/wait-reasons.ts';
 import type { InternalErrors } from './internal-errors.ts';
 import type { Ledger } from './ledger.ts';
 import type { PipelineOptions } from './options.ts';
-import type { TypeMetrics } from './type-metrics.ts';
 
 /** Ports of one pipeline. */
 export interface PipelinePorts {
@@ -42,7 +41,6 @@ export interface PipelineContext extends PipelinePorts {
   readonly instance: string;
   readonly budget: MemoryBudget;
   readonly ledger: Ledger;
-  readonly types: TypeMetrics;
   readonly internal: InternalErrors;
   readonly breakers: TypeBreakers;
   readonly typeLimit: TypeLimit;

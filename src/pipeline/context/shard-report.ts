@@ -5,18 +5,15 @@ import type { TraceParent } from '../../core/trace-context.ts';
 import { BatchSpans, spanFields } from './batch-spans.ts';
 import type { InternalErrors } from './internal-errors.ts';
 import type { PipelineContext } from './pipeline-context.ts';
-import type { TypeMetrics } from './type-metrics.ts';
 
 export class ShardReport {
   readonly spans: BatchSpans;
-  readonly types: TypeMetrics;
   readonly internal: InternalErrors;
   readonly #context: PipelineContext;
   readonly #labels: { readonly pipeline: string };
 
   constructor(context: PipelineContext, shard: number) {
     this.spans = new BatchSpans({ ...context, shard });
-    this.types = context.types;
     this.internal = context.internal;
     this.#context = context;
     this.#labels = { pipeline: context.options.name };

@@ -1,16 +1,9 @@
 /** Records in flight: consumed or recovered, and without a terminal record. */
 
-/** Some records in flight of one content type. */
-export interface Backlog {
-  /** undefined before it is known. */
-  readonly type: string | undefined;
-  readonly records: number;
-  /** Timestamp of the oldest, ms; records that have left may still count. */
-  readonly oldestEventMs: number;
-}
-
 /** Records that share their way until the last of them is in a job or published. */
-export interface InFlightRecords extends Backlog {
+export interface InFlightRecords {
+  /** Timestamp of the oldest, ms; it may have left. */
+  readonly oldestEventMs: number;
   /** Takes out records that are in a job or published now. */
   drop(records: number): void;
 }
@@ -24,19 +17,19 @@ export class InFlightCount {
     return this.#records;
   }
 
-  [Symbol.iterator](): IterableIterator<Backlog> {
-    return this.#all.values();
+  /** Timestamp of the oldest, ms; Infinity for none. */
+  get oldestEventMs(): number {
+    return earliest(Array.from(this.#all, ({ oldestEventMs }) => oldestEventMs));
   }
 
-  add(records: number, oldestEventMs: number, type: string | undefined): InFlightRecords {
+  add(records: number, oldestEventMs: number): InFlightRecords {
+    let left = records;
     const added = {
-      type,
-      records,
       oldestEventMs,
       drop: (gone: number) => {
         this.#records -= gone;
-        added.records -= gone;
-        if (added.records <= 0) this.#all.delete(added);
+        left -= gone;
+        if (left <= 0) this.#all.delete(added);
       },
     };
     this.#records += records;
@@ -46,7 +39,7 @@ export class InFlightCount {
 }
 
 export class InFlight {
-  /** Records in open buffers; `ItemBuffers` has their types and age. */
+  /** Records in open buffers; `ItemBuffers` has their age. */
   buffered = 0;
   /** Records in sealed and parked batches, and those that will be dead letters. */
   readonly unassigned = new InFlightCount();
@@ -61,10 +54,4 @@ export class InFlight {
 /** Returns the least of some times; Infinity for none. There may be more than a call has arguments. */
 export function earliest(timesMs: readonly number[]): number {
   return timesMs.reduce((least, ms) => Math.min(least, ms), Infinity);
-}
-
-/** Returns the earliest time as a gauge has it; undefined without one. */
-export function oldestSeconds(timesMs: readonly number[]): number | undefined {
-  const oldestMs = earliest(timesMs);
-  return oldestMs === Infinity ? undefined : oldestMs / 1000;
 }

@@ -29,7 +29,7 @@ import { attempt } from '../../core/outcome/internal-error.ts';
 import type { OutgoingRecord, Poison, SourceCoordinate, SourceRecord } from '../../core/record.ts';
 import { step } from '../context/batch-spans.ts';
 import type { ShardJournal, ShardLife } from '../context/shard-context.ts';
-import type { Backlog, InFlightRecords } from '../limits/in-flight.ts';
+import type { InFlightRecords } from '../limits/in-flight.ts';
 import type { ChunkSize } from './chunk-size.ts';
 
 /** A source record that ends as a dead letter. */
@@ -40,8 +40,6 @@ export interface DeadLetter extends UnassignedRecord {
   readonly record?: SourceRecord | undefined;
   /** The records in flight that it belongs to while it is in no job. */
   readonly inFlight?: InFlightRecords | undefined;
-  /** Type of a record that was decoded and is in no batch. */
-  readonly type?: string | undefined;
 }
 
 export class TerminalWriter {
@@ -62,11 +60,9 @@ export class TerminalWriter {
    * @throws TransactionError, or the error that ended the queue before
    */
   async deadLetters(job: LiveJob | undefined, all: Iterable<DeadLetter>): Promise<void> {
-    const { ledger, options, report, state } = this.#shard;
+    const { ledger, options, state } = this.#shard;
     const chunk = new TerminalRecords();
     let ended: (Omit<DeadLetter, 'poison' | 'record'> & { readonly reason: string })[] = [];
-    const typeOf = ({ inFlight, type }: Pick<DeadLetter, 'inFlight' | 'type'>) =>
-      job?.record.type ?? inFlight?.type ?? type;
 
     const publish = async () => {
       const { topic } = options.deadLetters;
@@ -74,14 +70,12 @@ export class TerminalWriter {
         const oldestMs = Math.min(
           ...ended.map(({ inFlight }) => inFlight?.oldestEventMs ?? Infinity),
         );
-        await this.#commit(topic, chunk, { type: undefined, oldestEventMs: oldestMs }, () => {
+        await this.#commit(topic, chunk, oldestMs, () => {
           for (const { inFlight } of ended) inFlight?.drop(1);
           return state.deadLetter(ended);
         });
       } else await this.settle(job, topic, chunk);
       ledger.deadLetters(ended);
-      for (const [type, letters] of Map.groupBy(ended, typeOf))
-        report.types.deadLettered(type, letters.length, letters[0]?.type !== undefined);
       chunk.clear();
       ended = [];
     };
@@ -118,7 +112,10 @@ export class TerminalWriter {
         spans.of(job),
         `send ${topic}`,
         attributes,
-        () => this.#commit(topic, chunk, job.record, () => this.#shard.state.settle(job, chunk)),
+        () =>
+          this.#commit(topic, chunk, job.record.oldestEventMs, () =>
+            this.#shard.state.settle(job, chunk),
+          ),
         { kind: 'producer' },
       ),
     );
@@ -127,14 +124,14 @@ export class TerminalWriter {
   async #commit(
     topic: string,
     chunk: TerminalRecords,
-    { type, oldestEventMs }: Pick<Backlog, 'type' | 'oldestEventMs'>,
+    oldestEventMs: number,
     end: () => Step | undefined,
   ): Promise<void> {
     const { inFlight, ledger, queue } = this.#shard;
     let sent: InFlightRecords | undefined;
     const committed = queue.run(() => {
       const step = end();
-      sent = inFlight.committing.add(chunk.length, oldestEventMs, type);
+      sent = inFlight.committing.add(chunk.length, oldestEventMs);
       return step && { ...step, outputs: [{ topic, records: chunk.records }] };
     });
     try {

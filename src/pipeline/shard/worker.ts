@@ -13,7 +13,7 @@ import { RefusedError, ShardLostError } from '../context/errors.ts';
 import type { PipelineContext } from '../context/pipeline-context.ts';
 import { shardContext } from '../context/shard-context.ts';
 import { QueueClosedError, TransactionQueue } from '../context/transaction-queue.ts';
-import type { Backlog, InFlightCount } from '../limits/in-flight.ts';
+import { earliest, type InFlightCount } from '../limits/in-flight.ts';
 import { ShardControl } from '../limits/shard-control.ts';
 import { ShardWaits } from '../limits/shard-waits.ts';
 import type { ChunkSize } from '../publish/chunk-size.ts';
@@ -35,8 +35,8 @@ export interface WorkerReport {
   readonly lag: number;
   /** Time at which the ends of the partitions were last known, monotonic, ms; Infinity without partitions. */
   readonly endsHeardMs: number;
-  /** The records in flight by content type, in parts. */
-  readonly backlog: readonly Backlog[];
+  /** Timestamp of the oldest record in flight, ms; Infinity for none. */
+  readonly oldestEventMs: number;
   readonly jobs: readonly JobReport[];
   /** undefined while this is not the owner. */
   readonly control?: ShardControl;
@@ -144,26 +144,26 @@ export class ShardWorker {
     if (this.#owned === undefined) {
       // The lag of a shard is unknown until it is claimed; that of one that was lost is another's.
       const endsHeardMs = this.#over ? Infinity : -Infinity;
-      const inFlight = this.#committing?.records ?? 0;
-      const backlog = [...(this.#committing ?? [])];
+      const { records: inFlight = 0, oldestEventMs = Infinity } = this.#committing ?? {};
       const none = { buffered: 0, lag: 0, jobs: [] };
-      return { owner: false, inFlight, backlog, endsHeardMs, ...none };
+      return { owner: false, inFlight, oldestEventMs, endsHeardMs, ...none };
     }
     const { shard, intake } = this.#owned;
     const { jobs, unsettled } = this.#owned;
     const { buffered, unassigned, committing } = shard.inFlight;
-    const inJobs = jobs.map(({ job: { record, left } }) => ({
-      type: record.type,
-      records: left.size,
-      oldestEventMs: record.oldestEventMs,
-    }));
+    const inJobs = jobs.map(({ job }) => job.record.oldestEventMs);
     return {
       owner: true,
       inFlight: unsettled,
       buffered,
       lag: intake.lag,
       endsHeardMs: intake.endsHeardMs,
-      backlog: [...intake.backlog, ...unassigned, ...committing, ...inJobs],
+      oldestEventMs: earliest([
+        intake.oldestEventMs,
+        unassigned.oldestEventMs,
+        committing.oldestEventMs,
+        ...inJobs,
+      ]),
       jobs,
       control: shard.control,
     };

@@ -190,8 +190,7 @@ export class BatchTaker {
       const poison =
         'item' in decoded ? this.#open.add(decoded.item, startedMs - waitedMs) : decoded.poison;
       if (poison === undefined) continue;
-      const type = 'item' in decoded ? decoded.item.type : undefined;
-      dead.push({ partition, offset, timestampMs, poison, stage: 'decode', record, type });
+      dead.push({ partition, offset, timestampMs, poison, stage: 'decode', record });
       oldestDeadMs = Math.min(oldestDeadMs, timestampMs);
     }
     this.#endDecoding();
@@ -240,7 +239,7 @@ export class BatchTaker {
     made: (inFlight: InFlightRecords) => Iterable<DeadLetter>,
   ): void {
     if (letters === 0) return;
-    this.#due.push(made(this.#shard.inFlight.unassigned.add(letters, oldestMs, undefined)));
+    this.#due.push(made(this.#shard.inFlight.unassigned.add(letters, oldestMs)));
   }
 
   #decode(record: SourceRecord, replay: number): Decoded {

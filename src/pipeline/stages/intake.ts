@@ -5,7 +5,7 @@
 import type { FetchedBatch } from '../../core/ports/kafka.ts';
 import type { SourceCoordinate } from '../../core/record.ts';
 import type { ShardContext } from '../context/shard-context.ts';
-import { type Backlog, earliest } from '../limits/in-flight.ts';
+import { earliest } from '../limits/in-flight.ts';
 import { rangesBehind, skipRemoved, sourceRecreated } from '../source/reread.ts';
 import { BatchTaker } from './batch-taker.ts';
 import { OpenBatches } from './open-batches.ts';
@@ -119,9 +119,9 @@ export class Intake {
     return { partition, offset: position };
   }
 
-  /** Buffered items. */
-  get backlog(): Backlog[] {
-    return this.#open.backlog;
+  /** Timestamp of the oldest buffered item, ms; Infinity for none. */
+  get oldestEventMs(): number {
+    return this.#open.oldestEventMs;
   }
 
   /** Queries the range of a partition outside the log, and moves its position into that. */

@@ -4,7 +4,7 @@ import type { ItemBatch } from '../../core/batch/item-batch.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type { ContentItem, Poison } from '../../core/record.ts';
 import type { ShardJournal, ShardLife, SourceAccess } from '../context/shard-context.ts';
-import type { Backlog } from '../limits/in-flight.ts';
+import { earliest } from '../limits/in-flight.ts';
 import type { ShardStages } from './shard-stages.ts';
 
 type Shard = ShardLife & ShardJournal & SourceAccess;
@@ -35,10 +35,9 @@ export class OpenBatches implements Disposable {
     );
   }
 
-  get backlog(): Backlog[] {
-    return Array.from(this.#buffers.batches, ({ type, length, records }) => ({
-      ...{ type, records: length, oldestEventMs: records.oldestMs },
-    }));
+  /** Timestamp of the oldest item, ms; Infinity for none. */
+  get oldestEventMs(): number {
+    return earliest(Array.from(this.#buffers.batches, ({ records }) => records.oldestMs));
   }
 
   /**
@@ -90,7 +89,7 @@ export class OpenBatches implements Disposable {
       type,
       bytes,
       batch,
-      inFlight: inFlight.unassigned.add(length, records.oldestMs, type),
+      inFlight: inFlight.unassigned.add(length, records.oldestMs),
       attempt: 1,
       depth: 0,
       spent: 1,

@@ -2,6 +2,7 @@
  * Settlement of records of one job: takes rows, collects their decisions, and publishes these chunk
  * by chunk. A row that cannot become a decision makes a dead letter of its record.
  */
+import { Counts } from '../../base/counts.ts';
 import { fits } from '../../core/bytes/batch-size.ts';
 import { sizeOfRecord } from '../../core/bytes/record-bytes.ts';
 import type { ItemRow, RowOutcome } from '../../core/bytes/result-row.ts';
@@ -11,7 +12,6 @@ import type { LiveJob } from '../../core/journal/job.ts';
 import type { DeadLetterStage } from '../../core/outcome/dead-letter.ts';
 import { attempt } from '../../core/outcome/internal-error.ts';
 import type { Poison, SourceCoordinate } from '../../core/record.ts';
-import { DecisionTally } from '../context/result-counts.ts';
 import type { ShardJournal, ShardLife, SourceAccess } from '../context/shard-context.ts';
 import type { DeadLetter, TerminalWriter } from '../publish/terminal-writer.ts';
 import { publishReread } from '../source/dead-letter-rereads.ts';
@@ -29,7 +29,9 @@ export class Settlement implements Disposable {
   readonly #job: LiveJob;
   readonly #stage: DeadLetterStage;
   readonly #chunk = new TerminalRecords();
-  readonly #tally = new DecisionTally();
+  /** Decisions of the chunk by result, and those with status ERROR. */
+  readonly #results = new Counts();
+  #errors = 0;
   /** Records whose decision cannot be made, or is larger than the output topic takes. */
   readonly #refused: DeadLetter[] = [];
   /** Slices that were read to the end and have rows in the chunk. */
@@ -65,7 +67,7 @@ export class Settlement implements Disposable {
         const [start, end] = [slice.start(row), slice.end(row)];
         if (!this.#fits(partition, offset, end - start)) continue;
         this.#chunk.addBytes(partition, offset, slice.bytes, start, end);
-        this.#tally.add(outcome);
+        this.#count(outcome);
         if (this.#isFull()) await this.#flush();
       }
     } finally {
@@ -83,12 +85,12 @@ export class Settlement implements Disposable {
       this.#refuse(row, row.poison);
       return;
     }
-    const { partition, offset, status, result, expected, record } = row;
+    const { partition, offset, status, result, record } = row;
     const sized = attempt(() => sizeOfRecord(record));
     if ('poison' in sized) this.#refuse(row, sized.poison);
     else if (this.#fits(partition, offset, sized.made)) {
       this.#chunk.add(row, record);
-      this.#tally.add({ isError: status === 'error', result, expected });
+      this.#count({ isError: status === 'error', result });
       if (this.#isFull()) await this.#flush();
     }
   }
@@ -126,17 +128,22 @@ export class Settlement implements Disposable {
       const { ids } = report.spans.of(this.#job);
       await this.#writer.settle(this.#job, options.output.topic, this.#chunk);
       this.publishingMs += clock.monotonic() - startedMs;
-      ledger.published(this.#tally);
-      const { type, oldestEventMs } = this.#job.record;
+      ledger.published(decisions, this.#errors, this.#results);
+      const { oldestEventMs } = this.#job.record;
       const ageMs = Math.max(0, clock.now() - oldestEventMs);
       const isLate = ageMs > options.objective.ageMs;
       report.observe('event_to_decision_seconds', ageMs / 1000, decisions, ids);
       if (isLate) report.count('decisions_late_total', {}, decisions);
-      report.types.decided(type, this.#tally, ageMs / 1000, isLate);
       this.#chunk.clear();
-      this.#tally.clear();
+      this.#results.clear();
+      this.#errors = 0;
     }
     this[Symbol.dispose]();
+  }
+
+  #count({ isError, result }: RowOutcome): void {
+    if (isError) this.#errors++;
+    if (result !== undefined) this.#results.add(result);
   }
 
   /** Ends a record as a dead letter instead. */

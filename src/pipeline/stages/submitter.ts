@@ -227,7 +227,6 @@ export class Submitter {
     }
     report.since('journal', startedMs);
     report.count('batches_created_total');
-    report.types.submitted(type, records.length);
     if (from !== undefined) report.count('items_resubmitted_total', {}, records.length);
     report.spans.adopt(job, span);
     span.set({ 'content_review.job': id, 'content_review.batch': remoteId });

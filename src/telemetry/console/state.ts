@@ -98,7 +98,6 @@ export async function consoleState(
     detail: {
       ...detail,
       outcomes: await outcomesOf(detail.name, metrics),
-      agreement: await agreementOf(detail.name, metrics),
     },
     group: heldReading === undefined ? null : groupOf(sources, detail.name, heldReading),
     problems: sources.problems.list(),
@@ -142,20 +141,8 @@ async function summaryOf(
     balance: await sum('balance_items'),
     /** Timestamp of the oldest record without a decision; null if there is none. */
     oldestEventMs: oldestSeconds === null ? null : oldestSeconds * 1000,
-    deadLetterShare: await sum('objective_dead_letter_ratio'),
     letters: { ...minute, reasons: reasons.slice(0, MAX_REASONS) },
   };
-}
-
-/** Decisions about events with an expected result since the start, and those that equal it. */
-async function agreementOf(pipeline: string, metrics: ConsoleSources['metrics']) {
-  const agreement = { evaluated: 0, agreeing: 0 };
-  for (const { labels, value } of await metrics.values('decisions_evaluated_total')) {
-    if (labels.pipeline !== pipeline) continue;
-    agreement.evaluated += value;
-    if (labels.agrees === 'true') agreement.agreeing += value;
-  }
-  return agreement;
 }
 
 /** Counts since the start, by counter and label values, the largest first within a counter. */

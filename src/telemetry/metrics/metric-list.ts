@@ -29,11 +29,7 @@ export const LABELS = {
   reason: 'Reason, from a closed list in the code.',
   status: 'Status of a decision: SUCCESS or ERROR.',
   result:
-    'Result as the service spells it; `other` beyond `metrics.maxResults`, and for one that is not a name (at most 64 letters, digits, spaces and `_.:/-`).',
-  type: 'Content type as the producer spells it; `other` beyond `metrics.maxTypes` or `source.maxTypes`, and for one that is not a name, as with `result`; `unknown` for records that cannot be decoded or whose type is not allowed.',
-  expected:
-    'Expected result of the event, if it is a value of the label `result` as well; otherwise `other`.',
-  agrees: 'true if result and expected result are equal, otherwise false.',
+    'Result as the service spells it; `other` beyond the first 20, and for one that is not a name (at most 64 letters, digits, spaces and `_.:/-`).',
   kind: 'Kind of anomaly: duplicate, unknown, malformed, forged, missing, unreadable.',
   outcome: 'Outcome: committed, owned, or the kind of failure.',
   operation: 'Operation of the service: create_batch, get_batch, upload, download, …',
@@ -52,7 +48,6 @@ export const LABELS = {
 type LabelName = keyof typeof LABELS;
 
 const PIPELINE = ['pipeline'] as const;
-const TYPE = ['pipeline', 'type'] as const;
 
 function counter(help: string, labels: readonly LabelName[] = PIPELINE, startsWith?: StartValues) {
   return { kind: 'counter', help, labels, startsWith } as const;
@@ -92,10 +87,6 @@ export const METRICS = {
     'pipeline',
     'result',
   ]),
-  decisions_evaluated_total: counter(
-    'Decisions published with status SUCCESS, a result and an expected result, by both and by whether they are equal.',
-    ['pipeline', 'result', 'expected', 'agrees'],
-  ),
   dead_lettered_total: counter(
     'Source records published as dead letters.',
     ['pipeline', 'reason'],
@@ -113,7 +104,6 @@ export const METRICS = {
   ),
   objective_age_seconds: gauge('`objective.age` of the pipeline.'),
   objective_in_time_ratio: gauge('`objective.share` of the pipeline.'),
-  objective_dead_letter_ratio: gauge('`objective.deadLetterShare` of the pipeline.'),
   items_recovered_total: counter(
     'Items found in live jobs when a shard was claimed: an earlier owner consumed them.',
   ),
@@ -141,31 +131,6 @@ export const METRICS = {
   ),
   reset_skipped_records_total: counter(
     "Source records skipped because the group's offset was moved forward from outside.",
-  ),
-
-  // ── By content type ──────────────────────────────────────────────────────────────────────────
-  type_rows_submitted_total: counter(
-    'Rows of created batches by content type; those of a retry count again.',
-    TYPE,
-  ),
-  type_decisions_total: counter('Decisions published, by content type and status.', [
-    ...TYPE,
-    'status',
-  ]),
-  type_decisions_late_total: counter('decisions_late_total by content type.', TYPE),
-  type_dead_letters_total: counter(
-    'Source records published as dead letters, by content type.',
-    TYPE,
-  ),
-  type_event_to_decision_seconds: histogram(
-    'event_to_decision_seconds by content type, in few buckets.',
-    [60, 300, 900, 3_600, 14_400, 86_400],
-    TYPE,
-  ),
-  type_items_in_flight: gauge('items_in_flight by content type.', TYPE),
-  type_oldest_unsettled_timestamp_seconds: gauge(
-    'oldest_unsettled_timestamp_seconds by content type.',
-    TYPE,
   ),
 
   // ── Batches ──────────────────────────────────────────────────────────────────────────────────

@@ -28,18 +28,12 @@ const AT_P = ['pipeline="p"'];
 export const OBJECTIVE: Case['series'] = {
   [`objective_age_seconds${P}`]: '3600x9000',
   [`objective_in_time_ratio${P}`]: '0.99x9000',
-  [`objective_dead_letter_ratio${P}`]: '0.05x9000',
 };
 
 /** Publications per step: those within the objective, and all of them. */
 const publications = (inTime: number, all: number, steps: number, pipeline = 'p') => ({
   [`decisions_late_total{pipeline="${pipeline}"}`]: `0+${all - inTime}x${steps}`,
   [`decisions_total{pipeline="${pipeline}",status="SUCCESS"}`]: `0+${all}x${steps}`,
-});
-/** Publications of a type per minute: late ones, and all of them. */
-const typePublications = (type: string, late: string, all: string, pipeline = 'p') => ({
-  [`type_decisions_late_total{pipeline="${pipeline}",type="${type}"}`]: late,
-  [`type_decisions_total{pipeline="${pipeline}",type="${type}",status="SUCCESS"}`]: all,
 });
 /** 10 publications per minute, all of them in time for five hours, and `inTime` of them from then on. */
 const lateSinceFiveHours = (inTime: number) => ({
@@ -102,17 +96,6 @@ const mix = (before: number, since: number) => {
   return Object.fromEntries([
     series('spam', before, since),
     ...['ham', 'unsure'].map((result) => series(result, rest(before), rest(since))),
-  ]);
-};
-/** Evaluated decisions per 10 minutes, with the number of those that agree in 20 hours, and since. */
-const agreement = (before: number, since: number, all = 100) => {
-  const series = (agrees: boolean, then: number, now: number) => [
-    `decisions_evaluated_total{pipeline="p",result="spam",expected="${agrees ? 'spam' : 'ham'}",agrees="${agrees}"}`,
-    `0+${then}x120 ${now === 0 ? 'stale' : `${then * 120}+${now}x40`}`,
-  ];
-  return Object.fromEntries([
-    series(true, before, since),
-    series(false, all - before, all - since),
   ]);
 };
 /** An event of ten minutes before. */
@@ -225,26 +208,6 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       },
       // A new pipeline, that has never ended anything.
       { series: { [`items_in_flight${P}`]: '5x50', ...OLD }, at: ['16m', '30m', '50m'] },
-    ],
-  },
-  ContentReviewTypeLate: {
-    fires: {
-      // Hidden behind a type with a hundred times as many.
-      series: {
-        ...typePublications('live', '0+5x120', '0+10x120'),
-        ...typePublications('post', '0x120', '0+1000x120'),
-        ...typePublications('live', '0+5x120', '0+10x120', 'people'),
-        ...people('in_time_ratio', 0.9),
-      },
-      at: '90m',
-      labels: ['pipeline="p"', 'type="live"'],
-    },
-    quiet: [
-      { series: typePublications('live', '0+5x120', '0+100x120'), at: '90m' },
-      // Over: the short window knows it.
-      { series: typePublications('live', '0+5x60 300x60', '0+10x120'), at: ['80m', '90m'] },
-      // Too few to know.
-      { series: typePublications('live', '0+1x120', '0+1x120'), at: '90m' },
     ],
   },
   ContentReviewBatchStuck: {
@@ -419,9 +382,6 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       series: {
         [`events_consumed_total${P}`]: '0+100x60',
         ...ended('0+90x60', '0+10x60'),
-        'events_consumed_total{pipeline="people"}': '0+100x60',
-        'dead_lettered_total{pipeline="people",reason="not_json"}': '0+10x60',
-        ...people('dead_letter_ratio', 0.2),
       },
       at: '40m',
       labels: AT_P,
@@ -642,20 +602,6 @@ export const CASES: Readonly<Record<string, AlertCases>> = {
       },
     ],
     quiet: { series: mix(20, 30), at: '190h' },
-  },
-  ContentReviewAgreementDrop: {
-    step: '10m',
-    fires: [
-      { series: agreement(90, 75), at: '26h', labels: AT_P },
-      // None at all since a restart, which has no such series.
-      { series: agreement(90, 0), at: '26h', labels: AT_P },
-    ],
-    quiet: [
-      { series: agreement(90, 85), at: '26h' },
-      { series: agreement(75, 90), at: '26h' },
-      // Too few to know.
-      { series: agreement(5, 2, 5), at: '26h' },
-    ],
   },
   ContentReviewAbsent: {
     fires: { series: { up: '1x30' }, at: '12m', labels: [] },

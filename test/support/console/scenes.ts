@@ -47,10 +47,7 @@ export function scene(
   const pipelines = views.map((view) => ({ view }));
   const health = new Health({ stuckAfterMs: MINUTE });
   const metrics = new PromMetrics({ version: '1.4.0', nodeMetrics: false });
-  for (const { name: pipeline } of views) {
-    metrics.startPipeline(pipeline);
-    metrics.set('objective_dead_letter_ratio', { pipeline }, 0.05);
-  }
+  for (const { name: pipeline } of views) metrics.startPipeline(pipeline);
   const problems = new RecentProblems(now);
   const calls = new ServiceCalls('https://reviews.example/v1?never=shown', now);
   const brokers = [{ address: 'kafka-1.example:9092', silentMs: 0 }];

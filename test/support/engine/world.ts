@@ -78,7 +78,6 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
       progressIntervalMs: 10_000,
       ownershipCheckIntervalMs: 60_000,
     },
-    metrics: { maxResults: 20, maxTypes: 20 },
     concurrency: { requests: 8, transfers: 4 },
     ...ENGINE_LIMITS,
     firstBatchRows: Infinity,

@@ -43,12 +43,8 @@ describe('a configuration that is right', () => {
     const objectiveOf = (text: string) =>
       parse(MINIMAL.replace('}}]', `}, objective: {${text}}}]`), { S: '0.95' }).pipelines[0]
         ?.objective;
-    assert.deepEqual(objectiveOf(''), { ageMs: 3_600_000, share: 0.99, deadLetterShare: 0.05 });
-    assert.deepEqual(objectiveOf(`age: 2d, share: "\${S}", deadLetterShare: 1`), {
-      ageMs: 172_800_000,
-      share: 0.95,
-      deadLetterShare: 1,
-    });
+    assert.deepEqual(objectiveOf(''), { ageMs: 3_600_000, share: 0.99 });
+    assert.deepEqual(objectiveOf(`age: 2d, share: "\${S}"`), { ageMs: 172_800_000, share: 0.95 });
     for (const wrong of ['99', '1', '0.4', '"1e0"', '"0.99 "x', '.nan', '[0.99]', '"99%"'])
       assert.throws(() => objectiveOf(`share: ${wrong}`), ConfigError, wrong);
   });

@@ -25,8 +25,8 @@ const FAILING_MS = 2_000;
 const STARTING_MS = 20_000;
 /** Dead letters of a minute that are too few to judge by. */
 const MIN_LETTERS = 3;
-/** Share of dead letters that is never worth a look below the objective, and the multiple of the usual one. */
-const LETTERS = { never: 0.01, times: 3 };
+/** Shares of dead letters that are never and always worth a look, and the multiple of the usual one. */
+const LETTERS = { never: 0.01, much: 0.05, times: 3 };
 /** Calls to the storage, which is not at the service's address. */
 const STORAGE = /^(upload|download)$/;
 const STALLED = ['wait/in_flight', 'wait/memory'];
@@ -216,11 +216,11 @@ export const CAUSES = [
   },
   {
     hides: [],
-    find: ({ pipeline: { letters: minute, deadLetterShare } }) => {
+    find: ({ pipeline: { letters: minute } }) => {
       const { letters, records, reasons } = minute;
       const usual = minute.usual ?? 0;
       const share = letters / Math.max(1, records);
-      const much = Math.min(deadLetterShare ?? 1, Math.max(LETTERS.never, LETTERS.times * usual));
+      const much = Math.min(LETTERS.much, Math.max(LETTERS.never, LETTERS.times * usual));
       if (letters < MIN_LETTERS || share <= much) return [];
       const named = reasons.map(({ reason, letters: n }) => `${reason} (${count(n)})`).join(', ');
       return [

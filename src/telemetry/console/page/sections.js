@@ -1,7 +1,7 @@
 /** Writes a state into the page, section by section. */
 import { commandLine } from './command.js';
 import { attr, body, cell, each, el, fill, make, row, say } from './dom.js';
-import { age, ago, clock, count, counted, percent, placeOf } from './format.js';
+import { age, ago, clock, count, counted, placeOf } from './format.js';
 import { waitsFor } from './reasons.js';
 import { calmWaits } from './verdicts.js';
 
@@ -90,14 +90,7 @@ export function showBatches(state) {
 }
 
 /** @param {State} state */
-export function showOutcomes({ detail: { outcomes, agreement } }) {
-  const { evaluated, agreeing } = agreement;
-  say(
-    el('p-agreement'),
-    evaluated === 0
-      ? ''
-      : `${percent(agreeing / evaluated)} of ${counted(evaluated, 'decision')} with an expected result agree with it`,
-  );
+export function showOutcomes({ detail: { outcomes } }) {
   el('t-outcomes').hidden = outcomes.length === 0;
   el('e-outcomes').hidden = outcomes.length > 0;
   each(

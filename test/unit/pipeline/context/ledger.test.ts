@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../../src/pipeline/context/ledger.ts';
-import { DecisionTally, ResultCounts } from '../../../../src/pipeline/context/result-counts.ts';
 import { RecordingMetrics } from '../../../support/memory/telemetry/recording-telemetry.ts';
 
 test('what came in and has not ended is open, and each way in and out has its counter', () => {
   const metrics = new RecordingMetrics();
-  const ledger = new Ledger(metrics, 'p', new ResultCounts(metrics, 'p', 5));
+  const ledger = new Ledger(metrics, 'p');
   ledger.consumed(100);
   ledger.recovered(20);
-  const tally = new DecisionTally();
-  for (let n = 0; n < 49; n++) tally.add({ isError: false, result: 'ham' });
-  tally.add({ isError: false });
-  for (let n = 0; n < 7; n++) tally.add({ isError: true });
-  ledger.published(tally);
+  ledger.published(57, 7, new Map([['ham', 49]]));
   ledger.deadLettered('not_json', 3);
   ledger.skipped('filtered', 2);
   ledger.released(30);
@@ -33,7 +28,41 @@ test('what came in and has not ended is open, and each way in and out has its co
 test('nothing booked makes no series', () => {
   const metrics = new RecordingMetrics();
   const ledger = new Ledger(metrics, 'p');
-  ledger.published(new DecisionTally());
+  ledger.published(0, 0, new Map());
   ledger.consumed(0);
   assert.deepEqual([metrics.counters.size, ledger.open], [0, 0]);
+});
+
+function mixOf(...results: string[]): Record<string, number> {
+  const metrics = new RecordingMetrics();
+  const ledger = new Ledger(metrics, 'p');
+  for (const result of results) ledger.published(0, 0, new Map([[result, 1]]));
+  const name = /^decision_results_total\{pipeline="p",result="(.*)"\}$/s;
+  return Object.fromEntries(
+    [...metrics.counters].map(([series, count]) => [name.exec(series)?.[1] ?? series, count]),
+  );
+}
+
+test('results beyond the first few are one series', () => {
+  const names = Array.from({ length: 1_000 }, (_, n) => `r${n}`);
+  const mix = mixOf(...names, 'r1', 'r999');
+  assert.deepEqual([Object.keys(mix).length, mix.r1, mix.other], [21, 2, 981]);
+});
+
+test('what does not look like the name of a result shows nowhere', () => {
+  const texts = [
+    'Dear Sir,\nyou won',
+    'a@b.example',
+    'x'.repeat(65),
+    ' spam',
+    '"',
+    'https://h/?X-Amz-Signature=1',
+    '',
+  ];
+  assert.deepEqual(mixOf(...texts, 'Sales talk', 'policy/1.2:low', 'überprüft'), {
+    other: texts.length,
+    'Sales talk': 1,
+    'policy/1.2:low': 1,
+    überprüft: 1,
+  });
 });

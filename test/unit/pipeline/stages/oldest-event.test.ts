@@ -130,8 +130,7 @@ for (const [where, waiting] of Object.entries(CASES)) {
 
 test('the oldest of more batches than a call has arguments is found', () => {
   const counts = new InFlightCount();
-  for (let n = 300_000; n > 0; n--) counts.add(1, n, 'a');
-  const timesMs = Array.from(counts, ({ oldestEventMs }) => oldestEventMs);
-  assert.equal(earliest(timesMs), 1);
+  for (let n = 300_000; n > 0; n--) counts.add(1, n);
+  assert.equal(counts.oldestEventMs, 1);
   assert.equal(earliest([]), Number.POSITIVE_INFINITY);
 });
