@@ -23,7 +23,8 @@ export function decodeOutcome<T extends Outcome>(
   if (value[0] === MAGIC_BYTE && framed === undefined)
     return { problem: 'the value begins with a schema id: set the option registry' };
   try {
-    const members = value[0] === MAGIC_BYTE ? framed?.read(value, headers) : fromJson(value);
+    const members =
+      value[0] === MAGIC_BYTE ? framed?.read(value, headers) : parseJson(value.toString('utf8'));
     const problem = typeof members === 'string' ? members : objectionTo(members);
     return problem === undefined ? { value: members as T } : { problem };
   } catch {
@@ -50,13 +51,6 @@ export function decodeDeadLetter(headers: RecordHeaders): DecodedOutcome<DeadLet
   const own = headers.filter(([name, value]) => value !== null && OWN_HEADER.test(name));
   const texts: object = Object.fromEntries(own.map(([name, value]) => [name, String(value)]));
   return { value: texts as DeadLetterHeaders };
-}
-
-/** JSON of a value, or of the data of a structured CloudEvent. */
-function fromJson(value: Buffer): unknown {
-  const members: unknown = parseJson(value.toString('utf8'));
-  const isEnvelope = isObject(members) && 'specversion' in members && 'data' in members;
-  return isEnvelope ? members.data : members;
 }
 
 const isText = (value: unknown) => typeof value === 'string';

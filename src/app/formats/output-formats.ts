@@ -6,9 +6,7 @@ import type { PipelineConfig } from '../../config/schema.ts';
 import type { PipelineKind } from '../../core/ports/pipeline-kind.ts';
 import type { Logger } from '../../core/ports/telemetry.ts';
 import {
-  cloudEventsOutput,
   contractOf,
-  type OutputFormat,
   RegisteredFormat,
   type SchemaState,
   schemaState,
@@ -29,17 +27,9 @@ const LOOK_AGAIN_MS = 500;
 export function outputFormatOf({
   kind,
   output,
-}: Pick<PipelineConfig, 'kind' | 'output'>): OutputFormat | undefined {
-  const { format, topic, subject, cloudEvents } = output;
-  const contract = contractOf(kind);
-  switch (format) {
-    case 'json':
-      return undefined;
-    case 'cloudevents':
-      return cloudEventsOutput({ contract, ...cloudEvents });
-    default:
-      return new RegisteredFormat({ contract, format, topic, subject });
-  }
+}: Pick<PipelineConfig, 'kind' | 'output'>): RegisteredFormat | undefined {
+  const { format, subject } = output;
+  return format === 'json' ? undefined : new RegisteredFormat(contractOf(kind), format, subject);
 }
 
 interface StartParts {
@@ -60,8 +50,7 @@ export class OutputFormats {
   wrap(pipeline: PipelineConfig, kind: PipelineKind, logger: Logger): PipelineKind {
     const format = outputFormatOf(pipeline);
     if (format === undefined) return kind;
-    if (format instanceof RegisteredFormat)
-      this.#registered.push({ pipeline: pipeline.name, format });
+    this.#registered.push({ pipeline: pipeline.name, format });
     return withOutputFormat(kind, format, (event, error) =>
       logger.error(
         // Its message may quote the record (I6).

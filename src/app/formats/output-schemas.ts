@@ -1,7 +1,7 @@
 /** Schemas of the pipelines' outputs in the registry: checked and registered at deploy time, never by a running connector. */
 import type { Config } from '../../config/schema.ts';
 import {
-  RegisteredFormat,
+  type RegisteredFormat,
   type SchemaState,
   schemaState,
 } from '../../events/formats/output/index.ts';
@@ -44,7 +44,7 @@ export async function schemaReports(
     const reports: SchemaReport[] = [];
     for (const pipeline of config.pipelines) {
       const format = outputFormatOf(pipeline);
-      if (!(format instanceof RegisteredFormat)) continue;
+      if (format === undefined) continue;
       const { urls } = config.schemaRegistry;
       reports.push(await schemaReport(pipeline.name, format, registry, register, urls, signal));
     }

@@ -1,7 +1,7 @@
 /** Checks of the doctor that read the schema registry. */
 import type { PipelineConfig } from '../../config/schema.ts';
 import type { EventFormat } from '../../events/format.ts';
-import { RegisteredFormat, schemaState } from '../../events/formats/output/index.ts';
+import { type RegisteredFormat, schemaState } from '../../events/formats/output/index.ts';
 import type { SchemaRegistry } from '../../events/registry/index.ts';
 import { type Diagnosis, type DoctorCheck, failed, ok, warning } from '../../tools/doctor/check.ts';
 import { registryProblem } from '../clients/schema-registry.ts';
@@ -28,7 +28,7 @@ export function registryChecks(
 ): DoctorCheck[] {
   const checks: DoctorCheck[] = [];
   const format = outputFormatOf(pipeline);
-  if (format instanceof RegisteredFormat)
+  if (format !== undefined)
     checks.push({
       name: 'registry.output',
       about: `schema of ${pipeline.output.topic}`,

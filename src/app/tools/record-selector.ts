@@ -3,7 +3,6 @@
 import { abortable } from '../../base/abortable.ts';
 import { jsonTextOf } from '../../base/json/json-text.ts';
 import { parseKeepingDigits } from '../../base/json/parse-json.ts';
-import { JsonScanner, MISSING, OBJECT, type ScannedValue } from '../../base/json/scanner.ts';
 import type { Config, PipelineConfig } from '../../config/schema.ts';
 import type { SourceRecord } from '../../core/record.ts';
 import { EventInput } from '../../events/expression/index.ts';
@@ -113,7 +112,7 @@ function decisionReader(registry: ConfluentRegistry | undefined): ReadValue {
   const framed = registry && new FramedReader(registry);
   return (record, signal) => {
     const { value } = record;
-    if (value[0] !== MAGIC_BYTE || framed === undefined) return unwrapped(jsonFormat.read(record));
+    if (value[0] !== MAGIC_BYTE || framed === undefined) return jsonFormat.read(record);
     // JSON is read as it is, with all digits; no other format has a brace here.
     return value[FRAME_BYTES] === BRACE
       ? jsonFormat.read({ ...record, value: value.subarray(FRAME_BYTES) })
@@ -129,21 +128,6 @@ function framedDecision(members: DecodedTerminal | undefined): ReadEvent {
     ...members,
     metadata: typeof metadata === 'string' ? parsed(metadata) : metadata,
   });
-}
-
-/** Decision, or a structured CloudEvent around it. */
-const decision = new JsonScanner([['specversion'], ['data']]);
-
-/** Returns the decision inside a structured CloudEvent. */
-function unwrapped(read: ReadEvent): ReadEvent {
-  // A value that is not JSON is reported where it is compared.
-  if (read.poison !== undefined || decision.scan(read.bytes, read.start, read.end) !== undefined)
-    return read;
-  const [version, data] = decision.values as [ScannedValue, ScannedValue];
-  if (version.type === MISSING || data.type === MISSING) return read;
-  return data.type === OBJECT
-    ? { bytes: data.bytes, start: data.start, end: data.end }
-    : poison('not_an_object', 'the CloudEvent has no decision');
 }
 
 function parsed(json: string): unknown {

@@ -108,11 +108,6 @@ export const DEPENDENCIES: readonly OptionDependency[] = [
     is: oneOf('json-schema', 'avro', 'protobuf'),
     enables: ['pipelines[].output.subject'],
   },
-  {
-    option: 'pipelines[].output.format',
-    is: oneOf('cloudevents'),
-    enables: within('pipelines[].output.cloudEvents', 'mode', 'source'),
-  },
 ];
 
 interface OptionLimit {

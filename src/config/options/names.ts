@@ -26,7 +26,7 @@ const DERIVED = [
   'source.group',
   'journal.topic',
   'output.topic',
-  'output.cloudEvents.source',
+  'output.subject',
   'deadLetters.topic',
 ];
 

@@ -59,10 +59,7 @@ function jsonMembers(value: Buffer | null): object | null | undefined {
   try {
     const members: unknown = parseJson(String(value));
     if (typeof members !== 'object' || members === null) return undefined;
-    // A structured CloudEvent.
-    return 'specversion' in members && 'data' in members
-      ? (members.data as object | null)
-      : members;
+    return members;
   } catch {
     return undefined;
   }

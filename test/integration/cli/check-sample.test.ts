@@ -35,11 +35,9 @@ kafka: {brokers: "127.0.0.1:1"}
 service: {baseUrl: "https://review.example", apiKey: {env: NOT_SET}}
 schemaRegistry: {urls: ["http://127.0.0.1:1"]}
 pipelines:
-  - {name: binary, source: {topic: a}, output: {format: cloudevents, headers: [lang, ce_id]}}
-  - {name: structured, source: {topic: b}, output: {format: cloudevents, cloudEvents: {mode: structured, source: /mine}}}
   - {name: avro, source: {topic: c}, output: {format: avro}}
-  - {name: protobuf, kind: import, source: {topic: d}, output: {format: protobuf, subject: record-name}}
-  - {name: framed, kind: lookup, source: {topic: e}, output: {format: json-schema, subject: {name: mine}}}
+  - {name: protobuf, kind: import, source: {topic: d}, output: {format: protobuf, subject: receipts}}
+  - {name: framed, kind: lookup, source: {topic: e}, output: {format: json-schema, subject: mine}}
 `;
 
 type Run = (
@@ -174,49 +172,6 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
     assert.match((await checked('events', { text: 'hi' }, ...binary)).out, /^hi,e-2,/m);
   });
 
-  it('shows a decision as a CloudEvent: its headers in binary mode, its value in structured mode', async () => {
-    const event = '{"type":"post","content":"hi","metadata":{"id":12345678901234567890}}';
-    const binary = await checked(
-      'binary',
-      event,
-      '--header',
-      'lang=en',
-      '--header',
-      'ce_id=theirs',
-      '--json',
-    );
-    const { published, notes } = JSON.parse(binary.out);
-    assert.deepEqual(notes, []);
-    const { ce_time: time, ...headers } = published.headers;
-    assert.deepEqual(headers, {
-      lang: 'en',
-      'event-id': 'a-0-0',
-      ce_specversion: '1.0',
-      ce_source: '/content-review/binary',
-      ce_type: 'content-review.decision.v1',
-      ce_dataschema: 'urn:content-review-connector:decision:v1',
-      ce_id: 'a-0-0',
-      ce_subject: 'a/0/0',
-      'content-type': 'application/json',
-    });
-    assert.deepEqual([published.value.decided_at, published.value.result], [time, 'INVENTED']);
-    const structured = await checked('structured', event, '--json');
-    const { headers: about, value } = JSON.parse(structured.out).published;
-    assert.deepEqual(about, {
-      'event-id': 'b-0-0',
-      'content-type': 'application/cloudevents+json; charset=UTF-8',
-    });
-    assert.deepEqual(
-      [value.specversion, value.source, value.id, value.data.result],
-      ['1.0', '/mine', 'b-0-0', 'INVENTED'],
-    );
-    assert.match(structured.out, /"metadata":\{"id":12345678901234567890\}/);
-    assert.match(
-      (await checked('binary', event)).out,
-      /^ +ce_type: content-review\.decision\.v1\n(.*\n)*value {4}\{"id":"a-0-0"/m,
-    );
-  });
-
   it('shows the schema and the subject that would encode a value, and its JSON', async () => {
     for (const [pipeline, event, note] of [
       [
@@ -227,7 +182,7 @@ describe('check --sample, without Kafka, a service or its key', { timeout: 120_0
       [
         'protobuf',
         { type: 'user', data: {} },
-        'protobuf (contracts/protobuf/receipt.proto), under subject content_review.v1.Receipt',
+        'protobuf (contracts/protobuf/receipt.proto), under subject receipts',
       ],
       [
         'framed',

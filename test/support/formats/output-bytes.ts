@@ -155,12 +155,7 @@ export function writtenOutputs(): WrittenOutput[] {
     RECORDS.map(([name, contract, record]) => {
       const { file } = codecOf(contract, format);
       if (!files.includes(file)) files.push(file);
-      const writer = new RegisteredFormat({
-        contract,
-        format,
-        topic: 'out',
-        subject: 'topic-name',
-      });
+      const writer = new RegisteredFormat(contract, format, 'out-value');
       writer.writeWith(files.indexOf(file) + 1);
       const value = writer.encode(record).value as Buffer;
       return { name, format, file, json: String(record.value), value: value.toString('base64') };

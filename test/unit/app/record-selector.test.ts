@@ -100,19 +100,14 @@ test('an invalid expression is refused before anything is read', async () => {
   });
 });
 
-test('decisions are compared as JSON, also inside a CloudEvent', async () => {
+test('decisions are compared as JSON', async () => {
   const decision = { result: 'spam', metadata: { post: 42 } };
-  const records = [
-    record(decision),
-    record({ specversion: '1.0', id: 'x', data: decision }),
-    record({ specversion: '1.0', id: 'x', data: 5 }),
-    record({ result: 'ham', metadata: {} }),
-  ];
+  const records = [record(decision), record({ result: 'ham', metadata: {} })];
   const where = "result == 'spam' && metadata.post == 42";
   const { found, failures } = await select({ on: 'decisions', where }, records, {
     ...{ format: 'text', mapping: { type: { constant: 'post' } } },
   });
-  assert.deepEqual([found, failures], [[0, 1], ['the CloudEvent has no decision']]);
+  assert.deepEqual([found, failures], [[0], []]);
 });
 
 test('events in formats of a registry are compared: their schemas are loaded first', async (t) => {

@@ -43,8 +43,8 @@ pipelines: [${pipelines}]
 
 const PIPELINES = `
   {name: posts, source: {topic: posts}, output: {format: avro}},
-  {name: users, kind: import, source: {topic: users}, output: {format: protobuf, subject: record-name}},
-  {name: ids, kind: lookup, source: {topic: ids}, output: {format: json-schema, subject: {name: looked up}}},
+  {name: users, kind: import, source: {topic: users}, output: {format: protobuf, subject: receipts}},
+  {name: ids, kind: lookup, source: {topic: ids}, output: {format: json-schema, subject: looked up}},
   {name: plain, source: {topic: plain}}`;
 
 describe('schemas register', () => {
@@ -67,16 +67,7 @@ describe('schemas register', () => {
           1,
           1,
         ],
-        [
-          'users',
-          'content_review.v1.Receipt',
-          'contracts/protobuf/receipt.proto',
-          'registered',
-          true,
-          1,
-          2,
-          1,
-        ],
+        ['users', 'receipts', 'contracts/protobuf/receipt.proto', 'registered', true, 1, 2, 1],
         [
           'ids',
           'looked up',

@@ -529,16 +529,12 @@ describe('configuration files', () => {
       'kafka.brokers',
       'service.baseUrl',
       'pipelines[0].output.topic',
+      'pipelines[0].output.subject',
       'pipelines[0].deadLetters.topic',
     ];
     assert.deepEqual(
       options.filter(({ path, value }) => defaults.get(path) !== value).map(({ path }) => path),
-      [
-        'kafka.brokers',
-        'service.baseUrl',
-        'pipelines[0].output.topic',
-        'pipelines[0].deadLetters.topic',
-      ],
+      own,
       `only ${own.join(', ')} may differ from the defaults`,
     );
     const text = await readFile(file, 'utf8');

@@ -25,7 +25,6 @@ describe('schemaRegistry', () => {
       problemsOf(withRegistry('{}').replace('topic: events', 'topic: events, format: avro')).join(),
       /^schemaRegistry\.urls: required with source\.format avro/,
     );
-    assert.ok(parse(withRegistry('{}', ', output: {format: cloudevents}')));
   });
 
   it('takes addresses without credentials in them, and shows none', () => {

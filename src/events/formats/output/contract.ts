@@ -23,8 +23,6 @@ export const contractOf = (kind: keyof typeof NAMES): OutputContract => NAMES[ki
 
 /** The payload of a registered format, without its frame. */
 export interface TerminalCodec {
-  /** Full name of the record, as the serializers of the registry's clients have it. */
-  readonly recordName: string;
   /** @param json text of a terminal record. @throws Error on another text */
   encode(json: string): Uint8Array;
   /** Reads a payload as a consumer does; names as in the JSON form. @throws Error on another payload */
@@ -77,11 +75,9 @@ export function codecOf(contract: OutputContract, format: RegistryFormatName): C
   return { file, schema: { type, text }, ...codec(text) };
 }
 
-/** JSON as it was rendered. Its name is the schema's title, as Confluent's serializer has it. */
-function jsonSchemaCodec(schema: string): TerminalCodec {
-  const { title } = parseJson(schema) as { readonly title: string };
+/** JSON as it was rendered. */
+function jsonSchemaCodec(): TerminalCodec {
   return {
-    recordName: title,
     encode: (json) => Buffer.from(json),
     decode: (payload) => parseJson(payload.toString('utf8')) as DecodedTerminal,
   };
@@ -96,7 +92,6 @@ function avroCodec(schema: string): TerminalCodec {
   const { symbols } = type.field('status').type as avro.types.EnumType;
   const check = avroReader(type);
   return {
-    recordName: String(type.name),
     encode(json) {
       const form = avroForm(json);
       const status = symbols.includes(String(form.status)) ? form.status : UNKNOWN;
@@ -117,7 +112,6 @@ function protobufCodec(schema: string): TerminalCodec {
   const [message] = (root.lookup(space) as protobuf.Namespace | null)?.nestedArray ?? [];
   if (!(message instanceof protobuf.Type)) throw new Error('the Protobuf file has no message');
   return {
-    recordName: message.fullName.replace(/^\./, ''),
     encode: (json) =>
       Buffer.concat([
         FIRST_MESSAGE,

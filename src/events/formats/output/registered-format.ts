@@ -18,15 +18,6 @@ import {
 } from './contract.ts';
 import type { OutputFormat } from './with-output-format.ts';
 
-interface RegisteredFormatOptions {
-  readonly contract: OutputContract;
-  readonly format: RegistryFormatName;
-  /** The output topic. */
-  readonly topic: string;
-  /** Subject of the schema: a strategy of Confluent's serializers, or a name. */
-  readonly subject: 'topic-name' | 'record-name' | 'topic-record-name' | { readonly name: string };
-}
-
 /** The id is looked up once, at the start: encoding needs no registry. */
 export class RegisteredFormat implements OutputFormat {
   readonly name: RegistryFormatName;
@@ -34,18 +25,10 @@ export class RegisteredFormat implements OutputFormat {
   readonly subject: string;
   #id: number | undefined;
 
-  constructor({ contract, format, topic, subject }: RegisteredFormatOptions) {
+  constructor(contract: OutputContract, format: RegistryFormatName, subject: string) {
     this.name = format;
     this.codec = codecOf(contract, format);
-    const { recordName } = this.codec;
-    this.subject =
-      typeof subject === 'object'
-        ? subject.name
-        : {
-            'topic-name': `${topic}-value`,
-            'record-name': recordName,
-            'topic-record-name': `${topic}-${recordName}`,
-          }[subject];
+    this.subject = subject;
   }
 
   /** @param id of the schema, under the subject */

@@ -12,7 +12,7 @@ import type {
 import type { OutgoingRecord, Poison } from '../../../core/record.ts';
 
 export interface OutputFormat {
-  readonly name: 'json-schema' | 'avro' | 'protobuf' | 'cloudevents';
+  readonly name: 'json-schema' | 'avro' | 'protobuf';
   /** Keeps the key. @param record as a kind renders it. @throws Error when it is no terminal record */
   encode(record: OutgoingRecord): OutgoingRecord;
 }

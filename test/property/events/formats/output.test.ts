@@ -6,8 +6,6 @@ import protobuf from 'protobufjs';
 import { jsonTextOf } from '../../../../src/base/json/json-text.ts';
 import { parseKeepingDigits } from '../../../../src/base/json/parse-json.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
-import { cloudEventsFormat } from '../../../../src/events/formats/cloudevents.ts';
-import { cloudEventsOutput } from '../../../../src/events/formats/output/cloudevents.ts';
 import type {
   OutputContract,
   RegistryFormatName,
@@ -18,7 +16,6 @@ import { lookedUpDecision } from '../../../../src/kinds/lookup/looked-up-decisio
 import { readLabels } from '../../../../src/kinds/review/results/labels.ts';
 import { contractFile } from '../../../support/contracts.ts';
 import { readAvro } from '../../../support/formats/avro-reader.ts';
-import { documentOf } from '../../../support/records/read-event.ts';
 import {
   createDecisionRenderer,
   type DecisionFacts,
@@ -169,7 +166,7 @@ function framed({ contract, record }: Rendered, format: RegistryFormatName): Buf
   const key = `${contract} ${format}`;
   let writer = formats.get(key);
   if (writer === undefined) {
-    writer = new RegisteredFormat({ contract, format, topic: 'decisions', subject: 'topic-name' });
+    writer = new RegisteredFormat(contract, format, 'decisions-value');
     writer.writeWith(SCHEMA_ID);
     formats.set(key, writer);
   }
@@ -338,41 +335,5 @@ test('JSON Schema: after the frame stands the JSON as it was rendered, byte by b
       assert.deepEqual(framed(one, 'json-schema'), one.record.value);
     }),
     { numRuns: 100 },
-  );
-});
-
-test('CloudEvents: in both modes a reader of CloudEvents finds the JSON as data, and the event id as id', () => {
-  fc.assert(
-    fc.property(
-      rendered,
-      fc.constantFrom('binary' as const, 'structured' as const),
-      ({ contract, record }, mode) => {
-        const {
-          key,
-          value,
-          headers: written = [],
-        } = cloudEventsOutput({ contract, mode, source: '/x' }).encode(record);
-        assert.deepEqual(key, record.key);
-        const read = cloudEventsFormat.read({
-          ...{ partition: 0, offset: 0, timestampMs: 0, key: null },
-          value: value as Buffer,
-          headers: written,
-        });
-        const { data, id, specversion, type } = documentOf(read) as {
-          data: object;
-          id: string;
-          specversion: string;
-          type: string;
-        };
-        const json = String(record.value);
-        assert.deepEqual(data, JSON.parse(json));
-        assert.deepEqual([id, specversion], [JSON.parse(json).id, '1.0']);
-        assert.match(type, /^content-review\.(decision|receipt|lookup)\.v1$/);
-        // As it was rendered: numbers keep their digits.
-        if (mode === 'binary') assert.equal(value, record.value);
-        else assert.ok(String(value).endsWith(`,"data":${json}}`));
-      },
-    ),
-    { numRuns: 200 },
   );
 });

@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import type { ItemRow } from '../../../../src/core/bytes/result-row.ts';
 import type { PerItemKind, PipelineKind } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { OutgoingRecord } from '../../../../src/core/record.ts';
-import { cloudEventsOutput } from '../../../../src/events/formats/output/cloudevents.ts';
 import {
   FramedReader,
   type OutputFormat,
@@ -14,7 +13,6 @@ import {
 import { readDecision } from '../../../../src/tools/inspect/decision-value.ts';
 import { contractFile, contractProblem } from '../../../support/contracts.ts';
 import { MemoryRegistry } from '../../../support/memory/schema-registry.ts';
-import { headerList, headerOf } from '../../../support/records/headers.ts';
 import {
   collectRows,
   contentItem,
@@ -37,10 +35,6 @@ const MARKED: OutputFormat = {
   name: 'avro',
   encode: (record) => ({ ...record, value: `marked ${String(record.value)}` }),
 };
-
-function avro(subject = 'topic-name' as const): RegisteredFormat {
-  return new RegisteredFormat({ contract: 'decision', format: 'avro', topic: 'out', subject });
-}
 
 test('rows are encoded; malformed rows pass; so are decisions without a row', async () => {
   const kind = withOutputFormat(kindWithFile(FILE.join('\n')), MARKED, NOBODY);
@@ -137,7 +131,11 @@ test('if the error cannot be encoded either, the record becomes a dead letter wi
 
 test('nothing is written before the schema was looked up', () => {
   assert.throws(
-    () => avro().encode({ key: null, value: contractFile('examples/decision.json') }),
+    () =>
+      new RegisteredFormat('decision', 'avro', 'out-value').encode({
+        key: null,
+        value: contractFile('examples/decision.json'),
+      }),
     /has not been looked up/,
   );
 });
@@ -149,66 +147,11 @@ test('a status that the schemas do not know is written as unknown', async () => 
     ['protobuf', 'UNSPECIFIED'],
   ] as const) {
     const registry = new MemoryRegistry();
-    const writer = new RegisteredFormat({
-      contract: 'decision',
-      format,
-      topic: 'out',
-      subject: 'topic-name',
-    });
+    const writer = new RegisteredFormat('decision', format, 'out-value');
     writer.writeWith(await registry.register(writer.subject, writer.codec.schema, SIGNAL));
     const value = writer.encode({ key: null, value: json }).value as Buffer;
     assert.equal((await new FramedReader(registry).read(value, SIGNAL))?.status, status);
   }
-});
-
-test('subjects are named by topic, by record, by both, or as configured', () => {
-  const subject = (
-    format: 'avro' | 'protobuf' | 'json-schema',
-    choice: ConstructorParameters<typeof RegisteredFormat>[0]['subject'],
-  ) =>
-    new RegisteredFormat({ contract: 'looked-up-decision', format, topic: 'out', subject: choice })
-      .subject;
-  assert.equal(subject('avro', 'topic-name'), 'out-value');
-  assert.equal(subject('avro', 'record-name'), 'content_review.v1.LookedUpDecision');
-  assert.equal(subject('protobuf', 'topic-record-name'), 'out-content_review.v1.LookedUpDecision');
-  assert.equal(subject('json-schema', 'record-name'), 'Looked-up decision');
-  assert.equal(subject('avro', { name: 'mine' }), 'mine');
-});
-
-test('a CloudEvent has its own attributes, and headers of the source record do not contradict them', () => {
-  const value = contractFile('examples/decision.json');
-  const { id, decided_at, source } = JSON.parse(value);
-  const travelling = { ce_traceparent: ['t', null], toString: 'x', 'event-id': id };
-  const record = {
-    key: null,
-    value,
-    headers: headerList({
-      'Content-Type': ['x', null],
-      CE_Type: 'theirs',
-      ce_data: 'x',
-      ...travelling,
-    }),
-  };
-  const options = { contract: 'decision', source: '/content-review/posts' } as const;
-  assert.deepEqual(cloudEventsOutput({ ...options, mode: 'binary' }).encode(record), {
-    key: null,
-    value,
-    headers: headerList({
-      ...travelling,
-      ce_specversion: '1.0',
-      ce_source: '/content-review/posts',
-      ce_type: 'content-review.decision.v1',
-      ce_dataschema: 'urn:content-review-connector:decision:v1',
-      ce_id: id,
-      ce_subject: `${source.topic}/${source.partition}/${source.offset}`,
-      ce_time: decided_at,
-      'content-type': 'application/json',
-    }),
-  });
-  const structured = cloudEventsOutput({ ...options, mode: 'structured' }).encode(record);
-  assert.equal(headerOf(structured, 'content-type'), 'application/cloudevents+json; charset=UTF-8');
-  assert.equal(headerOf(structured, 'ce_type'), 'undefined');
-  assert.equal(JSON.parse(String(structured.value)).datacontenttype, 'application/json');
 });
 
 test('tools read records of every format', async () => {
@@ -221,21 +164,8 @@ test('tools read records of every format', async () => {
   const shown = (value: OutgoingRecord['value']) =>
     readDecision(Buffer.from(value as Buffer), (framed) => reader.read(framed, SIGNAL));
   assert.deepEqual(await shown(json), wanted);
-  for (const mode of ['binary', 'structured'] as const) {
-    assert.deepEqual(
-      await shown(
-        cloudEventsOutput({ contract: 'decision', mode, source: '/x' }).encode(record).value,
-      ),
-      wanted,
-    );
-  }
   for (const format of ['avro', 'protobuf', 'json-schema'] as const) {
-    const writer = new RegisteredFormat({
-      contract: 'decision',
-      format,
-      topic: format,
-      subject: 'topic-name',
-    });
+    const writer = new RegisteredFormat('decision', format, `${format}-value`);
     writer.writeWith(await registry.register(writer.subject, writer.codec.schema, SIGNAL));
     const { value } = writer.encode(record);
     assert.deepEqual(await shown(value), wanted, format);

@@ -4,11 +4,11 @@ import { readDecision } from '../../../../src/tools/inspect/decision-value.ts';
 
 test('a value that another application wrote never fails the reading of decisions', async () => {
   const read = (json: string) => readDecision(Buffer.from(json), undefined);
-  assert.equal(await read('{"specversion":"1.0","data":null}'), null);
+  assert.equal(await read('null'), null);
   const odd = '{"toString":1,"valueOf":1}';
   const found = await read(`{"status":${odd},"batch":{"type":${odd},"attempt":${odd}},"error":1}`);
   assert.equal(found?.status, odd);
   assert.equal(found?.batch.type, odd);
   assert.equal(await read('5'), null);
-  assert.equal((await read('{"specversion":"1.0","data":5}'))?.result, null);
+  assert.equal((await read('{"result":5}'))?.result, null);
 });
