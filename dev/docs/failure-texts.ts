@@ -44,15 +44,15 @@ export const FAILURE_TEXTS: readonly FailureText[] = [
   {
     event: 'too many content types',
     connector:
-      'Publishes records of types beyond `source.maxTypes` as dead letters; the types in use continue.',
+      'Publishes records of types beyond 100 in use as dead letters; the types in use continue.',
     user: '`dead_lettered_total{reason="too_many_types"}`',
-    options: ['source.maxTypes', 'source.types'],
+    options: ['source.types'],
   },
   {
     event: 'record with too many headers',
     connector: 'Publishes a dead letter without the original.',
     user: '`dead_lettered_total{reason="too_many_headers"}`, log line at warn with partition and offset',
-    options: ['source.maxHeaders'],
+    options: [],
   },
   {
     event: 'type rejected on create',

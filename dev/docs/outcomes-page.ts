@@ -58,7 +58,7 @@ const REASONS: Readonly<Record<DeadLetterReason, Explained>> = {
     'Send the events again: only their coordinates are known',
   ],
   too_many_headers: [
-    'The record has more headers than `source.maxHeaders`',
+    'The record has more than 1,000 headers',
     'Send it again with fewer headers: only its coordinates are known',
   ],
   undecodable: ['The bytes do not match their schema or format', 'Correct the producer'],
@@ -78,8 +78,8 @@ const REASONS: Readonly<Record<DeadLetterReason, Explained>> = {
     'Correct the type, or allow it; then replay',
   ],
   too_many_types: [
-    'More than `source.maxTypes` content types are in use',
-    'Correct the producer; or raise the limit, or list the types in `source.types`; then replay',
+    'More than 100 content types are in use',
+    'Correct the producer, or list the types in `source.types`; then replay',
   ],
   bad_metadata: [
     'The metadata are not an object, or nest more than 64 levels',

@@ -49,7 +49,6 @@ export function kindOf(
           ...mapping,
           ...batch,
           ...common,
-          ...(mapping.flatten && { flattenWith: mapping.flattenSeparator }),
           expected: mapping.expectedResult,
           includeContent: output.includeContent,
           ...(createReader && { createReader }),

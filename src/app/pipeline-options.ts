@@ -5,13 +5,14 @@ import { ENGINE_LIMITS, type PipelineOptions } from '../pipeline/context/options
 
 /** Largest record, in multiples of content and metadata: escapes make JSON longer, and an event has other members. */
 const LARGEST_RECORD = 4;
+const MAX_HEADERS = 1_000;
 
 /** Limits on source records, applied before their contents are decoded. */
 export function readLimits(source: PipelineConfig['source']): ReadLimits {
-  const { maxContentBytes, maxMetadataBytes, maxHeaders, maxBatchUnpackedBytes } = source;
+  const { maxContentBytes, maxMetadataBytes, maxBatchUnpackedBytes } = source;
   return {
     maxRecordBytes: LARGEST_RECORD * (maxContentBytes + maxMetadataBytes),
-    maxHeaders,
+    maxHeaders: MAX_HEADERS,
     maxBatchUnpackedBytes,
   };
 }
@@ -31,6 +32,10 @@ export function enginePipeline(
 ): PipelineOptions {
   const { types, mapping } = pipeline.source;
   const areListed = types.length > 0 || 'map' in mapping.type;
-  const source = areListed ? { ...pipeline.source, maxTypes: Infinity } : pipeline.source;
-  return { ...ENGINE_LIMITS, ...pipeline, source, concurrency: service.concurrency };
+  return {
+    ...ENGINE_LIMITS,
+    ...(areListed && { maxTypes: Infinity }),
+    ...pipeline,
+    concurrency: service.concurrency,
+  };
 }

@@ -102,7 +102,7 @@ export class Pipeline {
       waits,
       ends,
       breakers: new TypeBreakers({ clock, logger, waits, pauseMs }),
-      typeLimit: new TypeLimit(source.maxTypes),
+      typeLimit: new TypeLimit(options.maxTypes),
       firstBatch: new FirstBatch(options.firstBatchRows),
       limits: {
         // One thread encodes: a second body at a time would only take more memory.

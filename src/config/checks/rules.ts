@@ -81,8 +81,8 @@ export const DEPENDENCIES: readonly OptionDependency[] = [
     is: oneOf('review'),
     enables: [
       ...within('pipelines[].source.mapping', 'content', 'contentKind', 'metadata'),
-      ...within('pipelines[].source.mapping', 'flatten', 'expectedResult'),
-      ...within('pipelines[].source', 'maxMetadata', 'maxMetadataKeys'),
+      'pipelines[].source.mapping.expectedResult',
+      'pipelines[].source.maxMetadata',
       'pipelines[].batch.escapeFormulas',
       ...within('pipelines[].review', 'resultColumn', 'columns'),
       'pipelines[].output.includeContent',
@@ -91,7 +91,7 @@ export const DEPENDENCIES: readonly OptionDependency[] = [
   {
     option: 'pipelines[].kind',
     is: oneOf('review', 'import'),
-    enables: within('pipelines[].source', 'types', 'maxTypes', 'mapping.type'),
+    enables: within('pipelines[].source', 'types', 'mapping.type'),
   },
   {
     option: 'pipelines[].kind',

@@ -3,7 +3,7 @@ import { nearest } from '../../base/nearest.ts';
 import { expressionProblem } from '../../events/expression/index.ts';
 import { mappingSchema } from '../json-schema.ts';
 import { group, OptionRefusal, type Origin, type Value, value, written } from '../option.ts';
-import { choice, flag, mapOf, mapping, optional, part, text } from '../values.ts';
+import { choice, mapOf, mapping, optional, part, text } from '../values.ts';
 
 const EXPRESSION = 'a JMESPath expression, such as content or post."a.b".body (docs/mapping.md)';
 
@@ -67,16 +67,6 @@ export const mappingOptions = group(
       'Object that the decision returns, or its fields; an event may lack it.',
       'metadata',
     ),
-    flatten: flag(
-      'Whether nested objects in the metadata become keys such as author.id, also in decisions.',
-      false,
-    ),
-    flattenSeparator: text({
-      help: 'Separator between the names of such a key.',
-      allowed: '1 to 8 characters',
-      fallback: '.',
-      pattern: /^(?=.*\S).{1,8}$/su,
-    }),
     expectedResult: expression(
       'Result that the producer expects, for comparison; an event may lack it.',
       'expected_result',

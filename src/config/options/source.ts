@@ -21,12 +21,6 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
     'texts',
     [],
   ),
-  maxTypes: integer(
-    'Maximum number of content types in use (with a new batch in the last hour) per process; records of further types become dead letters. Without effect where types or mapping.type.map list them.',
-    100,
-    1,
-    100_000,
-  ),
   nullValues: choice('Records without a value become dead letters, or are skipped and counted.', [
     'dead-letter',
     'skip',
@@ -48,18 +42,6 @@ export const sourceOptions = group('Records to read, and how to interpret them.'
     '1MiB',
     '1B',
     '1GiB',
-  ),
-  maxMetadataKeys: integer(
-    'Maximum number of keys in the metadata; more make a dead letter.',
-    1_000,
-    1,
-    100_000,
-  ),
-  maxHeaders: integer(
-    'Maximum number of headers; more make a dead letter without the original.',
-    1_000,
-    1,
-    100_000,
   ),
   maxBatchUnpacked: bytes(
     'Largest decompressed record batch; records beyond it become dead letters without the original.',

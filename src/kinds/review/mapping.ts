@@ -17,15 +17,12 @@ export interface MappingOptions extends DecoderOptions {
   readonly allowedTypes?: readonly string[] | undefined;
   /** The metadata object, or its fields. */
   readonly metadata: ObjectSource;
-  /** Separator of the names when nested objects are flattened. Absent: they stay nested. */
-  readonly flattenWith?: string | undefined;
   /** The decision expected by the producer, a string. */
   readonly expected: string;
   /** Largest content, bytes of UTF-8. */
   readonly maxContentBytes: number;
   /** Largest metadata, bytes of JSON. */
   readonly maxMetadataBytes: number;
-  readonly maxMetadataKeys: number;
 }
 
 export const DEFAULT_MAPPING: MappingOptions = {
@@ -40,5 +37,4 @@ export const DEFAULT_MAPPING: MappingOptions = {
   nullValues: 'dead-letter',
   maxContentBytes: 1024 * 1024,
   maxMetadataBytes: 1024 * 1024,
-  maxMetadataKeys: 1_000,
 };

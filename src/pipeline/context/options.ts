@@ -10,8 +10,6 @@ export interface PipelineOptions extends EngineLimits {
     readonly group: string;
     readonly startFrom: 'earliest' | 'latest';
     readonly maxInFlight: number;
-    /** Content types in use; Infinity where the configuration lists the types. */
-    readonly maxTypes: number;
   };
   readonly journal: {
     readonly topic: string;
@@ -50,6 +48,8 @@ export interface PipelineOptions extends EngineLimits {
 interface EngineLimits {
   /** Decisions of one settling transaction. */
   readonly chunk: { readonly maxRows: number; readonly maxBytes: number };
+  /** Content types in use; Infinity where the configuration lists the types. */
+  readonly maxTypes: number;
   /** Rows of the first batch after a start. */
   readonly firstBatchRows: number;
   /** Encoded offsets of one job. */
@@ -65,6 +65,7 @@ interface EngineLimits {
 export const ENGINE_LIMITS: EngineLimits = {
   // Measured: docs/adr/0005.
   chunk: { maxRows: 5_000, maxBytes: 4 * 1024 * 1024 },
+  maxTypes: 100,
   firstBatchRows: 500,
   // Far below Kafka's 1 MB message.
   maxOffsetBytes: 256 * 1024,

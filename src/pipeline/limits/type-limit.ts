@@ -16,7 +16,7 @@ export class TypeLimit {
 
   constructor(most: number) {
     this.#most = most;
-    const message = `more than ${most} content types are in use: raise source.maxTypes, or list the types in source.types`;
+    const message = `more than ${most} content types are in use: list the types in source.types`;
     this.#refusal = { reason: 'too_many_types', message };
   }
 

@@ -126,13 +126,12 @@ test('names of numbers and repeated names change nothing but the order of member
   );
 });
 
-test('chosen fields and flattened metadata are the same, found by paths or by expressions', () => {
+test('chosen fields are the same, found by paths or by expressions', () => {
   const mapping = (suffix: string): MappingOptions => ({
     ...DEFAULT_MAPPING,
     content: 'content',
     type: { constant: 't' },
     metadata: { fields: { a: `metadata.a${suffix}`, b: `metadata${suffix}`, c: `x${suffix}` } },
-    flattenWith: '.',
   });
   fc.assert(
     fc.property(eventOf(objectText), (text) => {

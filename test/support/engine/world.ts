@@ -50,7 +50,6 @@ export function engineOptions(changes: OptionChanges = {}): PipelineOptions {
       group: TOPICS.group,
       startFrom: 'earliest',
       maxInFlight: 200_000,
-      maxTypes: 100,
     },
     journal: { topic: TOPICS.journal, partitions: undefined, replicationFactor: undefined },
     output: { topic: 'decisions' },

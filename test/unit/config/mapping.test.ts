@@ -100,11 +100,6 @@ describe('the mapping in a configuration', () => {
       'filter: true',
       /source\.filter: true is not allowed; expected none, or a JMESPath expression/,
     ],
-    [
-      'a separator that is long',
-      'mapping: {flattenSeparator: "123456789"}',
-      /flattenSeparator: .*1 to 8 characters/,
-    ],
   ] as const) {
     it(`is refused with ${what}`, () => {
       const problems = problemsOf(withSource(source));

@@ -13,7 +13,7 @@ import type { ChaosEvent } from '../../load/events.ts';
 import { traceOf } from '../observe/trace-of.ts';
 
 const BOMB_BYTES = 200 * 1024 * 1024;
-/** Below source.maxHeaders, and above it. */
+/** Below the most headers of a record, and above. */
 const MANY_HEADERS = 900;
 const TOO_MANY_HEADERS = [1_100, 8_000, 100_000];
 

@@ -10,7 +10,7 @@ const MINUTE = 60_000;
 test('too many content types: the service gets batches of as many as allowed, types in use continue, and every record ends', async () => {
   const world = new World({
     partitions: 1,
-    options: { source: { maxTypes: 3 }, batch: { maxRows: 5, maxAgeMs: 2_000 } },
+    options: { maxTypes: 3, batch: { maxRows: 5, maxAgeMs: 2_000 } },
   });
   world.start();
   await world.clock.advance(1_000);
@@ -32,7 +32,7 @@ test('too many content types: the service gets batches of as many as allowed, ty
 test('types of live batches are in use after a restart, whoever writes first', async () => {
   const world = new World({
     partitions: 1,
-    options: { source: { maxTypes: 1 }, batch: { maxRows: 5, maxAgeMs: 2_000 } },
+    options: { maxTypes: 1, batch: { maxRows: 5, maxAgeMs: 2_000 } },
   });
   const first = world.start();
   await world.clock.advance(1_000);

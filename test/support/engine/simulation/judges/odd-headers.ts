@@ -11,7 +11,7 @@ import { headersAsBytes } from '../../../records/headers.ts';
 /** Headers that decisions and receipts carry back. */
 export const RETURNED_HEADERS = ['__proto__', 'toString', 'twice'] as const;
 
-/** Below the limit of one record (source.maxHeaders). */
+/** Below the limit of one record (docs/limits.md). */
 const MANY = 200;
 const ODD: readonly RecordHeaders[] = [
   ...Object.values(ODD_HEADERS),
