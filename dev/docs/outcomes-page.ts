@@ -66,8 +66,10 @@ const REASONS: Readonly<Record<DeadLetterReason, Explained>> = {
     'An expression of the mapping failed on this event',
     'Correct the event or `source.mapping`; then replay',
   ],
-  bad_content: ['The content is not a string', 'Correct the producer or `source.mapping.content`'],
-  no_content: ['The content is missing', 'Correct the producer or `source.mapping.content`'],
+  no_content: [
+    'The content is missing or not a string',
+    'Correct the producer or `source.mapping.content`',
+  ],
   empty_content: ['The content is empty', 'Send no event without content'],
   no_type: [
     'The content type is missing or not a string',

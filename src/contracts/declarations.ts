@@ -299,14 +299,14 @@ export interface DeadLetterHeaders {
    * Reason. null_value, not_json, not_an_object: the value is missing, or not a JSON object.
    * unknown_schema: its schema is not in the registry. unreadable_batch: its record batch cannot be
    * read (damaged, or compressed with an unknown codec). too_many_headers: it has more than 1,000
-   * headers. undecodable: its bytes do not match its schema or format. mapping_failed, bad_content:
-   * the configured mapping found nothing usable. no_content, empty_content, no_type, bad_metadata:
-   * a part of the event is missing, empty or of the wrong type. type_not_allowed: its content type
-   * is not in source.types. too_many_types: 100 others are in use. too_large: the record, or its
-   * outcome, is larger than allowed. source_unavailable: it had to be reread, and is gone from the
-   * source topic. rejected_type: the service rejects its content type. review_failed: its review
-   * failed permanently. internal_error: a bug of the connector; only its coordinates are given.
-   * More may be added: treat an unknown reason like any other.
+   * headers. undecodable: its bytes do not match its schema or format. mapping_failed: an
+   * expression of the mapping failed. no_content, empty_content, no_type, bad_metadata: a part of
+   * the event is missing, empty or of the wrong type. type_not_allowed: its content type is not in
+   * source.types. too_many_types: 100 others are in use. too_large: the record, or its outcome, is
+   * larger than allowed. source_unavailable: it had to be reread, and is gone from the source
+   * topic. rejected_type: the service rejects its content type. review_failed: its review failed
+   * permanently. internal_error: a bug of the connector; only its coordinates are given. More may
+   * be added: treat an unknown reason like any other.
    */
   readonly 'dead-letter-reason':
     | 'null_value'
@@ -317,7 +317,6 @@ export interface DeadLetterHeaders {
     | 'too_many_headers'
     | 'undecodable'
     | 'mapping_failed'
-    | 'bad_content'
     | 'no_content'
     | 'empty_content'
     | 'no_type'

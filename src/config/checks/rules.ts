@@ -80,10 +80,8 @@ export const DEPENDENCIES: readonly OptionDependency[] = [
     option: 'pipelines[].kind',
     is: oneOf('review'),
     enables: [
-      ...within('pipelines[].source.mapping', 'content', 'contentKind', 'metadata'),
-      'pipelines[].source.mapping.expectedResult',
+      ...within('pipelines[].source.mapping', 'content', 'metadata', 'expectedResult'),
       'pipelines[].source.maxMetadata',
-      'pipelines[].batch.escapeFormulas',
       ...within('pipelines[].review', 'resultColumn', 'columns'),
       'pipelines[].output.includeContent',
     ],

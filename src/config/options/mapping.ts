@@ -3,7 +3,7 @@ import { nearest } from '../../base/nearest.ts';
 import { expressionProblem } from '../../events/expression/index.ts';
 import { mappingSchema } from '../json-schema.ts';
 import { group, OptionRefusal, type Origin, type Value, value, written } from '../option.ts';
-import { choice, mapOf, mapping, optional, part, text } from '../values.ts';
+import { mapOf, mapping, optional, part, text } from '../values.ts';
 
 const EXPRESSION = 'a JMESPath expression, such as content or post."a.b".body (docs/mapping.md)';
 
@@ -34,10 +34,6 @@ export const mappingOptions = group(
   'Location of each part of an event: expressions in JMESPath (docs/mapping.md).',
   {
     content: expression('Text or URL to review.', 'content'),
-    contentKind: choice(
-      'text, or url: content must then be an absolute http or https URL, or the record becomes a dead letter.',
-      ['text', 'url'],
-    ),
     type: value<TypeOption>({
       help: 'Type of the content or of an imported record: found in the event, optionally through a map, or constant.',
       allowed:

@@ -1,16 +1,6 @@
 /** `pipelines[]`: from a source topic to an output topic. */
 import { group } from '../option.ts';
-import {
-  bytes,
-  choice,
-  duration,
-  flag,
-  integer,
-  optional,
-  several,
-  share,
-  text,
-} from '../values.ts';
+import { bytes, choice, duration, integer, optional, several, share, text } from '../values.ts';
 import { derived, topic } from './names.ts';
 import { outputOptions } from './output.ts';
 import { sourceOptions } from './source.ts';
@@ -168,10 +158,6 @@ export const pipelineOptions = group('Processing from a source topic to an outpu
     ),
     maxBytes: bytes('Maximum size of content and metadata in memory.', '8MiB', '1KiB', '1GiB'),
     maxAge: duration('Maximum age of the oldest item.', '30s', '10ms', '1d'),
-    escapeFormulas: flag(
-      'Puts an apostrophe before cells that a spreadsheet would run as a formula; decisions keep the original (service-security.md).',
-      false,
-    ),
   }),
   journal: group('The compacted topic with the state of the pipeline.', {
     topic: derived(

@@ -8,7 +8,6 @@ export const DEAD_LETTER_REASONS = [
   'too_many_headers',
   'undecodable',
   'mapping_failed',
-  'bad_content',
   'no_content',
   'empty_content',
   'no_type',

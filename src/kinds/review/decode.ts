@@ -1,5 +1,5 @@
 /** Decoder of source records into content items. */
-import { isAbsent, textOfString } from '../../base/json/json-text.ts';
+import { isAbsent } from '../../base/json/json-text.ts';
 import { type ScannedValue, STRING } from '../../base/json/scanner.ts';
 import type { JsonPart } from '../../core/record.ts';
 import type { EventInput } from '../../events/expression/index.ts';
@@ -53,14 +53,11 @@ function compileExpected(
   };
 }
 
-/** Limit of many browsers, proxies and servers. */
-const MAX_URL_LENGTH = 8192;
-
-type ContentMapping = Pick<MappingOptions, 'content' | 'contentKind' | 'maxContentBytes'>;
+type ContentMapping = Pick<MappingOptions, 'content' | 'maxContentBytes'>;
 
 /** @throws RangeError for an invalid expression; the returned function throws MappingFailure */
 function compileContent(
-  { content: text, contentKind, maxContentBytes }: ContentMapping,
+  { content: text, maxContentBytes }: ContentMapping,
   input: EventInput,
 ): () => JsonPart {
   const part = new MappedPart(text, 'source.mapping.content', input);
@@ -70,23 +67,9 @@ function compileContent(
     const size = sizeOf(content);
     if (size === 0) throw part.failure('empty_content', 'is an empty string');
     part.limit(size, maxContentBytes, 'bytes', 'allowed');
-    if (contentKind === 'url') {
-      const problem = problemWithUrl(textOfString(content));
-      if (problem !== undefined) throw part.failure('bad_content', problem);
-    }
     return partOf(content);
   };
 }
 
 /** Returns the size of a string as it is written, without its quotes. */
 const sizeOf = ({ start, end }: ScannedValue): number => end - start - QUOTES;
-
-/** URL.parse accepts blanks and more, which other software may not. */
-function problemWithUrl(content: string): string | undefined {
-  if (content.length > MAX_URL_LENGTH)
-    return `has ${content.length} characters, more than the ${MAX_URL_LENGTH} that a URL may have`;
-  if (/[\s\p{Cc}]/u.test(content)) return 'must be a URL, but has blanks or control characters';
-  if (!/^https?:\/\//i.test(content))
-    return 'must be an absolute URL that begins with http:// or https://';
-  return URL.canParse(content) ? undefined : 'must be a URL, but cannot be read as one';
-}

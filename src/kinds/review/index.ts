@@ -10,7 +10,7 @@ import { DecisionWriter } from './decision/decision-writer.ts';
 import { EventPart } from './decision/event-part.ts';
 import { createDecoder } from './decode.ts';
 import { DEFAULT_MAPPING, type MappingOptions } from './mapping.ts';
-import { type ColumnOptions, DEFAULT_COLUMNS } from './metadata/columns.ts';
+import type { ColumnOptions } from './metadata/columns.ts';
 import type { ResultNotice } from './results/notices.ts';
 import { type CreateResultFileReader, resultFileReader } from './results/result-files.ts';
 import { CsvRows } from './upload/csv-rows.ts';
@@ -34,7 +34,7 @@ const MAX_NOTICE_CHARACTERS = 100;
 /** Creates the pipeline kind. @throws RangeError for an invalid expression */
 export function reviewKind(options: ReviewOptions, service: ReviewService): ResultFileKind {
   const { topic, resultColumn, includeContent = false, createReader = resultFileReader } = options;
-  const columns = { ...DEFAULT_COLUMNS, ...options, includeContent };
+  const columns = { ...options, includeContent };
   const mapping = { ...DEFAULT_MAPPING, ...options };
   const read = createReader({ topic, resultColumn }, onceEach(options.onNotice ?? (() => {})));
   const part = new EventPart();

@@ -9,8 +9,6 @@ export interface MappingOptions extends DecoderOptions {
   readonly format: EventFormat;
   /** The text or URL to review. */
   readonly content: string;
-  /** A URL must be absolute, with http or https. */
-  readonly contentKind: 'text' | 'url';
   /** The content type, which selects the batch. */
   readonly type: TypeSource;
   /** Types that may be submitted; others become dead letters. Absent: any. */
@@ -29,7 +27,6 @@ export const DEFAULT_MAPPING: MappingOptions = {
   format: jsonFormat,
   topic: '',
   content: 'content',
-  contentKind: 'text',
   type: { field: 'type' },
   metadata: 'metadata',
   expected: 'expected_result',

@@ -34,7 +34,6 @@ describe('a configuration that is right', () => {
       maxRows: 5_000,
       maxBytes: 8 * 2 ** 20,
       maxAgeMs: 30_000,
-      escapeFormulas: false,
     });
     assert.deepEqual(pipeline?.source.mapping.type, { field: 'type' });
   });

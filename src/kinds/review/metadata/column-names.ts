@@ -3,7 +3,6 @@
  * finds it. A key that could be mistaken for another column, or changed in transit, has none.
  */
 import { RESULT_COLUMNS, RESULT_SUFFIX } from '../../../service/contract.ts';
-import { looksLikeFormula } from '../csv-injection.ts';
 import { type ColumnOptions, REFERENCE_COLUMN } from './columns.ts';
 
 const STANDARD_COLUMNS: ReadonlySet<string> = new Set(
@@ -25,17 +24,13 @@ export function isResultColumn(name: string): boolean {
 }
 
 /** Returns the header for a metadata key; undefined if it can have none. */
-export function headerFor(
-  key: string,
-  { resultColumn, escapeFormulas }: ColumnOptions,
-): string | undefined {
+export function headerFor(key: string, { resultColumn }: ColumnOptions): string | undefined {
   const isPlain =
     key !== '' &&
     key.length <= MAX_LENGTH &&
     key === key.trim() &&
     key.isWellFormed() &&
     !CONTROL_CHARACTER.test(key) &&
-    !(escapeFormulas && looksLikeFormula(key)) &&
     !STANDARD_COLUMNS.has(foldName(key)) &&
     !isResultColumn(key) &&
     (resultColumn === undefined || foldName(resultColumn) !== foldName(key));

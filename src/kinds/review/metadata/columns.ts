@@ -8,8 +8,4 @@ export interface ColumnOptions {
   readonly columns?: readonly string[] | undefined;
   /** Header of the result in result files, if configured: no metadata column may have it. */
   readonly resultColumn?: string | undefined;
-  /** Puts an apostrophe before cells that look like a formula. */
-  readonly escapeFormulas: boolean;
 }
-
-export const DEFAULT_COLUMNS: ColumnOptions = { escapeFormulas: false };

@@ -13,7 +13,6 @@ import type { EncodedBody, RowSink } from '../../../core/bytes/row-sink.ts';
 import { pooledBody, Slabs } from '../../../core/bytes/slabs.ts';
 import type { ContentItem, JsonPart } from '../../../core/record.ts';
 import { CONTENT_COLUMN, RESULT_COLUMNS } from '../../../service/contract.ts';
-import { asText, looksLikeFormula } from '../csv-injection.ts';
 import { EventPart } from '../decision/event-part.ts';
 import { RowSeal } from '../decision/row-seal.ts';
 import { type ColumnOptions, REFERENCE_COLUMN } from '../metadata/columns.ts';
@@ -157,12 +156,11 @@ export class CsvRows implements RowSink {
   /** Writes a JSON string as text, as far as a cell can show it. */
   #text(part: JsonPart): void {
     const { bytes, start, end, hasEscapes } = part;
-    if (hasEscapes || this.#options.escapeFormulas) {
+    if (hasEscapes) {
       const text = textOfString(part);
       // UTF-8 has no lone surrogates, and many readers of CSV refuse U+0000.
       const shown = text.toWellFormed().replaceAll('\0', '\ufffd');
-      const isFormula = this.#options.escapeFormulas && looksLikeFormula(shown);
-      this.#cell(isFormula ? asText(shown) : shown);
+      this.#cell(shown);
       return;
     }
     const slabs = this.#slabs;

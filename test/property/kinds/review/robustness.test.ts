@@ -10,7 +10,6 @@ import {
   headerFor,
   isResultColumn,
 } from '../../../../src/kinds/review/metadata/column-names.ts';
-import { DEFAULT_COLUMNS } from '../../../../src/kinds/review/metadata/columns.ts';
 import { readLabels } from '../../../../src/kinds/review/results/labels.ts';
 import {
   collectRows,
@@ -63,7 +62,7 @@ test('any text in a Labels cell becomes a list of labels', () => {
 });
 
 test('the header of a metadata column is its key, and no other column can have it', () => {
-  const options = { ...DEFAULT_COLUMNS, resultColumn: 'Decision' };
+  const options = { resultColumn: 'Decision' };
   fc.assert(
     fc.property(hostileKey, (key) => {
       const header = headerFor(key, options);

@@ -6,7 +6,6 @@ import type { JobContext } from '../../../../src/core/ports/pipeline-kind.ts';
 import type { ContentItem, JsonPart } from '../../../../src/core/record.ts';
 import { EventPart } from '../../../../src/kinds/review/decision/event-part.ts';
 import { RowSeal } from '../../../../src/kinds/review/decision/row-seal.ts';
-import { DEFAULT_COLUMNS } from '../../../../src/kinds/review/metadata/columns.ts';
 import { CsvRows, type UploadOptions } from '../../../../src/kinds/review/upload/csv-rows.ts';
 
 export const ROW_KEY = 'a2V5IG9mIHRoZSBiYXRjaA';
@@ -73,7 +72,7 @@ export function openedOf(cell: string): EventPart {
   return part;
 }
 
-export const UPLOAD: UploadOptions = { ...DEFAULT_COLUMNS, includeContent: false };
+export const UPLOAD: UploadOptions = { includeContent: false };
 
 /** The upload of these items. */
 export async function uploadOf(

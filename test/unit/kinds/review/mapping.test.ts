@@ -1,4 +1,4 @@
-/** Parts of the mapping beyond a path: type maps, chosen metadata, URLs, filters, limits. */
+/** Parts of the mapping beyond a path: type maps, chosen metadata, filters, limits. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writtenText } from '../../../../src/base/json/json-text.ts';
@@ -133,32 +133,6 @@ test('an item counts what an expression made, if that is more than the event', (
   assert.ok(
     itemOf({ ...EVENT, items }, { metadata: '{a: items, b: items, c: items}' }).bytes > 2.5 * plain,
   );
-});
-
-test('content that must be a URL is absolute, of http or https, and has no blanks', () => {
-  const fate = (content: string) => fateOf({ ...EVENT, content }, { contentKind: 'url' });
-  for (const url of [
-    'https://a.example',
-    'HTTP://a.example:8080/x?y=1#z',
-    'https://a.example/ü',
-    `https://a.example/${'x'.repeat(8000)}`,
-  ]) {
-    assert.equal(fate(url), 'item', url);
-  }
-  for (const url of [
-    'SECRET',
-    'www.SECRET.example/',
-    'ftp://a.example',
-    'https://',
-    'https://a example',
-    'https://a.example/\n',
-    ' https://a.example',
-    'javascript:alert(1)',
-    `https://a.example/${'x'.repeat(8200)}`,
-  ]) {
-    assert.match(fate(url), /^bad_content: "content" (?:must be|has)/, url);
-  }
-  assert.equal(fateOf({ ...EVENT, content: 'SECRET' }, {}), 'item');
 });
 
 test('a filter takes what it is true for and skips what it is false or null for; everything else is a dead letter', () => {

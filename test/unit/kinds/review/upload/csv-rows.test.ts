@@ -26,27 +26,6 @@ test('content that a spreadsheet would take for a formula is uploaded as it is',
   }
 });
 
-test('if configured, such cells begin with an apostrophe, and such keys have no column', async () => {
-  const escaping = { escapeFormulas: true };
-  const metadata = { '=key': 'x', below: -1, plain: "'=x", text: '-1', at: '@value' };
-  const upload = await uploadOf(
-    [contentItem({ content: '=cmd|calc', metadata, expected: '+ok' })],
-    escaping,
-  );
-  const [header = [], row = []] = readCsv(upload);
-  const names = ['below', 'plain', 'text', 'at', 'Expected result', 'connector_ref'];
-  assert.deepEqual(header.slice(1), names);
-  assert.deepEqual(row.slice(0, -1), ["'=cmd|calc", '-1', "'=x", "'-1", "'@value", "'+ok"]);
-  for (const content of ['+1', '-1', '@x', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠x']) {
-    const cell = readCsv(await uploadOf([contentItem({ content })], escaping))[1]?.[0];
-    assert.equal(cell, `'${content}`);
-  }
-  for (const content of ['a=1', ' =1', "'=1"]) {
-    const cell = readCsv(await uploadOf([contentItem({ content })], escaping))[1]?.[0];
-    assert.equal(cell, content);
-  }
-});
-
 test('an independent reader finds every row again, over many slabs', async () => {
   const items = Array.from({ length: 1500 }, (_, offset) =>
     contentItem({
