@@ -70,7 +70,6 @@ describe('the image', () => {
       '.git/config',
       'node_modules/pino/pino.js',
       'test/run.ts',
-      'contracts/published',
       'contracts/examples/x',
     ])
       assert.equal(context.has(name), false, name);

@@ -33,8 +33,7 @@ test('the package exports every declaration, and the files of contracts/ but the
     );
   assert.equal(pkg.exports['./contracts'].types, './dist/contracts/index.d.ts');
   assert.equal(pkg.exports['./contracts/*'], './contracts/*');
-  for (const files of ['contracts', '!contracts/published'])
-    assert.ok(pkg.files.includes(files), files);
+  assert.ok(pkg.files.includes('contracts'));
 });
 
 test('the status decides whether there is an error, for the compiler too', () => {
